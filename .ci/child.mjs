@@ -1,0 +1,102 @@
+// Runs one command of the test runner: with a deadline, without stdin, in a process group of its
+// own, so that nothing it started can outlive it unnoticed.
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { createInterface } from "node:readline";
+
+import { root } from "./install.mjs";
+
+/**
+ * @typedef {object} Ended
+ * @property {number} status The exit status; 124 after the deadline.
+ * @property {boolean} left Whether processes were left behind and had to be ended.
+ * @property {number} seconds How long it took.
+ */
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ env?: Record<string, string>, cwd?: string, minutes?: number }} [options]
+ * @returns {Promise<Ended>}
+ */
+export async function child(command, args, { env = {}, cwd = root, minutes = 5 } = {}) {
+  const begun = performance.now();
+  const started = spawn(command, args, {
+    cwd,
+    env: { ...process.env, NO_COLOR: "1", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+    // A group of its own, which can be ended as a whole.
+    detached: true,
+  });
+  printWithDotsJoined(started.stdout);
+  const group = started.pid;
+  const interrupt = () => {
+    end(group);
+    process.exit(130);
+  };
+  process.once("SIGINT", interrupt);
+  process.once("SIGTERM", interrupt);
+  let late = false;
+  const deadline = setTimeout(() => {
+    console.error(`${command} was ended as it took more than ${minutes} minutes`);
+    late = true;
+    end(group);
+  }, minutes * 60_000);
+  const status = await new Promise((resolve) => {
+    started.on("error", (error) => {
+      console.error(`Cannot run ${command}: ${error.message}`);
+      resolve(127);
+    });
+    started.on("close", (code) => resolve(late ? 124 : code ?? 1));
+  });
+  clearTimeout(deadline);
+  process.off("SIGINT", interrupt);
+  process.off("SIGTERM", interrupt);
+  const left = !late && await staysAlive(group);
+  if (left) end(group);
+  return { status, left, seconds: (performance.now() - begun) / 1000 };
+}
+
+/**
+ * Prints what a command prints. Deno's dot reporter writes a line for each dot where there is no
+ * terminal; those go on one line.
+ * @param {import("node:stream").Readable} stream
+ */
+function printWithDotsJoined(stream) {
+  let dots = 0;
+  createInterface({ input: stream }).on("line", (line) => {
+    const dot = /^[.!,]$/.test(line);
+    if (dots > 0 && (!dot || dots % 80 === 0)) process.stdout.write("\n");
+    process.stdout.write(dot ? line : `${line}\n`);
+    dots = dot ? dots + 1 : 0;
+  });
+}
+
+/**
+ * Whether some process of the group is still there after a moment of grace.
+ * @param {number | undefined} group
+ */
+async function staysAlive(group) {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    if (!isAlive(group)) return false;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return true;
+}
+
+/** @param {number | undefined} group */
+function isAlive(group) {
+  if (group === undefined) return false;
+  try {
+    process.kill(-group, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {number | undefined} group */
+function end(group) {
+  if (!isAlive(group)) return;
+  process.kill(-/** @type {number} */ (group), "SIGKILL");
+}

@@ -1,0 +1,72 @@
+// Installs the development dependencies when they are missing or not those of the lock file.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import process from "node:process";
+
+/** The top folder of the repository. */
+export const root = fileURLToPath(new URL("../", import.meta.url));
+
+const modules = join(root, "node_modules");
+const binaries = join(modules, ".bin");
+const minutes = 60_000;
+
+/** Makes `node_modules` what package-lock.json says, and its programs callable by name. */
+export function install() {
+  const reason = whyStale();
+  if (reason !== undefined) {
+    console.log(`Installing the development dependencies (${reason})`);
+    npm(["ci", "--loglevel=error"]);
+  }
+  for (const program of ["bun", "deno", "node"]) {
+    if (!runs(program)) npm(["rebuild", "--ignore-scripts=false", program]);
+    if (!runs(program)) {
+      throw new Error(`Cannot run node_modules/.bin/${program}: run "npm rebuild ${program}"`);
+    }
+  }
+  process.env.PATH = [binaries, process.env.PATH].join(delimiter);
+}
+
+/** @returns {string | undefined} */
+function whyStale() {
+  const hidden = join(modules, ".package-lock.json");
+  if (!existsSync(hidden)) return "node_modules is missing";
+  const wanted = packagesOf(join(root, "package-lock.json"));
+  const present = packagesOf(hidden);
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (path === "" || entry.optional || entry.devOptional) continue;
+    if (present[path]?.version !== entry.version) {
+      return `${path} ${entry.version} is wanted, ${present[path]?.version ?? "none"} is there`;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * @param {string} file
+ * @returns {Record<string, { version: string, optional?: boolean, devOptional?: boolean }>}
+ */
+function packagesOf(file) {
+  return JSON.parse(readFileSync(file, "utf8")).packages;
+}
+
+/** @param {string} program */
+function runs(program) {
+  const { status } = spawnSync(join(binaries, program), ["--version"], { timeout: 1 * minutes });
+  return status === 0;
+}
+
+/** @param {string[]} args */
+function npm(args) {
+  const { status, error } = spawnSync("npm", args, {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    timeout: 10 * minutes,
+  });
+  if (status !== 0) {
+    throw new Error(`Cannot install the dependencies as "npm ${args.join(" ")}" failed`, {
+      cause: error,
+    });
+  }
+}

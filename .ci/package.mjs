@@ -1,0 +1,85 @@
+// Packs the npm package, unpacks it where a consumer would have it, and tries it there: its types
+// with the compiler, its code on the Node of the system, which is older than that of the tests.
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+
+import { child } from "./child.mjs";
+import { root } from "./install.mjs";
+import { readManifests } from "./manifests.mjs";
+
+const consumer = join(root, "node_modules/.cache/consumer");
+
+/**
+ * The Node that the clone was started with: the first on the PATH that is not one of ours.
+ * @returns {{ command: string, major: number }}
+ */
+export function systemNode() {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    if (folder === "" || folder.includes("node_modules")) continue;
+    const command = join(folder, "node");
+    const { stdout } = spawnSync(command, ["--version"], { encoding: "utf8", timeout: 60_000 });
+    const major = Number(/^v(\d+)\./.exec(stdout ?? "")?.[1]);
+    if (major > 0) return { command, major };
+  }
+  throw new Error("Cannot find the system's own node: there must be one on the PATH");
+}
+
+/** Packs and unpacks the package, and lays the tries beside it. */
+export function unpackPackage() {
+  rmSync(consumer, { recursive: true, force: true });
+  const home = join(consumer, "node_modules/tidegate");
+  mkdirSync(home, { recursive: true });
+  must("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", consumer], root);
+  const archive = readdirSync(consumer).find((name) => name.endsWith(".tgz")) ?? "";
+  must("tar", ["-xzf", join(consumer, archive), "--strip-components=1", "-C", home], root);
+  for (const name of readdirSync(join(root, "tests/package"))) {
+    copyFileSync(join(root, "tests/package", name), join(consumer, name));
+  }
+  const manifest = { name: "consumer", private: true, type: "module" };
+  writeFileSync(join(consumer, "package.json"), JSON.stringify(manifest));
+  writeFileSync(join(consumer, "types.ts"), importsOfAll());
+}
+
+/** Checks the published types as a consumer's compiler does. */
+export function checkTypes() {
+  return child("tsc", [
+    ...["--noEmit", "--strict", "--ignoreConfig"],
+    ...["--module", "nodenext", "--target", "es2022", "--types", "node"],
+    "types.ts",
+  ], { cwd: consumer });
+}
+
+/**
+ * Runs the tries on the system's Node.
+ * @param {string} report Where the JUnit file goes.
+ */
+export function tryPackage(report) {
+  return child(systemNode().command, [
+    "--test",
+    ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
+    ...["--test-reporter=junit", `--test-reporter-destination=${report}`],
+    "built_package.test.mjs",
+  ], { cwd: consumer });
+}
+
+/** A module that imports every entry point by name. */
+function importsOfAll() {
+  const { deno, npm } = readManifests();
+  const names = Object.keys(deno.exports).map((path) => path.replace(/^\./, npm.name));
+  const imports = names.map((name, index) => `import * as entry${index} from "${name}";`);
+  const uses = names.map((_, index) => `entry${index}`).join(", ");
+  return `${imports.join("\n")}\nexport const entries: readonly object[] = [${uses}];\n`;
+}
+
+/** @param {string} command @param {string[]} args @param {string} cwd */
+function must(command, args, cwd) {
+  const { status, stderr } = spawnSync(command, args, {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "ignore", "pipe"],
+    timeout: 120_000,
+  });
+  if (status !== 0) throw new Error(`Cannot run "${command} ${args.join(" ")}": ${stderr}`);
+}

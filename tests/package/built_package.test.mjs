@@ -1,0 +1,61 @@
+// Tries the packed npm package as its users get it. Runs in a folder of its own where the
+// package is unpacked (see .ci/package.mjs), on a Node that knows no TypeScript.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import process from "node:process";
+import { test } from "node:test";
+
+import { gcra, limiter } from "tidegate";
+
+const home = new URL("node_modules/tidegate/", import.meta.url);
+const require = createRequire(import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL("package.json", home), "utf8"));
+const entries = Object.keys(manifest.exports)
+  .filter((path) => path !== "./package.json")
+  .map((path) => path.replace(/^\./, "tidegate"));
+
+for (const entry of entries) {
+  test(`${entry} can be imported`, async () => {
+    const module = await import(entry);
+    assert.ok(Object.keys(module).length > 0);
+    assert.equal("default" in module, false);
+  });
+
+  test(`${entry} can be required where Node can require modules`, () => {
+    if (!process.features.require_module) return;
+    assert.ok(Object.keys(require(entry)).length > 0);
+  });
+}
+
+test("the package is the packed one, and holds its types and its licence", () => {
+  assert.equal(import.meta.resolve("tidegate"), new URL("dist/mod.js", home).href);
+  for (const { types } of Object.values(manifest.exports)) {
+    if (types !== undefined) assert.ok(readFileSync(new URL(types, home), "utf8").length > 0);
+  }
+  assert.match(readFileSync(new URL("LICENSE", home), "utf8"), /MIT License/);
+});
+
+test("a limiter refuses what is over the limit, and says when to come back", () => {
+  let now = 1_700_000_000_000;
+  const api = limiter(gcra({ limit: 2, period: "1s" }), { clock: () => now });
+  assert.equal(api.consume("user:42").allowed, true);
+  assert.equal(api.consume("user:42").allowed, true);
+  const refused = api.consume("user:42");
+  assert.equal(refused.allowed, false);
+  assert.equal(refused.retryAfter, 500);
+  assert.equal(api.consume("user:43").allowed, true);
+  now += 500;
+  assert.equal(api.consume("user:42").allowed, true);
+});
+
+test("a limiter waits its turn", async () => {
+  const api = limiter(gcra({ limit: 1, period: 20, burst: 1 }));
+  api.consume("job");
+  const decision = await api.acquire("job");
+  assert.equal(decision.allowed, true);
+});
+
+test("bad options are refused by name", () => {
+  assert.throws(() => gcra({ limit: 0, period: "1s" }), { name: "RangeError", message: /limit/ });
+});
