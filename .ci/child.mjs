@@ -1,10 +1,14 @@
 // Runs one command of the test runner: with a deadline, without stdin, in a process group of its
 // own, so that nothing it started can outlive it unnoticed.
 import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
 
 import { root } from "./install.mjs";
+
+/** How long, in milliseconds, what a command started may outlive it. */
+const GRACE = 2000;
 
 /**
  * @typedef {object} Ended
@@ -42,19 +46,24 @@ export async function child(command, args, { env = {}, cwd = root, minutes = 5 }
     late = true;
     end(group);
   }, minutes * 60_000);
+  const closed = new Promise((resolve) => started.on("close", resolve));
   const status = await new Promise((resolve) => {
     started.on("error", (error) => {
       console.error(`Cannot run ${command}: ${error.message}`);
       resolve(127);
     });
-    started.on("close", (code) => resolve(late ? 124 : code ?? 1));
+    started.on("exit", (code) => resolve(late ? 124 : code ?? 1));
   });
+  const seconds = (performance.now() - begun) / 1000;
   clearTimeout(deadline);
-  process.off("SIGINT", interrupt);
-  process.off("SIGTERM", interrupt);
+  // Whoever is left may hold the output open, so its end is waited for no longer than theirs.
   const left = !late && await staysAlive(group);
   if (left) end(group);
-  return { status, left, seconds: (performance.now() - begun) / 1000 };
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, GRACE).unref())]);
+  started.stdout.destroy();
+  process.off("SIGINT", interrupt);
+  process.off("SIGTERM", interrupt);
+  return { status, left, seconds };
 }
 
 /**
@@ -77,11 +86,16 @@ function printWithDotsJoined(stream) {
  * @param {number | undefined} group
  */
 async function staysAlive(group) {
-  for (let attempt = 0; attempt < 20; attempt++) {
+  for (let waited = 0; waited < GRACE; waited += 50) {
     if (!isAlive(group)) return false;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(50);
   }
   return true;
+}
+
+/** @param {number} milliseconds */
+function pause(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** @param {number | undefined} group */
@@ -89,14 +103,43 @@ function isAlive(group) {
   if (group === undefined) return false;
   try {
     process.kill(-group, 0);
-    return true;
   } catch {
     return false;
+  }
+  return !existsSync("/proc/self/stat") || statesOf(group).some((state) => state !== "Z");
+}
+
+/**
+ * The states of a group's processes. One that has ended (Z) may stay listed for ever where the
+ * first process of a container does not look after orphans.
+ * @param {number} group
+ */
+function statesOf(group) {
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((id) => {
+    const [state, , owner] = statOf(id);
+    return Number(owner) === group && state !== undefined ? [state] : [];
+  });
+}
+
+/**
+ * What follows the program's name, which may hold anything: state, parent, group.
+ * @param {string} id
+ */
+function statOf(id) {
+  try {
+    const text = readFileSync(`/proc/${id}/stat`, "utf8");
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
   }
 }
 
 /** @param {number | undefined} group */
 function end(group) {
-  if (!isAlive(group)) return;
-  process.kill(-/** @type {number} */ (group), "SIGKILL");
+  if (group === undefined) return;
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // It has just ended by itself.
+  }
 }

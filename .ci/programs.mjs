@@ -87,7 +87,9 @@ function unpack(debian, folder) {
   for (const file of readdirSync(archives)) {
     run("dpkg", ["-x", join(archives, file), join(folder, "root")]);
   }
-  rmSync(archives, { recursive: true, force: true });
+  for (const spent of ["archives", "lists", "pkgcache.bin", "srcpkgcache.bin"]) {
+    rmSync(join(folder, spent), { recursive: true, force: true });
+  }
 }
 
 /**
@@ -121,12 +123,15 @@ function findUnpacked(program, folder) {
   const tree = join(folder, "root");
   for (const place of ["usr/bin", "usr/sbin", "bin", "sbin"]) {
     const command = join(tree, place, program);
-    if (executable(command)) return { command, env: { LD_LIBRARY_PATH: libraries(tree) } };
+    if (executable(command)) return { command, env: libraries(tree) };
   }
   return undefined;
 }
 
-/** @param {string} tree */
+/**
+ * @param {string} tree
+ * @returns {Record<string, string>}
+ */
 function libraries(tree) {
   const folders = [];
   for (const place of ["usr/lib", "lib"]) {
@@ -137,7 +142,9 @@ function libraries(tree) {
       if (entry.endsWith("-linux-gnu")) folders.push(join(folder, entry));
     }
   }
-  return [...folders, process.env.LD_LIBRARY_PATH ?? ""].filter(Boolean).join(delimiter);
+  if (folders.length === 0) return {};
+  const given = process.env.LD_LIBRARY_PATH;
+  return { LD_LIBRARY_PATH: [...folders, ...(given ? [given] : [])].join(delimiter) };
 }
 
 /** @param {string} path */
@@ -161,7 +168,7 @@ function run(command, args, cwd) {
     cwd,
     encoding: "utf8",
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", args.includes("--simulate") ? "ignore" : "inherit"],
     timeout: 5 * minutes,
   });
 }
