@@ -6,6 +6,15 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 
 import { root } from "./install.mjs";
+import { whenOrphaned } from "./orphaned.mjs";
+
+/** The process groups under way. @type {Set<number>} */
+const groups = new Set();
+
+for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+  process.on(signal, endAll);
+}
+whenOrphaned(endAll);
 
 /** How long, in milliseconds, what a command started may outlive it. */
 const GRACE = 2000;
@@ -34,12 +43,7 @@ export async function child(command, args, { env = {}, cwd = root, minutes = 5 }
   });
   printWithDotsJoined(started.stdout);
   const group = started.pid;
-  const interrupt = () => {
-    end(group);
-    process.exit(130);
-  };
-  process.once("SIGINT", interrupt);
-  process.once("SIGTERM", interrupt);
+  if (group !== undefined) groups.add(group);
   let late = false;
   const deadline = setTimeout(() => {
     console.error(`${command} was ended as it took more than ${minutes} minutes`);
@@ -61,8 +65,7 @@ export async function child(command, args, { env = {}, cwd = root, minutes = 5 }
   if (left) end(group);
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, GRACE).unref())]);
   started.stdout.destroy();
-  process.off("SIGINT", interrupt);
-  process.off("SIGTERM", interrupt);
+  if (group !== undefined) groups.delete(group);
   return { status, left, seconds };
 }
 
@@ -142,4 +145,9 @@ function end(group) {
   } catch {
     // It has just ended by itself.
   }
+}
+
+function endAll() {
+  groups.forEach(end);
+  process.exit(130);
 }

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 
 import { install, root } from "./install.mjs";
+import { whenOrphaned } from "./orphaned.mjs";
 
 install();
 const server = spawn("bun", ["examples/server.ts", ...process.argv.slice(2)], {
@@ -12,6 +13,7 @@ const server = spawn("bun", ["examples/server.ts", ...process.argv.slice(2)], {
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
   process.on(signal, () => server.kill(signal));
 }
+whenOrphaned(() => server.kill("SIGTERM"));
 server.on("error", (error) => {
   console.error(`Cannot start bun: ${error.message}`);
   process.exitCode = 127;

@@ -34,13 +34,7 @@ const faults = [];
 const { parts, files } = readArguments(process.argv.slice(2));
 const seed = process.env.TIDEGATE_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 
-heading("Preparing");
-install();
-rmSync(reports, { recursive: true, force: true });
-mkdirSync(reports, { recursive: true });
-const redis = parts.has("checks") && parts.size === 1 ? undefined : redisServer();
-console.log(`redis-server: ${redis?.command ?? "left out"}`);
-console.log(`seed: ${seed}`);
+prepare();
 
 if (parts.has("checks")) await runChecks();
 if (parts.has("docs")) await runDocs();
@@ -50,6 +44,22 @@ if (parts.has("node")) await runNode();
 if (files.given === false) compareRuntimes();
 if (parts.has("package")) await runPackage();
 printSummary();
+
+function prepare() {
+  heading("Preparing");
+  try {
+    install();
+    const redis = redisServer();
+    console.log(`redis-server: ${redis?.command ?? "left out"}`);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    console.log("0 passed, 1 failed");
+    process.exit(1);
+  }
+  rmSync(reports, { recursive: true, force: true });
+  mkdirSync(reports, { recursive: true });
+  console.log(`seed: ${seed}`);
+}
 
 /** @param {string[]} given */
 function readArguments(given) {
@@ -89,7 +99,7 @@ async function runChecks() {
  */
 async function check(title, run) {
   heading(title);
-  const ended = await run();
+  const ended = await run().catch(asFailure);
   const failed = ended.status !== 0;
   if (failed) faults.push(title);
   add(
@@ -135,8 +145,10 @@ function runNode() {
 
 async function runPackage() {
   if (!parts.has("checks")) await check("Build", build);
-  unpackPackage();
-  await check("Types of the built package", checkTypes);
+  await check("Types of the built package", async () => {
+    unpackPackage();
+    return await checkTypes();
+  });
   const name = `node ${systemNode().major} (built package)`;
   await counted(name, `The built package on Node ${systemNode().major}`, tryPackage);
 }
@@ -161,7 +173,7 @@ function suite(name, title, runtime, args) {
 async function counted(name, title, run) {
   heading(title);
   const report = join(reports, `${name.replaceAll(/\W+/g, "_")}.xml`);
-  const ended = await run(report);
+  const ended = await run(report).catch(asFailure);
   const counts = countFile(report);
   if (ended.left) console.error(`\n${name} left processes behind; they were ended`);
   const failed = ended.status !== 0 || ended.left || counts.passed === 0;
@@ -171,6 +183,16 @@ async function counted(name, title, run) {
   }
   add(name, counts);
   console.log(`\n${inWords(name, counts)} (${ended.seconds.toFixed(1)} s)`);
+}
+
+/**
+ * A step that could not be run is a failed one; the others go on.
+ * @param {unknown} error
+ * @returns {Ended}
+ */
+function asFailure(error) {
+  console.error(error);
+  return { status: 1, left: false, seconds: 0 };
 }
 
 /** The same files must hold the same number of tests on every runtime. */

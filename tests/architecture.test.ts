@@ -38,6 +38,7 @@ describe("the rules find", () => {
     ["mod.ts", 'export { h } from "./adapters/http.ts";', "imports adapters/http.ts"],
     ["tests/a.test.ts", 'import { b } from "../bench/b.ts";', "imports bench/b.ts"],
     ["bench/a.ts", 'import { b } from "../tests/support/b.ts";', "imports tests/support/b.ts"],
+    ["tests/a.test.ts", 'import { gcra } from "tidegate";', 'imports "tidegate"'],
     ["core/a.ts", "export default 1;", "has a default export"],
     ["core/a.ts", "export { a as default };", "has a default export"],
     ["core/a.ts", "export enum Kind {}", "has an enum"],
@@ -63,6 +64,7 @@ describe("the rules leave alone", () => {
     ["adapters/testing.ts", 'import fc from "fast-check";'],
     ["adapters/node.ts", 'import type { IncomingMessage } from "node:http";'],
     ["adapters/effect.ts", 'import * as Effect from "effect/Effect";'],
+    ["examples/a.ts", 'import { serve } from "tidegate/serve";'],
     ["core/errors.ts", "export class RateLimitedError extends Error {}"],
     ["tests/a.test.ts", 'import { b } from "../core/b.ts";\nimport fc from "fast-check";'],
   ];
