@@ -1,0 +1,58 @@
+import fc from "fast-check";
+
+/**
+ * A named property: something that holds for every random case, with a readable counterexample if
+ * it does not.
+ *
+ * @example Under any runner
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { algorithmLaws } from "tidegate/testing";
+ * import { test } from "node:test";
+ *
+ * for (const law of algorithmLaws(gcra({ limit: 100, period: "1m", burst: 20 }))) {
+ *   test(law.name, () => law.run({ numRuns: 20 }));
+ * }
+ * ```
+ */
+export interface Law {
+  /** What holds, in words. */
+  readonly name: string;
+  /** The property, for `fc.assert`, `fc.check` or `fc.sample`. */
+  readonly property: fc.IRawProperty<unknown, boolean>;
+  /**
+   * Runs the property; `fc.assert` with the property filled in.
+   *
+   * @param parameters fast-check's: `numRuns`, `seed`, `path`, ...
+   * @returns A promise if the property is asynchronous.
+   * @throws {Error} With the seed and the smallest counterexample found.
+   */
+  run(parameters?: fc.Parameters<unknown>): void | Promise<void>;
+}
+
+/**
+ * Names a property.
+ *
+ * @param name What holds, in words.
+ * @param property The property.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { law } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * const bursts = fc.integer({ min: 1, max: 100 });
+ * law("capacity is the burst", fc.property(bursts, (burst) => {
+ *   return gcra({ limit: 5, period: "1s", burst }).capacity === burst;
+ * })).run();
+ * ```
+ */
+export function law<Case>(name: string, property: fc.IRawProperty<Case, boolean>): Law {
+  return {
+    name,
+    property: property as fc.IRawProperty<unknown, boolean>,
+    run: (parameters = {}) =>
+      fc.assert(property, parameters as fc.Parameters<Case>) as void | Promise<void>,
+  };
+}

@@ -1,0 +1,28 @@
+import type { Decision } from "../../../core/decision.ts";
+
+/** The fields of a decision, in their order. */
+export const FIELDS: readonly (keyof Decision)[] = [
+  "allowed",
+  "limit",
+  "remaining",
+  "retryAfter",
+  "nextAfter",
+  "resetAfter",
+  "delay",
+  "source",
+  "parts",
+];
+
+/** Whether two decisions are the same in every field, and in those of their parts. */
+export function sameDecision(a: Decision, b: Decision): boolean {
+  return FIELDS.every((field) => field === "parts" || Object.is(a[field], b[field])) &&
+    sameParts(a.parts, b.parts);
+}
+
+function sameParts(
+  a: readonly Decision[] | undefined,
+  b: readonly Decision[] | undefined,
+): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.length === b.length && a.every((part, i) => sameDecision(part, b[i] as Decision));
+}

@@ -1,0 +1,53 @@
+import type { Decision } from "../../../core/decision.ts";
+import { follow, type Schedule } from "../schedule.ts";
+import { gridsOf, type Subject } from "../subject.ts";
+import { type Row, table } from "../table.ts";
+
+/** The last instant that a reducer takes. */
+export const LAST_INSTANT: number = 2 ** 42;
+
+/** One step of a reducer: what went in and what came out. */
+export interface Visit {
+  readonly before: unknown;
+  readonly now: number;
+  readonly cost: number;
+  readonly decision: Decision;
+  readonly after: unknown;
+}
+
+/** Plays a schedule on a fresh key. */
+export function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
+  const { initial, step, capacity } = subject.algorithm;
+  const visits: Visit[] = [];
+  let state = initial;
+  follow(schedule, { capacity, grids: gridsOf(subject) }, (now, cost) => {
+    try {
+      const [decision, after] = step(state, now, cost);
+      visits.push({ before: state, now, cost, decision, after });
+      state = after;
+      return decision;
+    } catch (error) {
+      throw new Error(`${table([...visits, { now, cost, expected: "an answer" }])}`, {
+        cause: error,
+      });
+    }
+  });
+  return visits;
+}
+
+/** Ends a law at one of its visits unless what it expects holds. */
+export type Expect = (visit: Visit, holds: boolean, expected: string | (() => string)) => void;
+
+/** The `Expect` that prints a table of all visits up to the one at fault. */
+export function expectOver(subject: Subject, visits: readonly Visit[]): Expect {
+  return (visit, holds, expected) => {
+    if (holds) return;
+    const rows: Row[] = visits.slice(0, visits.indexOf(visit)).map(rowOf);
+    rows.push({ ...rowOf(visit), expected: typeof expected === "string" ? expected : expected() });
+    throw new Error(`${subject.label ?? subject.algorithm.id}\n${table(rows)}`);
+  };
+}
+
+function rowOf({ now, cost, decision }: Visit): Row {
+  return { now, cost, decision };
+}

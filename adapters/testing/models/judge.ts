@@ -1,0 +1,94 @@
+import type { Decision } from "../../../core/decision.ts";
+import type { Rule } from "./rule.ts";
+
+/**
+ * A bound on every search: far beyond any duration within the exact bounds. A condition that does
+ * not hold by then never does.
+ */
+const NEVER: bigint = 1n << 62n;
+
+/** The answer of a rule to one call, and the use after it. */
+export interface Judgement<Use> {
+  readonly decision: Decision;
+  readonly use: Use | undefined;
+}
+
+/**
+ * Judges one call by a rule. Every duration is the first millisecond, and `remaining` the last
+ * cost, for which the rule itself says yes; they are found by doubling and halving.
+ *
+ * @param rule The rule.
+ * @param use What the key remembers; `undefined` if it holds no use.
+ * @param now The instant in whole milliseconds.
+ * @param cost Units to take; 0 looks, below 0 gives back.
+ *
+ * @example
+ * ```ts
+ * import { gcraRule, judge } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const rule = gcraRule({ limit: 2, period: 1_000 });
+ * const { decision } = judge(rule, undefined, 0n, 2n);
+ * assert.equal(decision.nextAfter, 500);
+ * assert.equal(decision.resetAfter, 1_000);
+ * ```
+ */
+export function judge<Use>(
+  rule: Rule<Use>,
+  use: Use | undefined,
+  now: bigint,
+  cost: bigint,
+): Judgement<Use> {
+  const allowed = cost <= 0n || rule.admits(use, now, cost);
+  const next = allowed && cost !== 0n ? rule.after(use, now, cost) : use;
+  const remaining = last(rule.capacity, (units) => rule.admits(next, now, units));
+  const decision: Decision = {
+    allowed,
+    limit: rule.limit(next, now),
+    remaining: Number(remaining),
+    retryAfter: allowed ? 0 : duration((wait) => rule.admits(use, now + wait, cost)),
+    nextAfter: remaining === rule.capacity
+      ? 0
+      : duration((wait) => rule.admits(next, now + wait, remaining + 1n)),
+    resetAfter: next === undefined ? 0 : duration((wait) => rule.fresh(next, now + wait)),
+    delay: allowed && cost > 0n && rule.delay !== undefined ? Number(rule.delay(use, now)) : 0,
+    source: undefined,
+    parts: rule.parts?.(use, now, cost),
+  };
+  return { decision, use: next };
+}
+
+/** The first number of milliseconds at which the condition holds; `Infinity` if it never does. */
+function duration(holds: (wait: bigint) => boolean): number {
+  const wait = first(holds);
+  return wait === undefined ? Infinity : Number(wait);
+}
+
+function first(holds: (n: bigint) => boolean): bigint | undefined {
+  if (holds(0n)) return 0n;
+  let high = 1n;
+  while (!holds(high)) {
+    if (high > NEVER) return undefined;
+    high *= 2n;
+  }
+  let low = high / 2n;
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (holds(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** The largest number up to `most` for which the condition holds; 0 if it holds for none. */
+function last(most: bigint, holds: (n: bigint) => boolean): bigint {
+  if (holds(most)) return most;
+  let low = 0n;
+  let high = most;
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (holds(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,43 @@
+import type { Decision } from "../../../core/decision.ts";
+
+/**
+ * An algorithm told in whole numbers of any size: when it admits, what it remembers, when it has
+ * forgotten. A `Rule` has no formula for `remaining`, `retryAfter`, `nextAfter` or `resetAfter`;
+ * `judge` finds them by asking `admits` and `fresh` again and again.
+ *
+ * `undefined` stands for a key that holds no use.
+ *
+ * @typeParam Use What a used key remembers.
+ *
+ * @example A rule of one's own: three strikes, and the key is out for good
+ * ```ts
+ * import { judge, type Rule } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const threeStrikes: Rule<bigint> = {
+ *   capacity: 3n,
+ *   limit: () => 3,
+ *   admits: (use = 0n, _now, cost) => use + cost <= 3n,
+ *   after: (use = 0n, _now, cost) => use + cost > 0n ? use + cost : undefined,
+ *   fresh: () => false,
+ * };
+ * assert.equal(judge(threeStrikes, 2n, 0n, 1n).decision.allowed, true);
+ * assert.equal(judge(threeStrikes, 3n, 0n, 1n).decision.allowed, false);
+ * ```
+ */
+export interface Rule<Use = unknown> {
+  /** The largest cost that a fresh key admits. */
+  readonly capacity: bigint;
+  /** The `limit` field of a decision. */
+  limit(use: Use | undefined, now: bigint): number;
+  /** Whether a cost of at least 1 is admitted. Once admitted, admitted at every later instant. */
+  admits(use: Use | undefined, now: bigint, cost: bigint): boolean;
+  /** The use after an admitted cost, or after giving back (a cost below 0). */
+  after(use: Use | undefined, now: bigint, cost: bigint): Use | undefined;
+  /** Whether the key cannot be told from one never used. Once it is, it stays so. */
+  fresh(use: Use, now: bigint): boolean;
+  /** Milliseconds that an admitted call waits; 0 without it. */
+  delay?(use: Use | undefined, now: bigint): bigint;
+  /** The decisions of the parts, of a rule made of rules. */
+  parts?(use: Use | undefined, now: bigint, cost: bigint): readonly Decision[];
+}

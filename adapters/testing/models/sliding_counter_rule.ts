@@ -1,0 +1,76 @@
+import { floorDivide, larger, smaller } from "./rate.ts";
+import type { Rule } from "./rule.ts";
+import type { SlidingLogRuleOptions } from "./sliding_log_rule.ts";
+
+/** Units of a window and of the one before it. */
+export interface TwoWindows {
+  /** The number of the current window. */
+  readonly window: bigint;
+  readonly previous: bigint;
+  readonly current: bigint;
+}
+
+/**
+ * The sliding counter by its definition: previous * (1 - (now mod period) / period) + current + cost
+ * <= limit, both sides times the period so that all is whole. An instant before the latest window
+ * that holds units counts as its start. An admission forgets what is older than the window before its
+ * own; giving back forgets nothing.
+ *
+ * @param options The limit and the length of a window.
+ *
+ * @example
+ * ```ts
+ * import { model, slidingCounterRule } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const key = model(slidingCounterRule({ limit: 10, period: 1_000 }));
+ * key.decide(0, 10);
+ * assert.equal(key.decide(1_500, 0).remaining, 5);
+ * ```
+ */
+export function slidingCounterRule(
+  { limit, period }: SlidingLogRuleOptions,
+): Rule<TwoWindows> {
+  const length = BigInt(period);
+
+  /** The latest window that holds units. */
+  function latest(use: TwoWindows): bigint {
+    return use.current > 0n ? use.window : use.window - 1n;
+  }
+  function instant(use: TwoWindows | undefined, now: bigint): bigint {
+    return use === undefined ? now : larger(now, latest(use) * length);
+  }
+  function at(use: TwoWindows | undefined, now: bigint): TwoWindows {
+    const window = floorDivide(instant(use, now), length);
+    const units = (number: bigint): bigint => {
+      if (number === use?.window) return use.current;
+      return use !== undefined && number === use.window - 1n ? use.previous : 0n;
+    };
+    return { window, previous: units(window - 1n), current: units(window) };
+  }
+  return {
+    capacity: BigInt(limit),
+    limit: () => limit,
+    admits(use, now, cost) {
+      const { window, previous, current } = at(use, now);
+      const left = (window + 1n) * length - instant(use, now);
+      return previous * left + (current + cost) * length <= BigInt(limit) * length;
+    },
+    after(use, now, cost) {
+      const held = at(use, now);
+      if (cost > 0n) return { ...held, current: held.current + cost };
+      if (use === undefined || -cost >= held.current + held.previous) return undefined;
+      return withoutNewest(use, -cost);
+    },
+    fresh(use, now) {
+      const { previous, current } = at(use, now);
+      return previous + current === 0n;
+    },
+  };
+}
+
+/** Less than all units are taken back: those of the later window first. */
+function withoutNewest({ window, previous, current }: TwoWindows, units: bigint): TwoWindows {
+  const fromCurrent = smaller(units, current);
+  return { window, previous: previous - (units - fromCurrent), current: current - fromCurrent };
+}

@@ -1,0 +1,62 @@
+import type { Decision } from "../../core/decision.ts";
+
+/** One row of a counterexample. */
+export interface Row {
+  /** Milliseconds; `undefined` for the store's own time. */
+  readonly now: number | undefined;
+  readonly cost: number;
+  readonly decision?: Decision | undefined;
+  /** What was expected of this call, where it was not what came. */
+  readonly expected?: string | undefined;
+  /** The stored key, where there are several. */
+  readonly key?: string | undefined;
+}
+
+/** Rows before a fault that are shown. */
+const SHOWN = 40;
+
+/**
+ * Calls as a table of time, cost, decision and what was expected.
+ *
+ * @param rows The calls, the oldest first; of many the last 40 are shown.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { table } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const { step, initial } = gcra({ limit: 2, period: "1s" });
+ * const [decision] = step(initial, 1_000, 1);
+ * assert.match(table([{ now: 1_000, cost: 1, decision }]), /1000 +1 +allowed, 1 left/);
+ * ```
+ */
+export function table(rows: readonly Row[]): string {
+  const keyed = rows.some((row) => row.key !== undefined);
+  const cells = rows.slice(-SHOWN).map((row) => [
+    ...(keyed ? [row.key ?? ""] : []),
+    String(row.now ?? ""),
+    String(row.cost),
+    row.decision === undefined ? "" : inWords(row.decision),
+    row.expected ?? "",
+  ]);
+  const head = [...(keyed ? ["key"] : []), "time", "cost", "decision", "expected"];
+  const lines = [head, ...cells];
+  const widths = head.map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
+  return lines
+    .map((line) => line.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ").trimEnd())
+    .join("\n");
+}
+
+/** A decision on one line; what is 0 or absent is left out. */
+export function inWords(decision: Decision): string {
+  const durations = (["retryAfter", "nextAfter", "resetAfter", "delay"] as const)
+    .filter((field) => decision[field] !== 0)
+    .map((field) => `${field} ${decision[field]}`);
+  return [
+    `${decision.allowed ? "allowed" : "refused"}, ${decision.remaining} left of ${decision.limit}`,
+    ...durations,
+    ...(decision.source === undefined ? [] : [`by ${decision.source}`]),
+    ...(decision.parts === undefined ? [] : [`[${decision.parts.map(inWords).join(" | ")}]`]),
+  ].join(", ");
+}

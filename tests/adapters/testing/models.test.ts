@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import {
+  allRule,
+  fixedWindowRule,
+  follow,
+  gcraRule,
+  judge,
+  leakyBucketRule,
+  leakyQueueRule,
+  logOptions,
+  model,
+  rateOptions,
+  type Rule,
+  schedules,
+  slidingCounterRule,
+  slidingLogRule,
+  slidingWindowRule,
+  table,
+  tokenBucketRule,
+} from "../../../adapters/testing/mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+type Options = { limit: number; period: number; burst?: number | undefined };
+
+/** Both models answer every call of every schedule alike, but for `delay`. */
+function sameAnswers(
+  options: fc.Arbitrary<Options>,
+  one: (options: Options) => Rule,
+  other: (options: Options) => Rule,
+): void {
+  fc.assert(
+    fc.property(options, schedules(), (drawn, schedule) => {
+      const rule = one(drawn);
+      const [a, b] = [model(rule), model(other(drawn))];
+      const guide = { capacity: Number(rule.capacity), grids: [drawn.period] };
+      const calls = follow(schedule, guide, a.decide);
+      for (const [i, { now, cost, decision }] of calls.entries()) {
+        const answer = b.decide(now, cost);
+        assert.deepEqual(
+          { ...answer, delay: 0 },
+          { ...decision, delay: 0 },
+          table(calls.slice(0, i + 1)),
+        );
+      }
+    }),
+    fcOptions(),
+  );
+}
+
+describe("models of one arithmetic agree", () => {
+  test("tokenBucketRule is gcraRule", () => {
+    sameAnswers(rateOptions(), gcraRule, tokenBucketRule);
+  });
+  test("leakyBucketRule is gcraRule", () => {
+    sameAnswers(rateOptions(), gcraRule, leakyBucketRule);
+  });
+  test("leakyQueueRule is gcraRule but for the delay", () => {
+    sameAnswers(
+      rateOptions(),
+      gcraRule,
+      ({ limit, period, burst = limit }) => leakyQueueRule({ limit, period, queue: burst - 1 }),
+    );
+  });
+  test("slidingWindowRule to the millisecond is slidingLogRule", () => {
+    sameAnswers(
+      logOptions(),
+      slidingLogRule,
+      (options) => slidingWindowRule({ ...options, precision: 1 }),
+    );
+  });
+  test("slidingWindowRule of one sub-bucket is fixedWindowRule", () => {
+    sameAnswers(
+      logOptions(),
+      fixedWindowRule,
+      (options) => slidingWindowRule({ ...options, precision: options.period }),
+    );
+  });
+  test("allRule of one part is that part", () => {
+    fc.assert(
+      fc.property(rateOptions(), schedules(), (options, schedule) => {
+        const [alone, together] = [model(gcraRule(options)), model(allRule(gcraRule(options)))];
+        const guide = { capacity: options.burst ?? options.limit, grids: [options.period] };
+        for (const { now, cost, decision } of follow(schedule, guide, alone.decide)) {
+          const { parts, ...answer } = together.decide(now, cost);
+          assert.deepEqual(parts, [decision]);
+          assert.deepEqual({ ...answer, parts: undefined }, decision);
+        }
+      }),
+      fcOptions({ numRuns: 30 }),
+    );
+  });
+});
+
+/** The rules with small numbers, whose durations can be counted through. */
+const small: readonly (readonly [string, Rule])[] = [
+  ["gcraRule", gcraRule({ limit: 3, period: 7, burst: 4 })],
+  ["tokenBucketRule", tokenBucketRule({ limit: 3, period: 7, burst: 4 })],
+  [
+    "tokenBucketRule by interval",
+    tokenBucketRule({ limit: 2, period: 5, burst: 7, refill: "interval" }),
+  ],
+  ["leakyBucketRule", leakyBucketRule({ limit: 5, period: 4, burst: 3 })],
+  ["leakyQueueRule", leakyQueueRule({ limit: 3, period: 10, queue: 2 })],
+  ["fixedWindowRule", fixedWindowRule({ limit: 3, period: 9, anchor: -2 })],
+  [
+    "fixedWindowRule from the first call",
+    fixedWindowRule({ limit: 3, period: 9, anchor: "first" }),
+  ],
+  ["slidingLogRule", slidingLogRule({ limit: 4, period: 8 })],
+  ["slidingWindowRule", slidingWindowRule({ limit: 4, period: 12, precision: 3 })],
+  ["slidingCounterRule", slidingCounterRule({ limit: 5, period: 6 })],
+  ["allRule", allRule(gcraRule({ limit: 3, period: 7 }), slidingLogRule({ limit: 4, period: 20 }))],
+];
+
+describe("what judge finds by halving is what counting through finds", () => {
+  for (const [name, rule] of small) {
+    test(name, () => {
+      fc.assert(
+        fc.property(schedules({ maxLength: 8 }), (schedule) => {
+          let use: unknown;
+          follow(schedule, { capacity: Number(rule.capacity), grids: [7] }, (now, cost) => {
+            const [instant, units] = [BigInt(now) % 1_000n, BigInt(cost)];
+            const { decision, use: next } = judge<unknown>(rule, use, instant, units);
+            assert.deepEqual(
+              [decision.remaining, decision.retryAfter, decision.nextAfter, decision.resetAfter],
+              counted(rule, use, next, instant, units),
+            );
+            use = next;
+            return decision;
+          });
+        }),
+        fcOptions({ numRuns: 60 }),
+      );
+    });
+  }
+});
+
+function counted(
+  rule: Rule,
+  use: unknown,
+  next: unknown,
+  now: bigint,
+  cost: bigint,
+): number[] {
+  const least = (holds: (n: number) => boolean): number => {
+    for (let n = 0; n < 3_000; n++) if (holds(n)) return n;
+    return Infinity;
+  };
+  const remaining = least((n) => !rule.admits(next, now, BigInt(n + 1)));
+  const admitted = (state: unknown, units: bigint) => (wait: number) =>
+    units <= 0n || rule.admits(state, now + BigInt(wait), units);
+  return [
+    remaining,
+    least(admitted(use, cost)),
+    remaining === Number(rule.capacity) ? 0 : least(admitted(next, BigInt(remaining) + 1n)),
+    least((wait) => next === undefined || rule.fresh(next, now + BigInt(wait))),
+  ];
+}
