@@ -1,0 +1,105 @@
+import type { Codec } from "./codec.ts";
+import type { Decision } from "./decision.ts";
+
+/**
+ * The numbers of one limit, as headers and dashboards show them.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * assert.deepEqual(gcra({ limit: 100, period: "1m", burst: 20 }).policies, [
+ *   { name: "100-in-60s", limit: 100, period: 60_000, burst: 20 },
+ * ]);
+ * ```
+ */
+export interface Policy {
+  /** The name given, or one made of the numbers: `"100-in-60s"`. */
+  readonly name: string;
+  /** Units admitted per period in the long run. */
+  readonly limit: number;
+  /** The period in whole milliseconds. */
+  readonly period: number;
+  /** The largest cost that a fresh key admits at one instant: the algorithm's capacity. */
+  readonly burst: number;
+}
+
+/**
+ * A rate limiting algorithm with its options filled in: a pure reducer and what stores need to
+ * keep its states. The factories (`gcra`, `fixedWindow`, ...) return it, and anyone can write one.
+ *
+ * @typeParam State What is remembered of a key: a number where it fits, otherwise a small flat
+ * object of numbers, or an immutable timeline.
+ *
+ * @example A log replay is a fold
+ * ```ts
+ * import { slidingLog } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = slidingLog({ limit: 2, period: "10s" });
+ * let state = algorithm.initial;
+ * const verdicts = [0, 3_000, 6_000, 10_000].map((now) => {
+ *   const [decision, next] = algorithm.step(state, now, 1);
+ *   state = next;
+ *   return decision.allowed;
+ * });
+ * assert.deepEqual(verdicts, [true, true, false, true]);
+ * ```
+ */
+export interface Algorithm<State = unknown> {
+  /** The name given, or one made of the numbers. */
+  readonly name: string;
+  /** The canonical text of the options: part of every stored key. */
+  readonly id: string;
+  /** The numbers of each limit inside: one, or one for each part of `all`. */
+  readonly policies: readonly Policy[];
+  /** The largest cost that a fresh key admits. */
+  readonly capacity: number;
+  /** The fresh state: that of a key never used. */
+  readonly initial: State;
+  /**
+   * The reducer: from a state, an instant and a cost to a decision and the state after it.
+   *
+   * It is pure. It reads no clock and touches no store, and may be called again with the same
+   * arguments after a lost race. A refusal, and a look (cost 0), return the state that was given,
+   * the same one by `===`, so that no store writes anything for them. A negative cost gives units
+   * back, the newest first. A step that leaves no use returns `initial`.
+   *
+   * @param state The key's state; `initial` for a key never seen.
+   * @param now Milliseconds since the Unix epoch, 0 to 2^42; a fraction is floored.
+   * @param cost Units to take, a safe integer; 0 looks, below 0 gives back.
+   * @returns The decision, and the state to keep.
+   * @throws {RangeError} If `now` or `cost` is out of range; the state is unchanged.
+   */
+  step(state: State, now: number, cost: number): readonly [decision: Decision, state: State];
+  /** How a state is kept as words and as text. */
+  readonly codec: Codec<State>;
+  /**
+   * The reducer's two halves, for stores that would rather not build a pair for each call;
+   * `step` answers the same without them.
+   */
+  readonly halves?: Halves<State>;
+  /** Of `all`: its parts, whose states are the items of its state, in order. */
+  readonly parts?: readonly Algorithm[];
+  /**
+   * Of `slidingWindow` and `slidingLog`, whose states are timelines: how many slots the window
+   * covers. A store may keep such a history in a form of its own.
+   */
+  readonly slots?: number;
+}
+
+/**
+ * A reducer in two halves. For every valid call, with `next = take(state, now, cost)`:
+ * `step(state, now, cost)` is `[decide(state, next, now, cost), next]`.
+ *
+ * The halves check nothing: `now` must be a whole number from 0 to 2^42 and `cost` a safe integer.
+ *
+ * @typeParam State What is remembered of a key.
+ */
+export interface Halves<State> {
+  /** The state after the call: the same one if it is refused. */
+  take(state: State, now: number, cost: number): State;
+  /** The answer to the call, of the state before it and the state after it. */
+  decide(state: State, next: State, now: number, cost: number): Decision;
+}

@@ -1,0 +1,42 @@
+import { complaint } from "./check.ts";
+
+/**
+ * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` tells them. `Date.now` itself
+ * is one.
+ *
+ * A clock of another time, such as a test's, brings `after` as well, so that waiting follows it.
+ */
+export interface Clock {
+  /** The time now. */
+  (): number;
+  /**
+   * Calls `wake` once so many milliseconds have passed. Returns what cancels that.
+   *
+   * @param milliseconds 0 or more; may be longer than a timer can hold.
+   */
+  after?(milliseconds: number, wake: () => void): () => void;
+}
+
+/** The longest that a timer holds: 2^31 - 1 ms, some 25 days. A longer one fires at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Calls `wake` after so many milliseconds of real time; returns what cancels that. */
+export function afterRealTime(milliseconds: number, wake: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const end = performance.now() + milliseconds;
+  function sleep(): void {
+    const left = end - performance.now();
+    // A timer may fire a little early, and a long sleep takes several.
+    if (left <= 0) wake();
+    else timer = setTimeout(sleep, Math.min(Math.ceil(left), LONGEST_TIMER));
+  }
+  timer = setTimeout(sleep, Math.min(milliseconds, LONGEST_TIMER));
+  return () => clearTimeout(timer);
+}
+
+/** Requires a clock to be a function. */
+export function checkClock(action: string, clock: unknown): void {
+  if (clock !== undefined && typeof clock !== "function") {
+    throw new TypeError(complaint(action, "clock must be a function", clock));
+  }
+}

@@ -1,0 +1,60 @@
+import type { Algorithm } from "./algorithm.ts";
+import { arrivalTime, startTime } from "./arrival_time.ts";
+import { buildAlgorithm } from "./build_algorithm.ts";
+import { checkExact, checkReach, greatestCommonDivisor } from "./check.ts";
+import { type FineInstant, fineTicks, fitsOneNumber, type Ticks, wholeTicks } from "./ticks.ts";
+
+/** What a continuously drained algorithm keeps: its TAT, as one number where that is exact. */
+export type ArrivalState = number | FineInstant;
+
+/** What the algorithms that drain continuously at `limit` per `period` have in common. */
+export interface DrainedBucket {
+  readonly factory: string;
+  readonly name: string | undefined;
+  readonly limit: number;
+  readonly period: number;
+  readonly burst: number;
+  /** What `id` says beside limit and period. */
+  readonly variant: readonly (number | string)[];
+  /** Whether an admitted call waits for its start. */
+  readonly queues: boolean;
+}
+
+/**
+ * Builds gcra, leakyBucket, leakyQueue and the greedy tokenBucket.
+ *
+ * @throws {RangeError} If burst * period / gcd(limit, period) is 2^53 or more, or a full bucket
+ * takes so long to drain that the instant is past 2^53.
+ */
+export function drainedBucket(bucket: DrainedBucket): Algorithm<ArrivalState> {
+  const divisor = greatestCommonDivisor(bucket.limit, bucket.period);
+  const perMillisecond = bucket.limit / divisor;
+  const interval = bucket.period / divisor;
+  const furthest = bucket.burst * interval;
+  const action = `create ${bucket.factory}`;
+  const burst = bucket.queues ? "(queue + 1)" : "burst";
+  checkExact(action, `${burst} * period / gcd(limit, period)`, furthest);
+  checkReach(action, `2^42 + ${burst} * period / limit`, furthest / perMillisecond);
+  const built = fitsOneNumber(perMillisecond, furthest)
+    ? onScale(bucket, wholeTicks(perMillisecond), interval)
+    : onScale(bucket, fineTicks(perMillisecond), interval);
+  return built as Algorithm<ArrivalState>;
+}
+
+function onScale<Instant>(
+  bucket: DrainedBucket,
+  scale: Ticks<Instant>,
+  interval: number,
+): Algorithm<Instant> {
+  const questionsOf = bucket.queues ? startTime : arrivalTime;
+  return buildAlgorithm({
+    name: bucket.name,
+    id: [bucket.factory, bucket.limit, bucket.period, ...bucket.variant],
+    limit: bucket.limit,
+    period: bucket.period,
+    capacity: bucket.burst,
+    initial: scale.initial,
+    questions: questionsOf(scale, interval, bucket.burst),
+    codec: scale.codec,
+  });
+}

@@ -1,0 +1,64 @@
+import type { Decision } from "./decision.ts";
+
+/**
+ * `acquire` gave up: the cost can never be admitted, the wait would be too long, or too many wait.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter, RateLimitedError } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limiter(gcra({ limit: 1, period: "1h" }));
+ * api.consume("user:42");
+ * await assert.rejects(
+ *   api.acquire("user:42", { maxWait: 1_000 }),
+ *   (error) => error instanceof RateLimitedError && error.decision.retryAfter > 3_000_000,
+ * );
+ * ```
+ */
+export class RateLimitedError extends Error {
+  /** The name of the class. */
+  override readonly name = "RateLimitedError";
+  /** The refusal; its `retryAfter` counts the calls that wait before this one. */
+  readonly decision: Decision;
+
+  /** Makes the error of what could not be done and the refusal. */
+  constructor(message: string, decision: Decision) {
+    super(message);
+    this.decision = decision;
+  }
+}
+
+/** A store could not be reached, or not in time. */
+export class StoreUnavailableError extends Error {
+  /** The name of the class. */
+  override readonly name = "StoreUnavailableError";
+  /** Whether the call may have been charged: `"no"`, or `"unknown"` if it may have been. */
+  readonly applied: "no" | "unknown";
+
+  /** Makes the error of what could not be done and whether it may have been done all the same. */
+  constructor(message: string, applied: "no" | "unknown", options?: ErrorOptions) {
+    super(message, options);
+    this.applied = applied;
+  }
+}
+
+/** A store lost the race for a key as often as it may; nothing was charged. */
+export class ContentionError extends Error {
+  /** The name of the class. */
+  override readonly name = "ContentionError";
+  /** Makes the error of what could not be done. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/** A store holds as many keys in use as it can, and its policy is to throw; nothing was charged. */
+export class StoreFullError extends Error {
+  /** The name of the class. */
+  override readonly name = "StoreFullError";
+  /** Makes the error of what could not be done. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,92 @@
+import type { Algorithm } from "./algorithm.ts";
+import { checkCost, checkNow } from "./check.ts";
+import type { Decision } from "./decision.ts";
+import { halvesOf } from "./halves_of.ts";
+import type { Operation, Replaced } from "./store.ts";
+
+/** A state to be kept, or a key to be forgotten. */
+export interface Write {
+  /** The stored key. */
+  readonly key: string;
+  /** Whose state it is. */
+  readonly algorithm: Algorithm;
+  /** The state to keep; `algorithm.initial` when the key is to be forgotten. */
+  readonly state: unknown;
+  /** Milliseconds until the key is fresh: the least time that the state must be kept. */
+  readonly resetAfter: number;
+}
+
+/** What a batch of operations comes to. */
+export interface Transaction {
+  /** Each operation's decision, in order. */
+  readonly decisions: readonly Decision[];
+  /** What to replace in the store, all of it at once; nothing if a call was refused. */
+  readonly writes: readonly Write[];
+}
+
+/**
+ * What a store does, without the store: it steps each operation's state, and charges all of them
+ * or none. A store loads the states, calls this, and commits the writes; after a lost race it loads
+ * and calls again.
+ *
+ * When an operation is refused, an admitted one is answered by a look (cost 0), as `all` answers
+ * for its parts, and nothing is written.
+ *
+ * @param operations At least one; no key twice.
+ * @param stateOf The state held under a key; `undefined` if none is, or its shape is unknown.
+ * @param now The instant: milliseconds since the Unix epoch, 0 to 2^42.
+ * @throws {RangeError} If `now` or a cost is out of range; nothing is to be written.
+ */
+export function transact(
+  operations: readonly Operation[],
+  stateOf: (key: string, algorithm: Algorithm) => unknown,
+  now: number,
+): Transaction {
+  const instant = checkNow(now);
+  for (const { cost } of operations) checkCost("run an operation", cost);
+  const writes: Write[] = [];
+  const looks: Decision[] = [];
+  const decisions = operations.map((operation) => {
+    const { key, algorithm, cost, dry, replaces } = operation;
+    const { take, decide } = halvesOf(algorithm);
+    const held = stateOf(key, algorithm);
+    const state = held ?? takenOver(operation, stateOf, instant);
+    const next = take(state, instant, cost);
+    const decision = decide(state, next, instant, cost);
+    looks.push(cost > 0 && decision.allowed ? decide(state, state, instant, 0) : decision);
+    if (next !== state && !dry) {
+      writes.push({ key, algorithm, state: next, resetAfter: decision.resetAfter });
+      if (replaces !== undefined && held === undefined) writes.push(forgotten(replaces));
+    }
+    return decision;
+  });
+  return decisions.every((decision) => decision.allowed)
+    ? { decisions, writes }
+    : { decisions: looks, writes: [] };
+}
+
+/** The state of a key that holds none: fresh, or what it had used under its older options. */
+function takenOver(
+  { algorithm, replaces }: Operation,
+  stateOf: (key: string, algorithm: Algorithm) => unknown,
+  now: number,
+): unknown {
+  const old = replaces && stateOf(replaces.key, replaces.algorithm);
+  if (old === undefined || replaces === undefined) return algorithm.initial;
+  const { remaining } = halvesOf(replaces.algorithm).decide(old, old, now, 0);
+  const used = replaces.algorithm.capacity - remaining;
+  const units = replaces.mode === "keep"
+    ? used
+    : sameShare(used, replaces.algorithm.capacity, algorithm.capacity);
+  return halvesOf(algorithm).take(algorithm.initial, now, Math.min(units, algorithm.capacity));
+}
+
+/** used * capacity / oldCapacity, rounded up; the product may be past what floats hold. */
+function sameShare(used: number, oldCapacity: number, capacity: number): number {
+  const old = BigInt(oldCapacity);
+  return Number((BigInt(used) * BigInt(capacity) + old - 1n) / old);
+}
+
+function forgotten({ key, algorithm }: Replaced): Write {
+  return { key, algorithm, state: algorithm.initial, resetAfter: 0 };
+}

@@ -1,0 +1,141 @@
+import type { Algorithm } from "./algorithm.ts";
+import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import type { Codec } from "./codec.ts";
+import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "./counted_timeline.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** A window over the last `slots` slots of `precision` ms each. */
+export interface WindowOfSlots {
+  /** The factory's name, and what `id` says of its options. */
+  readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
+  readonly name: string | undefined;
+  readonly limit: number;
+  readonly precision: number;
+  readonly slots: number;
+}
+
+/**
+ * Builds `slidingWindow` and `slidingLog`: one reducer, as a log to the millisecond is a window
+ * made of slots of 1 ms.
+ */
+export function windowOfSlots(window: WindowOfSlots): Algorithm<Timeline> {
+  return buildAlgorithm({
+    name: window.name,
+    id: window.id,
+    limit: window.limit,
+    period: window.slots * window.precision,
+    capacity: window.limit,
+    initial: EMPTY_TIMELINE,
+    questions: slotQuestions(window),
+    codec: timelineCodec(window),
+    slots: window.slots,
+  });
+}
+
+function slotQuestions({ limit, precision, slots }: WindowOfSlots): Questions<Timeline> {
+  /** The slot that a call at `now` falls in: never before the newest one that holds units. */
+  function slotAt(timeline: Timeline, now: number): number {
+    const slot = Math.floor(now / precision);
+    return slot > timeline.newest ? slot : timeline.newest;
+  }
+
+  function used(timeline: Timeline, now: number): number {
+    return timeline.since(slotAt(timeline, now) - slots + 1);
+  }
+
+  /** Milliseconds until `slot` leaves the window. */
+  function untilGone(slot: number, now: number): number {
+    const wait = (slot + slots) * precision - now;
+    return wait > 0 ? wait : 0;
+  }
+
+  return {
+    charge(timeline, now, cost) {
+      const slot = slotAt(timeline, now);
+      const oldest = slot - slots + 1;
+      return timeline.since(oldest) + cost <= limit ? timeline.add(slot, cost, oldest) : timeline;
+    },
+    giveBack(timeline, now, units) {
+      return units < used(timeline, now) ? timeline.takeBack(units) : timeline.none();
+    },
+    remaining: (timeline, now) => limit - used(timeline, now),
+    wait: (timeline, now, cost) => untilGone(timeline.leaves(limit - cost), now),
+    reset: (timeline, now) => untilGone(timeline.newest, now),
+  };
+}
+
+const TEXT = /^w1( (0|[1-9]\d{0,15}) ([1-9]\d{0,15})( [1-9]\d{0,15}(:[1-9]\d{0,15})?)*)?$/;
+
+/**
+ * Words and text hold the live buckets, newest first: its slot and units, then for each older one
+ * the gap to the one after it and its units, which text leaves out where they are 1.
+ */
+function timelineCodec({ limit, slots }: WindowOfSlots): Codec<Timeline> {
+  function liveBuckets(timeline: Timeline): readonly number[] {
+    return bucketsOf(timeline, timeline.newest - slots + 1);
+  }
+
+  /** The timeline of buckets, newest first, given as slot, units, gap, units, gap, units, ... */
+  function fromGaps(gaps: readonly number[]): Timeline | undefined {
+    const newest = gaps[0]!;
+    const buckets: number[] = [];
+    let total = 0;
+    let slot = 2 * newest;
+    for (let place = 0; place < gaps.length; place += 2) {
+      const gap = gaps[place]!;
+      const units = gaps[place + 1]!;
+      if (!isCount(gap) || !isCount(units) || units === 0 || (place > 0 && gap === 0)) return;
+      slot -= gap;
+      total += units;
+      buckets.unshift(slot, units);
+    }
+    return slot >= 0 && newest - slot < slots && total <= limit ? timelineOf(buckets) : undefined;
+  }
+
+  return {
+    maxWords: 2 * Math.min(slots, limit),
+    write(timeline, words, offset) {
+      const buckets = liveBuckets(timeline);
+      for (let place = 0; place < buckets.length; place += 2) {
+        const gap = place === 0 ? buckets[0]! : buckets[place - 2]! - buckets[place]!;
+        words[offset + place] = gap;
+        words[offset + place + 1] = buckets[place + 1]!;
+      }
+      return buckets.length;
+    },
+    read(words, offset, count) {
+      if (count === 0) return EMPTY_TIMELINE;
+      if (count % 2 !== 0) return undefined;
+      return fromGaps(Array.from(words.subarray(offset, offset + count)));
+    },
+    encode(timeline) {
+      const buckets = liveBuckets(timeline);
+      let text = "w1";
+      for (let place = 0; place < buckets.length; place += 2) {
+        const units = buckets[place + 1]!;
+        if (place === 0) text += ` ${buckets[0]} ${units}`;
+        else {
+          const gap = buckets[place - 2]! - buckets[place]!;
+          text += units === 1 ? ` ${gap}` : ` ${gap}:${units}`;
+        }
+      }
+      return text;
+    },
+    decode(text) {
+      if (text === "w1") return EMPTY_TIMELINE;
+      if (!TEXT.test(text)) return undefined;
+      const [, newest, units, ...older] = text.split(" ");
+      const gaps = [Number(newest), Number(units)];
+      for (const bucket of older) {
+        const [gap, taken = "1"] = bucket.split(":");
+        if (taken === "1" && bucket.includes(":")) return undefined;
+        gaps.push(Number(gap), Number(taken));
+      }
+      return fromGaps(gaps);
+    },
+  };
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,123 @@
+/**
+ * tidegate is rate limiting for TypeScript servers, written as pure functions: every algorithm an
+ * exact reducer `(state, now, cost) => [decision, state]`, running unchanged in one process, across
+ * the worker threads of a server, and across machines on Redis.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ *
+ * const api = limiter(gcra({ limit: 100, period: "1m", burst: 20 }));
+ * const decision = api.consume("user:42");
+ * if (!decision.allowed) console.log(`again in ${decision.retryAfter} ms`);
+ * ```
+ *
+ * @module
+ */
+
+import type { Algorithm } from "./core/algorithm.ts";
+import {
+  type AsyncLimiter,
+  type AsyncLimiterOptions,
+  checkLimiter,
+  checkPrefix,
+  type Limiter,
+  limiterOn,
+  type SyncLimiterOptions,
+} from "./core/limiter.ts";
+import { memoryStore } from "./stores/memory.ts";
+
+/**
+ * Makes a limiter: an algorithm, a store and a prefix for its keys.
+ *
+ * Without a store it has a memory store of its own. On a store that answers at once (memory,
+ * shared memory) every method but `acquire` returns its value; on one that answers by promises
+ * (Redis), a promise of it.
+ *
+ * @param algorithm What decides: `gcra(...)`, `slidingWindow(...)`, `all(...)`, or one of your own.
+ * @param options The store and its prefix, a clock, what is told of decisions.
+ * @throws {TypeError} If an option is of the wrong type, or a store comes without a prefix.
+ * @throws {RangeError} If an option is out of range, or the store cannot hold the algorithm's
+ * states.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limiter(gcra({ limit: 2, period: "1m" }));
+ * assert.equal(api.consume("user:42").allowed, true);
+ * assert.equal(api.consume("user:42", 5).retryAfter, Infinity); // above the capacity
+ * assert.equal(api.peek("user:42", 0).remaining, 1);
+ * ```
+ */
+export function limiter(algorithm: Algorithm, options?: SyncLimiterOptions): Limiter;
+/** The same on a store that answers by promises. */
+export function limiter(algorithm: Algorithm, options: AsyncLimiterOptions): AsyncLimiter;
+export function limiter(
+  algorithm: Algorithm,
+  options: SyncLimiterOptions | AsyncLimiterOptions = {},
+): Limiter | AsyncLimiter {
+  checkLimiter(algorithm, options);
+  const { store, prefix } = options;
+  if (store !== undefined) checkPrefix(prefix);
+  return limiterOn(algorithm, store ?? memoryStore(), prefix ?? "own", options);
+}
+
+export type { Algorithm, Halves, Policy } from "./core/algorithm.ts";
+export { all, type AllState } from "./core/all.ts";
+export type { Clock } from "./core/clock.ts";
+export type { Codec } from "./core/codec.ts";
+export { consumeAll, type Entry } from "./core/consume_all.ts";
+export type { Decision, DecisionSource } from "./core/decision.ts";
+export type { ArrivalState } from "./core/drained_bucket.ts";
+export {
+  ContentionError,
+  RateLimitedError,
+  StoreFullError,
+  StoreUnavailableError,
+} from "./core/errors.ts";
+export {
+  fixedWindow,
+  type FixedWindowOptions,
+  type FixedWindowState,
+} from "./core/fixed_window.ts";
+export { gcra } from "./core/gcra.ts";
+export { leakyBucket } from "./core/leaky_bucket.ts";
+export { leakyQueue, type LeakyQueueOptions } from "./core/leaky_queue.ts";
+export type {
+  AcquireOptions,
+  AsyncLimiter,
+  AsyncLimiterOptions,
+  Limiter,
+  LimiterBase,
+  LimiterOptions,
+  SyncLimiterOptions,
+} from "./core/limiter.ts";
+export type { Period } from "./core/period.ts";
+export type { BurstOptions, RateOptions } from "./core/rate_options.ts";
+export { slidingCounter, type SlidingCounterState } from "./core/sliding_counter.ts";
+export { slidingLog } from "./core/sliding_log.ts";
+export { slidingWindow, type SlidingWindowOptions } from "./core/sliding_window.ts";
+export type {
+  AsyncStore,
+  Lane,
+  Operation,
+  Replaced,
+  ReplaceMode,
+  Store,
+  StoreBase,
+  SyncStore,
+} from "./core/store.ts";
+export { storedKey } from "./core/stored_key.ts";
+export type { FineInstant } from "./core/ticks.ts";
+export type { Timeline } from "./core/timeline.ts";
+export { tokenBucket, type TokenBucketOptions } from "./core/token_bucket.ts";
+export { transact, type Transaction, type Write } from "./core/transact.ts";
+export type { WideUse } from "./core/window_use.ts";
+export {
+  type MemoryStore,
+  memoryStore,
+  type MemoryStoreOptions,
+  type MemoryStoreStatistics,
+} from "./stores/memory.ts";
