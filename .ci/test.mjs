@@ -84,7 +84,10 @@ async function runChecks() {
   await check("Lint", () => child("deno", ["lint", "--quiet"]));
   await check("Types, by tsc", () => child("tsc", ["--noEmit"]));
   await check("Types, by deno", () => child("deno", ["check", "--quiet", ...forDeno()]));
-  await check("Documentation", () => child("deno", ["doc", "--lint", "--quiet", ...entries]));
+  await check(
+    "Documentation",
+    () => child("deno", ["doc", "--lint", "--quiet", "--no-npm", ...entries]),
+  );
   await check(
     "Publishing to JSR",
     () => child("deno", ["publish", "--dry-run", "--allow-dirty", "--quiet"]),

@@ -48,9 +48,23 @@ describe("package.json", () => {
   });
 });
 
-test("package-lock.json holds no address to download from", () => {
+describe("package-lock.json", () => {
   const lock = readText("package-lock.json");
-  assert.doesNotMatch(lock, /"resolved"/);
-  assert.doesNotMatch(lock, /\.tgz|registry/i);
-  assert.equal(JSON.parse(lock).packages[""].version, npm.version);
+  const packages = JSON.parse(lock).packages;
+
+  test("holds no address to download from", () => {
+    assert.doesNotMatch(lock, /"resolved"|\.tgz|registry/i);
+  });
+
+  test("is of this version", () => {
+    assert.equal(packages[""].version, npm.version);
+  });
+
+  test("holds the runtimes of every platform", () => {
+    for (const runtime of ["bun", "deno"]) {
+      for (const name of Object.keys(packages[`node_modules/${runtime}`].optionalDependencies)) {
+        assert.ok(`node_modules/${name}` in packages, name);
+      }
+    }
+  });
 });
