@@ -1,0 +1,120 @@
+import type { Document, LineCounter, Node, YAMLMap } from "yaml";
+
+import type { DataPath } from "./problem.ts";
+
+/** A place in a text, counted from 1. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What a YAML or JSON text says, and where. */
+export interface ReadText {
+  readonly data: unknown;
+  /** What kept the text from being read. */
+  readonly errors: readonly { readonly message: string; readonly place: TextPlace | undefined }[];
+  /** Where a path stands in the text: its value, or its key. */
+  placeOf(path: DataPath, atKey: boolean): TextPlace | undefined;
+}
+
+/** Reads texts; it comes as a promise as the package that parses is loaded when it is needed. */
+export interface YamlReader {
+  /**
+   * @param text YAML 1.2, and so JSON.
+   * @param plain Whether scalars stay the text that they are.
+   */
+  read(text: string, plain: boolean): ReadText;
+}
+
+/** The most aliases that a text may expand to: enough for people, too few for a bomb. */
+const MOST_ALIASES = 100;
+
+let reader: Promise<YamlReader> | undefined;
+
+/**
+ * The reader of YAML, by the package `yaml`.
+ *
+ * @throws {Error} If the package is not installed; the message names the command that installs it.
+ */
+export function yamlReader(): Promise<YamlReader> {
+  reader ??= loadReader();
+  return reader;
+}
+
+async function loadReader(): Promise<YamlReader> {
+  let yaml: typeof import("yaml");
+  try {
+    yaml = await import("yaml");
+  } catch (cause) {
+    const message = "Cannot read rules as the package yaml must be installed: run npm install yaml";
+    throw new Error(message, { cause });
+  }
+  return {
+    read(text, plain) {
+      const lines = new yaml.LineCounter();
+      try {
+        const document = yaml.parseDocument(text, {
+          lineCounter: lines,
+          uniqueKeys: true,
+          stringKeys: false,
+          prettyErrors: false,
+          strict: true,
+          ...(plain ? { schema: "failsafe" as const } : {}),
+        });
+        return readDocument(document as Document, lines, yaml.isMap);
+      } catch (error) {
+        // A text nested too deeply ends the parser's stack; several documents are an error too.
+        return unreadable(error, undefined);
+      }
+    },
+  };
+}
+
+function readDocument(
+  document: Document,
+  lines: LineCounter,
+  isMap: (node: unknown) => node is YAMLMap,
+): ReadText {
+  const [error] = document.errors;
+  if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
+  let data: unknown;
+  try {
+    data = document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (thrown) {
+    return unreadable(thrown, undefined);
+  }
+  return { data, errors: [], placeOf };
+
+  function placeOf(path: DataPath, atKey: boolean): TextPlace | undefined {
+    const key = path.at(-1);
+    if (atKey) {
+      const map = nodeAt(path.slice(0, -1));
+      const pair = isMap(map)
+        ? map.items.find((item) => String((item.key as { value?: unknown }).value) === key)
+        : undefined;
+      const start = (pair?.key as Node | undefined)?.range?.[0];
+      if (start !== undefined) return placeAt(lines, start);
+    }
+    for (let length = path.length; length >= 0; length--) {
+      const start = nodeAt(path.slice(0, length))?.range?.[0];
+      if (start !== undefined) return placeAt(lines, start);
+    }
+    return undefined;
+  }
+
+  function nodeAt(path: DataPath): Node | undefined {
+    const node = path.length === 0 ? document.contents : document.getIn(path, true);
+    return (node ?? undefined) as Node | undefined;
+  }
+}
+
+function unreadable(error: unknown, place: TextPlace | undefined): ReadText {
+  const message = error instanceof Error ? error.message : String(error);
+  const [line = message] = message.split("\n");
+  return { data: undefined, errors: [{ message: line, place }], placeOf: () => undefined };
+}
+
+function placeAt(lines: LineCounter, offset: number): TextPlace {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}

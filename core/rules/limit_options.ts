@@ -1,0 +1,75 @@
+import type { Algorithm } from "../algorithm.ts";
+import { complaint } from "../check.ts";
+import { fixedWindow } from "../fixed_window.ts";
+import { gcra } from "../gcra.ts";
+import { leakyBucket } from "../leaky_bucket.ts";
+import { leakyQueue } from "../leaky_queue.ts";
+import type { Period } from "../period.ts";
+import { slidingCounter } from "../sliding_counter.ts";
+import { slidingLog } from "../sliding_log.ts";
+import { slidingWindow } from "../sliding_window.ts";
+import { tokenBucket } from "../token_bucket.ts";
+
+/** The names of the algorithms that a rule can choose: those of their factories. */
+export type AlgorithmName =
+  | "gcra"
+  | "fixedWindow"
+  | "slidingLog"
+  | "slidingCounter"
+  | "slidingWindow"
+  | "tokenBucket"
+  | "leakyBucket"
+  | "leakyQueue";
+
+/** A limit as it is written: an algorithm by name, and the options of its factory. */
+export interface LimitOptions {
+  /** Which algorithm decides; default `"gcra"`. */
+  readonly algorithm?: AlgorithmName | undefined;
+  /** Units admitted per period in the long run; a positive integer. */
+  readonly limit: number;
+  /** Whole milliseconds, or text such as `"10s"`. */
+  readonly period: Period;
+  /** What answers call the limit; by default it is made of the numbers. */
+  readonly name?: string | undefined;
+  /** Of `gcra` and the buckets: units that a fresh key admits at once. */
+  readonly burst?: number | undefined;
+  /** Of `slidingWindow`: the length of a sub-bucket. */
+  readonly precision?: Period | undefined;
+  /** Of `leakyQueue`: how many calls may wait. */
+  readonly queue?: number | undefined;
+  /** Of `tokenBucket`: how it is refilled. */
+  readonly refill?: "greedy" | "interval" | undefined;
+  /** Of `fixedWindow`: where windows lie. */
+  readonly anchor?: "epoch" | "first" | number | undefined;
+}
+
+const FACTORIES: Readonly<Record<AlgorithmName, (options: never) => Algorithm>> = {
+  gcra,
+  fixedWindow,
+  slidingLog,
+  slidingCounter,
+  slidingWindow,
+  tokenBucket,
+  leakyBucket,
+  leakyQueue,
+};
+
+/** The names of the algorithms, in the order of the documentation. */
+export const ALGORITHM_NAMES: readonly AlgorithmName[] = Object.freeze(
+  Object.keys(FACTORIES) as AlgorithmName[],
+);
+
+/**
+ * Makes the algorithm of a limit.
+ *
+ * @throws {TypeError} If the algorithm is unknown, or an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ */
+export function algorithmOf(options: LimitOptions): Algorithm {
+  const { algorithm = "gcra", ...rest } = options;
+  if (!Object.hasOwn(FACTORIES, algorithm)) {
+    const rule = `algorithm must be one of ${ALGORITHM_NAMES.join(", ")}`;
+    throw new TypeError(complaint("create a limit", rule, algorithm));
+  }
+  return FACTORIES[algorithm](rest as never);
+}

@@ -1,0 +1,67 @@
+import { combine } from "../combine.ts";
+import type { Decision } from "../decision.ts";
+import { decisionOf } from "../decision_of.ts";
+import type { Rule } from "./compile.ts";
+
+/** What one rule says to a request. */
+export interface RuleVerdict {
+  readonly rule: Rule;
+  /** The counter's key. */
+  readonly key: string;
+  /** Units that were asked for. */
+  readonly cost: number;
+  /** The places of the descriptors in the request. */
+  readonly descriptors: readonly number[];
+  /** Its decision; `undefined` if the rule is unlimited. A shadow's is what it would have said. */
+  readonly decision: Decision | undefined;
+  /** The largest cost that its limits admit of a fresh key. */
+  readonly capacity: number;
+  /** Whether the rule lets the request pass: a shadow always does. */
+  readonly allowed: boolean;
+}
+
+/** What a request is told. */
+export interface Verdict {
+  /** Whether it may go ahead. */
+  readonly allowed: boolean;
+  /** The decision of all enforced limits together; `undefined` if none holds. */
+  readonly decision: Decision | undefined;
+  /** What each rule that holds says, in the order of the descriptors. */
+  readonly rules: readonly RuleVerdict[];
+}
+
+/** Nothing holds: admitted. */
+export const OPEN_VERDICT: Verdict = Object.freeze({
+  allowed: true,
+  decision: undefined,
+  rules: Object.freeze([]),
+});
+
+/** The decision of a blocked rule: never, but for a look. */
+export function blockedDecision(cost: number): Decision {
+  const allowed = cost <= 0;
+  return decisionOf(allowed, 0, 0, allowed ? 0 : Infinity, 0, 0, 0, undefined, undefined);
+}
+
+/**
+ * What the rules come to: refused if an enforced rule refuses; rules in quota mode refuse only all
+ * together.
+ */
+export function verdictOf(rules: readonly RuleVerdict[]): Verdict {
+  const only = rules.length === 1 ? rules[0]! : undefined;
+  if (only !== undefined && !only.rule.shadow) {
+    return { allowed: only.allowed, decision: only.decision, rules };
+  }
+  const enforced = rules.filter(({ rule }) => !rule.shadow);
+  const quotas = enforced.filter(({ rule }) => rule.quota);
+  const quotaOver = quotas.length > 0 && quotas.every(({ allowed }) => !allowed);
+  const allowed = !quotaOver && enforced.every(({ rule, allowed }) => rule.quota || allowed);
+  const decisions = enforced.flatMap(({ decision }) => decision ?? []);
+  if (decisions.length === 0) return { allowed, decision: undefined, rules };
+  const capacity = Math.min(
+    ...enforced.flatMap(({ capacity, decision }) => decision === undefined ? [] : capacity),
+  );
+  const together = combine(decisions, capacity);
+  const decision = together.allowed === allowed ? together : { ...together, allowed };
+  return { allowed, decision, rules };
+}

@@ -1,0 +1,39 @@
+/** A pattern in which each `*` stands for any text, taken apart at the stars. */
+export interface Wildcard {
+  /** The pattern as it was written. */
+  readonly text: string;
+  readonly start: string;
+  readonly middle: readonly string[];
+  readonly end: string;
+}
+
+/** Takes a pattern apart; `undefined` if it has no `*`. */
+export function wildcardOf(text: string): Wildcard | undefined {
+  const pieces = text.split("*");
+  if (pieces.length === 1) return undefined;
+  return { text, start: pieces[0]!, middle: pieces.slice(1, -1), end: pieces.at(-1)! };
+}
+
+/**
+ * Whether the text is of the pattern. Each piece is looked for once, from where the one before it
+ * ended, so that no text takes longer than its length times the number of stars.
+ */
+export function matchesWildcard(pattern: Wildcard, text: string): boolean {
+  const { start, middle, end } = pattern;
+  if (text.length < start.length + end.length) return false;
+  if (!text.startsWith(start) || !text.endsWith(end)) return false;
+  const last = text.length - end.length;
+  let place = start.length;
+  for (const piece of middle) {
+    const found = text.indexOf(piece, place);
+    if (found === -1 || found + piece.length > last) return false;
+    place = found + piece.length;
+  }
+  return true;
+}
+
+/** Whether every text of `inner` is one of `outer`, as far as its fixed pieces tell. */
+export function covers(outer: Wildcard, inner: Wildcard): boolean {
+  return outer.middle.every((piece) => piece === "") &&
+    inner.start.startsWith(outer.start) && inner.end.endsWith(outer.end);
+}
