@@ -52,7 +52,8 @@ export function steppedOtherwise(
 /**
  * The same algorithm, but it refuses what would have to wait more than `patience` for its start.
  *
- * @param tell Called with the instant at which the key is fresh after the call.
+ * @param tell Called with the instant at which the key is fresh after the call; not for a look,
+ * which a store may ask for beside it.
  */
 export function attempting(
   algorithm: Algorithm,
@@ -62,7 +63,7 @@ export function attempting(
   return steppedOtherwise(algorithm, (state, now, cost) => {
     const result = algorithm.step(state, now, cost);
     const { delay, resetAfter } = result[0];
-    tell(now + resetAfter);
+    if (cost !== 0) tell(now + resetAfter);
     if (delay <= patience) return result;
     const [look] = algorithm.step(state, now, 0);
     return [{ ...look, allowed: false, retryAfter: delay - patience }, state];
