@@ -1,0 +1,49 @@
+/**
+ * Rate limiting for Effect programs: limits as plain values, the counters in a layer, refusals as
+ * typed errors, and waiting that an interrupt undoes.
+ *
+ * The service `RateLimiter` holds a store; `layerMemory` keeps the counters in the process, and the
+ * other layers in shared memory or on Redis, with no change to the program. Time is that of the
+ * fiber's `Clock`, so that a `TestClock` drives verdicts and waiting alike. Effect is a peer:
+ * `npm install effect`.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect";
+ * import { gcra } from "tidegate";
+ * import { layerMemory, limit, withLimit } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const login = limit("login", gcra({ limit: 5, period: "1m", burst: 1 }));
+ * const attempt = Effect.succeed("welcome").pipe(withLimit({ limit: login, key: "user:42" }));
+ *
+ * const program = Effect.gen(function* () {
+ *   yield* attempt;
+ *   return yield* Effect.flip(attempt);
+ * });
+ * const error = await Effect.runPromise(Effect.provide(program, layerMemory()));
+ * assert.equal(error._tag, "RateLimited");
+ * ```
+ *
+ * @module
+ */
+
+export type { Admission } from "./effect/bound_limit.ts";
+export { Decision } from "./effect/decision.ts";
+export { layerMemory, layerStore, layerStoreScoped } from "./effect/layers.ts";
+export { type Limit, limit, type LimitOptions } from "./effect/limit.ts";
+export { decisionsMetric, unitsMetric, waitMetric } from "./effect/limit_metrics.ts";
+export { RateLimited, type RateLimitedFields } from "./effect/rate_limited.ts";
+export {
+  type AcquireOptions,
+  type AdmitOptions,
+  type LimitEntry,
+  makeRateLimiter,
+  RateLimiter,
+} from "./effect/rate_limiter.ts";
+export {
+  RateLimitStoreError,
+  type RateLimitStoreErrorFields,
+  type StoreErrorReason,
+} from "./effect/rate_limit_store_error.ts";
+export { type Limited, withLimit, type WithLimitOptions } from "./effect/with_limit.ts";

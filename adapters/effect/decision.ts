@@ -1,0 +1,78 @@
+import * as Duration from "effect/Duration";
+import * as Schema from "effect/Schema";
+
+import type { Decision as CoreDecision, DecisionSource } from "../../core/decision.ts";
+
+/**
+ * What a limiter answers: the fields of tidegate's decision, with durations as `Duration`.
+ *
+ * All durations count from the instant of the call; none is an instant.
+ */
+export interface Decision {
+  /** The verdict. */
+  readonly allowed: boolean;
+  /** Units admitted per period in the long run. */
+  readonly limit: number;
+  /** Whole units that one call could still take now, after this one; at least 0. */
+  readonly remaining: number;
+  /** Until this same cost would be admitted: zero if allowed, infinite if never. */
+  readonly retryAfter: Duration.Duration;
+  /** Until `remaining` next grows; zero at capacity. */
+  readonly nextAfter: Duration.Duration;
+  /** Until the key is fresh. */
+  readonly resetAfter: Duration.Duration;
+  /** To wait before going ahead: zero but for an admitted call of `leakyQueue`. */
+  readonly delay: Duration.Duration;
+  /** `undefined` when the limiter's own store answered; otherwise who did in its place. */
+  readonly source: DecisionSource | undefined;
+  /** Of several limits together: each one's decision, in order. */
+  readonly parts: readonly Decision[] | undefined;
+}
+
+/**
+ * The schema of a decision, for remote calls and logs. It is encoded as tidegate's own decision:
+ * durations are numbers of milliseconds.
+ */
+export const Decision: Schema.Codec<Decision, CoreDecision> = Schema.Struct({
+  allowed: Schema.Boolean,
+  limit: Schema.Number,
+  remaining: Schema.Number,
+  retryAfter: Schema.DurationFromMillis,
+  nextAfter: Schema.DurationFromMillis,
+  resetAfter: Schema.DurationFromMillis,
+  delay: Schema.DurationFromMillis,
+  source: Schema.UndefinedOr(Schema.Literals(["fallback", "policy"])),
+  parts: Schema.UndefinedOr(
+    Schema.Array(Schema.suspend((): Schema.Codec<Decision, CoreDecision> => Decision)),
+  ),
+});
+
+/** A decision of tidegate with its durations as `Duration`. */
+export function withDurations(decision: CoreDecision): Decision {
+  return {
+    allowed: decision.allowed,
+    limit: decision.limit,
+    remaining: decision.remaining,
+    retryAfter: Duration.millis(decision.retryAfter),
+    nextAfter: Duration.millis(decision.nextAfter),
+    resetAfter: Duration.millis(decision.resetAfter),
+    delay: Duration.millis(decision.delay),
+    source: decision.source,
+    parts: decision.parts?.map(withDurations),
+  };
+}
+
+/** The same decision in milliseconds, as the rest of tidegate reads it. */
+export function inMilliseconds(decision: Decision): CoreDecision {
+  return {
+    allowed: decision.allowed,
+    limit: decision.limit,
+    remaining: decision.remaining,
+    retryAfter: Duration.toMillis(decision.retryAfter),
+    nextAfter: Duration.toMillis(decision.nextAfter),
+    resetAfter: Duration.toMillis(decision.resetAfter),
+    delay: Duration.toMillis(decision.delay),
+    source: decision.source,
+    parts: decision.parts?.map(inMilliseconds),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Algorithm } from "../../core/algorithm.ts";
+import { checkText } from "../../core/check.ts";
+import { checkLimiter, type LimiterOptions } from "../../core/limiter.ts";
+
+/** The options of `limit`. */
+export type LimitOptions = Pick<LimiterOptions, "replaces" | "maxWaiting">;
+
+/**
+ * A limit as plain data: an algorithm, and what its keys begin with. Where the counters live is for
+ * the `RateLimiter` layer to say.
+ */
+export interface Limit extends LimitOptions {
+  /** What the limit's keys begin with in the store; also its name in metrics and spans. */
+  readonly prefix: string;
+  /** What decides. */
+  readonly algorithm: Algorithm;
+}
+
+/**
+ * Makes a limit: a value to be made once and used in many places. Two limits of one prefix and one
+ * algorithm share their counters.
+ *
+ * @param prefix What its keys begin with in the store; a non-empty string.
+ * @param algorithm What decides: `gcra(...)`, `slidingWindow(...)`, `all(...)`, `algorithmOf(...)`.
+ * @param options `replaces`, the options that these took the place of, so that a changed limit
+ * forgets nothing; `maxWaiting`, the most fibers that may wait, default 10,000.
+ * @throws {TypeError} If the prefix is empty, or an argument is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { limit } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limit("api", gcra({ limit: 100, period: "1m", burst: 20 }));
+ * assert.equal(api.algorithm.capacity, 20);
+ * ```
+ */
+export function limit(prefix: string, algorithm: Algorithm, options: LimitOptions = {}): Limit {
+  checkText("create limit", "prefix", prefix);
+  checkLimiter(algorithm, options);
+  const { replaces, maxWaiting } = options;
+  return Object.freeze({ prefix, algorithm, replaces, maxWaiting });
+}

@@ -1,0 +1,73 @@
+import type * as Cause from "effect/Cause";
+import * as Duration from "effect/Duration";
+import * as Schema from "effect/Schema";
+
+import { show } from "../../core/check.ts";
+import { Decision } from "./decision.ts";
+
+/** The fields of `RateLimited`. */
+export type RateLimitedFields = Schema.TaggedStruct<"RateLimited", {
+  readonly prefix: typeof Schema.String;
+  readonly key: typeof Schema.String;
+  readonly cost: typeof Schema.Number;
+  readonly retryAfter: typeof Schema.DurationFromMillis;
+  readonly decision: typeof Decision;
+}>;
+
+const schema = Schema.TaggedError<RateLimited>("tidegate/effect/RateLimited");
+
+/**
+ * A limit refused, or a wait for one would have been too long.
+ *
+ * It is a schema too, so that it travels through remote calls.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect";
+ * import { gcra } from "tidegate";
+ * import { layerMemory, limit, withLimit } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limit("api", gcra({ limit: 1, period: "1m" }));
+ * const hello = withLimit(Effect.succeed("hello"), { limit: api, key: "user:42" });
+ * const program = Effect.andThen(hello, hello).pipe(
+ *   Effect.catchTag("RateLimited", (error) => Effect.succeed(`refused by ${error.prefix}`)),
+ * );
+ *
+ * const answer = await Effect.runPromise(Effect.provide(program, layerMemory()));
+ * assert.equal(answer, "refused by api");
+ * ```
+ */
+export interface RateLimited extends Cause.YieldableError {
+  /** What `Effect.catchTag` catches it by. */
+  readonly _tag: "RateLimited";
+  /** The limit's prefix. */
+  readonly prefix: string;
+  /** Whose units. */
+  readonly key: string;
+  /** Units that were to be taken. */
+  readonly cost: number;
+  /** Until the cost would be admitted; infinite if it never is. */
+  readonly retryAfter: Duration.Duration;
+  /** The refusal. */
+  readonly decision: Decision;
+}
+
+/** The class and the schema of `RateLimited`. */
+export const RateLimited: Schema.Class<RateLimited, RateLimitedFields, Cause.YieldableError> = class
+  extends schema("RateLimited", {
+    prefix: Schema.String,
+    key: Schema.String,
+    cost: Schema.Number,
+    retryAfter: Schema.DurationFromMillis,
+    decision: Decision,
+  }) {
+  /** What was refused, and when it would be admitted. */
+  override get message(): string {
+    const when = Duration.isFinite(this.retryAfter)
+      ? `in ${Duration.toMillis(this.retryAfter)} ms`
+      : "never";
+    return `Cannot take ${this.cost} of ${show(this.key)} under ${show(this.prefix)} as the ` +
+      `limit must have room: it would come ${when}`;
+  }
+};

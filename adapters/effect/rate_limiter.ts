@@ -1,0 +1,241 @@
+import * as Context from "effect/Context";
+import * as Duration from "effect/Duration";
+import * as Effect from "effect/Effect";
+
+import { consumeAll } from "../../core/consume_all.ts";
+import type { Decision as CoreDecision } from "../../core/decision.ts";
+import type { Limiter } from "../../core/limiter.ts";
+import type { Store } from "../../core/store.ts";
+import { type Admission, ask, binderOn, type BoundLimit, take, waitFor } from "./bound_limit.ts";
+import { type Decision, withDurations } from "./decision.ts";
+import type { Limit } from "./limit.ts";
+import type { RateLimited } from "./rate_limited.ts";
+import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
+
+/** The options of a wait. */
+export interface AcquireOptions {
+  /** Units to take, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+  /** The longest wait; without one there is no end to it. */
+  readonly maxWait?: Duration.Input | undefined;
+}
+
+/** The options of `admit`. */
+export interface AdmitOptions extends AcquireOptions {
+  /** Whether to wait for the units, as `acquire` does; without it a refusal fails. */
+  readonly wait?: boolean | undefined;
+}
+
+/** One key of several, for `consumeAll`. */
+export interface LimitEntry {
+  /** Whose limit. */
+  readonly limit: Limit;
+  /** Whose units: a non-empty string. */
+  readonly key: string;
+  /** Units to take, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+}
+
+/**
+ * Rate limiting as a service: it holds the store, and every call names its limit.
+ *
+ * Time is that of the calling fiber's `Clock`. On the default one the store's own time is used,
+ * which on Redis is the server's; on any other, such as a `TestClock`, that clock's.
+ *
+ * A key that is empty, or a cost that is no integer of at least 0, is a defect. What is known of a
+ * call when its fiber is interrupted is always whole: a call on the store is not interrupted, and a
+ * wait takes back what it took.
+ */
+export interface RateLimiter {
+  /** The store that holds the counters. */
+  readonly store: Store;
+  /** Decides and takes; a refusal is a decision too. The cost is 1 unless given; 0 looks. */
+  consume(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  /** Takes, or fails with `RateLimited`. */
+  consumeOrFail(
+    limit: Limit,
+    key: string,
+    cost?: number,
+  ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
+  /** What `consume` would answer; changes nothing. The balance is that of cost 0. */
+  peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  /** Gives units back, the newest first: an integer of at least 1; default 1. */
+  refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  /** Forgets the key. */
+  reset(limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError>;
+  /**
+   * Waits its turn, then takes, then waits out the delay of a queue. First come, first served for
+   * each key in the process. It fails at once if the line is longer than `maxWait`.
+   *
+   * An interrupt undoes it: a fiber that queues has taken nothing, and one in the delay of a queue
+   * gives its place back if it is the newest.
+   */
+  acquire(
+    limit: Limit,
+    key: string,
+    options?: AcquireOptions,
+  ): Effect.Effect<Decision, RateLimited | RateLimitStoreError>;
+  /** Takes from several keys at one instant, all or nothing; each one's decision is in `parts`. */
+  consumeAll(entries: readonly LimitEntry[]): Effect.Effect<Decision, RateLimitStoreError>;
+  /**
+   * Takes or waits as `acquire` and `consumeOrFail` do, and hands out how to undo it: what
+   * `withLimit` is made of. The delay of a queue is waited out only with `wait`.
+   */
+  admit(
+    limit: Limit,
+    key: string,
+    options?: AdmitOptions,
+  ): Effect.Effect<Admission, RateLimited | RateLimitStoreError>;
+}
+
+/**
+ * The service key of `RateLimiter`.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect";
+ * import { gcra } from "tidegate";
+ * import { layerMemory, limit, RateLimiter } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limit("api", gcra({ limit: 2, period: "1m" }));
+ * const program = Effect.gen(function* () {
+ *   const limiter = yield* RateLimiter;
+ *   yield* limiter.consume(api, "user:42", 2);
+ *   return yield* limiter.consume(api, "user:42");
+ * });
+ *
+ * const decision = await Effect.runPromise(Effect.provide(program, layerMemory()));
+ * assert.equal(decision.allowed, false);
+ * ```
+ */
+export const RateLimiter: Context.Service<RateLimiter, RateLimiter> = Context.Service<RateLimiter>(
+  "tidegate/effect/RateLimiter",
+);
+
+/** Makes the service on a store, which stays the caller's to close. */
+export function makeRateLimiter(store: Store): RateLimiter {
+  const bind = binderOn(store);
+
+  /** The limit on the store and the fiber's clock, named in the span at hand. */
+  const boundTo = Effect.fnUntraced(function* (limit: Limit): Effect.fn.Return<BoundLimit> {
+    yield* Effect.annotateCurrentSpan({
+      "tidegate.prefix": limit.prefix,
+      "tidegate.algorithm": limit.algorithm.id,
+    });
+    return yield* Effect.withFiber((fiber) => Effect.sync(() => bind(limit, fiber)));
+  });
+
+  const consume = Effect.fn("RateLimiter.consume")(function* (
+    limit: Limit,
+    key: string,
+    cost: number = 1,
+  ): Effect.fn.Return<Decision, RateLimitStoreError> {
+    const { limiter, metrics } = yield* boundTo(limit);
+    const decision = yield* ask(() => limiter.consume(key, cost));
+    yield* metrics.count(decision, cost);
+    return yield* told(decision);
+  });
+
+  const consumeOrFail = Effect.fn("RateLimiter.consumeOrFail")(function* (
+    limit: Limit,
+    key: string,
+    cost: number = 1,
+  ): Effect.fn.Return<Decision, RateLimited | RateLimitStoreError> {
+    const bound = yield* boundTo(limit);
+    const { decision } = yield* take(bound, key, cost);
+    return yield* told(decision);
+  });
+
+  const peek = Effect.fn("RateLimiter.peek")(function* (
+    limit: Limit,
+    key: string,
+    cost: number = 1,
+  ): Effect.fn.Return<Decision, RateLimitStoreError> {
+    const { limiter } = yield* boundTo(limit);
+    return yield* told(yield* ask(() => limiter.peek(key, cost)));
+  });
+
+  const refund = Effect.fn("RateLimiter.refund")(function* (
+    limit: Limit,
+    key: string,
+    cost: number = 1,
+  ): Effect.fn.Return<Decision, RateLimitStoreError> {
+    const { limiter } = yield* boundTo(limit);
+    return yield* told(yield* ask(() => limiter.refund(key, cost)));
+  });
+
+  const reset = Effect.fn("RateLimiter.reset")(function* (
+    limit: Limit,
+    key: string,
+  ): Effect.fn.Return<void, RateLimitStoreError> {
+    const { limiter } = yield* boundTo(limit);
+    yield* ask(() => limiter.reset(key));
+  });
+
+  const admit = Effect.fn("RateLimiter.admit")(function* (
+    limit: Limit,
+    key: string,
+    options: AdmitOptions = {},
+  ): Effect.fn.Return<Admission, RateLimited | RateLimitStoreError> {
+    const { cost = 1, maxWait = Duration.infinity, wait = false } = options;
+    const bound = yield* boundTo(limit);
+    if (!wait) return yield* take(bound, key, cost);
+    return yield* waitFor(bound, key, { cost, maxWait: millisOf(maxWait) });
+  });
+
+  const acquire = Effect.fn("RateLimiter.acquire")(function* (
+    limit: Limit,
+    key: string,
+    { cost = 1, maxWait = Duration.infinity }: AcquireOptions = {},
+  ): Effect.fn.Return<Decision, RateLimited | RateLimitStoreError> {
+    const bound = yield* boundTo(limit);
+    const { decision } = yield* waitFor(bound, key, { cost, maxWait: millisOf(maxWait) });
+    return yield* told(decision);
+  });
+
+  const consumeEntries = Effect.fn("RateLimiter.consumeAll")(function* (
+    entries: readonly LimitEntry[],
+  ): Effect.fn.Return<Decision, RateLimitStoreError> {
+    const bound = yield* Effect.forEach(entries, (entry) => boundTo(entry.limit));
+    const all = entries.map(({ key, cost }, place) => ({
+      // One store is of one kind; `consumeAll` answers as it does.
+      limiter: bound[place]!.limiter as Limiter,
+      key,
+      cost,
+    }));
+    const decision = yield* ask<CoreDecision>(() => consumeAll(all));
+    for (const [place, part] of decision.parts!.entries()) {
+      const verdict = { ...part, allowed: decision.allowed };
+      yield* bound[place]!.metrics.count(verdict, entries[place]!.cost ?? 1);
+    }
+    return yield* told(decision);
+  });
+
+  return {
+    store,
+    consume,
+    consumeOrFail,
+    peek,
+    refund,
+    reset,
+    acquire,
+    consumeAll: consumeEntries,
+    admit,
+  };
+}
+
+/** The decision with durations; its verdict goes to the span at hand. */
+function told(decision: CoreDecision): Effect.Effect<Decision> {
+  return Effect.as(
+    Effect.annotateCurrentSpan({
+      "tidegate.allowed": decision.allowed,
+      "tidegate.remaining": decision.remaining,
+    }),
+    withDurations(decision),
+  );
+}
+
+function millisOf(duration: Duration.Input): number {
+  return Duration.toMillis(Duration.fromInputUnsafe(duration));
+}

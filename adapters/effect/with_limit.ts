@@ -1,0 +1,89 @@
+import type * as Duration from "effect/Duration";
+import * as Effect from "effect/Effect";
+import type * as Exit from "effect/Exit";
+import { dual } from "effect/Function";
+
+import type { Limit } from "./limit.ts";
+import { RateLimiter } from "./rate_limiter.ts";
+import type { RateLimited } from "./rate_limited.ts";
+import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
+
+/** The options of `withLimit`. */
+export interface WithLimitOptions<A = unknown, E = unknown> {
+  /** The limit. */
+  readonly limit: Limit;
+  /** Whose units: a non-empty string. */
+  readonly key: string;
+  /** Units to take, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+  /** What a refusal does: `"fail"` (default) with `RateLimited`, or `"wait"` in line. */
+  readonly onExceeded?: "fail" | "wait" | undefined;
+  /** With `"wait"` the longest wait; without one there is no end to it. */
+  readonly maxWait?: Duration.Input | undefined;
+  /** Which outcomes give the units back: failures that should not count, for example. */
+  readonly refundIf?: ((exit: Exit.Exit<A, E>) => boolean) | undefined;
+}
+
+/**
+ * Puts an effect under a limit: it runs once its units are taken, or fails with `RateLimited`.
+ *
+ * The delay of a `leakyQueue` is waited out first. An interrupt before the effect has begun gives
+ * the units back; one that comes later leaves them taken, as what was started counts.
+ *
+ * @example In line, for at most two seconds
+ * ```ts
+ * import { Effect } from "effect";
+ * import { gcra } from "tidegate";
+ * import { layerMemory, limit, withLimit } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const mail = limit("mail", gcra({ limit: 10, period: "1s", burst: 1 }));
+ * const send = Effect.succeed("sent").pipe(
+ *   withLimit({ limit: mail, key: "smtp", onExceeded: "wait", maxWait: "2 seconds" }),
+ * );
+ *
+ * const program = Effect.all([send, send], { concurrency: "unbounded" });
+ * assert.deepEqual(await Effect.runPromise(Effect.provide(program, layerMemory())), [
+ *   "sent",
+ *   "sent",
+ * ]);
+ * ```
+ */
+export const withLimit: {
+  <A, E>(
+    options: WithLimitOptions<NoInfer<A>, NoInfer<E>>,
+  ): <R>(self: Effect.Effect<A, E, R>) => Limited<A, E, R>;
+  <A, E, R>(
+    self: Effect.Effect<A, E, R>,
+    options: WithLimitOptions<NoInfer<A>, NoInfer<E>>,
+  ): Limited<A, E, R>;
+} = dual(2, <A, E, R>(
+  self: Effect.Effect<A, E, R>,
+  { limit, key, cost, onExceeded = "fail", maxWait, refundIf }: WithLimitOptions<A, E>,
+): Limited<A, E, R> =>
+  Effect.flatMap(RateLimiter, (limiter) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(
+        restore(limiter.admit(limit, key, { cost, maxWait, wait: onExceeded === "wait" })),
+        ({ decision, undo }) => {
+          let started = false;
+          const body = Effect.suspend(() => {
+            started = true;
+            return self;
+          });
+          const delay = onExceeded === "wait" ? 0 : decision.delay;
+          const delayed = delay === 0 ? body : Effect.andThen(Effect.sleep(delay), body);
+          return Effect.onExit(
+            restore(delayed),
+            (exit) => !started || refundIf?.(exit) === true ? undo : Effect.void,
+          );
+        },
+      )
+    )));
+
+/** An effect under a limit. */
+export type Limited<A, E, R> = Effect.Effect<
+  A,
+  E | RateLimited | RateLimitStoreError,
+  R | RateLimiter
+>;

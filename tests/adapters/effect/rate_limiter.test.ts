@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect";
+import { TestClock } from "effect/testing";
+import fc from "fast-check";
+
+import {
+  Decision,
+  layerMemory,
+  layerStore,
+  layerStoreScoped,
+  limit,
+  RateLimited,
+  RateLimiter,
+  RateLimitStoreError,
+} from "../../../adapters/effect.ts";
+import { all, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
+import type { Decision as CoreDecision } from "../../../mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+import { inTestTime } from "./support/in_test_time.ts";
+
+const api = limit("api", gcra({ limit: 2, period: "1m" }));
+
+describe("RateLimiter", () => {
+  test("answers with durations", async () => {
+    const decision = await inTestTime(RateLimiter.use((limiter) => limiter.consume(api, "a")));
+    assert.deepEqual(decision, {
+      allowed: true,
+      limit: 2,
+      remaining: 1,
+      retryAfter: Duration.zero,
+      nextAfter: Duration.seconds(30),
+      resetAfter: Duration.seconds(30),
+      delay: Duration.zero,
+      source: undefined,
+      parts: undefined,
+    });
+  });
+
+  test("decides by the clock of the fiber", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(api, "a", 2);
+      assert.equal((yield* limiter.consume(api, "a")).allowed, false);
+      yield* TestClock.adjust(Duration.millis(29_999));
+      assert.equal((yield* limiter.consume(api, "a")).allowed, false);
+      yield* TestClock.adjust("1 millis");
+      assert.equal((yield* limiter.consume(api, "a")).allowed, true);
+    }));
+  });
+
+  test("follows each fiber's own clock on one store", async () => {
+    const program = Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      const consume = limiter.consume(api, "a", 2);
+      assert.equal((yield* consume).allowed, true);
+      const later = (yield* Clock.currentTimeMillis) + 60_000;
+      const decision = yield* Effect.andThen(TestClock.setTime(later), consume).pipe(
+        Effect.provide(TestClock.layer()),
+      );
+      assert.equal(decision.allowed, true);
+    });
+    await Effect.runPromise(Effect.provide(program, layerMemory()));
+  });
+
+  test("leaves the time to the store on the default clock", async () => {
+    const seen: (number | undefined)[] = [];
+    const memory = memoryStore();
+    const store = {
+      ...memory,
+      lane: undefined,
+      run: (operations: Parameters<typeof memory.run>[0], now?: number) => {
+        seen.push(now);
+        return memory.run(operations, now);
+      },
+    };
+    const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
+    await Effect.runPromise(Effect.provide(consume, layerStore(store)));
+    await inTestTime(consume, layerStore(store));
+    assert.deepEqual(seen, [undefined, 0]);
+  });
+
+  test("peeks, refunds and resets", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(api, "a", 2);
+      assert.equal((yield* limiter.peek(api, "a")).allowed, false);
+      assert.equal((yield* limiter.refund(api, "a")).remaining, 1);
+      assert.equal((yield* limiter.peek(api, "a", 0)).remaining, 1);
+      yield* limiter.reset(api, "a");
+      assert.equal((yield* limiter.peek(api, "a", 0)).remaining, 2);
+    }));
+  });
+
+  test("fails with RateLimited where asked to", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consumeOrFail(api, "a", 2);
+      const error = yield* Effect.flip(limiter.consumeOrFail(api, "a"));
+      assert.ok(error instanceof RateLimited);
+      assert.equal(error._tag, "RateLimited");
+      assert.deepEqual(error.retryAfter, Duration.seconds(30));
+      assert.equal(error.decision.allowed, false);
+      assert.equal(
+        error.message,
+        'Cannot take 1 of "a" under "api" as the limit must have room: it would come in 30000 ms',
+      );
+    }));
+  });
+
+  test("tells not now from never", async () => {
+    const error = await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      return yield* Effect.flip(limiter.consumeOrFail(api, "a", 3));
+    }));
+    assert.ok(error instanceof RateLimited);
+    assert.deepEqual(error.retryAfter, Duration.infinity);
+    assert.match(error.message, /it would come never$/);
+  });
+
+  test("takes from several keys or from none", async () => {
+    const perAddress = limit("address", gcra({ limit: 1, period: "1m" }));
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      const entries = [{ limit: api, key: "u" }, { limit: perAddress, key: "192.0.2.7" }];
+      assert.equal((yield* limiter.consumeAll(entries)).allowed, true);
+      const refused = yield* limiter.consumeAll(entries);
+      assert.deepEqual([refused.allowed, refused.parts?.map(({ allowed }) => allowed)], [
+        false,
+        [true, false],
+      ]);
+      assert.equal((yield* limiter.peek(api, "u", 0)).remaining, 1);
+    }));
+  });
+
+  test("dies of an empty key or a bad cost", async () => {
+    for (const [key, cost] of [["", 1], ["a", -1], ["a", 0.5], ["a", NaN]] as const) {
+      for (const verb of ["consume", "consumeOrFail", "peek", "acquire"] as const) {
+        const exit = await inTestTime(
+          Effect.exit(
+            RateLimiter.use((limiter) =>
+              verb === "acquire"
+                ? limiter.acquire(api, key, { cost })
+                : limiter[verb](api, key, cost)
+            ),
+          ),
+        );
+        assert.ok(Exit.isFailure(exit) && Cause.hasDies(exit.cause), `${verb} ${key} ${cost}`);
+      }
+    }
+  });
+
+  test("makes typed errors of a store that is closed or full", async () => {
+    const closed = memoryStore();
+    closed.close();
+    const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
+    const gone = await inTestTime(Effect.flip(consume), layerStore(closed));
+    assert.ok(gone instanceof RateLimitStoreError);
+    assert.deepEqual([gone._tag, gone.reason, gone.applied], [
+      "RateLimitStoreError",
+      "unavailable",
+      "no",
+    ]);
+
+    const full = await inTestTime(
+      Effect.andThen(
+        consume,
+        Effect.flip(RateLimiter.use((limiter) => limiter.consume(api, "b"))),
+      ),
+      layerMemory({ maxKeys: 1, onFull: "throw" }),
+    );
+    assert.equal(full.reason, "full");
+  });
+
+  test("closes a store of its own with its scope, and leaves the caller's open", async () => {
+    const own = memoryStore();
+    const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
+    await inTestTime(consume, layerStoreScoped(Effect.succeed(own)));
+    assert.throws(() => own.run([]), { name: "StoreUnavailableError" });
+
+    const given = memoryStore();
+    await inTestTime(consume, layerStore(given));
+    assert.equal(given.statistics().keys, 1);
+  });
+
+  test("decides as the bare reducer, over any schedule", async () => {
+    const algorithms = [
+      gcra({ limit: 3, period: "10s" }),
+      slidingLog({ limit: 5, period: "7s" }),
+      leakyQueue({ limit: 2, period: "5s", queue: 3 }),
+      all(gcra({ limit: 2, period: "1s" }), slidingLog({ limit: 3, period: "1m" })),
+    ];
+    const schedule = fc.array(fc.tuple(fc.nat({ max: 5_000 }), fc.nat({ max: 4 })), {
+      maxLength: 40,
+    });
+    const property = fc.asyncProperty(
+      fc.constantFrom(...algorithms),
+      schedule,
+      async (algorithm, calls) => {
+        const limited = limit("law", algorithm);
+        await inTestTime(Effect.gen(function* () {
+          const limiter = yield* RateLimiter;
+          let state: unknown = algorithm.initial;
+          for (const [gap, cost] of calls) {
+            yield* TestClock.adjust(gap);
+            const decision = yield* limiter.consume(limited, "key", cost);
+            const [expected, next] = algorithm.step(
+              state as never,
+              yield* Clock.currentTimeMillis,
+              cost,
+            );
+            state = next;
+            assert.deepEqual(Schema.encodeSync(Decision)(decision), expected as CoreDecision);
+          }
+        }));
+      },
+    );
+    await fc.assert(property, fcOptions({ numRuns: 60 }));
+  });
+});
+
+describe("limit", () => {
+  test("refuses what is no limit", () => {
+    assert.throws(() => limit("", gcra({ limit: 1, period: 1 })), {
+      name: "TypeError",
+      message: 'Cannot create limit as prefix must be a non-empty string: current value is ""',
+    });
+    assert.throws(() => limit("a", undefined as never), TypeError);
+    assert.throws(() => limit("a", api.algorithm, { maxWaiting: 0 }), RangeError);
+  });
+
+  test("carries over what a changed limit had used", async () => {
+    const old = gcra({ limit: 4, period: "1m" });
+    const before = limit("api", old);
+    const after = limit("api", gcra({ limit: 8, period: "1m" }), {
+      replaces: { algorithm: old, mode: "keep" },
+    });
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(before, "a", 3);
+      assert.equal((yield* limiter.peek(after, "a", 0)).remaining, 5);
+    }));
+  });
+});
+
+describe("the errors", () => {
+  test("travel as JSON and come back", () => {
+    const [decision] = gcra({ limit: 1, period: "1s" }).step(0, 0, 2);
+    const error = new RateLimited({
+      prefix: "api",
+      key: "a",
+      cost: 2,
+      retryAfter: Duration.infinity,
+      decision: Schema.decodeSync(Decision)(decision as never),
+    });
+    const codec = Schema.toCodecJson(RateLimited);
+    const text = JSON.stringify(Schema.encodeSync(codec)(error));
+    const back = Schema.decodeUnknownSync(codec)(JSON.parse(text));
+    assert.ok(back instanceof RateLimited);
+    assert.deepEqual([back.key, back.retryAfter, back.decision], [
+      "a",
+      Duration.infinity,
+      error.decision,
+    ]);
+  });
+});

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Clock, Duration, Effect, Exit, Fiber } from "effect";
+import { TestClock } from "effect/testing";
+import fc from "fast-check";
+
+import { limit, RateLimited, RateLimiter, withLimit } from "../../../adapters/effect.ts";
+import { gcra, leakyQueue, slidingLog } from "../../../mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+import { inTestTime } from "./support/in_test_time.ts";
+
+const slow = limit("slow", gcra({ limit: 1, period: "10s" }));
+const queue = limit("queue", leakyQueue({ limit: 1, period: "10s", queue: 3 }));
+
+/** The instant at which an effect ends, and how. */
+const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(
+    Effect.exit(effect),
+    (exit) => Effect.map(Clock.currentTimeMillis, (at) => ({ at, exit })),
+  );
+
+describe("acquire", () => {
+  test("waits on the TestClock, in order, one adjustment for all", async () => {
+    const ends = await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      const fibers = [];
+      for (let i = 0; i < 5; i++) {
+        fibers.push(yield* Effect.forkChild(timed(limiter.acquire(slow, "a"))));
+      }
+      yield* TestClock.adjust("1 hour");
+      return yield* Fiber.joinAll(fibers);
+    }));
+    assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000, 30_000, 40_000]);
+  });
+
+  test("waits out the delay of a queue", async () => {
+    const ends = await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      const fibers = [];
+      for (let i = 0; i < 3; i++) {
+        fibers.push(yield* Effect.forkChild(timed(limiter.acquire(queue, "a"))));
+      }
+      yield* TestClock.adjust("1 hour");
+      return yield* Fiber.joinAll(fibers);
+    }));
+    assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000]);
+  });
+
+  test("fails at once where the line is too long", async () => {
+    const { at, exit } = await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(slow, "a");
+      return yield* timed(Effect.flip(limiter.acquire(slow, "a", { maxWait: "9999 millis" })));
+    }));
+    assert.equal(at, 0);
+    assert.ok(Exit.isSuccess(exit) && exit.value instanceof RateLimited);
+    assert.deepEqual(exit.value.retryAfter, Duration.seconds(10));
+  });
+
+  test("is woken by a refund", async () => {
+    const at = await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(slow, "a");
+      const waiting = yield* Effect.forkChild(timed(limiter.acquire(slow, "a")));
+      yield* TestClock.adjust("3 seconds");
+      yield* limiter.refund(slow, "a");
+      return (yield* Fiber.join(waiting)).at;
+    }));
+    assert.equal(at, 3_000);
+  });
+
+  test("takes nothing when it is interrupted in line", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(slow, "a");
+      const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"));
+      yield* TestClock.adjust("5 seconds");
+      yield* Fiber.interrupt(waiting);
+      yield* TestClock.adjust("5 seconds");
+      assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
+    }));
+  });
+
+  test("gives back a place in a queue that is the newest", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(queue, "a");
+      const waiting = yield* Effect.forkChild(limiter.acquire(queue, "a"));
+      yield* TestClock.adjust("1 second");
+      assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(19));
+      yield* Fiber.interrupt(waiting);
+      assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(9));
+    }));
+  });
+
+  test("gives the units back when the interrupt meets the admission", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      // An acquire that is admitted at once has taken, but its fiber has not heard of it yet.
+      const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
+        startImmediately: true,
+      });
+      yield* Fiber.interrupt(waiting);
+      assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
+    }));
+  });
+
+  test("leaves the state of those who stayed, whoever is interrupted and when", async () => {
+    const log = limit("log", slidingLog({ limit: 2, period: "1s" }));
+    const caller = fc.record({
+      at: fc.nat({ max: 3_000 }),
+      patience: fc.option(fc.nat({ max: 3_000 }), { nil: undefined }),
+    });
+    const property = fc.asyncProperty(fc.array(caller, { maxLength: 12 }), async (callers) => {
+      const { remaining, admitted } = await inTestTime(Effect.gen(function* () {
+        const limiter = yield* RateLimiter;
+        const fibers = yield* Effect.forEach(callers, ({ at, patience }) => {
+          const waiting = limiter.acquire(log, "a");
+          const patient = patience === undefined
+            ? Effect.asSome(waiting)
+            : Effect.timeoutOption(waiting, patience);
+          return Effect.forkChild(timed(Effect.delay(patient, at)));
+        });
+        yield* TestClock.adjust("1 minute");
+        const ends = yield* Fiber.joinAll(fibers);
+        const admitted = ends.flatMap(({ at, exit }) =>
+          Exit.isSuccess(exit) && exit.value._tag === "Some" ? [at] : []
+        );
+        return { remaining: (yield* limiter.peek(log, "a", 0)).remaining, admitted };
+      }));
+      assert.equal(remaining, 2);
+      admitted.sort((a, b) => a - b);
+      admitted.forEach((at, place) => {
+        const second = admitted[place + 2];
+        assert.ok(second === undefined || second - at >= 1_000, `${at} and ${second}`);
+      });
+      const patient = callers.filter(({ patience }) => patience === undefined);
+      assert.ok(admitted.length >= patient.length);
+    });
+    await fc.assert(property, fcOptions({ numRuns: 40 }));
+  });
+});
+
+describe("withLimit", () => {
+  const hello = Effect.succeed("hello");
+
+  test("runs the effect or fails", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limited = hello.pipe(withLimit({ limit: slow, key: "a" }));
+      assert.equal(yield* limited, "hello");
+      const error = yield* Effect.flip(limited);
+      assert.ok(error instanceof RateLimited);
+      yield* TestClock.adjust("10 seconds");
+      assert.equal(yield* limited, "hello");
+    }));
+  });
+
+  test("waits where it is told to", async () => {
+    const ends = await inTestTime(Effect.gen(function* () {
+      const limited = withLimit(hello, { limit: slow, key: "a", onExceeded: "wait" });
+      const fibers = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(timed(limited)));
+      yield* TestClock.adjust("1 minute");
+      return yield* Fiber.joinAll(fibers);
+    }));
+    assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000]);
+  });
+
+  test("waits out the delay of a queue, and no longer than the queue is", async () => {
+    const ends = await inTestTime(Effect.gen(function* () {
+      const limited = withLimit(hello, { limit: queue, key: "a" });
+      const fibers = yield* Effect.forEach([1, 2, 3, 4, 5], () => Effect.forkChild(timed(limited)));
+      yield* TestClock.adjust("1 minute");
+      return yield* Fiber.joinAll(fibers);
+    }));
+    assert.deepEqual(
+      ends.map(({ at, exit }) => Exit.isSuccess(exit) ? at : "refused"),
+      [0, 10_000, 20_000, 30_000, "refused"],
+    );
+  });
+
+  test("undoes an admission whose effect has not begun", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(queue, "a");
+      let ran = false;
+      const limited = withLimit(Effect.sync(() => ran = true), { limit: queue, key: "a" });
+      const waiting = yield* Effect.forkChild(limited);
+      yield* TestClock.adjust("5 seconds");
+      yield* Fiber.interrupt(waiting);
+      assert.equal(ran, false);
+      assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(5));
+    }));
+  });
+
+  test("keeps the place of one in a queue when others came after it", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      const limited = withLimit(hello, { limit: queue, key: "a" });
+      yield* limited;
+      const [first, second] = yield* Effect.forEach(
+        [1, 2],
+        () => Effect.forkChild(timed(limited)),
+      );
+      yield* TestClock.adjust("1 second");
+      yield* Fiber.interrupt(first!);
+      assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(29));
+      yield* TestClock.adjust("1 minute");
+      assert.equal((yield* Fiber.join(second!)).at, 20_000);
+    }));
+  });
+
+  test("leaves the units of an effect that has begun", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      const limited = withLimit(Effect.never, { limit: slow, key: "a" });
+      const running = yield* Effect.forkChild(limited, { startImmediately: true });
+      yield* Effect.yieldNow;
+      yield* Fiber.interrupt(running);
+      assert.equal((yield* limiter.peek(slow, "a")).allowed, false);
+    }));
+  });
+
+  test("gives the units back for the outcomes it is told", async () => {
+    await inTestTime(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      const refundIf = Exit.isFailure;
+      yield* Effect.exit(withLimit(Effect.fail("no"), { limit: slow, key: "a", refundIf }));
+      assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
+      yield* withLimit(hello, { limit: slow, key: "a", refundIf });
+      assert.equal((yield* limiter.peek(slow, "a")).allowed, false);
+    }));
+  });
+});
