@@ -1,0 +1,52 @@
+import { checkCost, checkOptions, complaint } from "../../core/check.ts";
+import type { RateLimitOptions } from "./options.ts";
+
+const ACTION = "create rateLimit";
+
+/**
+ * Checks the options that are checked nowhere else.
+ *
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ */
+export function checkRateLimitOptions<Request, Info>(
+  options: RateLimitOptions<Request, Info>,
+): void {
+  checkOptions(ACTION, options);
+  const { limiter, cost = 1, jitter = 0, unknownAddress, unit, refund, shadow } = options;
+  if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
+    throw new TypeError(complaint(ACTION, "it needs a limiter, such as limiter(...)", limiter));
+  }
+  if (typeof cost !== "function") checkCost(ACTION, cost, 0);
+  if (!(typeof jitter === "number" && jitter >= 0 && jitter < Infinity)) {
+    throw new RangeError(complaint(ACTION, "jitter must be milliseconds of at least 0", jitter));
+  }
+  requireOneOf("unknownAddress", unknownAddress, ["refuse", "admit"]);
+  requireOneOf("unit", unit, ["requests", "content-bytes", "concurrent-requests"]);
+  if (typeof refund !== "function") {
+    requireOneOf("refund", refund, ["failed", "successful"]);
+  }
+  if (typeof shadow !== "boolean") requireFunction("shadow", shadow);
+  for (const option of FUNCTIONS) requireFunction(option, options[option]);
+}
+
+const FUNCTIONS = [
+  "key",
+  "skip",
+  "partition",
+  "respond",
+  "onDecision",
+  "random",
+  "now",
+] as const;
+
+function requireOneOf(option: string, value: unknown, known: readonly string[]): void {
+  if (value === undefined || known.includes(value as string)) return;
+  const names = known.map((name) => `"${name}"`).join(" or ");
+  throw new TypeError(complaint(ACTION, `${option} must be ${names}`, value));
+}
+
+function requireFunction(option: string, value: unknown): void {
+  if (value === undefined || typeof value === "function") return;
+  throw new TypeError(complaint(ACTION, `${option} must be a function`, value));
+}

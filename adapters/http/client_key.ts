@@ -1,0 +1,53 @@
+import { complaint } from "../../core/check.ts";
+import { addressKey, checkPrefixLength } from "./address_key.ts";
+import { clientAddress } from "./client_address.ts";
+import type { ClientKeyOptions } from "./options.ts";
+
+/** How an adapter reads what the engine needs of a request. */
+export interface RequestSource<Request, Info = undefined> {
+  /** The address that the request came from; `undefined` if it is not known. */
+  address(request: Request, info: Info): string | undefined;
+  /** A header field; `null` or `undefined` if there is none. Its name is in lower case. */
+  header(request: Request, name: string): string | null | undefined;
+  /** Aborted when the client goes away. */
+  signal(request: Request): AbortSignal | undefined;
+}
+
+/**
+ * Makes the function that tells the key of a request's client, from its address.
+ *
+ * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network.
+ * @throws {RangeError} If `ipv6Prefix` is out of range.
+ */
+export function clientKeyOf<Request, Info>(
+  options: ClientKeyOptions<Request, Info>,
+  source: RequestSource<Request, Info>,
+): (request: Request, info: Info) => string | undefined {
+  const action = "tell clients apart";
+  const { trustedProxies = [], forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
+  const address = options.address ?? source.address;
+  checkPrefixLength(action, ipv6Prefix);
+  if (typeof address !== "function") {
+    throw new TypeError(complaint(action, "address must be a function", address));
+  }
+  if (typeof forwardedHeader !== "string" || forwardedHeader === "") {
+    const rule = "forwardedHeader must be the name of a header field";
+    throw new TypeError(complaint(action, rule, forwardedHeader));
+  }
+  const field = forwardedHeader.toLowerCase();
+  const addressOf = clientAddress({ trustedProxies, forwardedHeader: field });
+
+  function ofSocket(request: Request, info: Info): string | undefined {
+    const peer = address(request, info);
+    return typeof peer === "string" ? addressKey(peer, ipv6Prefix) : undefined;
+  }
+
+  function behindProxies(request: Request, info: Info): string | undefined {
+    const peer = address(request, info);
+    if (typeof peer !== "string") return undefined;
+    const client = addressOf(peer, source.header(request, field));
+    return client === undefined ? undefined : addressKey(client, ipv6Prefix);
+  }
+
+  return trustedProxies.length === 0 ? ofSocket : behindProxies;
+}

@@ -1,0 +1,212 @@
+/*
+ * The engine of every inbound adapter: from a request to a verdict.
+ *
+ *   request -> skip? -> limiter, key, cost -> decision -> { headers, refusal, settle }
+ *
+ * The adapters differ in how they read a request and how they write the verdict down, and in
+ * nothing else. All checks and all that does not depend on the request are done when the gate is
+ * made. With a limiter that answers at once, and options that do, the verdict is a value and no
+ * promise is made.
+ */
+import type { Decision } from "../../core/decision.ts";
+import { RateLimitedError } from "../../core/errors.ts";
+import { checkRateLimitOptions } from "./check_options.ts";
+import { clientKeyOf, type RequestSource } from "./client_key.ts";
+import type { HeaderField } from "./header_writer.ts";
+import { type LimitPlan, planLimit } from "./limit_plan.ts";
+import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
+import { readHeaderForms } from "./header_form.ts";
+import { refundRule, settlement } from "./refund.ts";
+import { GONE, type Refusal, refusalOf, UNKNOWN_ADDRESS } from "./refusal.ts";
+
+/** What becomes of a request. */
+export interface Verdict {
+  /** The decision; `undefined` if the request was not limited. */
+  readonly decision: Decision | undefined;
+  /** Header fields for the response, be it the handler's or the refusal. */
+  readonly headers: readonly HeaderField[];
+  /** What to answer in place of the handler; `undefined` lets the request through. */
+  readonly refusal: Refusal | undefined;
+  /** To be called with how an admitted request ended; `undefined` if nothing depends on it. */
+  readonly settle: ((outcome: Outcome) => void) | undefined;
+}
+
+/** Decides about requests; at once if the limiter and the options answer at once. */
+export type Gate<Request, Info = undefined> = (
+  request: Request,
+  info: Info,
+) => Verdict | Promise<Verdict>;
+
+/** A request on its way through the gate. */
+interface Call<Request, Info> {
+  readonly request: Request;
+  readonly info: Info;
+  readonly plan: LimitPlan;
+  readonly key: string;
+  readonly units: number;
+  readonly shadowed: boolean;
+}
+
+const UNLIMITED: Verdict = verdictOf(undefined, [], undefined, undefined);
+const NO_STORE: HeaderField = ["Cache-Control", "no-store"];
+
+/**
+ * Makes the engine of an adapter; also for frameworks that have no adapter here.
+ *
+ * @param options The options of `rateLimit`.
+ * @param source How to read a request of the framework.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { gate } from "tidegate/http";
+ * import assert from "node:assert/strict";
+ *
+ * const decide = gate<{ from: string }>(
+ *   { limiter: limiter(gcra({ limit: 1, period: "1m" })) },
+ *   { address: ({ from }) => from, header: () => null, signal: () => undefined },
+ * );
+ *
+ * assert.equal((await decide({ from: "192.0.2.7" }, undefined)).refusal, undefined);
+ * assert.equal((await decide({ from: "192.0.2.7" }, undefined)).refusal?.status, 429);
+ * assert.equal((await decide({ from: "192.0.2.8" }, undefined)).refusal, undefined);
+ * ```
+ */
+export function gate<Request, Info = undefined>(
+  options: RateLimitOptions<Request, Info>,
+  source: RequestSource<Request, Info>,
+): Gate<Request, Info> {
+  checkRateLimitOptions(options);
+  const { limiter: chosen, skip, key: keyOf, cost = 1, shadow = false, onDecision } = options;
+  const { partition, respond, jitter = 0, random = Math.random, now = Date.now } = options;
+  const { headers: forms = "draft-11", exposeHeaders = false, unknownAddress } = options;
+  const fixed = typeof chosen === "function" ? undefined : planLimit(chosen, options);
+  const plans = new WeakMap<AnyLimiter, LimitPlan>();
+  const clientKey = clientKeyOf(options, source);
+  const isRefunded = refundRule(options.refund);
+  const tellsTime = readHeaderForms("create rateLimit", forms).includes("legacy");
+
+  function decide(request: Request, info: Info): Verdict | Promise<Verdict> {
+    if (skip === undefined) return weigh(request, info);
+    const skipped = skip(request, info);
+    if (!(skipped instanceof Promise)) return skipped ? UNLIMITED : weigh(request, info);
+    return skipped.then((skipped) => skipped ? UNLIMITED : weigh(request, info));
+  }
+
+  function weigh(request: Request, info: Info): Verdict | Promise<Verdict> {
+    const plan = fixed ?? choosePlan(request, info);
+    const key = keyOf === undefined ? clientKey(request, info) : keyOf(request, info);
+    const units = typeof cost === "number" ? cost : cost(request, info);
+    if (plan instanceof Promise || key instanceof Promise || units instanceof Promise) {
+      return Promise.all([plan, key, units]).then(([plan, key, units]) =>
+        take(request, info, plan, key, units)
+      );
+    }
+    return take(request, info, plan, key, units);
+  }
+
+  function choosePlan(request: Request, info: Info) {
+    const limiter = (chosen as Exclude<typeof chosen, AnyLimiter>)(request, info);
+    return limiter instanceof Promise ? limiter.then(planOf) : planOf(limiter);
+  }
+
+  function planOf(limiter: AnyLimiter | undefined): LimitPlan | undefined {
+    if (limiter === undefined) return undefined;
+    let plan = plans.get(limiter);
+    if (plan === undefined) {
+      plan = planLimit(limiter, options);
+      plans.set(limiter, plan);
+    }
+    return plan;
+  }
+
+  function take(
+    request: Request,
+    info: Info,
+    plan: LimitPlan | undefined,
+    key: string | undefined,
+    units: number,
+  ): Verdict | Promise<Verdict> {
+    if (plan === undefined) return UNLIMITED;
+    if (key === undefined && keyOf === undefined) return ofUnknownAddress();
+    const shadowed = typeof shadow === "boolean" ? shadow : shadow(request, info);
+    const call = { request, info, plan, key: key!, units, shadowed };
+    if (plan.delays && !shadowed) return takeTurn(call);
+    const answer = plan.limiter.consume(call.key, units);
+    return answer instanceof Promise
+      ? answer.then((decision) => judge(call, decision))
+      : judge(call, answer);
+  }
+
+  function ofUnknownAddress(): Verdict {
+    if (unknownAddress === "admit") return UNLIMITED;
+    if (unknownAddress === "refuse") {
+      return verdictOf(undefined, [NO_STORE], UNKNOWN_ADDRESS, undefined);
+    }
+    throw new TypeError(
+      "Cannot limit the rate as the address of the client must be known: give `key`, `address` " +
+        "or `unknownAddress`",
+    );
+  }
+
+  /** Waits until the call may start. If the client goes away before, its place is given back. */
+  async function takeTurn(call: Call<Request, Info>): Promise<Verdict> {
+    const { request, plan, key, units } = call;
+    const signal = source.signal(request);
+    try {
+      const wish = { cost: units, maxWait: 0, signal };
+      return judge(call, await plan.limiter.acquire(key, wish));
+    } catch (error) {
+      if (error instanceof RateLimitedError) return judge(call, error.decision);
+      if (signal?.aborted) return verdictOf(undefined, [NO_STORE], GONE, undefined);
+      throw error;
+    }
+  }
+
+  function judge(call: Call<Request, Info>, decision: Decision): Verdict {
+    const { request, info, plan, key, units } = call;
+    if (onDecision !== undefined) onDecision(decision, request, key);
+    const { allowed, source } = decision;
+    const settle = isRefunded !== undefined && allowed && units > 0 && source !== "policy"
+      ? settlement(plan.limiter, key, units, isRefunded)
+      : undefined;
+    if (call.shadowed) return verdictOf(decision, [], undefined, settle);
+    const partitionKey = partition === undefined ? undefined : partition(request, info);
+    const headers = plan.fields(decision, tellsTime ? now() : 0, partitionKey);
+    if (allowed) {
+      if (exposeHeaders) expose(headers);
+      return verdictOf(decision, headers, undefined, settle);
+    }
+    if (decision.retryAfter !== Infinity) {
+      const wait = decision.retryAfter + (jitter === 0 ? 0 : jitter * random());
+      headers.push(["Retry-After", String(Math.max(1, Math.ceil(wait / 1000)))]);
+    }
+    if (exposeHeaders) expose(headers);
+    headers.push(NO_STORE);
+    const usual = refusalOf(decision, plan.violated(decision));
+    const refusal = respond === undefined
+      ? usual
+      : { ...usual, ...respond(usual, decision, request) };
+    return verdictOf(decision, headers, refusal, undefined);
+  }
+
+  return decide;
+}
+
+/** Names the fields at hand to scripts of other origins, which see no others. */
+function expose(headers: HeaderField[]): void {
+  if (headers.length === 0) return;
+  headers.push(["Access-Control-Expose-Headers", headers.map(([name]) => name).join(", ")]);
+}
+
+/** Every verdict is made here, so that all share one shape. */
+function verdictOf(
+  decision: Verdict["decision"],
+  headers: Verdict["headers"],
+  refusal: Verdict["refusal"],
+  settle: Verdict["settle"],
+): Verdict {
+  return { decision, headers, refusal, settle };
+}

@@ -1,0 +1,104 @@
+/**
+ * An internet address: eight groups of 16 bits. One of IPv4 is held as IPv6 maps it,
+ * `::ffff:a.b.c.d`, however it was spelled, so that one client has one address.
+ */
+export type Address = readonly number[];
+
+/** No address is longer, nor one with a zone or a port. */
+const LONGEST = 64;
+const BRACKETED_REGEXP = /^\[([^\]]*)\](?::\d{1,5})?$/;
+const FOUR_WITH_PORT_REGEXP = /^([\d.]+):\d{1,5}$/;
+const FOUR_REGEXP = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
+const GROUP_REGEXP = /^[\da-f]{1,4}$/i;
+
+/**
+ * Reads an address: IPv4, IPv6 in any spelling, with a port (`192.0.2.7:80`, `[2001:db8::1]:80`)
+ * or a zone (`fe80::1%eth0`), which are dropped.
+ *
+ * @returns The address; `undefined` if the text is none. Never throws.
+ */
+export function parseAddress(text: string): Address | undefined {
+  if (text.length > LONGEST) return undefined;
+  const bracketed = BRACKETED_REGEXP.exec(text);
+  if (bracketed !== null) return parseSix(bracketed[1]!);
+  const bare = FOUR_WITH_PORT_REGEXP.exec(text)?.[1] ?? text;
+  const four = parseFour(bare);
+  return four === undefined ? parseSix(bare) : [0, 0, 0, 0, 0, 0xffff, ...four];
+}
+
+/** Whether the address is one of IPv4. */
+export function isFour(address: Address): boolean {
+  return address[5] === 0xffff && address[0] === 0 && address[1] === 0 && address[2] === 0 &&
+    address[3] === 0 && address[4] === 0;
+}
+
+/** The address as text, IPv6 as RFC 5952 writes it. */
+export function formatAddress(address: Address): string {
+  if (isFour(address)) {
+    const [high, low] = [address[6]!, address[7]!];
+    return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+  }
+  const { start, length } = longestGap(address);
+  const groups = address.map((group) => group.toString(16));
+  if (length < 2) return groups.join(":");
+  return `${groups.slice(0, start).join(":")}::${groups.slice(start + length).join(":")}`;
+}
+
+/** The address with all bits after the first `prefix` cleared. */
+export function maskAddress(address: Address, prefix: number): Address {
+  return address.map((group, place) => {
+    const kept = Math.min(16, Math.max(0, prefix - 16 * place));
+    return group & (0xffff << (16 - kept)) & 0xffff;
+  });
+}
+
+/** The two groups of an IPv4 address. A leading zero is none: some would read it as octal. */
+function parseFour(text: string): readonly [high: number, low: number] | undefined {
+  const match = FOUR_REGEXP.exec(text);
+  if (match === null) return undefined;
+  const bytes: number[] = [];
+  for (const part of match.slice(1)) {
+    const byte = Number(part);
+    if (byte > 255 || String(byte) !== part) return undefined;
+    bytes.push(byte);
+  }
+  return [bytes[0]! << 8 | bytes[1]!, bytes[2]! << 8 | bytes[3]!];
+}
+
+function parseSix(text: string): Address | undefined {
+  const [address = "", zone] = text.split("%", 2);
+  if (zone === "") return undefined;
+  const halves = address.split("::");
+  if (halves.length > 2) return undefined;
+  const head = groupsOf(halves[0]!, halves.length === 1);
+  if (halves.length === 1) return head?.length === 8 ? head : undefined;
+  const tail = groupsOf(halves[1]!, true);
+  if (head === undefined || tail === undefined || head.length + tail.length > 7) return undefined;
+  return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
+}
+
+/** The groups of one side of `::`; only the last of all may be in the dotted form. */
+function groupsOf(text: string, last: boolean): number[] | undefined {
+  if (text === "") return [];
+  const pieces = text.split(":");
+  const groups: number[] = [];
+  for (const [place, piece] of pieces.entries()) {
+    const four = last && place === pieces.length - 1 ? parseFour(piece) : undefined;
+    if (four !== undefined) groups.push(...four);
+    else if (GROUP_REGEXP.test(piece)) groups.push(parseInt(piece, 16));
+    else return undefined;
+  }
+  return groups;
+}
+
+/** The longest run of zero groups; the first of several. */
+function longestGap(address: Address): { start: number; length: number } {
+  let longest = { start: 0, length: 0 };
+  let start = 0;
+  for (let place = 0; place <= 8; place++) {
+    if (address[place] === 0) continue;
+    if (place - start > longest.length) longest = { start, length: place - start };
+    start = place + 1;
+  }
+  return longest;
+}

@@ -1,0 +1,39 @@
+import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
+
+type RefundRule = (outcome: Outcome) => boolean;
+
+/** The option `refund` as a function; `undefined` if nothing is ever given back. */
+export function refundRule(
+  refund: RateLimitOptions<never>["refund"],
+): RefundRule | undefined {
+  if (refund === "failed") return ({ status }) => status >= 400;
+  if (refund === "successful") return ({ status }) => status < 400;
+  return refund;
+}
+
+/**
+ * What is to be called once when an admitted request has ended: it gives the units back if the rule
+ * says so.
+ */
+export function settlement(
+  limiter: AnyLimiter,
+  key: string,
+  units: number,
+  isRefunded: RefundRule,
+): (outcome: Outcome) => void {
+  let settled = false;
+  return function settle(outcome) {
+    if (settled) return;
+    settled = true;
+    if (!isRefunded(outcome)) return;
+    try {
+      const answer = limiter.refund(key, units);
+      if (answer instanceof Promise) answer.catch(ignore);
+    } catch (error) {
+      ignore(error);
+    }
+  };
+}
+
+/** What could not be given back stays charged: the safe side. The response is on its way. */
+function ignore(_error: unknown): void {}

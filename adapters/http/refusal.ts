@@ -1,0 +1,35 @@
+import type { Decision } from "../../core/decision.ts";
+import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
+
+/** What a refused client is answered. */
+export interface Refusal {
+  /** 429; 503 if the store's failure policy refused; 403 if the address is not known. */
+  readonly status: number;
+  /** The content type of the body: `application/problem+json`. */
+  readonly contentType: string;
+  /** The body: a problem (RFC 9457) as JSON. */
+  readonly body: string;
+}
+
+/** The answer to a client whose address is not known, where that is a reason to refuse. */
+export const UNKNOWN_ADDRESS: Refusal = refusalWith({
+  type: "about:blank",
+  title: "Forbidden",
+  status: 403,
+});
+
+/** The answer to a client that has gone away: nobody reads it. The status is nginx's. */
+export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" };
+
+/**
+ * The answer to a refused client. When the failure policy refused, it has done nothing wrong, and
+ * is told so by a 503.
+ */
+export function refusalOf(decision: Decision, violated: readonly string[]): Refusal {
+  const failed = decision.source === "policy";
+  return refusalWith(problem(failed ? "temporary-reduced-capacity" : "quota-exceeded", violated));
+}
+
+function refusalWith(body: Pick<Problem, "type" | "title" | "status">): Refusal {
+  return { status: body.status, contentType: PROBLEM_TYPE, body: JSON.stringify(body) };
+}

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import process from "node:process";
+
+import { rootPath } from "./tree.ts";
+
+/** A program under way. */
+export interface RunningProgram {
+  /** The first line of its output that fits; fails if the program ends before. */
+  line(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts a program of node_modules/.bin, from the top of the repository. */
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): RunningProgram {
+  const child: ChildProcess = spawn(`${rootPath}node_modules/.bin/${command}`, args, {
+    cwd: rootPath,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines: string[] = [];
+  const wake = new Set<() => void>();
+  let ended = false;
+  const notify = () => wake.forEach((look) => look());
+  createInterface({ input: child.stdout! }).on("line", (line) => {
+    lines.push(line);
+    notify();
+  });
+  const status = new Promise<number | null>((resolve) => {
+    child.on("close", (code) => {
+      ended = true;
+      notify();
+      resolve(code);
+    });
+  });
+
+  return {
+    line: (pattern) =>
+      new Promise((resolve, reject) => {
+        wake.add(look);
+        look();
+        function look(): void {
+          for (const line of lines) {
+            const match = pattern.exec(line);
+            if (match === null) continue;
+            wake.delete(look);
+            return resolve(match);
+          }
+          if (!ended) return;
+          wake.delete(look);
+          reject(new Error(`${command} ended without a line like ${pattern}: ${lines.join("\n")}`));
+        }
+      }),
+    end(signal) {
+      child.kill(signal);
+      return status;
+    },
+  };
+}
