@@ -155,6 +155,7 @@ function runDeno() {
 function runNode() {
   return suite("node 24", "The suite on Node 24", "node", (report) => [
     "--test",
+    "--test-timeout=120000",
     ...["--test-reporter=dot", "--test-reporter-destination=stdout"],
     ...["--test-reporter=junit", `--test-reporter-destination=${report}`],
     ...files.list,
