@@ -85,9 +85,8 @@ function composites(): fc.Arbitrary<Subject> {
 }
 
 function composite(parts: readonly Subject[]): Subject {
-  const [first, ...others] = parts.map((part) => part.algorithm);
   const subject: Subject = {
-    algorithm: all(first, ...others) as Algorithm,
+    algorithm: all(...parts.map((part) => part.algorithm)) as Algorithm,
     rule: allRule(...parts.map((part) => part.rule as Rule)),
     bounds: parts.flatMap((part) => part.bounds ?? []),
     grids: parts.flatMap(gridsOf),

@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import type { Decision } from "../../../core/decision.ts";
+import { type Law, law } from "../law.ts";
+import type { MakeLimiter } from "../limiter_laws.ts";
+import { referenceStore } from "../reference_store.ts";
+import { costOf, waitOf } from "../schedule.ts";
+import { schedules } from "../schedules.ts";
+import { gridsOf, type Subject } from "../subject.ts";
+import { inWords } from "../table.ts";
+import { virtualClock } from "../virtual_clock.ts";
+import { LAST_INSTANT } from "./visits.ts";
+
+/** What a limiter answers to single calls. */
+export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): readonly Law[] {
+  return [
+    law(
+      "consume, peek, refund and reset answer as the bare reducer",
+      fc.asyncProperty(subjects, schedules(), fc.nat(), async (subject, schedule, resetAt) => {
+        const { algorithm } = subject;
+        const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
+        const clock = virtualClock(schedule.origin);
+        const limiter = await make(algorithm, clock);
+        const reference = referenceStore();
+        let last: Decision | undefined;
+        for (const [i, { wait, cost }] of schedule.moves.entries()) {
+          const now = clock() + waitOf(wait, guide, clock(), last);
+          clock.set(Math.min(Math.max(0, now), LAST_INSTANT));
+          const units = costOf(cost, guide, last);
+          const operation = { key: "key", algorithm, cost: units, dry: false };
+          if (units >= 0) {
+            const told = await limiter.peek("key", units);
+            reference.expect([{ ...operation, dry: true }], clock(), [told]);
+          }
+          last = units < 0
+            ? await limiter.refund("key", -units)
+            : await limiter.consume("key", units);
+          reference.expect([operation], clock(), [last]);
+          if (i === resetAt) {
+            await limiter.reset("key");
+            reference.delete("key");
+          }
+        }
+      }),
+    ),
+    law(
+      "a bad key, cost or clock is a RangeError or TypeError, and changes nothing",
+      fc.asyncProperty(subjects, async ({ algorithm }) => {
+        const clock = virtualClock(1_000);
+        const limiter = await make(algorithm, clock);
+        await limiter.consume("key");
+        const before = inWords(await limiter.peek("key", 0));
+        for (const cost of [-1, NaN, 1.5, 2 ** 60, Infinity, "1", null] as number[]) {
+          await expectBad(() => limiter.consume("key", cost), `consume of ${cost}`);
+          await expectBad(() => limiter.peek("key", cost), `peek of ${cost}`);
+          await expectBad(() => limiter.refund("key", cost), `refund of ${cost}`);
+          await expectBad(() => limiter.acquire("key", { cost }), `acquire of ${cost}`);
+        }
+        await expectBad(() => limiter.refund("key", 0), "refund of 0");
+        for (const key of ["", 5, undefined, null, {}] as string[]) {
+          await expectBad(() => limiter.consume(key), `consume of key ${String(key)}`);
+          await expectBad(() => limiter.peek(key), `peek of key ${String(key)}`);
+          await expectBad(() => limiter.refund(key), `refund of key ${String(key)}`);
+          await expectBad(() => limiter.reset(key), `reset of key ${String(key)}`);
+          await expectBad(() => limiter.acquire(key), `acquire of key ${String(key)}`);
+        }
+        for (const now of [NaN, -1, 2 ** 43]) {
+          clock.set(now);
+          await expectBad(() => limiter.consume("key"), `consume at ${now}`);
+        }
+        clock.set(1_000);
+        const after = inWords(await limiter.peek("key", 0));
+        if (after !== before) throw new Error(`Expected ${before}, not ${after}`);
+      }),
+    ),
+  ];
+}
+
+async function expectBad(call: () => unknown, what: string): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) return;
+    throw error;
+  }
+  throw new Error(`Expected a RangeError or TypeError for ${what}`);
+}

@@ -1,0 +1,53 @@
+import type fc from "fast-check";
+import type { Algorithm } from "../../core/algorithm.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
+import type { Law } from "./law.ts";
+import { acquireLaws } from "./laws/acquire_laws.ts";
+import { callLaws } from "./laws/call_laws.ts";
+import type { Subject } from "./subject.ts";
+import { algorithms } from "./subjects.ts";
+import type { VirtualClock } from "./virtual_clock.ts";
+
+/** Makes a limiter in whose store nothing is held, on the given clock. */
+export type MakeLimiter = (
+  algorithm: Algorithm,
+  clock: VirtualClock,
+) => Limiter | AsyncLimiter | Promise<Limiter | AsyncLimiter>;
+
+/** What the laws of a limiter draw from. */
+export interface LimiterLawsOptions {
+  /** The algorithms to limit by. */
+  readonly subjects?: fc.Arbitrary<Subject> | undefined;
+  /**
+   * Whether the laws of `acquire` are among them: they are without it. They let time pass on the
+   * virtual clock, so the limiter's store must answer without waiting for anything real.
+   */
+  readonly acquire?: boolean | undefined;
+}
+
+/**
+ * The laws that every limiter keeps: `consume`, `peek`, `refund` and `reset` answer as the bare
+ * reducer does; `acquire` serves first come, first served, at the exact millisecond; whoever gives
+ * up has taken nothing.
+ *
+ * @param makeLimiter Makes a limiter.
+ * @param options What to draw from.
+ * @returns The laws; each runs by itself under any runner, asynchronously.
+ *
+ * @example
+ * ```ts
+ * import { limiter } from "tidegate";
+ * import { limiterLaws } from "tidegate/testing";
+ *
+ * const laws = limiterLaws((algorithm, clock) => limiter(algorithm, { clock }));
+ * for (const law of laws) await law.run({ numRuns: 5 });
+ * ```
+ */
+export function limiterLaws(
+  makeLimiter: MakeLimiter,
+  options: LimiterLawsOptions = {},
+): readonly Law[] {
+  const { subjects = algorithms(), acquire = true } = options;
+  const calls = callLaws(makeLimiter, subjects);
+  return acquire ? [...calls, ...acquireLaws(makeLimiter, subjects)] : calls;
+}

@@ -1,0 +1,60 @@
+import type fc from "fast-check";
+import type { Store } from "../../core/store.ts";
+import type { Law } from "./law.ts";
+import { raceLaws } from "./laws/race_laws.ts";
+import { type MakeStore, storeBench } from "./laws/store_bench.ts";
+import { traceLaws } from "./laws/trace_laws.ts";
+import { upkeepLaws } from "./laws/upkeep_laws.ts";
+import type { Subject } from "./subject.ts";
+import { algorithms } from "./subjects.ts";
+
+/** What the laws of a store draw from. */
+export interface StoreLawsOptions {
+  /**
+   * Whether one store serves all cases of a law, for stores that are slow to make. Each case has
+   * keys of its own and deletes them; `run` closes the store. Without it each case has its own.
+   */
+  readonly reuse?: boolean | undefined;
+  /** The algorithms to run; those that the store does not accept are passed over. */
+  readonly subjects?: fc.Arbitrary<Subject> | undefined;
+  /** How often the store has written so far; with it, that nothing is written for a refusal. */
+  readonly writes?: ((store: Store) => number | Promise<number>) | undefined;
+}
+
+/**
+ * The laws that every store keeps, for stores that answer at once and by promises alike: the same
+ * commands give the same answers as the bare reducers; N concurrent callers of a limit L are
+ * admitted exactly L times; calls on several keys are all or nothing; and so on.
+ *
+ * The store must have room for some ten keys, and must not drop one that holds use.
+ *
+ * @param makeStore Makes a store in which nothing is held, or one whose keys nobody else uses.
+ * @param options What to draw from.
+ * @returns The laws; each runs by itself under any runner, asynchronously.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { storeLaws } from "tidegate/testing";
+ *
+ * for (const law of storeLaws(() => memoryStore())) await law.run({ numRuns: 5 });
+ * ```
+ */
+export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}): readonly Law[] {
+  const { reuse = false, subjects = algorithms(), writes } = options;
+  const bench = storeBench(makeStore, reuse);
+  const storeCase = { make: makeStore, bench, subjects, writes };
+  return [...traceLaws(storeCase), ...raceLaws(storeCase), ...upkeepLaws(storeCase)]
+    .map((made) => ({ ...made, run: closing(made, () => bench.close()) }));
+}
+
+/** Runs a law and closes what it used. */
+function closing(made: Law, close: () => Promise<void>): Law["run"] {
+  return async (parameters) => {
+    try {
+      await made.run(parameters);
+    } finally {
+      await close();
+    }
+  };
+}

@@ -1,0 +1,104 @@
+import type { Clock } from "../../core/clock.ts";
+
+/** A clock that stands still until it is told to move. */
+export interface VirtualClock extends Clock {
+  /** The time now. */
+  (): number;
+  /** Calls `wake` once so many milliseconds have passed; returns what cancels that. */
+  after(milliseconds: number, wake: () => void): () => void;
+  /**
+   * Lets time pass and wakes those whose time has come, in order. A wake may ask to be woken again.
+   * What a wake does by promises is done only after this returns: see `pass`.
+   */
+  advance(milliseconds: number): void;
+  /** As `advance`, but lets promises settle before it starts, between wakes, and at the end. */
+  pass(milliseconds: number): Promise<void>;
+  /** Steps the clock to another time, as an administrator would: no time passes by it. */
+  set(now: number): void;
+  /** How many wait to be woken. */
+  readonly sleepers: number;
+}
+
+interface Sleeper {
+  /** In milliseconds that have passed, not by the clock. */
+  readonly due: number;
+  readonly wake: () => void;
+}
+
+/**
+ * A clock for `limiter(..., { clock })`: time and waiting in a test's own hands.
+ *
+ * @param now The time at the start, in milliseconds.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { virtualClock } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const clock = virtualClock(1_000);
+ * const api = limiter(gcra({ limit: 1, period: "1h" }), { clock });
+ * api.consume("key");
+ * let admitted = false;
+ * api.acquire("key").then(() => admitted = true);
+ * await clock.pass(3_599_999);
+ * assert.equal(admitted, false);
+ * await clock.pass(1);
+ * assert.equal(admitted, true);
+ * ```
+ */
+export function virtualClock(now = 0): VirtualClock {
+  const sleepers = new Set<Sleeper>();
+  let time = now;
+  let passed = 0;
+
+  function step(milliseconds: number): void {
+    time += milliseconds;
+    passed += milliseconds;
+  }
+  /** Moves on to the first sleeper due by `end` and wakes it; says whether there was one. */
+  function wakeNext(end: number): boolean {
+    let next: Sleeper | undefined;
+    for (const sleeper of sleepers) {
+      if (sleeper.due <= end && (next === undefined || sleeper.due < next.due)) next = sleeper;
+    }
+    if (next === undefined) return false;
+    sleepers.delete(next);
+    step(Math.max(0, next.due - passed));
+    next.wake();
+    return true;
+  }
+  const clock = (): number => time;
+  const methods = {
+    after(milliseconds: number, wake: () => void): () => void {
+      const sleeper = { due: passed + milliseconds, wake };
+      sleepers.add(sleeper);
+      return () => void sleepers.delete(sleeper);
+    },
+    advance(milliseconds: number): void {
+      const end = passed + milliseconds;
+      while (wakeNext(end));
+      step(end - passed);
+    },
+    async pass(milliseconds: number): Promise<void> {
+      const end = passed + milliseconds;
+      do await settled(); while (wakeNext(end));
+      step(end - passed);
+      await settled();
+    },
+    set(to: number): void {
+      time = to;
+    },
+  };
+  return Object.defineProperty(Object.assign(clock, methods), "sleepers", {
+    get: () => sleepers.size,
+  }) as VirtualClock;
+}
+
+/** Kept once all promises that were ready, and those that became so by them, have been told. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    if (typeof setImmediate === "function") setImmediate(resolve);
+    else setTimeout(resolve, 0);
+  });
+}

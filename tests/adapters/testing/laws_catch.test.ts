@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  algorithmLaws,
+  gcraRule,
+  type Law,
+  limiterLaws,
+  type Rule,
+  storeLaws,
+  type Subject,
+} from "../../../adapters/testing/mod.ts";
+import type { Algorithm } from "../../../core/algorithm.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { gcra } from "../../../core/gcra.ts";
+import { type Limiter, limiterOn } from "../../../core/limiter.ts";
+import { memoryStore } from "../../../stores/memory.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const honest = gcra({ limit: 3, period: 10, burst: 4 });
+
+/** An algorithm that answers, or steps, a little wrongly. */
+function faulty(
+  answer: (decision: Decision, state: number, next: number) => readonly [Decision, number],
+): Algorithm {
+  const { halves: _, ...rest } = honest as Algorithm<number>;
+  return {
+    ...rest,
+    step(state: number, now: number, cost: number) {
+      const [decision, next] = rest.step(state, now, cost);
+      return answer(decision, state, next);
+    },
+  } as Algorithm;
+}
+
+async function broken(laws: readonly Law[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const law of laws) {
+    try {
+      await law.run({ ...fcOptions(), endOnFailure: true });
+    } catch (error) {
+      found.set(law.name, String((error as Error).cause ?? error));
+    }
+  }
+  return found;
+}
+
+describe("laws catch an algorithm", () => {
+  const cases: readonly (readonly [string, string, Algorithm])[] = [
+    [
+      "that promises a millisecond too early",
+      "retryAfter is the first millisecond that admits",
+      faulty((decision, _, next) =>
+        decision.retryAfter > 1 && decision.retryAfter < Infinity
+          ? [{ ...decision, retryAfter: decision.retryAfter - 1 }, next]
+          : [decision, next]
+      ),
+    ],
+    [
+      "that charges for a refusal",
+      "a refusal returns the same state",
+      faulty((decision, _, next) => decision.allowed ? [decision, next] : [decision, next + 1]),
+    ],
+    [
+      "that forgets what was taken",
+      "a fresh key admits exactly its capacity",
+      faulty((decision, state) => [decision, state]),
+    ],
+    [
+      "that tells one unit too many",
+      "remaining is admitted and one more is not",
+      faulty((decision, _, next) => [{ ...decision, remaining: decision.remaining + 1 }, next]),
+    ],
+    [
+      "that tells a field more",
+      "a decision has every field, in order, in whole numbers",
+      faulty((decision, _, next) => [{ ...decision, more: 1 } as Decision, next]),
+    ],
+  ];
+  for (const [name, law, algorithm] of cases) {
+    test(name, async () => {
+      const found = await broken(algorithmLaws(algorithm));
+      assert.ok(found.has(law), `only ${[...found.keys()].join("; ")}`);
+      assert.match(found.get(law) ?? "", /time +cost +decision +expected\n/);
+    });
+  }
+});
+
+test("the model catches what no other law does", async () => {
+  const subject: Subject = {
+    algorithm: gcra({ limit: 3, period: 11 }) as Algorithm,
+    rule: gcraRule({ limit: 3, period: 10 }) as Rule,
+  };
+  const found = await broken(algorithmLaws(subject));
+  assert.deepEqual([...found.keys()], ["every decision is the model's"]);
+});
+
+test("laws of stores catch a store that loses a write", async () => {
+  const found = await broken(storeLaws(() => {
+    const store = memoryStore();
+    let runs = 0;
+    return {
+      ...store,
+      lane: undefined,
+      run: (operations, now) =>
+        store.run(operations.map((one) => ++runs % 7 === 0 ? { ...one, dry: true } : one), now),
+    };
+  }));
+  assert.ok(found.has("the same commands give the same answers as the bare reducers"));
+});
+
+test("laws of limiters catch a limiter that lets the second in line go first", async () => {
+  const laws = limiterLaws((algorithm, clock) => {
+    const limiter = limiterOn(algorithm, memoryStore(), "test", { clock }) as Limiter;
+    let calls = 0;
+    return {
+      ...limiter,
+      async acquire(key, options) {
+        if (++calls === 1) await new Promise<void>((resolve) => clock.after(1, resolve));
+        return await limiter.acquire(key, options);
+      },
+    };
+  });
+  const inTurn = laws.filter((law) => law.name.startsWith("acquire serves in turn"));
+  assert.equal((await broken(inTurn)).size, 1);
+});
