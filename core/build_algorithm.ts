@@ -53,6 +53,8 @@ export interface Parts<State> {
   readonly codec: Codec<State>;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
+  /** The two halves written out, where the questions are too slow; they must answer the same. */
+  readonly halves?: Halves<State>;
 }
 
 /** Builds an algorithm of its parts. */
@@ -62,7 +64,8 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   if (parts.name !== undefined) checkText(action, "name", parts.name);
   const name = parts.name ?? nameOf(limit, period);
   const policy: Policy = Object.freeze({ name, limit, period, burst: capacity });
-  const halves = halve(limit, capacity, parts.questions);
+  settleDecisionShape();
+  const halves = parts.halves ?? halve(limit, capacity, parts.questions);
   return Object.freeze({
     name,
     id: parts.id.join("/"),
@@ -97,7 +100,6 @@ function halve<State>(
   capacity: number,
   questions: Questions<State>,
 ): Halves<State> {
-  settleDecisionShape();
   const { charge, giveBack, remaining, wait, reset, delay = none } = questions;
   return Object.freeze({
     take(state: State, now: number, cost: number): State {

@@ -1,8 +1,9 @@
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, Halves } from "./algorithm.ts";
 import { arrivalTime, startTime } from "./arrival_time.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact, checkReach, greatestCommonDivisor } from "./check.ts";
 import { type FineInstant, fineTicks, fitsOneNumber, type Ticks, wholeTicks } from "./ticks.ts";
+import { wholeArrivalTime } from "./whole_arrival_time.ts";
 
 /** What a continuously drained algorithm keeps: its TAT, as one number where that is exact. */
 export type ArrivalState = number | FineInstant;
@@ -35,16 +36,21 @@ export function drainedBucket(bucket: DrainedBucket): Algorithm<ArrivalState> {
   const burst = bucket.queues ? "(queue + 1)" : "burst";
   checkExact(action, `${burst} * period / gcd(limit, period)`, furthest);
   checkReach(action, `2^42 + ${burst} * period / limit`, furthest / perMillisecond);
-  const built = fitsOneNumber(perMillisecond, furthest)
-    ? onScale(bucket, wholeTicks(perMillisecond), interval)
-    : onScale(bucket, fineTicks(perMillisecond), interval);
-  return built as Algorithm<ArrivalState>;
+  if (!fitsOneNumber(perMillisecond, furthest)) {
+    const scale = fineTicks(perMillisecond);
+    return onScale(bucket, scale, interval) as Algorithm<ArrivalState>;
+  }
+  const scale = wholeTicks(perMillisecond);
+  const { limit, queues } = bucket;
+  const halves = wholeArrivalTime(limit, perMillisecond, interval, bucket.burst, queues);
+  return onScale(bucket, scale, interval, halves) as Algorithm<ArrivalState>;
 }
 
 function onScale<Instant>(
   bucket: DrainedBucket,
   scale: Ticks<Instant>,
   interval: number,
+  halves?: Halves<Instant>,
 ): Algorithm<Instant> {
   const questionsOf = bucket.queues ? startTime : arrivalTime;
   return buildAlgorithm({
@@ -56,5 +62,6 @@ function onScale<Instant>(
     initial: scale.initial,
     questions: questionsOf(scale, interval, bucket.burst),
     codec: scale.codec,
+    ...(halves === undefined ? {} : { halves }),
   });
 }

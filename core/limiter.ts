@@ -201,9 +201,10 @@ export function limiterOn(
     store: store as SyncStore,
     prefix,
     consume(key: string, cost = 1): Decision {
-      requireKey(key);
-      requireCost("consume", cost);
-      const decision = decide(key, cost, false, now());
+      // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
+      if (typeof key !== "string" || key === "") requireKey(key);
+      if (cost >>> 0 !== cost) requireCost("consume", cost);
+      const decision = decide(key, cost, false, clock === undefined ? undefined : now());
       return onDecision === undefined ? decision : reported(decision, key, cost);
     },
     peek(key: string, cost = 1): Decision {
@@ -287,7 +288,7 @@ function noInstant(): undefined {
 }
 
 function requireKey(key: string): void {
-  if (typeof key !== "string" || key === "") checkText("decide", "key", key);
+  checkText("decide", "key", key);
 }
 
 function requireCost(action: string, cost: number): void {

@@ -45,6 +45,12 @@ export interface MemoryStore extends SyncStore {
   statistics(): MemoryStoreStatistics;
 }
 
+/**
+ * For how many milliseconds a key that is fresh again stays while there is room: one that is called
+ * now and then would otherwise be dropped and added anew at each call.
+ */
+const LINGER = 5_000;
+
 /** All keys of one limiter. */
 interface Table {
   /** What their stored keys have in common. */
@@ -99,6 +105,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const freed: number[] = [];
   const queue = expiryQueue(capacity);
   const tables = new Map<string, Table>();
+  /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
+  let sweepAt = 0;
   let evictions = 0;
   let closed = false;
 
@@ -112,46 +120,43 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return table.numeric ? numbers[slot] : objects[slot];
   }
 
-  function write(table: Table, slot: number, state: unknown): void {
-    if (table.numeric) numbers[slot] = state as number;
-    else {
+  /** Adds a key that was not held. */
+  function add(table: Table, key: string, state: unknown, freshAt: number, now: number): void {
+    const slot = freeSlot(now);
+    tables.set(table.family, table);
+    table.slots.set(key, slot);
+    keys[slot] = key;
+    owners[slot] = table;
+    if (!table.numeric) {
       // Filled up to the slot, as an array with gaps would become a dictionary.
-      while (objects.length < slot) objects.push(undefined);
-      objects[slot] = state;
+      while (objects.length <= slot) objects.push(undefined);
     }
+    queue.add(slot, freshAt);
+    replace(table, slot, state, freshAt, now);
   }
 
-  /** Keeps the state after a call; `slot` is that of the key, if it has one. */
-  function keep(
+  /** Replaces the state of a key that is held. */
+  function replace(
     table: Table,
-    key: string,
-    slot: number | undefined,
+    slot: number,
     state: unknown,
     freshAt: number,
     now: number,
   ): void {
-    if (slot === undefined) {
-      const free = freeSlot(now);
-      tables.set(table.family, table);
-      table.slots.set(key, free);
-      keys[free] = key;
-      owners[free] = table;
-      write(table, free, state);
-      queue.add(free, freshAt);
-    } else {
-      write(table, slot, state);
-      queue.move(slot, freshAt);
-    }
-    sweep(now);
+    if (table.numeric) numbers[slot] = state as number;
+    else objects[slot] = state;
+    queue.fresh[slot] = freshAt;
+    if (freshAt < queue.bounds[slot]!) queue.hasten(slot);
+    if (now >= sweepAt) sweep(now);
   }
 
-  /** Drops up to two keys that are fresh again: more than one call can add. */
+  /** Drops up to two keys that have been fresh for a while: more than one call can add. */
   function sweep(now: number): void {
-    for (let dropped = 0; dropped < 2 && queue.dueAt() <= now; dropped++) {
+    for (let dropped = 0; dropped < 2 && queue.dueAt() + LINGER <= now; dropped++) {
       const slot = queue.first();
-      if (queue.freshAt(slot) > now) return;
-      drop(slot);
+      if (queue.fresh[slot]! + LINGER <= now) drop(slot);
     }
+    sweepAt = queue.dueAt() + LINGER;
   }
 
   function drop(slot: number): void {
@@ -184,7 +189,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     if (most < 0) throw full(maxKeys);
     while (queue.size() > most) {
       const slot = queue.first();
-      if (queue.freshAt(slot) > now) {
+      if (queue.fresh[slot]! > now) {
         if (onFull === "throw") throw full(maxKeys);
         evictions++;
       }
@@ -218,8 +223,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     if (onFull === "throw") makeRoom(newKeys(writes), now);
     for (const { key: stored, algorithm, state, resetAfter } of writes) {
       const { table, key, slot } = find(stored, algorithm);
-      if (state !== algorithm.initial) keep(table, key, slot, state, now + resetAfter, now);
-      else if (slot !== undefined) drop(slot);
+      if (state === algorithm.initial) {
+        if (slot !== undefined) drop(slot);
+      } else if (slot === undefined) add(table, key, state, now + resetAfter, now);
+      else replace(table, slot, state, now + resetAfter, now);
     }
     return decisions;
   }
@@ -250,8 +257,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       const next = take(state, now, cost);
       const decision = decide(state, next, now, cost);
       if (next !== state && !dry) {
-        if (next !== initial) keep(table, key, slot, next, now + decision.resetAfter, now);
-        else if (slot !== undefined) drop(slot);
+        if (slot === undefined) {
+          if (next !== initial) add(table, key, next, now + decision.resetAfter, now);
+        } else if (next === initial) drop(slot);
+        else replace(table, slot, next, now + decision.resetAfter, now);
       }
       return decision;
     };

@@ -10,18 +10,23 @@
 
 /** Slots in the order of their instants. */
 export interface ExpiryQueue {
+  /**
+   * When each slot is fresh. May be written: a later instant at once, an earlier one with `hasten`.
+   * Replaced by `grow`.
+   */
+  readonly fresh: Float64Array;
+  /** What each slot is queued by: never later than it is fresh. Replaced by `grow`. */
+  readonly bounds: Float64Array;
   /** How many slots are queued. */
   size(): number;
   /** The least instant at which a slot may be fresh; `Infinity` when none is queued. */
   dueAt(): number;
   /** The slot that is fresh first; only when one is queued. */
   first(): number;
-  /** When a slot is fresh. */
-  freshAt(slot: number): number;
   /** Queues a slot. */
   add(slot: number, freshAt: number): void;
-  /** Moves a queued slot's instant, to an earlier or a later one. */
-  move(slot: number, freshAt: number): void;
+  /** Moves a queued slot that is fresh before its bound. */
+  hasten(slot: number): void;
   /** Takes a slot out. */
   remove(slot: number): void;
   /** Makes room for slots below `capacity`. */
@@ -74,10 +79,11 @@ export function expiryQueue(capacity: number): ExpiryQueue {
     for (let place = (size >>> 1) - 1; place >= 0; place--) sink(heap[place]!, place);
   }
 
-  return {
+  const queue = {
+    fresh,
+    bounds,
     size: () => size,
     dueAt: () => size === 0 ? Infinity : bounds[heap[0]!]!,
-    freshAt: (slot) => fresh[slot]!,
     first() {
       for (let mended = 0;; mended++) {
         const slot = heap[0]!;
@@ -89,32 +95,30 @@ export function expiryQueue(capacity: number): ExpiryQueue {
         }
       }
     },
-    add(slot, freshAt) {
+    add(slot: number, freshAt: number) {
       fresh[slot] = freshAt;
       bounds[slot] = freshAt;
       rise(slot, size++);
     },
-    move(slot, freshAt) {
-      fresh[slot] = freshAt;
-      if (freshAt < bounds[slot]!) {
-        bounds[slot] = freshAt;
-        rise(slot, places[slot]!);
-      }
+    hasten(slot: number) {
+      bounds[slot] = fresh[slot]!;
+      rise(slot, places[slot]!);
     },
-    remove(slot) {
+    remove(slot: number) {
       const place = places[slot]!;
       const last = heap[--size]!;
       if (last === slot) return;
       if (bounds[last]! < bounds[slot]!) rise(last, place);
       else sink(last, place);
     },
-    grow(wanted) {
-      fresh = grown(fresh, new Float64Array(wanted));
-      bounds = grown(bounds, new Float64Array(wanted));
+    grow(wanted: number) {
+      queue.fresh = fresh = grown(fresh, new Float64Array(wanted));
+      queue.bounds = bounds = grown(bounds, new Float64Array(wanted));
       places = grown(places, new Int32Array(wanted));
       heap = grown(heap, new Int32Array(wanted));
     },
   };
+  return queue;
 }
 
 function grown<Numbers extends Float64Array | Int32Array>(from: Numbers, to: Numbers): Numbers {

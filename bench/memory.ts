@@ -1,0 +1,163 @@
+/*
+ * What a decision costs on the memory store, clock included: every algorithm, at 1, 10 thousand and
+ * 1 million keys, with reused and with fresh key strings, admitted and refused, beside a bare
+ * `Map.get` and a GCRA written by hand.
+ *
+ * The flaw: one process, so a call site that has seen nine algorithms is measured after one that
+ * has seen one. The first table therefore has gcra alone (as in a server with one kind of limit),
+ * the last one gcra again after all the others. Fresh strings include making them, for all variants
+ * alike.
+ */
+
+import process from "node:process";
+
+import {
+  type Algorithm,
+  all,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "../mod.ts";
+import { handWrittenGcra } from "./hand_written.ts";
+import { bytesInUse, compare, finish, row, runtime, type Variant } from "./measure.ts";
+
+interface Consumer {
+  consume(key: string): { readonly remaining: number };
+}
+
+const SHORT = process.argv.includes("--short");
+const OPERATIONS = SHORT ? 50_000 : 400_000;
+const ROUNDS = SHORT ? 3 : 7;
+
+/** Keys in an order without a pattern, the same for every variant. */
+function keysOf(count: number): string[] {
+  const keys = Array.from({ length: count }, (_, place) => `user:${1_000_000 + place}`);
+  let seed = 1;
+  for (let place = count - 1; place > 0; place--) {
+    seed = Math.imul(seed, 1_664_525) + 1_013_904_223 >>> 0;
+    const other = seed % (place + 1);
+    [keys[place], keys[other]] = [keys[other]!, keys[place]!];
+  }
+  return keys;
+}
+
+function reused(keys: readonly string[], consumer: Consumer): Variant {
+  let place = 0;
+  return (operations) => {
+    let sum = 0;
+    for (let i = 0; i < operations; i++) {
+      sum += consumer.consume(keys[place]!).remaining;
+      if (++place === keys.length) place = 0;
+    }
+    return sum;
+  };
+}
+
+function fresh(count: number, consumer: Consumer): Variant {
+  let place = 0;
+  return (operations) => {
+    let sum = 0;
+    for (let i = 0; i < operations; i++) {
+      place = (place + 7_919) % count;
+      sum += consumer.consume(`user:${1_000_000 + place}`).remaining;
+    }
+    return sum;
+  };
+}
+
+function bareMap(keys: readonly string[]): Consumer {
+  const cells = new Map(keys.map((key) => [key, { remaining: 1 }]));
+  const none = { remaining: 0 };
+  return { consume: (key) => cells.get(key) ?? none };
+}
+
+const ADMITTED = { limit: 1_000_000, period: 1_000, burst: 1_000_000 };
+const REFUSED = { limit: 1, period: 3_600_000, burst: 1 };
+
+function headline(title: string): void {
+  console.log(`\n${title}: ns per decision, and times that of the one written by hand`);
+  console.log(row("", ["Map.get", "by hand", "tidegate", "ratio"]));
+  for (const [verdict, rate] of [["admitted", ADMITTED], ["refused", REFUSED]] as const) {
+    for (const count of [1, 10_000, 1_000_000]) {
+      const keys = keysOf(count);
+      const operations = count === 1_000_000 ? Math.max(OPERATIONS, count) : OPERATIONS;
+      for (const strings of ["reused", "fresh"] as const) {
+        const variant = (consumer: Consumer) =>
+          strings === "reused" ? reused(keys, consumer) : fresh(count, consumer);
+        const figures = compare(
+          {
+            map: variant(bareMap(keys)),
+            hand: variant(handWrittenGcra(rate.limit, rate.period, rate.burst)),
+            ours: variant(limiter(gcra(rate), { store: memoryStore(), prefix: "bench" })),
+          },
+          operations,
+          ROUNDS,
+        );
+        const ratio = `${(figures.ours / figures.hand).toFixed(2)}x`;
+        const name = `${verdict}, ${count} keys, ${strings} strings`;
+        console.log(row(name, [figures.map, figures.hand, figures.ours, ratio]));
+      }
+    }
+  }
+}
+
+const ALGORITHMS: readonly ((rate: typeof ADMITTED) => Algorithm)[] = [
+  gcra,
+  ({ limit, period }) => fixedWindow({ limit, period }),
+  ({ limit, period }) => fixedWindow({ limit, period, anchor: "first" }),
+  ({ limit, period }) => slidingLog({ limit, period }),
+  ({ limit, period }) => slidingCounter({ limit, period }),
+  ({ limit, period }) => slidingWindow({ limit, period, precision: period / 50 }),
+  tokenBucket,
+  (rate) => tokenBucket({ ...rate, limit: Math.min(rate.limit, 100_000), refill: "interval" }),
+  leakyBucket,
+  ({ limit, period, burst }) => leakyQueue({ limit, period, queue: burst - 1 }),
+  (rate) => all(gcra(rate), fixedWindow({ limit: rate.limit, period: rate.period * 2 })),
+];
+
+function table(): void {
+  console.log("\nEvery algorithm: ns per decision, reused strings, admitted / refused");
+  console.log(row("", ["1 key", "10k keys", "1M keys"]));
+  for (const algorithmOf of ALGORITHMS) {
+    const cells = [1, 10_000, 1_000_000].map((count) => {
+      const keys = keysOf(count);
+      const consumer = (rate: typeof ADMITTED) =>
+        limiter(algorithmOf(rate), { store: memoryStore(), prefix: "bench" });
+      const operations = count === 1_000_000 ? Math.max(OPERATIONS, count) : OPERATIONS;
+      const figures = compare(
+        {
+          admitted: reused(keys, consumer(ADMITTED)),
+          refused: reused(keys, consumer(REFUSED)),
+        },
+        operations,
+        count === 1_000_000 ? 1 : 3,
+      );
+      return `${figures.admitted.toFixed(0)}/${figures.refused.toFixed(0)}`;
+    });
+    console.log(row(algorithmOf(REFUSED).id.split("/3600")[0]!, cells));
+  }
+}
+
+async function memory(): Promise<void> {
+  const keys = keysOf(1_000_000);
+  const before = await bytesInUse();
+  const api = limiter(gcra(REFUSED), { store: memoryStore(), prefix: "bench" });
+  for (const key of keys) api.consume(key);
+  const bytes = (await bytesInUse() - before) / keys.length;
+  console.log(`\nMemory: ${bytes.toFixed(0)} bytes a key beside its string, at 1 million keys`);
+  api.reset("user:1");
+}
+
+console.log(runtime());
+headline("gcra alone");
+await memory();
+table();
+headline("gcra after all the others");
+finish();
