@@ -37,3 +37,10 @@ export {
   type RuleFormat,
   type RuleSet,
 } from "./rules/rule_set.ts";
+export {
+  type RuleEngine,
+  ruleEngine,
+  type RuleEngineOptions,
+  type RuleRequest,
+} from "./rules/engine.ts";
+export type { KeyLimits, KeyLimitsOptions, KeyLookup } from "./rules/key_limits.ts";

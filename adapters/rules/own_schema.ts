@@ -107,6 +107,10 @@ const RULE: Schema = {
     unlimited: { description: "Admits everything, and counts nothing.", type: "boolean" },
     blocked: { description: "Refuses everything.", type: "boolean" },
     shadow: { description: "Decides and reports, and never refuses.", type: "boolean" },
+    quota: {
+      description: "Refuses only when every such rule of the request does.",
+      type: "boolean",
+    },
     share: {
       description: "Everything that the pattern in value matches shares one counter.",
       type: "boolean",

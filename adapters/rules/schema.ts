@@ -70,10 +70,11 @@ export function faultsOf(root: Schema, data: unknown): readonly SchemaFault[] {
     path: DataPath,
   ): void {
     for (const name of required) {
-      if (Object.hasOwn(value, name)) continue;
+      if (has(value, name)) continue;
       faults.push({ path, message: `${name} is required here`, atKey: false });
     }
     for (const [name, item] of Object.entries(value)) {
+      if (item === undefined) continue;
       const place = [...path, name];
       if (Object.hasOwn(properties, name)) {
         check(properties[name]!, item, place);
@@ -112,9 +113,14 @@ function constantsFit({ properties = {}, required = [] }: Schema, value: unknown
   if (typeof value !== "object" || value === null) return true;
   return Object.entries(properties).every(([name, { const: constant }]) => {
     if (constant === undefined) return true;
-    if (!Object.hasOwn(value, name)) return !required.includes(name);
+    if (!has(value, name)) return !required.includes(name);
     return (value as Record<string, unknown>)[name] === constant;
   });
+}
+
+/** An absent option may be there as `undefined` in an object made by code. */
+function has(value: object, name: string): boolean {
+  return Object.hasOwn(value, name) && (value as Record<string, unknown>)[name] !== undefined;
 }
 
 function isOfType({ type }: Schema, value: unknown): boolean {

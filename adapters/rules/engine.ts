@@ -1,0 +1,324 @@
+/*
+ * The decision engine: requests in, verdicts out.
+ *
+ * A call takes the configuration as it is when it comes and keeps to it to its end, so that a
+ * reload is the change of one reference and no call sees half of one. On a store that answers at
+ * once the verdict is there at once. Most requests meet one rule with one limit: that way is the
+ * store's lane, without a list of operations.
+ */
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { checkCost, checkNow, complaint } from "../../core/check.ts";
+import type { Clock } from "../../core/clock.ts";
+import { combine } from "../../core/combine.ts";
+import type { Decision } from "../../core/decision.ts";
+import {
+  applicableRules,
+  type Applied,
+  blockedDecision,
+  type Descriptor,
+  type Domain,
+  OPEN_VERDICT,
+  type RuleVerdict,
+  type Verdict,
+  verdictOf,
+} from "../../core/rules.ts";
+import type { Operation, Store } from "../../core/store.ts";
+import { memoryStore } from "../../stores/memory.ts";
+import { after, type Soon, together } from "./after.ts";
+import { binder, type BoundLimit, type BoundRules, type BoundVerdict } from "./bound_rules.ts";
+import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
+import { problemText } from "./problem.ts";
+import { readRules, type RuleFile, type RuleSet } from "./rule_set.ts";
+
+/** What is asked. */
+export interface RuleRequest {
+  /** The domain whose rules hold. */
+  readonly domain: string;
+  /** What the request is about; at least one. */
+  readonly descriptors: readonly Descriptor[];
+  /** Units of a descriptor that brings none of its own, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+}
+
+/** The options of `ruleEngine`. */
+export interface RuleEngineOptions {
+  /** The rules, as a file would hold them; without them there are none until `replace`. */
+  readonly rules?: RuleFile | readonly RuleFile[] | RuleSet | undefined;
+  /** Where use is kept; default a memory store of its own. */
+  readonly store?: Store | undefined;
+  /** What all stored keys begin with; default `"rules"`. */
+  readonly prefix?: string | undefined;
+  /** Where `now` comes from; without it the store's own time. */
+  readonly clock?: Clock | undefined;
+  /** Where the limits of keys of their own come from. */
+  readonly lookup?: KeyLookup | undefined;
+  /** How they are remembered. */
+  readonly lookupCache?: KeyLimitsOptions | undefined;
+  /** Told of lookups that failed. */
+  readonly onLookupError?: ((error: unknown, key: string) => void) | undefined;
+  /** Told of every verdict that a caller is given, `peek` apart; for metrics. */
+  readonly onVerdict?: ((verdict: Verdict, request: RuleRequest) => void) | undefined;
+}
+
+/** What a rule engine does. All of it answers at once where the store does. */
+export interface RuleEngine {
+  /** The configuration that holds now. */
+  readonly rules: RuleSet;
+  /** The store. */
+  readonly store: Store;
+  /** Decides, and takes. @throws {TypeError} If the request is malformed. */
+  consume(request: RuleRequest): Verdict | Promise<Verdict>;
+  /** What `consume` would answer; changes nothing. */
+  peek(request: RuleRequest): Verdict | Promise<Verdict>;
+  /** Gives the units of a request back, to every rule that holds for it. */
+  refund(request: RuleRequest): Verdict | Promise<Verdict>;
+  /** Forgets the counters of a request; answers how many. */
+  reset(request: RuleRequest): number | Promise<number>;
+  /** Puts another configuration in place, for all calls that come after. */
+  replace(rules: RuleSet): void;
+  /** Asks for the limits of keys of their own anew. */
+  forgetLookups(): void;
+}
+
+/** What a rule that holds comes to on the store. */
+interface Charge {
+  readonly applied: Applied;
+  readonly verdict: BoundVerdict;
+}
+
+type Way = "consume" | "peek" | "refund";
+
+const NO_RULES: RuleSet = { domains: new Map(), rules: [], routes: new Map() };
+
+/**
+ * Makes a rule engine.
+ *
+ * A decision takes as long as finding the rules of its descriptors, and one call of the store.
+ *
+ * @param options The rules and the store, as above.
+ * @throws {TypeError} If the rules are malformed; the message names every fault.
+ * @throws {RangeError} If the store cannot hold the states of a limit.
+ */
+export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
+  const { store = memoryStore(), prefix = "rules", clock, lookup, onVerdict } = options;
+  const now = clock === undefined ? () => undefined : () => checkNow(clock());
+  const instant = clock ?? Date.now;
+  const bound = binder(store, prefix, instant, now);
+  const keys = lookup && keyLimitsCache(
+    lookup,
+    bound.bind,
+    instant,
+    options.onLookupError ?? (() => {}),
+    options.lookupCache,
+  );
+  let current: BoundRules = bound.bindAll(ruleSetOf(options.rules), undefined);
+
+  function decide(request: RuleRequest, way: Way): Soon<Verdict> {
+    checkRequest(request);
+    const rules = current;
+    const domain = rules.set.domains.get(request.domain);
+    if (domain === undefined) return OPEN_VERDICT;
+    const applied = applicableRules(domain, request.descriptors, request.cost ?? 1);
+    if (applied.length === 0) return OPEN_VERDICT;
+    const charges = chargesOf(rules, domain, applied);
+    return charges instanceof Promise
+      ? charges.then((known) => charge(domain, known, way))
+      : charge(domain, charges, way);
+  }
+
+  /** What decides for each rule: its limits, those of its key, or those of the descriptor. */
+  function chargesOf(
+    rules: BoundRules,
+    domain: Domain,
+    all: readonly Applied[],
+  ): Soon<readonly Charge[]> {
+    return together(all.map((applied): Soon<Charge> => {
+      if (applied.limit !== undefined) return { applied, verdict: overriding(applied.limit) };
+      const own = rules.rules[applied.rule.index]!;
+      if (keys === undefined || own.rule.lookup === undefined) return { applied, verdict: own };
+      return after(
+        keys.of(domain, own.rule, applied.key, own.limits),
+        (known): Charge => ({ applied, verdict: known ?? own }),
+      );
+    }));
+  }
+
+  function charge(domain: Domain, charges: readonly Charge[], way: Way): Soon<Verdict> {
+    if (charges.length === 1) {
+      const only = charges[0]!;
+      const verdict = inLane(only, way);
+      if (verdict !== undefined) return verdict;
+    }
+    if (domain.charge === "each") {
+      return after(
+        together(charges.map((each) => runOne(domain, each, way, way === "peek"))),
+        verdictOf,
+      );
+    }
+    const enforced = charges.filter(({ applied }) => !applied.rule.shadow);
+    const blocked = way === "consume" &&
+      enforced.some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
+    return after(
+      run(domain, enforced, way, way === "peek" || blocked),
+      (verdicts) => withShadows(domain, charges, verdicts, way),
+    );
+  }
+
+  /** One rule with one limit, by the store's short way; `undefined` where there is none. */
+  function inLane({ applied, verdict }: Charge, way: Way): Soon<Verdict> | undefined {
+    const limit = verdict.limits[0];
+    if (limit?.lane === undefined || verdict.limits.length > 1 || isChanging(limit)) {
+      return undefined;
+    }
+    const cost = way === "refund" ? -applied.cost : applied.cost;
+    const answer = limit.lane(applied.key, cost, way === "peek", now());
+    return answer instanceof Promise
+      ? answer.then((decision) => verdictOf([said(applied, verdict, decision)]))
+      : verdictOf([said(applied, verdict, answer)]);
+  }
+
+  /** Whether keys may still hold use under an earlier version of the limit. */
+  function isChanging({ older }: BoundLimit): boolean {
+    return older.length > 0 && older.some(({ until }) => until > instant());
+  }
+
+  /** Shadows come last and by themselves: they report what they would have said, and take then. */
+  function withShadows(
+    domain: Domain,
+    charges: readonly Charge[],
+    enforced: readonly RuleVerdict[],
+    way: Way,
+  ): Soon<Verdict> {
+    if (enforced.length === charges.length) return verdictOf(enforced);
+    const dry = way === "peek" || enforced.some(({ allowed }) => !allowed);
+    const shadows = charges.filter(({ applied }) => applied.rule.shadow);
+    return after(
+      together(shadows.map((each) => runOne(domain, each, way, dry))),
+      (verdicts) => {
+        const all = [...enforced, ...verdicts];
+        return verdictOf(
+          charges.map(({ applied }) =>
+            all.find(({ rule, key }) => rule === applied.rule && key === applied.key)!
+          ),
+        );
+      },
+    );
+  }
+
+  function runOne(domain: Domain, each: Charge, way: Way, dry: boolean): Soon<RuleVerdict> {
+    return after(run(domain, [each], way, dry), (verdicts) => verdicts[0]!);
+  }
+
+  /** Charges the limits of several rules, all or none. */
+  function run(
+    domain: Domain,
+    charges: readonly Charge[],
+    way: Way,
+    dry: boolean,
+  ): Soon<readonly RuleVerdict[]> {
+    const wanted = charges.flatMap(({ applied, verdict }) => {
+      const cost = way === "refund" ? -applied.cost : applied.cost;
+      return verdict.limits.map((limit) =>
+        bound.operation(domain.name, limit, applied.key, cost, dry)
+      );
+    });
+    const decisions = wanted.length === 0
+      ? []
+      : after(together(wanted), (operations): Soon<readonly Decision[]> =>
+        store.run(operations as readonly Operation[], now()));
+    return after(decisions, (all) => {
+      let next = 0;
+      return charges.map(({ applied, verdict }) => {
+        const own = all.slice(next, next += verdict.limits.length);
+        const decision = own.length > 1 ? combine(own, verdict.capacity) : own[0];
+        return said(applied, verdict, decision);
+      });
+    });
+  }
+
+  function reset(request: RuleRequest): Soon<number> {
+    checkRequest(request);
+    const rules = current;
+    const domain = rules.set.domains.get(request.domain);
+    if (domain === undefined) return 0;
+    const applied = applicableRules(domain, request.descriptors, 0);
+    return after(chargesOf(rules, domain, applied), (charges) => {
+      const counters = charges.flatMap(({ applied, verdict }) =>
+        verdict.limits.map((limit) => bound.storedKeys(domain.name, limit, applied.key))
+      );
+      const done = counters.flat().map((key) => store.delete(key));
+      return done.some((each) => each instanceof Promise)
+        ? Promise.all(done).then(() => counters.length)
+        : counters.length;
+    });
+  }
+
+  function told(answer: Soon<Verdict>, request: RuleRequest): Soon<Verdict> {
+    if (onVerdict === undefined) return answer;
+    return after(answer, (verdict) => {
+      onVerdict(verdict, request);
+      return verdict;
+    });
+  }
+
+  return {
+    get rules(): RuleSet {
+      return current.set;
+    },
+    store,
+    consume: (request) => told(decide(request, "consume"), request),
+    peek: (request) => decide(request, "peek"),
+    refund: (request) => decide(request, "refund"),
+    reset,
+    replace(rules): void {
+      current = bound.bindAll(rules, current);
+    },
+    forgetLookups: () => keys?.clear(),
+  };
+}
+
+function said(
+  { rule, key, cost, descriptors }: Applied,
+  { kind, capacity }: BoundVerdict,
+  decided: Decision | undefined,
+): RuleVerdict {
+  const decision = kind === "blocked" ? blockedDecision(cost) : decided;
+  const allowed = rule.shadow || decision === undefined || decision.allowed;
+  return { rule, key, cost, descriptors, decision, capacity, allowed };
+}
+
+/** A limit that came with its descriptor. */
+function overriding(limit: Algorithm | "blocked"): BoundVerdict {
+  if (limit === "blocked") return { kind: "blocked", limits: [], capacity: 0 };
+  const only: BoundLimit = { algorithm: limit, lane: undefined, older: [] };
+  return { kind: "limited", limits: [only], capacity: limit.capacity };
+}
+
+function ruleSetOf(rules: RuleEngineOptions["rules"]): RuleSet {
+  if (rules === undefined) return NO_RULES;
+  if ("domains" in rules) return rules;
+  const files: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
+  const documents = files.map((data) => ({ name: "rules", data }));
+  const read = readRules(documents, undefined);
+  if (read.rules !== undefined) return read.rules;
+  const errors = read.problems.filter(({ severity }) => severity === "error");
+  throw new TypeError(
+    `Cannot use the rules as there are faults in them: ${errors.map(problemText).join("; ")}`,
+  );
+}
+
+function checkRequest({ descriptors, cost }: RuleRequest): void {
+  if (!Array.isArray(descriptors) || descriptors.length === 0) {
+    const rule = "a request must have at least one descriptor";
+    throw new TypeError(complaint("decide", rule, descriptors));
+  }
+  if (cost !== undefined) checkCost("decide", cost, 0);
+  for (const { entries, cost: own } of descriptors as readonly Descriptor[]) {
+    if (!Array.isArray(entries) || entries.length === 0) {
+      const rule = "a descriptor must have at least one entry";
+      throw new TypeError(complaint("decide", rule, entries));
+    }
+    if (own !== undefined) checkCost("decide", own, 0);
+  }
+}

@@ -1,0 +1,137 @@
+/*
+ * Limits of a key's own, looked up on first use and remembered.
+ *
+ * The cache is bounded and forgets what was used longest ago. A key that the source does not know
+ * is remembered too, or each of its calls would ask again. An answer past its time still decides
+ * while it is asked for anew, so that a decision waits for the source only if the rule says so, and
+ * only the first time.
+ */
+
+import { algorithmOf, type Domain, type LimitOptions, type Rule } from "../../core/rules.ts";
+import type { Binder, BoundLimit, BoundVerdict } from "./bound_rules.ts";
+
+/** What a source knows of a key: limits of its own, a verdict, or nothing. */
+export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
+
+/** Asks a source for the limits of a key, `user=42` in the domain `shop`. */
+export type KeyLookup = (domain: string, key: string) => Promise<KeyLimits>;
+
+/** How looked-up limits are remembered. */
+export interface KeyLimitsOptions {
+  /** The most keys to remember; default 100,000. */
+  readonly maxKeys?: number | undefined;
+  /** For how long, in milliseconds; default 60,000. */
+  readonly timeToLive?: number | undefined;
+}
+
+/** What is known of a key now. */
+export type KnownLimits = BoundVerdict | undefined;
+
+/** The looked-up limits of keys. */
+export interface KeyLimitsCache {
+  /**
+   * What decides for a key: limits of its own, or `undefined` for the rule's; a promise only if
+   * the rule waits and nothing is known yet.
+   */
+  of(domain: Domain, rule: Rule, key: string, limits: readonly BoundLimit[]):
+    | KnownLimits
+    | Promise<KnownLimits>;
+  /** How many keys are remembered. */
+  size(): number;
+  /** Forgets everything, so that keys are asked for anew. */
+  clear(): void;
+}
+
+interface Entry {
+  known: KnownLimits;
+  /** When it is asked for anew. */
+  staleAt: number;
+  /** Being asked for; `undefined` if it is not. */
+  asking: Promise<KnownLimits> | undefined;
+}
+
+/** The most questions to the source at a time; the others are decided by the rule. */
+const MOST_ASKING = 1_000;
+
+/** A source that failed is asked again after this long. */
+const RETRY_AFTER = 1_000;
+
+/**
+ * Makes the cache.
+ *
+ * @param fail Told of lookups that failed: the rule decides in their place.
+ */
+export function keyLimitsCache(
+  lookup: KeyLookup,
+  bind: Binder["bind"],
+  now: () => number,
+  fail: (error: unknown, key: string) => void,
+  { maxKeys = 100_000, timeToLive = 60_000 }: KeyLimitsOptions = {},
+): KeyLimitsCache {
+  const entries = new Map<string, Entry>();
+  let asking = 0;
+
+  function ask(
+    entry: Entry,
+    domain: Domain,
+    key: string,
+    before: readonly BoundLimit[],
+  ): Promise<KnownLimits> {
+    asking++;
+    const answer = (async () => {
+      try {
+        const found = await lookup(domain.name, key);
+        entry.known = verdictOf(found, domain, entry.known?.limits ?? before);
+        entry.staleAt = now() + timeToLive;
+      } catch (error) {
+        fail(error, key);
+        entry.staleAt = now() + Math.min(RETRY_AFTER, timeToLive);
+      }
+      asking--;
+      entry.asking = undefined;
+      return entry.known;
+    })();
+    entry.asking = answer;
+    return answer;
+  }
+
+  function verdictOf(
+    found: KeyLimits,
+    domain: Domain,
+    before: readonly BoundLimit[],
+  ): KnownLimits {
+    if (found === undefined) return undefined;
+    if (typeof found === "string") return { kind: found, limits: [], capacity: 0 };
+    const algorithms = found.map(algorithmOf);
+    return {
+      kind: "limited",
+      limits: bind(domain, algorithms, before),
+      capacity: Math.min(...algorithms.map(({ capacity }) => capacity)),
+    };
+  }
+
+  function entryOf(name: string): Entry {
+    const found = entries.get(name);
+    const entry = found ?? { known: undefined, staleAt: -Infinity, asking: undefined };
+    // Put last, so that the first one of the map is the one used longest ago.
+    if (found !== undefined) entries.delete(name);
+    else if (entries.size >= maxKeys) entries.delete(entries.keys().next().value!);
+    entries.set(name, entry);
+    return entry;
+  }
+
+  return {
+    of(domain, rule, key, limits) {
+      const entry = entryOf(`${domain.name}\0${rule.label}\0${key}`);
+      const isFirst = entry.staleAt === -Infinity;
+      if (entry.asking === undefined && entry.staleAt <= now() && asking < MOST_ASKING) {
+        // It is kept in the entry; nobody need wait for it.
+        void ask(entry, domain, key, limits);
+      }
+      const waits = rule.lookup === "wait" && isFirst && entry.asking !== undefined;
+      return waits ? entry.asking : entry.known;
+    },
+    size: () => entries.size,
+    clear: () => entries.clear(),
+  };
+}

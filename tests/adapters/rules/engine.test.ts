@@ -1,0 +1,376 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import type { Verdict } from "../../../core/rules.ts";
+import type { AsyncStore } from "../../../core/store.ts";
+import { ruleEngine, type RuleEngineOptions, type RuleRequest } from "../../../adapters/rules.ts";
+import { readRules, type RuleFile } from "../../../adapters/rules/rule_set.ts";
+import { memoryStore } from "../../../stores/memory.ts";
+
+type Entry = readonly [string, string];
+
+/** A request of one entry a descriptor. */
+function asking(...entries: readonly Entry[]): RuleRequest {
+  return { domain: "shop", descriptors: entries.map((entry) => ({ entries: [entry] })) };
+}
+
+const USER: Entry = ["user", "42"];
+const ADDRESS: Entry = ["address", "192.0.2.7"];
+
+function shop(rules: RuleFile["rules"], more: Partial<RuleFile> = {}): RuleFile {
+  return { domain: "shop", rules, ...more };
+}
+
+/** An engine at a time of its own; its store answers at once. */
+function engineOf(file: RuleFile, options: Partial<RuleEngineOptions> = {}) {
+  let now = 1_700_000_000_000;
+  const engine = ruleEngine({ rules: file, clock: () => now, ...options });
+  return {
+    engine,
+    consume: (request: RuleRequest) => engine.consume(request) as Verdict,
+    peek: (request: RuleRequest) => engine.peek(request) as Verdict,
+    advance(milliseconds: number): void {
+      now += milliseconds;
+    },
+    change(to: RuleFile): void {
+      const { rules, problems } = readRules([{ name: "test", data: to }], undefined);
+      assert.deepEqual(problems, []);
+      engine.replace(rules!);
+    },
+  };
+}
+
+const two = (name?: string) => [{ limit: 2, period: "1m", name } as const];
+
+describe("a request", () => {
+  const file = shop([{ key: "user", limits: two() }, {
+    key: "address",
+    limits: [{ limit: 1, period: "1m" }],
+  }]);
+
+  test("is charged to all of its rules or to none", () => {
+    const { consume, peek } = engineOf(file);
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, true);
+    const refused = consume(asking(USER, ADDRESS));
+    assert.equal(refused.allowed, false);
+    assert.deepEqual(refused.rules.map(({ allowed }) => allowed), [true, false]);
+    assert.equal(peek(asking(USER)).decision?.remaining, 0);
+    assert.equal(consume(asking(USER)).allowed, true);
+  });
+
+  test("is charged to each rule by itself where the domain says so", () => {
+    const { consume } = engineOf({ ...file, charge: "each" });
+    consume(asking(USER, ADDRESS));
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, false);
+    assert.equal(consume(asking(USER)).allowed, false);
+  });
+
+  test("to which no rule applies is admitted, in an unknown domain too", () => {
+    const { consume } = engineOf(file);
+    assert.deepEqual(consume(asking(["plan", "free"])), {
+      allowed: true,
+      decision: undefined,
+      rules: [],
+    });
+    assert.equal(consume({ ...asking(USER), domain: "other" }).allowed, true);
+  });
+
+  test("that is malformed is refused, and nothing is charged", () => {
+    const { engine, consume, peek } = engineOf(file);
+    const bad: [RuleRequest, RegExp][] = [
+      [{ domain: "shop", descriptors: [] }, /at least one descriptor/],
+      [{ domain: "shop", descriptors: [{ entries: [] }] }, /at least one entry/],
+      [{ ...asking(USER), cost: -1 }, /cost must be an integer of at least 0/],
+      [{ ...asking(USER), cost: 1.5 }, /cost must be an integer/],
+      [{ domain: "shop", descriptors: [{ entries: [USER], cost: NaN }] }, /cost/],
+    ];
+    for (const [request, message] of bad) {
+      assert.throws(() => consume(request), { message });
+      assert.throws(() => engine.reset(request), { message });
+    }
+    assert.equal(peek(asking(USER)).decision?.remaining, 1);
+  });
+
+  test("can be given back and forgotten", () => {
+    const { engine, consume, peek } = engineOf(file);
+    consume(asking(USER, ADDRESS));
+    assert.equal(peek(asking(ADDRESS)).allowed, false);
+    engine.refund(asking(USER, ADDRESS));
+    assert.equal(peek(asking(ADDRESS)).allowed, true);
+    consume({ ...asking(USER), cost: 2 });
+    assert.equal(peek(asking(USER)).allowed, false);
+    assert.equal(engine.reset(asking(USER)), 1);
+    assert.equal(peek(asking(USER)).decision?.remaining, 1);
+  });
+
+  test("is told to onVerdict, and a peek is not", () => {
+    const told: boolean[] = [];
+    const { consume, peek } = engineOf(file, { onVerdict: ({ allowed }) => told.push(allowed) });
+    consume(asking(ADDRESS));
+    consume(asking(ADDRESS));
+    peek(asking(ADDRESS));
+    assert.deepEqual(told, [true, false]);
+  });
+});
+
+describe("a rule", () => {
+  test("with several limits needs all of them, and charges none that the others refuse", () => {
+    const { consume, advance } = engineOf(shop([{
+      key: "user",
+      limits: [{ limit: 1, period: "1s" }, { algorithm: "slidingLog", limit: 2, period: "1m" }],
+    }]));
+    assert.equal(consume(asking(USER)).allowed, true);
+    const refused = consume(asking(USER));
+    assert.equal(refused.allowed, false);
+    assert.deepEqual(refused.decision?.parts?.map(({ allowed }) => allowed), [false, true]);
+    advance(1_000);
+    assert.equal(consume(asking(USER)).allowed, true);
+    advance(1_000);
+    assert.equal(consume(asking(USER)).decision?.retryAfter, 58_000);
+  });
+
+  test("that is unlimited admits everything; one that is blocked nothing but a look", () => {
+    const { consume } = engineOf(shop([
+      { key: "user", unlimited: true },
+      { key: "address", blocked: true },
+      { key: "plan", limits: two() },
+    ]));
+    assert.equal(consume({ ...asking(USER), cost: 1_000_000 }).allowed, true);
+    const plan: Entry = ["plan", "free"];
+    const refused = consume(asking(plan, ADDRESS));
+    assert.equal(refused.allowed, false);
+    assert.equal(refused.decision?.retryAfter, Infinity);
+    assert.equal(consume({ ...asking(ADDRESS), cost: 0 }).allowed, true);
+    assert.equal(consume(asking(plan)).decision?.remaining, 1);
+  });
+
+  test("in the shadow decides and reports, and never refuses", () => {
+    const { consume, peek } = engineOf(shop([
+      { key: "user", shadow: true, limits: [{ limit: 1, period: "1m" }] },
+      { key: "address", limits: two() },
+    ]));
+    consume(asking(USER, ADDRESS));
+    const second = consume(asking(USER, ADDRESS));
+    assert.equal(second.allowed, true);
+    assert.equal(second.rules[0]?.decision?.allowed, false);
+    assert.equal(second.rules[0]?.allowed, true);
+    assert.equal(second.decision?.remaining, 0);
+    assert.equal(consume(asking(["user", "43"], ADDRESS)).allowed, false);
+    assert.equal(peek(asking(["user", "43"])).rules[0]?.decision?.allowed, true, "not charged");
+  });
+
+  test("alone in the shadow leaves no decision to enforce", () => {
+    const { consume } = engineOf(shop([{ key: "user", shadow: true, limits: two() }]));
+    const verdict = consume(asking(USER));
+    assert.equal(verdict.decision, undefined);
+    assert.equal(verdict.rules[0]?.decision?.remaining, 1);
+  });
+
+  test("in quota mode refuses only together with every other one", () => {
+    const one = [{ limit: 1, period: "1m" }] as const;
+    const { consume } = engineOf(
+      shop([{ key: "user", quota: true, limits: one }, {
+        key: "address",
+        quota: true,
+        limits: two(),
+      }], { charge: "each" }),
+    );
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, true);
+    const second = consume(asking(USER, ADDRESS));
+    assert.deepEqual([second.allowed, second.decision?.allowed], [true, true]);
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, false);
+  });
+});
+
+describe("a changed limit", () => {
+  const per = (limit: number, changes?: RuleFile["changes"]) =>
+    shop([{ key: "user", limits: [{ algorithm: "slidingLog", limit, period: "1m" }] }], {
+      changes,
+    });
+  const left = (peek: (request: RuleRequest) => Verdict) =>
+    peek({ ...asking(USER), cost: 0 }).decision?.remaining;
+
+  test("keeps what a key had used", () => {
+    const { consume, peek, change } = engineOf(per(10));
+    consume({ ...asking(USER), cost: 4 });
+    change(per(5));
+    assert.equal(left(peek), 1);
+    consume(asking(USER));
+    assert.equal(left(peek), 0);
+    change(per(20));
+    assert.equal(left(peek), 15);
+  });
+
+  test("keeps its share, or nothing, as the domain says", () => {
+    const proportional = engineOf(per(10));
+    proportional.consume({ ...asking(USER), cost: 5 });
+    proportional.change(per(100, "proportional"));
+    assert.equal(left(proportional.peek), 50);
+    const fresh = engineOf(per(10));
+    fresh.consume({ ...asking(USER), cost: 5 });
+    fresh.change(per(100, "reset"));
+    assert.equal(left(fresh.peek), 100);
+  });
+
+  test("keeps what a key had used before the change before the last", () => {
+    const { consume, peek, change } = engineOf(per(10));
+    consume({ ...asking(USER), cost: 4 });
+    change(per(11));
+    change(per(12));
+    change(per(13));
+    assert.equal(left(peek), 9);
+  });
+
+  test("and changed back again counts on", () => {
+    const { consume, peek, change } = engineOf(per(10));
+    consume({ ...asking(USER), cost: 4 });
+    change(per(20));
+    consume({ ...asking(USER), cost: 1 });
+    change(per(10));
+    assert.equal(left(peek), 5);
+  });
+
+  test("is a limit like any other once nothing can be left of the old one", () => {
+    const { consume, peek, change, advance } = engineOf(per(10));
+    consume({ ...asking(USER), cost: 10 });
+    change(per(5));
+    advance(120_001);
+    assert.equal(left(peek), 5);
+    assert.equal(consume({ ...asking(USER), cost: 5 }).allowed, true);
+  });
+
+  test("leaves other rules and their counters alone", () => {
+    const { consume, peek, change } = engineOf(
+      shop([{ key: "user", limits: two() }, { key: "address", limits: two() }]),
+    );
+    consume(asking(USER, ADDRESS));
+    change(shop([{ key: "address", limits: two() }]));
+    assert.equal(peek(asking(ADDRESS)).decision?.remaining, 0);
+    assert.deepEqual(peek(asking(USER)).rules, []);
+  });
+});
+
+describe("limits of a key's own", () => {
+  const file = (lookup: "default" | "wait") =>
+    shop([{ key: "user", lookup, limits: [{ limit: 1, period: "1m" }] }]);
+
+  /** A source whose answers are given by hand. */
+  function source() {
+    const asked: string[] = [];
+    const answers: ((value: readonly { limit: number; period: "1m" }[] | undefined) => void)[] = [];
+    return {
+      asked,
+      answers,
+      lookup(_domain: string, key: string) {
+        asked.push(key);
+        return new Promise<readonly { limit: number; period: "1m" }[] | undefined>((resolve) => {
+          answers.push(resolve);
+        });
+      },
+    };
+  }
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+  test("hold once they are known; until then the rule's own decide, and use is kept", async () => {
+    const { lookup, asked, answers } = source();
+    const { consume, peek } = engineOf(file("default"), { lookup });
+    assert.equal(consume(asking(USER)).allowed, true);
+    assert.equal(consume(asking(USER)).allowed, false);
+    assert.deepEqual(asked, ["user=42"]);
+    answers[0]!([{ limit: 5, period: "1m" }]);
+    await settled();
+    assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 4);
+    assert.equal(consume(asking(USER)).allowed, true);
+    assert.deepEqual(asked, ["user=42"]);
+  });
+
+  test("are waited for where the rule says so, and only the first time", async () => {
+    const { lookup, answers } = source();
+    const { engine } = engineOf(file("wait"), { lookup });
+    const first = engine.consume({ ...asking(USER), cost: 3 });
+    assert.ok(first instanceof Promise);
+    answers[0]!([{ limit: 5, period: "1m" }]);
+    assert.equal((await first).decision?.remaining, 2);
+    assert.equal(engine.consume(asking(USER)) instanceof Promise, false);
+  });
+
+  test("are asked for again when their time is over, and misses are remembered too", async () => {
+    const { lookup, asked, answers } = source();
+    const { consume, advance } = engineOf(file("default"), {
+      lookup,
+      lookupCache: { timeToLive: 1_000 },
+    });
+    consume(asking(USER));
+    answers[0]!(undefined);
+    await settled();
+    advance(999);
+    consume(asking(USER));
+    assert.equal(asked.length, 1);
+    advance(1);
+    consume(asking(USER));
+    assert.equal(asked.length, 2);
+    assert.equal(consume(asking(["user", "43"])).allowed, true);
+    assert.deepEqual(asked.slice(2), ["user=43"]);
+  });
+
+  test("are forgotten where there are too many, the longest unused first", async () => {
+    const asked: string[] = [];
+    const lookup = (_domain: string, key: string) => {
+      asked.push(key);
+      return Promise.resolve(undefined);
+    };
+    const { consume } = engineOf(file("default"), { lookup, lookupCache: { maxKeys: 2 } });
+    const user = (name: string) => consume(asking(["user", name]));
+    user("a");
+    user("b");
+    await settled();
+    user("a");
+    user("c");
+    await settled();
+    user("a");
+    assert.deepEqual(asked, ["user=a", "user=b", "user=c"]);
+    user("b");
+    assert.equal(asked.length, 4);
+  });
+
+  test("that cannot be had leave the decision to the rule", async () => {
+    const failures: string[] = [];
+    const { engine } = engineOf(file("wait"), {
+      lookup: () => Promise.reject(new Error("source is down")),
+      onLookupError: (error) => failures.push((error as Error).message),
+    });
+    assert.equal((await engine.consume(asking(USER))).allowed, true);
+    assert.equal((await engine.consume(asking(USER))).allowed, false);
+    assert.deepEqual(failures, ["source is down"]);
+  });
+});
+
+test("on a store that answers by promises every verdict is the same", async () => {
+  const inner = memoryStore();
+  const store: AsyncStore = {
+    run: (operations, now) => Promise.resolve(inner.run(operations, now)),
+    accepts: (algorithm) => inner.accepts(algorithm),
+    delete: (key) => Promise.resolve(inner.delete(key)),
+    close: () => Promise.resolve(inner.close()),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  };
+  const file = shop([
+    { key: "user", limits: two() },
+    { key: "address", shadow: true, limits: [{ limit: 1, period: "1m" }] },
+  ]);
+  const now = () => 1_700_000_000_000;
+  const later = ruleEngine({ rules: file, store, clock: now });
+  const atOnce = ruleEngine({ rules: file, clock: now });
+  const requests = [asking(USER, ADDRESS), asking(USER), asking(USER, ADDRESS), asking(ADDRESS)];
+  for (const request of requests) {
+    const answer = later.consume(request);
+    assert.ok(answer instanceof Promise);
+    const [one, other] = [await answer, await atOnce.consume(request)];
+    assert.deepEqual(shown(one), shown(other));
+  }
+  assert.equal(await later.reset(asking(USER)), 1);
+
+  function shown(verdict: Verdict) {
+    return verdict.rules.map(({ decision, allowed }) => [allowed, decision]);
+  }
+});
