@@ -1,0 +1,205 @@
+/*
+ * The way of a call: it waits in the queue of its node until the batch before is done, goes into the
+ * next one with all others that came in the meantime, and is answered when that is committed. One
+ * batch at a time, as what costs is the round trip and not the calls in it: the longer one takes,
+ * the more calls share the next.
+ *
+ * | what came of the batch | its calls |
+ * |---|---|
+ * | committed | are answered |
+ * | a key was touched by others | try again at the head of the queue, at most MOST_TRIES times |
+ * | the connection closed before anything was written | go into the next batch, on a new connection |
+ * | no reply, or an error | are told that they were not applied, and so are all that wait |
+ * | the writes were sent, and no reply came | are told that nobody knows; they are not tried again |
+ */
+
+import { ContentionError } from "../../core/errors.ts";
+import type { BatchEnd } from "./batch_end.ts";
+import type { Breaker } from "./breaker.ts";
+import { casCommit } from "./cas_commit.ts";
+import type { Job } from "./job.ts";
+import { jobQueue, type Taken } from "./job_queue.ts";
+import type { Link } from "./link.ts";
+import type { NodeConnection } from "./node_connection.ts";
+import type { StoreParts } from "./store_parts.ts";
+import type { Trouble } from "./trouble.ts";
+import { unavailable } from "./unavailable.ts";
+import { watchCommit } from "./watch_commit.ts";
+
+/** How often a call is tried before it is told of the contention. */
+const MOST_TRIES = 32;
+/** The longest wait between two tries, in ms. */
+const LONGEST_WAIT = 8;
+
+/** What runs the calls of one node. */
+export interface Batcher {
+  /** Takes a call in; it is answered later, whatever happens. */
+  submit(job: Job): void;
+  /** Tells all that wait that the store is closed, and ends the connection. */
+  close(): void;
+}
+
+/**
+ * Makes the batcher of one node.
+ *
+ * @param moved Takes calls whose slot is on another node; without it that is an error.
+ */
+export function batcher(
+  link: Link,
+  breaker: Breaker,
+  parts: StoreParts,
+  moved?: (jobs: readonly Job[], trouble: Trouble) => void,
+): Batcher {
+  const { deadline, dialDeadline, maxPending, counters } = parts;
+  const queue = jobQueue();
+  let running = false;
+  let closed = false;
+  /** How many batches in a row lost the race. */
+  let lost = 0;
+  /** The batch whose values are being loaded: calls on its keys may join it. */
+  let loading: Taken | undefined;
+  /** Ends the wait of calls that a dial keeps waiting. */
+  let impatience: ReturnType<typeof setTimeout> | undefined;
+  let dialling = false;
+
+  function submit(job: Job): void {
+    if (closed) return fail([job], "no", new Error("The store was closed"));
+    if (loading !== undefined && mayJoin(loading, job)) {
+      loading.jobs.push(job);
+      return;
+    }
+    if (queue.size >= maxPending) {
+      return fail([job], "no", new Error(`${maxPending} calls wait already`));
+    }
+    if (!breaker.admits()) return fail([job], "no", new Error("It failed a moment ago"));
+    queue.add(job);
+    start();
+    if (dialling) loseNoPatience();
+  }
+
+  function start(): void {
+    if (running) return;
+    running = true;
+    setImmediate(run);
+  }
+
+  async function run(): Promise<void> {
+    while (queue.size > 0) {
+      const node = link.current() ?? await dial();
+      if (node !== undefined && queue.size > 0) deal(await runNext(node));
+      // The callers just answered call again: theirs go into one batch.
+      await (lost > 1 ? pause(lost) : turn());
+    }
+    running = false;
+  }
+
+  /** A connection; without one nobody waits any more. */
+  async function dial(): Promise<NodeConnection | undefined> {
+    dialling = true;
+    loseNoPatience();
+    try {
+      return await link.dialled();
+    } catch (error) {
+      breaker.failed();
+      fail(queue.takeOlderThan(Infinity), "no", error as Error);
+      return undefined;
+    } finally {
+      dialling = false;
+      clearTimeout(impatience);
+      impatience = undefined;
+    }
+  }
+
+  /** Sees to it that no call waits for a dial longer than it should. */
+  function loseNoPatience(): void {
+    const patience = link.hasBeenUp() ? deadline : dialDeadline;
+    const oldest = queue.first();
+    if (impatience !== undefined || oldest === undefined) return;
+    const left = oldest.born + patience - performance.now();
+    impatience = setTimeout(() => {
+      impatience = undefined;
+      const late = queue.takeOlderThan(performance.now() - patience);
+      if (late.length > 0) breaker.failed();
+      fail(late, "no", new Error(`No connection within ${patience} ms`));
+      loseNoPatience();
+    }, Math.max(1, left));
+  }
+
+  async function runNext(node: NodeConnection): Promise<BatchEnd> {
+    counters.batches++;
+    if (node.commit === "cas" && !queue.first()!.watched) {
+      return await casCommit(node, queue.take(true), parts);
+    }
+    const batch = queue.take(false);
+    loading = batch;
+    return await watchCommit(node, { ...batch, onLoaded: endOfLoading }, parts);
+  }
+
+  function endOfLoading(): void {
+    loading = undefined;
+  }
+
+  function deal({ conflicted, unapplied, unsure, trouble }: BatchEnd): void {
+    lost = conflicted.length > 0 ? lost + 1 : 0;
+    counters.conflicts += conflicted.length;
+    tryAgain(conflicted, () => {
+      counters.contended++;
+      return new ContentionError(
+        `Cannot decide as its keys must be left alone for one round trip: others changed them ` +
+          `${MOST_TRIES} times`,
+      );
+    });
+    if (trouble === undefined) return breaker.succeeded();
+    fail(unsure, "unknown", trouble.error);
+    if (trouble.kind === "moved" && moved !== undefined) return moved(unapplied, trouble);
+    link.drop();
+    if (trouble.kind === "lost") {
+      return tryAgain(unapplied, () => unavailable("no", trouble.error));
+    }
+    breaker.failed();
+    fail(unapplied, "no", trouble.error);
+    fail(queue.takeOlderThan(Infinity), "no", trouble.error);
+  }
+
+  function tryAgain(jobs: readonly Job[], tooOften: () => Error): void {
+    if (closed) return fail(jobs, "no", new Error("The store was closed"));
+    const again: Job[] = [];
+    for (const job of jobs) {
+      if (++job.tries < MOST_TRIES) again.push(job);
+      else job.fail(tooOften());
+    }
+    queue.addFirst(again);
+  }
+
+  function fail(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void {
+    counters.unavailable += jobs.length;
+    for (const job of jobs) job.fail(unavailable(applied, cause));
+  }
+
+  return {
+    submit,
+    close() {
+      closed = true;
+      link.close();
+      fail(queue.takeOlderThan(Infinity), "no", new Error("The store was closed"));
+    },
+  };
+}
+
+/** Whether all keys of a call are being loaded. */
+function mayJoin({ keys, asking }: Taken, job: Job): boolean {
+  if (asking !== job.asking) return false;
+  for (const key of job.keys) if (!keys.has(key)) return false;
+  return true;
+}
+
+/** The rest of this turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A random while, longer on average with each race lost: others finish in the meantime. */
+function pause(lost: number): Promise<void> {
+  const wait = Math.random() * Math.min(LONGEST_WAIT, 0.25 * 2 ** lost);
+  return wait < 1 ? turn() : new Promise((resolve) => setTimeout(resolve, wait));
+}

@@ -1,0 +1,195 @@
+/*
+ * Compare and set, for a whole batch in one round trip.
+ *
+ * The calls are stepped over the values last seen, which are guesses, at a time that is an estimate.
+ * Then one script call per hash slot has the server compare each guess with what it holds. Where
+ * they are the same, what was decided holds, and what changed is written; where not, the server
+ * tells what it holds, and only the calls on those keys are stepped again. A refusal is compared
+ * too: nobody is refused for what others have given back since.
+ *
+ * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
+ */
+
+import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
+import { type Cell, cellOf, describe, rootOf } from "./batch.ts";
+import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
+import type { Command } from "./connection.ts";
+import type { Job } from "./job.ts";
+import type { NodeConnection } from "./node_connection.ts";
+import { cameBack, roundTrip } from "./round_trip.ts";
+import { timeOf } from "./server_clock.ts";
+import { answer, fateOf, jobsOf, stepAll, type Stepped, timeToLive } from "./stepping.ts";
+import type { StoreParts } from "./store_parts.ts";
+import { type Trouble, troubleOfReply } from "./trouble.ts";
+
+/** A batch under way. */
+export interface ComparedBatch {
+  readonly jobs: readonly Job[];
+  /** The keys to compare, with their slots. */
+  readonly keys: ReadonlyMap<string, number>;
+  /** Whether the slot is being moved to this node, which must be told so. */
+  readonly asking: boolean;
+}
+
+/** The groups of one slot, in the order of the call. */
+type Groups = readonly (readonly Cell[])[];
+
+/** Runs a batch as one script call per slot. */
+export async function casCommit(
+  node: NodeConnection,
+  batch: ComparedBatch,
+  parts: StoreParts,
+): Promise<BatchEnd> {
+  const { clock, known } = parts;
+  const cells = new Map<string, Cell>();
+  for (const [key, slot] of batch.keys) cells.set(key, cellOf(key, slot, known.textOf(key)));
+  const now = (parts.askTime ? clock.now() : undefined) ?? Date.now();
+  const stepped = stepAll(batch.jobs, cells, now, known);
+  for (const cell of cells.values()) describe(cell);
+  const slots = [...groupsBySlot(cells.values()).values()];
+
+  const replies = await callScripts(node, slots, batch.asking, parts);
+  if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: jobsOf(stepped), trouble: replies };
+  const fates = new Map<Cell, boolean | Trouble>();
+  for (const [place, groups] of slots.entries()) judge(groups, replies[place], fates, parts);
+  return sortOut(stepped, cells, fates);
+}
+
+/** The cells that are committed as one, by slot. */
+function groupsBySlot(cells: Iterable<Cell>): Map<number, Cell[][]> {
+  const slots = new Map<number, Cell[][]>();
+  const groups = new Map<Cell, Cell[]>();
+  for (const cell of cells) {
+    const root = rootOf(cell);
+    const group = groups.get(root);
+    if (group !== undefined) {
+      group.push(cell);
+      continue;
+    }
+    const opened = [cell];
+    groups.set(root, opened);
+    const slot = slots.get(cell.slot);
+    if (slot === undefined) slots.set(cell.slot, [opened]);
+    else slot.push(opened);
+  }
+  return slots;
+}
+
+/** Calls the script for each slot, all in one write; again with its text if the server forgot it. */
+async function callScripts(
+  node: NodeConnection,
+  slots: readonly Groups[],
+  asking: boolean,
+  parts: StoreParts,
+): Promise<readonly unknown[] | Trouble> {
+  const calls = slots.map(argumentsOf);
+  if (!node.connection.open) return { kind: "lost", error: new Error("The connection was lost") };
+  const first = await send("EVALSHA", COMPARE_AND_SET_SHA, calls);
+  if (!cameBack(first)) return first;
+  const unknown = calls.filter((_, place) => isUnknownScript(first[place]));
+  if (unknown.length === 0) return first;
+  const second = await send("EVAL", COMPARE_AND_SET, unknown);
+  if (!cameBack(second)) return second;
+  const again = [...second];
+  return first.map((reply) => isUnknownScript(reply) ? again.shift() : reply);
+
+  async function send(
+    name: string,
+    script: string,
+    sent: readonly (readonly string[])[],
+  ): Promise<readonly unknown[] | Trouble> {
+    const commands: Command[] = [];
+    for (const call of sent) {
+      if (asking) commands.push(["ASKING"]);
+      commands.push([name, script, ...call]);
+    }
+    parts.counters.roundTrips++;
+    const start = performance.now();
+    const trip = await roundTrip(node.connection, commands, parts.deadline);
+    if (!cameBack(trip)) return trip;
+    const replies = asking ? trip.filter((_, place) => place % 2 === 1) : trip;
+    takeTime(replies[0], start, parts);
+    return replies;
+  }
+}
+
+function isUnknownScript(reply: unknown): boolean {
+  return reply instanceof Error && reply.message.startsWith("NOSCRIPT");
+}
+
+function takeTime(reply: unknown, start: number, { clock }: StoreParts): void {
+  if (!(reply instanceof Error)) {
+    clock.sample(timeOf((reply as readonly unknown[])[0]), start, performance.now());
+  }
+}
+
+/** The number of keys, the keys, and what the script wants to know of each group. */
+function argumentsOf(groups: Groups): readonly string[] {
+  const keys: string[] = [];
+  const texts: string[] = [];
+  for (const group of groups) {
+    texts.push(String(group.length));
+    for (const cell of group) {
+      keys.push(cell.key);
+      texts.push(cell.held ?? "", cell.next ?? "", timeToLive(cell));
+    }
+  }
+  return [String(keys.length), ...keys, ...texts];
+}
+
+/** Reads the script's reply: which groups were as expected, and what the others hold. */
+function judge(
+  groups: Groups,
+  reply: unknown,
+  fates: Map<Cell, boolean | Trouble>,
+  { known }: StoreParts,
+): void {
+  const trouble = reply instanceof Error ? troubleOfReply(reply) : undefined;
+  for (const [place, group] of groups.entries()) {
+    const root = rootOf(group[0]!);
+    if (trouble !== undefined) {
+      fates.set(root, trouble);
+      continue;
+    }
+    const verdict = (reply as readonly unknown[])[place + 1];
+    fates.set(root, verdict === 1);
+    for (const [member, cell] of group.entries()) {
+      if (verdict === 1) learnCommitted(cell, known);
+      else learnHeld(cell, (verdict as readonly string[])[member]!, known);
+    }
+  }
+}
+
+function learnCommitted(cell: Cell, known: StoreParts["known"]): void {
+  if (cell.changed || cell.state !== undefined) known.learn(cell.key, cell.next, cell.state);
+}
+
+function learnHeld(cell: Cell, text: string, known: StoreParts["known"]): void {
+  known.learn(cell.key, text === "" ? undefined : text, undefined);
+}
+
+/** Answers the calls whose groups were committed. */
+function sortOut(
+  stepped: readonly Stepped[],
+  cells: ReadonlyMap<string, Cell>,
+  fates: ReadonlyMap<Cell, boolean | Trouble>,
+): BatchEnd {
+  const conflicted: Job[] = [];
+  const unapplied: Job[] = [];
+  const committed: Stepped[] = [];
+  let trouble: Trouble | undefined;
+  for (const one of stepped) {
+    const fate = fates.get(fateOf(one.job, cells))!;
+    if (fate === true) committed.push(one);
+    else if (fate === false) {
+      // A value that is no text comes back changed, and would never compare as equal.
+      one.job.watched = one.job.keys.some((key) => cells.get(key)!.unreadable);
+      conflicted.push(one.job);
+    } else {
+      unapplied.push(one.job);
+      trouble = fate;
+    }
+  }
+  answer(committed);
+  return { ...ALL_ANSWERED, conflicted, unapplied, trouble };
+}

@@ -1,0 +1,32 @@
+/*
+ * All that the store needs of a client library.
+ *
+ * A connection lives once. When it is lost it stays lost, whatever was queued on it is rejected,
+ * and another one is dialled. That is the whole guard of an optimistic transaction: a library that
+ * reconnects by itself may run MULTI ... EXEC on a new connection where nothing is watched, and
+ * lose an update (node-redis 6 does, between the loss of a socket and the next one). On a
+ * connection that lives once there is no next one.
+ */
+
+/** A command and its arguments. */
+export type Command = readonly string[];
+
+/** A connection that nobody else sends commands on. */
+export interface Connection {
+  /** Whether it still lives. */
+  readonly open: boolean;
+  /**
+   * Sends commands in one write. Resolves to their replies, in order; an error that the server
+   * replied is an `Error` among them. Rejects if the connection is lost before the last reply.
+   */
+  send(commands: readonly Command[]): Promise<readonly unknown[]>;
+  /** Ends it at once: whatever still waits for a reply is rejected. */
+  destroy(): void;
+}
+
+/**
+ * Makes a connection.
+ *
+ * @param patience The most milliseconds that it may take.
+ */
+export type Dial = (patience: number) => Promise<Connection>;

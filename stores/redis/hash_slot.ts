@@ -1,0 +1,27 @@
+/*
+ * The hash slot of a key in Redis Cluster: CRC-16/XMODEM (polynomial 0x1021) of what stands between
+ * the first brace and the one that closes it, or of the whole key, modulo 16,384. Source: the Redis
+ * Cluster specification.
+ */
+
+const SLOTS = 16_384;
+
+const encoder: TextEncoder = new TextEncoder();
+
+/** The slot of a key: 0 to 16,383. */
+export function hashSlot(key: string): number {
+  let crc = 0;
+  for (const byte of encoder.encode(hashed(key))) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
+    crc &= 0xffff;
+  }
+  return crc % SLOTS;
+}
+
+/** The part of a key that is hashed. */
+function hashed(key: string): string {
+  const open = key.indexOf("{");
+  const close = key.indexOf("}", open + 1);
+  return open === -1 || close <= open + 1 ? key : key.slice(open + 1, close);
+}

@@ -1,0 +1,95 @@
+import type { Job } from "./job.ts";
+
+/** The most keys of one batch: one that loses the race is done again as a whole. */
+const MOST_KEYS = 128;
+/** The most calls of one batch, as stepping them holds up the process. */
+const MOST_JOBS = 1_024;
+
+/** What one batch is made of. */
+export interface Taken {
+  readonly jobs: Job[];
+  /** Their keys, with the slots of these. */
+  readonly keys: Map<string, number>;
+  readonly asking: boolean;
+}
+
+/** Calls that wait for a node, by hash slot. */
+export interface JobQueue {
+  readonly size: number;
+  /** The call that is next. */
+  first(): Job | undefined;
+  /** Puts a call at the end. */
+  add(job: Job): void;
+  /** Puts calls that were tried in vain at the head. */
+  addFirst(jobs: readonly Job[]): void;
+  /** Takes the next batch: of one slot, or of as many as there are room for. */
+  take(manySlots: boolean): Taken;
+  /** Takes out every call that came before an instant. */
+  takeOlderThan(instant: number): Job[];
+}
+
+/** Makes an empty queue. */
+export function jobQueue(): JobQueue {
+  const slots = new Map<number, Job[]>();
+  let size = 0;
+
+  /** Moves calls of one slot to the batch while there is room; answers whether all of them went. */
+  function fill(batch: Taken, slot: number, queue: Job[]): boolean {
+    let taken = 0;
+    for (const job of queue) {
+      const full = batch.jobs.length >= MOST_JOBS ||
+        (batch.jobs.length > 0 && batch.keys.size + job.keys.length > MOST_KEYS);
+      if (full || job.asking !== batch.asking) break;
+      batch.jobs.push(job);
+      for (const key of job.keys) batch.keys.set(key, slot);
+      taken++;
+    }
+    slots.delete(slot);
+    size -= taken;
+    // What is left goes behind the other slots, so that none of them starves.
+    if (taken < queue.length) slots.set(slot, queue.slice(taken));
+    return taken === queue.length;
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    first() {
+      for (const queue of slots.values()) return queue[0];
+      return undefined;
+    },
+    add(job) {
+      const queue = slots.get(job.slot);
+      if (queue === undefined) slots.set(job.slot, [job]);
+      else queue.push(job);
+      size++;
+    },
+    addFirst(jobs) {
+      for (const job of jobs.toReversed()) {
+        const queue = slots.get(job.slot);
+        if (queue === undefined) slots.set(job.slot, [job]);
+        else queue.unshift(job);
+      }
+      size += jobs.length;
+    },
+    take(manySlots) {
+      let batch: Taken | undefined;
+      for (const [slot, queue] of [...slots]) {
+        batch ??= { jobs: [], keys: new Map(), asking: queue[0]!.asking };
+        if (!fill(batch, slot, queue) || !manySlots) break;
+      }
+      return batch!;
+    },
+    takeOlderThan(instant) {
+      const old: Job[] = [];
+      for (const [slot, queue] of [...slots]) {
+        const young = queue.filter((job) => job.born > instant || !old.push(job));
+        if (young.length === 0) slots.delete(slot);
+        else slots.set(slot, young);
+      }
+      size -= old.length;
+      return old;
+    },
+  };
+}

@@ -1,0 +1,178 @@
+/*
+ * Connections by node-redis (the package `redis`, 6.0 or later): duplicates of the client that was
+ * given, with these options of their own.
+ *
+ * | option | why |
+ * |---|---|
+ * | `reconnectStrategy: false` | a connection lives once: see connection.ts |
+ * | `disableOfflineQueue` | nothing is kept for later |
+ * | `commandOptions: { timeout: 0 }` | its timeout ends when a command is sent, and costs a signal each |
+ * | no `socketTimeout` | writing puts it off, and an idle connection would be closed by it |
+ * | `maintNotifications: "disabled"` | they put a new socket under a live client, where nothing is watched |
+ * | no client-side cache | every value read is about to change |
+ */
+
+import type { Command, Connection, Dial } from "./connection.ts";
+import { isErrorReply } from "./trouble.ts";
+
+/** A node-redis client, as far as the store needs one; `createClient` returns it. */
+export interface NodeRedisClient {
+  /** Its options. */
+  readonly options?: unknown;
+  /** Makes another client with the same options, but for those given. */
+  duplicate(overrides?: never): unknown;
+  /** Sends one command. */
+  sendCommand(command: never): unknown;
+}
+
+/** A node-redis pool; `createClientPool` returns it. */
+export interface NodeRedisPool {
+  /** How many clients it has. */
+  readonly totalClients: number;
+  /** Lends a client to a function. */
+  execute(use: never): unknown;
+}
+
+/** A node-redis sentinel client; `createSentinel` returns it. */
+export interface NodeRedisSentinel {
+  /** Lends a client of the master to a function. */
+  use(use: never): unknown;
+  /** Where the master is. */
+  getMasterNode(): unknown;
+}
+
+/** What a duplicate can do. */
+interface OwnClient {
+  readonly isReady: boolean;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  connect(): Promise<unknown>;
+  sendCommand(command: Command): Promise<unknown>;
+  destroy(): void;
+}
+
+/** A client that can be duplicated. */
+interface Original {
+  readonly options?: { readonly socket?: object };
+  duplicate(overrides: object): OwnClient;
+}
+
+/** What lends a client. */
+interface Lender {
+  execute(use: (client: Original) => Promise<OwnClient>): Promise<OwnClient>;
+}
+
+/** What lends a client of the master; the first argument asks for one that may write. */
+interface SentinelLender {
+  _execute(
+    readOnly: boolean,
+    use: (client: Original) => Promise<OwnClient>,
+  ): Promise<OwnClient>;
+}
+
+/** Dials with the options of a client. */
+export function dialClient(client: NodeRedisClient): Dial {
+  const original = client as unknown as Original;
+  return (patience) => connect(() => Promise.resolve(copyOf(original, patience)), patience);
+}
+
+/** Dials with the options of a pool's clients. */
+export function dialPool(pool: NodeRedisPool): Dial {
+  const lender = pool as unknown as Lender;
+  return (patience) =>
+    connect(
+      () => lender.execute((client) => Promise.resolve(copyOf(client, patience))),
+      patience,
+    );
+}
+
+/** Dials the master that the sentinels name at that time. */
+export function dialSentinel(sentinel: NodeRedisSentinel): Dial {
+  const lender = sentinel as unknown as SentinelLender;
+  return (patience) =>
+    connect(
+      () => lender._execute(false, (client) => Promise.resolve(copyOf(client, patience))),
+      patience,
+    );
+}
+
+function copyOf(client: Original, patience: number): OwnClient {
+  return client.duplicate({
+    socket: {
+      ...client.options?.socket,
+      reconnectStrategy: false,
+      connectTimeout: patience,
+      socketTimeout: undefined,
+    },
+    commandOptions: { timeout: 0 },
+    commandsQueueMaxLength: undefined,
+    disableOfflineQueue: true,
+    maintNotifications: "disabled",
+    clientSideCache: undefined,
+    emitInvalidate: false,
+    pingInterval: undefined,
+    readonly: false,
+  });
+}
+
+/** Connects a client, at most so many milliseconds. */
+async function connect(
+  copy: () => Promise<OwnClient>,
+  patience: number,
+): Promise<Connection> {
+  let client: OwnClient | undefined;
+  let late = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      late = true;
+      reject(new Error(`No connection within ${patience} ms`));
+    }, patience);
+  });
+
+  async function dial(): Promise<OwnClient> {
+    client = await copy();
+    // The store learns of a loss by what it sends.
+    client.on("error", () => {});
+    if (late) throw new Error("The connection came too late");
+    await client.connect();
+    return client;
+  }
+
+  try {
+    return connectionOf(await Promise.race([dial(), tooLate]));
+  } catch (error) {
+    client?.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function connectionOf(client: OwnClient): Connection {
+  return {
+    get open() {
+      return client.isReady;
+    },
+    send: (commands) => sendAll(client, commands),
+    destroy: () => client.destroy(),
+  };
+}
+
+function sendAll(client: OwnClient, commands: readonly Command[]): Promise<readonly unknown[]> {
+  return new Promise((resolve, reject) => {
+    const replies: unknown[] = new Array(commands.length);
+    let left = commands.length;
+
+    function take(place: number, reply: unknown): void {
+      replies[place] = reply;
+      if (--left === 0) resolve(replies);
+    }
+
+    commands.forEach((command, place) => {
+      client.sendCommand(command).then(
+        (reply) => take(place, reply),
+        (error: Error) => isErrorReply(error) ? take(place, error) : reject(error),
+      );
+    });
+  });
+}

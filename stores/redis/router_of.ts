@@ -1,0 +1,40 @@
+import { complaint } from "../../core/check.ts";
+import { clusterRouter, type NodeRedisCluster } from "./cluster_router.ts";
+import type { Commit } from "./node_connection.ts";
+import {
+  dialClient,
+  dialPool,
+  dialSentinel,
+  type NodeRedisClient,
+  type NodeRedisPool,
+  type NodeRedisSentinel,
+} from "./node_redis.ts";
+import type { Router } from "./router.ts";
+import { singleRouter } from "./single_router.ts";
+import type { StoreParts } from "./store_parts.ts";
+
+/** What `redisStore` takes: any client of node-redis. */
+export type RedisClient = NodeRedisClient | NodeRedisPool | NodeRedisCluster | NodeRedisSentinel;
+
+/**
+ * The way of calls to the servers behind a client.
+ *
+ * @throws {TypeError} If it is no client of node-redis 6.
+ */
+export function routerOf(
+  client: RedisClient,
+  commit: Commit | "auto",
+  parts: StoreParts,
+): Router {
+  const has = (name: string) => typeof client === "object" && client !== null && name in client;
+  if (has("getNodeClientForKey")) return clusterRouter(client as NodeRedisCluster, commit, parts);
+  if (has("getMasterNode")) {
+    return singleRouter(dialSentinel(client as NodeRedisSentinel), commit, parts);
+  }
+  if (has("totalClients")) return singleRouter(dialPool(client as NodeRedisPool), commit, parts);
+  if (has("duplicate") && has("sendCommand")) {
+    return singleRouter(dialClient(client as NodeRedisClient), commit, parts);
+  }
+  const rule = 'it needs a client, pool, cluster or sentinel client of node-redis 6 ("redis")';
+  throw new TypeError(complaint("create redisStore", rule, client));
+}

@@ -1,0 +1,49 @@
+/*
+ * What time it is on the server, without asking.
+ *
+ * A reply that carries the server's time was made somewhere between sending and receiving; so the
+ * server's clock less ours is known to within half the round trip (D. Mills, RFC 5905; F. Cristian,
+ * "Probabilistic clock synchronization", 1989). The tightest sample counts, and its bound widens
+ * with age, as two clocks drift apart; a newer one takes over once it is tighter. Our own clock is
+ * `performance.now`, which nobody sets. A sample outside of what both bounds allow means that the
+ * server's clock was set, and takes over at once.
+ */
+
+/** How far two clocks may drift apart: the most that NTP slews a clock by, twice. */
+const DRIFT = 0.001;
+
+/** An estimate of the server's clock. */
+export interface ServerClock {
+  /** Takes in a sample: the server's time in ms, in a reply to what was sent and came back then. */
+  sample(server: number, sent: number, received: number): void;
+  /** The server's time in whole ms; `undefined` before the first sample. */
+  now(): number | undefined;
+}
+
+/** Makes a clock that knows nothing yet. */
+export function serverClock(): ServerClock {
+  let offset = Number.NaN;
+  let error = Infinity;
+  let at = 0;
+
+  return {
+    sample(server, sent, received) {
+      const sampled = server - (sent + received) / 2;
+      const bound = (received - sent) / 2;
+      const aged = error + (received - at) * DRIFT;
+      if (bound > aged && Math.abs(sampled - offset) <= bound + aged) return;
+      offset = sampled;
+      error = bound;
+      at = received;
+    },
+    now() {
+      return error === Infinity ? undefined : Math.floor(performance.now() + offset);
+    },
+  };
+}
+
+/** The milliseconds of a reply to TIME: seconds and microseconds. */
+export function timeOf(reply: unknown): number {
+  const [seconds, microseconds] = reply as readonly unknown[];
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+}

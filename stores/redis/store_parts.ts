@@ -1,0 +1,28 @@
+import type { KnownValues } from "./known_values.ts";
+import type { ServerClock } from "./server_clock.ts";
+
+/** Counted since the store was made. */
+export interface Counters {
+  decisions: number;
+  batches: number;
+  roundTrips: number;
+  conflicts: number;
+  contended: number;
+  unavailable: number;
+  connections: number;
+}
+
+/** What all parts of one store share. */
+export interface StoreParts {
+  /** The most milliseconds that one round trip may take. */
+  readonly deadline: number;
+  /** The most milliseconds that dialling may take. */
+  readonly dialDeadline: number;
+  /** Whether the server says what time it is; otherwise `Date.now` does. */
+  readonly askTime: boolean;
+  /** The most calls that may wait for a node. */
+  readonly maxPending: number;
+  readonly known: KnownValues;
+  readonly clock: ServerClock;
+  readonly counters: Counters;
+}

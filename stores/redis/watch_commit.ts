@@ -1,0 +1,142 @@
+/*
+ * The optimistic transaction, for a whole batch at once.
+ *
+ *   WATCH k1 k2 ...          one round trip: from here on the server takes note of changes,
+ *   MGET k1 k2 ...           and these are the values, of one instant
+ *   TIME
+ *       (every call is stepped, those that came in the meantime too)
+ *   MULTI                    a second one, unless nothing changed:
+ *   SET k1 v PX t ...        it is carried out as a whole if no watched key was touched,
+ *   EXEC                     and otherwise not at all
+ *
+ * The connection lives once and is used by one batch at a time, so that WATCH and EXEC belong
+ * together (see connection.ts). What a refused call read was true when it was read, so that it needs
+ * no EXEC; but a call that was refused because of others in the batch stands and falls with them.
+ */
+
+import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
+import { type Cell, cellOf, describe, rootOf } from "./batch.ts";
+import type { Command } from "./connection.ts";
+import type { Job } from "./job.ts";
+import type { NodeConnection } from "./node_connection.ts";
+import { cameBack, roundTrip } from "./round_trip.ts";
+import { timeOf } from "./server_clock.ts";
+import { answer, commandOf, fateOf, jobsOf, stepAll, type Stepped } from "./stepping.ts";
+import type { StoreParts } from "./store_parts.ts";
+import { firstError, troubleOfReply } from "./trouble.ts";
+
+/** Texts longer than this are worth remembering with the state that they stand for. */
+const LONG_TEXT = 64;
+
+/** A batch under way; one that needs no other keys may join its calls until it is loaded. */
+export interface WatchedBatch {
+  readonly jobs: Job[];
+  /** The keys to watch, with their slots. */
+  readonly keys: ReadonlyMap<string, number>;
+  /** Whether the slot is being moved to this node, which must be told so. */
+  readonly asking: boolean;
+  /** Called when the values are there: from now on no call may join. */
+  readonly onLoaded: () => void;
+}
+
+/** Runs a batch as one transaction. */
+export async function watchCommit(
+  node: NodeConnection,
+  batch: WatchedBatch,
+  parts: StoreParts,
+): Promise<BatchEnd> {
+  const keys = [...batch.keys.keys()];
+  const commands = loadCommands(keys, node.watching, batch.asking, parts.askTime);
+  node.watching = true;
+  parts.counters.roundTrips++;
+  const replies = await roundTrip(node.connection, commands, parts.deadline);
+  batch.onLoaded();
+  if (!cameBack(replies)) return notApplied(batch.jobs, replies);
+  const refusal = firstError(replies);
+  if (refusal !== undefined) return notApplied(batch.jobs, troubleOfReply(refusal));
+
+  const time = parts.askTime ? replies.at(-1) : undefined;
+  const values = replies.at(parts.askTime ? -2 : -1) as readonly (string | null)[];
+  const cells = new Map<string, Cell>();
+  let place = 0;
+  for (const [key, slot] of batch.keys) {
+    cells.set(key, cellOf(key, slot, values[place++] ?? undefined));
+  }
+  const now = time === undefined ? Date.now() : Math.floor(timeOf(time));
+  const stepped = stepAll(batch.jobs, cells, now, parts.known);
+  const changes = [...cells.values()].filter(describe);
+  const [waiting, settled] = divide(stepped, changes, cells);
+  answer(settled);
+  return changes.length === 0
+    ? ALL_ANSWERED
+    : await commit(node, changes, waiting, batch.asking, parts);
+}
+
+/** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
+function loadCommands(
+  keys: readonly string[],
+  stillWatching: boolean,
+  asking: boolean,
+  askTime: boolean,
+): Command[] {
+  const ask: readonly Command[] = asking ? [["ASKING"]] : [];
+  return [
+    ...(stillWatching ? [["UNWATCH"]] : []),
+    ...ask,
+    ["WATCH", ...keys],
+    ...ask,
+    ["MGET", ...keys],
+    ...(askTime ? [["TIME"]] : []),
+  ];
+}
+
+/** The calls whose answers hang on the commit, and the others. */
+function divide(
+  stepped: Stepped[],
+  changes: readonly Cell[],
+  cells: ReadonlyMap<string, Cell>,
+): readonly [waiting: Stepped[], settled: Stepped[]] {
+  if (changes.length === 0) return [[], stepped];
+  if (changes.length === cells.size) return [stepped, []];
+  const changed = new Set(changes.map(rootOf));
+  const waiting: Stepped[] = [];
+  const settled: Stepped[] = [];
+  for (const one of stepped) {
+    (changed.has(fateOf(one.job, cells)) ? waiting : settled).push(one);
+  }
+  return [waiting, settled];
+}
+
+async function commit(
+  node: NodeConnection,
+  changes: readonly Cell[],
+  waiting: readonly Stepped[],
+  asking: boolean,
+  parts: StoreParts,
+): Promise<BatchEnd> {
+  const jobs = jobsOf(waiting);
+  if (!node.connection.open) {
+    return notApplied(jobs, { kind: "lost", error: new Error("The connection was lost") });
+  }
+  const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
+  for (const cell of changes) commands.push(commandOf(cell));
+  commands.push(["EXEC"]);
+  parts.counters.roundTrips++;
+  const replies = await roundTrip(node.connection, commands, parts.deadline);
+  if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: jobs, trouble: replies };
+  node.watching = false;
+
+  const result = replies.at(-1);
+  if (result === null) return { ...ALL_ANSWERED, conflicted: jobs };
+  // EXECABORT says less than the reply that caused it.
+  if (result instanceof Error) return notApplied(jobs, troubleOfReply(firstError(replies)!));
+  const failure = firstError(result as readonly unknown[]);
+  if (failure !== undefined) {
+    return { ...ALL_ANSWERED, unsure: jobs, trouble: { kind: "refused", error: failure } };
+  }
+  for (const { key, next, state } of changes) {
+    if (next === undefined || next.length > LONG_TEXT) parts.known.learn(key, next, state);
+  }
+  answer(waiting);
+  return ALL_ANSWERED;
+}
