@@ -24,7 +24,7 @@
 export interface Codec<State> {
   /** The most words that a state takes: at least 1. */
   readonly maxWords: number;
-  /** Writes the state at `offset` and returns how many words it took: at most `maxWords`. */
+  /** Writes the state at `offset` and returns how many words it took: 1 to `maxWords`. */
   write(state: State, words: Float64Array, offset: number): number;
   /** Reads `count` words at `offset`; `undefined` if they are no state of this algorithm. */
   read(words: Float64Array, offset: number, count: number): State | undefined;

@@ -50,7 +50,8 @@ export function steppedOtherwise(
 }
 
 /**
- * The same algorithm, but it refuses what would have to wait more than `patience` for its start.
+ * The same algorithm, but it refuses what would have to wait more than `patience` for its start;
+ * `retryAfter` is then that wait.
  *
  * @param tell Called with the instant at which the key is fresh after the call; not for a look,
  * which a store may ask for beside it.
@@ -66,7 +67,7 @@ export function attempting(
     if (cost !== 0) tell(now + resetAfter);
     if (delay <= patience) return result;
     const [look] = algorithm.step(state, now, 0);
-    return [{ ...look, allowed: false, retryAfter: delay - patience }, state];
+    return [{ ...look, allowed: false, retryAfter: delay }, state];
   });
 }
 

@@ -53,7 +53,7 @@ export function transact(
     const state = held ?? takenOver(operation, stateOf, instant);
     const next = take(state, instant, cost);
     const decision = decide(state, next, instant, cost);
-    looks.push(cost > 0 && decision.allowed ? decide(state, state, instant, 0) : decision);
+    looks.push(cost !== 0 && decision.allowed ? decide(state, state, instant, 0) : decision);
     if (next !== state && !dry) {
       writes.push({ key, algorithm, state: next, resetAfter: decision.resetAfter });
       if (replaces !== undefined && held === undefined) writes.push(forgotten(replaces));

@@ -66,6 +66,9 @@ function slotQuestions({ limit, precision, slots }: WindowOfSlots): Questions<Ti
 
 const TEXT = /^w1( (0|[1-9]\d{0,15}) ([1-9]\d{0,15})( [1-9]\d{0,15}(:[1-9]\d{0,15})?)*)?$/;
 
+/** The one word of a timeline that holds nothing. */
+const NO_BUCKETS = -1;
+
 /**
  * Words and text hold the live buckets, newest first: its slot and units, then for each older one
  * the gap to the one after it and its units, which text leaves out where they are 1.
@@ -96,6 +99,10 @@ function timelineCodec({ limit, slots }: WindowOfSlots): Codec<Timeline> {
     maxWords: 2 * Math.min(slots, limit),
     write(timeline, words, offset) {
       const buckets = liveBuckets(timeline);
+      if (buckets.length === 0) {
+        words[offset] = NO_BUCKETS;
+        return 1;
+      }
       for (let place = 0; place < buckets.length; place += 2) {
         const gap = place === 0 ? buckets[0]! : buckets[place - 2]! - buckets[place]!;
         words[offset + place] = gap;
@@ -104,8 +111,8 @@ function timelineCodec({ limit, slots }: WindowOfSlots): Codec<Timeline> {
       return buckets.length;
     },
     read(words, offset, count) {
-      if (count === 0) return EMPTY_TIMELINE;
-      if (count % 2 !== 0) return undefined;
+      if (count === 1 && words[offset] === NO_BUCKETS) return EMPTY_TIMELINE;
+      if (count === 0 || count % 2 !== 0) return undefined;
       return fromGaps(Array.from(words.subarray(offset, offset + count)));
     },
     encode(timeline) {
