@@ -32,7 +32,22 @@ export type { Admission } from "./effect/bound_limit.ts";
 export { Decision } from "./effect/decision.ts";
 export { layerMemory, layerStore, layerStoreScoped } from "./effect/layers.ts";
 export { type Limit, limit, type LimitOptions } from "./effect/limit.ts";
+export { limitConfig } from "./effect/limit_config.ts";
 export { decisionsMetric, unitsMetric, waitMetric } from "./effect/limit_metrics.ts";
+export {
+  algorithmOf,
+  type AllPolicy,
+  type BurstPolicy,
+  type FixedWindowPolicy,
+  type GcraPolicy,
+  type LeakyBucketPolicy,
+  type LeakyQueuePolicy,
+  Policy,
+  type RatePolicy,
+  type SlidingPolicy,
+  type SlidingWindowPolicy,
+  type TokenBucketPolicy,
+} from "./effect/policy.ts";
 export { RateLimited, type RateLimitedFields } from "./effect/rate_limited.ts";
 export {
   type AcquireOptions,
@@ -46,4 +61,5 @@ export {
   type RateLimitStoreErrorFields,
   type StoreErrorReason,
 } from "./effect/rate_limit_store_error.ts";
+export { layerRateLimiterStore } from "./effect/rate_limiter_store.ts";
 export { type Limited, withLimit, type WithLimitOptions } from "./effect/with_limit.ts";

@@ -36,6 +36,7 @@ import { limiterClock } from "./limiter_clock.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
 import { RateLimited } from "./rate_limited.ts";
 import { type RateLimitStoreError, storeErrorOf } from "./rate_limit_store_error.ts";
+import { settled, type Thrown, thrown } from "./settled.ts";
 
 /** A limit on a store and a clock. */
 export interface BoundLimit {
@@ -87,32 +88,17 @@ function bindTo(store: Store, limit: Limit, clock: LimiterClock | undefined): Bo
   return { limit, limiter, internals: internalsOf(limiter)!, metrics: limitMetrics(prefix) };
 }
 
-/** A call on a store of either kind, as an effect that is not interrupted. */
+/** A call on the store; what a store throws is a typed failure. */
 export function ask<Answer>(
   call: () => Answer | Promise<Answer>,
 ): Effect.Effect<Answer, RateLimitStoreError> {
-  const asked = Effect.flatMap(
-    Effect.try({ try: call, catch: thrown }),
-    (answer) =>
-      answer instanceof Promise
-        ? Effect.tryPromise({ try: () => answer, catch: thrown })
-        : Effect.succeed(answer),
-  );
-  return Effect.uninterruptible(Effect.catch(asked, failOrDie));
+  return Effect.catch(settled(call), failOrDie);
 }
 
 /** What a store throws is a failure; anything else, such as a cost below 0, is a defect. */
 function failOrDie({ cause }: Thrown): Effect.Effect<never, RateLimitStoreError> {
   const error = storeErrorOf(cause);
   return error === undefined ? Effect.die(cause) : Effect.fail(error);
-}
-
-interface Thrown {
-  readonly cause: unknown;
-}
-
-function thrown(cause: unknown): Thrown {
-  return { cause };
 }
 
 /** Takes units now, or fails; the delay of a queue is not waited out. */

@@ -27,7 +27,7 @@ export function limiterClock(
   fiber: Fiber.Fiber<unknown, unknown>,
   clock: Clock.Clock,
 ): LimiterClock | undefined {
-  if (clock === Context.get(Context.empty(), Clock.Clock)) return undefined;
+  if (isDefault(clock)) return undefined;
   const context = Context.make(Clock.Clock, clock).pipe(
     Context.add(Scheduler.Scheduler, fiber.getRef(Scheduler.Scheduler)),
   );
@@ -45,4 +45,13 @@ export function limiterClock(
   }
 
   return Object.assign(() => clock.currentTimeMillisUnsafe(), { after });
+}
+
+/** The time of a clock; `undefined` of the default one. */
+export function timeOf(clock: Clock.Clock): number | undefined {
+  return isDefault(clock) ? undefined : clock.currentTimeMillisUnsafe();
+}
+
+function isDefault(clock: Clock.Clock): boolean {
+  return clock === Context.get(Context.empty(), Clock.Clock);
 }

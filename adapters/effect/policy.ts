@@ -1,0 +1,205 @@
+import * as Duration from "effect/Duration";
+import * as Effect from "effect/Effect";
+import * as Option from "effect/Option";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import * as SchemaGetter from "effect/SchemaGetter";
+import * as SchemaIssue from "effect/SchemaIssue";
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { all } from "../../core/all.ts";
+import { parsePeriod, type Period } from "../../core/period.ts";
+import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
+
+/** What every policy of a single limit says. */
+export interface RatePolicy {
+  /** Units admitted per period in the long run; a positive integer. */
+  readonly limit: number;
+  /** Whole milliseconds, at least one. */
+  readonly period: Duration.Duration;
+  /** What headers call the policy; by default it is made of the numbers: `"100-in-60s"`. */
+  readonly name?: string;
+}
+
+/** A policy with the units that a fresh key admits at once; `limit` unless given. */
+export interface BurstPolicy extends RatePolicy {
+  /** A positive integer. */
+  readonly burst?: number;
+}
+
+/** `gcra` as data. */
+export interface GcraPolicy extends BurstPolicy {
+  /** The algorithm. */
+  readonly algorithm: "gcra";
+}
+
+/** `leakyBucket` as data. */
+export interface LeakyBucketPolicy extends BurstPolicy {
+  /** The algorithm. */
+  readonly algorithm: "leakyBucket";
+}
+
+/** `tokenBucket` as data. */
+export interface TokenBucketPolicy extends BurstPolicy {
+  /** The algorithm. */
+  readonly algorithm: "tokenBucket";
+  /** How it is refilled: greedily unless given. */
+  readonly refill?: "greedy" | "interval";
+}
+
+/** `leakyQueue` as data. */
+export interface LeakyQueuePolicy extends RatePolicy {
+  /** The algorithm. */
+  readonly algorithm: "leakyQueue";
+  /** How many calls may wait: 0 or more. */
+  readonly queue: number;
+}
+
+/** `fixedWindow` as data. */
+export interface FixedWindowPolicy extends RatePolicy {
+  /** The algorithm. */
+  readonly algorithm: "fixedWindow";
+  /** Where windows lie: at multiples of the period since the Unix epoch unless given. */
+  readonly anchor?: "epoch" | "first" | number;
+}
+
+/** `slidingWindow` as data. */
+export interface SlidingWindowPolicy extends RatePolicy {
+  /** The algorithm. */
+  readonly algorithm: "slidingWindow";
+  /** The length of a sub-bucket; it divides the period. */
+  readonly precision: Duration.Duration;
+}
+
+/** `slidingLog` or `slidingCounter` as data. */
+export interface SlidingPolicy extends RatePolicy {
+  /** The algorithm. */
+  readonly algorithm: "slidingLog" | "slidingCounter";
+}
+
+/** Several policies on one key, all or nothing. */
+export interface AllPolicy {
+  /** The algorithm. */
+  readonly algorithm: "all";
+  /** At least one. */
+  readonly policies: readonly [Policy, ...Policy[]];
+}
+
+/** An algorithm with its options, as data. */
+export type Policy =
+  | GcraPolicy
+  | LeakyBucketPolicy
+  | TokenBucketPolicy
+  | LeakyQueuePolicy
+  | FixedWindowPolicy
+  | SlidingWindowPolicy
+  | SlidingPolicy
+  | AllPolicy;
+
+const PeriodSchema = Schema.Union([Schema.Number, Schema.String]).pipe(
+  Schema.decodeTo(Schema.Duration, {
+    decode: SchemaGetter.transformEffect((input: number | string, options) =>
+      Effect.try({
+        try: () => Duration.millis(readPeriod(input)),
+        catch: (cause) =>
+          new SchemaIssue.InvalidValue({ message: messageOf(cause) }, input, options),
+      })
+    ),
+    encode: SchemaGetter.transform((duration) => Duration.toMillis(duration)),
+  }),
+);
+
+const Base = {
+  limit: Schema.Number,
+  period: PeriodSchema,
+  name: Schema.optionalKey(Schema.String),
+};
+const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
+
+/**
+ * The schema of policies, for configuration files and the environment.
+ *
+ * Encoded, a policy is plain JSON: durations are milliseconds, or text (`"10s"`, `"10 seconds"`).
+ * `algorithm` is `"gcra"` unless given. What the algorithm's factory would refuse does not decode,
+ * and the issue says why.
+ *
+ * @example
+ * ```ts
+ * import { Schema } from "effect";
+ * import { algorithmOf, Policy } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const policy = Schema.decodeUnknownSync(Policy)({
+ *   algorithm: "all",
+ *   policies: [
+ *     { limit: 5, period: "1s" },
+ *     { algorithm: "slidingWindow", limit: 100, period: "1m", precision: "1 second" },
+ *   ],
+ * });
+ * assert.equal(algorithmOf(policy).capacity, 5);
+ * ```
+ */
+export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
+  Schema.Struct({
+    ...Burst,
+    algorithm: Schema.Literal("gcra").pipe(Schema.withDecodingDefaultKey(Effect.succeed("gcra"))),
+  }),
+  Schema.Struct({ ...Burst, algorithm: Schema.Literal("leakyBucket") }),
+  Schema.Struct({
+    ...Burst,
+    algorithm: Schema.Literal("tokenBucket"),
+    refill: Schema.optionalKey(Schema.Literals(["greedy", "interval"])),
+  }),
+  Schema.Struct({ ...Base, algorithm: Schema.Literal("leakyQueue"), queue: Schema.Number }),
+  Schema.Struct({
+    ...Base,
+    algorithm: Schema.Literal("fixedWindow"),
+    anchor: Schema.optionalKey(
+      Schema.Union([Schema.Literals(["epoch", "first"]), Schema.Number]),
+    ),
+  }),
+  Schema.Struct({
+    ...Base,
+    algorithm: Schema.Literal("slidingWindow"),
+    precision: PeriodSchema,
+  }),
+  Schema.Struct({ ...Base, algorithm: Schema.Literals(["slidingLog", "slidingCounter"]) }),
+  Schema.Struct({
+    algorithm: Schema.Literal("all"),
+    policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
+  }),
+]).check(Schema.makeFilter((policy) => faultOf(policy)));
+
+/**
+ * The algorithm of a policy.
+ *
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range: not for a policy that was decoded.
+ */
+export function algorithmOf(policy: Policy): Algorithm {
+  if (policy.algorithm === "all") return all(...policy.policies.map(algorithmOf));
+  const period = Duration.toMillis(policy.period);
+  return policy.algorithm === "slidingWindow"
+    ? algorithmOfOptions({ ...policy, period, precision: Duration.toMillis(policy.precision) })
+    : algorithmOfOptions({ ...policy, period });
+}
+
+/** Why a policy makes no algorithm; `undefined` if it does. */
+function faultOf(policy: Policy): string | undefined {
+  const made = Result.try({ try: () => algorithmOf(policy), catch: messageOf });
+  return Result.isFailure(made) ? made.failure : undefined;
+}
+
+/** Milliseconds, tidegate's text (`"10s"`) or Effect's (`"10 seconds"`). */
+function readPeriod(input: number | string): number {
+  const duration = typeof input === "string" && input.includes(" ")
+    ? Duration.fromInput(input as Duration.Input)
+    : Option.none();
+  return Option.isSome(duration)
+    ? Duration.toMillis(duration.value)
+    : parsePeriod("read a policy", "period", input as Period);
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

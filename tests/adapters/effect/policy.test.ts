@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Cause, ConfigProvider, Duration, Effect, Exit, Schema } from "effect";
+import fc from "fast-check";
+
+import { algorithmOf, limitConfig, Policy } from "../../../adapters/effect.ts";
+import {
+  all,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  leakyQueue,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "../../../mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const rate = { limit: 10, period: "1m" } as const;
+
+/** Each algorithm as data, and as its factory makes it. */
+const table: [unknown, { readonly id: string; readonly name: string }][] = [
+  [{ ...rate }, gcra(rate)],
+  [{ algorithm: "gcra", ...rate, burst: 3, name: "api" }, gcra({ ...rate, burst: 3, name: "api" })],
+  [
+    { algorithm: "tokenBucket", ...rate, refill: "interval" },
+    tokenBucket({
+      ...rate,
+      refill: "interval",
+    }),
+  ],
+  [{ algorithm: "leakyBucket", ...rate, burst: 2 }, leakyBucket({ ...rate, burst: 2 })],
+  [{ algorithm: "leakyQueue", ...rate, queue: 4 }, leakyQueue({ ...rate, queue: 4 })],
+  [{ algorithm: "fixedWindow", ...rate }, fixedWindow(rate)],
+  [
+    { algorithm: "fixedWindow", ...rate, anchor: "first" },
+    fixedWindow({
+      ...rate,
+      anchor: "first",
+    }),
+  ],
+  [{ algorithm: "fixedWindow", ...rate, anchor: 7 }, fixedWindow({ ...rate, anchor: 7 })],
+  [{ algorithm: "slidingLog", limit: 10, period: 60_000 }, slidingLog(rate)],
+  [{ algorithm: "slidingCounter", limit: 10, period: "1 minute" }, slidingCounter(rate)],
+  [
+    { algorithm: "slidingWindow", ...rate, precision: "1s" },
+    slidingWindow({
+      ...rate,
+      precision: "1s",
+    }),
+  ],
+  [
+    { algorithm: "all", policies: [rate, { algorithm: "slidingLog", ...rate }] },
+    all(
+      gcra(rate),
+      slidingLog(rate),
+    ),
+  ],
+];
+
+describe("Policy", () => {
+  for (const [encoded, { id, name }] of table) {
+    test(`makes ${id} of ${JSON.stringify(encoded)}`, () => {
+      const policy = Schema.decodeUnknownSync(Policy)(encoded);
+      const algorithm = algorithmOf(policy);
+      assert.deepEqual([algorithm.id, algorithm.name], [id, name]);
+      const json = JSON.parse(JSON.stringify(Schema.encodeSync(Policy)(policy)));
+      assert.deepEqual(Schema.decodeUnknownSync(Policy)(json), policy);
+    });
+  }
+
+  test("holds durations", () => {
+    const policy = Schema.decodeUnknownSync(Policy)({ ...rate });
+    assert.ok(policy.algorithm === "gcra");
+    assert.deepEqual(policy.period, Duration.minutes(1));
+  });
+
+  const wrong: [unknown, RegExp][] = [
+    [{ ...rate, limit: 0 }, /Cannot create gcra as limit must be a positive integer/],
+    [{ ...rate, limit: "10" }, /limit/],
+    [{ ...rate, period: "1 fortnight" }, /period must be whole milliseconds/],
+    [{ ...rate, period: 0.5 }, /period must be whole milliseconds/],
+    [{ ...rate, period: "soon" }, /period must be whole milliseconds/],
+    [{ ...rate, algorithm: "sliding" }, /algorithm/],
+    [{ algorithm: "slidingWindow", ...rate, precision: "7s" }, /precision must divide the period/],
+    [{ algorithm: "all", policies: [] }, /policies/],
+    [{ algorithm: "all", policies: [{ ...rate, burst: -1 }] }, /burst must be a positive integer/],
+    [{ ...rate, burst: 2 ** 52 }, /2\^53/],
+  ];
+  for (const [encoded, message] of wrong) {
+    test(`does not decode ${JSON.stringify(encoded)}`, () => {
+      const exit = Schema.decodeUnknownExit(Policy)(encoded);
+      assert.ok(Exit.isFailure(exit));
+      assert.match(Cause.pretty(exit.cause), message);
+    });
+  }
+
+  test("never throws, whatever it is given", () => {
+    const anything = fc.oneof(
+      fc.anything(),
+      fc.record({
+        algorithm: fc.constantFrom("gcra", "all", "slidingWindow", "fixedWindow", undefined),
+        limit: fc.anything(),
+        period: fc.oneof(fc.anything(), fc.string()),
+        precision: fc.anything(),
+        policies: fc.anything(),
+      }),
+    );
+    fc.assert(
+      fc.property(anything, (input) => {
+        const exit = Schema.decodeUnknownExit(Policy)(input);
+        if (Exit.isSuccess(exit)) algorithmOf(exit.value);
+        else assert.ok(!Cause.hasDies(exit.cause));
+      }),
+      fcOptions({ numRuns: 300 }),
+    );
+  });
+});
+
+describe("limitConfig", () => {
+  const read = (env: Record<string, string>, path?: string) => {
+    const provider = ConfigProvider.constantCase(ConfigProvider.fromEnv({ env }));
+    return Effect.runPromiseExit(limitConfig("api", path).parse(provider));
+  };
+
+  test("reads every option from the environment", async () => {
+    const envs: [Record<string, string>, string][] = [
+      [{ API_LIMIT: "5", API_PERIOD: "10s" }, "gcra/5/10000/5"],
+      [{ API_LIMIT: "5", API_PERIOD: "60000", API_BURST: "2" }, "gcra/5/60000/2"],
+      [
+        {
+          API_ALGORITHM: "slidingWindow",
+          API_LIMIT: "5",
+          API_PERIOD: "1 minute",
+          API_PRECISION: "1s",
+        },
+        "slidingWindow/5/60000/1000",
+      ],
+      [
+        { API_ALGORITHM: "fixedWindow", API_LIMIT: "5", API_PERIOD: "1d", API_ANCHOR: "3600000" },
+        "fixedWindow/5/86400000/3600000",
+      ],
+      [
+        {
+          API_ALGORITHM: "all",
+          API_POLICIES_0_LIMIT: "5",
+          API_POLICIES_0_PERIOD: "1s",
+          API_POLICIES_1_ALGORITHM: "slidingLog",
+          API_POLICIES_1_LIMIT: "100",
+          API_POLICIES_1_PERIOD: "1h",
+        },
+        "all(gcra/5/1000/5,slidingLog/100/3600000)",
+      ],
+    ];
+    for (const [env, id] of envs) {
+      const exit = await read(env);
+      assert.ok(Exit.isSuccess(exit), JSON.stringify(env));
+      assert.deepEqual([exit.value.prefix, exit.value.algorithm.id], ["api", id]);
+    }
+  });
+
+  test("reads at another path", async () => {
+    const exit = await read({ UPLOADS_LIMIT: "5", UPLOADS_PERIOD: "10s" }, "uploads");
+    assert.ok(Exit.isSuccess(exit));
+    assert.equal(exit.value.algorithm.id, "gcra/5/10000/5");
+  });
+
+  test("fails with the reason for what is missing or wrong", async () => {
+    for (
+      const [env, reason] of [
+        [{}, /Expected object/],
+        [{ API_LIMIT: "5" }, /period/],
+        [{ API_LIMIT: "0", API_PERIOD: "1s" }, /limit must be a positive integer/],
+      ] as const
+    ) {
+      const exit = await read({ ...env });
+      assert.ok(Exit.isFailure(exit) && !Cause.hasDies(exit.cause));
+      assert.match(Cause.pretty(exit.cause), reason);
+    }
+  });
+});
