@@ -1,0 +1,48 @@
+/*
+ * A process that takes from one key as often as it is told to, with others that do the same; it
+ * prints how often it was admitted. Started by crowd.ts.
+ */
+import process from "node:process";
+import { createClient } from "redis";
+
+import { ContentionError } from "../../../core/errors.ts";
+import { limiter } from "../../../mod.ts";
+import { redisStore } from "../../../stores/redis.ts";
+import { contested } from "./contested.ts";
+
+const [url = "", commit = "", offered = "", start = ""] = process.argv.slice(2);
+const store = redisStore(createClient({ url }), {
+  commit: commit as "watch" | "cas",
+  deadline: 10_000,
+});
+const limiters = Object.entries(contested()).map(([name, algorithm]) => ({
+  name,
+  limiter: limiter(algorithm, { store, prefix: commit }),
+}));
+
+await Promise.all(limiters.map(({ limiter }) => limiter.peek("warm up")));
+await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(start) - Date.now())));
+const admitted: Record<string, number> = {};
+for (const { name, limiter } of limiters) {
+  admitted[name] = 0;
+  let left = Number(offered);
+  async function takeAll(): Promise<void> {
+    while (left-- > 0) {
+      if (await take(limiter)) admitted[name]!++;
+    }
+  }
+  await Promise.all(Array.from({ length: 64 }, takeAll));
+}
+const { conflicts, contended } = store.statistics();
+console.log(JSON.stringify({ admitted, conflicts, contended }));
+await store.close();
+
+async function take(from: (typeof limiters)[number]["limiter"]): Promise<boolean> {
+  try {
+    return (await from.consume("one key")).allowed;
+  } catch (error) {
+    // Nothing was charged: it is as if the call had not been made.
+    if (error instanceof ContentionError) return take(from);
+    throw error;
+  }
+}
