@@ -56,14 +56,15 @@ interface Waiter {
   readonly fail: (reason: unknown) => void;
 }
 
-/** An admitted call, and the instant, in the store's time, at which its key would be fresh. */
+/** An admitted call, and its place if it has to wait for its start. */
 interface Admission {
   readonly decision: Decision;
-  readonly freshAt: number;
+  readonly starter: Starter | undefined;
 }
 
 /** A charged call that waits for its start. */
 interface Starter {
+  /** The instant, in the store's time, at which the key was fresh after this call. */
   readonly freshAt: number;
   readonly cost: number;
   gone: boolean;
@@ -104,8 +105,10 @@ export async function waitInLine(
 ): Promise<Decision> {
   const line = lines.get(place) ?? opened(lines, place);
   try {
-    const { decision, freshAt } = await admission(line, owner, key, patience);
-    if (decision.delay > 0) await waitOut(line, owner, key, { decision, freshAt }, patience);
+    const { decision, starter } = await admission(line, owner, key, patience);
+    if (starter !== undefined) {
+      await waitOut(line, owner, key, starter, decision.delay, patience.signal);
+    }
     return decision;
   } finally {
     line.retire();
@@ -227,7 +230,7 @@ async function serve(line: Line): Promise<void> {
       } else if (decision.allowed) {
         line.waiting.shift();
         owner.report(decision, key, cost);
-        head.admit({ decision, freshAt });
+        head.admit({ decision, starter: starterOf(line, decision, freshAt, cost) });
       } else if (owner.now() + decision.retryAfter > head.deadline) {
         refuse(line, head, decision);
       } else {
@@ -242,6 +245,19 @@ async function serve(line: Line): Promise<void> {
   }
   line.serving = false;
   line.retire();
+}
+
+/** Gives an admitted call its place among those that wait for their start, if it has to. */
+function starterOf(
+  line: Line,
+  { delay }: Decision,
+  freshAt: number,
+  cost: number,
+): Starter | undefined {
+  if (delay === 0) return undefined;
+  const starter = { freshAt, cost, gone: false };
+  line.starting.push(starter);
+  return starter;
 }
 
 /** Sleeps until the head may be admitted, somebody's patience ends, or units are given back. */
@@ -299,13 +315,12 @@ function waitOut(
   line: Line,
   owner: LineOwner,
   key: string,
-  { decision, freshAt }: Admission,
-  { cost, signal }: Patience,
+  starter: Starter,
+  delay: number,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
-  const starter: Starter = { freshAt, cost, gone: false };
-  line.starting.push(starter);
   return new Promise((resolve, reject) => {
-    const cancel = owner.after(decision.delay, () => {
+    const cancel = owner.after(delay, () => {
       signal?.removeEventListener("abort", abort);
       line.starting.splice(line.starting.indexOf(starter), 1);
       resolve();
