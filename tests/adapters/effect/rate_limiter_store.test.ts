@@ -31,6 +31,11 @@ type Call =
   );
 
 const gap = fc.oneof(fc.nat({ max: 2_000 }), fc.nat({ max: 200_000 }));
+/** Mostly within a cooldown; at times around the minute for which a state is remembered. */
+const soon = fc.oneof(
+  { arbitrary: fc.nat({ max: 400 }), weight: 8 },
+  { arbitrary: fc.integer({ min: 59_000, max: 62_000 }), weight: 1 },
+);
 const key = fc.constantFrom("a", "b");
 const tokens = fc.integer({ min: 1, max: 4 });
 const anyCall: fc.Arbitrary<Call> = fc.oneof(
@@ -53,6 +58,33 @@ const anyCall: fc.Arbitrary<Call> = fc.oneof(
     retryAfter: fc.option(fc.nat({ max: 10_000 }), { nil: undefined }),
   }),
 );
+
+/** Calls to one server that refuses often: they go through every phase of what is learned. */
+const adaptiveCall: fc.Arbitrary<Call> = fc.oneof(
+  { arbitrary: adaptiveConsume("a"), weight: 3 },
+  { arbitrary: adaptiveFeedback("a"), weight: 1 },
+);
+
+function adaptiveConsume(key: string): fc.Arbitrary<Call> {
+  return fc.record({
+    gap: soon,
+    key: fc.constant(key),
+    verb: fc.constant("adaptiveConsume" as const),
+    tokens,
+  });
+}
+
+function adaptiveFeedback(key: string): fc.Arbitrary<Call> {
+  return fc.record({
+    gap: soon,
+    key: fc.constant(key),
+    verb: fc.constant("adaptiveFeedback" as const),
+    tokens,
+    stale: fc.constantFrom(false, false, false, true),
+    status: fc.constant(429),
+    retryAfter: fc.nat({ max: 500 }),
+  });
+}
 
 /** What a store answers to each call, at the times of a `TestClock`. */
 function answersOf(calls: readonly Call[], rate: { limit: number; refillRate: number }) {
@@ -115,7 +147,10 @@ function run<A, E>(
 describe("layerRateLimiterStore", () => {
   test("answers as Effect's own memory store", async () => {
     const property = fc.asyncProperty(
-      fc.array(anyCall, { maxLength: 40 }),
+      fc.oneof(
+        fc.array(anyCall, { maxLength: 40 }),
+        fc.array(adaptiveCall, { minLength: 10, maxLength: 40, size: "max" }),
+      ),
       fc.integer({ min: 1, max: 6 }),
       fc.constantFrom(1, 100, 250, 1_000),
       async (calls, limit, refillRate) => {
