@@ -44,3 +44,52 @@ export {
   type RuleRequest,
 } from "./rules/engine.ts";
 export type { KeyLimits, KeyLimitsOptions, KeyLookup } from "./rules/key_limits.ts";
+export {
+  type FollowedRules,
+  followRules,
+  type FollowRulesOptions,
+  type RulesEvent,
+} from "./rules/follow_rules.ts";
+export { ruleSchemaText } from "./rules/own_schema.ts";
+export type { HttpCall, RouteOptions, Routes } from "./rules/routes.ts";
+export { fileSource, type FileSourceOptions } from "./rules/sources/file_source.ts";
+export { type ObjectSource, objectSource } from "./rules/sources/object_source.ts";
+export {
+  type RedisRulesClient,
+  redisSource,
+  type RedisSourceOptions,
+  type RedisSubscriber,
+} from "./rules/sources/redis_source.ts";
+export type { RuleSource } from "./rules/sources/source.ts";
+export type {
+  ChargeMode,
+  Descriptor,
+  DescriptorEntry,
+  Domain,
+  DomainOptions,
+  LimitOptions,
+  Rule,
+  RuleKind,
+  RuleOptions,
+  RuleVerdict,
+  Verdict,
+} from "../core/rules.ts";
+export type { KeyRules, RuleLevel, RuleNode } from "../core/rules/compile.ts";
+export type { AlgorithmName, Wildcard } from "../core/rules.ts";
+export type { Algorithm, Halves, Policy } from "../core/algorithm.ts";
+export type { Clock } from "../core/clock.ts";
+export type { Codec } from "../core/codec.ts";
+export type { Decision, DecisionSource } from "../core/decision.ts";
+export type { Period } from "../core/period.ts";
+export type {
+  AsyncStore,
+  Lane,
+  Operation,
+  Replaced,
+  ReplaceMode,
+  Store,
+  StoreBase,
+  SyncStore,
+} from "../core/store.ts";
+export type { DataPath } from "./rules/problem.ts";
+export type { ReadText, TextPlace } from "./rules/read_yaml.ts";

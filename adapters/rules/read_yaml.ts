@@ -4,12 +4,15 @@ import type { DataPath } from "./problem.ts";
 
 /** A place in a text, counted from 1. */
 export interface TextPlace {
+  /** The line. */
   readonly line: number;
+  /** The column. */
   readonly column: number;
 }
 
 /** What a YAML or JSON text says, and where. */
 export interface ReadText {
+  /** The text as data; `undefined` if it could not be read. */
   readonly data: unknown;
   /** What kept the text from being read. */
   readonly errors: readonly { readonly message: string; readonly place: TextPlace | undefined }[];
@@ -20,6 +23,8 @@ export interface ReadText {
 /** Reads texts; it comes as a promise as the package that parses is loaded when it is needed. */
 export interface YamlReader {
   /**
+   * Reads a text; what keeps it from being read is in the answer.
+   *
    * @param text YAML 1.2, and so JSON.
    * @param plain Whether scalars stay the text that they are.
    */
@@ -75,7 +80,8 @@ function readDocument(
   lines: LineCounter,
   isMap: (node: unknown) => node is YAMLMap,
 ): ReadText {
-  const [error] = document.errors;
+  // What is only a warning, such as a tag that nobody knows, is hardly meant either.
+  const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
   let data: unknown;
   try {

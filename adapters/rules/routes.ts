@@ -18,6 +18,7 @@ export interface RouteOptions {
 
 /** What is known of an HTTP request. */
 export interface HttpCall {
+  /** The method, in capitals. */
   readonly method: string;
   /** The path, without a query. */
   readonly path: string;

@@ -36,6 +36,7 @@ export interface ReadRulesOptions {
 
 /** A whole configuration. It never changes; a reload makes another one. */
 export interface RuleSet {
+  /** The domains by name. */
   readonly domains: ReadonlyMap<string, Domain>;
   /** All rules, each at its index. */
   readonly rules: readonly Rule[];

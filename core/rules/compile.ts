@@ -35,16 +35,21 @@ export interface Rule {
 
 /** Where an entry leads. */
 export interface RuleNode {
+  /** The rule that holds if the descriptor ends here. */
   readonly rule: Rule;
   /** What the counter's key says of the entry when all values share it; otherwise `undefined`. */
   readonly shared: string | undefined;
+  /** The rules for the entry that follows. */
   readonly children: RuleLevel | undefined;
 }
 
 /** The rules of one level for one key. */
 export interface KeyRules {
+  /** By the entry's value. */
   readonly exact: ReadonlyMap<string, RuleNode>;
+  /** By patterns for the value, in the order of the file. */
   readonly wildcards: readonly { readonly pattern: Wildcard; readonly node: RuleNode }[];
+  /** For every other value. */
   readonly bare: RuleNode | undefined;
 }
 
@@ -53,9 +58,13 @@ export type RuleLevel = ReadonlyMap<string, KeyRules>;
 
 /** The rules of a domain, ready to decide. */
 export interface Domain {
+  /** What requests ask for. */
   readonly name: string;
+  /** Whether the rules of a request are charged all or none. */
   readonly charge: ChargeMode;
+  /** What a changed limit does with what a key had used. */
   readonly changes: ReplaceMode | "reset";
+  /** The rules for the first entry. */
   readonly level: RuleLevel;
   /** All rules, in the order of the file. */
   readonly rules: readonly Rule[];

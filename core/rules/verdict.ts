@@ -5,6 +5,7 @@ import type { Rule } from "./compile.ts";
 
 /** What one rule says to a request. */
 export interface RuleVerdict {
+  /** The rule that holds. */
   readonly rule: Rule;
   /** The counter's key. */
   readonly key: string;

@@ -1,0 +1,165 @@
+/*
+ * Keeping an engine at what its source says.
+ *
+ * A reload reads everything, understands everything, and only then changes the engine's one
+ * reference. Whatever goes wrong before that (the source is gone, cut off, malformed, too large)
+ * leaves the old rules in place and is told. Reloads go one after the other; a change that comes
+ * during one starts another.
+ */
+
+import { problemText, type RuleProblem } from "./problem.ts";
+import { yamlReader } from "./read_yaml.ts";
+import { readRules, type ReadRulesOptions, type RuleDocument, type RuleSet } from "./rule_set.ts";
+import type { RuleSource } from "./sources/source.ts";
+
+/** What happened to the rules. */
+export type RulesEvent =
+  | {
+    /** Other rules hold now; `problems` are warnings. */
+    readonly event: "rules-loaded";
+    readonly source: string;
+    readonly domains: readonly string[];
+    readonly rules: number;
+    readonly problems: readonly RuleProblem[];
+  }
+  | {
+    /** The source could not be used; the old rules hold. */
+    readonly event: "rules-refused";
+    readonly source: string;
+    readonly reason: string;
+    readonly problems: readonly RuleProblem[];
+  };
+
+/** The options of `followRules`. */
+export interface FollowRulesOptions extends ReadRulesOptions {
+  /** Called with a whole configuration, and with what it was read from. */
+  readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void;
+  /** Told of loads that worked and of those that did not. */
+  readonly onEvent?: ((event: RulesEvent) => void) | undefined;
+  /** Called when limits of keys of their own have changed. */
+  readonly onLimitsChanged?: (() => void) | undefined;
+}
+
+/** A source that is followed. */
+export interface FollowedRules {
+  /** Reads the source now; whether its rules hold. */
+  reload(): Promise<boolean>;
+  /** Follows it no more. */
+  close(): Promise<void>;
+}
+
+/**
+ * Loads the rules of a source, and follows its changes.
+ *
+ * @throws {Error} If the first load fails; the message says why.
+ */
+export async function followRules(
+  source: RuleSource,
+  options: FollowRulesOptions,
+): Promise<FollowedRules> {
+  const { apply, onEvent = () => {}, onLimitsChanged = () => {} } = options;
+  let held: readonly RuleDocument[] = [];
+  let running: Promise<boolean> | undefined;
+  let again = false;
+  let closed = false;
+  let refusal = "";
+
+  async function load(): Promise<boolean> {
+    let documents: readonly RuleDocument[];
+    try {
+      documents = await source.load();
+    } catch (error) {
+      return refuse(error instanceof Error ? error.message : String(error), []);
+    }
+    if (held.length > 0 && sameDocuments(held, documents)) {
+      refusal = "";
+      return true;
+    }
+    const cut = documents.find((document) => isCutOff(held, document));
+    if (cut !== undefined) {
+      return refuse(`${cut.name} must end with the line ... as it did: it was cut off`, []);
+    }
+    const needsText = documents.some((document) => "text" in document);
+    const yaml = needsText ? await yamlReader() : undefined;
+    const { rules, problems } = readRules(documents, yaml, options);
+    if (rules === undefined) {
+      const errors = problems.filter(({ severity }) => severity === "error");
+      return refuse(errors.slice(0, 10).map(problemText).join("; "), problems);
+    }
+    if (closed) return false;
+    apply(rules, documents);
+    held = documents;
+    refusal = "";
+    const domains = [...rules.domains.keys()];
+    const counted = { domains, rules: rules.rules.length, problems };
+    onEvent({ event: "rules-loaded", source: source.name, ...counted });
+    return true;
+  }
+
+  /** Told once: a source that stays broken is looked at again and again. */
+  function refuse(reason: string, problems: readonly RuleProblem[]): false {
+    if (reason !== refusal && !closed) {
+      onEvent({ event: "rules-refused", source: source.name, reason, problems });
+    }
+    refusal = reason;
+    return false;
+  }
+
+  async function run(): Promise<boolean> {
+    let loaded: boolean;
+    do {
+      again = false;
+      try {
+        loaded = await load();
+      } catch (error) {
+        loaded = refuse(error instanceof Error ? error.message : String(error), []);
+      }
+    } while (again && !closed);
+    running = undefined;
+    return loaded;
+  }
+
+  function reload(): Promise<boolean> {
+    if (running === undefined) running = run();
+    else again = true;
+    return running;
+  }
+
+  if (!await reload()) throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
+  const stop = source.watch?.(() => void reload(), onLimitsChanged);
+  // What changed between the first load and the watcher's start.
+  if (stop !== undefined) void reload();
+  return {
+    reload,
+    async close(): Promise<void> {
+      closed = true;
+      stop?.();
+      await running;
+      await source.close?.();
+    },
+  };
+}
+
+function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocument[]): boolean {
+  return one.length === other.length && one.every((document, place) => {
+    const twin = other[place]!;
+    if (document.name !== twin.name) return false;
+    return "text" in document
+      ? "text" in twin && document.text === twin.text
+      : "data" in twin && document.data === twin.data;
+  });
+}
+
+/**
+ * Whether a document that ended with YAML's end mark does so no more. A text cut off in the middle
+ * may well be valid, with fewer rules or a shorter number; the mark tells.
+ */
+function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
+  const before = held.find(({ name }) => name === document.name);
+  return before !== undefined && "text" in before && "text" in document &&
+    hasEndMark(before.text) && !hasEndMark(document.text);
+}
+
+function hasEndMark(text: string): boolean {
+  return /(^|\n)\.\.\.\s*$/.test(text);
+}

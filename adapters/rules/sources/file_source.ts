@@ -1,0 +1,153 @@
+/*
+ * Rules from a file, or from all of a folder.
+ *
+ * What changes a file may be an editor that writes it in place, one that renames a new one over it,
+ * or a link that is turned to another folder (Kubernetes). So the folder is watched and not the
+ * file, and as watchers miss things the files' marks are looked at now and then as well. A file is
+ * taken only if its mark was the same before and after it was read, so that one that is being
+ * written is not read by halves.
+ */
+
+import { type FSWatcher, watch } from "node:fs";
+import { open, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+import { LONGEST_TEXT, type RuleDocument } from "../rule_set.ts";
+import type { RuleSource } from "./source.ts";
+
+/** The options of `fileSource`. */
+export interface FileSourceOptions {
+  /** Milliseconds between looks at the files' marks; default 2,000. */
+  readonly pollEvery?: number | undefined;
+  /** Milliseconds of quiet after a change before it is told; default 50. */
+  readonly settle?: number | undefined;
+}
+
+/** The most files of a folder. */
+const MOST_FILES = 1_000;
+
+/** How often a file that is being written is read again before it is given up. */
+const MOST_READS = 20;
+
+/**
+ * A source of rules in a YAML or JSON file, or in all such files of a folder.
+ *
+ * @param path The file or the folder. Of a folder `*.yaml`, `*.yml` and `*.json` count, by name.
+ * @param options How it is watched.
+ */
+export function fileSource(path: string, options: FileSourceOptions = {}): RuleSource {
+  const { pollEvery = 2_000, settle = 50 } = options;
+
+  return {
+    name: path,
+    async load() {
+      const files = await filesAt(path);
+      if (files.length === 0) {
+        throw new Error(`Cannot load rules as ${path} must hold a .yaml, .yml or .json file`);
+      }
+      const documents: RuleDocument[] = [];
+      for (const file of files) documents.push({ name: nameOf(file), text: await read(file) });
+      return documents;
+    },
+    watch(changed) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      let marks = "";
+      const watchers: FSWatcher[] = [];
+
+      function soon(): void {
+        clearTimeout(timer);
+        timer = setTimeout(changed, settle);
+        unref(timer);
+      }
+
+      async function look(): Promise<void> {
+        const seen = await marksAt(path).catch(() => "gone");
+        if (marks !== "" && marks !== seen) soon();
+        marks = seen;
+      }
+
+      for (const folder of new Set([path, dirname(path)])) {
+        try {
+          const watcher = watch(folder, { persistent: false }, soon);
+          // A folder that is taken away ends its watcher; the looks go on.
+          watcher.on("error", () => watcher.close());
+          watchers.push(watcher);
+        } catch {
+          // Not there, or no more watchers to be had: the looks find what changes.
+        }
+      }
+      const poll = setInterval(look, pollEvery);
+      unref(poll);
+      void look();
+      return () => {
+        clearTimeout(timer);
+        clearInterval(poll);
+        for (const watcher of watchers) watcher.close();
+      };
+    },
+  };
+
+  function nameOf(file: string): string {
+    return file === path ? path : basename(file);
+  }
+}
+
+async function filesAt(path: string): Promise<readonly string[]> {
+  const found = await stat(path);
+  if (!found.isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name));
+  if (names.length > MOST_FILES) {
+    throw new Error(
+      `Cannot load rules as ${path} must hold at most ${MOST_FILES} files: it has ${names.length}`,
+    );
+  }
+  return names.sort().map((name) => join(path, name));
+}
+
+/** The text of a file that did not change while it was read. */
+async function read(file: string): Promise<string> {
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const before = await markOf(file);
+    const text = await readBounded(file);
+    if (before === await markOf(file)) return text;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`Cannot load rules as ${file} must not change while it is read`);
+}
+
+async function readBounded(file: string): Promise<string> {
+  const handle = await open(file, "r");
+  try {
+    const { size } = await handle.stat();
+    if (size > LONGEST_TEXT) {
+      throw new Error(
+        `Cannot load rules as ${file} must be at most ${LONGEST_TEXT} bytes long: it is ${size}`,
+      );
+    }
+    const bytes = new Uint8Array(size + 1);
+    let length = 0;
+    while (length <= size) {
+      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length));
+  } finally {
+    await handle.close();
+  }
+}
+
+async function marksAt(path: string): Promise<string> {
+  const files = await filesAt(path);
+  return (await Promise.all(files.map(async (file) => `${file} ${await markOf(file)}`))).join("\n");
+}
+
+async function markOf(file: string): Promise<string> {
+  const { size, mtimeMs, ino } = await stat(file);
+  return `${size} ${mtimeMs} ${ino}`;
+}
+
+/** Timers never keep a process alive. In Deno they are numbers where they are the web's. */
+function unref(timer: ReturnType<typeof setTimeout>): void {
+  (timer as { unref?: () => void }).unref?.();
+}

@@ -1,0 +1,39 @@
+import type { KeyLookup } from "../key_limits.ts";
+import type { RuleFile } from "../rule_set.ts";
+import type { RuleSource } from "./source.ts";
+
+/** Rules as objects in code. */
+export interface ObjectSource extends RuleSource {
+  /** Puts others in their place. */
+  set(rules: RuleFile | readonly RuleFile[]): void;
+}
+
+/**
+ * A source of rules as objects: of a test, or of a program that gets them in a way of its own.
+ *
+ * @param rules The rules, as files would hold them.
+ * @param lookup Where the limits of keys of their own come from.
+ */
+export function objectSource(
+  rules: RuleFile | readonly RuleFile[],
+  lookup?: KeyLookup,
+): ObjectSource {
+  let current = rules;
+  const listeners = new Set<() => void>();
+  return {
+    name: "object",
+    lookup,
+    load() {
+      const files: readonly unknown[] = Array.isArray(current) ? current : [current];
+      return Promise.resolve(files.map((data, place) => ({ name: `object ${place + 1}`, data })));
+    },
+    watch(changed) {
+      listeners.add(changed);
+      return () => void listeners.delete(changed);
+    },
+    set(next): void {
+      current = next;
+      for (const changed of listeners) changed();
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/*
+ * Rules from Redis: a hash of documents, and a hash of limits of keys of their own.
+ *
+ * Whoever changes one publishes to a channel. A message can be lost (the connection was down), so
+ * the documents are also read now and then, and limits of keys have their time in the cache.
+ * Values are measured before they are read.
+ */
+
+import { ALGORITHM_NAMES } from "../../../core/rules.ts";
+import { show } from "../../../core/check.ts";
+import type { KeyLimits } from "../key_limits.ts";
+import { ruleSchema } from "../own_schema.ts";
+import { pathText } from "../problem.ts";
+import { LONGEST_TEXT, type RuleDocument } from "../rule_set.ts";
+import { faultsOf } from "../schema.ts";
+import type { RuleSource } from "./source.ts";
+
+/** The part of a node-redis client that is used. */
+export interface RedisRulesClient {
+  /** The fields of a hash. */
+  hKeys(key: string): Promise<string[]>;
+  /** The length of a field's value in bytes; 0 if it is not there. */
+  hStrLen(key: string, field: string): Promise<number>;
+  /** A field's value. */
+  hGet(key: string, field: string): Promise<string | null>;
+  /** A second client for the same server. */
+  duplicate(): RedisSubscriber;
+}
+
+/** The part of a second connection that listens. */
+export interface RedisSubscriber {
+  /** Listens for errors of the connection. */
+  on(event: "error", listener: (error: unknown) => void): unknown;
+  /** Opens the connection. */
+  connect(): Promise<unknown>;
+  /** Listens to a channel. */
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  /** Ends the connection at once. */
+  destroy(): void;
+}
+
+/** The options of `redisSource`. */
+export interface RedisSourceOptions {
+  /** The hash of documents, by name; default `"tidegate:rules"`. Also the channel's name. */
+  readonly key?: string | undefined;
+  /** The hash of limits, by `domain/key`; default `"tidegate:limits"`. */
+  readonly limitsKey?: string | undefined;
+  /** Milliseconds between reads in case a message was lost; default 30,000. */
+  readonly pollEvery?: number | undefined;
+}
+
+/** The most documents. */
+const MOST_DOCUMENTS = 1_000;
+
+/** The longest value of a key's limits. */
+const LONGEST_LIMITS = 65_536;
+
+/** The message to the channel that says that limits of keys have changed. */
+const LIMITS_MESSAGE = "limits";
+
+/**
+ * A source of rules in Redis. Documents lie in a hash: a field is a name such as `shop.yaml`, its
+ * value YAML or JSON. Limits of keys lie in another one: a field is the domain and the key,
+ * `shop/user=42`, its value `"unlimited"`, `"blocked"` or a list of limits as JSON.
+ *
+ * After a change, publish to the channel of the first hash's name: `limits` if keys' limits have
+ * changed, anything else for documents.
+ *
+ * @param client A connected node-redis client; the source opens a second connection to listen.
+ */
+export function redisSource(
+  client: RedisRulesClient,
+  options: RedisSourceOptions = {},
+): RuleSource {
+  const { key = "tidegate:rules", limitsKey = "tidegate:limits", pollEvery = 30_000 } = options;
+
+  async function lookup(domain: string, wanted: string): Promise<KeyLimits> {
+    const field = `${domain}/${wanted}`;
+    const length = await client.hStrLen(limitsKey, field);
+    if (length === 0) return undefined;
+    if (length > LONGEST_LIMITS) {
+      throw new Error(
+        `Cannot use ${limitsKey} ${field} as it must be at most ${LONGEST_LIMITS} bytes: it is ${length}`,
+      );
+    }
+    const text = await client.hGet(limitsKey, field);
+    return text === null ? undefined : limitsOf(text, `${limitsKey} ${field}`);
+  }
+
+  return {
+    name: `Redis hash ${key}`,
+    lookup,
+    async load(): Promise<readonly RuleDocument[]> {
+      const names = (await client.hKeys(key)).sort();
+      if (names.length === 0 || names.length > MOST_DOCUMENTS) {
+        throw new Error(
+          `Cannot load rules as the hash ${key} must hold 1 to ${MOST_DOCUMENTS} fields: it has ${names.length}`,
+        );
+      }
+      const documents: RuleDocument[] = [];
+      for (const name of names) {
+        const length = await client.hStrLen(key, name);
+        if (length > LONGEST_TEXT) {
+          throw new Error(
+            `Cannot load rules as ${name} must be at most ${LONGEST_TEXT} bytes long: it is ${length}`,
+          );
+        }
+        documents.push({ name, text: (await client.hGet(key, name)) ?? "" });
+      }
+      return documents;
+    },
+    watch(changed, limitsChanged) {
+      const subscriber = client.duplicate();
+      // While the connection is down it is dialled again by the client; the reads go on.
+      subscriber.on("error", () => {});
+      let ended = false;
+      void (async () => {
+        try {
+          await subscriber.connect();
+          if (ended) return subscriber.destroy();
+          await subscriber.subscribe(key, (message) => {
+            if (message === LIMITS_MESSAGE) limitsChanged();
+            else changed();
+          });
+        } catch {
+          // The reads find what changes.
+        }
+      })();
+      const poll = setInterval(changed, pollEvery);
+      (poll as { unref?: () => void }).unref?.();
+      return () => {
+        ended = true;
+        clearInterval(poll);
+        try {
+          subscriber.destroy();
+        } catch {
+          // It was not open yet; it is let go of as soon as it is.
+        }
+      };
+    },
+  };
+}
+
+function limitsOf(text: string, name: string): KeyLimits {
+  const data: unknown = JSON.parse(text);
+  if (data === "unlimited" || data === "blocked") return data;
+  const schema = { type: "array", minItems: 1, items: { $ref: "#/$defs/limit" } } as const;
+  const [fault] = faultsOf({ ...schema, $defs: ruleSchema.$defs! }, data);
+  if (fault === undefined) return data as KeyLimits;
+  const place = fault.path.length === 0 ? "" : `${pathText(fault.path)}: `;
+  throw new TypeError(
+    `Cannot use ${name} as it must be "unlimited", "blocked" or a list of limits (${
+      ALGORITHM_NAMES[0]
+    }, ...): ${place}${fault.message}, in ${show(text)}`,
+  );
+}
