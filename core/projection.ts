@@ -50,8 +50,8 @@ export function steppedOtherwise(
 }
 
 /**
- * The same algorithm, but it refuses what would have to wait more than `patience` for its start;
- * `retryAfter` is then that wait.
+ * The same algorithm, but it refuses what could not start within `patience`; `retryAfter` is then
+ * the wait until its start.
  *
  * @param tell Called with the instant at which the key is fresh after the call; not for a look,
  * which a store may ask for beside it.
@@ -63,11 +63,12 @@ export function attempting(
 ): Algorithm {
   return steppedOtherwise(algorithm, (state, now, cost) => {
     const result = algorithm.step(state, now, cost);
-    const { delay, resetAfter } = result[0];
-    if (cost !== 0) tell(now + resetAfter);
-    if (delay <= patience) return result;
+    if (cost !== 0) tell(now + result[0].resetAfter);
+    if (patience === Infinity) return result;
+    const { wait } = project(algorithm, { state, at: now }, now, [cost]);
+    if (wait <= patience) return result;
     const [look] = algorithm.step(state, now, 0);
-    return [{ ...look, allowed: false, retryAfter: delay }, state];
+    return [{ ...look, allowed: false, retryAfter: wait }, state];
   });
 }
 
