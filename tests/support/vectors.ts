@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+
+/** What a vector's source asserts of an answer, by its own names. */
+export type Expected = Readonly<Record<string, number | boolean | null>>;
+
+/** A call of a vector; times in nanoseconds. */
+export interface VectorStep {
+  readonly t: number;
+  readonly op?: string;
+  readonly cost?: number;
+  readonly ms?: number;
+  readonly max_wait?: number;
+  readonly expect: Expected;
+  readonly expect_by_boundary?: Readonly<Record<string, Expected>>;
+}
+
+/** Numbers that a vector's limiter is made with; each algorithm has some of them. */
+export interface VectorParams {
+  readonly limit: number;
+  readonly window: number;
+  readonly count: number;
+  readonly burst: number;
+  readonly period: number;
+  readonly rate: number;
+  readonly cycle: number;
+  readonly capacity: number;
+  readonly initial: number;
+  readonly refill_tokens: number;
+  readonly refill_period: number;
+  readonly permits_per_s: number;
+}
+
+/** A case of a vector file. */
+export interface VectorCase {
+  readonly id: string;
+  readonly algorithm: string;
+  readonly params: VectorParams;
+  readonly steps?: readonly VectorStep[];
+  // deno-lint-ignore no-explicit-any -- each case has facts of its own
+  readonly [fact: string]: any;
+}
+
+/** The cases of a file in tests/vectors. */
+export function vectorCases(name: string): readonly VectorCase[] {
+  const file = new URL(`../vectors/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, "utf8")).cases;
+}
+
+/** Fields and parameters that are times. */
+const TIMES = new Set([
+  "t",
+  "period",
+  "window",
+  "cycle",
+  "refill_period",
+  "max_wait",
+  "retry_after",
+  "retry_after_min",
+  "reset_after",
+  "reset_at",
+  "wait",
+  "delay",
+  "nanos_to_wait",
+]);
+
+/**
+ * The same case in the largest unit that leaves every time whole: what was a nanosecond, or a
+ * million of them, is then a millisecond. The arithmetic is the same on every scale.
+ */
+export function inMilliseconds(vector: VectorCase): VectorCase {
+  const times: number[] = [];
+  walk(vector, (value) => {
+    times.push(Math.abs(value));
+    return value;
+  });
+  const unit = times.filter((time) => time > 0).reduce(greatestCommonDivisor, 0) || 1;
+  // A whole number of units: no time loses anything.
+  return walk(vector, (value) => value / unit) as VectorCase;
+}
+
+function walk(value: unknown, change: (time: number) => number): unknown {
+  if (Array.isArray(value)) return value.map((item) => walk(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      name,
+      TIMES.has(name) && typeof item === "number" && item !== -1
+        ? change(item)
+        : walk(item, change),
+    ]),
+  );
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
