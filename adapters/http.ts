@@ -30,10 +30,10 @@ import { clientKeyOf } from "./http/client_key.ts";
 import {
   type Answer,
   type FetchHandler,
-  fetchSource,
   type LimitedHandler,
   limitHandler,
 } from "./http/fetch_handler.ts";
+import { fetchSource } from "./http/fetch_source.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 
 /**

@@ -8,10 +8,39 @@ export interface HeaderHolder {
   set(name: string, value: string): void;
 }
 
-/** Sets the fields one by one. */
+const EXPOSED = "Access-Control-Expose-Headers";
+const MEMBERS_REGEXP = /(?:[^",]|"(?:[^"\\]|\\.)*")+/g;
+const HEAD_REGEXP = /^(?:[^";]|"(?:[^"\\]|\\.)*")+/;
+
+/**
+ * Sets the fields one by one. Where one limit stands before another, their policies come together
+ * in one field; one of the same name takes the other's place.
+ */
 export function applyHeaders(holder: HeaderHolder, fields: readonly HeaderField[]): void {
   for (let place = 0; place < fields.length; place++) {
     const [name, value] = fields[place]!;
-    holder.set(name, value);
+    const before = isList(name, value) ? holder.get(name) : undefined;
+    holder.set(name, before ? joinLists(before, value) : value);
   }
+}
+
+function isList(name: string, value: string): boolean {
+  return name === "RateLimit" ? value.startsWith('"') : name === "RateLimit-Policy" ||
+    name === EXPOSED;
+}
+
+/** Both lists in one, without those members of the first that the second has as well. */
+function joinLists(before: string, after: string): string {
+  const heads = new Set(membersOf(after).map(headOf));
+  const kept = membersOf(before).filter((member) => !heads.has(headOf(member)));
+  return [...kept, after].join(", ");
+}
+
+function membersOf(list: string): readonly string[] {
+  return (list.match(MEMBERS_REGEXP) ?? []).map((member) => member.trim());
+}
+
+/** What a member is called: all before its parameters. */
+function headOf(member: string): string {
+  return HEAD_REGEXP.exec(member)?.[0].toLowerCase() ?? member;
 }

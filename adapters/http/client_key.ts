@@ -10,7 +10,7 @@ export interface RequestSource<Request, Info = undefined> {
   /** A header field; `null` or `undefined` if there is none. Its name is in lower case. */
   header(request: Request, name: string): string | null | undefined;
   /** Aborted when the client goes away. */
-  signal(request: Request): AbortSignal | undefined;
+  signal(request: Request, info: Info): AbortSignal | undefined;
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { Decision } from "../../core/decision.ts";
-import { applyHeaders } from "./apply_headers.ts";
-import type { RequestSource } from "./client_key.ts";
+import { finishResponse, refusalResponse } from "./fetch_response.ts";
+import { fetchSource } from "./fetch_source.ts";
 import { gate, type Verdict } from "./gate.ts";
 import type { Awaitable, RateLimitOptions } from "./options.ts";
-import type { Refusal } from "./refusal.ts";
 
 /** What a handler answers; nothing when it has upgraded the request to a websocket, on Bun. */
 export type Answer = Response | undefined | void;
@@ -25,23 +24,6 @@ export type LimitedHandler<Info, Answers extends Answer> = (
   request: Request,
   info?: Info,
 ) => Awaitable<Answers | Response>;
-
-/** How the address of a client is asked of Bun's server, and found in what Deno hands over. */
-interface ServerInfo {
-  requestIP?(request: Request): { readonly address: string } | null;
-  readonly remoteAddr?: { readonly hostname?: string };
-}
-
-/** How requests in the style of fetch are read. */
-export const fetchSource: RequestSource<Request, unknown> = {
-  address(request, info) {
-    const server = info as ServerInfo | null | undefined;
-    if (typeof server?.requestIP === "function") return server.requestIP(request)?.address;
-    return server?.remoteAddr?.hostname;
-  },
-  header: (request, name) => request.headers.get(name),
-  signal: (request) => request.signal,
-};
 
 /** Makes what puts a gate before a handler. */
 export function limitHandler<Info>(
@@ -65,7 +47,9 @@ function proceed<Info, Answers extends Answer>(
   request: Request,
   info: Info,
 ): Awaitable<Answers | Response> {
-  if (verdict.refusal !== undefined) return refuse(verdict.refusal, verdict);
+  if (verdict.refusal !== undefined) {
+    return refusalResponse(verdict.refusal, verdict.headers);
+  }
   if (verdict.settle !== undefined) return proceedAndSettle(verdict, handler, request, info);
   const answer = handler(request, info, verdict.decision);
   return answer instanceof Promise
@@ -91,26 +75,6 @@ async function proceedAndSettle<Info, Answers extends Answer>(
   }
 }
 
-function refuse({ status, contentType, body }: Refusal, { headers }: Verdict): Response {
-  const response = new Response(body, { status, headers: { "Content-Type": contentType } });
-  applyHeaders(response.headers, headers);
-  return response;
-}
-
-/**
- * Sets the fields in place: a body that is wrapped again loses its content type on Bun. A
- * response that was fetched cannot be changed; a copy of it keeps the type that it holds. An
- * upgrade to a websocket is left alone.
- */
 function finish<Answers extends Answer>(answer: Answers, { headers }: Verdict): Answers | Response {
-  if (!(answer instanceof Response) || answer.status < 200 || headers.length === 0) return answer;
-  try {
-    applyHeaders(answer.headers, headers);
-    return answer;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const copy = new Response(answer.body, answer);
-    applyHeaders(copy.headers, headers);
-    return copy;
-  }
+  return answer instanceof Response ? finishResponse(answer, headers) : answer;
 }

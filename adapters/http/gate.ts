@@ -153,8 +153,8 @@ export function gate<Request, Info = undefined>(
 
   /** Waits until the call may start. If the client goes away before, its place is given back. */
   async function takeTurn(call: Call<Request, Info>): Promise<Verdict> {
-    const { request, plan, key, units } = call;
-    const signal = source.signal(request);
+    const { request, info, plan, key, units } = call;
+    const signal = source.signal(request, info);
     try {
       const wish = { cost: units, maxWait: 0, signal };
       return judge(call, await plan.limiter.acquire(key, wish));

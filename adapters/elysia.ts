@@ -1,0 +1,149 @@
+/**
+ * Rate limiting for Elysia.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit } from "tidegate/elysia";
+ * import { Elysia } from "elysia";
+ *
+ * const app = new Elysia()
+ *   .use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }))
+ *   .get("/", ({ rateLimit }) => `${rateLimit?.remaining} left`);
+ * // app.listen(8080);
+ * ```
+ *
+ * @module
+ */
+
+/*
+ * Elysia wraps a response again when a plugin has set a header, and on Bun a body that is wrapped
+ * again loses its content type. So the fields are kept on the context; a handler's own response has
+ * them set in place at the end, and only where Elysia makes the response are they given to it.
+ *
+ * Elysia reads the text of hooks to see what of the context they use. They must not hand it on.
+ */
+
+import type { Decision } from "../core/decision.ts";
+import { applyHeaders } from "./http/apply_headers.ts";
+import { clientKeyOf } from "./http/client_key.ts";
+import { finishResponse, refusalResponse } from "./http/fetch_response.ts";
+import { fetchSource } from "./http/fetch_source.ts";
+import { gate } from "./http/gate.ts";
+import type { HeaderField } from "./http/header_writer.ts";
+import type { ClientKeyOptions, Outcome, RateLimitOptions } from "./http/options.ts";
+
+/** An app that has the plugin: the decision is on the context. */
+export type WithRateLimit<App> = App & {
+  "~Singleton": {
+    decorator: Record<never, never>;
+    store: Record<never, never>;
+    derive: { readonly rateLimit: Decision | undefined };
+    resolve: Record<never, never>;
+  };
+};
+
+const FIELDS = Symbol("tidegate fields");
+const SETTLE = Symbol("tidegate settle");
+
+/** What the hooks use of the context. */
+interface HookContext {
+  readonly request: Request;
+  readonly server: unknown;
+  readonly set: { readonly headers: Record<string, string>; readonly status?: number | string };
+  readonly response?: unknown;
+  rateLimit?: Decision | undefined;
+  [FIELDS]?: readonly HeaderField[];
+  [SETTLE]?: readonly ((outcome: Outcome) => void)[];
+}
+
+/** What is used of the app. */
+interface ElysiaApp {
+  onRequest(hook: (context: HookContext) => Promise<unknown>): unknown;
+  mapResponse(scope: { as: "global" }, hook: (context: HookContext) => unknown): unknown;
+  onError(scope: { as: "global" }, hook: (context: HookContext) => void): unknown;
+  onAfterResponse(scope: { as: "global" }, hook: (context: HookContext) => void): unknown;
+}
+
+/**
+ * Makes a plugin that limits the rate of the whole app.
+ *
+ * The client's address is found on Bun; elsewhere give `key` or `address`.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the request and
+ * Bun's server.
+ * @returns The plugin, for `app.use`.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ */
+export function rateLimit(
+  options: RateLimitOptions<Request, unknown>,
+): <App>(app: App) => WithRateLimit<App> {
+  const decide = gate(options, fetchSource);
+
+  async function limitRate(context: HookContext): Promise<Response | undefined> {
+    const { request, server } = context;
+    const answer = decide(request, server);
+    const verdict = answer instanceof Promise ? await answer : answer;
+    const fields = context[FIELDS];
+    context[FIELDS] = fields === undefined ? verdict.headers : [...fields, ...verdict.headers];
+    context.rateLimit = verdict.decision;
+    if (verdict.refusal !== undefined) return refusalResponse(verdict.refusal, context[FIELDS]);
+    if (verdict.settle !== undefined) {
+      context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
+    }
+  }
+
+  return function use<App>(app: App): WithRateLimit<App> {
+    const elysia = app as unknown as ElysiaApp;
+    elysia.onRequest(limitRate);
+    elysia.mapResponse({ as: "global" }, tellInResponse);
+    elysia.onError({ as: "global" }, tellInError);
+    if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settle);
+    return app as WithRateLimit<App>;
+  };
+}
+
+/** Sets the fields: of a handler's own response in place, otherwise of the one to be made. */
+function tellInResponse(context: HookContext): Response | undefined {
+  const fields = context[FIELDS] ?? [];
+  const { response, set } = context;
+  // A response that never changes stands as a function that copies it.
+  const own = typeof response === "function" ? response() : response;
+  if (!(own instanceof Response)) {
+    setFields(set.headers, fields);
+    return undefined;
+  }
+  for (const [name] of fields) delete set.headers[name];
+  return finishResponse(own, fields);
+}
+
+function tellInError(context: HookContext): void {
+  const { set } = context;
+  setFields(set.headers, context[FIELDS] ?? []);
+}
+
+function setFields(headers: Record<string, string>, fields: readonly HeaderField[]): void {
+  applyHeaders({
+    get: (name) => headers[name],
+    set: (name, value) => headers[name] = value,
+  }, fields);
+}
+
+function settle(context: HookContext): void {
+  const { response, set } = context;
+  const status = response instanceof Response ? response.status : Number(set.status ?? 200);
+  for (const tell of context[SETTLE] ?? []) tell({ status });
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey(
+  options: ClientKeyOptions<Request, unknown> = {},
+): (request: Request, server: unknown) => string | undefined {
+  return clientKeyOf(options, fetchSource);
+}

@@ -1,0 +1,107 @@
+/**
+ * Rate limiting for Hono.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit, type RateLimitVariables } from "tidegate/hono";
+ * import { Hono } from "hono";
+ *
+ * const app = new Hono<{ Variables: RateLimitVariables }>();
+ * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.get("/", (c) => c.text(`${c.get("rateLimit")?.remaining} left`));
+ * // Bun.serve({ fetch: app.fetch }); Deno.serve(app.fetch); serve(app) of @hono/node-server
+ * ```
+ *
+ * @module
+ */
+
+import type { Decision } from "../core/decision.ts";
+import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
+import { fetchSource } from "./http/fetch_source.ts";
+import { finishResponse, refusalResponse } from "./http/fetch_response.ts";
+import { gate } from "./http/gate.ts";
+import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
+
+/** What the middleware puts on the context. */
+export type RateLimitVariables = {
+  /** The decision about the request; `undefined` if it was not limited. */
+  rateLimit: Decision | undefined;
+};
+
+/** What is needed of Hono's context. */
+export interface HonoContext {
+  /** The request. */
+  readonly req: { readonly raw: Request };
+  /** The response. */
+  res: Response;
+  /** What a handler threw. */
+  readonly error: Error | undefined;
+  /** What the server handed over with the request. */
+  readonly env: unknown;
+  /** Puts a variable on the context. */
+  // deno-lint-ignore no-explicit-any
+  set: any;
+}
+
+/** A middleware of Hono. */
+export type HonoMiddleware<Context extends HonoContext> = (
+  context: Context,
+  next: () => Promise<void>,
+) => Promise<Response | void>;
+
+/**
+ * Makes a middleware that limits the rate.
+ *
+ * The client's address is found on Bun, on Deno and with @hono/node-server; elsewhere give `key`
+ * or `address`.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the context.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ */
+export function rateLimit<Context extends HonoContext = HonoContext>(
+  options: RateLimitOptions<Context>,
+): HonoMiddleware<Context> {
+  const decide = gate(options, honoSource);
+
+  return async function limitRate(context, next) {
+    const answer = decide(context, undefined);
+    const verdict = answer instanceof Promise ? await answer : answer;
+    context.set("rateLimit", verdict.decision);
+    if (verdict.refusal !== undefined) return refusalResponse(verdict.refusal, verdict.headers);
+    await next();
+    verdict.settle?.({ status: context.res.status, error: context.error });
+    const response = finishResponse(context.res, verdict.headers);
+    if (response !== context.res) context.res = response;
+  };
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey<Context extends HonoContext = HonoContext>(
+  options: ClientKeyOptions<Context> = {},
+): (context: Context) => string | undefined {
+  const keyOf = clientKeyOf(options, honoSource);
+  return (context) => keyOf(context, undefined);
+}
+
+/** What @hono/node-server hands over, and some hand over Bun's server within. */
+interface HonoServerInfo {
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
+  readonly server?: unknown;
+}
+
+const honoSource: RequestSource<HonoContext> = {
+  address({ req, env }) {
+    const info = env as HonoServerInfo | null | undefined;
+    return info?.incoming?.socket?.remoteAddress ??
+      fetchSource.address(req.raw, info?.server ?? info);
+  },
+  header: ({ req }, name) => req.raw.headers.get(name),
+  signal: ({ req }) => req.raw.signal,
+};

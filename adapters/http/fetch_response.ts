@@ -1,0 +1,31 @@
+import { applyHeaders } from "./apply_headers.ts";
+import type { HeaderField } from "./header_writer.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** The response to a refused client. */
+export function refusalResponse(
+  { status, contentType, body }: Refusal,
+  headers: readonly HeaderField[],
+): Response {
+  const response = new Response(body, { status, headers: { "Content-Type": contentType } });
+  applyHeaders(response.headers, headers);
+  return response;
+}
+
+/**
+ * Sets the fields in place: a body that is wrapped again loses its content type on Bun. A
+ * response that was fetched cannot be changed; a copy of it keeps the type that it holds. An
+ * upgrade to a websocket is left alone.
+ */
+export function finishResponse(response: Response, headers: readonly HeaderField[]): Response {
+  if (response.status < 200 || headers.length === 0) return response;
+  try {
+    applyHeaders(response.headers, headers);
+    return response;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const copy = new Response(response.body, response);
+    applyHeaders(copy.headers, headers);
+    return copy;
+  }
+}
