@@ -8,10 +8,9 @@ import fc from "fast-check";
  * ```ts
  * import { gcra } from "tidegate";
  * import { algorithmLaws } from "tidegate/testing";
- * import { test } from "node:test";
  *
  * for (const law of algorithmLaws(gcra({ limit: 100, period: "1m", burst: 20 }))) {
- *   test(law.name, () => law.run({ numRuns: 20 }));
+ *   law.run({ numRuns: 20 }); // in a test: test(law.name, () => law.run())
  * }
  * ```
  */

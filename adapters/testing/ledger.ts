@@ -1,6 +1,8 @@
 /** Units taken at an instant, of those not given back. */
 export interface LedgerEntry {
+  /** The instant that they are attributed to, in milliseconds. */
   readonly at: number;
+  /** How many of them are left. */
   readonly units: number;
 }
 

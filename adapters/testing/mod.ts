@@ -1,4 +1,28 @@
 /**
+ * The laws of rate limiting, for anyone to run: on an algorithm, a store or a limiter of one's own,
+ * or on a service that keeps limits. Built on fast-check 4.
+ *
+ * - `algorithmLaws`, `storeLaws`, `scheduledStoreLaws` and `limiterLaws` return named properties that
+ *   run under any runner; a counterexample prints as a table of time, cost, decision and what was
+ *   expected.
+ * - `subjects` and `algorithms` draw random algorithms with awkward options; `schedules` draws calls
+ *   on a key, and `follow` plays them on anything that answers with decisions.
+ * - `gcraRule`, `slidingLogRule`, ... tell each algorithm by its definition, in whole numbers of any
+ *   size; `model` answers by one.
+ * - `storeCommands` are commands for fast-check's model runs of a store; `referenceStore` says what
+ *   it should answer; `linearization` whether callers at once were answered in some order.
+ * - `virtualClock` puts time and waiting into a test's own hands; `scheduledStore` the order in which
+ *   an asynchronous store answers.
+ *
+ * @example The laws of one algorithm
+ * ```ts
+ * import { slidingWindow } from "tidegate";
+ * import { algorithmLaws } from "tidegate/testing";
+ *
+ * const algorithm = slidingWindow({ limit: 100, period: "1m", precision: "1s" });
+ * for (const law of algorithmLaws(algorithm)) law.run({ numRuns: 20 });
+ * ```
+ *
  * @module
  */
 

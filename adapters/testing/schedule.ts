@@ -32,7 +32,9 @@ export type Cost =
 
 /** One call of a schedule: when, seen from the one before, and how much. */
 export interface Move {
+  /** When: what passes before it. */
   readonly wait: Wait;
+  /** How much. */
   readonly cost: Cost;
 }
 
@@ -81,8 +83,11 @@ export interface Guide {
 
 /** A call that was made, and what was answered. */
 export interface Call {
+  /** The instant, in milliseconds. */
   readonly now: number;
+  /** Units; 0 looked, below 0 gave back. */
   readonly cost: number;
+  /** The answer. */
   readonly decision: Decision;
 }
 

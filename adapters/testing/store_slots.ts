@@ -7,12 +7,15 @@ import { gridsOf, type Subject } from "./subject.ts";
 
 /** A key of a store, under an algorithm. */
 export interface StoreSlot {
+  /** The limiter's prefix. */
   readonly prefix: string;
   /** The limiter's key. */
   readonly key: string;
   /** The store's. */
   readonly stored: string;
+  /** The limiter's algorithm. */
   readonly algorithm: Algorithm;
+  /** Its numbers, for schedules. */
   readonly guide: Guide;
 }
 

@@ -14,7 +14,7 @@ import type { Rule } from "./models/rule.ts";
  * import { gcraRule, rateBound, type Subject } from "tidegate/testing";
  *
  * const options = { limit: 14, period: 884_090, burst: 40 };
- * const subject: Subject<number> = {
+ * const subject: Subject = {
  *   algorithm: gcra(options),
  *   rule: gcraRule(options),
  *   bounds: [rateBound(options)],

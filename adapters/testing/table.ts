@@ -4,7 +4,9 @@ import type { Decision } from "../../core/decision.ts";
 export interface Row {
   /** Milliseconds; `undefined` for the store's own time. */
   readonly now: number | undefined;
+  /** Units; 0 looked, below 0 gave back. */
   readonly cost: number;
+  /** What was answered. */
   readonly decision?: Decision | undefined;
   /** What was expected of this call, where it was not what came. */
   readonly expected?: string | undefined;

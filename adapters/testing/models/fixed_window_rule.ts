@@ -3,7 +3,9 @@ import type { Rule } from "./rule.ts";
 
 /** Units counted in the window that starts at an instant. */
 export interface Counted {
+  /** The window's first millisecond. */
   readonly start: bigint;
+  /** Units taken in it. */
   readonly units: bigint;
 }
 

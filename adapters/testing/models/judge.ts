@@ -9,7 +9,9 @@ const NEVER: bigint = 1n << 62n;
 
 /** The answer of a rule to one call, and the use after it. */
 export interface Judgement<Use> {
+  /** The answer. */
   readonly decision: Decision;
+  /** What the key remembers now; `undefined` if it holds no use. */
   readonly use: Use | undefined;
 }
 

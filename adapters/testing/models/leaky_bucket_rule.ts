@@ -3,7 +3,9 @@ import type { Rule } from "./rule.ts";
 
 /** The level of the bucket, in parts of 1 / period, at an instant. */
 export interface Level {
+  /** The level, in parts of 1 / period. */
   readonly level: bigint;
+  /** The instant, in milliseconds. */
   readonly at: bigint;
 }
 

@@ -6,7 +6,9 @@ import type { SlidingLogRuleOptions } from "./sliding_log_rule.ts";
 export interface TwoWindows {
   /** The number of the current window. */
   readonly window: bigint;
+  /** Units of the window before. */
   readonly previous: bigint;
+  /** Units of the current window. */
   readonly current: bigint;
 }
 

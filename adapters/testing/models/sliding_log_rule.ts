@@ -3,7 +3,9 @@ import type { Rule } from "./rule.ts";
 
 /** The units taken at one instant. */
 export interface Entry {
+  /** The instant, in milliseconds. */
   readonly at: bigint;
+  /** How many. */
   readonly units: bigint;
 }
 

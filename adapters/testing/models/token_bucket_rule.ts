@@ -3,7 +3,9 @@ import type { Rule } from "./rule.ts";
 
 /** Tokens in the bucket, in the rule's own unit, at a tick of its own clock. */
 export interface Tokens {
+  /** Tokens, in the rule's own unit; below 0 if the clock has stepped back. */
   readonly tokens: bigint;
+  /** The tick of the rule's clock. */
   readonly at: bigint;
 }
 
