@@ -48,6 +48,7 @@ export * from "./models/sliding_window_rule.ts";
 export * from "./models/token_bucket_rule.ts";
 export * from "./policies.ts";
 export * from "./reference_store.ts";
+export * from "./rule_sets.ts";
 export * from "./schedule.ts";
 export * from "./scheduled_store.ts";
 export * from "./schedules.ts";
