@@ -17,7 +17,7 @@ import {
   windowOptions,
 } from "./policies.ts";
 
-/** Few words, so that random descriptors meet random rules. */
+/** Few words, so that rules stand in each other's way. */
 const KEYS = ["path", "user", "a=b,c%"];
 const VALUES = ["/v1/a", "/v1/b", "x", "", "a=b,c%"];
 const PATTERNS = ["*", "/v1/*", "*b", "/*/a"];
@@ -80,23 +80,49 @@ export function ruleSets(): fc.Arbitrary<DomainOptions> {
 }
 
 /**
- * Descriptors of a request in the words of `ruleSets`: most of them meet a rule.
+ * Descriptors of requests to a domain: most of them follow the path of one of its rules.
+ *
+ * @param options The rules, such as `ruleSets` draws.
  *
  * @example
  * ```ts
  * import { descriptors } from "tidegate/testing";
  * import fc from "fast-check";
  *
- * fc.assert(fc.property(descriptors(), (drawn) => drawn.every(({ entries }) => entries.length > 0)));
+ * const options = { domain: "api", rules: [{ key: "path", value: "/v1/*", blocked: true }] };
+ * fc.assert(fc.property(descriptors(options), (drawn) => {
+ *   return drawn.every(({ entries }) => entries.length > 0);
+ * }));
  * ```
  */
-export function descriptors(): fc.Arbitrary<Descriptor[]> {
-  const entry = fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES, "/v1/c"));
+export function descriptors(options: DomainOptions): fc.Arbitrary<Descriptor[]> {
+  const stray = fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES, "/v1/c"));
+  const strays = fc.array(stray, { minLength: 1, maxLength: 3 });
+  const paths = pathsOf(options.rules);
+  const followed = paths.length === 0
+    ? strays
+    : fc.constantFrom(...paths).chain((path) =>
+      fc.tuple(...path.map(({ key, value }) => fc.tuple(fc.constant(key), valuesLike(value))))
+    );
   const descriptor = fc.record({
-    entries: fc.array(entry, { minLength: 1, maxLength: 3 }),
+    entries: fc.oneof({ weight: 4, arbitrary: followed }, { weight: 1, arbitrary: strays }),
     cost: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }),
   });
   return fc.array(descriptor, { minLength: 1, maxLength: 3 });
+}
+
+/** Each rule with those that lead to it. */
+function pathsOf(rules: readonly RuleOptions[]): RuleOptions[][] {
+  return rules.flatMap((rule) => [
+    [rule],
+    ...pathsOf(rule.rules ?? []).map((path) => [rule, ...path]),
+  ]);
+}
+
+/** Values that a rule with this one matches, or any for a rule without. */
+function valuesLike(value: string | undefined): fc.Arbitrary<string> {
+  if (value === undefined) return fc.constantFrom(...VALUES, "/v1/c");
+  return fc.constantFrom("", "a", "/b").map((text) => value.replaceAll("*", text));
 }
 
 function level(depth: number): fc.Arbitrary<RuleOptions[]> {
