@@ -48,6 +48,23 @@ export {
   type SlidingWindowPolicy,
   type TokenBucketPolicy,
 } from "./effect/policy.ts";
+export {
+  type Found,
+  layerRateLimit,
+  type MiddlewareId,
+  RateLimit,
+  type RateLimitConfig,
+  RateLimitDecision,
+  type RateLimitOptions,
+  type Route,
+} from "./effect/rate_limit_middleware.ts";
+export {
+  QuotaExceeded,
+  type RateLimitProblem,
+  type RateLimitProblemClass,
+  TemporaryReducedCapacity,
+  type ViolatedPolicies,
+} from "./effect/rate_limit_problems.ts";
 export { RateLimited, type RateLimitedFields } from "./effect/rate_limited.ts";
 export {
   type AcquireOptions,

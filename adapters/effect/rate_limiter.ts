@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect";
 
 import { consumeAll } from "../../core/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
-import type { Limiter } from "../../core/limiter.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
 import type { Store } from "../../core/store.ts";
 import { type Admission, ask, binderOn, type BoundLimit, take, waitFor } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
@@ -49,6 +49,8 @@ export interface LimitEntry {
 export interface RateLimiter {
   /** The store that holds the counters. */
   readonly store: Store;
+  /** The limit as a plain limiter of tidegate, on the fiber's clock: for adapters and callbacks. */
+  limiterOf(limit: Limit): Effect.Effect<Limiter | AsyncLimiter>;
   /** Decides and takes; a refusal is a decision too. The cost is 1 unless given; 0 looks. */
   consume(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Takes, or fails with `RateLimited`. */
@@ -214,6 +216,7 @@ export function makeRateLimiter(store: Store): RateLimiter {
 
   return {
     store,
+    limiterOf: (limit) => Effect.map(boundTo(limit), ({ limiter }) => limiter),
     consume,
     consumeOrFail,
     peek,

@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, test } from "node:test";
+import { Clock, Context, Effect, Layer, Schema } from "effect";
+import { HttpRouter, HttpServer } from "effect/http";
+import {
+  HttpApi,
+  HttpApiBuilder,
+  HttpApiEndpoint,
+  HttpApiGroup,
+  HttpApiTest,
+} from "effect/http-api";
+import { TestClock } from "effect/testing";
+
+import {
+  layerMemory,
+  layerRateLimit,
+  layerStore,
+  limit,
+  QuotaExceeded,
+  RateLimit,
+  RateLimitDecision,
+  type RateLimiter,
+  type RateLimitOptions,
+} from "../../../adapters/effect.ts";
+import { all, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
+import type { Decision } from "../../../mod.ts";
+
+const Failure = Schema.Struct({ why: Schema.String }).annotate({ httpApiStatus: 418 });
+
+const users = HttpApiGroup.make("users")
+  .add(HttpApiEndpoint.get("list", "/users", { success: Schema.String }))
+  .add(HttpApiEndpoint.get("teapot", "/teapot", { success: Schema.String, error: Failure }))
+  .middleware(RateLimit);
+const open = HttpApiGroup.make("open")
+  .add(HttpApiEndpoint.get("hello", "/hello", { success: Schema.String }));
+const Api = HttpApi.make("api").add(users).add(open);
+
+const handlers = Layer.mergeAll(
+  HttpApiBuilder.group(Api, "users", (group) =>
+    group
+      .handle("list", () =>
+        Effect.map(RateLimitDecision, (decision) => `${decision?.remaining} left`))
+      .handle("teapot", () =>
+        Effect.fail({ why: "I am a teapot" }))),
+  HttpApiBuilder.group(
+    Api,
+    "open",
+    (group) => group.handle("hello", () => Effect.succeed("hello")),
+  ),
+);
+
+const api = limit("api", gcra({ limit: 2, period: "1m", name: "api" }));
+const everybody = () => "everybody";
+
+/** A fetch of the API under some options. */
+function server(
+  options: RateLimitOptions,
+  limiter: Layer.Layer<RateLimiter> = layerMemory(),
+) {
+  const layer = HttpApiBuilder.layer(Api).pipe(
+    Layer.provide(handlers),
+    Layer.provide(layerRateLimit(options)),
+    Layer.provide(limiter),
+    Layer.provide(HttpServer.layerServices),
+  );
+  return HttpRouter.toWebHandler(layer, { disableLogger: true });
+}
+
+async function ask(
+  { handler }: { handler: (request: Request) => Promise<Response> },
+  path: string,
+  headers: Record<string, string> = {},
+) {
+  const response = await handler(new Request(`http://localhost${path}`, { headers }));
+  const limits = ["ratelimit-policy", "ratelimit", "retry-after", "cache-control"];
+  return {
+    status: response.status,
+    type: response.headers.get("content-type"),
+    fields: limits.map((name) => response.headers.get(name)),
+    body: await response.text(),
+  };
+}
+
+describe("the middleware of HttpApi", () => {
+  test("answers 200, 200, 429, to the letter", async () => {
+    const web = server({ limit: api, key: everybody });
+    const policy = '"api";q=2;w=60';
+    assert.deepEqual(await ask(web, "/users"), {
+      status: 200,
+      type: "application/json",
+      fields: [policy, '"api";r=1;t=30', null, null],
+      body: '"1 left"',
+    });
+    assert.deepEqual((await ask(web, "/users")).fields[1], '"api";r=0;t=30');
+    const { body, ...refused } = await ask(web, "/users");
+    assert.deepEqual(refused, {
+      status: 429,
+      type: "application/problem+json",
+      fields: [policy, '"api";r=0;t=30', "30", "no-store"],
+    });
+    assert.deepEqual(JSON.parse(body), {
+      type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
+      title: "Quota Exceeded",
+      status: 429,
+      "violated-policies": ["api"],
+    });
+    await web.dispose();
+  });
+
+  test("leaves other groups, and errors of handlers, alone", async () => {
+    const web = server({ limit: api, key: everybody });
+    const { fields, status } = await ask(web, "/hello");
+    assert.deepEqual([status, fields], [200, [null, null, null, null]]);
+    const teapot = await ask(web, "/teapot");
+    assert.deepEqual([teapot.status, JSON.parse(teapot.body)], [418, { why: "I am a teapot" }]);
+    assert.equal(teapot.fields[1], '"api";r=1;t=30');
+    await web.dispose();
+  });
+
+  test("names the policies of all that refused", async () => {
+    const both = all(
+      gcra({ limit: 1, period: "1s", name: "second" }),
+      slidingLog({ limit: 9, period: "1h", name: "hour" }),
+    );
+    const web = server({ limit: limit("both", both), key: everybody });
+    await ask(web, "/users");
+    const { body } = await ask(web, "/users");
+    assert.deepEqual(JSON.parse(body)["violated-policies"], ["second"]);
+    await web.dispose();
+  });
+
+  test("takes limit, key, cost and skip of the request and the route", async () => {
+    class Plan extends Context.Service<Plan, { readonly cost: number }>()("tests/Plan") {}
+    const layer = HttpApiBuilder.layer(Api).pipe(
+      Layer.provide(handlers),
+      Layer.provide(layerRateLimit({
+        limit: (_request, { endpoint }) => endpoint.identifier === "list" ? api : undefined,
+        key: (request) => Effect.succeed(request.headers["x-api-key"] ?? "nobody"),
+        cost: () => Plan.use(({ cost }) => Effect.succeed(cost)),
+        skip: (request) => request.headers["x-free"] === "yes",
+      })),
+      Layer.provide(Layer.succeed(Plan, { cost: 2 })),
+      Layer.provide(layerMemory()),
+      Layer.provide(HttpServer.layerServices),
+    );
+    const web = HttpRouter.toWebHandler(layer, { disableLogger: true });
+    const status = async (path: string, headers?: Record<string, string>) =>
+      (await ask(web, path, headers)).status;
+    assert.equal(await status("/users", { "x-api-key": "a" }), 200);
+    assert.equal(await status("/users", { "x-api-key": "a" }), 429);
+    assert.equal(await status("/users", { "x-api-key": "b" }), 200);
+    assert.equal(await status("/users", { "x-api-key": "a", "x-free": "yes" }), 200);
+    assert.equal(await status("/teapot", { "x-api-key": "a" }), 418);
+    await web.dispose();
+  });
+
+  test("gives back the units of failed requests where told to", async () => {
+    const web = server({ limit: api, key: everybody, refund: "failed" });
+    for (let i = 0; i < 5; i++) assert.equal((await ask(web, "/teapot")).status, 418);
+    await ask(web, "/users");
+    await ask(web, "/users");
+    assert.equal((await ask(web, "/users")).status, 429);
+    await web.dispose();
+  });
+
+  test("answers 503 when the failure policy refuses", async () => {
+    const memory = memoryStore();
+    const down: Decision = {
+      allowed: false,
+      limit: 2,
+      remaining: 0,
+      retryAfter: 1_000,
+      nextAfter: 0,
+      resetAfter: 0,
+      delay: 0,
+      source: "policy",
+      parts: undefined,
+    };
+    const failing = { ...memory, lane: undefined, run: () => [down] };
+    const web = server({ limit: api, key: everybody }, layerStore(failing));
+    const { status, fields, body } = await ask(web, "/users");
+    assert.deepEqual([status, fields], [503, [null, null, "1", "no-store"]]);
+    assert.equal(JSON.parse(body).title, "Temporary Reduced Capacity");
+    await web.dispose();
+  });
+
+  test("does not lump clients of unknown address together", async () => {
+    const refusing = server({ limit: api, unknownAddress: "refuse" });
+    assert.equal((await ask(refusing, "/users")).status, 403);
+    const admitting = server({ limit: api, unknownAddress: "admit" });
+    for (let i = 0; i < 3; i++) assert.equal((await ask(admitting, "/users")).status, 200);
+    const undecided = server({ limit: api });
+    assert.equal((await ask(undecided, "/users")).status, 500);
+    for (const web of [refusing, admitting, undecided]) await web.dispose();
+  });
+
+  test("decides by the TestClock, and fails generated clients with a typed error", async () => {
+    const program = Effect.gen(function* () {
+      const client = yield* HttpApiTest.groups(Api, ["users"]);
+      yield* client.users.list();
+      yield* client.users.list();
+      const error = yield* Effect.flip(client.users.list());
+      assert.ok(error instanceof QuotaExceeded);
+      assert.equal(error._tag, "QuotaExceeded");
+      assert.deepEqual(error["violated-policies"], ["api"]);
+      yield* TestClock.adjust("30 seconds");
+      assert.equal(yield* client.users.list(), "0 left");
+    });
+    const layer = handlers.pipe(
+      Layer.provideMerge(layerRateLimit({ limit: api, key: everybody })),
+      Layer.provideMerge(layerMemory()),
+      Layer.provideMerge(HttpServer.layerServices),
+      Layer.provideMerge(TestClock.layer()),
+    );
+    await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)));
+  });
+
+  test("waits out a queue's delay before the handler", async () => {
+    const queue = limit("queue", leakyQueue({ limit: 1, period: "30ms", queue: 1 }));
+    const web = server({ limit: queue, key: everybody });
+    const start = Effect.runSync(Clock.currentTimeMillis);
+    const [first, second, third] = await Promise.all([1, 2, 3].map(() => ask(web, "/users")));
+    assert.deepEqual([first!.status, second!.status, third!.status], [200, 200, 429]);
+    assert.ok(Effect.runSync(Clock.currentTimeMillis) - start >= 29);
+    await web.dispose();
+  });
+});
+
+describe("over a real socket", () => {
+  test("a client is its address, or the one that a trusted proxy vouches for", async () => {
+    const peers = new WeakMap<object, string>();
+    const web = server({
+      limit: api,
+      address: ({ source }) => peers.get(source),
+      trustedProxies: ["loopback"],
+    });
+    const node = createServer((incoming, outgoing) => {
+      const { url, headers, socket } = incoming;
+      const request = new Request(`http://localhost${url}`, {
+        headers: headers as Record<string, string>,
+      });
+      peers.set(request, socket.remoteAddress!);
+      web.handler(request).then(async (response) => {
+        outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+        outgoing.end(await response.text());
+      });
+    });
+    await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
+    const { port } = node.address() as AddressInfo;
+
+    async function statusOf(headers: Record<string, string> = {}): Promise<number> {
+      const response = await fetch(`http://127.0.0.1:${port}/users`, { headers });
+      await response.text();
+      return response.status;
+    }
+    try {
+      assert.deepEqual([await statusOf(), await statusOf(), await statusOf()], [200, 200, 429]);
+      assert.equal(await statusOf({ "x-forwarded-for": "192.0.2.7" }), 200);
+      assert.equal(await statusOf({ "x-forwarded-for": "6.6.6.6, 127.0.0.1" }), 200);
+      assert.equal(await statusOf({ "x-forwarded-for": "no address" }), 429);
+    } finally {
+      node.closeAllConnections();
+      await new Promise((resolve) => node.close(resolve));
+      await web.dispose();
+    }
+  });
+});
