@@ -9,7 +9,6 @@
  * promise is made.
  */
 import type { Decision } from "../../core/decision.ts";
-import { RateLimitedError } from "../../core/errors.ts";
 import { checkRateLimitOptions } from "./check_options.ts";
 import { clientKeyOf, type RequestSource } from "./client_key.ts";
 import type { HeaderField } from "./header_writer.ts";
@@ -18,6 +17,7 @@ import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 import { readHeaderForms } from "./header_form.ts";
 import { refundRule, settlement } from "./refund.ts";
 import { GONE, type Refusal, refusalOf, UNKNOWN_ADDRESS } from "./refusal.ts";
+import { startInTurn } from "./start_in_turn.ts";
 
 /** What becomes of a request. */
 export interface Verdict {
@@ -151,18 +151,13 @@ export function gate<Request, Info = undefined>(
     );
   }
 
-  /** Waits until the call may start. If the client goes away before, its place is given back. */
+  /** Waits until the call may start. */
   async function takeTurn(call: Call<Request, Info>): Promise<Verdict> {
     const { request, info, plan, key, units } = call;
-    const signal = source.signal(request, info);
-    try {
-      const wish = { cost: units, maxWait: 0, signal };
-      return judge(call, await plan.limiter.acquire(key, wish));
-    } catch (error) {
-      if (error instanceof RateLimitedError) return judge(call, error.decision);
-      if (signal?.aborted) return verdictOf(undefined, [NO_STORE], GONE, undefined);
-      throw error;
-    }
+    const decision = await startInTurn(plan.limiter, key, units, source.signal(request, info));
+    return decision === undefined
+      ? verdictOf(undefined, [NO_STORE], GONE, undefined)
+      : judge(call, decision);
   }
 
   function judge(call: Call<Request, Info>, decision: Decision): Verdict {

@@ -1,0 +1,59 @@
+import type { Algorithm } from "../../core/algorithm.ts";
+import { afterRealTime } from "../../core/clock.ts";
+import type { Decision } from "../../core/decision.ts";
+import { internalsOf, type LimiterInternals } from "../../core/limiter.ts";
+import { attempting, givingBackTheNewest } from "../../core/projection.ts";
+import type { AnyLimiter } from "./options.ts";
+
+/**
+ * Decides at once, as `consume` does, and if the call is admitted waits out its delay.
+ * (`acquire` would wait for the admission as well, where a server must refuse.)
+ *
+ * A client that goes away meanwhile gives its place back if it is the newest. Any other stays
+ * charged: if it were given back, the next call would get the newest one's start, which is taken.
+ *
+ * @returns The decision; `undefined` if the client has gone away.
+ */
+export async function startInTurn(
+  limiter: AnyLimiter,
+  key: string,
+  cost: number,
+  signal: AbortSignal | undefined,
+): Promise<Decision | undefined> {
+  if (signal?.aborted) return undefined;
+  const internals = internalsOf(limiter);
+  if (internals === undefined) {
+    const decision = await limiter.consume(key, cost);
+    return await waitOut(decision.delay, undefined, signal) ? decision : undefined;
+  }
+  let freshAt = 0;
+  const run = (algorithm: Algorithm, units: number) =>
+    limiter.store.run([{ ...internals.operation(key, units), algorithm }], internals.now());
+  const [decision] = await run(attempting(limiter.algorithm, Infinity, (at) => freshAt = at), cost);
+  internals.report(decision!, key, cost);
+  if (await waitOut(decision!.delay, internals.clock, signal)) return decision;
+  await run(givingBackTheNewest(limiter.algorithm, freshAt), -cost);
+  return undefined;
+}
+
+/** Answers whether so many milliseconds went by before the signal was aborted. */
+function waitOut(
+  milliseconds: number,
+  clock: LimiterInternals["clock"],
+  signal: AbortSignal | undefined,
+): Promise<boolean> | boolean {
+  if (milliseconds === 0) return true;
+  return new Promise((resolve) => {
+    const done = () => end(true);
+    const cancel = clock?.after?.(milliseconds, done) ?? afterRealTime(milliseconds, done);
+    const abort = () => end(false);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort);
+
+    function end(started: boolean): void {
+      cancel();
+      signal?.removeEventListener("abort", abort);
+      resolve(started);
+    }
+  });
+}
