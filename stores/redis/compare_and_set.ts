@@ -13,7 +13,7 @@
  */
 
 /** The script. */
-export const COMPARE_AND_SET = `
+export const COMPARE_AND_SET: string = `
 local time = redis.call('TIME')
 local reply = {time}
 if #KEYS == 0 then return reply end
