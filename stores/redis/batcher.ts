@@ -21,6 +21,7 @@ import type { Job } from "./job.ts";
 import { jobQueue, type Taken } from "./job_queue.ts";
 import type { Link } from "./link.ts";
 import type { NodeConnection } from "./node_connection.ts";
+import type { Stepped } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import type { Trouble } from "./trouble.ts";
 import { unavailable } from "./unavailable.ts";
@@ -128,11 +129,17 @@ export function batcher(
   async function runNext(node: NodeConnection): Promise<BatchEnd> {
     counters.batches++;
     if (node.commit === "cas" && !queue.first()!.watched) {
-      return await casCommit(node, queue.take(true), parts);
+      return await casCommit(node, { ...queue.take(true), answer }, parts);
     }
     const batch = queue.take(false);
     loading = batch;
-    return await watchCommit(node, { ...batch, onLoaded: endOfLoading }, parts);
+    return await watchCommit(node, { ...batch, onLoaded: endOfLoading, answer }, parts);
+  }
+
+  /** Tells callers what was decided; by then the server is known to be well. */
+  function answer(stepped: readonly Stepped[]): void {
+    if (stepped.length > 0) breaker.succeeded();
+    for (const { job, decisions } of stepped) job.settle(decisions);
   }
 
   function endOfLoading(): void {
@@ -149,7 +156,7 @@ export function batcher(
           `${MOST_TRIES} times`,
       );
     });
-    if (trouble === undefined) return breaker.succeeded();
+    if (trouble === undefined) return;
     fail(unsure, "unknown", trouble.error);
     if (trouble.kind === "moved" && moved !== undefined) return moved(unapplied, trouble);
     link.drop();

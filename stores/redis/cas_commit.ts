@@ -18,7 +18,7 @@ import type { Job } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
-import { answer, fateOf, jobsOf, stepAll, type Stepped, timeToLive } from "./stepping.ts";
+import { fateOf, jobsOf, stepAll, type Stepped, timeToLive } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import { type Trouble, troubleOfReply } from "./trouble.ts";
 
@@ -29,6 +29,8 @@ export interface ComparedBatch {
   readonly keys: ReadonlyMap<string, number>;
   /** Whether the slot is being moved to this node, which must be told so. */
   readonly asking: boolean;
+  /** Tells callers what was decided. */
+  readonly answer: (stepped: readonly Stepped[]) => void;
 }
 
 /** The groups of one slot, in the order of the call. */
@@ -52,7 +54,7 @@ export async function casCommit(
   if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: jobsOf(stepped), trouble: replies };
   const fates = new Map<Cell, boolean | Trouble>();
   for (const [place, groups] of slots.entries()) judge(groups, replies[place], fates, parts);
-  return sortOut(stepped, cells, fates);
+  return sortOut(stepped, cells, fates, batch.answer);
 }
 
 /** The cells that are committed as one, by slot. */
@@ -173,6 +175,7 @@ function sortOut(
   stepped: readonly Stepped[],
   cells: ReadonlyMap<string, Cell>,
   fates: ReadonlyMap<Cell, boolean | Trouble>,
+  answer: (stepped: readonly Stepped[]) => void,
 ): BatchEnd {
   const conflicted: Job[] = [];
   const unapplied: Job[] = [];

@@ -49,11 +49,6 @@ export function fateOf(job: Job, cells: ReadonlyMap<string, Cell>): Cell {
   return rootOf(cells.get(job.keys[0]!)!);
 }
 
-/** Tells callers what was decided. */
-export function answer(stepped: readonly Stepped[]): void {
-  for (const { job, decisions } of stepped) job.settle(decisions);
-}
-
 /** The calls of what was stepped. */
 export function jobsOf(stepped: readonly Stepped[]): Job[] {
   return stepped.map(({ job }) => job);

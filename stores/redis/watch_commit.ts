@@ -21,7 +21,7 @@ import type { Job } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
-import { answer, commandOf, fateOf, jobsOf, stepAll, type Stepped } from "./stepping.ts";
+import { commandOf, fateOf, jobsOf, stepAll, type Stepped } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import { firstError, troubleOfReply } from "./trouble.ts";
 
@@ -37,6 +37,8 @@ export interface WatchedBatch {
   readonly asking: boolean;
   /** Called when the values are there: from now on no call may join. */
   readonly onLoaded: () => void;
+  /** Tells callers what was decided. */
+  readonly answer: (stepped: readonly Stepped[]) => void;
 }
 
 /** Runs a batch as one transaction. */
@@ -66,10 +68,8 @@ export async function watchCommit(
   const stepped = stepAll(batch.jobs, cells, now, parts.known);
   const changes = [...cells.values()].filter(describe);
   const [waiting, settled] = divide(stepped, changes, cells);
-  answer(settled);
-  return changes.length === 0
-    ? ALL_ANSWERED
-    : await commit(node, changes, waiting, batch.asking, parts);
+  batch.answer(settled);
+  return changes.length === 0 ? ALL_ANSWERED : await commit(node, changes, waiting, batch, parts);
 }
 
 /** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
@@ -111,7 +111,7 @@ async function commit(
   node: NodeConnection,
   changes: readonly Cell[],
   waiting: readonly Stepped[],
-  asking: boolean,
+  { asking, answer }: WatchedBatch,
   parts: StoreParts,
 ): Promise<BatchEnd> {
   const jobs = jobsOf(waiting);

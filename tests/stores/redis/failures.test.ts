@@ -1,0 +1,332 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { ContentionError, StoreUnavailableError } from "../../../mod.ts";
+import type { FakeRedis, Fault } from "../../support/fake_redis/fake_redis.ts";
+import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
+
+/** The command that reads, and the one that commits. */
+const PHASES = {
+  watch: { load: "MGET", commit: "EXEC" },
+  cas: { load: "EVALSHA", commit: "EVALSHA" },
+} as const;
+
+const MODES = ["watch", "cas"] as const;
+
+/** Lets a command go wrong, the first time that it comes. */
+function once(fake: FakeRedis, name: string, fault: Fault): void {
+  let left = 1;
+  fake.faults = (command) => command[0] === name && left-- > 0 ? fault : undefined;
+}
+
+/** Lets a command go wrong whenever it comes. */
+function always(fake: FakeRedis, name: string, fault: Fault): void {
+  fake.faults = (command) => command[0] === name ? fault : undefined;
+}
+
+/** The error of a call, and how long it took in ms. */
+async function failureOf(call: Promise<unknown>): Promise<[error: Error, took: number]> {
+  const start = performance.now();
+  try {
+    await call;
+  } catch (error) {
+    return [error as Error, performance.now() - start];
+  }
+  throw new Error("The call did not fail");
+}
+
+async function unavailable(call: Promise<unknown>): Promise<StoreUnavailableError> {
+  const [error] = await failureOf(call);
+  assert.ok(error instanceof StoreUnavailableError, String(error));
+  return error;
+}
+
+describe("a connection that is lost", () => {
+  test("before anything was written is dialled again, and nobody is told", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
+      once(fake, "MGET", "drop");
+      assert.equal((await limiter.consume("a")).remaining, 9);
+      assert.equal(store.statistics().connections, 2);
+      once(fake, "WATCH", "drop after");
+      assert.equal((await limiter.consume("a")).remaining, 8);
+    }));
+
+  for (const commit of MODES) {
+    const phase = PHASES[commit].commit;
+
+    test(`by ${commit}, before the commit was carried out: unknown, and not tried again`, () =>
+      withFake({ commit }, async ({ fake, limiter }) => {
+        await limiter.peek("a");
+        once(fake, phase, "drop");
+        assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
+        assert.equal((await limiter.peek("a", 0)).remaining, 10);
+      }));
+
+    test(`by ${commit}, after the commit was carried out: unknown, and charged once`, () =>
+      withFake({ commit }, async ({ fake, limiter }) => {
+        await limiter.peek("a");
+        once(fake, phase, "drop after");
+        assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
+        assert.equal((await limiter.peek("a", 0)).remaining, 9);
+      }));
+
+    test(`by ${commit}, between two calls is dialled again`, () =>
+      withFake({ commit }, async ({ fake, limiter }) => {
+        await limiter.consume("a");
+        fake.dropAll();
+        while (fake.connections() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        assert.equal((await limiter.consume("a")).remaining, 8);
+      }));
+  }
+
+  for (const [place, fault] of [["TIME", "hang up"], ["MULTI", "drop"]] as const) {
+    test(`between WATCH and EXEC, at ${place}, loses no update made in the meantime`, () =>
+      withFake({ commit: "watch" }, async ({ fake, limiter }) => {
+        const stored = storedKeyOf("a");
+        await limiter.consume("a");
+        const before = fake.keyspace.get(stored)!;
+        await limiter.consume("a", 4);
+        const update = fake.keyspace.get(stored)!;
+        fake.keyspace.set(stored, before);
+        let updated = false;
+        fake.faults = ([name]) => {
+          if (updated || name !== "TIME" && name !== "MULTI") return undefined;
+          fake.keyspace.set(stored, update);
+          updated = name === place;
+          return updated ? fault : undefined;
+        };
+        const verdict = await limiter.consume("a").catch((error) => error);
+        const { remaining } = await limiter.peek("a", 0);
+        if (verdict instanceof StoreUnavailableError) {
+          assert.deepEqual([verdict.applied, remaining], ["unknown", 5]);
+        } else assert.deepEqual([verdict.remaining, remaining], [4, 4]);
+      }));
+  }
+});
+
+describe("a server that is silent", () => {
+  for (const commit of MODES) {
+    for (const phase of ["load", "commit"] as const) {
+      const applied = commit === "watch" && phase === "load" ? "no" : "unknown";
+
+      test(`by ${commit}, at the ${phase}: ${applied}, within the deadline`, () =>
+        withFake({ commit, deadline: 50 }, async ({ fake, limiter, store }) => {
+          await limiter.peek("a");
+          once(fake, PHASES[commit][phase], "silence after");
+          const calls = Array.from({ length: 20 }, () => failureOf(limiter.consume("a")));
+          for (const [error, took] of await Promise.all(calls)) {
+            assert.ok(error instanceof StoreUnavailableError);
+            assert.equal(error.applied, applied);
+            assert.ok(took >= 45, `settled after ${took} ms`);
+          }
+          // Until the next probe calls are answered here.
+          const before = store.statistics().roundTrips;
+          assert.equal((await unavailable(limiter.consume("b"))).applied, "no");
+          assert.equal(store.statistics().roundTrips, before);
+        }));
+    }
+  }
+
+  test("and then answers reaches nobody", () =>
+    withFake({ commit: "watch", deadline: 50 }, async ({ fake, limiter }) => {
+      await limiter.consume("a", 3);
+      once(fake, "MGET", 120);
+      await unavailable(limiter.consume("a"));
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      // Another key, so that an answer to the first one would show.
+      assert.equal((await limiter.consume("b")).remaining, 9);
+      assert.equal((await limiter.peek("a", 0)).remaining, 7);
+    }));
+
+  test("is asked again by one call at a time, and comes back by itself", () =>
+    withFake({ commit: "watch", deadline: 20, onUnavailable: "deny" }, async (on) => {
+      const { fake, limiter } = on;
+      await limiter.consume("a");
+      always(fake, "WATCH", "silence");
+      let asked = 0;
+      const end = performance.now() + 400;
+      while (performance.now() < end) {
+        const decision = await limiter.consume("a");
+        assert.equal(decision.source, "policy");
+        asked++;
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      const probes = fake.commands.filter(([name]) => name === "WATCH").length - 1;
+      assert.ok(probes >= 2 && probes <= 20, `${probes} probes for ${asked} calls`);
+      fake.faults = () => undefined;
+      const healed = performance.now();
+      while ((await limiter.consume("a")).source !== undefined) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      assert.ok(performance.now() - healed < 500 + 200);
+    }));
+});
+
+describe("an error that the server replies", () => {
+  const messages = [
+    "READONLY You can't write against a read only replica.",
+    "OOM command not allowed when used memory > 'maxmemory'.",
+    "NOREPLICAS Not enough good replicas to write.",
+    "MISCONF Redis is configured to save RDB snapshots",
+    "NOPERM this user has no permissions to run the 'set' command",
+    "NOAUTH Authentication required.",
+    "LOADING Redis is loading the dataset in memory",
+    "MASTERDOWN Link with MASTER is down",
+    "BUSY Redis is busy running a script.",
+    "MOVED 3999 127.0.0.1:6381",
+    "ASK 3999 127.0.0.1:6381",
+    "CLUSTERDOWN The cluster is down",
+    "TRYAGAIN Multiple keys request during rehashing of slot",
+    "CROSSSLOT Keys in request don't hash to the same slot",
+  ];
+  for (const message of messages) {
+    const [code] = message.split(" ");
+
+    test(`${code}: not applied, and told with its words`, async () => {
+      for (const [commit, names] of [["watch", ["MGET", "SET"]], ["cas", ["EVALSHA"]]] as const) {
+        for (const name of names) {
+          await withFake({ commit }, async ({ fake, limiter }) => {
+            await limiter.consume("a");
+            once(fake, name, new Error(message));
+            const error = await unavailable(limiter.consume("a"));
+            assert.equal(error.applied, "no");
+            assert.match(error.message, new RegExp(code!));
+            await new Promise((resolve) => setTimeout(resolve, 40));
+            assert.equal((await limiter.consume("a")).remaining, 8);
+          });
+        }
+      }
+    });
+  }
+
+  test("NOSCRIPT: the script is sent, and nobody is told", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
+      await limiter.consume("a");
+      fake.state.scripts.clear();
+      assert.equal((await limiter.consume("a")).remaining, 8);
+      assert.equal(fake.commands.filter(([name]) => name === "EVAL").length, 2);
+    }));
+
+  test("NOPERM on scripts: auto commits by WATCH", () =>
+    withFake({ commit: "auto" }, async ({ fake, limiter }) => {
+      always(
+        fake,
+        "EVAL",
+        new Error("NOPERM this user has no permissions to run the 'eval' command"),
+      );
+      assert.equal((await limiter.consume("a")).remaining, 9);
+      assert.ok(fake.commands.some(([name]) => name === "EXEC"));
+    }));
+
+  test("with leave to run scripts, auto commits by compare and set", () =>
+    withFake({ commit: "auto" }, async ({ fake, limiter }) => {
+      assert.equal((await limiter.consume("a")).remaining, 9);
+      assert.ok(!fake.commands.some(([name]) => name === "WATCH"));
+    }));
+
+  test("a wrong password: every call is told, none waits for ever", () =>
+    withFake({ connectDeadline: 500 }, async ({ fake, limiter }) => {
+      fake.state.password = "secret";
+      const error = await unavailable(limiter.consume("a"));
+      assert.equal(error.applied, "no");
+      assert.match(error.message, /NOAUTH/);
+    }));
+
+  test("a password that is asked for later: the connection goes on, the next one is refused", () =>
+    withFake({}, async ({ fake, limiter }) => {
+      await limiter.consume("a");
+      fake.state.password = "secret";
+      fake.dropAll();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.match((await unavailable(limiter.consume("a"))).message, /NOAUTH/);
+    }));
+});
+
+describe("contention", () => {
+  for (const commit of MODES) {
+    test(`by ${commit} without end is a ContentionError, and charges nothing`, () =>
+      withFake({ commit }, async ({ fake, limiter, store }) => {
+        await limiter.consume("a");
+        const stored = storedKeyOf("a");
+        const texts = [fake.keyspace.get(stored)!];
+        await limiter.consume("a");
+        texts.push(fake.keyspace.get(stored)!);
+        let turn = 0;
+        // Others write between the reading and the commit, each time.
+        fake.faults = ([name]) => {
+          if (name === PHASES[commit].commit) fake.keyspace.set(stored, texts[turn++ % 2]!);
+          return undefined;
+        };
+        const [error] = await failureOf(limiter.consume("a"));
+        assert.ok(error instanceof ContentionError, String(error));
+        assert.equal(store.statistics().contended, 1);
+        fake.faults = () => undefined;
+        assert.ok((await limiter.peek("a", 0)).remaining >= 8);
+        assert.ok(texts.includes(fake.keyspace.get(stored)!));
+      }));
+
+    test(`by ${commit} with an end is not noticed`, () =>
+      withFake({ commit }, async ({ fake, limiter }) => {
+        await limiter.consume("a");
+        const stored = storedKeyOf("a");
+        const one = fake.keyspace.get(stored)!;
+        await limiter.consume("a");
+        let left = 5;
+        fake.faults = ([name]) => {
+          if (name === PHASES[commit].commit && left-- > 0) {
+            fake.keyspace.set(stored, left % 2 === 0 ? one : `t1 ${Number(one.slice(3)) + 1}`);
+          }
+          return undefined;
+        };
+        assert.equal((await limiter.consume("a")).allowed, true);
+      }));
+  }
+});
+
+describe("what a call is told when Redis is away", () => {
+  test("by default an error that says whether it was charged", () =>
+    withFake({}, async ({ fake, limiter }) => {
+      await fake.stop();
+      const error = await unavailable(limiter.consume("a"));
+      assert.equal(error.applied, "no");
+      assert.ok(error.cause instanceof Error);
+    }));
+
+  test("allow: a decision that says that it is the policy's", () =>
+    withFake({ onUnavailable: "allow" }, async ({ fake, limiter }) => {
+      await fake.stop();
+      assert.deepEqual(await limiter.consume("a"), {
+        ...{ allowed: true, limit: 1, remaining: 0, retryAfter: 0, nextAfter: 0, resetAfter: 0 },
+        ...{ delay: 0, source: "policy", parts: undefined },
+      });
+    }));
+
+  test("deny: a refusal until the next probe", () =>
+    withFake({ onUnavailable: "deny" }, async ({ fake, limiter }) => {
+      await fake.stop();
+      const { allowed, remaining, retryAfter, source } = await limiter.consume("a");
+      assert.deepEqual({ allowed, remaining, source }, {
+        allowed: false,
+        remaining: 0,
+        source: "policy",
+      });
+      assert.ok(retryAfter >= 1 && retryAfter <= 250, `${retryAfter} ms`);
+    }));
+
+  for (const onUnavailable of ["allow", "deny"] as const) {
+    test(`${onUnavailable}: a reset that could not be done is an error all the same`, () =>
+      withFake({ onUnavailable }, async ({ fake, limiter }) => {
+        await fake.stop();
+        await unavailable(limiter.reset("a"));
+      }));
+  }
+
+  test("more calls than may wait are told at once", () =>
+    withFake({ maxPending: 5 }, async ({ limiter }) => {
+      const calls = Array.from({ length: 8 }, (_, place) => limiter.consume(`key ${place}`));
+      const settled = await Promise.allSettled(calls);
+      const verdicts = settled.map(({ status }) => status === "fulfilled");
+      assert.deepEqual(verdicts, [true, true, true, true, true, false, false, false]);
+    }));
+});

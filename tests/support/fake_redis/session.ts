@@ -1,0 +1,191 @@
+import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../../stores/redis/compare_and_set.ts";
+import type { Keyspace } from "./keyspace.ts";
+import type { Reply } from "./resp.ts";
+
+/** What a fake server knows besides its keys. */
+export interface ServerState {
+  readonly keyspace: Keyspace;
+  readonly now: () => number;
+  /** The script texts that it has seen, by their SHA-1. */
+  readonly scripts: Set<string>;
+  /** The password that it wants; `undefined` for none. */
+  password: string | undefined;
+  /** Whether it knows `SET ... IFEQ`. */
+  ifeq: boolean;
+  /** The version that it says it has. */
+  version: string;
+}
+
+/** One connection to the fake server. */
+export interface Session {
+  /** 3 after HELLO 3. */
+  protocol: 2 | 3;
+  /** Carries out a command. */
+  run(command: readonly string[]): Reply;
+  /** Refuses a command; the transaction that it would have been part of is broken. */
+  refuse(error: Error): Reply;
+}
+
+const OK = "OK";
+
+/** Makes the state of one connection. */
+export function session(state: ServerState): Session {
+  const { keyspace } = state;
+  const watched = new Map<string, number>();
+  let queued: (readonly string[])[] | undefined;
+  let broken = false;
+  let authenticated = false;
+
+  const made: Session = { protocol: 2, run, refuse };
+  return made;
+
+  function refuse(error: Error): Reply {
+    if (queued !== undefined) broken = true;
+    return error;
+  }
+
+  function run(command: readonly string[]): Reply {
+    const name = command[0]!.toUpperCase();
+    if (state.password !== undefined && !authenticated && !["HELLO", "AUTH"].includes(name)) {
+      return new Error("NOAUTH Authentication required.");
+    }
+    if (queued !== undefined && !["EXEC", "DISCARD"].includes(name)) {
+      queued.push(command);
+      return "QUEUED";
+    }
+    return carryOut(name, command.slice(1));
+  }
+
+  function carryOut(name: string, args: readonly string[]): Reply {
+    switch (name) {
+      case "HELLO":
+        return hello(args);
+      case "AUTH":
+        return authenticate(args.at(-1)!);
+      case "PING":
+        return "PONG";
+      case "CLIENT":
+        return args[0]?.toUpperCase() === "SETINFO" ? OK : new Error("ERR unknown subcommand");
+      case "SELECT":
+      case "ASKING":
+        return OK;
+      case "INFO":
+        return `# Server\r\nredis_version:${state.version}\r\n`;
+      case "TIME": {
+        const now = state.now();
+        return [String(Math.floor(now / 1_000)), String(Math.floor((now % 1_000) * 1_000))];
+      }
+      case "GET":
+        return keyspace.get(args[0]!);
+      case "MGET":
+        return args.map((key) => keyspace.get(key));
+      case "SET":
+        return set(args);
+      case "DEL":
+        return args.filter((key) => keyspace.delete(key)).length;
+      case "PTTL":
+        return keyspace.timeToLive(args[0]!);
+      case "WATCH":
+        for (const key of args) watched.set(key, keyspace.version(key));
+        return OK;
+      case "UNWATCH":
+        watched.clear();
+        return OK;
+      case "MULTI":
+        queued = [];
+        return OK;
+      case "DISCARD":
+        endTransaction();
+        return OK;
+      case "EXEC":
+        return exec();
+      case "SCRIPT":
+        if (args[0]?.toUpperCase() === "FLUSH") state.scripts.clear();
+        return OK;
+      case "EVAL":
+        if (args[0] !== COMPARE_AND_SET) return new Error("ERR unknown script");
+        state.scripts.add(COMPARE_AND_SET_SHA);
+        return compareAndSet(args.slice(1));
+      case "EVALSHA":
+        return state.scripts.has(args[0]!)
+          ? compareAndSet(args.slice(1))
+          : new Error("NOSCRIPT No matching script. Please use EVAL.");
+      default:
+        return new Error(`ERR unknown command '${name}'`);
+    }
+  }
+
+  function hello(args: readonly string[]): Reply {
+    const at = args.findIndex((word) => word.toUpperCase() === "AUTH");
+    if (at !== -1) {
+      const reply = authenticate(args[at + 2]!);
+      if (reply !== OK) return reply;
+    } else if (state.password !== undefined) {
+      return new Error("NOAUTH HELLO must be called with the client already authenticated.");
+    }
+    made.protocol = args[0] === "3" ? 3 : 2;
+    return { pairs: [["server", "redis"], ["version", state.version], ["proto", made.protocol]] };
+  }
+
+  function authenticate(password: string): Reply {
+    if (password !== state.password) {
+      return new Error("WRONGPASS invalid username-password pair or user is disabled.");
+    }
+    authenticated = true;
+    return OK;
+  }
+
+  function set([key = "", text = "", ...options]: readonly string[]): Reply {
+    const words = options.map((word) => word.toUpperCase());
+    const after = (word: string) =>
+      words.includes(word) ? options[words.indexOf(word) + 1] : undefined;
+    const life = after("PX");
+    const held = keyspace.get(key);
+    if (words.includes("IFEQ") && !state.ifeq) return new Error("ERR syntax error");
+    const fits = words.includes("IFEQ")
+      ? held === after("IFEQ")
+      : !words.includes("NX") || held === undefined;
+    if (fits) keyspace.set(key, text, life === undefined ? undefined : Number(life));
+    return words.includes("GET") ? held : fits ? OK : null;
+  }
+
+  function exec(): Reply {
+    if (queued === undefined) return new Error("ERR EXEC without MULTI");
+    const commands = queued;
+    const touched = [...watched].some(([key, version]) => keyspace.version(key) !== version);
+    const aborted = broken;
+    endTransaction();
+    if (aborted) return new Error("EXECABORT Transaction discarded because of previous errors.");
+    if (touched) return null;
+    return commands.map(([name = "", ...args]) => carryOut(name.toUpperCase(), args));
+  }
+
+  function endTransaction(): void {
+    queued = undefined;
+    broken = false;
+    watched.clear();
+  }
+
+  /** What the one script does: see stores/redis/compare_and_set.ts. */
+  function compareAndSet([count = "0", ...rest]: readonly string[]): Reply {
+    const keys = rest.slice(0, Number(count));
+    const values = rest.slice(Number(count));
+    const replies: Reply[] = [carryOut("TIME", [])];
+    while (keys.length > 0) {
+      const group = keys.splice(0, Number(values.shift())).map((key) => ({
+        key,
+        held: keyspace.get(key) ?? "",
+        old: values.shift()!,
+        next: values.shift()!,
+        life: Number(values.shift()),
+      }));
+      const same = group.every(({ held, old }) => held === old);
+      for (const { key, old, next, life } of same ? group : []) {
+        if (next === "") keyspace.delete(key);
+        else if (next !== old) keyspace.set(key, next, life);
+      }
+      replies.push(same ? 1 : group.map(({ held }) => held));
+    }
+    return replies;
+  }
+}

@@ -1,0 +1,33 @@
+import { createClient } from "redis";
+
+import { type AsyncLimiter, gcra, limiter } from "../../../mod.ts";
+import { type RedisStore, redisStore, type RedisStoreOptions } from "../../../stores/redis.ts";
+import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
+
+/** A store on a fake server, and a limiter of 10 units that never come back within a test. */
+export interface OnFake {
+  readonly fake: FakeRedis;
+  readonly store: RedisStore;
+  readonly limiter: AsyncLimiter;
+}
+
+/** The stored key of a key of that limiter. */
+export function storedKeyOf(key: string): string {
+  return `api:{${key}}:gcra/1/86400000/10`;
+}
+
+/** Runs a test on a fake server, and stops both. */
+export async function withFake(
+  options: RedisStoreOptions,
+  test: (on: OnFake) => Promise<void>,
+): Promise<void> {
+  const fake = await startFakeRedis();
+  const store = redisStore(createClient({ url: fake.url }), { deadline: 1_000, ...options });
+  const algorithm = gcra({ limit: 1, period: "1d", burst: 10 });
+  try {
+    await test({ fake, store, limiter: limiter(algorithm, { store, prefix: "api" }) });
+  } finally {
+    await store.close();
+    await fake.stop();
+  }
+}
