@@ -29,7 +29,7 @@ import { applyHeaders } from "./http/apply_headers.ts";
 import { clientKeyOf } from "./http/client_key.ts";
 import { finishResponse, refusalResponse } from "./http/fetch_response.ts";
 import { fetchSource } from "./http/fetch_source.ts";
-import { gate } from "./http/gate.ts";
+import { gate, type Verdict } from "./http/gate.ts";
 import type { HeaderField } from "./http/header_writer.ts";
 import type { ClientKeyOptions, Outcome, RateLimitOptions } from "./http/options.ts";
 
@@ -50,7 +50,7 @@ const SETTLE = Symbol("tidegate settle");
 interface HookContext {
   readonly request: Request;
   readonly server: unknown;
-  readonly set: { readonly headers: Record<string, string>; readonly status?: number | string };
+  readonly set: { readonly headers: Record<string, string>; status?: number | string };
   readonly response?: unknown;
   rateLimit?: Decision | undefined;
   [FIELDS]?: readonly HeaderField[];
@@ -83,8 +83,14 @@ export function rateLimit(
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
     const { request, server } = context;
-    const answer = decide(request, server);
-    const verdict = answer instanceof Promise ? await answer : answer;
+    let verdict: Verdict;
+    try {
+      verdict = await decide(request, server);
+    } catch (error) {
+      // Elysia would answer with the status at hand, which is 200.
+      context.set.status = 500;
+      throw error;
+    }
     const fields = context[FIELDS];
     context[FIELDS] = fields === undefined ? verdict.headers : [...fields, ...verdict.headers];
     context.rateLimit = verdict.decision;

@@ -44,7 +44,7 @@ export interface FastifyReplyLike {
   /** Sets the status. */
   code(status: number): unknown;
   /** Answers. */
-  send(body: string): unknown;
+  send(body: Uint8Array): unknown;
 }
 
 /** A hook of Fastify. */
@@ -135,7 +135,8 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
     if (refusal !== undefined) {
       reply.code(refusal.status);
       reply.header("Content-Type", refusal.contentType);
-      reply.send(refusal.body);
+      // Fastify adds a character set to the type of a string.
+      reply.send(Buffer.from(refusal.body));
       return false;
     }
     if (settle !== undefined) {

@@ -7,6 +7,7 @@ import { gcra, limiter } from "../../mod.ts";
 import { apiLimiter, describeAdapter } from "../support/adapter_behaviour.ts";
 import { rawRequest } from "../support/raw_request.ts";
 import { serveFetch } from "../support/serve_fetch.ts";
+import { twoParts } from "../support/two_parts.ts";
 
 describeAdapter("tidegate/hono", {
   start(options, flow) {
@@ -23,19 +24,7 @@ describeAdapter("tidegate/hono", {
     app.get("/throw", () => {
       throw new Error("boom");
     });
-    app.get("/stream", (c) => {
-      const encoder = new TextEncoder();
-      return c.body(
-        new ReadableStream({
-          async start(controller) {
-            controller.enqueue(encoder.encode("one"));
-            await flow();
-            controller.enqueue(encoder.encode("two"));
-            controller.close();
-          },
-        }),
-      );
-    });
+    app.get("/stream", (c) => c.body(twoParts(flow)));
     return serveFetch(app.fetch);
   },
 });

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import type { RateLimitOptions } from "../../adapters/http.ts";
 import type { Limiter } from "../../core/limiter.ts";
 import { all, type AsyncStore, gcra, leakyQueue, limiter, memoryStore } from "../../mod.ts";
-import { rawRequest } from "./raw_request.ts";
+import { type RawAnswer, rawRequest } from "./raw_request.ts";
 import type { TestServer } from "./serve_fetch.ts";
 
 /** The options that any adapter can be given: no function among them looks at the request. */
@@ -33,8 +33,10 @@ export interface AdapterSubject {
    * @param flow What the stream waits for.
    */
   start(options: AnyOptions | undefined, flow: () => Promise<void>): Promise<TestServer>;
-  /** A header with the address of a client is to be believed as `trustedProxies` says. */
-  readonly options?: AnyOptions;
+  /** Options that the framework needs on this runtime. */
+  readonly options?: Partial<AnyOptions>;
+  /** Whether the framework leaves the character set out as soon as a plugin sets a field. */
+  readonly ignoresCharset?: boolean;
 }
 
 /** An instant that clocks of these tests stand at. */
@@ -63,6 +65,11 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
     } finally {
       await server.close();
     }
+  }
+
+  function typeOf({ values }: RawAnswer): string | undefined {
+    const type = values("content-type").join();
+    return subject.ignoresCharset ? type.split(";")[0] : type;
   }
 
   async function statuses(port: number, count: number, path = "/text", lines: string[] = []) {
@@ -105,11 +112,10 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
               await rawRequest(port, { path }),
             ];
             assert.equal(answer.status, expected.status, path);
-            const field = "content-type";
-            assert.deepEqual(answer.values(field), expected.values(field), path);
-            if (path !== "/left") assert.equal(answer.body, expected.body, path);
-            // Some frameworks make the answer to an error where no adapter can reach it.
+            assert.deepEqual(typeOf(answer), typeOf(expected), path);
+            // Some frameworks show the call stack, and make the answer where no adapter reaches.
             if (path === "/throw") continue;
+            if (path !== "/left") assert.equal(answer.body, expected.body, path);
             assert.deepEqual(answer.values("ratelimit"), ['"api";r=2'], path);
           }
         })));
@@ -139,7 +145,7 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
             // The second part is sent only after the first has come through.
             if (received.includes("one")) open();
           });
-          socket.write("GET /stream HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+          socket.write("GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
         });
         assert.match(received, /one[^]*two/);
         assert.match(received, /^ratelimit: "api";r=1;t=6\r$/im);

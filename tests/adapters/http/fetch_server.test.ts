@@ -2,6 +2,7 @@ import { rateLimit } from "../../../adapters/http.ts";
 import { describeAdapter } from "../../support/adapter_behaviour.ts";
 import { runtime } from "../../support/runtime.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
+import { twoParts } from "../../support/two_parts.ts";
 
 /** What @hono/node-server hands over, which serves on Node. */
 interface NodeInfo {
@@ -9,13 +10,12 @@ interface NodeInfo {
 }
 
 describeAdapter("tidegate/http", {
-  options: (runtime().startsWith("node")
+  options: runtime().startsWith("node")
     ? {
       address: (_: unknown, info: NodeInfo) => info.incoming.socket.remoteAddress,
     }
-    : {}) as never,
+    : {},
   start(options, flow) {
-    const encoder = new TextEncoder();
     const handler = (request: Request, _info: unknown, left?: number): Response => {
       switch (new URL(request.url).pathname) {
         case "/json":
@@ -33,16 +33,7 @@ describeAdapter("tidegate/http", {
         case "/throw":
           throw new Error("boom");
         case "/stream":
-          return new Response(
-            new ReadableStream({
-              async start(controller) {
-                controller.enqueue(encoder.encode("one"));
-                await flow();
-                controller.enqueue(encoder.encode("two"));
-                controller.close();
-              },
-            }),
-          );
+          return new Response(twoParts(flow));
         default:
           return new Response("hello");
       }
