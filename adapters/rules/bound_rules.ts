@@ -37,6 +37,8 @@ export interface BoundLimit {
 export interface BoundVerdict {
   readonly kind: RuleKind;
   readonly limits: readonly BoundLimit[];
+  /** The algorithms of the limits. */
+  readonly algorithms: readonly Algorithm[];
   readonly capacity: number;
 }
 
@@ -125,7 +127,8 @@ export function binder(
     const rules = set.rules.map((rule): BoundRule => {
       const domain = set.domains.get(rule.domain)!;
       const limits = bind(domain, rule.limits, known.get(identity(rule))?.limits ?? []);
-      return { rule, kind: rule.kind, limits, capacity: rule.capacity };
+      const { kind, limits: algorithms, capacity } = rule;
+      return { rule, kind, limits, algorithms, capacity };
     });
     return { set, rules };
   }

@@ -280,19 +280,19 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
 
 function said(
   { rule, key, cost, descriptors }: Applied,
-  { kind, capacity }: BoundVerdict,
+  { kind, algorithms: limits, capacity }: BoundVerdict,
   decided: Decision | undefined,
 ): RuleVerdict {
   const decision = kind === "blocked" ? blockedDecision(cost) : decided;
   const allowed = rule.shadow || decision === undefined || decision.allowed;
-  return { rule, key, cost, descriptors, decision, capacity, allowed };
+  return { rule, key, cost, descriptors, decision, limits, capacity, allowed };
 }
 
 /** A limit that came with its descriptor. */
 function overriding(limit: Algorithm | "blocked"): BoundVerdict {
-  if (limit === "blocked") return { kind: "blocked", limits: [], capacity: 0 };
+  if (limit === "blocked") return { kind: "blocked", limits: [], algorithms: [], capacity: 0 };
   const only: BoundLimit = { algorithm: limit, lane: undefined, older: [] };
-  return { kind: "limited", limits: [only], capacity: limit.capacity };
+  return { kind: "limited", limits: [only], algorithms: [limit], capacity: limit.capacity };
 }
 
 function ruleSetOf(rules: RuleEngineOptions["rules"]): RuleSet {

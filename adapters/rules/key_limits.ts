@@ -101,11 +101,12 @@ export function keyLimitsCache(
     before: readonly BoundLimit[],
   ): KnownLimits {
     if (found === undefined) return undefined;
-    if (typeof found === "string") return { kind: found, limits: [], capacity: 0 };
+    if (typeof found === "string") return { kind: found, limits: [], algorithms: [], capacity: 0 };
     const algorithms = found.map(algorithmOf);
     return {
       kind: "limited",
       limits: bind(domain, algorithms, before),
+      algorithms,
       capacity: Math.min(...algorithms.map(({ capacity }) => capacity)),
     };
   }

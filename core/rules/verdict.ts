@@ -1,3 +1,4 @@
+import type { Algorithm } from "../algorithm.ts";
 import { combine } from "../combine.ts";
 import type { Decision } from "../decision.ts";
 import { decisionOf } from "../decision_of.ts";
@@ -15,6 +16,8 @@ export interface RuleVerdict {
   readonly descriptors: readonly number[];
   /** Its decision; `undefined` if the rule is unlimited. A shadow's is what it would have said. */
   readonly decision: Decision | undefined;
+  /** The limits that decided: the rule's, or those of its key or of the descriptor. */
+  readonly limits: readonly Algorithm[];
   /** The largest cost that its limits admit of a fresh key. */
   readonly capacity: number;
   /** Whether the rule lets the request pass: a shadow always does. */

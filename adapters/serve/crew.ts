@@ -1,0 +1,163 @@
+/*
+ * The workers of a service, as the main thread sees them. A worker that dies is started again: the
+ * shared store survives it, and the others go on serving meanwhile.
+ */
+
+import { Worker } from "node:worker_threads";
+
+import type { RuleDocument } from "../rules/rule_set.ts";
+import type { FiguresSnapshot } from "./figures.ts";
+import type { Log } from "./log.ts";
+import { errorText } from "./log.ts";
+import type { FromWorker, Question, ToWorker, WorkerSettings } from "./messages.ts";
+
+/** The options of a crew. */
+export interface CrewOptions {
+  readonly size: number;
+  /** The settings of a worker that is started now. */
+  readonly settings: (port: number) => WorkerSettings;
+  /** Answers what workers ask for. */
+  readonly answer: (question: Question) => Promise<unknown>;
+  readonly log: Log;
+}
+
+/** The workers of a service. */
+export interface Crew {
+  /** The port that they share. */
+  readonly port: number;
+  /** Gives all of them other rules. */
+  apply(documents: readonly RuleDocument[]): void;
+  forgetLookups(): void;
+  /** What each of them has counted; one that does not answer within a second is left out. */
+  figures(): Promise<readonly FiguresSnapshot[]>;
+  drain(): void;
+  /** Ends all of them, letting calls end for so many milliseconds. */
+  stop(grace: number): Promise<void>;
+}
+
+const PATIENCE = 1_000;
+const RESTART_AFTER = 1_000;
+
+/** Starts workers; resolves once all of them serve. */
+export async function crew(options: CrewOptions): Promise<Crew> {
+  const { size, settings, answer, log } = options;
+  const workers = new Set<Worker>();
+  const replies = new Map<number, (figures: FiguresSnapshot) => void>();
+  let asked = 0;
+  let stopping = false;
+  let port = 0;
+
+  function start(wanted: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
+      const worker = new Worker(new URL(file, import.meta.url), { workerData: settings(wanted) });
+      workers.add(worker);
+      worker.on("message", (message: FromWorker) => {
+        if (message.kind === "listening") resolve(message.port);
+        else if (message.kind === "failed") reject(new Error(message.message));
+        else heard(worker, message);
+      });
+      worker.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
+      worker.on("exit", (code) => {
+        workers.delete(worker);
+        reject(new Error(`Cannot start a worker as it ended with ${code}`));
+        if (!stopping && port !== 0) replace(code);
+      });
+    });
+  }
+
+  function replace(code: number): void {
+    log({ event: "worker-ended", level: "error", code });
+    setTimeout(() => {
+      if (stopping) return;
+      start(port).catch((error) => {
+        log({ event: "worker-error", level: "error", error: errorText(error) });
+      });
+    }, RESTART_AFTER);
+  }
+
+  function tell(worker: Worker, message: ToWorker): void {
+    worker.postMessage(message);
+  }
+
+  function heard(worker: Worker, message: FromWorker): void {
+    switch (message.kind) {
+      case "figures":
+        replies.get(message.id)?.(message.figures);
+        break;
+      case "log":
+        log(message.event);
+        break;
+      case "ask":
+        void reply(worker, message.id, message.question);
+    }
+  }
+
+  async function reply(worker: Worker, id: number, question: Question): Promise<void> {
+    try {
+      const value = await answer(question) as FiguresSnapshot;
+      tell(worker, { kind: "answer", id, answer: { value } });
+    } catch (error) {
+      tell(worker, { kind: "answer", id, answer: { error: errorText(error) } });
+    }
+  }
+
+  function figuresOf(worker: Worker): Promise<readonly FiguresSnapshot[]> {
+    return new Promise((resolve) => {
+      const id = asked++;
+      const timer = setTimeout(() => done([]), PATIENCE);
+      function done(all: readonly FiguresSnapshot[]): void {
+        clearTimeout(timer);
+        replies.delete(id);
+        resolve(all);
+      }
+      replies.set(id, (figures) => done([figures]));
+      tell(worker, { kind: "figures", id });
+    });
+  }
+
+  function all(message: ToWorker): void {
+    for (const worker of workers) tell(worker, message);
+  }
+
+  async function stop(grace: number): Promise<void> {
+    stopping = true;
+    const ends = [...workers].map((worker) => ended(worker, grace + PATIENCE));
+    all({ kind: "stop", grace });
+    await Promise.all(ends);
+  }
+
+  try {
+    const first = await start(settings(0).port);
+    const others = Array.from({ length: size - 1 }, () => start(first));
+    await Promise.all(others);
+    port = first;
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  return {
+    port,
+    apply: (documents) => all({ kind: "rules", documents }),
+    forgetLookups: () => all({ kind: "forgetLookups" }),
+    figures: async () => (await Promise.all([...workers].map(figuresOf))).flat(),
+    drain: () => all({ kind: "drain" }),
+    stop,
+  };
+}
+
+/** Waits for a worker's end; one that does not end is ended. */
+function ended(worker: Worker, patience: number): Promise<unknown> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => void worker.terminate(), patience);
+    function done(): void {
+      clearTimeout(timer);
+      resolve(undefined);
+    }
+    worker.on("exit", done);
+    worker.on("message", (message: FromWorker) => {
+      // Some runtimes keep a worker whose port is closed; it has nothing left to do.
+      if (message.kind === "stopped") void worker.terminate();
+    });
+  });
+}

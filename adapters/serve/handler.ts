@@ -1,0 +1,246 @@
+/*
+ * The HTTP side of the service: a function from requests to responses, that runs on any server that
+ * speaks fetch.
+ *
+ * Its work is counted in microseconds, so it looks at the path by hand, reads only the header fields
+ * that it needs, and puts the common answer together as text.
+ */
+
+import type { Verdict } from "../../core/rules.ts";
+import { clientAddress } from "../http/client_address.ts";
+import { after, type Soon } from "../rules/after.ts";
+import type { RuleEngine, RuleRequest } from "../rules/engine.ts";
+import { checkCall } from "./check_call.ts";
+import { decideCall, faultOfCall } from "./envoy_call.ts";
+import { callOfJson, jsonOfAnswer } from "./envoy_json.ts";
+import type { Figures, FiguresSnapshot } from "./figures.ts";
+import { METRICS_TYPE, metricsText } from "./metrics_text.ts";
+import { pageFile } from "./page_file.ts";
+import { type Fault, faultOf, problemResponse } from "./problem_response.ts";
+import { readBody } from "./read_body.ts";
+import { type Asked, readRequest, REQUEST_LIMITS, type RequestLimits } from "./read_request.ts";
+import { sameSecret } from "./same_secret.ts";
+import { verdictJson } from "./verdict_json.ts";
+
+/** The options of `serviceHandler`. */
+export interface ServiceHandlerOptions {
+  /** What calls must bring to change anything; without it all of them may. */
+  readonly token?: string | undefined;
+  /** The most bytes of a body; default 1 MiB. */
+  readonly maxBody?: number | undefined;
+  /** How much a body may ask for. */
+  readonly limits?: Partial<RequestLimits> | undefined;
+  /** The proxies whose word on a client's address is believed; default those on this machine. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** What this thread counts. */
+  readonly figures: Figures;
+  /** What all threads have counted. */
+  readonly allFigures: () => Soon<FiguresSnapshot>;
+  /** Whether the service takes calls: no more once it is stopping. */
+  readonly isReady: () => boolean;
+  /** Told of errors that no client caused. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** From requests to responses; `peer` tells the address of the socket's other end. */
+export type ServiceHandler = (
+  request: Request,
+  peer: () => string | undefined,
+) => Soon<Response>;
+
+type Way = "consume" | "peek" | "refund" | "reset";
+
+const JSON_HEADERS: Readonly<Record<string, string>> = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+};
+
+/** The routes that ask for verdicts, and whether they change anything. */
+const WAYS: ReadonlyMap<string, { readonly way: Way; readonly writes: boolean }> = new Map([
+  ["/v1/consume", { way: "consume", writes: true }],
+  ["/v1/peek", { way: "peek", writes: false }],
+  ["/v1/refund", { way: "refund", writes: true }],
+  ["/v1/reset", { way: "reset", writes: true }],
+]);
+
+/** Makes the handler of a service. */
+export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOptions): ServiceHandler {
+  const { token, maxBody = 2 ** 20, figures, allFigures, isReady, onError } = options;
+  const limits = { ...REQUEST_LIMITS, ...options.limits };
+  const addressOf = clientAddress({ trustedProxies: options.trustedProxies ?? ["loopback"] });
+  const check = checkCall(engine, addressOf);
+  const proof = token === undefined ? undefined : `Bearer ${token}`;
+
+  function mayWrite({ headers }: Request): boolean {
+    if (proof === undefined || token === undefined) return true;
+    const own = headers.get("x-tidegate-token");
+    if (own !== null) return sameSecret(own, token);
+    return sameSecret(headers.get("authorization") ?? "", proof);
+  }
+
+  async function decide(request: Request, way: Way): Promise<Response> {
+    const text = await readBody(request, maxBody);
+    if (typeof text !== "string") return problemResponse(text);
+    const { domains } = engine.rules;
+    const asked = readRequest(
+      text,
+      domains.size === 1 ? domains.keys().next().value : undefined,
+      limits,
+    );
+    if (!("many" in asked)) return problemResponse(asked);
+    const unknown = unknownDomain(asked);
+    if (unknown !== undefined) return problemResponse(unknown);
+    if (way === "reset") return await reset(asked);
+    const decideOne = engine[way];
+    if (!asked.many) {
+      const verdict = decideOne(asked.request);
+      const known = verdict instanceof Promise ? await verdict : verdict;
+      return new Response(verdictJson(known), { headers: JSON_HEADERS });
+    }
+    const verdicts = asked.requests.map(decideOne);
+    const known = verdicts.some((verdict) => verdict instanceof Promise)
+      ? await Promise.all(verdicts)
+      : verdicts as readonly Verdict[];
+    return new Response(`[${known.map(verdictJson).join(",")}]`, { headers: JSON_HEADERS });
+  }
+
+  function unknownDomain(asked: Asked): Fault | undefined {
+    const { domains } = engine.rules;
+    if (!asked.many) return domainFault(asked.request);
+    for (const request of asked.requests) {
+      const fault = domainFault(request);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+
+    function domainFault({ domain }: RuleRequest): Fault | undefined {
+      if (domains.has(domain)) return undefined;
+      return faultOf(
+        404,
+        `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`,
+      );
+    }
+  }
+
+  async function reset(asked: Asked): Promise<Response> {
+    const requests = asked.many ? asked.requests : [asked.request];
+    const counts = await Promise.all(requests.map((request) => engine.reset(request)));
+    const count = counts.reduce((sum, each) => sum + each, 0);
+    return new Response(`{"reset":${count}}`, { headers: JSON_HEADERS });
+  }
+
+  async function envoyJson(request: Request): Promise<Response> {
+    const text = await readBody(request, maxBody);
+    if (typeof text !== "string") return problemResponse(text);
+    const call = callOfJson(text, limits);
+    if (typeof call === "string") return problemResponse(faultOf(400, call));
+    const fault = faultOfCall(call);
+    if (fault !== undefined) return problemResponse(faultOf(400, fault));
+    const answer = await decideCall(engine, call);
+    const status = answer.overallCode === "OK" ? 200 : 429;
+    return new Response(jsonOfAnswer(answer), { status, headers: JSON_HEADERS });
+  }
+
+  async function live(request: Request): Promise<Response> {
+    const { rules, keys, threads, store } = await allFigures();
+    // Keys are often people's names or addresses: they are for those who may write.
+    const shown = mayWrite(request) ? keys : undefined;
+    const domains = [...engine.rules.domains.keys()];
+    const body = JSON.stringify({ domains, rules, keys: shown, threads, store });
+    return new Response(body, { headers: JSON_HEADERS });
+  }
+
+  function route(request: Request, path: string, peer: () => string | undefined): Soon<Response> {
+    const { method } = request;
+    const wanted = WAYS.get(path);
+    if (wanted !== undefined || path === "/json") {
+      if (method !== "POST") return wrongMethod("POST");
+      if (wanted?.writes !== false && !mayWrite(request)) return noToken();
+      if (isForeign(request)) return problemResponse(faultOf(403, "the Origin is another site"));
+      return wanted === undefined ? envoyJson(request) : decide(request, wanted.way);
+    }
+    if (path === "/check") {
+      if (!mayWrite(request)) return noToken();
+      return check(request, new URL(request.url).searchParams, peer());
+    }
+    if (method !== "GET" && method !== "HEAD") return wrongMethod("GET, HEAD");
+    switch (path) {
+      case "/healthz":
+        return new Response("ok\n");
+      case "/readyz":
+        return isReady() && engine.rules.domains.size > 0
+          ? new Response("ready\n")
+          : new Response("not ready\n", { status: 503 });
+      case "/metrics":
+        return after(
+          allFigures(),
+          (all) => new Response(metricsText(all), { headers: { "content-type": METRICS_TYPE } }),
+        );
+      case "/v1/live":
+        return live(request);
+      default:
+        return pageFile(path) ?? problemResponse(faultOf(404, "there is nothing here"));
+    }
+  }
+
+  function failed(error: unknown): Response {
+    onError(error);
+    const name = error instanceof Error ? error.name : "";
+    return STORE_ERRORS.has(name)
+      ? problemResponse(faultOf(503, "the store does not answer"), { "retry-after": "1" })
+      : problemResponse(faultOf(500, "an error that is logged"));
+  }
+
+  return function handle(request, peer) {
+    const start = performance.now();
+    const path = pathOf(request.url);
+    let answer: Soon<Response>;
+    try {
+      answer = route(request, path, peer);
+    } catch (error) {
+      answer = failed(error);
+    }
+    if (!(answer instanceof Promise)) return counted(answer);
+    return answer.then(counted, (error) => counted(failed(error)));
+
+    function counted(response: Response): Response {
+      const known = COUNTED.has(path) ? path : "other";
+      figures.call(known, response.status, (performance.now() - start) / 1_000);
+      return response;
+    }
+  };
+}
+
+/** The routes that are counted by name. */
+const COUNTED: ReadonlySet<string> = new Set([...WAYS.keys(), "/json", "/check"]);
+
+/** The errors of stores that cannot answer. */
+const STORE_ERRORS: ReadonlySet<string> = new Set([
+  "StoreUnavailableError",
+  "ContentionError",
+  "StoreFullError",
+]);
+
+/** The path of an absolute URL, without parsing all of it. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  if (start === -1) return "/";
+  const query = url.indexOf("?", start);
+  return query === -1 ? url.slice(start) : url.slice(start, query);
+}
+
+/** Whether a browser sent it for a page of another site. */
+function isForeign({ headers }: Request): boolean {
+  const origin = headers.get("origin");
+  if (origin === null) return false;
+  return !URL.canParse(origin) || new URL(origin).host !== headers.get("host");
+}
+
+function wrongMethod(allow: string): Response {
+  return problemResponse(faultOf(405, `the method must be ${allow}`), { allow });
+}
+
+function noToken(): Response {
+  const detail = "send the token as Authorization: Bearer, or as X-Tidegate-Token";
+  return problemResponse(faultOf(401, detail), { "www-authenticate": "Bearer" });
+}

@@ -1,0 +1,160 @@
+/*
+ * A server for a fetch-style handler, on Bun, Deno or Node. Each has its own; they differ in how
+ * they are stopped and in who tells the peer's address.
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+
+import type { ServiceHandler } from "./handler.ts";
+
+/** Where and how to listen. */
+export interface ListenOptions {
+  readonly hostname: string;
+  /** The port; 0 for a free one. */
+  readonly port: number;
+  /** Whether other threads and processes listen on the same port, and share its connections. */
+  readonly reusePort: boolean;
+  /** The most bytes of a body. */
+  readonly maxBody: number;
+  readonly handler: ServiceHandler;
+}
+
+/** A server that listens. */
+export interface Listening {
+  readonly port: number;
+  /** Takes no more connections, lets calls end for so many milliseconds, then ends the rest. */
+  stop(grace: number): Promise<void>;
+}
+
+interface BunServer {
+  readonly port: number;
+  requestIP(request: Request): { readonly address: string } | null;
+  stop(closeActive?: boolean): Promise<void>;
+}
+
+interface BunRuntime {
+  serve(options: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly reusePort: boolean;
+    readonly maxRequestBodySize: number;
+    readonly fetch: (request: Request, server: BunServer) => Response | Promise<Response>;
+  }): BunServer;
+}
+
+interface DenoRuntime {
+  serve(
+    options: {
+      readonly hostname: string;
+      readonly port: number;
+      readonly reusePort: boolean;
+      readonly onListen: () => void;
+      readonly signal: AbortSignal;
+    },
+    handler: (
+      request: Request,
+      info: { readonly remoteAddr: { readonly hostname?: string } },
+    ) => Response | Promise<Response>,
+  ): { readonly addr: { readonly port: number }; shutdown(): Promise<void> };
+}
+
+/** Starts a server with the runtime at hand. */
+export function listen(options: ListenOptions): Promise<Listening> {
+  const { Bun, Deno } = globalThis as { Bun?: BunRuntime; Deno?: DenoRuntime };
+  if (Bun !== undefined) return Promise.resolve(listenOnBun(Bun, options));
+  if (Deno !== undefined) return Promise.resolve(listenOnDeno(Deno, options));
+  return listenOnNode(options);
+}
+
+function listenOnBun(bun: BunRuntime, options: ListenOptions): Listening {
+  const { hostname, port, reusePort, maxBody, handler } = options;
+  const server = bun.serve({
+    hostname,
+    port,
+    reusePort,
+    maxRequestBodySize: maxBody,
+    fetch: (request, self) => handler(request, () => self.requestIP(request)?.address),
+  });
+  return {
+    port: server.port,
+    async stop(grace) {
+      await within(grace, server.stop());
+      await server.stop(true);
+    },
+  };
+}
+
+function listenOnDeno(deno: DenoRuntime, options: ListenOptions): Listening {
+  const { hostname, port, reusePort, handler } = options;
+  const abort = new AbortController();
+  const server = deno.serve(
+    { hostname, port, reusePort, onListen() {}, signal: abort.signal },
+    (request, { remoteAddr }) => handler(request, () => remoteAddr.hostname),
+  );
+  return {
+    port: server.addr.port,
+    async stop(grace) {
+      await within(grace, server.shutdown());
+      abort.abort();
+    },
+  };
+}
+
+function listenOnNode(options: ListenOptions): Promise<Listening> {
+  const { hostname, port, reusePort, handler } = options;
+  const server = createServer((incoming, outgoing) => void answer(handler, incoming, outgoing));
+  return new Promise((resolve, reject) => {
+    server.on("error", reject);
+    server.listen({ host: hostname, port, ...(reusePort ? { reusePort } : {}) }, () => {
+      resolve({
+        port: (server.address() as AddressInfo).port,
+        async stop(grace) {
+          const closed = new Promise<void>((done) => server.close(() => done()));
+          server.closeIdleConnections();
+          await within(grace, closed);
+          server.closeAllConnections();
+        },
+      });
+    });
+  });
+}
+
+async function answer(
+  handler: ServiceHandler,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  try {
+    const response = await handler(requestOf(incoming), () => incoming.socket.remoteAddress);
+    outgoing.writeHead(response.status, [...response.headers].flat());
+    outgoing.end(new Uint8Array(await response.arrayBuffer()));
+  } catch {
+    // The request could not be put together, or the client is gone.
+    if (!outgoing.headersSent) outgoing.writeHead(400);
+    outgoing.end();
+  }
+}
+
+function requestOf(incoming: IncomingMessage): Request {
+  const { method = "GET", url = "/", headers } = incoming;
+  const list = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]]
+  );
+  const hasBody = method !== "GET" && method !== "HEAD";
+  return new Request(new URL(url.startsWith("/") ? url : "/", "http://localhost"), {
+    method,
+    headers: list,
+    ...(hasBody
+      ? { body: Readable.toWeb(incoming) as unknown as ReadableStream, duplex: "half" }
+      : {}),
+  });
+}
+
+/** Waits for a promise, but no longer than so many milliseconds. */
+function within(milliseconds: number, done: Promise<unknown>): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout>;
+  const over = new Promise((resolve) => timer = setTimeout(resolve, milliseconds));
+  return Promise.race([done, over]).finally(() => clearTimeout(timer));
+}

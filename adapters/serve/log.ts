@@ -1,0 +1,20 @@
+/** An event for the log: its name and its facts. */
+export interface LogEvent {
+  readonly event: string;
+  readonly [fact: string]: unknown;
+}
+
+/** Where events go. */
+export type Log = (event: LogEvent) => void;
+
+/** Writes each event as one line of JSON, with the time. */
+export function lineLog(write: (line: string) => void): Log {
+  return (event) => write(`${JSON.stringify({ time: new Date().toISOString(), ...event })}\n`);
+}
+
+/** An error as a log shows it: with its cause, without its stack. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : `: ${errorText(error.cause)}`;
+  return `${error.message}${cause}`;
+}

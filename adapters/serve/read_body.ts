@@ -1,0 +1,40 @@
+import { type Fault, faultOf } from "./problem_response.ts";
+
+/**
+ * Reads a request's body as text, no more of it than allowed.
+ *
+ * @param most The most bytes.
+ * @returns The text, or the fault.
+ */
+export async function readBody(request: Request, most: number): Promise<string | Fault> {
+  const length = request.headers.get("content-length");
+  try {
+    if (length === null) return await readStream(request, most);
+    // The server reads no more than it was told, so that this is the length.
+    return Number(length) <= most ? await request.text() : tooLarge(most);
+  } catch {
+    return faultOf(400, "the body could not be read");
+  }
+}
+
+async function readStream(request: Request, most: number): Promise<string | Fault> {
+  if (request.body === null) return "";
+  const reader = request.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    size += value.length;
+    if (size > most) {
+      await reader.cancel();
+      return tooLarge(most);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function tooLarge(most: number): Fault {
+  return faultOf(413, `a body must be at most ${most} bytes long`);
+}

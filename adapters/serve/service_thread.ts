@@ -1,0 +1,76 @@
+import type { Store } from "../../core/store.ts";
+import type { Soon } from "../rules/after.ts";
+import { type RuleEngine, ruleEngine } from "../rules/engine.ts";
+import type { KeyLookup } from "../rules/key_limits.ts";
+import type { RuleSet } from "../rules/rule_set.ts";
+import { type Figures, figures, type FiguresSnapshot } from "./figures.ts";
+import { type ServiceHandler, serviceHandler } from "./handler.ts";
+import type { RequestLimits } from "./read_request.ts";
+
+/** What a thread of the service is made of. */
+export interface ThreadOptions {
+  readonly store: Store;
+  readonly lookup: KeyLookup | undefined;
+  readonly token: string | undefined;
+  readonly maxBody: number;
+  readonly limits: RequestLimits;
+  readonly trustedProxies: readonly string[];
+  /** What all threads have counted; without it this is the only one. */
+  readonly allFigures?: (() => Soon<FiguresSnapshot>) | undefined;
+  /** Whether this thread tells the figures of the store. */
+  readonly tellsStore: boolean;
+  readonly onError: (error: unknown) => void;
+  readonly onLookupError: (error: unknown, key: string) => void;
+}
+
+/** A thread of the service: an engine, what it counts, and the handler of calls. */
+export interface ServiceThread {
+  readonly engine: RuleEngine;
+  readonly figures: Figures;
+  readonly handler: ServiceHandler;
+  /** Puts rules in place. */
+  apply(rules: RuleSet): void;
+  /** Takes no more calls from those who ask whether it is ready. */
+  drain(): void;
+}
+
+/** Makes a thread of the service. */
+export function serviceThread(options: ThreadOptions): ServiceThread {
+  const { store, tellsStore } = options;
+  const counted = figures(tellsStore ? () => storeFigures(store) : undefined);
+  let draining = false;
+  const engine = ruleEngine({
+    store,
+    lookup: options.lookup,
+    onLookupError: options.onLookupError,
+    onVerdict: counted.verdict,
+  });
+  const handler = serviceHandler(engine, {
+    token: options.token,
+    maxBody: options.maxBody,
+    limits: options.limits,
+    trustedProxies: options.trustedProxies,
+    figures: counted,
+    allFigures: options.allFigures ?? counted.snapshot,
+    isReady: () => !draining,
+    onError: options.onError,
+  });
+  return {
+    engine,
+    figures: counted,
+    handler,
+    apply: (rules) => engine.replace(rules),
+    drain(): void {
+      draining = true;
+    },
+  };
+}
+
+/** The numbers that a store tells of itself. */
+function storeFigures(store: Store): Readonly<Record<string, number>> {
+  const { statistics } = store as { statistics?: () => unknown };
+  const told = statistics?.();
+  if (typeof told !== "object" || told === null || told instanceof Promise) return {};
+  const numbers = Object.entries(told).filter(([, value]) => typeof value === "number");
+  return Object.fromEntries(numbers) as Record<string, number>;
+}

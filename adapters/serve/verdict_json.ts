@@ -1,0 +1,40 @@
+import type { Decision } from "../../core/decision.ts";
+import type { Rule, RuleVerdict, Verdict } from "../../core/rules.ts";
+
+const heads = new WeakMap<Rule, string>();
+
+/** The verdict as JSON, put together by hand as it is made for every request. */
+export function verdictJson({ allowed, decision, rules }: Verdict): string {
+  let list = "";
+  for (let place = 0; place < rules.length; place++) {
+    list += (place === 0 ? "" : ",") + ruleJson(rules[place]!);
+  }
+  return `{"allowed":${allowed},${decisionJson(decision)},"rules":[${list}]}`;
+}
+
+function ruleJson({ rule, allowed, decision }: RuleVerdict): string {
+  const would = rule.shadow ? `,"wouldAllow":${decision === undefined || decision.allowed}` : "";
+  return `${headOf(rule)}"allowed":${allowed}${would},${decisionJson(decision)}}`;
+}
+
+/** What is the same of every answer of a rule. */
+function headOf(rule: Rule): string {
+  const known = heads.get(rule);
+  if (known !== undefined) return known;
+  const name = JSON.stringify(rule.name ?? rule.label);
+  const head = `{"rule":${name},"shadow":${rule.shadow},`;
+  heads.set(rule, head);
+  return head;
+}
+
+const NOTHING =
+  '"limit":null,"remaining":null,"retryAfter":0,"nextAfter":0,"resetAfter":0,"delay":0';
+
+/** A decision's fields; `retryAfter` is null if the cost can never be admitted. */
+function decisionJson(decision: Decision | undefined): string {
+  if (decision === undefined) return NOTHING;
+  const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, source } = decision;
+  const wait = retryAfter === Infinity ? "null" : retryAfter;
+  const other = source === undefined ? "" : `,"source":"${source}"`;
+  return `"limit":${limit},"remaining":${remaining},"retryAfter":${wait},"nextAfter":${nextAfter},"resetAfter":${resetAfter},"delay":${delay}${other}`;
+}
