@@ -184,9 +184,10 @@ describe("an error that the server replies", () => {
     const [code] = message.split(" ");
 
     test(`${code}: not applied, and told with its words`, async () => {
-      for (const [commit, names] of [["watch", ["MGET", "SET"]], ["cas", ["EVALSHA"]]] as const) {
-        for (const name of names) {
-          await withFake({ commit }, async ({ fake, limiter }) => {
+      const places = [["watch", "MGET"], ["watch", "SET"], ["cas", "EVALSHA"]] as const;
+      await Promise.all(
+        places.map(([commit, name]) =>
+          withFake({ commit }, async ({ fake, limiter }) => {
             await limiter.consume("a");
             once(fake, name, new Error(message));
             const error = await unavailable(limiter.consume("a"));
@@ -194,9 +195,9 @@ describe("an error that the server replies", () => {
             assert.match(error.message, new RegExp(code!));
             await new Promise((resolve) => setTimeout(resolve, 40));
             assert.equal((await limiter.consume("a")).remaining, 8);
-          });
-        }
-      }
+          })
+        ),
+      );
     });
   }
 

@@ -54,14 +54,15 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   async function kill(): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGKILL");
+    process.kill(child.pid!, "SIGKILL");
     await ended;
   }
 
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
-    signal: (name) => child.kill(name),
+    // By its id: a ChildProcess of Deno takes one signal only.
+    signal: (name) => void process.kill(child.pid!, name),
     kill,
     async restart() {
       child = await start();

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import process from "node:process";
+import { createClient } from "redis";
+
+import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
+import { redisStore } from "../../../stores/redis.ts";
+import { withRedis } from "../../support/redis/with_redis.ts";
+
+/** How long connections are killed, in ms. */
+const CHAOS = Number(process.env.TIDEGATE_CHAOS ?? 1_000);
+const KILL_EVERY = 35;
+
+/** What a server that comes back may keep a call waiting, beyond what a loaded machine adds. */
+const BACK_WITHIN = 500;
+const SLACK = 300;
+
+const MODES = ["watch", "cas"] as const;
+
+/** So much that nothing is refused, so slow that nothing comes back. */
+const endless = gcra({ limit: 1, period: "1d", burst: 50_000 });
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+withRedis("connections killed under load", (redis) => {
+  for (const commit of MODES) {
+    test(`lose no update, by ${commit}`, async () => {
+      const stores = Array.from(
+        { length: 6 },
+        () => redisStore(createClient({ url: redis().url }), { commit, deadline: 2_000 }),
+      );
+      let admitted = 0;
+      let unknown = 0;
+      const end = performance.now() + CHAOS;
+
+      async function load(store: (typeof stores)[number]): Promise<void> {
+        const api = limiter(endless, { store, prefix: commit });
+        while (performance.now() < end) {
+          try {
+            if ((await api.consume("one key")).allowed) admitted++;
+          } catch (error) {
+            if (error instanceof StoreUnavailableError && error.applied === "unknown") unknown++;
+            await sleep(1);
+          }
+        }
+      }
+
+      const killer = createClient({ url: redis().url });
+      await killer.connect();
+      const kills = (async () => {
+        for (; performance.now() < end; await sleep(KILL_EVERY)) {
+          await killer.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+        }
+      })();
+      await Promise.all([...stores, ...stores, ...stores, ...stores].map(load));
+      await kills;
+      await killer.close();
+      const connections = stores.reduce((sum, store) => sum + store.statistics().connections, 0);
+      await Promise.all(stores.map((store) => store.close()));
+
+      const store = redisStore(createClient({ url: redis().url }), { commit });
+      const { remaining } = await limiter(endless, { store, prefix: commit }).peek("one key", 0);
+      await store.close();
+      const used = endless.capacity - remaining;
+      assert.ok(connections > 2 * stores.length, `only ${connections} connections`);
+      assert.ok(used >= admitted, `${admitted - used} of ${admitted} updates were lost`);
+      assert.ok(
+        used <= admitted + unknown,
+        `${used} charged, ${admitted} told, ${unknown} unknown`,
+      );
+      if (process.env.TIDEGATE_CHAOS !== undefined) {
+        console.log(
+          `${commit}: 0 of ${admitted} lost, ${unknown} unknown, ${connections} connections`,
+        );
+      }
+    });
+  }
+});
+
+withRedis("a server that dies and comes back", (redis) => {
+  test("is used again by itself, soon after it is back", async () => {
+    const store = redisStore(createClient({ url: redis().url }), { deadline: 200 });
+    const api = limiter(endless, { store, prefix: "api" });
+    await api.consume("a");
+    await redis().kill();
+    for (let calls = 0; calls < 20; calls++) {
+      await assert.rejects(api.consume("a"), StoreUnavailableError);
+      await sleep(20);
+    }
+    await redis().restart();
+    const took = await firstSuccess(() => api.consume("a"));
+    await store.close();
+    assert.ok(took < BACK_WITHIN + SLACK, `back after ${took} ms`);
+  });
+});
+
+withRedis("a server that is held up for 3 seconds", (redis) => {
+  test("keeps no call waiting past its deadline, and is used again by itself", async () => {
+    const deadline = 50;
+    const stores = MODES.map((commit) =>
+      redisStore(createClient({ url: redis().url }), { commit, deadline, connectDeadline: 1_000 })
+    );
+    const limiters = stores.map((store, place) =>
+      limiter(endless, { store, prefix: MODES[place]! })
+    );
+    for (const api of limiters) await api.consume("a");
+    redis().signal("SIGSTOP");
+    let slowest = 0;
+    let settled = 0;
+    const end = performance.now() + 3_000;
+    await Promise.all(limiters.flatMap((api) =>
+      Array.from({ length: 8 }, async () => {
+        while (performance.now() < end) {
+          const start = performance.now();
+          await assert.rejects(api.consume("a"), StoreUnavailableError);
+          slowest = Math.max(slowest, performance.now() - start);
+          settled++;
+          await sleep(5);
+        }
+      })
+    ));
+    redis().signal("SIGCONT");
+    const took = await Promise.all(limiters.map((api) => firstSuccess(() => api.consume("a"))));
+    await Promise.all(stores.map((store) => store.close()));
+    assert.ok(settled > 1_000, `only ${settled} calls`);
+    assert.ok(slowest < deadline + SLACK, `one took ${slowest} ms`);
+    assert.ok(Math.max(...took) < BACK_WITHIN + SLACK, `back after ${took} ms`);
+    if (process.env.TIDEGATE_CHAOS !== undefined) {
+      console.log(`slowest of ${settled}: ${slowest} ms; back after ${took} ms`);
+    }
+  });
+});
+
+/** Milliseconds until a call succeeds. */
+async function firstSuccess(call: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  while (performance.now() - start < 10_000) {
+    if (await call().then(() => true, () => false)) return performance.now() - start;
+    await sleep(2);
+  }
+  throw new Error("No call succeeded within 10 seconds");
+}
