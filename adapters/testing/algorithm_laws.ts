@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import type { Algorithm } from "../../core/algorithm.ts";
 import { type Law, law } from "./law.ts";
 import { balanceLaws } from "./laws/balance_laws.ts";
 import { boundLaw } from "./laws/bound_law.ts";
@@ -12,12 +11,7 @@ import { verdictLaws } from "./laws/verdict_laws.ts";
 import { expectOver, visitsOf } from "./laws/visits.ts";
 import { schedules, type SchedulesOptions } from "./schedules.ts";
 import type { Subject } from "./subject.ts";
-
-/** An algorithm, a subject (an algorithm with its model and bounds), or random ones of either. */
-export type Subjects<State = unknown> =
-  | Algorithm<State>
-  | Subject<State>
-  | fc.Arbitrary<Algorithm<State> | Subject<State>>;
+import { subjectArbitrary, type Subjects } from "./subject_arbitrary.ts";
 
 /**
  * The laws that every algorithm keeps, each over random schedules: retryAfter is the first
@@ -69,13 +63,6 @@ export function algorithmLaws<State>(
     )
   );
   return [...overVisits, textLaw(arbitrary, options)];
-}
-
-function subjectArbitrary<State>(subjects: Subjects<State>): fc.Arbitrary<Subject> {
-  const arbitrary = "generate" in subjects ? subjects : fc.constant(subjects);
-  return arbitrary.map((drawn) => "step" in drawn ? { algorithm: drawn } : drawn) as fc.Arbitrary<
-    Subject
-  >;
 }
 
 /** Texts near those of states, and texts like none. */

@@ -1,10 +1,9 @@
-import type fc from "fast-check";
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
 import type { Law } from "./law.ts";
 import { acquireLaws } from "./laws/acquire_laws.ts";
 import { callLaws } from "./laws/call_laws.ts";
-import type { Subject } from "./subject.ts";
+import { subjectArbitrary, type Subjects } from "./subject_arbitrary.ts";
 import { algorithms } from "./subjects.ts";
 import type { VirtualClock } from "./virtual_clock.ts";
 
@@ -17,7 +16,7 @@ export type MakeLimiter = (
 /** What the laws of a limiter draw from. */
 export interface LimiterLawsOptions {
   /** The algorithms to limit by. */
-  readonly subjects?: fc.Arbitrary<Subject> | undefined;
+  readonly subjects?: Subjects | undefined;
   /**
    * Whether the laws of `acquire` are among them: they are without it. They let time pass on the
    * virtual clock, so the limiter's store must answer without waiting for anything real.
@@ -48,6 +47,7 @@ export function limiterLaws(
   options: LimiterLawsOptions = {},
 ): readonly Law[] {
   const { subjects = algorithms(), acquire = true } = options;
-  const calls = callLaws(makeLimiter, subjects);
-  return acquire ? [...calls, ...acquireLaws(makeLimiter, subjects)] : calls;
+  const arbitrary = subjectArbitrary(subjects);
+  const calls = callLaws(makeLimiter, arbitrary);
+  return acquire ? [...calls, ...acquireLaws(makeLimiter, arbitrary)] : calls;
 }

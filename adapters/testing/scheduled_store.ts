@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { AsyncStore, Operation, SyncStore } from "../../core/store.ts";
-import type { Subject } from "./subject.ts";
+import { subjectArbitrary, type Subjects } from "./subject_arbitrary.ts";
 import { algorithms } from "./subjects.ts";
 import { type Law, law } from "./law.ts";
 import { expectOrder, observe, races } from "./laws/race_laws.ts";
@@ -70,7 +70,7 @@ export function scheduledStore(store: SyncStore, scheduler: fc.Scheduler): Async
  */
 export function scheduledStoreLaws(
   makeStore: (scheduler: fc.Scheduler) => AsyncStore | Promise<AsyncStore>,
-  options: { readonly subjects?: fc.Arbitrary<Subject> | undefined } = {},
+  options: { readonly subjects?: Subjects | undefined } = {},
 ): readonly Law[] {
   const { subjects = algorithms() } = options;
   const origin = fc.constantFrom(0, 1_790_000_123_457);
@@ -79,7 +79,7 @@ export function scheduledStoreLaws(
       "in every interleaving, calls that overlap are answered as if they came in some order",
       fc.asyncProperty(
         fc.scheduler(),
-        subjects,
+        subjectArbitrary(subjects),
         origin,
         races(),
         async (scheduler, subject, now, waves) => {

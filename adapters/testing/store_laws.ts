@@ -1,11 +1,10 @@
-import type fc from "fast-check";
 import type { Store } from "../../core/store.ts";
 import type { Law } from "./law.ts";
 import { raceLaws } from "./laws/race_laws.ts";
 import { type MakeStore, storeBench } from "./laws/store_bench.ts";
 import { traceLaws } from "./laws/trace_laws.ts";
 import { upkeepLaws } from "./laws/upkeep_laws.ts";
-import type { Subject } from "./subject.ts";
+import { subjectArbitrary, type Subjects } from "./subject_arbitrary.ts";
 import { algorithms } from "./subjects.ts";
 
 /** What the laws of a store draw from. */
@@ -16,7 +15,7 @@ export interface StoreLawsOptions {
    */
   readonly reuse?: boolean | undefined;
   /** The algorithms to run; those that the store does not accept are passed over. */
-  readonly subjects?: fc.Arbitrary<Subject> | undefined;
+  readonly subjects?: Subjects | undefined;
   /** How often the store has written so far; with it, that nothing is written for a refusal. */
   readonly writes?: ((store: Store) => number | Promise<number>) | undefined;
 }
@@ -43,7 +42,7 @@ export interface StoreLawsOptions {
 export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}): readonly Law[] {
   const { reuse = false, subjects = algorithms(), writes } = options;
   const bench = storeBench(makeStore, reuse);
-  const storeCase = { make: makeStore, bench, subjects, writes };
+  const storeCase = { make: makeStore, bench, subjects: subjectArbitrary(subjects), writes };
   return [...traceLaws(storeCase), ...raceLaws(storeCase), ...upkeepLaws(storeCase)]
     .map((made) => ({ ...made, run: closing(made, () => bench.close()) }));
 }

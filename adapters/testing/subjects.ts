@@ -30,6 +30,7 @@ import {
   windowOptions,
 } from "./policies.ts";
 import { gridsOf, type Subject } from "./subject.ts";
+import { printable } from "./subject_arbitrary.ts";
 
 /** The factories of `tidegate`, and the token bucket once for each way to refill it. */
 export type SubjectName =
@@ -56,19 +57,14 @@ interface Kind<Options> {
 
 function subjectsOf<Options>(kind: Kind<Options>): fc.Arbitrary<Subject> {
   return kind.options.map((options) => {
-    const subject = {
+    return printable({
       algorithm: kind.algorithm(options),
       rule: kind.rule(options),
       bounds: kind.bounds(options),
       grids: kind.grids?.(options),
-    };
-    return labelled(subject, `${kind.factory}(${fc.stringify(options)})`);
+      label: `${kind.factory}(${fc.stringify(options)})`,
+    });
   });
-}
-
-/** A subject that fast-check prints by its label, not by its functions. */
-function labelled(subject: Subject, label: string): Subject {
-  return { ...subject, label, [fc.toStringMethod]: () => label } as Subject;
 }
 
 function atoms(): fc.Arbitrary<Subject> {
@@ -85,13 +81,13 @@ function composites(): fc.Arbitrary<Subject> {
 }
 
 function composite(parts: readonly Subject[]): Subject {
-  const subject: Subject = {
+  return printable({
     algorithm: all(...parts.map((part) => part.algorithm)) as Algorithm,
     rule: allRule(...parts.map((part) => part.rule as Rule)),
     bounds: parts.flatMap((part) => part.bounds ?? []),
     grids: parts.flatMap(gridsOf),
-  };
-  return labelled(subject, `all(${parts.map((part) => part.label).join(", ")})`);
+    label: `all(${parts.map((part) => part.label).join(", ")})`,
+  });
 }
 
 /**

@@ -1,0 +1,23 @@
+import fc from "fast-check";
+import type { Algorithm } from "../../core/algorithm.ts";
+import type { Subject } from "./subject.ts";
+
+/** An algorithm, a subject (an algorithm with its model and bounds), or random ones of either. */
+export type Subjects<State = unknown> =
+  | Algorithm<State>
+  | Subject<State>
+  | fc.Arbitrary<Algorithm<State> | Subject<State>>;
+
+/** Random subjects, of whatever was given. */
+export function subjectArbitrary<State>(subjects: Subjects<State>): fc.Arbitrary<Subject> {
+  const arbitrary = "generate" in subjects ? subjects : fc.constant(subjects);
+  return arbitrary.map((drawn) => {
+    return printable(("step" in drawn ? { algorithm: drawn } : drawn) as Subject);
+  });
+}
+
+/** A subject that fast-check prints by its label, not by its functions. */
+export function printable(subject: Subject): Subject {
+  const toString = () => subject.label ?? subject.algorithm.id;
+  return { ...subject, [fc.toStringMethod]: toString } as Subject;
+}
