@@ -1,0 +1,325 @@
+/*
+ * How the states of an algorithm lie in the store: as cells of 64 bits.
+ *
+ *   a number                        1 cell
+ *   an object that a codec writes   1 cell for how many words it took, and as many as it may take
+ *   a window in a segment tree      2 cells: its newest slot; its root, and its floor and levels
+ *   a log as a counted sequence     1 cell: its root
+ *   `all`                           the cells of its parts
+ *
+ * Up to two cells stand in the block itself; more stand in a chain of nodes, 15 to a node, behind
+ * a word that says which cells name other nodes. So any thread can take a key's state apart to
+ * free its nodes, without knowing the algorithm.
+ */
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { complaint } from "../../core/check.ts";
+import { EMPTY_TIMELINE } from "../../core/counted_timeline.ts";
+import type { Timeline } from "../../core/timeline.ts";
+import {
+  buildSequence,
+  dropSequence,
+  editSequence,
+  loadSequence,
+  rootOfSequence,
+  sequenceShape,
+} from "./counted_sequence.ts";
+import { type Memory, NODE } from "./layout.ts";
+import type { Nodes } from "./nodes.ts";
+import { buildTree, dropTree, editTree, loadTree, rootOfTree, treeShape } from "./segment_tree.ts";
+import { bucketsFrom, isEdited, type StoredTimeline } from "./stored_timeline.ts";
+
+/** What a block holds, in the low two bits of its fingerprint's low half. */
+export const kind = { cells: 0, tree: 1, sequence: 2, chain: 3 } as const;
+
+/** What a cell names: nothing, a tree (with its levels), a sequence. */
+type CellType = 0 | 1 | 2;
+
+const CELLS_PER_NODE = 15;
+/** What cells can stand in a block itself, by their types. */
+const KINDS_OF_BLOCKS: ReadonlyMap<string, number> = new Map([
+  ["0", kind.cells],
+  ["0,0", kind.cells],
+  ["0,1", kind.tree],
+  ["2", kind.sequence],
+]);
+/** Most cells of a state: 8 KB. */
+const MOST_CELLS = 1_024;
+/** Most sub-buckets, or units of a log: what three levels hold. */
+const MOST_ENTRIES = 65_536;
+/** Windows of more sub-buckets stand in a segment tree. */
+const TREE_FROM = 65;
+/** Sums of a tree are whole numbers of 31 bits, over up to twice the window. */
+const TREE_LIMIT = 2 ** 30;
+
+/** How one algorithm's states lie in cells. */
+interface Part {
+  readonly types: readonly CellType[];
+  load(ints: Int32Array, floats: Float64Array, at: number): unknown;
+  /** Writes a state; `old` is where the replaced one lies in the same arrays, -1 if there is none. */
+  save(state: unknown, ints: Int32Array, floats: Float64Array, at: number, old: number): void;
+}
+
+/** How one algorithm's states lie in blocks. */
+export interface Form {
+  readonly kind: number;
+  /** Whether the states are one number each, in the first cell. */
+  readonly isNumber: boolean;
+  /** Reads the state of a block; `undefined` if its words are none. */
+  load(block: number): unknown;
+  /** Writes a state into a block; `old` is the block that it replaces, 0 if there is none. */
+  save(state: unknown, block: number, old: number): void;
+}
+
+/** Throws if states of the algorithm fit no block, tree or sequence. */
+export function checkForm(algorithm: Algorithm): void {
+  cellsOf(algorithm);
+}
+
+function refuse(rule: string, value: number): RangeError {
+  return new RangeError(complaint("keep states in the shared store", rule, value));
+}
+
+/** How many cells a state takes. */
+function cellsOf(algorithm: Algorithm): number {
+  const { slots, parts, capacity, codec: { maxWords }, initial } = algorithm;
+  let cells = 1;
+  if (slots !== undefined) {
+    const entries = Math.min(slots, capacity);
+    if (entries > MOST_ENTRIES) {
+      const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MOST_ENTRIES}` +
+        " (slidingWindow with a coarser precision takes less)";
+      throw refuse(rule, entries);
+    }
+    cells = isTree(algorithm) ? 2 : 1;
+  } else if (parts !== undefined) {
+    cells = parts.reduce((sum, part) => sum + cellsOf(part), 0);
+  } else if (!(maxWords === 1 && typeof initial === "number")) cells = 1 + maxWords;
+  if (cells > MOST_CELLS) {
+    throw refuse(`${algorithm.id} must take at most ${MOST_CELLS} words`, cells);
+  }
+  return cells;
+}
+
+/** Logs, whose sub-buckets are of 1 ms, hold few units in many slots: they are no trees. */
+function isTree({ slots = 0, capacity, policies }: Algorithm): boolean {
+  const isLog = policies[0]?.period === slots;
+  return slots >= TREE_FROM && slots <= MOST_ENTRIES && capacity < TREE_LIMIT && !isLog;
+}
+
+/** The form of an algorithm's states. */
+export function formOf(memory: Memory, nodes: Nodes, algorithm: Algorithm): Form {
+  const part = partOf(memory, nodes, algorithm);
+  const { ints, floats, blocks } = memory;
+  const cellsAt = (block: number) => (blocks >> 1) + 4 * block + 2;
+  const held = KINDS_OF_BLOCKS.get(part.types.join());
+  if (held === undefined) return chainForm(memory, nodes, part);
+  return {
+    kind: held,
+    isNumber: isNumber(algorithm),
+    load: (block) => part.load(ints, floats, cellsAt(block)),
+    save: (state, block, old) =>
+      part.save(state, ints, floats, cellsAt(block), old === 0 ? -1 : cellsAt(old)),
+  };
+}
+
+function isNumber({ initial, codec, parts, slots }: Algorithm): boolean {
+  return typeof initial === "number" && codec.maxWords === 1 && parts === undefined &&
+    slots === undefined;
+}
+
+function partOf(memory: Memory, nodes: Nodes, algorithm: Algorithm): Part {
+  if (algorithm.slots !== undefined) {
+    return isTree(algorithm)
+      ? treePart(memory, nodes, algorithm.slots)
+      : sequencePart(memory, nodes, Math.min(algorithm.slots, algorithm.capacity));
+  }
+  if (algorithm.parts !== undefined) {
+    return allPart(algorithm, algorithm.parts.map((part) => partOf(memory, nodes, part)));
+  }
+  return isNumber(algorithm) ? numberPart : codecPart(algorithm);
+}
+
+const numberPart: Part = {
+  types: [0],
+  load: (_ints, floats, at) => floats[at],
+  save(state, _ints, floats, at) {
+    floats[at] = state as number;
+  },
+};
+
+function codecPart({ codec }: Algorithm): Part {
+  return {
+    types: new Array(1 + codec.maxWords).fill(0),
+    load: (_ints, floats, at) => codec.read(floats, at + 1, floats[at]!),
+    save(state, _ints, floats, at) {
+      floats[at] = codec.write(state, floats, at + 1);
+    },
+  };
+}
+
+/** Window in a tree: newest; root and, in the second half, floor behind newest and levels. */
+function treePart(memory: Memory, nodes: Nodes, slots: number): Part {
+  const shape = treeShape(memory, nodes, slots, EMPTY_TIMELINE);
+  const rootAt = (at: number) => 2 * at + 2;
+
+  function write(ints: Int32Array, floats: Float64Array, at: number, root: number, own: Timeline) {
+    const floor = (own as Partial<StoredTimeline>).floor ?? own.newest - slots + 1;
+    floats[at] = own.newest;
+    ints[rootAt(at)] = root;
+    ints[rootAt(at) + 1] = (own.newest - floor) * 4 + shape.levels;
+  }
+
+  return {
+    types: [0, 1],
+    load(ints, floats, at) {
+      const root = ints[rootAt(at)]!;
+      const newest = floats[at]!;
+      if (root === 0) return EMPTY_TIMELINE;
+      return loadTree(shape, root, newest, newest - (ints[rootAt(at) + 1]! >> 2));
+    },
+    save(state, ints, floats, at, old) {
+      const timeline = state as Timeline;
+      const kept = rootOfTree(timeline);
+      if (kept !== 0) return write(ints, floats, at, kept, timeline);
+      if (isEdited(timeline)) {
+        return write(ints, floats, at, editTree(timeline), timeline);
+      }
+      const oldRoot = old === -1 ? 0 : ints[rootAt(old)]!;
+      if (oldRoot !== 0) dropTree(memory.ints, nodes, oldRoot, shape.levels);
+      const buckets = bucketsFrom(timeline, timeline.newest - slots + 1);
+      const root = buckets.length === 0 ? 0 : buildTree(shape, buckets);
+      if (root === 0) ints.fill(0, 2 * at, 2 * at + 4);
+      else write(ints, floats, at, root, timeline);
+    },
+  };
+}
+
+function sequencePart(memory: Memory, nodes: Nodes, entries: number): Part {
+  const shape = sequenceShape(memory, nodes, entries, EMPTY_TIMELINE);
+  return {
+    types: [2],
+    load(ints, _floats, at) {
+      const root = ints[2 * at]!;
+      return root === 0 ? EMPTY_TIMELINE : loadSequence(shape, root);
+    },
+    save(state, ints, _floats, at, old) {
+      const timeline = state as Timeline;
+      ints[2 * at + 1] = 0;
+      const kept = rootOfSequence(timeline);
+      if (kept !== 0) ints[2 * at] = kept;
+      else if (isEdited(timeline)) ints[2 * at] = editSequence(timeline);
+      else {
+        const oldRoot = old === -1 ? 0 : ints[2 * old]!;
+        if (oldRoot !== 0) dropSequence(memory.ints, nodes, oldRoot);
+        const buckets = bucketsFrom(timeline, -Infinity);
+        ints[2 * at] = buckets.length === 0 ? 0 : buildSequence(shape, buckets);
+      }
+    },
+  };
+}
+
+function allPart(algorithm: Algorithm, parts: readonly Part[]): Part {
+  const initial = algorithm.initial as readonly unknown[];
+  const starts: number[] = [];
+  let cells = 0;
+  for (const part of parts) {
+    starts.push(cells);
+    cells += part.types.length;
+  }
+  return {
+    types: parts.flatMap((part) => part.types),
+    load(ints, floats, at) {
+      const states = parts.map((part, place) => part.load(ints, floats, at + starts[place]!));
+      if (states.includes(undefined)) return undefined;
+      return states.every((state, place) => state === initial[place]) ? initial : states;
+    },
+    save(state, ints, floats, at, old) {
+      const states = state as readonly unknown[];
+      parts.forEach((part, place) => {
+        const start = starts[place]!;
+        part.save(states[place], ints, floats, at + start, old === -1 ? -1 : old + start);
+      });
+    },
+  };
+}
+
+/** States of more than two cells: copied from nodes to an array of the thread's own, and back. */
+function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
+  const cells = part.types.length;
+  const length = Math.ceil(cells / CELLS_PER_NODE);
+  const scratch = new Float64Array(2 * length * CELLS_PER_NODE);
+  const scratchInts = new Int32Array(scratch.buffer);
+  const oldStart = length * CELLS_PER_NODE;
+  const types = Array.from({ length }, (_, node) => {
+    const own = part.types.slice(node * CELLS_PER_NODE, (node + 1) * CELLS_PER_NODE);
+    return own.reduce((sum: number, type, cell) => sum | (type << (2 * cell)), 0);
+  });
+  const firstAt = (block: number) => blocks + 8 * block + 4;
+
+  function read(block: number, start: number): void {
+    let node = ints[firstAt(block)]!;
+    for (let place = 0; place < length; place++) {
+      const at = nodes.at(node);
+      const to = 2 * (start + place * CELLS_PER_NODE);
+      for (let word = 0; word < 2 * CELLS_PER_NODE; word++) {
+        scratchInts[to + word] = ints[at + 2 + word]!;
+      }
+      node = ints[at]!;
+    }
+  }
+
+  return {
+    kind: kind.chain,
+    isNumber: false,
+    load(block) {
+      read(block, 0);
+      return part.load(scratchInts, scratch, 0);
+    },
+    save(state, block, old) {
+      let next = 0;
+      if (old !== 0) {
+        read(old, oldStart);
+        dropChain(ints, nodes, ints[firstAt(old)]!);
+      }
+      part.save(state, scratchInts, scratch, 0, old === 0 ? -1 : oldStart);
+      for (let place = length - 1; place >= 0; place--) {
+        const node = nodes.make();
+        const at = nodes.at(node);
+        const from = 2 * place * CELLS_PER_NODE;
+        ints[at] = next;
+        ints[at + 1] = types[place]!;
+        for (let word = 0; word < NODE - 2; word++) ints[at + 2 + word] = scratchInts[from + word]!;
+        next = node;
+      }
+      ints[firstAt(block)] = next;
+    },
+  };
+}
+
+function dropChain(ints: Int32Array, nodes: Nodes, first: number): void {
+  for (let node = first; node !== 0; node = ints[nodes.at(node)]!) nodes.drop(node);
+}
+
+/** Drops all nodes of a block that is the calling thread's alone. */
+export function dropState({ ints, blocks }: Memory, nodes: Nodes, block: number): void {
+  const at = blocks + 8 * block;
+  const held = ints[at]! & 3;
+  if (held === kind.cells) return;
+  if (held === kind.tree) return dropCell(1, at + 6);
+  if (held === kind.sequence) return dropCell(2, at + 4);
+  for (let node = ints[at + 4]!; node !== 0; node = ints[nodes.at(node)]!) {
+    const start = nodes.at(node);
+    for (let cell = 0; cell < CELLS_PER_NODE; cell++) {
+      dropCell((ints[start + 1]! >>> (2 * cell)) & 3, start + 2 + 2 * cell);
+    }
+    nodes.drop(node);
+  }
+
+  function dropCell(type: number, cell: number): void {
+    const root = ints[cell]!;
+    if (type === 0 || root === 0) return;
+    if (type === 1) dropTree(ints, nodes, root, ints[cell + 1]! & 3);
+    else dropSequence(ints, nodes, root);
+  }
+}

@@ -1,0 +1,233 @@
+/*
+ * Where everything lies in the shared buffer. All offsets are in 32-bit words unless they say so.
+ *
+ *   header    64 words    below
+ *   bins      64 words    chains of nodes that a thread had too many of
+ *   buckets   16 words    each a cache line: 12 slots, 12 tags of one byte, 1 intent
+ *   threads   256 words   each: what a thread announces, its counters, its batch, its spare blocks
+ *   blocks    8 words     each a key and its state; block 0 stands for "none"
+ *   nodes     32 words    each a piece of a window, a log or a long state; node 0 stands for "none"
+ *
+ * Pages that are never touched take no memory, so the arena of nodes grows up to its bound without
+ * being moved, and every view keeps one fixed length, which is what engines are fast at.
+ *
+ * Slot, the only word by which a key's state changes:
+ *
+ *   version | 0              empty; no key
+ *   version | block          the key and the state that stand in the block
+ *   version | mark           taken by the batch of thread (mark - firstMark) until that is decided
+ *
+ * Every change raises the version, modulo what is left of 32 bits beside the block number.
+ *
+ * Intent, one for each bucket, by which one thread at a time puts a new key into it:
+ *
+ *   count | 0 | 0            nobody
+ *   count | 1 | position     somebody is about to swap a new key into that slot
+ */
+
+import { complaint } from "../../core/check.ts";
+
+/** "TIDE" in ASCII. */
+const MAGIC = 0x54494445;
+/** Of the layout: a buffer of another version is refused. */
+const VERSION = 1;
+
+export const SLOTS_PER_BUCKET = 12;
+/** Words of a bucket. */
+export const BUCKET = 16;
+/** Where the tags begin in a bucket, in bytes. */
+export const TAGS = 48;
+/** Where the intent lies in a bucket. */
+export const INTENT = 15;
+
+/** Words of a block: two of fingerprint, then 64-bit words: when it is fresh, and two of state. */
+export const BLOCK = 8;
+/** Words of a node. */
+export const NODE = 32;
+
+/** Words of a thread's record, and where its parts lie. */
+export const RECORD = 512;
+/** The slot word that the thread works on; 0 between calls, 1 before it has read one. */
+export const ANNOUNCED = 0;
+/** Raised by whoever takes the record over. */
+export const GENERATION = 1;
+/** 0 never used, 1 in use, 2 given back. */
+export const OWNED = 2;
+/** Calls, modulo 2^32: a sign of life. */
+export const CALLS = 3;
+/** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
+export const HEAD = 4;
+export const VETTED = 5;
+export const TAIL = 6;
+/** The batch: number and state; how many slots it takes. */
+export const STATUS = 7;
+export const BATCH_SIZE = 8;
+/** How many more words the thread announces, and the words. */
+export const SEEN_SIZE = 9;
+export const SEEN = 192;
+/** Counters, each written by its thread alone. */
+export const COUNTERS = 16;
+/** The batch's slots: three words each. */
+export const BATCH = 48;
+export const MOST_KEYS_OF_BATCH = 48;
+/** The ring of spare blocks. */
+export const RING = 256;
+export const RING_SIZE = 256;
+
+/** Words of the header. */
+export const header = {
+  magic: 0,
+  version: 1,
+  capacity: 2,
+  buckets: 3,
+  threads: 4,
+  nodes: 5,
+  hashKeyLow: 8,
+  hashKeyHigh: 9,
+  throwsWhenFull: 10,
+  /** Key blocks handed out; never above capacity by much. */
+  keyBlocks: 16,
+  /** Spare blocks handed out. */
+  spareBlocks: 17,
+  /** Nodes handed out; counted up past the end when there are none left. */
+  nodeCount: 18,
+  /** Thread records ever used. */
+  records: 19,
+  /** The bucket at which the next search for keys to drop begins. */
+  hand: 20,
+} as const;
+
+/** Chains of nodes, one in each word. */
+export const BINS = 64;
+export const BIN_COUNT = 64;
+
+const BUCKETS = 128;
+/** Spare blocks that are set aside for each thread. */
+const SPARES_PER_THREAD = 96;
+
+/** The sizes of a store, as its creator chose them. */
+export interface Sizes {
+  readonly capacity: number;
+  readonly threads: number;
+  readonly nodes: number;
+}
+
+/** The buffer of a store as views, and where its parts begin. */
+export interface Memory {
+  readonly buffer: SharedArrayBuffer;
+  readonly ints: Int32Array;
+  readonly floats: Float64Array;
+  readonly bytes: Uint8Array;
+  readonly capacity: number;
+  readonly threads: number;
+  readonly bucketMask: number;
+  readonly buckets: number;
+  readonly records: number;
+  readonly blocks: number;
+  readonly nodes: number;
+  /** The last node there is. */
+  readonly lastNode: number;
+  /** The last block there is, and the last of those set aside for keys. */
+  readonly lastBlock: number;
+  /** The first block number that stands for a batch. */
+  readonly firstMark: number;
+  /** The bits of a slot that say which block. */
+  readonly blockMask: number;
+}
+
+/** Where the parts of a store of these sizes begin. */
+function placesOf({ capacity, threads, nodes }: Sizes) {
+  // Three keys to a bucket of twelve: one in some 60,000 buckets is ever short of room.
+  const buckets = 2 ** Math.ceil(Math.log2(Math.max(1, capacity / 3)));
+  const records = BUCKETS + buckets * BUCKET;
+  const blocks = records + threads * RECORD;
+  const lastBlock = capacity + threads * SPARES_PER_THREAD;
+  const nodeStart = Math.ceil((blocks + (lastBlock + 1) * BLOCK) / NODE) * NODE;
+  const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
+  return {
+    buckets,
+    records,
+    blocks,
+    lastBlock,
+    nodeStart,
+    blockBits,
+    byteLength: 4 * (nodeStart + (nodes + 1) * NODE),
+  };
+}
+
+/** The bytes that a store of these sizes takes, before it holds anything. */
+export function byteLengthOf(sizes: Sizes): number {
+  return placesOf(sizes).byteLength;
+}
+
+/** Allocates a store and writes its header. */
+export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
+  const places = placesOf(sizes);
+  const buffer = new SharedArrayBuffer(places.byteLength);
+  const ints = new Int32Array(buffer);
+  ints[header.version] = VERSION;
+  ints[header.capacity] = sizes.capacity;
+  ints[header.buckets] = places.buckets;
+  ints[header.threads] = sizes.threads;
+  ints[header.nodes] = sizes.nodes;
+  ints[header.throwsWhenFull] = throwsWhenFull ? 1 : 0;
+  const [low, high] = crypto.getRandomValues(new Int32Array(2));
+  ints[header.hashKeyLow] = low!;
+  ints[header.hashKeyHigh] = high!;
+  Atomics.store(ints, header.magic, MAGIC);
+  return viewsOf(buffer, sizes);
+}
+
+/**
+ * The memory of a buffer that was made by `createMemory`, in this thread or another.
+ *
+ * @throws {TypeError} If it is no shared buffer.
+ * @throws {RangeError} If it is none of this layout, or not whole.
+ */
+export function attachMemory(buffer: SharedArrayBuffer): Memory {
+  const action = "attach a shared store";
+  if (!(buffer instanceof SharedArrayBuffer)) {
+    throw new TypeError(complaint(action, "the handle must hold a SharedArrayBuffer", buffer));
+  }
+  const least = 4 * BUCKETS;
+  if (buffer.byteLength < least) {
+    const rule = `its buffer must have at least the ${least} bytes of a header`;
+    throw new RangeError(complaint(action, rule, buffer.byteLength));
+  }
+  const ints = new Int32Array(buffer, 0, BUCKETS);
+  expect("magic number", ints[header.magic]!, MAGIC);
+  expect("layout version", ints[header.version]!, VERSION);
+  const sizes = {
+    capacity: ints[header.capacity]!,
+    threads: ints[header.threads]!,
+    nodes: ints[header.nodes]!,
+  };
+  expect("number of bytes", buffer.byteLength, byteLengthOf(sizes));
+  return viewsOf(buffer, sizes);
+
+  function expect(what: string, found: number, expected: number): void {
+    if (found === expected) return;
+    throw new RangeError(complaint(action, `its ${what} must be ${expected}`, found));
+  }
+}
+
+function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
+  const { buckets, records, blocks, lastBlock, nodeStart, blockBits } = placesOf(sizes);
+  return {
+    buffer,
+    ints: new Int32Array(buffer),
+    floats: new Float64Array(buffer),
+    bytes: new Uint8Array(buffer),
+    capacity: sizes.capacity,
+    threads: sizes.threads,
+    bucketMask: buckets - 1,
+    buckets: BUCKETS,
+    records,
+    blocks,
+    nodes: nodeStart,
+    lastNode: sizes.nodes,
+    lastBlock,
+    firstMark: lastBlock + 1,
+    blockMask: 2 ** blockBits - 1,
+  };
+}

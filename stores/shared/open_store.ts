@@ -1,0 +1,271 @@
+import type { Algorithm, Halves } from "../../core/algorithm.ts";
+import { checkCost, checkNow } from "../../core/check.ts";
+import type { Decision } from "../../core/decision.ts";
+import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
+import { halvesOf } from "../../core/halves_of.ts";
+import type { Lane, Operation, SyncStore } from "../../core/store.ts";
+import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
+import { checkForm, type Form, formOf } from "./forms.ts";
+import { hashFamily, type HashStart, hashStart, hashText } from "./hash.ts";
+import { ANNOUNCED, BLOCK, CALLS, GENERATION, header, type Memory } from "./layout.ts";
+import { OUT_OF_NODES, threadNodes } from "./nodes.ts";
+import { runBatch } from "./run_batch.ts";
+import { type SharedStoreStatistics, statisticsOf } from "./statistics.ts";
+import { TORN } from "./stored_timeline.ts";
+import { openTable } from "./table.ts";
+import { attachThread } from "./thread.ts";
+
+/** Lost races after which a call gives up. */
+const MOST_TRIES = 1_000_000;
+/** Families whose hash is remembered. */
+const MOST_FAMILIES = 1_000;
+
+/** What a store in shared memory does, beside its handle. */
+export interface OpenStore extends SyncStore {
+  lane(prefix: string, algorithm: Algorithm): Lane<Decision>;
+  statistics(now?: number): SharedStoreStatistics;
+}
+
+/** Opens a store for the calling thread. */
+export function openStore(memory: Memory): OpenStore {
+  const { ints, floats, blocks } = memory;
+  const self = { thread: attachThread(memory) };
+  const nodes = threadNodes(memory);
+  const table = openTable(memory, self, nodes);
+  const { found } = table;
+  const start = hashStart(ints[header.hashKeyLow]!, ints[header.hashKeyHigh]!);
+  const families = new Map<string, HashStart>();
+  const forms = new Map<string, Form>();
+  const fingerprint = new Int32Array(2);
+  let record = self.thread.record;
+  let generation = self.thread.generation;
+  let closed = false;
+
+  /** Begins a call. */
+  function enter(): void {
+    ints[record + ANNOUNCED] = 1;
+    if (ints[record + GENERATION] !== generation || closed) attachAgain();
+    ints[record + CALLS]!++;
+  }
+
+  /** Ends a call. */
+  function leave(): void {
+    ints[record + ANNOUNCED] = 0;
+  }
+
+  function attachAgain(): void {
+    if (ints[record + GENERATION] === generation) leave();
+    requireOpen();
+    self.thread = attachThread(memory);
+    ({ record, generation } = self.thread);
+    ints[record + ANNOUNCED] = 1;
+  }
+
+  function requireOpen(): void {
+    if (closed) {
+      throw new StoreUnavailableError("Cannot decide as the shared store must be open", "no");
+    }
+  }
+
+  function familyStart(family: string): HashStart {
+    let known = families.get(family);
+    if (known === undefined) {
+      if (families.size >= MOST_FAMILIES) families.clear();
+      known = hashFamily(start, family);
+      families.set(family, known);
+    }
+    return known;
+  }
+
+  function formFor(algorithm: Algorithm): Form {
+    let form = forms.get(algorithm.id);
+    if (form === undefined) {
+      if (forms.size >= MOST_FAMILIES) forms.clear();
+      form = formOf(memory, nodes, algorithm);
+      forms.set(algorithm.id, form);
+    }
+    return form;
+  }
+
+  /** Writes key and state into the spare block. */
+  function write(
+    form: Form,
+    low: number,
+    high: number,
+    state: unknown,
+    freshAt: number,
+    old: number,
+    block = self.thread.spare(),
+  ): void {
+    const at = blocks + block * BLOCK;
+    ints[at] = low | form.kind;
+    ints[at + 1] = high;
+    floats[at / 2 + 1] = freshAt;
+    if (form.isNumber) floats[at / 2 + 2] = state as number;
+    else form.save(state, block, old);
+  }
+
+  /** One try of a call on one key; `undefined` if another thread was faster. */
+  function attempt(
+    { take, decide }: Halves<unknown>,
+    form: Form,
+    initial: unknown,
+    low: number,
+    high: number,
+    cost: number,
+    dry: boolean,
+    now: number,
+  ): Decision | undefined {
+    let block = table.find(low, high);
+    if (block === 0) block = table.scan(low, high, now);
+    const { slot, word } = found;
+    const held = block === 0 ? undefined : form.load(block);
+    if (block !== 0 && ints[slot] !== word) return undefined;
+    const state = held === undefined ? initial : held;
+    const next = take(state, now, cost);
+    const decision = decide(state, next, now, cost);
+    if (next === state || dry) {
+      return block === 0 || ints[slot] === word ? decision : undefined;
+    }
+    if (block === 0 && next === initial) return decision;
+    const freshAt = next === initial ? 0 : now + decision.resetAfter;
+    write(form, low, high, next, freshAt, block);
+    if (block === 0 ? table.insert(high, now) : table.replace()) {
+      nodes.commit();
+      return decision;
+    }
+    nodes.abandon();
+    return undefined;
+  }
+
+  function decideOn(
+    halves: Halves<unknown>,
+    form: Form,
+    initial: unknown,
+    low: number,
+    high: number,
+    cost: number,
+    dry: boolean,
+    now: number,
+  ): Decision {
+    enter();
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      found.slot = 0;
+      try {
+        const decision = attempt(halves, form, initial, low, high, cost, dry, now);
+        if (decision !== undefined) {
+          leave();
+          return decision;
+        }
+      } catch (error) {
+        recover(error, now);
+      }
+    }
+    leave();
+    throw contended();
+  }
+
+  /** Goes on after a throw that another thread's swap, or a lack of nodes, may have caused. */
+  function recover(error: unknown, now: number): void {
+    nodes.abandon();
+    try {
+      if (error === OUT_OF_NODES) table.makeNodes(now);
+      else if (error !== TORN && (found.slot === 0 || ints[found.slot] === found.word)) throw error;
+    } catch (thrown) {
+      leave();
+      throw thrown;
+    }
+  }
+
+  function run(operations: readonly Operation[], at?: number): readonly Decision[] {
+    requireOpen();
+    const now = checkNow(at ?? Date.now());
+    for (const { cost } of operations) checkCost("run an operation", cost);
+    const [first] = operations;
+    if (operations.length === 1 && first !== undefined && first.replaces === undefined) {
+      const { key: stored, algorithm, cost, dry } = first;
+      const { family, key } = splitStoredKey(stored);
+      hashText(familyStart(family), key, fingerprint);
+      const low = fingerprint[0]! & ~3;
+      const high = fingerprint[1]!;
+      const halves = halvesOf(algorithm) as Halves<unknown>;
+      return [
+        decideOn(halves, formFor(algorithm), algorithm.initial, low, high, cost, dry, now),
+      ];
+    }
+    enter();
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      try {
+        const decisions = runBatch({ memory, self, nodes, table, locate, formFor, write }, {
+          operations,
+          now,
+        });
+        if (decisions !== undefined) {
+          self.thread.announceOne();
+          leave();
+          return decisions;
+        }
+        rest(tries);
+      } catch (error) {
+        recover(error, now);
+      }
+    }
+    leave();
+    throw contended();
+  }
+
+  /** The fingerprint of a stored key. */
+  function locate(stored: string): { readonly low: number; readonly high: number } {
+    const { family, key } = splitStoredKey(stored);
+    hashText(familyStart(family), key, fingerprint);
+    return { low: fingerprint[0]! & ~3, high: fingerprint[1]! };
+  }
+
+  function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
+    const keys = familyStart(keyFamily(prefix, algorithm.id));
+    const form = formFor(algorithm);
+    const { initial } = algorithm;
+    const halves = halvesOf(algorithm) as Halves<unknown>;
+    return function decideOne(key, cost, dry, at) {
+      const now = at === undefined ? Date.now() : at;
+      hashText(keys, key, fingerprint);
+      const low = fingerprint[0]! & ~3;
+      return decideOn(halves, form, initial, low, fingerprint[1]!, cost, dry, now);
+    };
+  }
+
+  function forget(stored: string): void {
+    requireOpen();
+    const { low, high } = locate(stored);
+    enter();
+    while (table.scan(low, high, 0) !== 0 && !table.forget());
+    leave();
+  }
+
+  function close(): void {
+    if (closed) return;
+    closed = true;
+    nodes.release();
+    self.thread.release();
+  }
+
+  return {
+    run,
+    lane,
+    accepts: checkForm,
+    delete: forget,
+    close,
+    [Symbol.asyncDispose]: () => Promise.resolve(close()),
+    statistics: (now = Date.now()) => statisticsOf(memory, now),
+  };
+}
+
+/** Lets others go first: longer, and less alike, the more races were lost. */
+function rest(lost: number): void {
+  const turns = Math.random() * Math.min(2 ** lost, 10_000);
+  for (let turn = 0; turn < turns; turn++);
+}
+
+function contended(): ContentionError {
+  return new ContentionError(`Cannot decide as a race was lost ${MOST_TRIES} times`);
+}

@@ -1,0 +1,146 @@
+import type { Algorithm } from "../../core/algorithm.ts";
+import { complaint } from "../../core/check.ts";
+import type { Decision } from "../../core/decision.ts";
+import type { Operation } from "../../core/store.ts";
+import { transact, type Write } from "../../core/transact.ts";
+import { type Change, changeAll } from "./batch.ts";
+import type { Form } from "./forms.ts";
+import { type Memory, MOST_KEYS_OF_BATCH } from "./layout.ts";
+import type { Nodes } from "./nodes.ts";
+import type { Table } from "./table.ts";
+import type { Thread } from "./thread.ts";
+
+/** What a batch needs of the store that it runs on. */
+export interface BatchStore {
+  readonly memory: Memory;
+  readonly self: { readonly thread: Thread };
+  readonly nodes: Nodes;
+  readonly table: Table;
+  locate(stored: string): { readonly low: number; readonly high: number };
+  formFor(algorithm: Algorithm): Form;
+  write(
+    form: Form,
+    low: number,
+    high: number,
+    state: unknown,
+    freshAt: number,
+    old: number,
+    block?: number,
+  ): void;
+}
+
+/** A key as the batch saw it. */
+interface Seen {
+  readonly low: number;
+  readonly high: number;
+  readonly algorithm: Algorithm;
+  /** Slot, word and block; 0 each if the key is in no slot. */
+  readonly slot: number;
+  readonly word: number;
+  readonly block: number;
+}
+
+/**
+ * One try of several operations at one instant. The keys are looked up, stepped, and, if all calls
+ * are admitted, changed by one batch; a key that is in no slot is first put into one, with its
+ * fresh state, so that the batch has a slot to swap.
+ *
+ * @returns The decisions; `undefined` if another thread was faster, or keys were put in.
+ */
+export function runBatch(
+  store: BatchStore,
+  { operations, now }: { readonly operations: readonly Operation[]; readonly now: number },
+): readonly Decision[] | undefined {
+  const { memory: { ints }, table } = store;
+  store.self.thread.announceOne();
+  if (operations.length * 2 > MOST_KEYS_OF_BATCH) {
+    const rule = `a batch on the shared store must have at most ${MOST_KEYS_OF_BATCH / 2} keys`;
+    throw new RangeError(complaint("run operations", rule, operations.length));
+  }
+  const seen = new Map<string, Seen>();
+
+  function look(stored: string, algorithm: Algorithm): Seen {
+    const { low, high } = store.locate(stored);
+    const block = table.find(low, high) || table.scan(low, high, now);
+    const { slot, word } = block === 0 ? { slot: 0, word: 0 } : table.found;
+    if (block !== 0) store.self.thread.announceAlso(word);
+    return { low, high, algorithm, slot, word, block };
+  }
+
+  function stateOf(stored: string, algorithm: Algorithm): unknown {
+    const place = look(stored, algorithm);
+    seen.set(stored, place);
+    return place.block === 0 ? undefined : store.formFor(algorithm).load(place.block);
+  }
+
+  const { decisions, writes } = transact(operations, stateOf, now);
+  const all = [...seen.values()];
+  const isSame = all.every(({ slot, word }) => slot === 0 || Atomics.load(ints, slot) === word);
+  if (!isSame) return undefined;
+  const toWrite = new Map(writes.map((write) => [write.key, write]));
+  // To forget a key that is in no slot, nothing need be done.
+  for (const [key, write] of toWrite) {
+    if (seen.get(key)?.block === 0 && write.state === write.algorithm.initial) toWrite.delete(key);
+  }
+  if (toWrite.size === 0) {
+    const isStill = all.every(({ low, high, slot }) => slot !== 0 || !table.scan(low, high, now));
+    return isStill && all.every(({ slot, word }) => slot === 0 || Atomics.load(ints, slot) === word)
+      ? decisions
+      : undefined;
+  }
+  const missing = [...toWrite.keys()].map((key) => seen.get(key)!).filter(({ slot }) => slot === 0);
+  if (missing.length > 0) {
+    for (const place of missing) putIn(store, place, now);
+    return undefined;
+  }
+  return commit(store, seen, toWrite, now) ? decisions : undefined;
+}
+
+/** Puts a key into the table in its fresh state. */
+function putIn(
+  { table, nodes, formFor, write }: BatchStore,
+  { low, high, algorithm }: Seen,
+  now: number,
+): void {
+  if (table.scan(low, high, now) !== 0) return;
+  // Held for a moment, so that the batch finds it there.
+  write(formFor(algorithm), low, high, algorithm.initial, now + 1, 0);
+  if (table.insert(high, now)) nodes.commit();
+  else nodes.abandon();
+}
+
+/** Changes the keys to be written, provided that all that were seen are as they were. */
+function commit(
+  { memory, self: { thread }, nodes, table, formFor, write }: BatchStore,
+  seen: ReadonlyMap<string, Seen>,
+  toWrite: ReadonlyMap<string, Write>,
+  now: number,
+): boolean {
+  const taken: number[] = [];
+  const replaced: number[] = [];
+  let isDone = false;
+  try {
+    const changes: Change[] = [];
+    for (const [key, { slot, word, block, low, high, algorithm }] of seen) {
+      if (slot === 0) continue;
+      const written = toWrite.get(key);
+      if (written === undefined) {
+        changes.push({ slot, before: word, block });
+        continue;
+      }
+      const { state, resetAfter } = written;
+      const spare = thread.take();
+      taken.push(spare);
+      replaced.push(block);
+      const freshAt = state === algorithm.initial ? 0 : now + resetAfter;
+      write(formFor(algorithm), low, high, state, freshAt, block, spare);
+      changes.push({ slot, before: word, block: spare });
+    }
+    isDone = changeAll(memory, thread, changes, table.raised);
+    return isDone;
+  } finally {
+    for (const block of isDone ? replaced : taken) thread.add(block);
+    if (isDone) nodes.commit();
+    else nodes.abandon();
+  }
+}

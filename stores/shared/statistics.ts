@@ -1,0 +1,59 @@
+import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
+import { counter, total } from "./thread.ts";
+
+/** What a shared store holds, and what happened to it, in all threads together. */
+export interface SharedStoreStatistics {
+  /** Keys that hold use at the instant asked for. */
+  readonly liveKeys: number;
+  /** Keys held; those that are not live are fresh again and give way to new ones. */
+  readonly keys: number;
+  /** The most keys that it holds. */
+  readonly capacity: number;
+  /** Nodes of 128 bytes that windows, logs and long states have taken from the arena so far. */
+  readonly nodes: number;
+  /** The most nodes that the arena has. */
+  readonly maxNodes: number;
+  /** Keys inserted. */
+  readonly inserted: number;
+  /** Keys that were forgotten although they held use. */
+  readonly evictions: number;
+  /** Keys that gave way as they were fresh again. */
+  readonly dropped: number;
+  /** Times that a whole bucket was looked through, as no tag led to the key. */
+  readonly probes: number;
+  /** Swaps that failed as another thread was faster; the call was decided again. */
+  readonly contention: number;
+  /** Insertions and batches of other threads that were broken off, and records taken over. */
+  readonly takeovers: number;
+  /** Threads that have attached; those that have died in the middle of a call included. */
+  readonly threads: number;
+}
+
+/** Counts what the store holds at `now`; linear in its capacity. */
+export function statisticsOf(memory: Memory, now: number): SharedStoreStatistics {
+  const { ints, floats, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
+  let keys = 0;
+  let liveKeys = 0;
+  for (let line = buckets; line <= buckets + bucketMask * BUCKET; line += BUCKET) {
+    for (let slot = line; slot < line + SLOTS_PER_BUCKET; slot++) {
+      const block = ints[slot]! & blockMask;
+      if (block === 0) continue;
+      keys++;
+      if (block > lastBlock || floats[(blocks + block * BLOCK) / 2 + 1]! > now) liveKeys++;
+    }
+  }
+  return {
+    liveKeys,
+    keys,
+    capacity: memory.capacity,
+    nodes: Math.min(Atomics.load(ints, header.nodeCount), memory.lastNode),
+    maxNodes: memory.lastNode,
+    inserted: total(memory, counter.inserted),
+    evictions: total(memory, counter.evicted),
+    dropped: total(memory, counter.dropped),
+    probes: total(memory, counter.scans),
+    contention: total(memory, counter.contention),
+    takeovers: total(memory, counter.takenOver) + total(memory, counter.aborted),
+    threads: Math.min(Atomics.load(ints, header.records), memory.threads),
+  };
+}

@@ -1,0 +1,350 @@
+/*
+ * The table of slots: a key belongs to one bucket of twelve, and stands in any of its slots.
+ *
+ * To find a key, its tag of seven bits is looked for among the bucket's twelve, then the
+ * fingerprint in the block that the slot names. Tags are hints, written after the slot: when none
+ * leads to the key, all blocks of the bucket are read.
+ *
+ * A known key is changed by one swap of its slot. A new key must come into the bucket only once,
+ * whoever else tries the same in another slot. So an insertion is three steps:
+ *
+ *   1. read the intent, then look through the bucket: the key is in none of its slots
+ *   2. swap the intent read in step 1 for one that names the slot to be filled
+ *   3. swap that slot, expecting the word seen in step 1; then take the intent back
+ *
+ * Whoever finds another's intent in step 1 waits for some instants, then raises the version of the
+ * slot that it names. From then on the other one's step 3 fails, or has been done and will be seen.
+ * So at most one insertion can succeed between anybody's steps 1 and 3, and nobody waits for a
+ * thread that sleeps or has died. Since it is this thread's own swap that fills the slot, it knows
+ * whether it did; the new key's block holds the state after the call, and nothing need be undone.
+ *
+ * A slot whose key is fresh again is as good as an empty one. Slots cost four bytes and there are
+ * four times as many as keys; what is bounded is the number of blocks in them: `capacity`.
+ */
+
+import { complaint } from "../../core/check.ts";
+import { StoreFullError } from "../../core/errors.ts";
+import { settle } from "./batch.ts";
+import { dropState, kind } from "./forms.ts";
+import {
+  ANNOUNCED,
+  BLOCK,
+  BUCKET,
+  header,
+  INTENT,
+  type Memory,
+  SLOTS_PER_BUCKET,
+  TAGS,
+} from "./layout.ts";
+import type { Nodes } from "./nodes.ts";
+import { counter, type Thread } from "./thread.ts";
+
+/** The bit of an intent that says that there is one. */
+const ACTIVE = 16;
+const POSITION = 15;
+/** Reads of an intent before it is broken. */
+const INTENT_PATIENCE = 100;
+/** Buckets that are searched for a key to drop. */
+const SEARCHED = 32;
+
+/** The table as one thread works on it. */
+export interface Table {
+  /** The slot, the word and the block of the key that was found last. */
+  readonly found: { slot: number; word: number; block: number };
+  /** The block of a key, announced; 0 if no tag leads to it. */
+  find(low: number, high: number): number;
+  /** The same by looking at every slot of the bucket; 0 if the key is in none of them. */
+  scan(low: number, high: number, now: number): number;
+  /** Swaps the spare block in for the one found; whether nobody was faster. */
+  replace(): boolean;
+  /** Puts the spare block's key, which `scan` has not found, into the bucket; whether it went. */
+  insert(high: number, now: number): boolean;
+  /** Takes the key that was found out of the table; whether nobody was faster. */
+  forget(): boolean;
+  /** Drops a key that holds nodes: a fresh one, or one that is the first to be. */
+  makeNodes(now: number): void;
+  /** The smallest change of a word to one that nobody announces. */
+  raised(word: number): number;
+}
+
+/** The table, for the thread that `self` stands for. */
+export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes): Table {
+  const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
+  const versionOne = blockMask + 1;
+  const throwsWhenFull = ints[header.throwsWhenFull] === 1;
+  const found = { slot: 0, word: 0, block: 0 };
+
+  /** What the last scan saw of the bucket. */
+  let line = 0;
+  let intent = 0;
+  let emptySlot = 0;
+  let emptyWord = 0;
+  let freshSlot = 0;
+  let freshWord = 0;
+  let soonestSlot = 0;
+  let soonestWord = 0;
+  let soonestAt = Infinity;
+  /** Key blocks in the ring that no slot has: free places that this thread may fill. */
+  let held = 0;
+
+  const lineOf = (low: number) => buckets + ((low >>> 4) & bucketMask) * BUCKET;
+  const tagOf = (high: number) => (high >>> 25) + 1;
+  const freshAtOf = (block: number) => floats[(blocks + block * BLOCK) / 2 + 1]!;
+
+  function announce(word: number): void {
+    ints[self.thread.record + ANNOUNCED] = word;
+  }
+
+  function raised(word: number): number {
+    let next = (word + versionOne) | 0;
+    while (self.thread.isAnnounced(next)) next = (next + versionOne) | 0;
+    return next;
+  }
+
+  /** The slot's word once no batch holds it, announced. */
+  function settled(slot: number): number {
+    for (;;) {
+      const word = Atomics.load(ints, slot);
+      if ((word & blockMask) > lastBlock) {
+        settle(memory, self.thread, slot, word);
+        continue;
+      }
+      announce(word);
+      if (ints[slot] === word) return word;
+    }
+  }
+
+  function find(low: number, high: number): number {
+    const at = lineOf(low);
+    const tags = at * 4 + TAGS;
+    const tag = tagOf(high);
+    for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
+      if (bytes[tags + place] !== tag) continue;
+      const slot = at + place;
+      let word = ints[slot]!;
+      let block = word & blockMask;
+      if (block > lastBlock) {
+        word = settled(slot);
+        block = word & blockMask;
+      }
+      announce(word);
+      const start = blocks + block * BLOCK;
+      if ((ints[start]! & ~3) === low && ints[start + 1] === high && block !== 0) {
+        found.slot = slot;
+        found.word = word;
+        found.block = block;
+        return block;
+      }
+    }
+    return 0;
+  }
+
+  function scan(low: number, high: number, now: number): number {
+    self.thread.count(counter.scans);
+    line = lineOf(low);
+    intent = Atomics.load(ints, line + INTENT);
+    while ((intent & ACTIVE) !== 0 && !broken()) intent = Atomics.load(ints, line + INTENT);
+    emptySlot = freshSlot = soonestSlot = 0;
+    soonestAt = Infinity;
+    for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
+      const slot = line + place;
+      const word = settled(slot);
+      const block = word & blockMask;
+      if (block === 0) {
+        if (emptySlot === 0) {
+          emptySlot = slot;
+          emptyWord = word;
+        }
+        continue;
+      }
+      const start = blocks + block * BLOCK;
+      const isKey = (ints[start]! & ~3) === low && ints[start + 1] === high;
+      const freshAt = freshAtOf(block);
+      if (ints[slot] !== word) {
+        place--;
+        continue;
+      }
+      if (isKey) {
+        bytes[line * 4 + TAGS + place] = tagOf(high);
+        found.slot = slot;
+        found.word = word;
+        found.block = block;
+        return block;
+      }
+      if (freshAt <= now) {
+        freshSlot = slot;
+        freshWord = word;
+      } else if (freshAt < soonestAt) {
+        soonestSlot = slot;
+        soonestWord = word;
+        soonestAt = freshAt;
+      }
+    }
+    return 0;
+  }
+
+  /** Makes sure that the insertion of `intent` does not go on; whether that intent was still there. */
+  function broken(): boolean {
+    for (let tries = 0; tries < INTENT_PATIENCE; tries++) {
+      if (Atomics.load(ints, line + INTENT) !== intent) return false;
+    }
+    const slot = line + (intent & POSITION);
+    const word = settled(slot);
+    if (Atomics.load(ints, line + INTENT) !== intent) return false;
+    if (Atomics.compareExchange(ints, slot, word, raised(word)) === word) {
+      self.thread.count(counter.takenOver);
+    }
+    return true;
+  }
+
+  function replace(): boolean {
+    const { thread } = self;
+    const { slot, word, block } = found;
+    const next = ((word & ~blockMask) + versionOne) | thread.spare();
+    if (Atomics.compareExchange(ints, slot, word, next) !== word) {
+      thread.count(counter.contention);
+      return false;
+    }
+    thread.swapped(block);
+    return true;
+  }
+
+  function insert(high: number, now: number): boolean {
+    const { thread } = self;
+    let slot = freshSlot;
+    let word = freshWord;
+    if (slot === 0) {
+      const hasPlace = emptySlot !== 0 && claimPlace(now);
+      if (hasPlace) {
+        slot = emptySlot;
+        word = emptyWord;
+      } else {
+        if (throwsWhenFull) throw full(memory.capacity);
+        if (soonestSlot === 0) {
+          if (drop(now, true, false)) held++;
+          return false;
+        }
+        slot = soonestSlot;
+        word = soonestWord;
+      }
+    }
+    const old = word & blockMask;
+    announce(word);
+    const freshAt = old === 0 ? 0 : freshAtOf(old);
+    const isSame = ints[slot] === word && (slot !== freshSlot || freshAt <= now);
+    if (!isSame || !fill(slot, word, high)) {
+      if (old === 0) held++;
+      thread.count(counter.contention);
+      return false;
+    }
+    thread.count(counter.inserted);
+    if (old === 0) {
+      thread.spent();
+      return true;
+    }
+    thread.swapped(old);
+    if (freshAt > now) thread.count(counter.evicted);
+    else thread.count(counter.dropped);
+    dropState(memory, nodes, old);
+    return true;
+  }
+
+  /** Steps 2 and 3. */
+  function fill(slot: number, word: number, high: number): boolean {
+    const mine = (((intent >>> 5) + 1) << 5) | ACTIVE | (slot - line);
+    if (Atomics.compareExchange(ints, line + INTENT, intent, mine) !== intent) return false;
+    const next = ((word & ~blockMask) + versionOne) | self.thread.spare();
+    const isFilled = Atomics.compareExchange(ints, slot, word, next) === word;
+    if (isFilled) bytes[line * 4 + TAGS + slot - line] = tagOf(high);
+    Atomics.compareExchange(ints, line + INTENT, mine, mine & ~(ACTIVE | POSITION));
+    return isFilled;
+  }
+
+  /** A place for one more key: one never used, or that of a key that is fresh again. */
+  function claimPlace(now: number): boolean {
+    if (held > 0) {
+      held--;
+      return true;
+    }
+    if (Atomics.load(ints, header.keyBlocks) < memory.capacity) {
+      const place = Atomics.add(ints, header.keyBlocks, 1);
+      if (place < memory.capacity) {
+        self.thread.add(place + 1);
+        return true;
+      }
+      Atomics.sub(ints, header.keyBlocks, 1);
+    }
+    return drop(now, false, false);
+  }
+
+  /**
+   * Takes a key out of some bucket, its block into the ring: one that is fresh again, or, if one in
+   * use may go, of those looked at the one that is fresh first.
+   */
+  function drop(now: number, mayEvict: boolean, withNodes: boolean): boolean {
+    let firstSlot = 0;
+    let firstWord = 0;
+    let firstAt = Infinity;
+    for (let bucket = Math.min(SEARCHED, bucketMask + 1); bucket > 0; bucket--) {
+      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
+      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
+        const word = ints[slot]!;
+        const block = word & blockMask;
+        if (block === 0 || block > lastBlock) continue;
+        announce(word);
+        const freshAt = freshAtOf(block);
+        const hasNodes = (ints[blocks + block * BLOCK]! & 3) !== kind.cells;
+        if (ints[slot] !== word || (withNodes && !hasNodes)) continue;
+        if (freshAt <= now && remove(slot, word)) {
+          self.thread.count(counter.dropped);
+          return true;
+        }
+        if (freshAt < firstAt) {
+          firstSlot = slot;
+          firstWord = word;
+          firstAt = freshAt;
+        }
+      }
+    }
+    if (!mayEvict || firstSlot === 0) return false;
+    announce(firstWord);
+    if (ints[firstSlot] !== firstWord || !remove(firstSlot, firstWord)) return false;
+    self.thread.count(counter.evicted);
+    return true;
+  }
+
+  function remove(slot: number, word: number): boolean {
+    const next = raised(word & ~blockMask);
+    if (Atomics.compareExchange(ints, slot, word, next) !== word) return false;
+    bytes[(slot - (slot % BUCKET)) * 4 + TAGS + slot % BUCKET] = 0;
+    const block = word & blockMask;
+    self.thread.add(block);
+    dropState(memory, nodes, block);
+    nodes.commit();
+    return true;
+  }
+
+  function forget(): boolean {
+    if (!remove(found.slot, found.word)) return false;
+    held++;
+    return true;
+  }
+
+  function makeNodes(now: number): void {
+    for (let tries = 0; tries <= bucketMask / SEARCHED + 1; tries++) {
+      if (drop(now, false, true)) {
+        held++;
+        return;
+      }
+    }
+    if (!throwsWhenFull && drop(now, true, true)) held++;
+    else throw full(memory.capacity);
+  }
+
+  return { found, find, scan, replace, insert, forget, makeNodes, raised };
+}
+
+function full(capacity: number): StoreFullError {
+  const rule = "sharedStore must have room in its capacity or maxBytes for a key in use";
+  return new StoreFullError(complaint("keep a new key", rule, capacity));
+}
