@@ -21,6 +21,7 @@
  * @module
  */
 
+export { commandLine, type CommandWorld } from "./command_line.ts";
 export type { FiguresSnapshot, RefusedKey, RuleFigures } from "./serve/figures.ts";
 export { lineLog, type Log, type LogEvent } from "./serve/log.ts";
 export { REQUEST_LIMITS, type RequestLimits } from "./serve/read_request.ts";

@@ -5,9 +5,9 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
 
 import type { ServiceHandler } from "./handler.ts";
+import { faultOf, problemResponse } from "./problem_response.ts";
 
 /** Where and how to listen. */
 export interface ListenOptions {
@@ -103,8 +103,8 @@ function listenOnDeno(deno: DenoRuntime, options: ListenOptions): Listening {
 }
 
 function listenOnNode(options: ListenOptions): Promise<Listening> {
-  const { hostname, port, reusePort, handler } = options;
-  const server = createServer((incoming, outgoing) => void answer(handler, incoming, outgoing));
+  const { hostname, port, reusePort } = options;
+  const server = createServer((incoming, outgoing) => void answer(options, incoming, outgoing));
   return new Promise((resolve, reject) => {
     server.on("error", reject);
     server.listen({ host: hostname, port, ...(reusePort ? { reusePort } : {}) }, () => {
@@ -122,12 +122,15 @@ function listenOnNode(options: ListenOptions): Promise<Listening> {
 }
 
 async function answer(
-  handler: ServiceHandler,
+  { handler, maxBody }: ListenOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   try {
-    const response = await handler(requestOf(incoming), () => incoming.socket.remoteAddress);
+    const body = await bodyOf(incoming, maxBody);
+    const response = body === undefined
+      ? problemResponse(faultOf(413, `a body must be at most ${maxBody} bytes long`), CLOSE)
+      : await handler(requestOf(incoming, body), () => incoming.socket.remoteAddress);
     outgoing.writeHead(response.status, [...response.headers].flat());
     outgoing.end(new Uint8Array(await response.arrayBuffer()));
   } catch {
@@ -137,19 +140,49 @@ async function answer(
   }
 }
 
-function requestOf(incoming: IncomingMessage): Request {
-  const { method = "GET", url = "/", headers } = incoming;
+const CLOSE: Readonly<Record<string, string>> = { connection: "close" };
+
+/** For how long the rest of a body that is too large is thrown away, so that its sender listens. */
+const DRAIN_FOR = 1_000;
+
+/** The body of a request; `undefined` if it is too large. */
+function bodyOf(
+  incoming: IncomingMessage,
+  most: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    incoming.on("data", (chunk: Uint8Array) => {
+      if (size > most) return;
+      size += chunk.length;
+      if (size <= most) return void chunks.push(chunk);
+      chunks.length = 0;
+      setTimeout(() => incoming.destroy(), DRAIN_FOR).unref();
+      resolve(undefined);
+    });
+    incoming.on("end", () => resolve(new Uint8Array(Buffer.concat(chunks))));
+    incoming.on("error", reject);
+    incoming.on("close", () => reject(new Error("the client is gone")));
+  });
+}
+
+function requestOf(
+  { method = "GET", url = "/", headers }: IncomingMessage,
+  body: Uint8Array<ArrayBuffer>,
+): Request {
   const list = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]]
   );
   const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(new URL(url.startsWith("/") ? url : "/", "http://localhost"), {
-    method,
-    headers: list,
-    ...(hasBody
-      ? { body: Readable.toWeb(incoming) as unknown as ReadableStream, duplex: "half" }
-      : {}),
-  });
+  return new Request(
+    new URL(url.startsWith("/") ? `http://localhost${url}` : "http://localhost/"),
+    {
+      method,
+      headers: list,
+      ...(hasBody ? { body } : {}),
+    },
+  );
 }
 
 /** Waits for a promise, but no longer than so many milliseconds. */

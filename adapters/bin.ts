@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+// The file that the command `tidegate` runs; it is not imported.
+import process from "node:process";
+
+import { commandLine } from "./command_line.ts";
+
+process.exitCode = await commandLine(process.argv.slice(2));
