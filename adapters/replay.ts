@@ -1,0 +1,42 @@
+/**
+ * What would this limit have done to yesterday's traffic? Replays an access log against limits, as
+ * a fold over their reducers: whom they would have refused, for how long, and how low a limit may
+ * be before it hits anybody. The answer is a table, or a page with plots.
+ *
+ * @example
+ * ```ts
+ * import { fixedWindow, gcra } from "tidegate";
+ * import { readLog, replay, replayTable } from "tidegate/replay";
+ * import assert from "node:assert/strict";
+ *
+ * const line = (second: string) =>
+ *   `192.0.2.7 - - [22/Dec/2016:22:32:${second} +0000] "GET / HTTP/1.1" 200 12\n`;
+ * const log = () => readLog([line("58"), line("59"), line("59"), line("59")]);
+ *
+ * const report = await replay(log, [
+ *   { algorithm: fixedWindow({ limit: 3, period: "10s" }) },
+ *   { algorithm: gcra({ limit: 6, period: "10s", burst: 1 }) },
+ * ]);
+ * assert.deepEqual(report.candidates.map(({ denied }) => denied), [1, 3]);
+ * console.log(replayTable(report));
+ * ```
+ *
+ * @module
+ */
+
+export type { Candidate } from "./replay/candidate.ts";
+export type { LogEntry, LogSource } from "./replay/log_entry.ts";
+export type { ColumnOptions, LogFormat, LogRecord } from "./replay/log_format.ts";
+export { readLog, type ReadLogOptions, type TextSource } from "./replay/read_log.ts";
+export { replay, type ReplayOptions } from "./replay/replay.ts";
+export { replayPage, type ReplayPageOptions } from "./replay/replay_page.ts";
+export { replayTable } from "./replay/replay_table.ts";
+export type { CandidateReport, ClientReport, ReplayReport } from "./replay/report.ts";
+export {
+  sweep,
+  type SweepFamily,
+  type SweepOptions,
+  type SweepPoint,
+  type SweepReport,
+} from "./replay/sweep.ts";
+export type { TimeBins } from "./replay/time_bins.ts";

@@ -1,0 +1,38 @@
+import type { Algorithm } from "../../core/algorithm.ts";
+import { complaint } from "../../core/check.ts";
+
+/** A limit to try. */
+export interface Candidate {
+  /** What reports call it; default the algorithm's name. */
+  readonly name?: string | undefined;
+  /** What decides. */
+  readonly algorithm: Algorithm;
+}
+
+/** The most limits that are tried at once. */
+const MOST_CANDIDATES = 64;
+
+/** Requires candidates, and gives each a name of its own. */
+export function readCandidates(
+  candidates: readonly Candidate[],
+): readonly Required<Candidate>[] {
+  const action = "replay a log";
+  if (!Array.isArray(candidates) || candidates.length === 0) {
+    throw new TypeError(complaint(action, "it needs at least one candidate", candidates));
+  }
+  if (candidates.length > MOST_CANDIDATES) {
+    const rule = `there may be at most ${MOST_CANDIDATES} candidates`;
+    throw new RangeError(complaint(action, rule, candidates.length));
+  }
+  const taken = new Set<string>();
+  return candidates.map(({ name, algorithm }: Candidate) => {
+    if (typeof algorithm?.step !== "function") {
+      throw new TypeError(complaint(action, "a candidate must have an algorithm", algorithm));
+    }
+    const wanted = name ?? `${algorithm.id.split("/")[0]} ${algorithm.name}`;
+    let own = wanted;
+    for (let count = 2; taken.has(own); count++) own = `${wanted} (${count})`;
+    taken.add(own);
+    return { name: own, algorithm };
+  });
+}

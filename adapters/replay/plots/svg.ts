@@ -1,0 +1,103 @@
+/*
+ * SVG as text. Whatever comes from a log was written by a stranger: all text goes through `escaped`.
+ */
+
+/** An attribute's value; `undefined` leaves it out. */
+type Value = string | number | undefined;
+
+/** Text that means itself in HTML and SVG. */
+export function escaped(text: string): string {
+  return text
+    // Control characters have no place in XML at all.
+    // deno-lint-ignore no-control-regex
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
+    .replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
+
+/** An element; its children are SVG already. */
+export function element(
+  name: string,
+  attributes: Readonly<Record<string, Value>>,
+  ...children: readonly string[]
+): string {
+  const text = Object.entries(attributes)
+    .filter(([, value]) => value !== undefined)
+    .map(([attribute, value]) =>
+      ` ${attribute}="${typeof value === "number" ? rounded(value) : escaped(value!)}"`
+    )
+    .join("");
+  return children.length === 0
+    ? `<${name}${text}/>`
+    : `<${name}${text}>${children.join("")}</${name}>`;
+}
+
+/** A piece of text at a place. */
+export function label(
+  x: number,
+  y: number,
+  text: string,
+  look: { readonly class?: string; readonly anchor?: "start" | "middle" | "end" } = {},
+): string {
+  return element("text", { x, y, class: look.class, "text-anchor": look.anchor }, escaped(text));
+}
+
+/** A straight line. */
+export function line(x1: number, y1: number, x2: number, y2: number, look: string): string {
+  return element("line", { x1, y1, x2, y2, class: look });
+}
+
+/** A rectangle as a piece of a path: many of them make one element. */
+export function box(left: number, top: number, right: number, bottom: number): string {
+  return `M${rounded(left)} ${rounded(top)}H${rounded(right)}V${rounded(bottom)}H${rounded(left)}Z`;
+}
+
+/** A line through points, as a path. */
+export function track(points: readonly (readonly [x: number, y: number])[]): string {
+  return points.map(([x, y], place) => `${place === 0 ? "M" : "L"}${rounded(x)} ${rounded(y)}`)
+    .join("");
+}
+
+/** A picture of its own, with the colours that it needs. */
+export function picture(
+  width: number,
+  height: number,
+  title: string,
+  children: readonly string[],
+): string {
+  return element(
+    "svg",
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      viewBox: `0 0 ${rounded(width)} ${rounded(height)}`,
+      role: "img",
+      "aria-label": title,
+      class: "plot",
+    },
+    element("title", {}, escaped(title)),
+    `<style>${PLOT_STYLE}</style>`,
+    ...children,
+  );
+}
+
+/** One decimal is finer than a screen. */
+function rounded(number: number): string {
+  return String(Math.round(number * 10) / 10);
+}
+
+/** How plots look, in light and in dark. Series are told apart by their dashes too. */
+export const PLOT_STYLE: string = `
+.plot{font:12px system-ui,sans-serif;--ink:#1f2328;--soft:#59636e;--rule:#d8dee4;--calm:#5b8fc7;
+--alarm:#c8321f;--paper:#fff;--s0:#0969b8;--s1:#c8500a;--s2:#0b8a63;--s3:#a8478a;--s4:#9a6a00;
+--s5:#5b5bd6;background:var(--paper)}
+@media (prefers-color-scheme:dark){.plot{--ink:#e6edf3;--soft:#9aa4af;--rule:#30363d;--calm:#4f86bd;
+--alarm:#ff7b6b;--paper:#0d1117;--s0:#58a6ff;--s1:#ff9a4d;--s2:#3fd0a4;--s3:#ee9bcb;--s4:#e3b341;
+--s5:#a5a5ff}}
+.plot text{fill:var(--ink)}.plot .soft{fill:var(--soft)}.plot .strong{font-weight:600}
+.plot .rule{stroke:var(--rule);fill:none}.plot .axis{stroke:var(--soft);fill:none}
+.plot .calm{fill:var(--calm)}.plot .alarm{fill:var(--alarm)}.plot text.alarm{fill:var(--alarm)}
+.plot .series{fill:none;stroke-width:2;stroke-linejoin:round}
+.plot .s0{stroke:var(--s0)}.plot .s1{stroke:var(--s1);stroke-dasharray:7 3}
+.plot .s2{stroke:var(--s2);stroke-dasharray:2 3}.plot .s3{stroke:var(--s3);stroke-dasharray:9 3 2 3}
+.plot .s4{stroke:var(--s4);stroke-dasharray:4 4}.plot .s5{stroke:var(--s5);stroke-dasharray:12 4}
+.plot .limit{stroke:var(--alarm);stroke-width:1.5;stroke-dasharray:3 3;fill:none}
+`.replaceAll("\n", "");

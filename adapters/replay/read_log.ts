@@ -1,0 +1,114 @@
+import { checkOptions, complaint } from "../../core/check.ts";
+import type { LogEntry } from "./log_entry.ts";
+import {
+  type ColumnOptions,
+  type LineReader,
+  lineReader,
+  type LogFormat,
+  type LogRecord,
+} from "./log_format.ts";
+
+/** The options of `readLog`. */
+export interface ReadLogOptions {
+  /** The form of the lines; default `"common"`. */
+  readonly format?: LogFormat | undefined;
+  /** Which columns hold the time and the client, of forms with a header line. */
+  readonly columns?: ColumnOptions | undefined;
+  /** Whose a request was; default its host, or `"all"` where the log has none. */
+  readonly key?: ((record: LogRecord) => string) | undefined;
+  /** Units that a request took; default 1. What is no positive integer is not taken for one. */
+  readonly cost?: ((record: LogRecord) => number) | undefined;
+  /** The longest line in characters; longer ones are no entries; default 65,536. */
+  readonly maxLine?: number | undefined;
+  /** Called with each line that is no entry, header lines apart; shortened to 200 characters. */
+  readonly onBadLine?: ((line: string) => void) | undefined;
+}
+
+/** Text in pieces of any length, such as a file's stream. */
+export type TextSource =
+  | string
+  | Iterable<string | Uint8Array>
+  | AsyncIterable<string | Uint8Array>;
+
+const MAX_LINE = 65_536;
+const FORMATS: readonly LogFormat[] = ["common", "json", "tsv", "csv"];
+
+/**
+ * Reads a log as a stream of entries: one line at a time, however long the log is.
+ *
+ * @param text The log: a string, or pieces of text or UTF-8, such as a file's stream.
+ * @throws {TypeError} If an option is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { readLog } from "tidegate/replay";
+ * import assert from "node:assert/strict";
+ *
+ * const line = '192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3279 "-" "curl"';
+ * const entries = await Array.fromAsync(readLog(`${line}\n`));
+ * assert.deepEqual(entries, [{ at: 1_482_435_151_000, key: "192.0.2.7", cost: 1 }]);
+ * ```
+ */
+export async function* readLog(
+  text: TextSource,
+  options: ReadLogOptions = {},
+): AsyncGenerator<LogEntry> {
+  checkOptions("read a log", options);
+  const { format = "common", columns, key = usualKey, cost = one, onBadLine } = options;
+  if (!FORMATS.includes(format)) {
+    const rule = `format must be one of ${FORMATS.join(", ")}`;
+    throw new TypeError(complaint("read a log", rule, format));
+  }
+  const read = lineReader(format, columns);
+  let isHeader = format === "tsv" || format === "csv";
+  for await (const line of linesOf(text, options.maxLine ?? MAX_LINE)) {
+    const entry = line === undefined ? undefined : entryOf(read, line, key, cost);
+    if (entry !== undefined) yield entry;
+    else if (!isHeader && line !== "") onBadLine?.((line ?? "a line too long").slice(0, 200));
+    isHeader = false;
+  }
+}
+
+function entryOf(
+  read: LineReader,
+  line: string,
+  keyOf: (record: LogRecord) => string,
+  costOf: (record: LogRecord) => number,
+): LogEntry | undefined {
+  const record = read(line);
+  if (record === undefined) return undefined;
+  const key = keyOf(record);
+  const cost = costOf(record);
+  return key !== "" && Number.isSafeInteger(cost) && cost > 0
+    ? { at: record.at, key, cost }
+    : undefined;
+}
+
+/** The lines of a text, without their ends; `undefined` in place of one that is too long. */
+async function* linesOf(text: TextSource, maxLine: number): AsyncGenerator<string | undefined> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let tooLong = false;
+  for await (const piece of typeof text === "string" ? [text] : text) {
+    const more = typeof piece === "string" ? piece : decoder.decode(piece, { stream: true });
+    const lines = (rest + more).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) {
+      yield tooLong || line.length > maxLine ? undefined : line.replace(/\r$/, "");
+      tooLong = false;
+    }
+    if (rest.length > maxLine) {
+      tooLong = true;
+      rest = "";
+    }
+  }
+  if (rest !== "" || tooLong) yield tooLong ? undefined : rest.replace(/\r$/, "");
+}
+
+function usualKey({ host }: LogRecord): string {
+  return host === "" ? "all" : host;
+}
+
+function one(): number {
+  return 1;
+}

@@ -1,0 +1,62 @@
+import type { TimeBins } from "./time_bins.ts";
+
+/** What became of one client. */
+export interface ClientReport {
+  /** The client. */
+  readonly key: string;
+  /** Its requests. */
+  readonly requests: number;
+  /** How many of them were refused. */
+  readonly denied: number;
+  /**
+   * Its longest lock-out in milliseconds: from a refusal to the next admission, or to when the last
+   * refusal told it to come again; `Infinity` if a request could never be admitted.
+   */
+  readonly lockOut: number;
+  /** What became of its units over time. */
+  readonly timeline: TimeBins;
+}
+
+/** What one candidate would have done. */
+export interface CandidateReport {
+  /** The candidate's name. */
+  readonly name: string;
+  /** The algorithm and its options, as text. */
+  readonly id: string;
+  /** Requests that it would have refused. */
+  readonly denied: number;
+  /** Units of these. */
+  readonly deniedUnits: number;
+  /** Requests that it would have made wait, and for how long altogether, in milliseconds. */
+  readonly delayed: number;
+  /** Milliseconds that they would have waited, all together. */
+  readonly delay: number;
+  /** Clients that would have been refused at least once. */
+  readonly clientsHit: number;
+  /** The longest lock-out of any client; `undefined` if nobody was refused. */
+  readonly longestLockOut: { readonly key: string; readonly milliseconds: number } | undefined;
+  /** Those hit hardest, then the busiest of the others. */
+  readonly clients: readonly ClientReport[];
+  /** What became of all units over time. */
+  readonly timeline: TimeBins;
+}
+
+/** A log replayed against candidates. */
+export interface ReplayReport {
+  /** Entries of the log. */
+  readonly requests: number;
+  /** Their units. */
+  readonly units: number;
+  /** Clients told apart. */
+  readonly clients: number;
+  /** Requests of clients beyond the bound on clients: they were not decided on. */
+  readonly untracked: number;
+  /** The first instant: milliseconds since the Unix epoch. */
+  readonly start: number;
+  /** The last instant. */
+  readonly end: number;
+  /** Entries that came with an earlier time than one before them; they were moved up to that. */
+  readonly backSteps: number;
+  /** Each candidate, in order. */
+  readonly candidates: readonly CandidateReport[];
+}

@@ -1,0 +1,214 @@
+/*
+ * How low may a limit be?
+ *
+ * A client that a limit never refuses is never refused by a higher one either: all of its requests
+ * were admitted, and would be again. So each client has a smallest limit that leaves it alone, and
+ * the share of clients that are hit falls as the limit rises. The curve is taken at limits that are
+ * evenly spread on a logarithmic axis, in one pass for all algorithms; then the smallest limit for
+ * each share is closed in on, a few limits to a pass, until it is exact.
+ */
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { checkInteger, checkOptions, complaint } from "../../core/check.ts";
+import { decideLog } from "./decide_log.ts";
+import { type LogSource, openSource } from "./log_entry.ts";
+
+/** An algorithm whose limit is to be found. */
+export interface SweepFamily {
+  /** What reports call it. */
+  readonly name: string;
+  /** The algorithm with a limit. */
+  readonly make: (limit: number) => Algorithm;
+}
+
+/** The options of `sweep`. */
+export interface SweepOptions {
+  /** Points of the curve, 2 to 64; default 24. */
+  readonly points?: number | undefined;
+  /** Shares that may be hit, 0 to 1; default 0, 0.001 and 0.01. */
+  readonly shares?: readonly number[] | undefined;
+  /** Shares of what: `"clients"` (default), or `"requests"`, for logs that tell no clients. */
+  readonly of?: "clients" | "requests" | undefined;
+  /** The most clients to tell apart; default 100,000. */
+  readonly maxClients?: number | undefined;
+}
+
+/** One limit, and whom it would have hit. */
+export interface SweepPoint {
+  /** The limit. */
+  readonly limit: number;
+  /** Share of requests refused, 0 to 1. */
+  readonly denied: number;
+  /** Share of clients refused at least once, 0 to 1. */
+  readonly clientsHit: number;
+}
+
+/** What the sweep found of one algorithm. */
+export interface SweepReport {
+  /** The family's name. */
+  readonly name: string;
+  /** The curve, by rising limit. */
+  readonly points: readonly SweepPoint[];
+  /** For each share, the smallest limit found that hits no larger one. */
+  readonly smallest: readonly { readonly share: number; readonly limit: number }[];
+}
+
+/** How many limits between two bounds are tried in one pass. */
+const FAN = 15;
+
+/**
+ * Finds how low the limits of some algorithms may be before they hit anybody.
+ *
+ * It reads the log some 5 to 10 times. Memory is bounded.
+ *
+ * @param source The log.
+ * @param families The algorithms, at least one and at most 16.
+ * @param options As above.
+ * @throws {TypeError} If an argument is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example
+ * ```ts
+ * import { fixedWindow, slidingLog } from "tidegate";
+ * import { sweep } from "tidegate/replay";
+ * import assert from "node:assert/strict";
+ *
+ * const log = [58, 59, 60, 61].map((second) => ({ at: second * 1_000, key: "a", cost: 1 }));
+ * const [fixed, sliding] = await sweep(log, [
+ *   { name: "fixed", make: (limit) => fixedWindow({ limit, period: "1m" }) },
+ *   { name: "sliding", make: (limit) => slidingLog({ limit, period: "1m" }) },
+ * ], { shares: [0] });
+ * assert.deepEqual([fixed?.smallest, sliding?.smallest], [
+ *   [{ share: 0, limit: 2 }],
+ *   [{ share: 0, limit: 4 }],
+ * ]);
+ * ```
+ */
+export async function sweep(
+  source: LogSource,
+  families: readonly SweepFamily[],
+  options: SweepOptions = {},
+): Promise<readonly SweepReport[]> {
+  const { points, shares, of, maxClients } = readOptions(families, options);
+  const ceiling = await largestUse(source, maxClients);
+  const grid = spread(ceiling, points);
+  const known = families.map(() => new Map<number, SweepPoint>());
+
+  /** Tries the limits that are not known yet, all families in one pass. */
+  async function tryLimits(wanted: readonly ReadonlySet<number>[]): Promise<void> {
+    const trials = families.flatMap((family, place) =>
+      [...wanted[place]!]
+        .filter((limit) => !known[place]!.has(limit))
+        .map((limit) => ({ place, limit, name: "", algorithm: family.make(limit), denied: 0 }))
+    );
+    if (trials.length === 0) return;
+    const pass = await decideLog(source, trials, maxClients, (_entry, trial, { allowed }) => {
+      if (!allowed) trials[trial]!.denied++;
+    });
+    const hit = trials.map(() => 0);
+    for (const { tallies } of pass.clients.values()) {
+      tallies.forEach(({ denied }, trial) => denied > 0 && hit[trial]!++);
+    }
+    trials.forEach(({ place, limit, denied }, trial) => {
+      known[place]!.set(limit, {
+        limit,
+        denied: share(denied, pass.requests),
+        clientsHit: share(hit[trial]!, pass.clients.size),
+      });
+    });
+  }
+
+  await tryLimits(families.map(() => new Set(grid)));
+  const curves = known.map((tried) => [...tried.values()].sort((a, b) => a.limit - b.limit));
+  for (;;) {
+    const wanted = known.map((tried) =>
+      new Set(shares.flatMap((allowed) => between(bracket(tried, of, allowed))))
+    );
+    if (wanted.every(({ size }) => size === 0)) break;
+    await tryLimits(wanted);
+  }
+  return families.map(({ name }, place) => ({
+    name,
+    points: curves[place]!,
+    smallest: shares.map((allowed) => ({
+      share: allowed,
+      limit: bracket(known[place]!, of, allowed).enough,
+    })),
+  }));
+}
+
+function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
+  const action = "sweep a limit";
+  checkOptions(action, options);
+  if (!Array.isArray(families) || families.length === 0 || families.length > 16) {
+    throw new TypeError(complaint(action, "it needs 1 to 16 algorithms", families));
+  }
+  const { points = 24, shares = [0, 0.001, 0.01], of = "clients", maxClients = 100_000 } = options;
+  if (of !== "clients" && of !== "requests") {
+    throw new TypeError(complaint(action, 'of must be "clients" or "requests"', of));
+  }
+  checkInteger(action, "points", points, 2);
+  checkInteger(action, "maxClients", maxClients, 1);
+  if (points > 64) throw new RangeError(complaint(action, "points must be at most 64", points));
+  for (const allowed of shares) {
+    if (!(allowed >= 0 && allowed <= 1)) {
+      throw new RangeError(complaint(action, "shares must be from 0 to 1", allowed));
+    }
+  }
+  return { points, shares, of, maxClients };
+}
+
+/** The units of the busiest client: a limit of as many refuses nobody. */
+async function largestUse(source: LogSource, maxClients: number): Promise<number> {
+  const used = new Map<string, number>();
+  let most = 1;
+  for await (const { key, cost } of openSource(source)) {
+    const before = used.get(key);
+    if (before === undefined && used.size === maxClients) continue;
+    const units = (before ?? 0) + cost;
+    used.set(key, units);
+    most = Math.max(most, units);
+  }
+  return most;
+}
+
+/** Whole limits from 1 to the ceiling, evenly spread on a logarithmic axis. */
+function spread(ceiling: number, points: number): readonly number[] {
+  const limits = Array.from(
+    { length: points },
+    (_, place) => Math.round(ceiling ** (place / (points - 1))),
+  );
+  return [...new Set(limits)];
+}
+
+/** The largest limit known to hit too many, and the smallest known not to. */
+function bracket(
+  tried: ReadonlyMap<number, SweepPoint>,
+  of: "clients" | "requests",
+  allowed: number,
+): { readonly tooLow: number; readonly enough: number } {
+  let tooLow = 0;
+  let enough = Infinity;
+  for (const { limit, clientsHit, denied } of tried.values()) {
+    if ((of === "clients" ? clientsHit : denied) > allowed) tooLow = Math.max(tooLow, limit);
+    else enough = Math.min(enough, limit);
+  }
+  return { tooLow, enough };
+}
+
+/** Limits to try between the two; none if they are neighbours. */
+function between(
+  { tooLow, enough }: { readonly tooLow: number; readonly enough: number },
+): readonly number[] {
+  const gap = enough - tooLow;
+  if (gap <= 1) return [];
+  const parts = Math.min(gap, FAN + 1);
+  return Array.from(
+    { length: parts - 1 },
+    (_, place) => tooLow + Math.round(gap * (place + 1) / parts),
+  );
+}
+
+function share(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}

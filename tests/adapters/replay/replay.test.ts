@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { type LogEntry, replay, sweep } from "../../../adapters/replay.ts";
+import {
+  type Algorithm,
+  fixedWindow,
+  gcra,
+  leakyQueue,
+  slidingCounter,
+  slidingLog,
+} from "../../../mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const families: readonly { name: string; make: (limit: number) => Algorithm }[] = [
+  { name: "fixed window", make: (limit) => fixedWindow({ limit, period: "10s" }) },
+  { name: "sliding log", make: (limit) => slidingLog({ limit, period: "10s" }) },
+  { name: "sliding counter", make: (limit) => slidingCounter({ limit, period: "10s" }) },
+  { name: "gcra", make: (limit) => gcra({ limit, period: "10s" }) },
+];
+
+const anyEntry = fc.record({
+  at: fc.nat({ max: 60_000 }),
+  key: fc.constantFrom("a", "b", "c", "__proto__"),
+  cost: fc.integer({ min: 1, max: 3 }),
+});
+const anyLog = fc.array(anyEntry, { maxLength: 60 }).map((log) => log.sort((a, b) => a.at - b.at));
+
+/** The plain way: each client alone, entry by entry. */
+function deniedOf(log: readonly LogEntry[], algorithm: Algorithm): Map<string, number> {
+  const denied = new Map<string, number>();
+  for (const key of new Set(log.map(({ key }) => key))) {
+    let state = algorithm.initial;
+    let count = 0;
+    for (const { at, cost } of log.filter((entry) => entry.key === key)) {
+      const [decision, next] = algorithm.step(state, at, cost);
+      state = next;
+      if (!decision.allowed) count++;
+    }
+    denied.set(key, count);
+  }
+  return denied;
+}
+
+const every = (seconds: readonly number[], key = "a", cost = 1): LogEntry[] =>
+  seconds.map((second) => ({ at: second * 1_000, key, cost }));
+
+describe("replay", () => {
+  test("decides as each client's own fold", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, fc.integer({ min: 1, max: 5 }), async (log, limit) => {
+        const candidates = families.map(({ make }) => ({ algorithm: make(limit) }));
+        const report = await replay(log, candidates);
+        const units = log.reduce((sum, { cost }) => sum + cost, 0);
+        assert.deepEqual([report.requests, report.units], [log.length, units]);
+        report.candidates.forEach((candidate, place) => {
+          const expected = deniedOf(log, candidates[place]!.algorithm);
+          const counts = [...expected.values()];
+          assert.equal(candidate.denied, counts.reduce((sum, count) => sum + count, 0));
+          assert.equal(candidate.clientsHit, counts.filter((count) => count > 0).length);
+          for (const { key, denied } of candidate.clients) assert.equal(denied, expected.get(key));
+          const { allowed, denied } = candidate.timeline;
+          const sum = (sums: readonly number[]) => sums.reduce((sum, units) => sum + units, 0);
+          assert.deepEqual([sum(allowed) + sum(denied), sum(denied)], [
+            units,
+            candidate.deniedUnits,
+          ]);
+        });
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("reads a log that is opened anew for each pass", async () => {
+    let opened = 0;
+    async function* log() {
+      opened++;
+      yield* every([1, 2, 3]);
+    }
+    const report = await replay(() => log(), [{ algorithm: gcra({ limit: 1, period: "1m" }) }]);
+    assert.deepEqual([report.candidates[0]!.denied, opened], [2, 2]);
+  });
+
+  const lockOuts: [what: string, algorithm: Algorithm, log: LogEntry[], milliseconds: number][] = [
+    [
+      "lasts from a refusal to the next admission",
+      fixedWindow({ limit: 1, period: "10s" }),
+      every([0, 2, 5, 10]),
+      8_000,
+    ],
+    [
+      "ends when the client was told to come again, though it stays away",
+      fixedWindow({ limit: 1, period: "10s" }),
+      every([0, 4, 100]),
+      6_000,
+    ],
+    [
+      "is over where the next refusal is of another matter",
+      gcra({ limit: 2, period: "10s" }),
+      [...every([0], "a", 2), ...every([1]), ...every([6], "a", 2), ...every([7])],
+      4_000,
+    ],
+    [
+      "never ends for a cost above the capacity",
+      gcra({ limit: 2, period: "10s" }),
+      every([0], "a", 3),
+      Infinity,
+    ],
+  ];
+  for (const [what, algorithm, log, milliseconds] of lockOuts) {
+    test(`a lock-out ${what}`, async () => {
+      const { candidates } = await replay(log, [{ algorithm }]);
+      assert.deepEqual(candidates[0]!.longestLockOut, { key: "a", milliseconds });
+    });
+  }
+
+  test("counts what would have waited", async () => {
+    const queue = leakyQueue({ limit: 1, period: "1s", queue: 2 });
+    const { candidates } = await replay(every([0, 0, 0, 0]), [{ algorithm: queue }]);
+    const { denied, delayed, delay } = candidates[0]!;
+    assert.deepEqual([denied, delayed, delay], [1, 2, 3_000]);
+  });
+
+  test("moves up what came out of order, and says so", async () => {
+    const { backSteps, end, candidates } = await replay(every([5, 3, 6]), [
+      { algorithm: slidingLog({ limit: 9, period: "1s" }) },
+    ]);
+    assert.deepEqual([backSteps, end, candidates[0]!.denied], [1, 6_000, 0]);
+  });
+
+  test("keeps to its bound on clients, and says whom it left out", async () => {
+    const log = ["a", "b", "c", "a", "c"].flatMap((key) => every([1], key));
+    const report = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1m" }) }], {
+      maxClients: 2,
+    });
+    const { clients, untracked, candidates } = report;
+    assert.deepEqual([clients, untracked, candidates[0]!.denied], [2, 2, 1]);
+  });
+
+  test("keeps to its bound on bins, however long the log is", async () => {
+    const log = Array.from({ length: 1_000 }, (_, i) => ({ at: i * 977_000, key: "a", cost: 1 }));
+    const { candidates } = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1s" }) }], {
+      bins: 50,
+    });
+    const { allowed, width } = candidates[0]!.timeline;
+    assert.ok(allowed.length <= 50 && width * 50 >= 999 * 977_000);
+    assert.equal(allowed.reduce((sum, units) => sum + units), 1_000);
+  });
+
+  test("reports on an empty log", async () => {
+    const report = await replay([], [{ algorithm: gcra({ limit: 1, period: "1s" }) }]);
+    assert.deepEqual([report.requests, report.clients], [0, 0]);
+  });
+
+  test("refuses what is no candidate or no bound", async () => {
+    const algorithm = gcra({ limit: 1, period: "1s" });
+    await assert.rejects(replay([], []), TypeError);
+    await assert.rejects(replay([], [{ algorithm: {} as never }]), TypeError);
+    await assert.rejects(replay([], Array(65).fill({ algorithm })), RangeError);
+    await assert.rejects(replay([], [{ algorithm }], { maxClients: 0 }), RangeError);
+  });
+});
+
+describe("sweep", () => {
+  test("finds the smallest limit for each share, as trying all of them does", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog.filter(({ length }) => length > 0), async (log) => {
+        const shares = [0, 0.3, 0.5];
+        const reports = await sweep(log, families, { shares, points: 3 });
+        const clients = new Set(log.map(({ key }) => key)).size;
+        reports.forEach(({ smallest }, place) => {
+          const expected = shares.map((share) => {
+            for (let limit = 1;; limit++) {
+              const counts = [...deniedOf(log, families[place]!.make(limit)).values()];
+              if (counts.filter((count) => count > 0).length / clients <= share) {
+                return { share, limit };
+              }
+            }
+          });
+          assert.deepEqual(smallest, expected);
+        });
+      }),
+      fcOptions({ numRuns: 50 }),
+    );
+  });
+
+  test("draws a curve that ends where nobody is refused", async () => {
+    const [report] = await sweep(every([0, 0, 0, 0, 0, 0, 0, 0]), families.slice(3), { points: 4 });
+    assert.deepEqual(report!.points.map(({ limit, denied }) => [limit, denied]), [
+      [1, 7 / 8],
+      [2, 6 / 8],
+      [4, 4 / 8],
+      [8, 0],
+    ]);
+  });
+
+  test("goes by requests where clients are not told apart", async () => {
+    const log = every(Array.from({ length: 100 }, () => 0), "all");
+    const [report] = await sweep(log, families.slice(0, 1), { of: "requests", shares: [0.1] });
+    assert.deepEqual(report!.smallest, [{ share: 0.1, limit: 90 }]);
+  });
+
+  test("refuses what it cannot sweep", async () => {
+    await assert.rejects(sweep([], []), TypeError);
+    await assert.rejects(sweep([], families, { shares: [2] }), RangeError);
+    await assert.rejects(sweep([], families, { points: 1 }), RangeError);
+  });
+});
