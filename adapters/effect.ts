@@ -30,7 +30,15 @@
 
 export type { Admission } from "./effect/bound_limit.ts";
 export { Decision } from "./effect/decision.ts";
-export { layerMemory, layerRedis, layerStore, layerStoreScoped } from "./effect/layers.ts";
+export {
+  layerAttached,
+  layerMemory,
+  layerRedis,
+  layerShared,
+  layerStore,
+  layerStoreScoped,
+  SharedHandle,
+} from "./effect/layers.ts";
 export { type Limit, limit, type LimitOptions } from "./effect/limit.ts";
 export { limitConfig } from "./effect/limit_config.ts";
 export { decisionsMetric, unitsMetric, waitMetric } from "./effect/limit_metrics.ts";

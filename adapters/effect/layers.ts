@@ -1,9 +1,16 @@
+import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 
 import type { Store } from "../../core/store.ts";
 import { memoryStore, type MemoryStoreOptions } from "../../stores/memory.ts";
 import { type RedisClient, redisStore, type RedisStoreOptions } from "../../stores/redis.ts";
+import {
+  attachSharedStore,
+  sharedStore,
+  type SharedStoreHandle,
+  type SharedStoreOptions,
+} from "../../stores/shared.ts";
 import { makeRateLimiter, RateLimiter } from "./rate_limiter.ts";
 
 /**
@@ -43,6 +50,60 @@ export function layerStoreScoped<E, R>(
  */
 export function layerMemory(options: MemoryStoreOptions = {}): Layer.Layer<RateLimiter> {
   return layerStoreScoped(Effect.sync(() => memoryStore(options)));
+}
+
+/** What the other threads need to share a store: it goes to them as a message. */
+export interface SharedHandle extends SharedStoreHandle {}
+
+/** The service key of `SharedHandle`, which `layerShared` provides beside the limiter. */
+export const SharedHandle: Context.Service<SharedHandle, SharedHandle> = Context.Service<
+  SharedHandle
+>("tidegate/effect/SharedHandle");
+
+/**
+ * The service on a new store in shared memory: one for all threads. The others attach to it by
+ * `layerAttached`, with the handle that this layer provides too.
+ *
+ * @param options Those of `sharedStore`; a bad one is a defect.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect";
+ * import { gcra } from "tidegate";
+ * import { layerAttached, layerShared, limit, RateLimiter, SharedHandle } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limit("api", gcra({ limit: 2, period: "1m" }));
+ * const take = RateLimiter.use((limiter) => limiter.consume(api, "user:42"));
+ *
+ * const program = Effect.gen(function* () {
+ *   yield* take;
+ *   const handle = yield* SharedHandle; // worker.postMessage(handle)
+ *   return yield* Effect.provide(take, layerAttached(handle)); // in the worker
+ * });
+ * const layer = layerShared({ capacity: 10_000 });
+ * assert.equal((await Effect.runPromise(Effect.provide(program, layer))).remaining, 0);
+ * ```
+ */
+export function layerShared(
+  options: SharedStoreOptions,
+): Layer.Layer<RateLimiter | SharedHandle> {
+  const open = Effect.acquireRelease(Effect.sync(() => sharedStore(options)), closed);
+  return Layer.effectContext(
+    Effect.map(open, (store) =>
+      Context.make(RateLimiter, makeRateLimiter(store)).pipe(
+        Context.add(SharedHandle, store.handle),
+      )),
+  );
+}
+
+/**
+ * The service on a store in shared memory that another thread made.
+ *
+ * @param handle The store's handle, as it came by a message; anything else is a defect.
+ */
+export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimiter> {
+  return layerStoreScoped(Effect.sync(() => attachSharedStore(handle)));
 }
 
 /**

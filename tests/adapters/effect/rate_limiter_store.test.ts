@@ -9,7 +9,8 @@ import fc from "fast-check";
 import { layerRateLimiterStore } from "../../../adapters/effect.ts";
 import { adaptiveMachine } from "../../../adapters/effect/adaptive_turns.ts";
 import { bucketMachine, counterMachine } from "../../../adapters/effect/refill_turns.ts";
-import { memoryStore } from "../../../mod.ts";
+import { memoryStore, type SyncStore } from "../../../mod.ts";
+import { sharedStore } from "../../../stores/shared.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const { RateLimiterStore } = RateLimiter;
@@ -144,8 +145,17 @@ function run<A, E>(
   );
 }
 
+const stores: Readonly<Record<string, () => SyncStore>> = {
+  memory: () => memoryStore(),
+  shared: () => sharedStore({ capacity: 100, maxBytes: 65_536, threads: 4 }),
+};
+
 describe("layerRateLimiterStore", () => {
-  test("answers as Effect's own memory store", async () => {
+  for (const [name, open] of Object.entries(stores)) {
+    test(`answers as Effect's own memory store, on the ${name} store`, () => sameAnswers(open));
+  }
+
+  async function sameAnswers(open: () => SyncStore): Promise<void> {
     const property = fc.asyncProperty(
       fc.oneof(
         fc.array(anyCall, { maxLength: 40 }),
@@ -156,12 +166,14 @@ describe("layerRateLimiterStore", () => {
       async (calls, limit, refillRate) => {
         const program = answersOf(calls, { limit, refillRate });
         const expected = await run(program, RateLimiter.layerStoreMemory);
-        const given = await run(program, layerRateLimiterStore(memoryStore()));
+        const store = open();
+        const given = await run(program, layerRateLimiterStore(store));
+        store.close();
         assert.deepEqual(given, expected);
       },
     );
     await fc.assert(property, fcOptions({ numRuns: 150 }));
-  });
+  }
 
   test("forgets keys that are fresh again", async () => {
     const store = memoryStore();
