@@ -16,7 +16,7 @@ import { halvesOf } from "../core/halves_of.ts";
 import type { Lane, Operation, SyncStore } from "../core/store.ts";
 import { keyFamily, splitStoredKey } from "../core/stored_key.ts";
 import { transact, type Write } from "../core/transact.ts";
-import { expiryQueue } from "./memory/expiry_queue.ts";
+import { BOUND, expiryQueue, FRESH_AT, STATE, WIDTH } from "./memory/expiry_queue.ts";
 
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -98,7 +98,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
 
   let capacity = Math.min(maxKeys, 64);
-  let numbers = new Float64Array(capacity);
   const objects: unknown[] = [];
   const keys: (string | undefined)[] = [];
   const owners: Table[] = [];
@@ -106,7 +105,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const queue = expiryQueue(capacity);
   const tables = new Map<string, Table>();
   /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
-  let sweepAt = 0;
+  let sweepAt = Infinity;
   let evictions = 0;
   let closed = false;
 
@@ -117,7 +116,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
 
   function stateIn(table: Table, slot: number): unknown {
-    return table.numeric ? numbers[slot] : objects[slot];
+    return table.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
   }
 
   /** Adds a key that was not held. */
@@ -132,6 +131,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       while (objects.length <= slot) objects.push(undefined);
     }
     queue.add(slot, freshAt);
+    if (freshAt + LINGER < sweepAt) sweepAt = freshAt + LINGER;
     replace(table, slot, state, freshAt, now);
   }
 
@@ -143,10 +143,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     freshAt: number,
     now: number,
   ): void {
-    if (table.numeric) numbers[slot] = state as number;
+    const { cells } = queue;
+    const cell = WIDTH * slot;
+    if (table.numeric) cells[cell + STATE] = state as number;
     else objects[slot] = state;
-    queue.fresh[slot] = freshAt;
-    if (freshAt < queue.bounds[slot]!) queue.hasten(slot);
+    cells[cell + FRESH_AT] = freshAt;
+    if (freshAt < cells[cell + BOUND]!) queue.hasten(slot);
     if (now >= sweepAt) sweep(now);
   }
 
@@ -154,7 +156,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   function sweep(now: number): void {
     for (let dropped = 0; dropped < 2 && queue.dueAt() + LINGER <= now; dropped++) {
       const slot = queue.first();
-      if (queue.fresh[slot]! + LINGER <= now) drop(slot);
+      if (queue.freshAt(slot) + LINGER <= now) drop(slot);
     }
     sweepAt = queue.dueAt() + LINGER;
   }
@@ -175,9 +177,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     const free = freed.pop() ?? queue.size();
     if (free === capacity) {
       capacity = Math.min(maxKeys, Math.ceil(capacity * 1.5));
-      const larger = new Float64Array(capacity);
-      larger.set(numbers);
-      numbers = larger;
       queue.grow(capacity);
     }
     return free;
@@ -189,7 +188,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     if (most < 0) throw full(maxKeys);
     while (queue.size() > most) {
       const slot = queue.first();
-      if (queue.fresh[slot]! > now) {
+      if (queue.freshAt(slot) > now) {
         if (onFull === "throw") throw full(maxKeys);
         evictions++;
       }

@@ -164,7 +164,11 @@ describe("the arguments of a step", () => {
   for (const [factory, create] of Object.entries(FACTORIES)) {
     test(`${factory} refuses them and changes nothing`, () => {
       const algorithm = create(good);
-      const step = algorithm.step as (state: unknown, now: unknown, cost: unknown) => unknown[];
+      const step = algorithm.step as unknown as (
+        state: unknown,
+        now: unknown,
+        cost: unknown,
+      ) => unknown[];
       const [, state] = step(algorithm.initial, 5_000, 3);
       for (const now of [NaN, -1, -0.5, Infinity, 2 ** 42 + 1, undefined, "5000", null]) {
         assert.throws(() => step(state, now, 1), fault("RangeError", "now must be"));

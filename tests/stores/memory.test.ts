@@ -45,6 +45,13 @@ describe("memoryStore is bounded", () => {
       brief.consume("one");
     }
     assert.equal(store.statistics().keys, 1);
+    brief.reset("one");
+    for (let place = 0; place < 5_000; place++) brief.consume(`again:${place}`);
+    now += 60_000;
+    for (let call = 0; call < 2_500; call++) brief.consume("one");
+    now += 60_000;
+    brief.consume("one");
+    assert.ok(store.statistics().keys < 5_000, "the store sweeps again after it was empty");
     assert.equal(store.statistics().evictions, 0);
   });
 
