@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { describe, test } from "node:test";
+import process from "node:process";
+
+import { commandLine } from "../../../adapters/serve.ts";
+import { rootPath } from "../../support/tree.ts";
+import { SHOP, withService } from "./support/running.ts";
+
+const EXAMPLE = `${rootPath}examples/rules.yaml`;
+
+/** Runs the command, and collects what it prints. */
+async function run(...args: readonly string[]) {
+  const printed: string[] = [];
+  const complaints: string[] = [];
+  const status = await commandLine(args, {
+    print: (line) => printed.push(line),
+    complain: (line) => complaints.push(line),
+    env: {},
+  });
+  return { status, printed: printed.join("\n"), complaints: complaints.join("\n") };
+}
+
+describe("tidegate lint", () => {
+  test("finds nothing wrong with the example, not even a warning", async () => {
+    assert.deepEqual(await run("lint", EXAMPLE, "--strict"), {
+      status: 0,
+      printed: `${EXAMPLE}: 9 rules in shop`,
+      complaints: "",
+    });
+  });
+
+  test("prints every fault with its place, and fails", async () => {
+    const file = `${rootPath}tests/vectors/envoy-config/tests-invalid/misspelled_key.yaml`;
+    const { status, complaints } = await run("lint", file, EXAMPLE);
+    assert.equal(status, 1);
+    assert.match(complaints, /misspelled_key.yaml:5:5: error: .*unknown key "ratelimit"/);
+  });
+
+  test("says what is wrong with a file that is not there", async () => {
+    const { status, complaints } = await run("lint", "/nowhere.yaml");
+    assert.equal(status, 1);
+    assert.match(complaints, /nowhere.yaml/);
+  });
+});
+
+describe("tidegate explain", () => {
+  test("says which rules match, and what they say", async () => {
+    const { status, printed } = await run(
+      ...["explain", EXAMPLE, "route=login", "address=192.0.2.7", "+", "user=bot-7"],
+      ...["+", "user=mallory", "--cost", "6"],
+    );
+    assert.equal(status, 0);
+    for (
+      const line of [
+        "  route=login: the rule route=login matches by its exact value",
+        "  its counter is route=login,address=192.0.2.7",
+        "  user=bot-7: the rule user=bot-* matches by the pattern bot-*",
+        "rule user=mallory for user=mallory: blocked",
+        "  5-in-60s (slidingLog 5 per 1 min): refuses, as a cost of 6 is above its capacity 5",
+        "refused by logins and user=bot-* and user=mallory",
+      ]
+    ) {
+      assert.ok(printed.split("\n").includes(line), `${line} in\n${printed}`);
+    }
+  });
+
+  test("says why nothing matches", async () => {
+    const { printed } = await run("explain", EXAMPLE, "path=/", "user=1");
+    assert.match(printed, /no rule for the key path here; there are: address, user, route/);
+    assert.match(printed, /admitted, as no rule with limits holds/);
+  });
+
+  test("asks a running service for the state of its counters", () =>
+    withService(async (service) => {
+      await fetch(`${service.url}/v1/consume`, {
+        method: "POST",
+        body: JSON.stringify({ entries: { address: "192.0.2.7" } }),
+      });
+      const { printed } = await run(
+        ...["explain", EXAMPLE, "address=192.0.2.7", "--service", service.url],
+      );
+      assert.match(printed, /says: \{"allowed":true,"limit":60,"remaining":18/);
+    }, { rules: EXAMPLE }));
+});
+
+describe("tidegate refuses, with a status of 2 and a hint,", () => {
+  const cases: readonly [args: readonly string[], message: RegExp][] = [
+    [["dance"], /no command dance/],
+    [["serve"], /one operand/],
+    [["lint"], /rules to check/],
+    [["explain", EXAMPLE], /a descriptor/],
+    [["explain", EXAMPLE, "user"], /key=value, not user/],
+    [["explain", EXAMPLE, "user=1", "--domain", "x"], /--domain must be one of shop/],
+    [["serve", EXAMPLE, "--port", "eighty"], /--port must be a whole number/],
+    [["serve", EXAMPLE, "--prot", "80"], /prot/],
+    [["lint", EXAMPLE, "--format", "xml"], /--format must be/],
+  ];
+  for (const [args, message] of cases) {
+    test(args.join(" ").replace(rootPath, ""), async () => {
+      const { status, complaints } = await run(...args);
+      assert.equal(status, 2);
+      assert.match(complaints, message);
+      assert.match(complaints, /tidegate --help/);
+    });
+  }
+});
+
+test("tidegate serve runs until it is told to end, and logs each event as JSON", async () => {
+  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
+  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2"];
+  const args = [...before, `${rootPath}adapters/bin.ts`, "serve", EXAMPLE, ...options];
+  const child = spawn(process.execPath, args, { cwd: rootPath, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  const events: Record<string, unknown>[] = [];
+  let complaints = "";
+  child.stderr.on("data", (data) => complaints += String(data));
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const event = JSON.parse(line);
+      events.push(event);
+      if (event.event === "listening") resolve(event.url);
+    });
+    ended.then((code) => reject(new Error(`it ended with ${code}: ${complaints}`)));
+  });
+  const response = await fetch(`${url}/v1/consume`, {
+    method: "POST",
+    body: JSON.stringify({ entries: { user: "42" } }),
+  });
+  assert.equal((await response.json()).allowed, true);
+  child.kill("SIGTERM");
+  assert.equal(await ended, 0, complaints);
+  assert.deepEqual(events.map(({ event }) => event), [
+    "rules-loaded",
+    "listening",
+    "stopping",
+    "stopped",
+  ]);
+  for (const { time } of events) assert.match(String(time), /^\d{4}-\d\d-\d\dT.*Z$/);
+  assert.equal(SHOP.domain, "shop");
+});
