@@ -24,14 +24,11 @@ await Promise.all(limiters.map(({ limiter }) => limiter.peek("warm up")));
 await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(start) - Date.now())));
 const admitted: Record<string, number> = {};
 for (const { name, limiter } of limiters) {
-  admitted[name] = 0;
   let left = Number(offered);
-  async function takeAll(): Promise<void> {
-    while (left-- > 0) {
-      if (await take(limiter)) admitted[name]!++;
-    }
-  }
-  await Promise.all(Array.from({ length: 64 }, takeAll));
+  admitted[name] = 0;
+  await Promise.all(Array.from({ length: 64 }, async () => {
+    while (left-- > 0) if (await take(limiter)) admitted[name]!++;
+  }));
 }
 const { conflicts, contended } = store.statistics();
 console.log(JSON.stringify({ admitted, conflicts, contended }));

@@ -1,0 +1,27 @@
+import type { Decision } from "../core/decision.ts";
+import { decisionOf } from "../core/decision_of.ts";
+
+/**
+ * A decision some milliseconds later, as far as it can be told without its state: what was to come
+ * comes sooner, and `remaining` may have grown.
+ */
+export function aged(decision: Decision, milliseconds: number): Decision {
+  const { allowed, limit, remaining, retryAfter, nextAfter, resetAfter, delay, source, parts } =
+    decision;
+  return decisionOf(
+    allowed,
+    limit,
+    remaining,
+    sooner(retryAfter, milliseconds),
+    sooner(nextAfter, milliseconds),
+    sooner(resetAfter, milliseconds),
+    delay,
+    source,
+    parts?.map((part) => aged(part, milliseconds)),
+  );
+}
+
+/** What is left of a wait; while it is told of it is never 0, as that would say that it is over. */
+function sooner(wait: number, milliseconds: number): number {
+  return wait === 0 ? 0 : Math.max(1, Math.ceil(wait - milliseconds));
+}
