@@ -67,11 +67,8 @@ export function algorithmLaws<State>(
 
 /** Texts near those of states, and texts like none. */
 function textLaw(arbitrary: fc.Arbitrary<Subject>, options: SchedulesOptions): Law {
-  const edit = fc.record({
-    at: fc.nat(),
-    cut: fc.nat({ max: 3 }),
-    put: fc.string({ maxLength: 3 }),
-  });
+  const put = fc.oneof(fc.string({ maxLength: 3 }), fc.stringMatching(/^[0-9 :]{1,4}$/));
+  const edit = fc.record({ at: fc.nat(), cut: fc.nat({ max: 3 }), put });
   const digits = fc.stringMatching(/^[a-z][0-9]( -?[0-9.e+:]{1,18}){0,4} ?$/);
   return law(
     "text of another shape reads as undefined, or as a state that has that text",

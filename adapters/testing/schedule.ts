@@ -27,7 +27,7 @@ export type Cost =
   | { readonly capacity: number }
   /** What the last decision said is left, and so many more; at least 0. */
   | { readonly remaining: number }
-  /** So many hundredths of the capacity; below 0 they are given back. */
+  /** So many hundredths of the capacity; below 0 they are given back, more than is used too. */
   | { readonly hundredths: number };
 
 /** One call of a schedule: when, seen from the one before, and how much. */
@@ -144,7 +144,7 @@ export function costOf(cost: Cost, { capacity }: Guide, last?: Decision): number
   if ("units" in cost) return cost.units;
   if ("capacity" in cost) return capacity + cost.capacity;
   if ("remaining" in cost) return Math.max(0, (last?.remaining ?? capacity) + cost.remaining);
-  return Math.trunc(capacity * cost.hundredths / 100);
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.trunc(capacity * cost.hundredths / 100));
 }
 
 function gridOf({ grids }: Guide, index: number): number {

@@ -1,3 +1,4 @@
+import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Subject } from "../subject.ts";
 import { difference, laterInstants, sameState } from "./probes.ts";
 import type { VisitLaw } from "./visit_law.ts";
@@ -50,7 +51,7 @@ export const codecLaws: readonly VisitLaw[] = [
   {
     name: "words of another shape read as undefined, or as a state that has those words",
     check(subject, visits, expect) {
-      const { codec } = subject.algorithm;
+      const { codec, capacity } = subject.algorithm;
       const words = new Float64Array(Math.min(codec.maxWords, ROOM) + 2 * OFFSET);
       for (const visit of visits) {
         words.fill(UNTOUCHED);
@@ -60,7 +61,7 @@ export const codecLaws: readonly VisitLaw[] = [
         }
         for (let i = OFFSET; i < OFFSET + count; i++) {
           const word = words[i] as number;
-          for (const strange of [NaN, Infinity, -1, 0.5, -word, word + 1, 2 ** 60]) {
+          for (const strange of [NaN, Infinity, -1, 0.5, -word, word + 1, capacity + 1, 2 ** 60]) {
             words[i] = strange;
             expect(visit, isTrue(subject, words, count), () => `no false state with ${strange}`);
           }
@@ -71,25 +72,27 @@ export const codecLaws: readonly VisitLaw[] = [
   },
 ];
 
-/**
- * Whether words read as nothing, or as a state that can be stepped and has just those words.
- */
+/** Whether words read as nothing, or as a sound state that has just those words. */
 function isTrue({ algorithm }: Subject, words: Float64Array, count: number): boolean {
-  const { codec, step } = algorithm;
+  const { codec } = algorithm;
   const state = codec.read(words, OFFSET, count);
   if (state === undefined) return true;
-  step(state, 0, 1);
   const written = new Float64Array(count + 1);
   const length = codec.write(state, written, 0);
-  return length === count &&
+  return isSound(algorithm, state) && length === count &&
     written.subarray(0, count).every((word, i) => word === words[OFFSET + i]);
 }
 
-/** Whether a text reads as nothing, or as a state that can be stepped and has just that text. */
+/** Whether a text reads as nothing, or as a sound state that has just that text. */
 export function isTrueText({ algorithm }: Subject, text: string): boolean {
-  const { codec, step } = algorithm;
-  const state = codec.decode(text);
+  const state = algorithm.codec.decode(text);
   if (state === undefined) return true;
-  step(state, 0, 1);
-  return codec.encode(state) === text;
+  return isSound(algorithm, state) && algorithm.codec.encode(state) === text;
+}
+
+/** Whether a state that was read answers as one that was reached. */
+function isSound({ step, capacity }: Algorithm, state: unknown): boolean {
+  const { remaining, nextAfter, resetAfter } = step(state, 0, 0)[0];
+  return Number.isInteger(remaining) && remaining >= 0 && remaining <= capacity &&
+    nextAfter >= 0 && resetAfter >= 0;
 }

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import {
+  algorithmLaws,
+  limiterLaws,
+  type Rule,
+  spanBound,
+  storeLaws,
+  type Subject,
+} from "../../adapters/testing/mod.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
+import { limiterOn } from "../../core/limiter.ts";
+import { sqliteStore } from "../../examples/sqlite_store.ts";
+import { threeStrikes } from "../../examples/three_strikes.ts";
+import { memoryStore } from "../../stores/memory.ts";
+import { fcOptions } from "../support/seed.ts";
+import { readText } from "../support/tree.ts";
+
+/** The strikes of a key by their definition. */
+function strikesRule(strikes: number, period: number): Rule<readonly bigint[]> {
+  function held(use: readonly bigint[] = [], now: bigint): readonly bigint[] {
+    return (use.at(-1) ?? now) + BigInt(period) > now ? use : [];
+  }
+  return {
+    capacity: BigInt(strikes),
+    limit: () => strikes,
+    admits: (use, now, cost) => BigInt(held(use, now).length) + cost <= BigInt(strikes),
+    after(use, now, cost) {
+      const before = held(use, now);
+      const newest = before.at(-1) ?? now;
+      const all = cost > 0n
+        ? [...before, ...Array<bigint>(Number(cost)).fill(now > newest ? now : newest)]
+        : held(before.slice(0, Math.max(0, before.length + Number(cost))), now);
+      return all.length > 0 ? all : undefined;
+    },
+    fresh: (use, now) => held(use, now).length === 0,
+  };
+}
+
+const subjects = fc.record({
+  strikes: fc.integer({ min: 1, max: 5 }),
+  period: fc.integer({ min: 1, max: 100_000 }),
+}).map(({ strikes, period }): Subject => ({
+  algorithm: threeStrikes({ strikes, period }) as Algorithm,
+  rule: strikesRule(strikes, period) as Rule,
+  bounds: [spanBound(strikes, period)],
+  grids: [period],
+}));
+
+describe("an algorithm of one's own", () => {
+  for (const law of algorithmLaws(subjects)) {
+    test(`threeStrikes: ${law.name}`, () => law.run(fcOptions()));
+  }
+  for (
+    const law of limiterLaws(
+      (algorithm, clock) => limiterOn(algorithm, memoryStore(), "strikes", { clock }),
+      { subjects },
+    )
+  ) {
+    test(`threeStrikes in a limiter: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
+  }
+});
+
+describe("a store of one's own", () => {
+  for (const law of storeLaws(() => sqliteStore())) {
+    test(`sqliteStore: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
+  }
+});
+
+describe("docs/testing.md shows", () => {
+  for (const name of ["three_strikes", "sqlite_store"]) {
+    test(`examples/${name}.ts as it is`, () => {
+      const source = readText(`examples/${name}.ts`)
+        .replaceAll('"../mod.ts"', '"tidegate"')
+        .replaceAll("export function", "function");
+      const code = source.slice(source.indexOf("*/") + 3).trim();
+      assert.ok(readText("docs/testing.md").includes(code));
+    });
+  }
+});

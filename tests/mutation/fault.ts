@@ -1,0 +1,30 @@
+/** Something wrong, put into one file. */
+export interface Fault {
+  /** What is wrong, in words. */
+  readonly what: string;
+  /** The file, from the root. */
+  readonly file: string;
+  /** Text that is in the file just once. */
+  readonly search: string;
+  /** What stands there instead. */
+  readonly replace: string;
+  /** Whose laws should catch it, in the order to try. */
+  readonly laws: readonly SuiteName[];
+}
+
+/** The laws of one thing, as `suites.ts` makes them. */
+export type SuiteName =
+  | "all"
+  | "fixedWindow"
+  | "gcra"
+  | "leakyBucket"
+  | "leakyQueue"
+  | "slidingCounter"
+  | "slidingLog"
+  | "slidingWindow"
+  | "tokenBucket"
+  | "tokenBucketByInterval"
+  | "limiter"
+  | "memoryStore"
+  | "redisStore by watch"
+  | "redisStore by cas";

@@ -1,0 +1,17 @@
+import type { Fault } from "./fault.ts";
+import { CODEC_FAULTS } from "./faults/codecs.ts";
+import { COMPOSITION_FAULTS } from "./faults/composition.ts";
+import { LIMITER_FAULTS } from "./faults/limiter.ts";
+import { RATE_FAULTS } from "./faults/rates.ts";
+import { STORE_FAULTS } from "./faults/stores.ts";
+import { WINDOW_FAULTS } from "./faults/windows.ts";
+
+/** All faults. */
+export const FAULTS: readonly Fault[] = [
+  ...RATE_FAULTS,
+  ...WINDOW_FAULTS,
+  ...COMPOSITION_FAULTS,
+  ...CODEC_FAULTS,
+  ...LIMITER_FAULTS,
+  ...STORE_FAULTS,
+];

@@ -1,0 +1,77 @@
+import type { Fault } from "../fault.ts";
+
+const TICKS = "core/ticks.ts";
+
+/** Faults of states as words and as text. */
+export const CODEC_FAULTS: readonly Fault[] = [
+  {
+    what: "Text that drops the ticks beyond a millisecond",
+    file: TICKS,
+    search: "return encode(steps * step, at - steps * perStep);",
+    replace: "return encode(steps * step, 0);",
+    laws: ["gcra"],
+  },
+  {
+    what: "Leading zeros: several texts of one state",
+    file: TICKS,
+    search: "const TEXT = /^t1 (0|[1-9]\\d{0,15})(?: ([1-9]\\d{0,15}))?$/;",
+    replace: "const TEXT = /^t1 (\\d{1,16})(?: (\\d{1,16}))?$/;",
+    laws: ["gcra"],
+  },
+  {
+    what: "More words than a state has are read as one",
+    file: TICKS,
+    search: "return count === 1 && isInstant(at) ? at : undefined;",
+    replace: "return isInstant(at) ? at : undefined;",
+    laws: ["gcra"],
+  },
+  {
+    what: "`NaN` in shared memory is read as a state",
+    file: TICKS,
+    search: "return count === 1 && isInstant(at) ? at : undefined;",
+    replace: "return count === 1 ? at : undefined;",
+    laws: ["gcra"],
+  },
+  {
+    what: "Words written one place too far",
+    file: TICKS,
+    search: "words[offset + 1] = at.ticks;",
+    replace: "words[offset + 2] = at.ticks;",
+    laws: ["gcra"],
+  },
+  {
+    what: "A window with more units than the limit is read",
+    file: "core/window_use.ts",
+    search: "Number.isSafeInteger(used) && used >= 1 && used <= limit;",
+    replace: "Number.isSafeInteger(used) && used >= 1;",
+    laws: ["fixedWindow"],
+  },
+  {
+    what: "A log in text whose first gap is dropped",
+    file: "core/window_of_slots.ts",
+    search: "const gap = buckets[place - 2]! - buckets[place]!;\n          text +=",
+    replace: "const gap = buckets[place - 2]! - buckets[place]! - 1;\n          text +=",
+    laws: ["slidingLog"],
+  },
+  {
+    what: "A log in text that holds more than the limit is read",
+    file: "core/window_of_slots.ts",
+    search: "newest - slot < slots && total <= limit ?",
+    replace: "newest - slot < slots ?",
+    laws: ["slidingWindow", "slidingLog"],
+  },
+  {
+    what: "Two counters in text of which one is lost",
+    file: "core/sliding_counter.ts",
+    search: "`c1 ${window} ${previous} ${current}`",
+    replace: "`c1 ${window} 0 ${current}`",
+    laws: ["slidingCounter"],
+  },
+  {
+    what: "Text of `all` that leaves a part's rest unread",
+    file: "core/all.ts",
+    search: "return place === text.length ? pieces : undefined;",
+    replace: "return pieces;",
+    laws: ["all"],
+  },
+];

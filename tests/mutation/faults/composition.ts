@@ -1,0 +1,120 @@
+import type { Fault } from "../fault.ts";
+
+const COMBINE = "core/combine.ts";
+const TRANSACT = "core/transact.ts";
+
+/** Faults of several limits together. */
+export const COMPOSITION_FAULTS: readonly Fault[] = [
+  {
+    what: "`all` charges the parts that admit, though one refuses",
+    file: "core/all.ts",
+    search: "if (taken === state && !part.decide(state, state, now, cost).allowed) return states;",
+    replace: "",
+    laws: ["all"],
+  },
+  {
+    what: "`all` tells the balance of a part as if it had been charged",
+    file: "core/all.ts",
+    search: "return combine(uncharged, capacity);",
+    replace: "return combine(decisions, capacity);",
+    laws: ["all"],
+  },
+  {
+    what: "`all` keeps fresh parts as a used state",
+    file: "core/all.ts",
+    search: "if (isFresh(next)) return initial;",
+    replace: "",
+    laws: ["all"],
+  },
+  {
+    what: "`all` gives the verdict of its last part",
+    file: COMBINE,
+    search: "allowed = allowed && part.allowed;",
+    replace: "allowed = part.allowed;",
+    laws: ["all"],
+  },
+  {
+    what: "The shortest `retryAfter` of the parts instead of the longest",
+    file: COMBINE,
+    search: "retryAfter = Math.max(retryAfter, part.retryAfter);",
+    replace: "retryAfter = part.retryAfter > 0 ? part.retryAfter : retryAfter;",
+    laws: ["all"],
+  },
+  {
+    what: "`nextAfter` of a part that is not the least",
+    file: COMBINE,
+    search: "if (part.remaining === least.remaining) nextAfter",
+    replace: "nextAfter",
+    laws: ["all"],
+  },
+  {
+    what: "`nextAfter` of a key that is at capacity",
+    file: COMBINE,
+    search: "least.remaining >= capacity ? 0 : nextAfter,",
+    replace: "nextAfter,",
+    laws: ["all"],
+  },
+  {
+    what: "`resetAfter` of the first part instead of the last to be fresh",
+    file: COMBINE,
+    search: "resetAfter = Math.max(resetAfter, part.resetAfter);",
+    replace: "resetAfter = parts[0]!.resetAfter;",
+    laws: ["all"],
+  },
+  {
+    what: "`limit` of the last of several parts with the least remaining",
+    file: COMBINE,
+    search: "b.remaining < a.remaining ? b : a",
+    replace: "b.remaining <= a.remaining ? b : a",
+    laws: ["all"],
+  },
+  {
+    what: "A batch charges the keys that admit, though one refuses",
+    file: TRANSACT,
+    search: ": { decisions: looks, writes: [] };",
+    replace: ": { decisions: looks, writes };",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A refused batch answers as if its admitted keys had been charged",
+    file: TRANSACT,
+    search: ": { decisions: looks, writes: [] };",
+    replace: ": { decisions, writes: [] };",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A refund in a refused batch is answered as if it had been made",
+    file: TRANSACT,
+    search: "looks.push(cost !== 0 && decision.allowed",
+    replace: "looks.push(cost > 0 && decision.allowed",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A dry run in a batch that is written",
+    file: TRANSACT,
+    search: "if (next !== state && !dry) {",
+    replace: "if (next !== state) {",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A changed limit that takes over its share rounded down",
+    file: TRANSACT,
+    search: "(BigInt(used) * BigInt(capacity) + old - 1n) / old",
+    replace: "(BigInt(used) * BigInt(capacity)) / old",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A smaller limit that forgets a key which had used more",
+    file: TRANSACT,
+    search: "Math.min(units, algorithm.capacity)",
+    replace: "units",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A changed limit that forgets what was used",
+    file: TRANSACT,
+    search: "if (old === undefined || replaces === undefined) return algorithm.initial;",
+    replace: "if (old !== undefined || replaces === undefined) return algorithm.initial;",
+    laws: ["memoryStore"],
+  },
+];

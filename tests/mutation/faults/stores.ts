@@ -1,0 +1,115 @@
+import type { Fault } from "../fault.ts";
+
+const MEMORY = "stores/memory.ts";
+const WATCH = "stores/redis/watch_commit.ts";
+const STEPPING = "stores/redis/stepping.ts";
+
+/** Faults of the stores. */
+export const STORE_FAULTS: readonly Fault[] = [
+  {
+    what: "The memory store drops keys that hold use",
+    file: MEMORY,
+    search: "if (queue.freshAt(slot) + LINGER <= now) drop(slot);",
+    replace: "drop(slot);",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "The memory store's short way writes a dry run",
+    file: MEMORY,
+    search: "if (next !== state && !dry) {",
+    replace: "if (next !== state) {",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "The memory store's `delete` does nothing",
+    file: MEMORY,
+    search:
+      "const slot = tables.get(family)?.slots.get(key);\n    if (slot !== undefined) drop(slot);",
+    replace: "",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "The memory store keeps its own time where it is given one",
+    file: MEMORY,
+    search: "const now = at ?? Date.now();",
+    replace: "const now = Date.now();",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "The memory store answers after it is closed",
+    file: MEMORY,
+    search: "    closed = true;\n",
+    replace: "",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A key with a brace in it is another limiter's",
+    file: "core/stored_key.ts",
+    search: "return `${escaped(prefix)}:{${escaped(key)}}:${id}`;",
+    replace: "return `${escaped(prefix)}:{${key.replaceAll('}', '{')}}:${id}`;",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A WATCH that is not sent",
+    file: WATCH,
+    search: '    ["WATCH", ...keys],\n',
+    replace: "",
+    laws: ["redisStore by watch"],
+  },
+  {
+    what: "A lost race that is taken for a commit",
+    file: WATCH,
+    search: "if (result === null) return { ...ALL_ANSWERED, conflicted: jobs };",
+    replace: "if (result === null) { answer(waiting); return ALL_ANSWERED; }",
+    laws: ["redisStore by watch"],
+  },
+  {
+    what: "Callers are answered before the commit",
+    file: WATCH,
+    search: "if (changes.length === cells.size) return [stepped, []];",
+    replace: "if (changes.length === cells.size) return [[], stepped];",
+    laws: ["redisStore by watch"],
+  },
+  {
+    what: "One of the changes of a batch is not written",
+    file: WATCH,
+    search: "for (const cell of changes) commands.push(commandOf(cell));",
+    replace: "for (const cell of changes.slice(0, 1)) commands.push(commandOf(cell));",
+    laws: ["redisStore by watch"],
+  },
+  {
+    what: "Compare and set that does not compare",
+    file: "stores/redis/compare_and_set.ts",
+    search: "if (held[place] or '') ~= ARGV[expected] then same = false end",
+    replace: "if false then same = false end",
+    laws: ["redisStore by cas"],
+  },
+  {
+    what: "Compare and set that compares only the first key of a batch",
+    file: "stores/redis/compare_and_set.ts",
+    search: "for place = key, last do\n    if (held[place]",
+    replace: "for place = key, key do\n    if (held[place]",
+    laws: ["redisStore by cas"],
+  },
+  {
+    what: "Keys of one call that are committed each by itself",
+    file: STEPPING,
+    search: "if (job.keys.length > 1) tie(job.keys, cells);",
+    replace: "",
+    laws: ["redisStore by cas"],
+  },
+  {
+    what: "A value in Redis that expires while it holds use",
+    file: STEPPING,
+    search: "return String(Math.ceil(resetAfter) + MARGIN);",
+    replace: 'return resetAfter > 0 ? "1" : "0";',
+    laws: ["redisStore by watch"],
+  },
+  {
+    what: "A key in Redis that is not deleted when all its use is given back",
+    file: STEPPING,
+    search: '? ["DEL", cell.key]',
+    replace: '? ["EXISTS", cell.key]',
+    laws: ["redisStore by watch"],
+  },
+];

@@ -1,0 +1,98 @@
+/*
+ * Are the laws any good? Puts faults into a copy of the tree, one at a time, and runs the laws on it:
+ *
+ *   npm run mutation                 all of them; writes docs/mutation.md
+ *   npm run mutation -- window       those whose words, file or laws hold "window"
+ *
+ * TIDEGATE_SEED=n   the seed of the laws; 1 without it
+ */
+import { spawn } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+import type { Fault, SuiteName } from "./fault.ts";
+import { FAULTS } from "./faults.ts";
+import { report, type Result } from "./report.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const COPIED = ["core", "stores", "adapters", "tests", ".ci", "mod.ts", "package.json"];
+/** A law that has not ended by then is broken too: some faults never end. */
+const TIME_LIMIT = 60_000;
+
+const wanted = process.argv[2] ?? "";
+const seed = process.env.TIDEGATE_SEED ?? "1";
+const faults = FAULTS.filter((fault) => JSON.stringify(fault).includes(wanted));
+const copy = mkdtempSync(join(tmpdir(), "tidegate-mutation-"));
+process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
+process.on("SIGINT", () => process.exit(130));
+
+for (const name of COPIED) cpSync(join(root, name), join(copy, name), { recursive: true });
+symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+
+const sound = await untouchedLawsHold([...new Set(faults.flatMap(({ laws }) => laws))]);
+if (!sound) process.exit(1);
+const results: Result[] = [];
+for (const fault of faults) {
+  const result = { fault, caught: await caughtBy(fault) };
+  results.push(result);
+  console.log(`${result.caught === undefined ? "MISSED" : "caught"}  ${fault.what}`);
+  console.log(`        ${result.caught ?? `${fault.file}: ${fault.laws.join(", ")}`}`);
+}
+const missed = results.filter(({ caught }) => caught === undefined).length;
+console.log(`${results.length - missed} of ${results.length} faults caught`);
+if (wanted === "") writeFileSync(join(root, "docs/mutation.md"), report(results));
+process.exit(missed === 0 && results.length > 0 ? 0 : 1);
+
+/** Laws that fail anyway would catch everything. */
+async function untouchedLawsHold(suites: readonly SuiteName[]): Promise<boolean> {
+  for (const suite of suites) {
+    const broken = await brokenLaw(suite);
+    if (broken === undefined) continue;
+    console.error(`The laws of ${suite} fail without a fault: ${broken}`);
+    return false;
+  }
+  return true;
+}
+
+/** The law that catches a fault; `undefined` if none does. */
+async function caughtBy({ file, search, replace, laws }: Fault): Promise<string | undefined> {
+  const path = join(copy, file);
+  const text = readFileSync(path, "utf8");
+  if (text.split(search).length !== 2) {
+    throw new Error(`Cannot put a fault into ${file} as it must hold this just once: ${search}`);
+  }
+  writeFileSync(path, text.replace(search, () => replace));
+  try {
+    for (const suite of laws) {
+      const broken = await brokenLaw(suite);
+      if (broken !== undefined) return `${suite}: ${broken}`;
+    }
+    return undefined;
+  } finally {
+    writeFileSync(path, text);
+  }
+}
+
+/** The first law of a suite that does not hold; `undefined` if all do. */
+function brokenLaw(suite: SuiteName): Promise<string | undefined> {
+  const trial = join(copy, "tests/mutation/trial.ts");
+  const child = spawn(process.execPath, [trial, suite, seed], { cwd: copy });
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (data) => output += data);
+  child.stderr.on("data", (data) => errors += data);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => child.kill("SIGKILL"), TIME_LIMIT);
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      if (signal !== null) resolve("a law that did not end");
+      else if (code === 0) resolve(undefined);
+      else if (output.trim() !== "") resolve(output.trim());
+      else reject(new Error(`The laws of ${suite} could not be run: ${errors}`));
+    });
+  });
+}
