@@ -1,4 +1,5 @@
 import { serve as serveOnNode } from "@hono/node-server";
+import type { Server } from "node:http";
 
 /** A server of a test. */
 export interface TestServer {
@@ -11,7 +12,7 @@ type Fetch = (request: Request, info: any) => any;
 
 interface DenoServer {
   readonly addr: { readonly port: number };
-  shutdown(): Promise<void>;
+  readonly finished: Promise<void>;
 }
 
 /**
@@ -36,15 +37,22 @@ export async function serveFetch(fetch: Fetch, more: object = {}): Promise<TestS
     return { port: server.port, close: () => server.stop(true) };
   }
   if (Deno !== undefined) {
-    const silent = { port: 0, hostname: "127.0.0.1", onListen() {} };
-    const server = Deno.serve(silent, fetch);
-    return { port: server.addr.port, close: () => server.shutdown() };
+    const controller = new AbortController();
+    const { signal } = controller;
+    const server = Deno.serve({ port: 0, hostname: "127.0.0.1", signal, onListen() {} }, fetch);
+    // Unlike `shutdown`, an abort does not wait for connections that are kept alive.
+    const close = () => (controller.abort(), server.finished);
+    return { port: server.addr.port, close };
   }
   return await new Promise((resolve) => {
     const server = serveOnNode({ fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) => {
       resolve({
         port,
-        close: () => new Promise((closed) => server.close(() => closed())),
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            (server as Server).closeAllConnections();
+          }),
       });
     });
   });

@@ -1,0 +1,75 @@
+/*
+ * The ways in which servers tell times. All answers are milliseconds from now, at least 0;
+ * `undefined` for what cannot be read.
+ */
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/** `Mon, 24 Nov 2025 16:00:05 GMT` */
+const IMF_REGEXP = /^\w{3}, (\d{2}) (\w{3}) (\d{4}) (\d{2}:\d{2}:\d{2}) GMT$/;
+/** `Monday, 24-Nov-25 16:00:05 GMT` */
+const RFC_850_REGEXP = /^\w+, (\d{2})-(\w{3})-(\d{2}) (\d{2}:\d{2}:\d{2}) GMT$/;
+/** `Mon Nov 24 16:00:05 2025` */
+const ASCTIME_REGEXP = /^\w{3} (\w{3}) ([\d ]\d) (\d{2}:\d{2}:\d{2}) (\d{4})$/;
+const DURATION_REGEXP = /^(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/;
+const RFC_3339_REGEXP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** Seconds above this are an instant since the Unix epoch, not a duration: some 31 years. */
+const EARLIEST_EPOCH = 1e9;
+/** From here on an instant is in milliseconds. */
+const EARLIEST_EPOCH_MILLISECONDS = 1e11;
+
+/** Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of three forms. */
+export function parseRetryAfter(field: string, now: number): number | undefined {
+  const text = field.trim();
+  if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;
+  return until(parseHttpDate(text, now), now);
+}
+
+/**
+ * Reads the time at which a quota is reset, as servers have told it: seconds to go, seconds or
+ * milliseconds since the epoch (with a fraction too), a duration (`6m0s`), a date.
+ */
+export function parseReset(field: string, now: number): number | undefined {
+  const text = field.trim();
+  if (/^\d{1,16}(\.\d{1,9})?$/.test(text)) {
+    const number = Number(text);
+    if (number >= EARLIEST_EPOCH_MILLISECONDS) return until(number, now);
+    return number >= EARLIEST_EPOCH ? until(number * 1000, now) : Math.ceil(number * 1000);
+  }
+  const duration = DURATION_REGEXP.exec(text);
+  if (duration !== null && text.length <= 32) {
+    const [hours = 0, minutes = 0, seconds = 0, rest = 0] = duration.slice(1).map((part) =>
+      Number(part ?? 0)
+    );
+    return Math.ceil(((hours * 60 + minutes) * 60 + seconds) * 1000 + rest);
+  }
+  if (RFC_3339_REGEXP.test(text)) return until(Date.parse(text), now);
+  return until(parseHttpDate(text, now), now);
+}
+
+function until(instant: number | undefined, now: number): number | undefined {
+  if (instant === undefined || Number.isNaN(instant)) return undefined;
+  return Math.max(0, Math.ceil(instant - now));
+}
+
+function parseHttpDate(text: string, now: number): number | undefined {
+  const imf = IMF_REGEXP.exec(text);
+  if (imf !== null) return instantOf(imf[1]!, imf[2]!, Number(imf[3]), imf[4]!);
+  const asctime = ASCTIME_REGEXP.exec(text);
+  if (asctime !== null) {
+    return instantOf(asctime[2]!, asctime[1]!, Number(asctime[4]), asctime[3]!);
+  }
+  const old = RFC_850_REGEXP.exec(text);
+  if (old === null) return undefined;
+  // A year of two digits that seems to be over 50 years ahead is of the past (RFC 9110, 5.6.7).
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - thisYear % 100 + Number(old[3]);
+  return instantOf(old[1]!, old[2]!, year > thisYear + 50 ? year - 100 : year, old[4]!);
+}
+
+function instantOf(day: string, month: string, year: number, time: string): number | undefined {
+  const place = MONTHS.indexOf(month);
+  if (place === -1) return undefined;
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
+  return Date.UTC(year, place, Number(day), hours, minutes, seconds);
+}

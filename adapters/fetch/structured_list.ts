@@ -1,0 +1,99 @@
+/*
+ * Reading lists of structured fields (RFC 9651), as far as the RateLimit fields go: items with
+ * parameters, no inner lists. Anything malformed fails the whole field, as the RFC says.
+ */
+
+/** The value of an item or a parameter. */
+export type BareItem =
+  | string
+  | number
+  | boolean
+  | { readonly token: string }
+  | { readonly bytes: string };
+
+/** A member of a list. */
+export interface ListMember {
+  readonly value: BareItem;
+  readonly parameters: ReadonlyMap<string, BareItem>;
+}
+
+/** A longer field is not read. */
+const LONGEST_FIELD = 8_192;
+
+const STRING_REGEXP = /"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"/y;
+const NUMBER_REGEXP = /(-?\d{1,15})(?!\d)(?!\.)|(-?\d{1,12}\.\d{1,3})(?![\d.])/y;
+const TOKEN_REGEXP = /[A-Za-z*][!#$%&'*+\-.^_`|~:/\w]*/y;
+const BYTES_REGEXP = /:([A-Za-z0-9+/]*={0,2}):/y;
+const BOOLEAN_REGEXP = /\?([01])/y;
+const KEY_REGEXP = /[a-z*][a-z0-9_\-.*]*/y;
+const SPACES_REGEXP = / */y;
+const BLANKS_REGEXP = /[ \t]*/y;
+const COMMA_REGEXP = /,[ \t]*/y;
+
+/**
+ * Reads a list.
+ *
+ * @returns Its members; `undefined` if the field is malformed. Never throws.
+ */
+export function parseStructuredList(field: string): readonly ListMember[] | undefined {
+  if (field.length > LONGEST_FIELD) return undefined;
+  const reader = readerOf(field.replace(/^ +| +$/g, ""));
+  const members: ListMember[] = [];
+  if (reader.atEnd()) return members;
+  do {
+    const member = readMember(reader);
+    if (member === undefined) return undefined;
+    members.push(member);
+    reader.take(BLANKS_REGEXP);
+    if (reader.atEnd()) return members;
+  } while (reader.take(COMMA_REGEXP) !== undefined);
+  return undefined;
+}
+
+interface Reader {
+  /** What the pattern matches here, and goes beyond it; `undefined` if it does not. */
+  take(pattern: RegExp): RegExpExecArray | undefined;
+  atEnd(): boolean;
+}
+
+function readerOf(text: string): Reader {
+  let place = 0;
+  return {
+    take(pattern) {
+      pattern.lastIndex = place;
+      const match = pattern.exec(text);
+      if (match === null) return undefined;
+      place = pattern.lastIndex;
+      return match;
+    },
+    atEnd: () => place === text.length,
+  };
+}
+
+function readMember(reader: Reader): ListMember | undefined {
+  const value = readItem(reader);
+  if (value === undefined) return undefined;
+  const parameters = new Map<string, BareItem>();
+  while (reader.take(/;/y) !== undefined) {
+    reader.take(SPACES_REGEXP);
+    const key = reader.take(KEY_REGEXP)?.[0];
+    if (key === undefined) return undefined;
+    const item = reader.take(/=/y) === undefined ? true : readItem(reader);
+    if (item === undefined) return undefined;
+    parameters.set(key, item);
+  }
+  return { value, parameters };
+}
+
+function readItem(reader: Reader): BareItem | undefined {
+  const text = reader.take(STRING_REGEXP);
+  if (text !== undefined) return text[1]!.replaceAll(/\\(.)/g, "$1");
+  const number = reader.take(NUMBER_REGEXP);
+  if (number !== undefined) return Number(number[0]);
+  const token = reader.take(TOKEN_REGEXP);
+  if (token !== undefined) return { token: token[0] };
+  const bytes = reader.take(BYTES_REGEXP);
+  if (bytes !== undefined) return { bytes: bytes[1]! };
+  const boolean = reader.take(BOOLEAN_REGEXP);
+  return boolean === undefined ? undefined : boolean[1] === "1";
+}
