@@ -16,11 +16,10 @@
  */
 
 import type { Algorithm } from "./core/algorithm.ts";
+import { checkLimiter, checkPrefix } from "./core/check_limiter.ts";
 import {
   type AsyncLimiter,
   type AsyncLimiterOptions,
-  checkLimiter,
-  checkPrefix,
   type Limiter,
   limiterOn,
   type SyncLimiterOptions,
@@ -60,7 +59,7 @@ export function limiter(
 ): Limiter | AsyncLimiter {
   checkLimiter(algorithm, options);
   const { store, prefix } = options;
-  if (store !== undefined) checkPrefix(prefix);
+  if (store !== undefined || prefix !== undefined) checkPrefix(prefix);
   return limiterOn(algorithm, store ?? memoryStore(), prefix ?? "own", options);
 }
 

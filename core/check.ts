@@ -89,7 +89,7 @@ export function checkNow(now: number): number {
       complaint("decide", "now must be milliseconds from 0 to 2^42 since the Unix epoch", now),
     );
   }
-  return Math.floor(now);
+  return Math.floor(now) + 0; // never -0
 }
 
 /** Requires a cost: a whole number of at least `least`, or of any sign without it. */

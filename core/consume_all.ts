@@ -1,3 +1,4 @@
+import { afterwards } from "./answer.ts";
 import { checkCost, checkText, complaint } from "./check.ts";
 import { combine } from "./combine.ts";
 import type { Decision } from "./decision.ts";
@@ -65,7 +66,7 @@ export function consumeAll(
     parts.map((part) => part.operation),
     head.limiter.now(),
   );
-  return answer instanceof Promise ? answer.then(told) : told(answer);
+  return afterwards(answer, told) as Decision | Promise<Decision>;
 
   function told(decisions: readonly Decision[]): Decision {
     decisions.forEach((decision, place) => {

@@ -62,6 +62,10 @@ class CountedTimeline implements Timeline {
   }
 
   add(slot: number, units: number, oldest: number): Timeline {
+    if (this.#total + units > Number.MAX_SAFE_INTEGER) {
+      // The live units fit; what is forgotten still counted.
+      return this.#copied(this.#firstAtOrAfter(oldest)).add(slot, units, oldest);
+    }
     if (slot === this.newest) {
       return new CountedTimeline(
         slot,
@@ -77,8 +81,8 @@ class CountedTimeline implements Timeline {
       return new CountedTimeline(slot, units, 0, 0, 0, []);
     }
     const head = this.#firstAtOrAfter(oldest);
-    const forgotten = 2 * head > this.#tape.length / 2;
-    return forgotten || this.#total + units > Number.MAX_SAFE_INTEGER
+    const overHalf = 2 * head > this.#tape.length / 2;
+    return overHalf
       ? this.#copied(head).#closed(slot, units)
       : this.#from(head).#closed(slot, units);
   }

@@ -1,18 +1,13 @@
 import type { Algorithm } from "./algorithm.ts";
-import { checkCost, checkNow, checkOptions, checkText, complaint } from "./check.ts";
-import { afterRealTime, checkClock, type Clock } from "./clock.ts";
+import { afterwards } from "./answer.ts";
+import { type Answered, boundStore } from "./bound_store.ts";
+import { checkCost, checkNow, checkText, complaint } from "./check.ts";
+import { afterRealTime, type Clock } from "./clock.ts";
 import type { Decision } from "./decision.ts";
-import type {
-  AsyncStore,
-  Lane,
-  Operation,
-  Replaced,
-  ReplaceMode,
-  Store,
-  SyncStore,
-} from "./store.ts";
-import { storedKey } from "./stored_key.ts";
-import { type LineOwner, type Lines, refusal, waitInLine, wakeLine } from "./waiting_line.ts";
+import { RateLimitedError } from "./errors.ts";
+import type { LineOwner, Lines, Wish } from "./line.ts";
+import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "./store.ts";
+import { rateLimited, stirLine, waitInLine } from "./waiting_line.ts";
 
 /** The options of a limiter, whatever its store. */
 export interface LimiterOptions {
@@ -87,6 +82,8 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * taken for those who wait, and a large cost is not overtaken by small ones. An abort while
    * queueing charges nothing; in the delay of a `leakyQueue` only the newest place is given back.
    *
+   * A cost of 0 looks, and does not wait.
+   *
    * @throws {RateLimitedError} At once if the line is longer than `maxWait`, the cost above the
    * capacity or `maxWaiting` reached; later, if others were faster than foreseen.
    * @throws What the signal was aborted with.
@@ -121,7 +118,6 @@ export function internalsOf(limiter: object): LimiterInternals | undefined {
 /**
  * Makes a limiter of an algorithm and a store; `mod.ts` adds the default store.
  *
- * @throws {TypeError} If an option is of the wrong type, or the prefix is missing.
  * @throws {RangeError} If the store cannot hold the algorithm's states.
  */
 export function limiterOn(
@@ -132,69 +128,67 @@ export function limiterOn(
 ): Limiter | AsyncLimiter {
   const { clock, onDecision, replaces, maxWaiting = 10_000 } = options;
   store.accepts(algorithm);
-  const nameKey = (id: string, key: string) =>
-    store.keyOf?.(prefix, id, key) ?? storedKey(prefix, id, key);
-  const now = clock === undefined ? noInstant : () => checkNow(clock());
-  const decide = replaces === undefined && store.lane !== undefined
-    ? store.lane(prefix, algorithm) as Lane<Decision>
-    : lane;
-  const lines = linesOfStores.get(store) ?? new Map<string, never>();
-  linesOfStores.set(store, lines);
+  const bound = boundStore(store, prefix, algorithm, replaces);
+  const { decide } = bound;
+  const lines = linesOf(store);
   let waiting = 0;
 
-  function operation(key: string, cost: number): Operation {
-    const stored = nameKey(algorithm.id, key);
-    return { key: stored, algorithm, cost, dry: false, replaces: replacedBy(key) };
+  /** The instant to decide at; `undefined` for the store's own time. */
+  function instant(): number | undefined {
+    return clock === undefined ? undefined : checkNow(clock());
   }
 
-  function replacedBy(key: string): Replaced | undefined {
-    return replaces && {
-      key: nameKey(replaces.algorithm.id, key),
-      algorithm: replaces.algorithm,
-      mode: replaces.mode,
-    };
-  }
-
-  function runOne(operation: Operation, at: number | undefined): Decision {
-    const answer = store.run([operation], at);
-    // Of a store that answers by promises this is a promise, and so is what is returned.
-    return (answer instanceof Promise ? answer.then(first) : first(answer)) as Decision;
-  }
-
-  function lane(key: string, cost: number, dry: boolean, at: number | undefined): Decision {
-    return runOne({ ...operation(key, cost), dry }, at);
-  }
-
-  function report(decision: Decision, key: string, cost: number): void {
+  function told(decision: Decision, key: string, cost: number): Decision {
     if (onDecision !== undefined) onDecision(decision, key, cost);
+    return decision;
   }
 
-  function reported(answer: Decision, key: string, cost: number): Decision {
-    if (onDecision === undefined) return answer;
-    return after(answer, (decision) => {
-      onDecision(decision, key, cost);
-      return decision;
-    });
+  /** The answer, told to `onDecision` when it is there. */
+  function telling(answer: Answered, key: string, cost: number): Answered {
+    return onDecision === undefined
+      ? answer
+      : afterwards(answer, (decision) => told(decision, key, cost)) as Answered;
   }
 
-  function woken<Value>(answer: Value, key: string): Value {
+  /** The answer; when it is there, whoever waits for the key tries again. */
+  function stirring<Value>(answer: Value, key: string): Value {
     if (lines.size === 0) return answer;
-    return after(answer, (value) => {
-      wakeLine(lines, nameKey(algorithm.id, key));
+    return afterwards(answer, (value) => {
+      stirLine(lines, bound.storedKey(key));
       return value;
-    });
+    }) as Value;
   }
 
   const owner: LineOwner = {
     algorithm,
-    now: clock === undefined ? () => Date.now() : () => checkNow(clock()),
-    after: clock?.after === undefined
-      ? afterRealTime
-      : (milliseconds, wake) => clock.after!(milliseconds, wake),
-    run: (key, stepped, cost, dry) =>
-      runOne({ ...operation(key, cost), algorithm: stepped, dry }, now()),
-    report,
+    now: () => instant() ?? Date.now(),
+    after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
+    run: (key, stepped, cost) => bound.run(key, stepped, cost, instant()),
   };
+
+  async function wait(
+    key: string,
+    wish: Pick<Wish, "cost" | "maxWait" | "signal">,
+  ): Promise<Decision> {
+    const { cost, maxWait, signal } = wish;
+    if (cost > algorithm.capacity) {
+      const rule = `cost must be at most the capacity of ${algorithm.capacity}`;
+      throw rateLimited({ key, cost }, await decide(key, cost, true, instant()), rule);
+    }
+    if (waiting >= maxWaiting) {
+      const look = await decide(key, cost, true, instant());
+      // Of another key's line nothing can be foreseen; but never say at once.
+      const refused = { ...look, allowed: false, retryAfter: Math.max(1, look.retryAfter) };
+      throw rateLimited({ key, cost }, refused, `at most ${maxWaiting} may wait`);
+    }
+    waiting++;
+    try {
+      const stored = bound.storedKey(key);
+      return await waitInLine(lines, stored, { owner, key, cost, maxWait, signal });
+    } finally {
+      waiting--;
+    }
+  }
 
   const made: Limiter = Object.freeze({
     algorithm,
@@ -204,87 +198,47 @@ export function limiterOn(
       // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
       if (typeof key !== "string" || key === "") requireKey(key);
       if (cost >>> 0 !== cost) requireCost("consume", cost);
-      const decision = decide(key, cost, false, clock === undefined ? undefined : now());
-      return onDecision === undefined ? decision : reported(decision, key, cost);
+      const answer = decide(key, cost, false, clock === undefined ? undefined : instant());
+      return onDecision === undefined ? answer : telling(answer, key, cost);
     },
     peek(key: string, cost = 1): Decision {
       requireKey(key);
       requireCost("peek", cost);
-      return decide(key, cost, true, now());
+      return decide(key, cost, true, instant());
     },
     refund(key: string, cost = 1): Decision {
       requireKey(key);
       checkCost("refund", cost, 1);
-      return woken(reported(decide(key, -cost, false, now()), key, -cost), key);
+      return stirring(telling(decide(key, -cost, false, instant()), key, -cost), key);
     },
     reset(key: string): void {
       requireKey(key);
-      const forgotten = store.delete(nameKey(algorithm.id, key));
-      const old = replacedBy(key);
-      const both = old === undefined ? forgotten : join(forgotten, store.delete(old.key));
-      return woken(both as void, key);
+      return stirring(bound.forget(key) as void, key);
     },
-    async acquire(key: string, wish: AcquireOptions = {}): Promise<Decision> {
-      const { cost = 1, maxWait = Infinity, signal } = wish;
+    async acquire(key: string, options: AcquireOptions = {}): Promise<Decision> {
+      const { cost = 1, maxWait = Infinity, signal } = options;
       requireKey(key);
       requireCost("acquire", cost);
       requireMaxWait(maxWait);
       signal?.throwIfAborted();
-      if (cost > algorithm.capacity || waiting >= maxWaiting) {
-        const rule = cost > algorithm.capacity
-          ? `cost must be at most the capacity of ${algorithm.capacity}`
-          : `at most ${maxWaiting} may wait`;
-        throw refusal(owner, key, cost, await decide(key, cost, true, now()), rule);
-      }
-      waiting++;
+      if (cost === 0) return telling(decide(key, 0, true, instant()), key, 0);
       try {
-        const place = nameKey(algorithm.id, key);
-        return await waitInLine(lines, place, owner, key, { cost, maxWait, signal });
-      } finally {
-        waiting--;
+        return told(await wait(key, { cost, maxWait, signal }), key, cost);
+      } catch (error) {
+        if (error instanceof RateLimitedError) told(error.decision, key, cost);
+        throw error;
       }
     },
   });
-  internals.set(made, { operation, now, clock, report });
+  internals.set(made, { operation: bound.operation, now: instant, clock, report: told });
   return made;
 }
 
-/** Checks the options that do not depend on the store, and the algorithm. */
-export function checkLimiter(algorithm: Algorithm, options: LimiterOptions): void {
-  const action = "create limiter";
-  if (typeof algorithm?.step !== "function") {
-    throw new TypeError(complaint(action, "it needs an algorithm, such as gcra(...)", algorithm));
-  }
-  checkOptions(action, options);
-  checkClock(action, options.clock);
-  const { onDecision, replaces, maxWaiting } = options;
-  if (onDecision !== undefined && typeof onDecision !== "function") {
-    throw new TypeError(complaint(action, "onDecision must be a function", onDecision));
-  }
-  if (maxWaiting !== undefined && !(Number.isSafeInteger(maxWaiting) && maxWaiting >= 1)) {
-    throw new RangeError(complaint(action, "maxWaiting must be a positive integer", maxWaiting));
-  }
-  if (replaces === undefined) return;
-  if (typeof replaces?.algorithm?.step !== "function") {
-    throw new TypeError(complaint(action, "replaces.algorithm must be an algorithm", replaces));
-  }
-  if (replaces.mode !== "keep" && replaces.mode !== "proportional") {
-    const rule = 'replaces.mode must be "keep" or "proportional"';
-    throw new TypeError(complaint(action, rule, replaces.mode));
-  }
-  if (replaces.algorithm.id === algorithm.id) {
-    const rule = "replaces.algorithm must have other options than the limiter's";
-    throw new TypeError(complaint(action, rule, algorithm.id));
-  }
-}
-
-/** Requires the prefix that goes with a store. */
-export function checkPrefix(prefix: unknown): asserts prefix is string {
-  checkText("create limiter on a store", "prefix", prefix);
-}
-
-function noInstant(): undefined {
-  return undefined;
+/** The lines of a store: shared by all of its limiters in the process. */
+function linesOf(store: Store): Lines {
+  const lines: Lines = linesOfStores.get(store) ?? new Map();
+  linesOfStores.set(store, lines);
+  return lines;
 }
 
 function requireKey(key: string): void {
@@ -300,17 +254,4 @@ function requireMaxWait(maxWait: number): void {
   throw new RangeError(
     complaint("acquire", "maxWait must be milliseconds of at least 0, or Infinity", maxWait),
   );
-}
-
-function first(decisions: readonly Decision[]): Decision {
-  return decisions[0]!;
-}
-
-/** What comes after an answer: at once, or when its promise is kept. */
-function after<Value>(answer: Value, then: (value: Value) => Value): Value {
-  return answer instanceof Promise ? answer.then(then) as Value : then(answer);
-}
-
-function join(one: void | Promise<void>, other: void | Promise<void>): void | Promise<void> {
-  return one instanceof Promise ? Promise.all([one, other]).then(() => {}) : other;
 }

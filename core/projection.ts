@@ -1,74 +1,65 @@
 /*
- * Questions that a waiting line has for the store, put as reducers. A store runs any algorithm; so
- * one that steps differently, but keeps its states in the same way, is run atomically on every
- * store, and no store needs to know of waiting.
+ * What a waiting line asks of a store, put as reducers. A store runs any algorithm; so one that
+ * steps differently, but keeps its states in the same way, is run atomically on every store, and no
+ * store needs to know of waiting.
  */
 
 import type { Algorithm } from "./algorithm.ts";
 import { LAST_INSTANT } from "./check.ts";
-import type { Decision } from "./decision.ts";
 
-/** Where a line leads: the state after all in it, and when the last of them was admitted. */
-export interface Projection {
+/** A state, and the instant that it is seen from. */
+export interface Vantage {
   readonly state: unknown;
-  /** When the last one is admitted: an instant. */
   readonly at: number;
-  /** Milliseconds from the `now` it was counted from until the last one starts. */
+}
+
+/** Where a call leads: the state after it, and when it is admitted. */
+export interface Projection extends Vantage {
+  /** Milliseconds until the call starts. */
   readonly wait: number;
 }
 
-/** Admits one cost after another, each as soon as it can be. Linear in the number of costs. */
-export function project(
-  algorithm: Algorithm,
-  from: { readonly state: unknown; readonly at: number },
-  now: number,
-  costs: readonly number[],
-): Projection {
-  let state = from.state;
-  let at = Math.max(from.at, now);
-  let delay = 0;
-  for (const cost of costs) {
-    let [decision, next] = algorithm.step(state, at, cost);
-    if (!decision.allowed) {
-      at += decision.retryAfter;
-      if (!(at <= LAST_INSTANT)) return { state, at: Infinity, wait: Infinity };
-      [decision, next] = algorithm.step(state, at, cost);
-    }
-    state = next;
-    delay = decision.delay;
-  }
-  return { state, at, wait: at - now + delay };
+/** What a try found: the state before it, the instant, and when the key is fresh after it. */
+export interface Sight extends Vantage {
+  readonly freshAt: number;
 }
 
-/** The same algorithm, stepped otherwise. It is only ever run; its halves would not fit the step. */
-export function steppedOtherwise(
+/** Admits a call as soon as it can be, if nothing else happens before. */
+export function project(
   algorithm: Algorithm,
-  step: Algorithm["step"],
-): Algorithm {
-  const { name, id, policies, capacity, initial, codec } = algorithm;
-  return { name, id, policies, capacity, initial, step, codec };
+  from: Vantage,
+  now: number,
+  cost: number,
+): Projection {
+  let at = Math.max(from.at, now);
+  if (at > LAST_INSTANT) return { state: from.state, at: Infinity, wait: Infinity };
+  let [decision, state] = algorithm.step(from.state, at, cost);
+  if (!decision.allowed) {
+    at += decision.retryAfter;
+    if (!(at <= LAST_INSTANT)) return { state: from.state, at: Infinity, wait: Infinity };
+    [decision, state] = algorithm.step(from.state, at, cost);
+  }
+  return { state, at, wait: at - now + decision.delay };
 }
 
 /**
- * The same algorithm, but it refuses what could not start within `patience`; `retryAfter` is then
- * the wait until its start.
- *
- * @param tell Called with the instant at which the key is fresh after the call; not for a look,
- * which a store may ask for beside it.
+ * The same algorithm, but it refuses what would start later than `patience` allows; `retryAfter` is
+ * then the wait until its start. It tells what it saw, the last time it was stepped.
  */
 export function attempting(
   algorithm: Algorithm,
   patience: number,
-  tell: (freshAt: number) => void,
+  tell: (sight: Sight) => void,
 ): Algorithm {
   return steppedOtherwise(algorithm, (state, now, cost) => {
     const result = algorithm.step(state, now, cost);
-    if (cost !== 0) tell(now + result[0].resetAfter);
-    if (patience === Infinity) return result;
-    const { wait } = project(algorithm, { state, at: now }, now, [cost]);
-    if (wait <= patience) return result;
+    // A store may ask for a look beside the call.
+    if (cost === 0) return result;
+    const { allowed, delay, resetAfter } = result[0];
+    tell({ state, at: now, freshAt: now + resetAfter });
+    if (!allowed || delay <= patience) return result;
     const [look] = algorithm.step(state, now, 0);
-    return [{ ...look, allowed: false, retryAfter: wait }, state];
+    return [{ ...look, allowed: false, retryAfter: delay }, state];
   });
 }
 
@@ -83,14 +74,23 @@ export function givingBackTheNewest(algorithm: Algorithm, freshAt: number): Algo
   });
 }
 
-/** Asks, in a dry run, where the line leads; `tell` may be called again after a lost race. */
-export function projecting(
-  algorithm: Algorithm,
-  costs: readonly number[],
-  tell: (projection: Projection) => void,
-): Algorithm {
-  return steppedOtherwise(algorithm, (state, now, cost): readonly [Decision, unknown] => {
-    tell(project(algorithm, { state, at: now }, now, costs));
-    return [algorithm.step(state, now, cost)[0], state];
-  });
+/** A state as the reducer's own: one from a store may be a view of memory that others write. */
+export function detached(algorithm: Algorithm, state: unknown): unknown {
+  return algorithm.codec.decode(algorithm.codec.encode(state));
+}
+
+/** The same algorithm with another step, and without halves, which would not fit that step. */
+function steppedOtherwise(algorithm: Algorithm, step: Algorithm["step"]): Algorithm {
+  const { name, id, policies, capacity, initial, codec, parts, slots } = algorithm;
+  return {
+    name,
+    id,
+    policies,
+    capacity,
+    initial,
+    step,
+    codec,
+    ...(parts === undefined ? {} : { parts }),
+    ...(slots === undefined ? {} : { slots }),
+  };
 }

@@ -36,11 +36,11 @@ export interface SplitKey {
   readonly key: string;
 }
 
-/** Takes a stored key apart; one of another form is a family of its own. */
+/** Takes a stored key apart; those of another form are each a family of their own. */
 export function splitStoredKey(stored: string): SplitKey {
   const start = stored.indexOf(":{");
   const end = stored.indexOf("}:", start);
-  if (start === -1 || end === -1) return { family: "", key: stored };
+  if (start === -1 || end === -1) return { family: stored, key: stored };
   return {
     family: `${stored.slice(0, start)}:{}${stored.slice(end + 1)}`,
     key: unescaped(stored.slice(start + 2, end)),

@@ -64,8 +64,6 @@ function slotQuestions({ limit, precision, slots }: WindowOfSlots): Questions<Ti
   };
 }
 
-const TEXT = /^w1( (0|[1-9]\d{0,15}) ([1-9]\d{0,15})( [1-9]\d{0,15}(:[1-9]\d{0,15})?)*)?$/;
-
 /** The one word of a timeline that holds nothing. */
 const NO_BUCKETS = -1;
 
@@ -78,21 +76,24 @@ function timelineCodec({ limit, slots }: WindowOfSlots): Codec<Timeline> {
     return bucketsOf(timeline, timeline.newest - slots + 1);
   }
 
-  /** The timeline of buckets, newest first, given as slot, units, gap, units, gap, units, ... */
+  /** The timeline of buckets, newest first: slot and units, then gap and units of each older one. */
   function fromGaps(gaps: readonly number[]): Timeline | undefined {
-    const newest = gaps[0]!;
     const buckets: number[] = [];
+    let slot = gaps[0]!;
     let total = 0;
-    let slot = 2 * newest;
     for (let place = 0; place < gaps.length; place += 2) {
       const gap = gaps[place]!;
       const units = gaps[place + 1]!;
-      if (!isCount(gap) || !isCount(units) || units === 0 || (place > 0 && gap === 0)) return;
-      slot -= gap;
+      if (!isCount(gap) || !isCount(units) || units === 0) return undefined;
+      if (place > 0) {
+        if (gap === 0) return undefined;
+        slot -= gap;
+      }
       total += units;
-      buckets.unshift(slot, units);
+      buckets.push(units, slot);
     }
-    return slot >= 0 && newest - slot < slots && total <= limit ? timelineOf(buckets) : undefined;
+    const isLive = slot >= 0 && gaps[0]! - slot < slots && total <= limit;
+    return isLive ? timelineOf(buckets.reverse()) : undefined;
   }
 
   return {
@@ -129,18 +130,25 @@ function timelineCodec({ limit, slots }: WindowOfSlots): Codec<Timeline> {
       return text;
     },
     decode(text) {
-      if (text === "w1") return EMPTY_TIMELINE;
-      if (!TEXT.test(text)) return undefined;
-      const [, newest, units, ...older] = text.split(" ");
-      const gaps = [Number(newest), Number(units)];
+      const [version, newest, units, ...older] = text.split(" ");
+      if (version !== "w1") return undefined;
+      if (newest === undefined) return EMPTY_TIMELINE;
+      const gaps = [countOf(newest), countOf(units)];
       for (const bucket of older) {
-        const [gap, taken = "1"] = bucket.split(":");
-        if (taken === "1" && bucket.includes(":")) return undefined;
-        gaps.push(Number(gap), Number(taken));
+        const colon = bucket.indexOf(":");
+        const taken = colon === -1 ? 1 : countOf(bucket.slice(colon + 1));
+        // One unit is written by leaving it out.
+        if (colon !== -1 && taken === 1) return undefined;
+        gaps.push(countOf(colon === -1 ? bucket : bucket.slice(0, colon)), taken);
       }
       return fromGaps(gaps);
     },
   };
+}
+
+/** A count as canonical text has it; `NaN` if it is none. */
+function countOf(text: string | undefined): number {
+  return text !== undefined && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : NaN;
 }
 
 function isCount(value: number): boolean {

@@ -173,7 +173,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
   /** A slot for a new key: one never used, or that of the key that is fresh first. */
   function freeSlot(now: number): number {
-    makeRoom(1, now);
+    makeRoom(now);
     const free = freed.pop() ?? queue.size();
     if (free === capacity) {
       capacity = Math.min(maxKeys, Math.ceil(capacity * 1.5));
@@ -182,17 +182,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return free;
   }
 
-  /** Makes room for `wanted` new keys, as far as the bound goes. */
-  function makeRoom(wanted: number, now: number): void {
-    const most = maxKeys - wanted;
-    if (most < 0) throw full(maxKeys);
-    while (queue.size() > most) {
-      const slot = queue.first();
-      if (queue.freshAt(slot) > now) {
-        if (onFull === "throw") throw full(maxKeys);
-        evictions++;
-      }
-      drop(slot);
+  /** Makes room for a new key. */
+  function makeRoom(now: number): void {
+    if (queue.size() < maxKeys) return;
+    const slot = queue.first();
+    if (queue.freshAt(slot) > now) {
+      if (onFull === "throw") throw full(maxKeys);
+      evictions++;
+    }
+    drop(slot);
+  }
+
+  /** Makes room for all that is to be written, of keys that are fresh; or throws before any is. */
+  function requireRoom(writes: readonly Write[], now: number): void {
+    const isNew = ({ key, algorithm, state }: Write) =>
+      state !== algorithm.initial && find(key, algorithm).slot === undefined;
+    while (queue.size() + writes.filter(isNew).length > maxKeys) {
+      if (queue.size() === 0 || queue.freshAt(queue.first()) > now) throw full(maxKeys);
+      drop(queue.first());
     }
   }
 
@@ -219,7 +226,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       },
       now,
     );
-    if (onFull === "throw") makeRoom(newKeys(writes), now);
+    if (onFull === "throw") requireRoom(writes, now);
     for (const { key: stored, algorithm, state, resetAfter } of writes) {
       const { table, key, slot } = find(stored, algorithm);
       if (state === algorithm.initial) {
@@ -228,12 +235,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       else replace(table, slot, state, now + resetAfter, now);
     }
     return decisions;
-  }
-
-  function newKeys(writes: readonly Write[]): number {
-    return writes.filter(({ key, algorithm, state }) =>
-      state !== algorithm.initial && find(key, algorithm).slot === undefined
-    ).length;
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {

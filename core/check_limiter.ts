@@ -1,0 +1,38 @@
+import type { Algorithm } from "./algorithm.ts";
+import { checkOptions, checkText, complaint } from "./check.ts";
+import { checkClock } from "./clock.ts";
+import type { LimiterOptions } from "./limiter.ts";
+
+/** Checks the options that do not depend on the store, and the algorithm. */
+export function checkLimiter(algorithm: Algorithm, options: LimiterOptions): void {
+  const action = "create limiter";
+  if (typeof algorithm?.step !== "function") {
+    throw new TypeError(complaint(action, "it needs an algorithm, such as gcra(...)", algorithm));
+  }
+  checkOptions(action, options);
+  checkClock(action, options.clock);
+  const { onDecision, replaces, maxWaiting } = options;
+  if (onDecision !== undefined && typeof onDecision !== "function") {
+    throw new TypeError(complaint(action, "onDecision must be a function", onDecision));
+  }
+  if (maxWaiting !== undefined && !(Number.isSafeInteger(maxWaiting) && maxWaiting >= 1)) {
+    throw new RangeError(complaint(action, "maxWaiting must be a positive integer", maxWaiting));
+  }
+  if (replaces === undefined) return;
+  if (typeof replaces?.algorithm?.step !== "function") {
+    throw new TypeError(complaint(action, "replaces.algorithm must be an algorithm", replaces));
+  }
+  if (replaces.mode !== "keep" && replaces.mode !== "proportional") {
+    const rule = 'replaces.mode must be "keep" or "proportional"';
+    throw new TypeError(complaint(action, rule, replaces.mode));
+  }
+  if (replaces.algorithm.id === algorithm.id) {
+    const rule = "replaces.algorithm must have other options than the limiter's";
+    throw new TypeError(complaint(action, rule, algorithm.id));
+  }
+}
+
+/** Requires the prefix that goes with a store. */
+export function checkPrefix(prefix: unknown): asserts prefix is string {
+  checkText("create limiter", "prefix", prefix);
+}
