@@ -23,7 +23,7 @@ const LONGEST_FIELD = 8_192;
 const STRING_REGEXP = /"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"/y;
 const NUMBER_REGEXP = /(-?\d{1,15})(?!\d)(?!\.)|(-?\d{1,12}\.\d{1,3})(?![\d.])/y;
 const TOKEN_REGEXP = /[A-Za-z*][!#$%&'*+\-.^_`|~:/\w]*/y;
-const BYTES_REGEXP = /:([A-Za-z0-9+/]*={0,2}):/y;
+const BYTES_REGEXP = /:((?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}(?:==)?|[A-Za-z\d+/]{3}=?)?):/y;
 const BOOLEAN_REGEXP = /\?([01])/y;
 const KEY_REGEXP = /[a-z*][a-z0-9_\-.*]*/y;
 const SPACES_REGEXP = / */y;
