@@ -9,7 +9,9 @@ export type BareItem =
   | number
   | boolean
   | { readonly token: string }
-  | { readonly bytes: string };
+  | { readonly bytes: string }
+  | { readonly seconds: number }
+  | { readonly display: string };
 
 /** A member of a list. */
 export interface ListMember {
@@ -24,6 +26,8 @@ const STRING_REGEXP = /"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"/y;
 const NUMBER_REGEXP = /(-?\d{1,15})(?!\d)(?!\.)|(-?\d{1,12}\.\d{1,3})(?![\d.])/y;
 const TOKEN_REGEXP = /[A-Za-z*][!#$%&'*+\-.^_`|~:/\w]*/y;
 const BYTES_REGEXP = /:((?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}(?:==)?|[A-Za-z\d+/]{3}=?)?):/y;
+const DATE_REGEXP = /@(-?\d{1,15})(?![\d.])/y;
+const DISPLAY_REGEXP = /%"((?:[\x20\x21\x23\x24\x26-\x7e]|%[\da-f]{2})*)"/y;
 const BOOLEAN_REGEXP = /\?([01])/y;
 const KEY_REGEXP = /[a-z*][a-z0-9_\-.*]*/y;
 const SPACES_REGEXP = / */y;
@@ -94,6 +98,19 @@ function readItem(reader: Reader): BareItem | undefined {
   if (token !== undefined) return { token: token[0] };
   const bytes = reader.take(BYTES_REGEXP);
   if (bytes !== undefined) return { bytes: bytes[1]! };
+  const date = reader.take(DATE_REGEXP);
+  if (date !== undefined) return { seconds: Number(date[1]) };
+  const display = reader.take(DISPLAY_REGEXP);
+  if (display !== undefined) return readDisplay(display[1]!);
   const boolean = reader.take(BOOLEAN_REGEXP);
   return boolean === undefined ? undefined : boolean[1] === "1";
+}
+
+/** A string of any characters, whose UTF-8 is percent-encoded where it is not ASCII. */
+function readDisplay(encoded: string): BareItem | undefined {
+  try {
+    return { display: decodeURIComponent(encoded) };
+  } catch {
+    return undefined;
+  }
 }

@@ -160,7 +160,7 @@ describe("any field", () => {
   });
 
   test("is malformed for us if it is for structured-headers", () => {
-    const characters = fc.constantFrom(...'"\\;,= ab1-.:?0*\t');
+    const characters = fc.constantFrom(...'"\\;,= ab1-.:?0*\t@%c3');
     const field = fc.oneof(fc.string({ unit: characters, maxLength: 20 }), fc.string());
     fc.assert(
       fc.property(field, (field) => {
