@@ -1,5 +1,5 @@
 // `npm run build`: the npm package's JavaScript and types, in dist/, by the compiler alone.
-import { rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
@@ -11,9 +11,13 @@ import { install, root } from "./install.mjs";
  * Builds dist/ anew.
  * @returns {Promise<import("./child.mjs").Ended>}
  */
-export function build() {
+export async function build() {
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  return child("tsc", ["-p", "tsconfig.build.json"]);
+  const ended = await child("tsc", ["-p", "tsconfig.build.json"]);
+  // The page of the service is plain files, which the compiler leaves alone.
+  const page = "adapters/serve/page";
+  cpSync(join(root, page), join(root, "dist", page), { recursive: true });
+  return ended;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -15,9 +15,13 @@ import type { Rule, RuleVerdict, Verdict } from "../../core/rules.ts";
 
 /** What one rule said so far. */
 export interface RuleFigures {
+  /** The rule's domain. */
   readonly domain: string;
+  /** Its name, or its label. */
   readonly rule: string;
+  /** Calls that it let pass. */
   readonly admitted: number;
+  /** Calls that it refused. */
   readonly refused: number;
   /** What a rule in the shadow would have refused. */
   readonly shadowRefused: number;
@@ -27,15 +31,21 @@ export interface RuleFigures {
 
 /** A key, and about how often it was refused lately. */
 export interface RefusedKey {
+  /** The rule's domain. */
   readonly domain: string;
+  /** The name of the rule that refused, or its label. */
   readonly rule: string;
+  /** The counter's key: `user=42`. */
   readonly key: string;
+  /** About how often. */
   readonly refused: number;
 }
 
 /** What was counted, as plain data that goes from thread to thread. */
 export interface FiguresSnapshot {
+  /** By rule. */
   readonly rules: readonly RuleFigures[];
+  /** The keys refused most. */
   readonly keys: readonly RefusedKey[];
   /** HTTP and gRPC calls by route and status: `"/v1/consume 200"`. */
   readonly calls: Readonly<Record<string, number>>;

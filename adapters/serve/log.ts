@@ -1,6 +1,8 @@
 /** An event for the log: its name and its facts. */
 export interface LogEvent {
+  /** What happened: `rules-loaded`, `listening`, ... */
   readonly event: string;
+  /** A fact about it. */
   readonly [fact: string]: unknown;
 }
 

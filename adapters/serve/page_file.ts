@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ["/", ["index.html", "text/html; charset=utf-8"]],
@@ -9,15 +9,14 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
 
 /** The response with a file of the page; `undefined` if there is none of this path. */
-export function pageFile(path: string): Response | undefined {
+export function pageFile(path: string): Promise<Response> | undefined {
   const found = FILES.get(path);
-  if (found === undefined) return undefined;
-  const [file, type] = found;
-  let bytes = loaded.get(file);
-  if (bytes === undefined) {
-    bytes = new Uint8Array(readFileSync(new URL(`./page/${file}`, import.meta.url)));
-    loaded.set(file, bytes);
-  }
+  return found && responseWith(...found);
+}
+
+async function responseWith(file: string, type: string): Promise<Response> {
+  const bytes = loaded.get(file) ?? await load(new URL(`./page/${file}`, import.meta.url));
+  loaded.set(file, bytes);
   return new Response(bytes, {
     headers: {
       "content-type": type,
@@ -28,4 +27,11 @@ export function pageFile(path: string): Response | undefined {
       "referrer-policy": "no-referrer",
     },
   });
+}
+
+/** The files lie beside the code, which in Deno may be on a server. */
+async function load(url: URL): Promise<Uint8Array<ArrayBuffer>> {
+  return url.protocol === "file:"
+    ? new Uint8Array(await readFile(url))
+    : new Uint8Array(await (await fetch(url)).arrayBuffer());
 }

@@ -8,7 +8,6 @@ import { loadSync } from "@grpc/proto-loader";
 
 const proto = fileURLToPath(new URL("./rls.proto", import.meta.url));
 const definition = loadSync(proto, { keepCase: true, enums: String, longs: Number });
-// deno-lint-ignore no-explicit-any
 const { envoy } = /** @type {any} */ (loadPackageDefinition(definition));
 const [port = "", text = "[]", atOnce = "1"] = process.argv.slice(2);
 const client = new envoy.service.ratelimit.v3.RateLimitService(

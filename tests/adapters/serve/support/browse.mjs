@@ -1,0 +1,89 @@
+// Uses the page of a service as a person would, in headless Chromium, and prints what was seen.
+// Runs on Node, whichever runtime the service is on.
+import { join } from "node:path";
+import process from "node:process";
+
+import { chromium } from "playwright-core";
+
+import { ensureProgram } from "../../../../.ci/programs.mjs";
+
+const [url = "", token = ""] = process.argv.slice(2);
+const screenshots = process.env.TIDEGATE_SCREENSHOTS;
+const { command, env } = ensureProgram({
+  program: "chromium",
+  variable: "CHROMIUM",
+  debian: "chromium",
+});
+const browser = await chromium.launch({
+  executablePath: command,
+  env: { ...process.env, ...env },
+  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+});
+try {
+  const seen = {
+    light: await visit("light"),
+    dark: await visit("dark"),
+  };
+  console.log(JSON.stringify(seen));
+} finally {
+  await browser.close();
+}
+
+/** @param {"light" | "dark"} colorScheme */
+async function visit(colorScheme) {
+  const context = await browser.newContext({ colorScheme, viewport: { width: 1000, height: 860 } });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+  await page.goto(url);
+  await page.waitForSelector("#rules tr");
+  await page.waitForFunction(() =>
+    document.querySelector("#status")?.textContent?.includes("Live")
+  );
+
+  // By keyboard alone: along the fields, and Enter to look.
+  await page.keyboard.press("Tab");
+  const first = await page.evaluate(() => document.activeElement?.textContent);
+  await page.focus("#entries");
+  await page.keyboard.type("user=mallory");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#answer strong");
+  const looked = await page.innerText("#answer");
+
+  await page.fill("#entries", "user=zoe");
+  await page.fill("#token", token);
+  await page.click("button[value=consume]");
+  await page.waitForFunction(() =>
+    document.querySelector("#answer")?.textContent?.startsWith("It was")
+  );
+  const taken = await page.innerText("#answer");
+  await page.fill("#entries", "user");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#answer > strong.refused");
+  const malformed = await page.innerText("#answer");
+
+  // The keys are shown with the token, at the next look.
+  await page.waitForSelector("#keys tr");
+  const keys = await page.innerText("#keys");
+  await page.waitForFunction(() => document.querySelectorAll("#rules rect").length > 0);
+  if (screenshots !== undefined) {
+    await page.fill("#entries", "user=42");
+    await page.click("button[value=peek]");
+    await page.waitForTimeout(3_000);
+    await page.screenshot({ path: join(screenshots, `page-${colorScheme}.png`), fullPage: true });
+    await page.setViewportSize({ width: 400, height: 900 });
+    await page.screenshot({ path: join(screenshots, `narrow-${colorScheme}.png`), fullPage: true });
+  }
+  const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const unlabelled = await page.evaluate(() =>
+    [...document.querySelectorAll("input, select")]
+      .filter((field) => !(/** @type {HTMLInputElement} */ (field).labels?.length)).length
+  );
+  const rules = await page.innerText("#rules");
+  await context.close();
+  return { errors, first, looked, taken, malformed, keys, rules, background, unlabelled };
+}
