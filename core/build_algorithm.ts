@@ -1,8 +1,9 @@
 /*
  * From questions to a reducer.
  *
- * Each algorithm answers five small questions about a state; the decision's fields follow from
- * them, once for all algorithms:
+ * Each algorithm answers five questions about a state: what it is after a charge, after giving
+ * back, what remains, how long a cost waits, and when the state is fresh (a sixth, the delay, is
+ * `leakyQueue`'s alone). The decision follows from the answers, once for all algorithms:
  *
  *   allowed      the state changed, or nothing was asked for
  *   remaining    remaining(next)

@@ -15,8 +15,8 @@ export interface DrainedBucket {
   readonly limit: number;
   readonly period: number;
   readonly burst: number;
-  /** What `id` says beside limit and period. */
-  readonly variant: readonly (number | string)[];
+  /** The last option: what `id` says after limit and period. */
+  readonly last: number;
   /** Whether an admitted call waits for its start. */
   readonly queues: boolean;
 }
@@ -33,9 +33,9 @@ export function drainedBucket(bucket: DrainedBucket): Algorithm<ArrivalState> {
   const interval = bucket.period / divisor;
   const furthest = bucket.burst * interval;
   const action = `create ${bucket.factory}`;
-  const burst = bucket.queues ? "(queue + 1)" : "burst";
-  checkExact(action, `${burst} * period / gcd(limit, period)`, furthest);
-  checkReach(action, `2^42 + ${burst} * period / limit`, furthest / perMillisecond);
+  const burstText = bucket.queues ? "(queue + 1)" : "burst";
+  checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
+  checkReach(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
   if (!fitsOneNumber(perMillisecond, furthest)) {
     const scale = fineTicks(perMillisecond);
     return onScale(bucket, scale, interval) as Algorithm<ArrivalState>;
@@ -55,7 +55,7 @@ function onScale<Instant>(
   const questionsOf = bucket.queues ? startTime : arrivalTime;
   return buildAlgorithm({
     name: bucket.name,
-    id: [bucket.factory, bucket.limit, bucket.period, ...bucket.variant],
+    id: [bucket.factory, bucket.limit, bucket.period, bucket.last],
     limit: bucket.limit,
     period: bucket.period,
     capacity: bucket.burst,

@@ -44,7 +44,7 @@ export function gcra(options: BurstOptions): Algorithm<ArrivalState> {
     limit,
     period,
     burst,
-    variant: [burst],
+    last: burst,
     queues: false,
   });
 }

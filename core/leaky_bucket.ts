@@ -40,7 +40,7 @@ export function leakyBucket(options: BurstOptions): Algorithm<ArrivalState> {
     limit,
     period,
     burst,
-    variant: [burst],
+    last: burst,
     queues: false,
   });
 }

@@ -50,7 +50,7 @@ export function leakyQueue(options: LeakyQueueOptions): Algorithm<ArrivalState> 
     limit,
     period,
     burst: options.queue + 1,
-    variant: [options.queue],
+    last: options.queue,
     queues: true,
   });
 }

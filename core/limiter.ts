@@ -1,5 +1,5 @@
 import type { Algorithm } from "./algorithm.ts";
-import { afterwards } from "./answer.ts";
+import { afterwards, isPromise } from "./answer.ts";
 import { type Answered, boundStore } from "./bound_store.ts";
 import { checkCost, checkNow, checkText, complaint } from "./check.ts";
 import { afterRealTime, type Clock } from "./clock.ts";
@@ -145,9 +145,9 @@ export function limiterOn(
 
   /** The answer, told to `onDecision` when it is there. */
   function telling(answer: Answered, key: string, cost: number): Answered {
-    return onDecision === undefined
-      ? answer
-      : afterwards(answer, (decision) => told(decision, key, cost)) as Answered;
+    return isPromise(answer)
+      ? answer.then((decision) => told(decision, key, cost)) as unknown as Answered
+      : told(answer, key, cost);
   }
 
   /** The answer; when it is there, whoever waits for the key tries again. */

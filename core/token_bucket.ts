@@ -62,7 +62,7 @@ export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState
     limit,
     period,
     burst,
-    variant: [burst],
+    last: burst,
     queues: false,
   });
 }
