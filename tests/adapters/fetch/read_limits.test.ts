@@ -34,6 +34,14 @@ describe("a field of the vector is read as a structured list", () => {
   }
 });
 
+test("dates and display strings are read", () => {
+  assert.deepEqual(structured('"a";d=@1659578233;e=%"f%c3%bc"'), [
+    { name: "a", params: { d: { seconds: 1_659_578_233 }, e: { display: "fü" } } },
+  ]);
+  assert.equal(structured('"a";d=@1.5'), null);
+  assert.equal(structured('"a";e=%"%c3"'), null);
+});
+
 describe("a field of the vector is taken or left", () => {
   for (
     const { field, value, valid } of vectors.parse.filter(({ field }) => field === "RateLimit")
@@ -160,8 +168,10 @@ describe("any field", () => {
   });
 
   test("is malformed for us if it is for structured-headers", () => {
-    const characters = fc.constantFrom(...'"\\;,= ab1-.:?0*\t@%c3');
-    const field = fc.oneof(fc.string({ unit: characters, maxLength: 20 }), fc.string());
+    const characters = fc.constantFrom(...'"\\;,= ab1-.:?0*\t%c3');
+    // Without dates: structured-headers 2.1.0 takes nothing after them.
+    const field = fc.oneof(fc.string({ unit: characters, maxLength: 20 }), fc.string())
+      .filter((field) => !field.includes("@"));
     fc.assert(
       fc.property(field, (field) => {
         let expected: BareItem[] | undefined;
