@@ -13,9 +13,9 @@ import type { SweepReport } from "./sweep.ts";
 export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
   const { requests, units, clients, start, end, candidates } = report;
   const lines = [
-    `${count(requests)} requests, ${count(units)} units, ${count(clients)} clients in ${
-      spell(end - start)
-    }`,
+    `${count(requests)} requests, ${count(units)} units, ${count(clients)} ${
+      clients === 1 ? "client" : "clients"
+    } in ${spell(end - start)}`,
     ...notes(report),
     "",
     ...aligned([

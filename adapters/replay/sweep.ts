@@ -3,9 +3,10 @@
  *
  * A client that a limit never refuses is never refused by a higher one either: all of its requests
  * were admitted, and would be again. So each client has a smallest limit that leaves it alone, and
- * the share of clients that are hit falls as the limit rises. The curve is taken at limits that are
- * evenly spread on a logarithmic axis, in one pass for all algorithms; then the smallest limit for
- * each share is closed in on, a few limits to a pass, until it is exact.
+ * the share of clients that are hit falls as the limit rises. A first pass, for all algorithms, goes
+ * over all limits that make a difference, evenly spread on a logarithmic axis; a second one draws
+ * the curve where it falls. Then the smallest limit for each share is closed in on, a few limits to
+ * a pass, until it is exact.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -47,7 +48,7 @@ export interface SweepPoint {
 export interface SweepReport {
   /** The family's name. */
   readonly name: string;
-  /** The curve, by rising limit. */
+  /** The curve where it falls, by rising limit. */
   readonly points: readonly SweepPoint[];
   /** For each share, the smallest limit found that hits no larger one. */
   readonly smallest: readonly { readonly share: number; readonly limit: number }[];
@@ -91,7 +92,6 @@ export async function sweep(
 ): Promise<readonly SweepReport[]> {
   const { points, shares, of, maxClients } = readOptions(families, options);
   const ceiling = await largestUse(source, maxClients);
-  const grid = spread(ceiling, points);
   const known = families.map(() => new Map<number, SweepPoint>());
 
   /** Tries the limits that are not known yet, all families in one pass. */
@@ -118,8 +118,16 @@ export async function sweep(
     });
   }
 
-  await tryLimits(families.map(() => new Set(grid)));
-  const curves = known.map((tried) => [...tried.values()].sort((a, b) => a.limit - b.limit));
+  const everywhere = spread(1, ceiling, points);
+  await tryLimits(families.map(() => new Set(everywhere)));
+  const { from, to } = slope(known, ceiling);
+  const closer = spread(from, to, points);
+  await tryLimits(families.map(() => new Set(closer)));
+  const curves = known.map((tried) =>
+    [...tried.values()]
+      .filter(({ limit }) => limit >= from && limit <= to)
+      .sort((a, b) => a.limit - b.limit)
+  );
   for (;;) {
     const wanted = known.map((tried) =>
       new Set(shares.flatMap((allowed) => between(bracket(tried, of, allowed))))
@@ -172,13 +180,27 @@ async function largestUse(source: LogSource, maxClients: number): Promise<number
   return most;
 }
 
-/** Whole limits from 1 to the ceiling, evenly spread on a logarithmic axis. */
-function spread(ceiling: number, points: number): readonly number[] {
+/** Whole limits between two, those included, evenly spread on a logarithmic axis. */
+function spread(from: number, to: number, points: number): readonly number[] {
   const limits = Array.from(
     { length: points },
-    (_, place) => Math.round(ceiling ** (place / (points - 1))),
+    (_, place) => Math.round(from * (to / from) ** (place / (points - 1))),
   );
   return [...new Set(limits)];
+}
+
+/** From the last limit that refuses nearly everything to the first that refuses nothing. */
+function slope(
+  known: readonly ReadonlyMap<number, SweepPoint>[],
+  ceiling: number,
+): { readonly from: number; readonly to: number } {
+  const limits = [...known[0]!.keys()];
+  const isAll = (limit: number) => known.every((tried) => tried.get(limit)!.denied > 0.9);
+  const isNone = (limit: number) => known.every((tried) => tried.get(limit)!.denied === 0);
+  return {
+    from: Math.max(1, ...limits.filter(isAll)),
+    to: Math.min(ceiling, ...limits.filter(isNone)),
+  };
 }
 
 /** The largest limit known to hit too many, and the smallest known not to. */

@@ -185,14 +185,20 @@ describe("sweep", () => {
     );
   });
 
-  test("draws a curve that ends where nobody is refused", async () => {
-    const [report] = await sweep(every([0, 0, 0, 0, 0, 0, 0, 0]), families.slice(3), { points: 4 });
+  test("draws a curve from where it falls to where nobody is refused", async () => {
+    const zeros = Array.from({ length: 16 }, () => 0);
+    const [report] = await sweep(every(zeros), families.slice(3), { points: 5 });
     assert.deepEqual(report!.points.map(({ limit, denied }) => [limit, denied]), [
-      [1, 7 / 8],
-      [2, 6 / 8],
-      [4, 4 / 8],
-      [8, 0],
+      [1, 15 / 16],
+      [2, 14 / 16],
+      [4, 12 / 16],
+      [8, 8 / 16],
+      [16, 0],
     ]);
+    const long = every(Array.from({ length: 2_000 }, () => 0));
+    const [detailed] = await sweep(long, families.slice(3), { points: 12 });
+    const limits = detailed!.points.map(({ limit }) => limit);
+    assert.ok(limits[0]! > 50 && limits.at(-1) === 2_000 && limits.length >= 12, `${limits}`);
   });
 
   test("goes by requests where clients are not told apart", async () => {
