@@ -193,7 +193,7 @@ function consumeOne(
 ): Decision | Promise<Decision> {
   checkText("decide", "key", key);
   checkCost("consume", cost, 0);
-  const stepped = attempting(algorithm, Infinity, tell);
+  const stepped = attempting(algorithm, Infinity, ({ freshAt }) => tell(freshAt));
   const operation = { ...internals.operation(key, cost), algorithm: stepped };
   const answer = store.run([operation], internals.now());
   return answer instanceof Promise ? answer.then(first) : first(answer);

@@ -1,6 +1,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkText } from "../../core/check.ts";
-import { checkLimiter, type LimiterOptions } from "../../core/limiter.ts";
+import { checkLimiter } from "../../core/check_limiter.ts";
+import type { LimiterOptions } from "../../core/limiter.ts";
 
 /** The options of `limit`. */
 export type LimitOptions = Pick<LimiterOptions, "replaces" | "maxWaiting">;

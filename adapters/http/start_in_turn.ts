@@ -29,7 +29,8 @@ export async function startInTurn(
   let freshAt = 0;
   const run = (algorithm: Algorithm, units: number) =>
     limiter.store.run([{ ...internals.operation(key, units), algorithm }], internals.now());
-  const [decision] = await run(attempting(limiter.algorithm, Infinity, (at) => freshAt = at), cost);
+  const seeing = attempting(limiter.algorithm, Infinity, (sight) => freshAt = sight.freshAt);
+  const [decision] = await run(seeing, cost);
   internals.report(decision!, key, cost);
   if (await waitOut(decision!.delay, internals.clock, signal)) return decision;
   await run(givingBackTheNewest(limiter.algorithm, freshAt), -cost);
@@ -45,7 +46,8 @@ function waitOut(
   if (milliseconds === 0) return true;
   return new Promise((resolve) => {
     const done = () => end(true);
-    const cancel = clock?.after?.(milliseconds, done) ?? afterRealTime(milliseconds, done);
+    let cancel = () => {};
+    cancel = clock?.after?.(milliseconds, done) ?? afterRealTime(milliseconds, done);
     const abort = () => end(false);
     if (signal?.aborted) abort();
     else signal?.addEventListener("abort", abort);
