@@ -24,6 +24,7 @@
  * Elysia reads the text of hooks to see what of the context they use. They must not hand it on.
  */
 
+import { complaint } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { applyHeaders } from "./http/apply_headers.ts";
 import { clientKeyOf } from "./http/client_key.ts";
@@ -31,7 +32,8 @@ import { finishResponse, refusalResponse } from "./http/fetch_response.ts";
 import { fetchSource } from "./http/fetch_source.ts";
 import { gate, type Verdict } from "./http/gate.ts";
 import type { HeaderField } from "./http/header_writer.ts";
-import type { ClientKeyOptions, Outcome, RateLimitOptions } from "./http/options.ts";
+import { type HitCounter, hitCounters, type HitStoreOptions, then } from "./http/hit_counter.ts";
+import type { Awaitable, ClientKeyOptions, Outcome, RateLimitOptions } from "./http/options.ts";
 
 /** An app that has the plugin: the decision is on the context. */
 export type WithRateLimit<App> = App & {
@@ -153,3 +155,91 @@ export function clientKey(
 ): (request: Request, server: unknown) => string | undefined {
   return clientKeyOf(options, fetchSource);
 }
+
+/** What elysia-rate-limit asks of a context. */
+export interface ElysiaRateLimitContext {
+  /** Told of the plugin's window, in milliseconds, or a function that chooses it. */
+  // deno-lint-ignore no-explicit-any
+  init(options: { readonly duration: number | ((...args: any[]) => unknown) }): void;
+  /** Counts a hit. */
+  increment(key: string, duration?: number): Awaitable<{
+    count: number;
+    nextReset: Date;
+    start: number;
+  }>;
+  /** Takes a hit back. */
+  decrement(key: string): Awaitable<void>;
+  /** Forgets the key. */
+  reset(key?: string): Awaitable<void>;
+  /** Does nothing: the store is closed by whoever made it. */
+  kill(): void;
+}
+
+/** Keys whose window is remembered, where a function chooses it. */
+const MOST_DURATIONS = 10_000;
+
+/**
+ * A context for elysia-rate-limit, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `context` of elysia-rate-limit. Its `reset` needs a key.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { elysiaRateLimitContext } from "tidegate/elysia";
+ * import { rateLimit } from "elysia-rate-limit";
+ *
+ * const store = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const plugin = rateLimit({
+ *   duration: 60_000,
+ *   max: 100,
+ *   context: elysiaRateLimitContext({ store, prefix: "web" }),
+ * });
+ * // app.use(plugin);
+ * ```
+ */
+export function elysiaRateLimitContext(options: HitStoreOptions = {}): ElysiaRateLimitContext {
+  const counterOf = hitCounters(options);
+  const now = options.clock ?? Date.now;
+  const durations = new Map<string, number>();
+  let usual: number | undefined;
+
+  /** The counter of a key's window: the one given, the one last given, or the plugin's. */
+  function counterFor(key: string, given?: number): HitCounter {
+    const duration = given ?? durations.get(key) ?? usual;
+    if (duration === undefined) {
+      throw new TypeError(complaint("count hits", "duration must be known", duration));
+    }
+    if (duration !== usual) {
+      durations.delete(key);
+      if (durations.size >= MOST_DURATIONS) durations.delete(durations.keys().next().value!);
+      durations.set(key, duration);
+    }
+    return counterOf(duration);
+  }
+
+  return {
+    init({ duration }) {
+      usual = typeof duration === "number" ? duration : undefined;
+    },
+    increment(key, duration) {
+      const length = duration ?? usual;
+      return then(counterFor(key, length).hit(key), ({ count, resetAfter }) => {
+        const end = now() + resetAfter;
+        return { count, nextReset: new Date(end), start: end - (length ?? resetAfter) };
+      });
+    },
+    decrement: (key) => counterFor(key).takeBack(key),
+    reset(key) {
+      if (key === undefined) {
+        throw new TypeError(complaint("forget hits", "a key must be given", key));
+      }
+      return counterFor(key).forget(key);
+    },
+    kill() {},
+  };
+}
+
+export type { HitStoreOptions } from "./http/hit_counter.ts";

@@ -23,6 +23,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Decision } from "../core/decision.ts";
 import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
 import { gate, type Verdict } from "./http/gate.ts";
+import { type HitStore, hitStore, type HitStoreOptions } from "./http/hit_counter.ts";
 import { admitOnNode, nodeSource, refuseOnNode } from "./http/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 
@@ -100,6 +101,34 @@ export function clientKey<Request extends ExpressRequest = ExpressRequest>(
 ): (request: Request, response: ExpressResponse) => string | undefined {
   return clientKeyOf(options, sourceFor(options));
 }
+
+/**
+ * A store for express-rate-limit, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `store` of express-rate-limit.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { expressRateLimitStore } from "tidegate/express";
+ * import { rateLimit } from "express-rate-limit";
+ *
+ * const store = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const limit = rateLimit({
+ *   windowMs: 60_000,
+ *   limit: 100,
+ *   store: expressRateLimitStore({ store, prefix: "web" }),
+ * });
+ * // app.use(limit);
+ * ```
+ */
+export function expressRateLimitStore(options: HitStoreOptions = {}): HitStore {
+  return hitStore(options);
+}
+
+export type { HitInfo, HitStore, HitStoreOptions } from "./http/hit_counter.ts";
 
 const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
   ...nodeSource,

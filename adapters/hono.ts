@@ -21,6 +21,7 @@ import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
 import { fetchSource } from "./http/fetch_source.ts";
 import { finishResponse, refusalResponse } from "./http/fetch_response.ts";
 import { gate } from "./http/gate.ts";
+import { type HitStore, hitStore, type HitStoreOptions } from "./http/hit_counter.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 
 /** What the middleware puts on the context. */
@@ -89,6 +90,35 @@ export function clientKey<Context extends HonoContext = HonoContext>(
   const keyOf = clientKeyOf(options, honoSource);
   return (context) => keyOf(context, undefined);
 }
+
+/**
+ * A store for hono-rate-limiter, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `store` of hono-rate-limiter.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { honoRateLimiterStore } from "tidegate/hono";
+ * import { rateLimiter } from "hono-rate-limiter";
+ *
+ * const store = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const limit = rateLimiter({
+ *   windowMs: 60_000,
+ *   limit: 100,
+ *   keyGenerator: (c) => c.req.header("x-api-key") ?? "",
+ *   store: honoRateLimiterStore({ store, prefix: "web" }),
+ * });
+ * // app.use(limit);
+ * ```
+ */
+export function honoRateLimiterStore(options: HitStoreOptions = {}): HitStore {
+  return hitStore(options);
+}
+
+export type { HitInfo, HitStore, HitStoreOptions } from "./http/hit_counter.ts";
 
 /** What @hono/node-server hands over, and some hand over Bun's server within. */
 interface HonoServerInfo {

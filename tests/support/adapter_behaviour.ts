@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 
 import type { RateLimitOptions } from "../../adapters/http.ts";
 import type { Limiter } from "../../core/limiter.ts";
-import { all, type AsyncStore, gcra, leakyQueue, limiter, memoryStore } from "../../mod.ts";
+import { all, gcra, leakyQueue, limiter } from "../../mod.ts";
+import { asyncMemoryStore } from "./async_memory_store.ts";
 import { type RawAnswer, rawRequest } from "./raw_request.ts";
 import type { TestServer } from "./serve_fetch.ts";
 
@@ -282,25 +283,13 @@ const BAD_OPTIONS: readonly object[] = [
   { address: "127.0.0.1" },
 ];
 
-/** The memory store as one that answers by promises. */
-function asyncStore(): AsyncStore {
-  const store = memoryStore();
-  return {
-    run: (operations, now) => Promise.resolve(store.run(operations, now)),
-    accepts: (algorithm) => store.accepts(algorithm),
-    delete: (key) => Promise.resolve(store.delete(key)),
-    close: () => Promise.resolve(store.close()),
-    [Symbol.asyncDispose]: () => Promise.resolve(store.close()),
-  };
-}
-
 function asyncLimiter() {
   const { algorithm } = apiLimiter();
-  return limiter(algorithm, { store: asyncStore(), prefix: "p", clock: () => NOW });
+  return limiter(algorithm, { store: asyncMemoryStore(), prefix: "p", clock: () => NOW });
 }
 
 function failingLimiter() {
   const { algorithm } = apiLimiter();
-  const store = { ...asyncStore(), run: () => Promise.reject(new Error("no store")) };
+  const store = { ...asyncMemoryStore(), run: () => Promise.reject(new Error("no store")) };
   return limiter(algorithm, { store, prefix: "p" });
 }

@@ -1,0 +1,130 @@
+/*
+ * Counting hits for middlewares of others, which bring the verdict themselves: how many hits a key
+ * has had in its window, which opens at the first of them. It is a fixed window whose limit nobody
+ * reaches.
+ */
+import { complaint } from "../../core/check.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Decision } from "../../core/decision.ts";
+import { fixedWindow } from "../../core/fixed_window.ts";
+import { checkPrefix } from "../../core/check_limiter.ts";
+import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter.ts";
+import type { Store } from "../../core/store.ts";
+import { memoryStore } from "../../stores/memory.ts";
+import type { Awaitable } from "./options.ts";
+
+/** Where the hits of another middleware are counted. */
+export interface HitStoreOptions {
+  /** The store; without one a memory store of its own. */
+  readonly store?: Store | undefined;
+  /** What its keys begin with in the store; required with a store. */
+  readonly prefix?: string | undefined;
+  /** Where the time comes from; without it the store's own. */
+  readonly clock?: Clock | undefined;
+}
+
+/** How often a key was hit in its window. */
+export interface Hits {
+  readonly count: number;
+  /** Milliseconds until the window ends. */
+  readonly resetAfter: number;
+}
+
+/** Counts hits. */
+export interface HitCounter {
+  hit(key: string): Awaitable<Hits>;
+  takeBack(key: string): Awaitable<void>;
+  read(key: string): Awaitable<Hits>;
+  forget(key: string): Awaitable<void>;
+}
+
+/** More hits than any window sees. */
+const LIMIT = 1_000_000_000;
+const ACTION = "count hits";
+
+/**
+ * Makes what makes counters, one for each length of window.
+ *
+ * @throws {TypeError} If a store comes without a prefix.
+ */
+export function hitCounters(options: HitStoreOptions): (period: number) => HitCounter {
+  const { store = memoryStore(), prefix = "hits", clock } = options;
+  if (options.store !== undefined) checkPrefix(options.prefix);
+
+  return function hitCounter(period) {
+    const algorithm = fixedWindow({ limit: LIMIT, period, anchor: "first" });
+    const limiter = limiterOn(algorithm, store, prefix, { clock }) as Limiter | AsyncLimiter;
+    return {
+      hit: (key) => then(limiter.consume(key), hitsOf),
+      takeBack: (key) => then(limiter.refund(key), nothing),
+      read: (key) => then(limiter.peek(key, 0), hitsOf),
+      forget: (key) => limiter.reset(key),
+    };
+  };
+}
+
+/** What express-rate-limit and hono-rate-limiter ask of a store. */
+export interface HitStore {
+  /** What the store's keys begin with. */
+  readonly prefix: string;
+  /** Whether no other instance counts in the same place. */
+  readonly localKeys: boolean;
+  /** Told of the middleware's window, in milliseconds. */
+  init(options: { readonly windowMs: number }): void;
+  /** How often the key was hit; `undefined` if not at all. */
+  get(key: string): Awaitable<HitInfo | undefined>;
+  /** Counts a hit. */
+  increment(key: string): Awaitable<HitInfo>;
+  /** Takes a hit back. */
+  decrement(key: string): Awaitable<void>;
+  /** Forgets the key. */
+  resetKey(key: string): Awaitable<void>;
+}
+
+/** What express-rate-limit and hono-rate-limiter are told. */
+export interface HitInfo {
+  /** Hits in the window. */
+  readonly totalHits: number;
+  /** When the window ends. */
+  readonly resetTime: Date;
+}
+
+/** A store for express-rate-limit and hono-rate-limiter. */
+export function hitStore(options: HitStoreOptions): HitStore {
+  const counterOf = hitCounters(options);
+  const now = options.clock ?? Date.now;
+  let counter: HitCounter | undefined;
+
+  function ready(): HitCounter {
+    if (counter !== undefined) return counter;
+    throw new TypeError(complaint(ACTION, "init must have been called", undefined));
+  }
+
+  function infoOf({ count, resetAfter }: Hits): HitInfo {
+    return { totalHits: count, resetTime: new Date(now() + resetAfter) };
+  }
+
+  return {
+    prefix: options.prefix ?? "",
+    localKeys: options.store === undefined,
+    init: ({ windowMs }) => void (counter = counterOf(windowMs)),
+    get: (key) => then(ready().read(key), (hits) => hits.count === 0 ? undefined : infoOf(hits)),
+    increment: (key) => then(ready().hit(key), infoOf),
+    decrement: (key) => ready().takeBack(key),
+    resetKey: (key) => ready().forget(key),
+  };
+}
+
+/** What comes after an answer: at once, or when its promise is kept. */
+export function then<Value, Next>(
+  answer: Awaitable<Value>,
+  next: (value: Value) => Next,
+): Awaitable<Next> {
+  return answer instanceof Promise ? answer.then(next) : next(answer);
+}
+
+function hitsOf({ remaining, resetAfter }: Decision): Hits {
+  return { count: LIMIT - remaining, resetAfter };
+}
+
+function nothing(): void {}
