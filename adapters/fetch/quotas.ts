@@ -33,8 +33,6 @@ export interface LimitsTold {
   readonly quotas: readonly Quota[];
 }
 
-type HeaderReader = Pick<Headers, "get" | "forEach">;
-
 const VENDOR_REGEXP =
   /^(?:x-rate-?limit|ratelimit|anthropic-ratelimit)-(?:([a-z-]+)-)?(limit|remaining|reset|reset-after)(?:-([a-z-]+))?$/;
 /** Limits of a response that are read. */
@@ -59,7 +57,7 @@ const MOST_QUOTAS = 32;
  * });
  * ```
  */
-export function readLimits(headers: HeaderReader, now: number): LimitsTold {
+export function readLimits(headers: Pick<Headers, "get" | "forEach">, now: number): LimitsTold {
   const milliseconds = headers.get("retry-after-ms")?.trim() ?? "";
   const seconds = headers.get("retry-after");
   const retryAfter = /^\d{1,13}(\.\d+)?$/.test(milliseconds)
@@ -129,7 +127,7 @@ function readDictionary(field: string): readonly Quota[] {
 }
 
 /** The forms in which limit, remaining and reset are fields of their own. */
-function readTriples(headers: HeaderReader, now: number): readonly Quota[] {
+function readTriples(headers: Pick<Headers, "get" | "forEach">, now: number): readonly Quota[] {
   const found = new Map<string, Map<string, string>>();
   headers.forEach((value, name) => {
     const match = VENDOR_REGEXP.exec(name.toLowerCase());

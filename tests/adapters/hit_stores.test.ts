@@ -10,7 +10,7 @@ import { describe, test } from "node:test";
 import { elysiaRateLimitContext } from "../../adapters/elysia.ts";
 import { expressRateLimitStore } from "../../adapters/express.ts";
 import { honoRateLimiterStore } from "../../adapters/hono.ts";
-import { type HitStoreOptions } from "../../adapters/hono.ts";
+import type { HitStoreOptions } from "../../adapters/hono.ts";
 import { memoryStore } from "../../mod.ts";
 import { asyncMemoryStore } from "../support/async_memory_store.ts";
 import { rawRequest } from "../support/raw_request.ts";
