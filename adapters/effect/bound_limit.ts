@@ -36,7 +36,7 @@ import { limiterClock } from "./limiter_clock.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
 import { RateLimited } from "./rate_limited.ts";
 import { type RateLimitStoreError, storeErrorOf } from "./rate_limit_store_error.ts";
-import { settled, type Thrown, thrown } from "./settled.ts";
+import { settled, type SpanAttributes } from "./settled.ts";
 
 /** A limit on a store and a clock. */
 export interface BoundLimit {
@@ -44,6 +44,8 @@ export interface BoundLimit {
   readonly limiter: Limiter | AsyncLimiter;
   readonly internals: LimiterInternals;
   readonly metrics: LimitMetrics;
+  /** What spans say of it. The key is not among that: it may be a secret. */
+  readonly attributes: SpanAttributes;
 }
 
 /** An admitted call, and how to take it back. */
@@ -85,86 +87,115 @@ export function binderOn(store: Store): Binder {
 function bindTo(store: Store, limit: Limit, clock: LimiterClock | undefined): BoundLimit {
   const { prefix, algorithm, replaces, maxWaiting } = limit;
   const limiter = limiterOn(algorithm, store, prefix, { clock, replaces, maxWaiting });
-  return { limit, limiter, internals: internalsOf(limiter)!, metrics: limitMetrics(prefix) };
+  return {
+    limit,
+    limiter,
+    internals: internalsOf(limiter)!,
+    metrics: limitMetrics(prefix),
+    attributes: { "tidegate.prefix": prefix, "tidegate.algorithm": algorithm.id },
+  };
 }
 
 /** A call on the store; what a store throws is a typed failure. */
 export function ask<Answer>(
+  verb: string,
+  attributes: SpanAttributes,
   call: () => Answer | Promise<Answer>,
 ): Effect.Effect<Answer, RateLimitStoreError> {
-  return Effect.catch(settled(call), failOrDie);
+  return settled(call, failOrDie, `RateLimiter.${verb}`, attributes);
 }
 
 /** What a store throws is a failure; anything else, such as a cost below 0, is a defect. */
-function failOrDie({ cause }: Thrown): Effect.Effect<never, RateLimitStoreError> {
+export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreError> {
   const error = storeErrorOf(cause);
   return error === undefined ? Effect.die(cause) : Effect.fail(error);
 }
 
+/** Notes a verdict: counts it, and makes it an event of the span at hand. */
+export function note(
+  fiber: Fiber.Fiber<unknown, unknown>,
+  { limit: { prefix }, metrics }: BoundLimit,
+  verb: string,
+  decision: Decision,
+  cost: number,
+): void {
+  metrics.count(decision, cost, fiber.context);
+  const { span } = fiber.cache;
+  if (span?._tag !== "Span") return;
+  span.event(`RateLimiter.${verb}`, fiber.getRef(Clock.Clock).currentTimeNanosUnsafe(), {
+    "tidegate.prefix": prefix,
+    "tidegate.allowed": decision.allowed,
+    "tidegate.remaining": decision.remaining,
+  });
+}
+
 /** Takes units now, or fails; the delay of a queue is not waited out. */
 export function take(
+  fiber: Fiber.Fiber<unknown, unknown>,
   bound: BoundLimit,
+  verb: string,
   key: string,
   cost: number,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
-  return Effect.suspend(() => {
-    let freshAt: number | undefined;
-    const taken = ask(() =>
+  let freshAt: number | undefined;
+  const taken = ask(
+    verb,
+    bound.attributes,
+    () =>
       mayDelay(bound)
         ? consumeOne(bound, key, cost, (instant) => freshAt = instant)
-        : bound.limiter.consume(key, cost)
-    );
-    return Effect.uninterruptible(Effect.flatMap(taken, (decision) => {
-      const verdict = decision.allowed
-        ? Effect.succeed({ decision, undo: giveBack(bound, key, cost, freshAt) })
-        : Effect.fail(rateLimited(bound.limit, key, cost, decision));
-      return Effect.andThen(bound.metrics.count(decision, cost), verdict);
-    }));
-  });
+        : bound.limiter.consume(key, cost),
+  );
+  return Effect.uninterruptible(Effect.flatMap(taken, (decision) => {
+    note(fiber, bound, verb, decision, cost);
+    return decision.allowed
+      ? Effect.succeed({ decision, undo: giveBack(bound, key, cost, freshAt) })
+      : Effect.fail(rateLimited(bound.limit, key, cost, decision));
+  }));
 }
 
 /** Waits for the units, in line, and for the delay of a queue. */
 export function waitFor(
+  fiber: Fiber.Fiber<unknown, unknown>,
   bound: BoundLimit,
+  verb: string,
   key: string,
   { cost, maxWait }: { readonly cost: number; readonly maxWait: number },
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
-  const { limiter, limit, metrics } = bound;
+  const { limiter, limit, attributes, metrics } = bound;
   const undo = giveBack(bound, key, cost, undefined);
-  const waiting = Effect.callback<Decision, Thrown>((resume, signal) => {
+  const waiting = Effect.callback<Decision>((resume, signal) => {
     const outcome = limiter.acquire(key, { cost, maxWait, signal });
     outcome.then(
       (decision) => resume(Effect.succeed(decision)),
-      (cause) => resume(Effect.fail(thrown(cause))),
+      (cause) => resume(Effect.die(cause)),
     );
     const admitted = Effect.promise(() => outcome.then(() => true, () => false));
     return Effect.flatMap(admitted, (mustUndo) => mustUndo ? undo : Effect.void);
   });
+  const clock = fiber.getRef(Clock.Clock);
+  const start = clock.currentTimeMillisUnsafe();
 
-  function refused({ cause }: Thrown): Effect.Effect<never, RateLimited | RateLimitStoreError> {
-    if (!(cause instanceof RateLimitedError)) return failOrDie({ cause });
-    const error = rateLimited(limit, key, cost, cause.decision);
-    return Effect.andThen(metrics.count(cause.decision, cost), Effect.fail(error));
+  function admitted(decision: Decision): Admission {
+    note(fiber, bound, verb, decision, cost);
+    metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
+    return { decision, undo };
   }
 
-  function admitted(
-    decision: Decision,
-    milliseconds: number,
-  ): Effect.Effect<Admission> {
-    return Effect.as(
-      Effect.andThen(metrics.count(decision, cost), metrics.waited(milliseconds)),
-      { decision, undo },
-    );
+  function refused(cause: unknown): Effect.Effect<never, RateLimited | RateLimitStoreError> {
+    if (!(cause instanceof RateLimitedError)) return failOrDie(cause);
+    note(fiber, bound, verb, cause.decision, cost);
+    return Effect.fail(rateLimited(limit, key, cost, cause.decision));
   }
 
-  return Clock.clockWith((clock) =>
-    Effect.uninterruptibleMask((restore) => {
-      const start = clock.currentTimeMillisUnsafe();
-      return Effect.matchEffect(restore(waiting), {
-        onSuccess: (decision) => admitted(decision, clock.currentTimeMillisUnsafe() - start),
-        onFailure: refused,
-      });
-    })
+  return Effect.uninterruptibleMask((restore) =>
+    Effect.catchDefect(
+      Effect.map(
+        Effect.withSpan(restore(waiting), `RateLimiter.${verb}`, { attributes }),
+        admitted,
+      ),
+      refused,
+    )
   );
 }
 
@@ -210,10 +241,12 @@ function giveBack(
   freshAt: number | undefined,
 ): Effect.Effect<void> {
   if (cost === 0) return Effect.void;
-  if (!mayDelay(bound)) return Effect.ignore(ask(() => bound.limiter.refund(key, cost)));
+  if (!mayDelay(bound)) {
+    return Effect.ignore(ask("refund", bound.attributes, () => bound.limiter.refund(key, cost)));
+  }
   if (freshAt === undefined) return Effect.void;
   const { limiter: { store }, limit: { algorithm }, internals } = bound;
-  return Effect.ignore(ask(() => {
+  return Effect.ignore(ask("refund", bound.attributes, () => {
     const operation = {
       ...internals.operation(key, -cost),
       algorithm: givingBackTheNewest(algorithm, freshAt),

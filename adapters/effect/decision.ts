@@ -61,18 +61,3 @@ export function withDurations(decision: CoreDecision): Decision {
     parts: decision.parts?.map(withDurations),
   };
 }
-
-/** The same decision in milliseconds, as the rest of tidegate reads it. */
-export function inMilliseconds(decision: Decision): CoreDecision {
-  return {
-    allowed: decision.allowed,
-    limit: decision.limit,
-    remaining: decision.remaining,
-    retryAfter: Duration.toMillis(decision.retryAfter),
-    nextAfter: Duration.toMillis(decision.nextAfter),
-    resetAfter: Duration.toMillis(decision.resetAfter),
-    delay: Duration.toMillis(decision.delay),
-    source: decision.source,
-    parts: decision.parts?.map(inMilliseconds),
-  };
-}

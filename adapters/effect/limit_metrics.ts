@@ -1,64 +1,64 @@
+import type * as Context from "effect/Context";
 import * as Duration from "effect/Duration";
-import * as Effect from "effect/Effect";
 import * as Metric from "effect/Metric";
 
 import type { Decision } from "../../core/decision.ts";
+
+const DECISIONS = "tidegate_decisions";
+const UNITS = "tidegate_units";
+const WAIT = "tidegate_wait";
+
+const decisionsOptions = { description: "Verdicts of rate limits", incremental: true } as const;
+const unitsOptions = { description: "Units taken from rate limits", incremental: true } as const;
+const waitOptions = { description: "Time spent waiting for rate limits" } as const;
 
 /**
  * Counts verdicts, by `prefix` of the limit, `verdict` (`"admitted"`, `"refused"`) and `source`
  * (`"store"`, `"fallback"`, `"policy"`). Keys are no attributes: there is no bound on them.
  */
-export const decisionsMetric: Metric.Counter<number> = Metric.counter("tidegate_decisions", {
-  description: "Verdicts of rate limits",
-  incremental: true,
-});
+export const decisionsMetric: Metric.Counter<number> = Metric.counter(DECISIONS, decisionsOptions);
 
 /** Counts the units that admitted calls took, by `prefix`. */
-export const unitsMetric: Metric.Counter<number> = Metric.counter("tidegate_units", {
-  description: "Units taken from rate limits",
-  incremental: true,
-});
+export const unitsMetric: Metric.Counter<number> = Metric.counter(UNITS, unitsOptions);
 
 /** How long fibers waited for admission, by `prefix`. */
-export const waitMetric: Metric.Histogram<Duration.Duration> = Metric.timer("tidegate_wait", {
-  description: "Time spent waiting for rate limits",
-});
+export const waitMetric: Metric.Histogram<Duration.Duration> = Metric.timer(WAIT, waitOptions);
 
-/** What a limit's calls count. */
+/** What a limit's calls count, in the registry of a fiber's context. */
 export interface LimitMetrics {
   /** Counts a verdict; a look (cost 0) is none. */
-  readonly count: (decision: Decision, cost: number) => Effect.Effect<void>;
+  count(decision: Decision, cost: number, context: Context.Context<never>): void;
   /** Notes how long an admitted fiber waited. */
-  readonly waited: (milliseconds: number) => Effect.Effect<void>;
+  waited(milliseconds: number, context: Context.Context<never>): void;
 }
 
-/** The metrics of one limit, with their attributes filled in once. */
+/**
+ * The metrics of one limit: the series of the metrics above that bear its prefix, made once, as
+ * attributes that are added for each update cost several times the update.
+ */
 export function limitMetrics(prefix: string): LimitMetrics {
-  const units = withPrefix(unitsMetric, { prefix });
-  const wait = Metric.withAttributes(waitMetric, { prefix });
+  const units = Metric.counter(UNITS, { ...unitsOptions, attributes: { prefix } });
+  const wait = Metric.timer(WAIT, { ...waitOptions, attributes: { prefix } });
   const counters = new Map<string, Metric.Counter<number>>();
 
   function counterOf(verdict: string, source: string): Metric.Counter<number> {
     const name = `${verdict} ${source}`;
-    const counter = counters.get(name) ??
-      withPrefix(decisionsMetric, { prefix, verdict, source });
-    counters.set(name, counter);
+    let counter = counters.get(name);
+    if (counter === undefined) {
+      const attributes = { prefix, verdict, source };
+      counter = Metric.counter(DECISIONS, { ...decisionsOptions, attributes });
+      counters.set(name, counter);
+    }
     return counter;
   }
 
   return {
-    count({ allowed, source = "store" }, cost) {
-      if (cost === 0) return Effect.void;
-      const counted = Metric.update(counterOf(allowed ? "admitted" : "refused", source), 1);
-      return allowed ? Effect.andThen(counted, Metric.update(units, cost)) : counted;
+    count({ allowed, source = "store" }, cost, context) {
+      if (cost === 0) return;
+      counterOf(allowed ? "admitted" : "refused", source).updateUnsafe(1, context);
+      if (allowed) units.updateUnsafe(cost, context);
     },
-    waited: (milliseconds) => Metric.update(wait, Duration.millis(Math.max(0, milliseconds))),
+    waited: (milliseconds, context) =>
+      wait.updateUnsafe(Duration.millis(Math.max(0, milliseconds)), context),
   };
-}
-
-function withPrefix(
-  metric: Metric.Counter<number>,
-  attributes: Readonly<Record<string, string>>,
-): Metric.Counter<number> {
-  return Metric.withAttributes(metric, attributes) as Metric.Counter<number>;
 }

@@ -18,13 +18,14 @@ import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware";
 import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
 
+import type { Decision as CoreDecision } from "../../core/decision.ts";
 import { type Gate, gate, type Verdict } from "../http/gate.ts";
 import type { AnyLimiter, RateLimitOptions as GateOptions } from "../http/options.ts";
 import type { RequestSource } from "../http/client_key.ts";
 import type { Refusal } from "../http/refusal.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
-import { limitMetrics } from "./limit_metrics.ts";
+import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
 import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
@@ -180,6 +181,15 @@ export function layerRateLimit<R = never>(
   const make = Effect.gen(function* () {
     const limiter = yield* RateLimiter;
     const services = yield* Effect.context<R>();
+    const metrics = new WeakMap<Limit, LimitMetrics>();
+
+    function counted(limit: Limit, decision: CoreDecision, cost: number): Effect.Effect<void> {
+      return Effect.withFiberSucceed((fiber) => {
+        const own = metrics.get(limit) ?? limitMetrics(limit.prefix);
+        metrics.set(limit, own);
+        own.count(decision, cost, fiber.context);
+      });
+    }
 
     const weigh = Effect.fnUntraced(function* (request: Request, route: Route) {
       const chosen = typeof limit === "function" ? limit(request, route) : limit;
@@ -193,7 +203,7 @@ export function layerRateLimit<R = never>(
       };
       const verdict = yield* judged((signal) => decide(request, { ...info, signal }));
       if (verdict.decision !== undefined) {
-        yield* limitMetrics(chosen.prefix).count(verdict.decision, info.cost);
+        yield* counted(chosen, verdict.decision, info.cost);
       }
       return verdict;
     });

@@ -6,7 +6,7 @@ import { consumeAll } from "../../core/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
 import type { Store } from "../../core/store.ts";
-import { type Admission, ask, binderOn, type BoundLimit, take, waitFor } from "./bound_limit.ts";
+import { type Admission, ask, binderOn, note, take, waitFor } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import type { RateLimited } from "./rate_limited.ts";
@@ -41,6 +41,9 @@ export interface LimitEntry {
  *
  * Time is that of the calling fiber's `Clock`. On the default one the store's own time is used,
  * which on Redis is the server's; on any other, such as a `TestClock`, that clock's.
+ *
+ * Verdicts are counted (`decisionsMetric`, `unitsMetric`) and are events of the span at hand; what
+ * takes time, a wait or a call on a store that answers by promises, is a span of its own.
  *
  * A key that is empty, or a cost that is no integer of at least 0, is a defect. What is known of a
  * call when its fiber is interrupted is always whole: a call on the store is not interrupted, and a
@@ -119,126 +122,78 @@ export const RateLimiter: Context.Service<RateLimiter, RateLimiter> = Context.Se
 export function makeRateLimiter(store: Store): RateLimiter {
   const bind = binderOn(store);
 
-  /** The limit on the store and the fiber's clock, named in the span at hand. */
-  const boundTo = Effect.fnUntraced(function* (limit: Limit): Effect.fn.Return<BoundLimit> {
-    yield* Effect.annotateCurrentSpan({
-      "tidegate.prefix": limit.prefix,
-      "tidegate.algorithm": limit.algorithm.id,
+  /** One call on a limit: a verdict, with durations. */
+  function verdict(
+    verb: "consume" | "peek" | "refund",
+    limit: Limit,
+    key: string,
+    cost: number = 1,
+  ): Effect.Effect<Decision, RateLimitStoreError> {
+    return Effect.withFiber((fiber) => {
+      const bound = bind(limit, fiber);
+      return Effect.map(
+        ask(verb, bound.attributes, () => bound.limiter[verb](key, cost)),
+        (decision) => {
+          if (verb === "consume") note(fiber, bound, verb, decision, cost);
+          return withDurations(decision);
+        },
+      );
     });
-    return yield* Effect.withFiber((fiber) => Effect.sync(() => bind(limit, fiber)));
-  });
-
-  const consume = Effect.fn("RateLimiter.consume")(function* (
-    limit: Limit,
-    key: string,
-    cost: number = 1,
-  ): Effect.fn.Return<Decision, RateLimitStoreError> {
-    const { limiter, metrics } = yield* boundTo(limit);
-    const decision = yield* ask(() => limiter.consume(key, cost));
-    yield* metrics.count(decision, cost);
-    return yield* told(decision);
-  });
-
-  const consumeOrFail = Effect.fn("RateLimiter.consumeOrFail")(function* (
-    limit: Limit,
-    key: string,
-    cost: number = 1,
-  ): Effect.fn.Return<Decision, RateLimited | RateLimitStoreError> {
-    const bound = yield* boundTo(limit);
-    const { decision } = yield* take(bound, key, cost);
-    return yield* told(decision);
-  });
-
-  const peek = Effect.fn("RateLimiter.peek")(function* (
-    limit: Limit,
-    key: string,
-    cost: number = 1,
-  ): Effect.fn.Return<Decision, RateLimitStoreError> {
-    const { limiter } = yield* boundTo(limit);
-    return yield* told(yield* ask(() => limiter.peek(key, cost)));
-  });
-
-  const refund = Effect.fn("RateLimiter.refund")(function* (
-    limit: Limit,
-    key: string,
-    cost: number = 1,
-  ): Effect.fn.Return<Decision, RateLimitStoreError> {
-    const { limiter } = yield* boundTo(limit);
-    return yield* told(yield* ask(() => limiter.refund(key, cost)));
-  });
-
-  const reset = Effect.fn("RateLimiter.reset")(function* (
-    limit: Limit,
-    key: string,
-  ): Effect.fn.Return<void, RateLimitStoreError> {
-    const { limiter } = yield* boundTo(limit);
-    yield* ask(() => limiter.reset(key));
-  });
-
-  const admit = Effect.fn("RateLimiter.admit")(function* (
-    limit: Limit,
-    key: string,
-    options: AdmitOptions = {},
-  ): Effect.fn.Return<Admission, RateLimited | RateLimitStoreError> {
-    const { cost = 1, maxWait = Duration.infinity, wait = false } = options;
-    const bound = yield* boundTo(limit);
-    if (!wait) return yield* take(bound, key, cost);
-    return yield* waitFor(bound, key, { cost, maxWait: millisOf(maxWait) });
-  });
-
-  const acquire = Effect.fn("RateLimiter.acquire")(function* (
-    limit: Limit,
-    key: string,
-    { cost = 1, maxWait = Duration.infinity }: AcquireOptions = {},
-  ): Effect.fn.Return<Decision, RateLimited | RateLimitStoreError> {
-    const bound = yield* boundTo(limit);
-    const { decision } = yield* waitFor(bound, key, { cost, maxWait: millisOf(maxWait) });
-    return yield* told(decision);
-  });
-
-  const consumeEntries = Effect.fn("RateLimiter.consumeAll")(function* (
-    entries: readonly LimitEntry[],
-  ): Effect.fn.Return<Decision, RateLimitStoreError> {
-    const bound = yield* Effect.forEach(entries, (entry) => boundTo(entry.limit));
-    const all = entries.map(({ key, cost }, place) => ({
-      // One store is of one kind; `consumeAll` answers as it does.
-      limiter: bound[place]!.limiter as Limiter,
-      key,
-      cost,
-    }));
-    const decision = yield* ask<CoreDecision>(() => consumeAll(all));
-    for (const [place, part] of decision.parts!.entries()) {
-      const verdict = { ...part, allowed: decision.allowed };
-      yield* bound[place]!.metrics.count(verdict, entries[place]!.cost ?? 1);
-    }
-    return yield* told(decision);
-  });
+  }
 
   return {
     store,
-    limiterOf: (limit) => Effect.map(boundTo(limit), ({ limiter }) => limiter),
-    consume,
-    consumeOrFail,
-    peek,
-    refund,
-    reset,
-    acquire,
-    consumeAll: consumeEntries,
-    admit,
+    limiterOf: (limit) => Effect.withFiberSucceed((fiber) => bind(limit, fiber).limiter),
+    consume: (limit, key, cost) => verdict("consume", limit, key, cost),
+    peek: (limit, key, cost) => verdict("peek", limit, key, cost),
+    refund: (limit, key, cost) => verdict("refund", limit, key, cost),
+    reset: (limit, key) =>
+      Effect.withFiber((fiber) => {
+        const bound = bind(limit, fiber);
+        return ask("reset", bound.attributes, () => bound.limiter.reset(key));
+      }),
+    consumeOrFail: (limit, key, cost = 1) =>
+      Effect.withFiber((fiber) =>
+        Effect.map(take(fiber, bind(limit, fiber), "consumeOrFail", key, cost), decisionOf)
+      ),
+    acquire: (limit, key, { cost = 1, maxWait } = {}) =>
+      Effect.withFiber((fiber) => {
+        const patience = { cost, maxWait: millisOf(maxWait) };
+        return Effect.map(waitFor(fiber, bind(limit, fiber), "acquire", key, patience), decisionOf);
+      }),
+    admit: (limit, key, { cost = 1, maxWait, wait = false } = {}) =>
+      Effect.withFiber((fiber) => {
+        const bound = bind(limit, fiber);
+        return wait
+          ? waitFor(fiber, bound, "admit", key, { cost, maxWait: millisOf(maxWait) })
+          : take(fiber, bound, "admit", key, cost);
+      }),
+    consumeAll: (entries) =>
+      Effect.withFiber((fiber) => {
+        const bound = entries.map((entry) => bind(entry.limit, fiber));
+        const all = entries.map(({ key, cost }, place) => ({
+          // One store is of one kind, and `consumeAll` answers as it does.
+          limiter: bound[place]!.limiter as Limiter,
+          key,
+          cost,
+        }));
+        const attributes = { "tidegate.prefix": entries.map(({ limit }) => limit.prefix).join() };
+        const asked = ask<CoreDecision>("consumeAll", attributes, () => consumeAll(all));
+        return Effect.map(asked, (decision) => {
+          decision.parts!.forEach((part, place) => {
+            const verdict = { ...part, allowed: decision.allowed };
+            note(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
+          });
+          return withDurations(decision);
+        });
+      }),
   };
 }
 
-/** The decision with durations; its verdict goes to the span at hand. */
-function told(decision: CoreDecision): Effect.Effect<Decision> {
-  return Effect.as(
-    Effect.annotateCurrentSpan({
-      "tidegate.allowed": decision.allowed,
-      "tidegate.remaining": decision.remaining,
-    }),
-    withDurations(decision),
-  );
+function decisionOf({ decision }: Admission): Decision {
+  return withDurations(decision);
 }
 
-function millisOf(duration: Duration.Input): number {
-  return Duration.toMillis(Duration.fromInputUnsafe(duration));
+function millisOf(duration: Duration.Input | undefined): number {
+  return duration === undefined ? Infinity : Duration.toMillis(Duration.fromInputUnsafe(duration));
 }

@@ -91,12 +91,12 @@ export function layerRateLimiterStore(
 function answered<Answer>(
   run: (now: number | undefined) => Answer | Promise<Answer>,
 ): Effect.Effect<Answer, RateLimiterError> {
-  return Clock.clockWith((clock) =>
-    Effect.mapError(settled(() => run(timeOf(clock))), ({ cause }) => failed(cause))
-  );
+  return Clock.clockWith((clock) => settled(() => run(timeOf(clock)), failed));
 }
 
-function failed(cause: unknown): RateLimiterError {
+function failed(cause: unknown): Effect.Effect<never, RateLimiterError> {
   const message = cause instanceof Error ? cause.message : String(cause);
-  return new RateLimiterError({ reason: new RateLimitStoreError({ message, cause }) });
+  return Effect.fail(
+    new RateLimiterError({ reason: new RateLimitStoreError({ message, cause }) }),
+  );
 }

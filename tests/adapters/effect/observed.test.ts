@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Effect, Fiber, Metric, Tracer } from "effect";
+import { Effect, Fiber, type Layer, Metric, Tracer } from "effect";
 import { TestClock } from "effect/testing";
 
 import {
   decisionsMetric,
+  layerStore,
   limit,
   RateLimiter,
   unitsMetric,
   waitMetric,
 } from "../../../adapters/effect.ts";
-import { gcra } from "../../../mod.ts";
+import { type AsyncStore, gcra, memoryStore } from "../../../mod.ts";
 import { inTestTime } from "./support/in_test_time.ts";
 
 const api = limit("api", gcra({ limit: 2, period: "10s" }));
@@ -50,7 +51,11 @@ describe("metrics", () => {
 });
 
 describe("spans", () => {
-  test("name the call, its limit and its verdict, and never the key", async () => {
+  /** Runs a program in a span named "request"; all spans that came of it. */
+  async function spansOf(
+    program: Effect.Effect<unknown, unknown, RateLimiter>,
+    layer?: Layer.Layer<RateLimiter>,
+  ): Promise<Tracer.NativeSpan[]> {
     const spans: Tracer.NativeSpan[] = [];
     const tracer = Tracer.make({
       span(options) {
@@ -59,30 +64,70 @@ describe("spans", () => {
         return span;
       },
     });
-    const program = Effect.gen(function* () {
+    const traced = Effect.withSpan(program, "request").pipe(Effect.exit, Effect.withTracer(tracer));
+    await inTestTime(traced, layer);
+    return spans;
+  }
+
+  test("hold a verdict that takes no time as an event, without the key", async () => {
+    const [request, ...others] = await spansOf(Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       yield* limiter.consume(api, "secret", 2);
       yield* Effect.exit(limiter.consumeOrFail(api, "secret"));
       yield* limiter.peek(api, "secret");
       yield* limiter.refund(api, "secret");
-      yield* limiter.reset(api, "secret");
-      yield* limiter.acquire(api, "secret");
       yield* limiter.consumeAll([{ limit: api, key: "secret" }]);
+    }));
+    assert.deepEqual(others, []);
+    const event = (allowed: boolean, remaining: number) => ({
+      "tidegate.prefix": "api",
+      "tidegate.allowed": allowed,
+      "tidegate.remaining": remaining,
     });
-    await inTestTime(Effect.withTracer(program, tracer));
-    const attributes = spans.map(({ name, attributes }) => [name, Object.fromEntries(attributes)]);
-    const named = { "tidegate.prefix": "api", "tidegate.algorithm": "gcra/2/10000/2" };
-    const allowed = { ...named, "tidegate.allowed": true };
-    assert.deepEqual(attributes, [
-      ["RateLimiter.consume", { ...allowed, "tidegate.remaining": 0 }],
-      ["RateLimiter.consumeOrFail", named],
-      ["RateLimiter.peek", { ...named, "tidegate.allowed": false, "tidegate.remaining": 0 }],
-      ["RateLimiter.refund", { ...allowed, "tidegate.remaining": 1 }],
-      ["RateLimiter.reset", named],
-      ["RateLimiter.acquire", { ...allowed, "tidegate.remaining": 1 }],
-      ["RateLimiter.consumeAll", { ...allowed, "tidegate.remaining": 0 }],
+    assert.deepEqual(request!.events.map(([name, , attributes]) => [name, attributes]), [
+      ["RateLimiter.consume", event(true, 0)],
+      ["RateLimiter.consumeOrFail", event(false, 0)],
+      ["RateLimiter.consumeAll", event(true, 0)],
     ]);
-    const failed = spans[1]!.status;
-    assert.ok(failed._tag === "Ended" && failed.exit._tag === "Failure");
+  });
+
+  const named = { "tidegate.prefix": "api", "tidegate.algorithm": "gcra/2/10000/2" };
+
+  test("are made of waits", async () => {
+    const [request, wait] = await spansOf(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(api, "secret", 2);
+      const waiting = yield* Effect.forkChild(limiter.acquire(api, "secret"));
+      yield* TestClock.adjust("5 seconds");
+      yield* Fiber.join(waiting);
+    }));
+    assert.deepEqual([wait!.name, Object.fromEntries(wait!.attributes)], [
+      "RateLimiter.acquire",
+      named,
+    ]);
+    const { status } = wait!;
+    assert.ok(status._tag === "Ended" && status.endTime - status.startTime === 5_000_000_000n);
+    assert.deepEqual(request!.events.map(([name]) => name), [
+      "RateLimiter.consume",
+      "RateLimiter.acquire",
+    ]);
+  });
+
+  test("are made of calls on a store that answers by promises", async () => {
+    const memory = memoryStore();
+    const remote: AsyncStore = {
+      run: (operations, now) => Promise.resolve(memory.run(operations, now)),
+      accepts() {},
+      delete: (key) => Promise.resolve(memory.delete(key)),
+      close: () => Promise.resolve(),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+    const program = RateLimiter.use((limiter) => limiter.consume(api, "secret"));
+    const [request, call] = await spansOf(program, layerStore(remote));
+    assert.deepEqual([call!.name, Object.fromEntries(call!.attributes)], [
+      "RateLimiter.consume",
+      named,
+    ]);
+    assert.deepEqual(request!.events.map(([name]) => name), ["RateLimiter.consume"]);
   });
 });
