@@ -1,5 +1,5 @@
 /**
- * The command `tidegate`: to serve rules, to check them, and to ask why.
+ * The command `tidegate`: to serve rules, to check them, to ask why, and to try limits on a log.
  *
  * @example
  * ```ts
@@ -20,6 +20,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 
 import type { Descriptor } from "../core/rules.ts";
+import { replayCommand } from "./replay/replay_command.ts";
 import { type RuleEngine, ruleEngine } from "./rules/engine.ts";
 import { explainMatch, explainVerdict } from "./rules/explain.ts";
 import { problemText } from "./rules/problem.ts";
@@ -48,6 +49,7 @@ const HELP = `tidegate serve RULES   answer HTTP, Envoy and proxies from these r
 tidegate lint RULES... check rule files; 0 if they can be used, 1 if not
 tidegate explain RULES key=value... [+ key=value...]
                        which rules hold for a descriptor, and what they say
+tidegate replay LOG... what limits would have done to a log: tidegate replay --help
 
 RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules).
 
@@ -113,6 +115,7 @@ export async function commandLine(
     ended: () => world.ended ?? endOfProcess(),
   };
   try {
+    if (args[0] === "replay") return await replayCommand(args.slice(1), tools.print);
     const { values, positionals } = parse(args);
     const [command, ...operands] = positionals;
     if (values.help === true || command === undefined) {

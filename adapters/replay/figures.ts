@@ -30,3 +30,10 @@ export function spell(milliseconds: number): string {
 export function instantText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 }
+
+/** A stranger's text, short and fit for a terminal: without characters that command it. */
+export function plain(text: string): string {
+  const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
+  // deno-lint-ignore no-control-regex
+  return shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+}

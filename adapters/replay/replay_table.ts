@@ -1,5 +1,4 @@
-import { show } from "../../core/check.ts";
-import { count, percent, spell } from "./figures.ts";
+import { count, percent, plain, spell } from "./figures.ts";
 import type { ReplayReport } from "./report.ts";
 import type { SweepReport } from "./sweep.ts";
 
@@ -39,7 +38,7 @@ export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[]
       ...aligned([
         ["client", "denied", "of", "longest lock-out"],
         ...hit.map(({ key, denied, requests, lockOut }) => [
-          show(key).slice(1, -1),
+          plain(key),
           count(denied),
           count(requests),
           spell(lockOut),

@@ -54,6 +54,14 @@ describe("replayTable", () => {
   });
 });
 
+test("replayTable commands no terminal", async () => {
+  const { report } = await reportsOf(["\u001b[2Jgone", "\u009b2Jgone", "a\nb\r", "x".repeat(200)]);
+  const text = replayTable(report);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  assert.ok(text.split("\n").every((line) => line.length < 120));
+});
+
 describe("replayPage", () => {
   test("stands alone: no script, and no address of anything else", async () => {
     const { report, sweeps } = await reportsOf(["a"]);

@@ -1,0 +1,153 @@
+/*
+ * `tidegate replay`: a log file against limits, from the command line.
+ */
+
+import { createReadStream } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { show } from "../../core/check.ts";
+import type { Period } from "../../core/period.ts";
+import { type AlgorithmName, algorithmOf } from "../../core/rules/limit_options.ts";
+import { addressKey } from "../http/address_key.ts";
+import { count, plain } from "./figures.ts";
+import type { LogEntry } from "./log_entry.ts";
+import type { LogFormat, LogRecord } from "./log_format.ts";
+import { readLog, type ReadLogOptions } from "./read_log.ts";
+import { replay } from "./replay.ts";
+import { replayPage } from "./replay_page.ts";
+import { replayTable } from "./replay_table.ts";
+import { sweep, type SweepFamily } from "./sweep.ts";
+
+/** What `tidegate replay --help` says. */
+export const REPLAY_HELP: string =
+  `tidegate replay LOG... --rule RULE [--rule RULE ...]   what limits would have done to a log
+
+A RULE is an algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
+slidingWindow:1000/1h,precision=1m
+
+--format common|json|tsv|csv   the form of the log; common is that of most web servers
+--key NAME                     whose requests: a field or column; or ip/64 for addresses, IPv6 ones
+                               by so many bits; default the host as it is
+--cost NAME[,NAME]             fields or columns that hold what a request costs; default 1
+--sweep PERIOD                 also find the smallest limits for this period
+--html FILE                    write a page with plots
+--title TEXT                   what to call it`;
+
+/** The algorithms that a sweep compares. */
+const SWEPT: readonly AlgorithmName[] = ["fixedWindow", "slidingCounter", "slidingLog", "gcra"];
+
+const OPTIONS = {
+  rule: { type: "string", multiple: true },
+  format: { type: "string" },
+  key: { type: "string" },
+  cost: { type: "string" },
+  sweep: { type: "string" },
+  html: { type: "string" },
+  title: { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+/**
+ * Runs `tidegate replay`.
+ *
+ * @param args The arguments after `replay`.
+ * @param print Prints a line.
+ * @returns The exit status.
+ * @throws {TypeError} If an argument is wrong.
+ */
+export async function replayCommand(
+  args: readonly string[],
+  print: (line: string) => void,
+): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: OPTIONS,
+    allowPositionals: true,
+  });
+  const { rule: rules = [], sweep: period, html, title } = values;
+  if (values.help === true || positionals.length === 0 || rules.length === 0) {
+    print(REPLAY_HELP);
+    return values.help === true ? 0 : 2;
+  }
+  const candidates = rules.map((rule) => ({ name: rule, algorithm: ruleOf(rule) }));
+  const families = period === undefined ? [] : familiesOf(period as Period);
+  const bad = { count: 0, first: "" };
+  const options: ReadLogOptions = {
+    format: (values.format ?? "common") as LogFormat,
+    key: keyOf(values.key),
+    cost: costOf(values.cost),
+    onBadLine(line) {
+      if (bad.count++ === 0) bad.first = line;
+    },
+  };
+  const log = () => readAll(positionals, options);
+  const report = await replay(log, candidates);
+  if (bad.count > 0) {
+    // Two passes have seen each of them.
+    print(`no entries: ${count(Math.ceil(bad.count / 2))}, the first one "${plain(bad.first)}"`);
+  }
+  const told = report.clients === 1 ? "requests" : "clients";
+  const sweeps = families.length === 0 ? [] : await sweep(log, families, { of: told });
+  print(replayTable(report, sweeps));
+  if (html !== undefined) {
+    await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), sweeps }));
+    print(`\nwritten to ${html}`);
+  }
+  return 0;
+}
+
+async function* readAll(
+  paths: readonly string[],
+  options: ReadLogOptions,
+): AsyncGenerator<LogEntry> {
+  for (const path of paths) yield* readLog(createReadStream(path), options);
+}
+
+/** `gcra:60/1m,burst=10`: a name, a limit, a period, and options of the factory. */
+function ruleOf(text: string): Algorithm {
+  const match = /^(\w+):(\d+)\/(\w+)((?:,\w+=\w+)*)$/.exec(text);
+  if (match === null) {
+    throw new TypeError(
+      `Cannot read a rule as it must be like gcra:60/1m,burst=10: it is ${show(text)}`,
+    );
+  }
+  const [, algorithm, limit, period, rest = ""] = match;
+  const options = rest.split(",").filter((option) => option !== "").map((option) => {
+    const [name = "", value = ""] = option.split("=");
+    return [name, valueOf(value)] as const;
+  });
+  return algorithmOf({
+    algorithm: algorithm as AlgorithmName,
+    limit: Number(limit),
+    period: valueOf(period!) as Period,
+    ...Object.fromEntries(options),
+  });
+}
+
+/** Digits are a number; anything else is text, such as a period with its unit. */
+function valueOf(text: string): number | string {
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+function familiesOf(period: Period): readonly SweepFamily[] {
+  return SWEPT.map((algorithm) => ({
+    name: algorithm,
+    make: (limit) => algorithmOf({ algorithm, limit, period: valueOf(String(period)) as Period }),
+  }));
+}
+
+function keyOf(name: string | undefined): ((record: LogRecord) => string) | undefined {
+  if (name === undefined) return undefined;
+  const bits = /^ip\/(\d{1,3})$/.exec(name)?.[1];
+  if (bits === undefined) return ({ fields }) => fields[name] ?? "";
+  addressKey("::1", Number(bits));
+  return ({ host }) => addressKey(host, Number(bits)) ?? host;
+}
+
+function costOf(names: string | undefined): ((record: LogRecord) => number) | undefined {
+  if (names === undefined) return undefined;
+  const columns = names.split(",");
+  return ({ fields }) => columns.reduce((sum, column) => sum + Number(fields[column]), 0);
+}

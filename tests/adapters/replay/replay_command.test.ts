@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+import { commandLine } from "../../../adapters/serve.ts";
+
+/** Runs the command, and collects what it prints. */
+async function run(...args: readonly string[]) {
+  const printed: string[] = [];
+  const complaints: string[] = [];
+  const status = await commandLine(["replay", ...args], {
+    print: (line) => printed.push(line),
+    complain: (line) => complaints.push(line),
+    env: {},
+  });
+  return { status, printed: printed.join("\n"), complaints: complaints.join("\n") };
+}
+
+describe("tidegate replay", () => {
+  let folder = "";
+  let log = "";
+  let costs = "";
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "tidegate-replay-"));
+    log = join(folder, "access.log");
+    costs = join(folder, "costs.csv");
+    const line = (second: number, host: string) =>
+      `${host} - - [22/Dec/2016:22:32:${10 + second} +0000] "GET / HTTP/1.1" 200 12\n`;
+    const lines = [0, 1, 2, 3].flatMap((second) => [
+      line(second, "2001:db8::1"),
+      line(second, `2001:db8::${second + 2}`),
+    ]);
+    writeFileSync(log, `${lines.join("")}nonsense\n`);
+    writeFileSync(costs, "time,in,out,who\n1000,5,5,a\n1001,1,0,a\n1002,1,0,b\n");
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  test("prints a table", async () => {
+    const { status, printed } = await run(
+      log,
+      "--rule",
+      "gcra:1/1m",
+      "--rule",
+      "gcra:2/1m,burst=2",
+    );
+    assert.equal(status, 0);
+    assert.match(printed, /^no entries: 1, the first one "nonsense"$/m);
+    assert.match(printed, /^8 requests, 8 units, 5 clients in 3 s$/m);
+    assert.match(printed, /^gcra:1\/1m +3 +37\.5 +1 /m);
+    assert.match(printed, /^gcra:2\/1m,burst=2 +2 +25\.0 +1 /m);
+  });
+
+  test("takes the addresses of a network for one client", async () => {
+    const { printed } = await run(log, "--rule", "fixedWindow:1/1m", "--key", "ip/64");
+    assert.match(printed, /8 units, 1 client in 3 s/);
+    assert.match(printed, /^fixedWindow:1\/1m +7 /m);
+  });
+
+  test("reads costs and keys from columns, and finds the smallest limits", async () => {
+    const { status, printed } = await run(
+      ...[costs, "--format", "csv", "--key", "who", "--cost", "in,out"],
+      ...["--rule", "slidingWindow:10/1m,precision=1s", "--sweep", "1m"],
+    );
+    assert.equal(status, 0);
+    assert.match(printed, /^3 requests, 12 units, 2 clients in 2 s$/m);
+    assert.match(printed, /^slidingLog +11 +11 +11$/m);
+  });
+
+  test("writes a page", async () => {
+    const html = join(folder, "page.html");
+    const { status } = await run(
+      log,
+      "--rule",
+      "gcra:1/1m",
+      "--html",
+      html,
+      "--title",
+      "Mine & all",
+    );
+    assert.equal(status, 0);
+    assert.match(readFileSync(html, "utf8"), /<title>Mine &#38; all<\/title>/);
+  });
+
+  test("says how it is used", async () => {
+    assert.equal((await run("--help")).status, 0);
+    assert.equal((await run(log)).status, 2);
+    assert.match((await run("--help")).printed, /--rule RULE/);
+  });
+
+  const wrong: [args: string[], complaint: RegExp][] = [
+    [["--rule", "60/1m"], /Cannot read a rule as it must be like gcra:60\/1m,burst=10/],
+    [["--rule", "gcra:0/1m"], /limit must be a positive integer/],
+    [["--rule", "nope:1/1m"], /algorithm must be one of/],
+    [["--rule", "gcra:1/1m", "--format", "xml"], /format must be one of/],
+    [["--rule", "gcra:1/1m", "--key", "ip/8"], /ipv6Prefix must be/],
+    [["--rule", "gcra:1/1m", "--nope"], /nope/],
+  ];
+  for (const [args, complaint] of wrong) {
+    test(`complains of ${args.join(" ")}`, async () => {
+      const { status, complaints } = await run(log, ...args);
+      assert.equal(status, 1);
+      assert.match(complaints, complaint);
+    });
+  }
+
+  test("complains of a log that is not there", async () => {
+    const { status, complaints } = await run("/nowhere.log", "--rule", "gcra:1/1m");
+    assert.equal(status, 1);
+    assert.match(complaints, /nowhere\.log/);
+  });
+});
