@@ -292,6 +292,6 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
   throw new TypeError(complaint("decide on several keys at once", rule, stranger));
 }
 
-export type { NodeRedisCluster } from "./redis/cluster_router.ts";
+export type { NodeRedisCluster } from "./redis/cluster_map.ts";
 export type { NodeRedisClient, NodeRedisPool, NodeRedisSentinel } from "./redis/node_redis.ts";
 export type { RedisClient } from "./redis/router_of.ts";

@@ -28,8 +28,8 @@ import { unavailable } from "./unavailable.ts";
 import { watchCommit } from "./watch_commit.ts";
 
 /** How often a call is tried before it is told of the contention. */
-const MOST_TRIES = 32;
-/** The longest wait between two tries, in ms. */
+const MOST_TRIES = 64;
+/** The longest wait between two tries by WATCH, in ms. */
 const LONGEST_WAIT = 8;
 
 /** What runs the calls of one node. */
@@ -88,8 +88,8 @@ export function batcher(
     while (queue.size > 0) {
       const node = link.current() ?? await dial();
       if (node !== undefined && queue.size > 0) deal(await runNext(node));
-      // The callers just answered call again: theirs go into one batch.
-      await (lost > 1 ? pause(lost) : turn());
+      if (lost === 0) await turn();
+      else if (node?.commit === "watch") await pause(lost);
     }
     running = false;
   }
@@ -200,13 +200,17 @@ function mayJoin({ keys, asking }: Taken, job: Job): boolean {
   return true;
 }
 
-/** The rest of this turn of the event loop. */
+/** The rest of this turn of the event loop: callers just answered call again, all for one batch. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A random while, longer on average with each race lost: others finish in the meantime. */
+/**
+ * A random while before the values are read again, longer on average with each race lost: others
+ * finish in the meantime. After a lost race by compare and set there is none, as the value that the
+ * reply has told would be older for it: whoever has lost is a little faster than the winner then.
+ */
 function pause(lost: number): Promise<void> {
-  const wait = Math.random() * Math.min(LONGEST_WAIT, 0.25 * 2 ** lost);
+  const wait = Math.random() * Math.min(LONGEST_WAIT, 0.1 * 2 ** lost);
   return wait < 1 ? turn() : new Promise((resolve) => setTimeout(resolve, wait));
 }

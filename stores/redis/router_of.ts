@@ -1,5 +1,6 @@
 import { complaint } from "../../core/check.ts";
-import { clusterRouter, type NodeRedisCluster } from "./cluster_router.ts";
+import type { NodeRedisCluster } from "./cluster_map.ts";
+import { clusterRouter } from "./cluster_router.ts";
 import type { Commit } from "./node_connection.ts";
 import {
   dialClient,
