@@ -18,6 +18,7 @@ import {
   blockedDecision,
   type Descriptor,
   type Domain,
+  matchDescriptor,
   OPEN_VERDICT,
   type RuleVerdict,
   type Verdict,
@@ -89,6 +90,9 @@ interface Charge {
 
 type Way = "consume" | "peek" | "refund";
 
+/** The places of the descriptors of a request that has one. */
+const FIRST: readonly number[] = Object.freeze([0]);
+
 const NO_RULES: RuleSet = { domains: new Map(), rules: [], routes: new Map() };
 
 /**
@@ -119,12 +123,43 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     const rules = current;
     const domain = rules.set.domains.get(request.domain);
     if (domain === undefined) return OPEN_VERDICT;
+    if (request.descriptors.length === 1) {
+      const verdict = decideOne(rules, domain, request.descriptors[0]!, request.cost ?? 1, way);
+      if (verdict !== undefined) return verdict;
+    }
     const applied = applicableRules(domain, request.descriptors, request.cost ?? 1);
     if (applied.length === 0) return OPEN_VERDICT;
     const charges = chargesOf(rules, domain, applied);
     return charges instanceof Promise
       ? charges.then((known) => charge(domain, known, way))
       : charge(domain, charges, way);
+  }
+
+  /**
+   * The common request: one descriptor, one rule, one limit, by the store's short way; `undefined`
+   * if the request is another.
+   */
+  function decideOne(
+    rules: BoundRules,
+    domain: Domain,
+    { entries, cost: own, limit: override }: Descriptor,
+    cost: number,
+    way: Way,
+  ): Soon<Verdict> | undefined {
+    if (override !== undefined) return undefined;
+    const match = matchDescriptor(domain, entries);
+    if (match === undefined) return OPEN_VERDICT;
+    const { rule, key } = match;
+    if (rule.lookup !== undefined && keys !== undefined) return undefined;
+    const verdict = rules.rules[rule.index]!;
+    const applied: Applied = {
+      rule,
+      key,
+      cost: own ?? cost,
+      descriptors: FIRST,
+      limit: undefined,
+    };
+    return inLane(applied, verdict, way);
   }
 
   /** What decides for each rule: its limits, those of its key, or those of the descriptor. */
@@ -146,9 +181,9 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
 
   function charge(domain: Domain, charges: readonly Charge[], way: Way): Soon<Verdict> {
     if (charges.length === 1) {
-      const only = charges[0]!;
-      const verdict = inLane(only, way);
-      if (verdict !== undefined) return verdict;
+      const { applied, verdict } = charges[0]!;
+      const said = inLane(applied, verdict, way);
+      if (said !== undefined) return said;
     }
     if (domain.charge === "each") {
       return after(
@@ -166,11 +201,10 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   }
 
   /** One rule with one limit, by the store's short way; `undefined` where there is none. */
-  function inLane({ applied, verdict }: Charge, way: Way): Soon<Verdict> | undefined {
-    const limit = verdict.limits[0];
-    if (limit?.lane === undefined || verdict.limits.length > 1 || isChanging(limit)) {
-      return undefined;
-    }
+  function inLane(applied: Applied, verdict: BoundVerdict, way: Way): Soon<Verdict> | undefined {
+    if (verdict.limits.length !== 1) return undefined;
+    const limit = verdict.limits[0]!;
+    if (limit.lane === undefined || isChanging(limit)) return undefined;
     const cost = way === "refund" ? -applied.cost : applied.cost;
     const answer = limit.lane(applied.key, cost, way === "peek", now());
     return answer instanceof Promise
@@ -314,7 +348,8 @@ function checkRequest({ descriptors, cost }: RuleRequest): void {
     throw new TypeError(complaint("decide", rule, descriptors));
   }
   if (cost !== undefined) checkCost("decide", cost, 0);
-  for (const { entries, cost: own } of descriptors as readonly Descriptor[]) {
+  for (let place = 0; place < descriptors.length; place++) {
+    const { entries, cost: own } = descriptors[place] as Descriptor;
     if (!Array.isArray(entries) || entries.length === 0) {
       const rule = "a descriptor must have at least one entry";
       throw new TypeError(complaint("decide", rule, entries));

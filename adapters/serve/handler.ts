@@ -8,7 +8,7 @@
 
 import type { Verdict } from "../../core/rules.ts";
 import { clientAddress } from "../http/client_address.ts";
-import { after, type Soon } from "../rules/after.ts";
+import { after, type Soon, together } from "../rules/after.ts";
 import type { RuleEngine, RuleRequest } from "../rules/engine.ts";
 import { checkCall } from "./check_call.ts";
 import { decideCall, faultOfCall } from "./envoy_call.ts";
@@ -55,13 +55,16 @@ const JSON_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-/** The routes that ask for verdicts, and whether they change anything. */
-const WAYS: ReadonlyMap<string, { readonly way: Way; readonly writes: boolean }> = new Map([
-  ["/v1/consume", { way: "consume", writes: true }],
-  ["/v1/peek", { way: "peek", writes: false }],
-  ["/v1/refund", { way: "refund", writes: true }],
-  ["/v1/reset", { way: "reset", writes: true }],
-]);
+/** The routes that ask for verdicts. */
+const WAYS: Readonly<Record<string, Way>> = {
+  "/v1/consume": "consume",
+  "/v1/peek": "peek",
+  "/v1/refund": "refund",
+  "/v1/reset": "reset",
+};
+
+/** What answers a body. */
+type BodyAnswer = (text: string) => Soon<Response>;
 
 /** Makes the handler of a service. */
 export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOptions): ServiceHandler {
@@ -71,16 +74,22 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   const check = checkCall(engine, addressOf);
   const proof = token === undefined ? undefined : `Bearer ${token}`;
 
-  function mayWrite({ headers }: Request): boolean {
+  const ways = new Map(
+    Object.entries(WAYS).map(([path, way]) => [
+      path,
+      { writes: way !== "peek", answer: (text: string) => decide(text, way) },
+    ]),
+  );
+
+  function mayWrite(request: Request): boolean {
     if (proof === undefined || token === undefined) return true;
-    const own = headers.get("x-tidegate-token");
+    const own = request.headers.get("x-tidegate-token");
     if (own !== null) return sameSecret(own, token);
-    return sameSecret(headers.get("authorization") ?? "", proof);
+    return sameSecret(request.headers.get("authorization") ?? "", proof);
   }
 
-  async function decide(request: Request, way: Way): Promise<Response> {
-    const text = await readBody(request, maxBody);
-    if (typeof text !== "string") return problemResponse(text);
+  /** The answer to a body that asks for verdicts. */
+  function decide(text: string, way: Way): Soon<Response> {
     const { domains } = engine.rules;
     const asked = readRequest(
       text,
@@ -90,18 +99,9 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     if (!("many" in asked)) return problemResponse(asked);
     const unknown = unknownDomain(asked);
     if (unknown !== undefined) return problemResponse(unknown);
-    if (way === "reset") return await reset(asked);
-    const decideOne = engine[way];
-    if (!asked.many) {
-      const verdict = decideOne(asked.request);
-      const known = verdict instanceof Promise ? await verdict : verdict;
-      return new Response(verdictJson(known), { headers: JSON_HEADERS });
-    }
-    const verdicts = asked.requests.map(decideOne);
-    const known = verdicts.some((verdict) => verdict instanceof Promise)
-      ? await Promise.all(verdicts)
-      : verdicts as readonly Verdict[];
-    return new Response(`[${known.map(verdictJson).join(",")}]`, { headers: JSON_HEADERS });
+    if (way === "reset") return reset(asked);
+    if (!asked.many) return after(engine[way](asked.request), verdictResponse);
+    return after(together(asked.requests.map(engine[way])), verdictsResponse);
   }
 
   function unknownDomain(asked: Asked): Fault | undefined {
@@ -129,9 +129,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     return new Response(`{"reset":${count}}`, { headers: JSON_HEADERS });
   }
 
-  async function envoyJson(request: Request): Promise<Response> {
-    const text = await readBody(request, maxBody);
-    if (typeof text !== "string") return problemResponse(text);
+  async function envoyJson(text: string): Promise<Response> {
     const call = callOfJson(text, limits);
     if (typeof call === "string") return problemResponse(faultOf(400, call));
     const fault = faultOfCall(call);
@@ -150,14 +148,19 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     return new Response(body, { headers: JSON_HEADERS });
   }
 
-  function route(request: Request, path: string, peer: () => string | undefined): Soon<Response> {
+  /** What answers a call: a response, or what takes the body and makes one. */
+  function route(
+    request: Request,
+    path: string,
+    peer: () => string | undefined,
+  ): Soon<Response> | BodyAnswer {
     const { method } = request;
-    const wanted = WAYS.get(path);
+    const wanted = ways.get(path);
     if (wanted !== undefined || path === "/json") {
       if (method !== "POST") return wrongMethod("POST");
       if (wanted?.writes !== false && !mayWrite(request)) return noToken();
       if (isForeign(request)) return problemResponse(faultOf(403, "the Origin is another site"));
-      return wanted === undefined ? envoyJson(request) : decide(request, wanted.way);
+      return wanted === undefined ? envoyJson : wanted.answer;
     }
     if (path === "/check") {
       if (!mayWrite(request)) return noToken();
@@ -194,14 +197,31 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   return function handle(request, peer) {
     const start = performance.now();
     const path = pathOf(request.url);
-    let answer: Soon<Response>;
+    let answer: Soon<Response> | BodyAnswer;
     try {
       answer = route(request, path, peer);
     } catch (error) {
-      answer = failed(error);
+      return counted(failed(error));
     }
-    if (!(answer instanceof Promise)) return counted(answer);
-    return answer.then(counted, (error) => counted(failed(error)));
+    if (typeof answer === "function") {
+      const answerBody = answer;
+      // One step after the body is there, and none more: each costs as much as a decision.
+      return readBody(request, maxBody).then((text) => {
+        if (typeof text !== "string") return counted(problemResponse(text));
+        try {
+          return settled(answerBody(text));
+        } catch (error) {
+          return counted(failed(error));
+        }
+      }, () => counted(problemResponse(faultOf(400, "the body could not be read"))));
+    }
+    return settled(answer);
+
+    function settled(response: Soon<Response>): Soon<Response> {
+      return response instanceof Promise
+        ? response.then(counted, (error) => counted(failed(error)))
+        : counted(response);
+    }
 
     function counted(response: Response): Response {
       const known = COUNTED.has(path) ? path : "other";
@@ -211,8 +231,16 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   };
 }
 
+function verdictResponse(verdict: Verdict): Response {
+  return new Response(verdictJson(verdict), { headers: JSON_HEADERS });
+}
+
+function verdictsResponse(verdicts: readonly Verdict[]): Response {
+  return new Response(`[${verdicts.map(verdictJson).join(",")}]`, { headers: JSON_HEADERS });
+}
+
 /** The routes that are counted by name. */
-const COUNTED: ReadonlySet<string> = new Set([...WAYS.keys(), "/json", "/check"]);
+const COUNTED: ReadonlySet<string> = new Set([...Object.keys(WAYS), "/json", "/check"]);
 
 /** The errors of stores that cannot answer. */
 const STORE_ERRORS: ReadonlySet<string> = new Set([

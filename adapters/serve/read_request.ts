@@ -57,13 +57,16 @@ export function readRequest(
   }
   try {
     if (!Array.isArray(data)) {
-      return { many: false, request: requestOf(data, "", defaultDomain, limits) };
+      const request = plainRequest(data, defaultDomain, limits) ??
+        requestOf(data, "", defaultDomain, limits);
+      return { many: false, request };
     }
     if (data.length > limits.maxBatch) {
       refuse(`a body must hold at most ${limits.maxBatch} requests, not ${data.length}`);
     }
     const requests = data.map((each, place) =>
-      requestOf(each, `[${place}]`, defaultDomain, limits)
+      plainRequest(each, defaultDomain, limits) ??
+        requestOf(each, `[${place}]`, defaultDomain, limits)
     );
     return { many: true, requests };
   } catch (refused) {
@@ -72,6 +75,34 @@ export function readRequest(
     }
     throw refused;
   }
+}
+
+/**
+ * The common request: one descriptor, its entries as a map, and nothing wrong with it. `undefined`
+ * for every other, which is then read with its places in hand.
+ */
+function plainRequest(
+  data: unknown,
+  defaultDomain: string | undefined,
+  { maxEntries, maxText }: RequestLimits,
+): RuleRequest | undefined {
+  if (typeof data !== "object" || data === null) return undefined;
+  const { domain = defaultDomain, descriptors, entries, cost } = data as Readonly<
+    Record<string, unknown>
+  >;
+  if (typeof domain !== "string" || domain === "" || descriptors !== undefined) return undefined;
+  if (cost !== undefined && !(Number.isSafeInteger(cost) && cost as number >= 0)) return undefined;
+  if (typeof entries !== "object" || entries === null || Array.isArray(entries)) return undefined;
+  const found: DescriptorEntry[] = [];
+  for (const key in entries) {
+    const value: unknown = (entries as Readonly<Record<string, unknown>>)[key];
+    if (typeof value !== "string" || value === "" || value.length > maxText) return undefined;
+    // A key that begins with a digit may be a number, whose place is lost.
+    if (key === "" || key.length > maxText || key.charCodeAt(0) < 58) return undefined;
+    found.push([key, value]);
+  }
+  if (found.length === 0 || found.length > maxEntries) return undefined;
+  return { domain, descriptors: [{ entries: found }], cost: cost as number | undefined };
 }
 
 function requestOf(

@@ -1,5 +1,4 @@
 import { gcra } from "../../core/gcra.ts";
-import { limiterOn } from "../../core/limiter.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { type SharedStore, sharedStore } from "../../stores/shared.ts";
@@ -248,19 +247,12 @@ function eventOf(event: RulesEvent): LogEvent {
   return { ...facts, level, problems: problems.slice(0, 20).map(problemText) };
 }
 
-/** The same log, but an event that comes again and again is written at most five times a second. */
+/** The same log, but an error that comes again and again is written at most five times a second. */
 function quieted(log: Log): Log {
-  const often = limiterOn(
-    gcra({ limit: 5, period: "1s" }),
-    memoryStore({ maxKeys: 1_000 }),
-    "log",
-    {},
-  );
+  const store = memoryStore({ maxKeys: 1_000 });
+  const often = store.lane!("log", gcra({ limit: 5, period: "1s" }));
   return (event) => {
-    if (event.level === "error") {
-      const verdict = often.consume(`${event.event} ${String(event.error ?? "")}`.slice(0, 200));
-      if (!(verdict as { allowed: boolean }).allowed) return;
-    }
-    log(event);
+    const key = `${event.event} ${String(event.error ?? "")}`.slice(0, 200);
+    if (event.level !== "error" || often(key, 1, false, undefined).allowed) log(event);
   };
 }

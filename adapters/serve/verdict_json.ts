@@ -5,16 +5,20 @@ const heads = new WeakMap<Rule, string>();
 
 /** The verdict as JSON, put together by hand as it is made for every request. */
 export function verdictJson({ allowed, decision, rules }: Verdict): string {
+  const together = decisionJson(decision);
   let list = "";
   for (let place = 0; place < rules.length; place++) {
-    list += (place === 0 ? "" : ",") + ruleJson(rules[place]!);
+    const said = rules[place]!;
+    // With one rule its decision is that of the whole.
+    const own = said.decision === decision ? together : decisionJson(said.decision);
+    list += (place === 0 ? "" : ",") + ruleJson(said, own);
   }
-  return `{"allowed":${allowed},${decisionJson(decision)},"rules":[${list}]}`;
+  return `{"allowed":${allowed},${together},"rules":[${list}]}`;
 }
 
-function ruleJson({ rule, allowed, decision }: RuleVerdict): string {
+function ruleJson({ rule, allowed, decision }: RuleVerdict, own: string): string {
   const would = rule.shadow ? `,"wouldAllow":${decision === undefined || decision.allowed}` : "";
-  return `${headOf(rule)}"allowed":${allowed}${would},${decisionJson(decision)}}`;
+  return `${headOf(rule)}"allowed":${allowed}${would},${own}}`;
 }
 
 /** What is the same of every answer of a rule. */

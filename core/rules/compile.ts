@@ -39,6 +39,8 @@ export interface RuleNode {
   readonly rule: Rule;
   /** What the counter's key says of the entry when all values share it; otherwise `undefined`. */
   readonly shared: string | undefined;
+  /** What the counter's key says of the entry up to its value: `user=`. */
+  readonly start: string;
   /** The rules for the entry that follows. */
   readonly children: RuleLevel | undefined;
 }
@@ -120,6 +122,7 @@ export function compileDomain(options: DomainOptions, firstIndex = 0): Compiled 
       shared: rule.share === true && rule.value !== undefined
         ? entryText(rule.key, rule.value)
         : undefined,
+      start: `${escaped(rule.key)}=`,
       children: rule.rules === undefined || rule.rules.length === 0
         ? undefined
         : levelOf(rule.rules, [...path, "rules"], label),

@@ -9,7 +9,14 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { type Domain, entryText, type KeyRules, type Rule, type RuleNode } from "./compile.ts";
+import {
+  type Domain,
+  entryText,
+  escaped,
+  type KeyRules,
+  type Rule,
+  type RuleNode,
+} from "./compile.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
 /** One entry of a descriptor. */
@@ -61,7 +68,7 @@ export function matchDescriptor(
     const rules: KeyRules | undefined = level?.get(entry[0]);
     node = rules === undefined ? undefined : nodeOf(rules, entry[1]);
     if (node === undefined) return undefined;
-    const own: string = node.shared ?? entryText(entry[0], entry[1]);
+    const own: string = node.shared ?? node.start + escaped(entry[1]);
     key = place === 0 ? own : `${key},${own}`;
     level = node.children;
   }
