@@ -32,6 +32,7 @@ export { replay, type ReplayOptions } from "./replay/replay.ts";
 export { replayPage, type ReplayPageOptions } from "./replay/replay_page.ts";
 export { replayTable } from "./replay/replay_table.ts";
 export type { CandidateReport, ClientReport, ReplayReport } from "./replay/report.ts";
+export { sortedLog } from "./replay/sorted_log.ts";
 export {
   sweep,
   type SweepFamily,

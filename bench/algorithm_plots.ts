@@ -20,6 +20,7 @@ import {
   type ReadLogOptions,
   replay,
   replayTable,
+  sortedLog,
   sweep,
 } from "../adapters/replay.ts";
 import { CROWDS, peak, requestsPerSecond } from "../examples/stampede.ts";
@@ -114,7 +115,8 @@ async function drawWebServer(path: string): Promise<void> {
 
 async function printScanner(path: string): Promise<void> {
   const candidates = families("10s").map(({ name, make }) => ({ name, algorithm: make(10) }));
-  console.log(`\nthe scanner\n${replayTable(await replay(logOf(path, {}), candidates))}`);
+  const log = await sortedLog(logOf(path, {}));
+  console.log(`\nthe scanner\n${replayTable(await replay(log, candidates))}`);
 }
 
 function logOf(path: string, options: ReadLogOptions): LogSource {

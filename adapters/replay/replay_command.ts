@@ -18,6 +18,7 @@ import { readLog, type ReadLogOptions } from "./read_log.ts";
 import { replay } from "./replay.ts";
 import { replayPage } from "./replay_page.ts";
 import { replayTable } from "./replay_table.ts";
+import { sortedLog } from "./sorted_log.ts";
 import { sweep, type SweepFamily } from "./sweep.ts";
 
 /** What `tidegate replay --help` says. */
@@ -31,6 +32,7 @@ slidingWindow:1000/1h,precision=1m
 --key NAME                     whose requests: a field or column; or ip/64 for addresses, IPv6 ones
                                by so many bits; default the host as it is
 --cost NAME[,NAME]             fields or columns that hold what a request costs; default 1
+--sort                         put the requests in order of time first; holds the log in memory
 --sweep PERIOD                 also find the smallest limits for this period
 --html FILE                    write a page with plots
 --title TEXT                   what to call it`;
@@ -43,6 +45,7 @@ const OPTIONS = {
   format: { type: "string" },
   key: { type: "string" },
   cost: { type: "string" },
+  sort: { type: "boolean" },
   sweep: { type: "string" },
   html: { type: "string" },
   title: { type: "string" },
@@ -82,11 +85,14 @@ export async function replayCommand(
       if (bad.count++ === 0) bad.first = line;
     },
   };
-  const log = () => readAll(positionals, options);
+  function stream(): AsyncGenerator<LogEntry> {
+    bad.count = 0;
+    return readAll(positionals, options);
+  }
+  const log = values.sort === true ? await sortedLog(stream) : stream;
   const report = await replay(log, candidates);
   if (bad.count > 0) {
-    // Two passes have seen each of them.
-    print(`no entries: ${count(Math.ceil(bad.count / 2))}, the first one "${plain(bad.first)}"`);
+    print(`no entries: ${count(bad.count)}, the first one "${plain(bad.first)}"`);
   }
   const told = report.clients === 1 ? "requests" : "clients";
   const sweeps = families.length === 0 ? [] : await sweep(log, families, { of: told });

@@ -1,4 +1,4 @@
-import { count, spell } from "../figures.ts";
+import { count } from "../figures.ts";
 import { element, label, line } from "./svg.ts";
 
 /** From values to places on the picture. */
@@ -43,6 +43,14 @@ const TIME_STEPS: readonly number[] = [
   ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
 ];
 
+const TIME_UNITS: readonly (readonly [number, string])[] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1_000, "s"],
+  [1, "ms"],
+];
+
 /** An axis of time below a plot: durations since the start. */
 export function timeAxis(
   x: Scale,
@@ -51,11 +59,16 @@ export function timeAxis(
   bottom: number,
 ): readonly string[] {
   const step = TIME_STEPS.find((step) => span / step <= 8) ?? 30 * 86_400_000;
+  // All in the unit of the step, so that 75 min is not said to be 1.3 h.
+  const [unit, name] = TIME_UNITS.find(([unit]) => step >= unit)!;
   const ticks: string[] = [];
   for (let at = 0; at <= span; at += step) {
     ticks.push(
       line(x(at), top, x(at), bottom + 4, "rule"),
-      label(x(at), bottom + 17, at === 0 ? "0" : spell(at), { class: "soft", anchor: "middle" }),
+      label(x(at), bottom + 17, at === 0 ? "0" : `${count(at / unit)} ${name}`, {
+        class: "soft",
+        anchor: "middle",
+      }),
     );
   }
   return ticks;

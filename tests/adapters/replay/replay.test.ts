@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { type LogEntry, replay, sweep } from "../../../adapters/replay.ts";
+import { type LogEntry, replay, sortedLog, sweep } from "../../../adapters/replay.ts";
 import {
   type Algorithm,
   fixedWindow,
@@ -159,6 +159,29 @@ describe("replay", () => {
     await assert.rejects(replay([], [{ algorithm: {} as never }]), TypeError);
     await assert.rejects(replay([], Array(65).fill({ algorithm })), RangeError);
     await assert.rejects(replay([], [{ algorithm }], { maxClients: 0 }), RangeError);
+  });
+});
+
+describe("sortedLog", () => {
+  test("puts entries in order, and leaves those of one instant as they were", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyEntry), async (log) => {
+        const sorted = await sortedLog(log);
+        const expected = log
+          .map((entry, place) => ({ entry, place }))
+          .sort((a, b) => a.entry.at - b.entry.at || a.place - b.place)
+          .map(({ entry }) => entry);
+        assert.deepEqual(sorted, expected);
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("refuses to hold more than it may", async () => {
+    await assert.rejects(sortedLog(every([1, 2, 3]), { maxEntries: 2 }), {
+      name: "RangeError",
+      message: "Cannot sort a log as it must have at most maxEntries entries: current value is 2",
+    });
   });
 });
 

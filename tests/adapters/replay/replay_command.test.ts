@@ -68,6 +68,17 @@ describe("tidegate replay", () => {
     assert.match(printed, /^slidingLog +11 +11 +11$/m);
   });
 
+  test("puts a log in order where told to", async () => {
+    const text = readFileSync(costs, "utf8").trimEnd().split("\n");
+    const mixed = join(folder, "mixed.csv");
+    writeFileSync(mixed, [text[0], text[3], text[2], text[1]].join("\n"));
+    const args = [mixed, "--format", "csv", "--rule", "gcra:1/1m", "--cost", "nope"];
+    assert.match((await run(...args)).printed, /^no entries: 3,/m);
+    const rule = [mixed, "--format", "csv", "--rule", "gcra:1/1m"];
+    assert.match((await run(...rule)).printed, /^2 requests were out of order/m);
+    assert.doesNotMatch((await run(...rule, "--sort")).printed, /out of order/);
+  });
+
   test("writes a page", async () => {
     const html = join(folder, "page.html");
     const { status } = await run(
