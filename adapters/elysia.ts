@@ -87,7 +87,8 @@ export function rateLimit(
     const { request, server } = context;
     let verdict: Verdict;
     try {
-      verdict = await decide(request, server);
+      const answer = decide(request, server);
+      verdict = answer instanceof Promise ? await answer : answer;
     } catch (error) {
       // Elysia would answer with the status at hand, which is 200.
       context.set.status = 500;
