@@ -97,7 +97,7 @@ export interface RedisStore extends AsyncStore {
  * A store in Redis, by a node-redis client, pool, cluster or sentinel client of version 6.
  *
  * It makes connections of its own with the client's options, when it is first used; the client that
- * was given need not be connected, and is not touched. Calls of one process that come while a batch
+ * was given need not be connected (but a pool), and is not touched. Calls of one process that come while a batch
  * is under way share the next one: many decisions are two round trips, and one write for each key.
  * A refused call writes nothing. No algorithm is written in Lua: Redis keeps text, as
  * `prefix:{key}:id`, and reducers run here.
@@ -293,5 +293,6 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
 }
 
 export type { NodeRedisCluster } from "./redis/cluster_map.ts";
-export type { NodeRedisClient, NodeRedisPool, NodeRedisSentinel } from "./redis/node_redis.ts";
+export type { NodeRedisClient, NodeRedisPool } from "./redis/node_redis.ts";
+export type { NodeRedisSentinel } from "./redis/node_redis_sentinel.ts";
 export type { RedisClient } from "./redis/router_of.ts";

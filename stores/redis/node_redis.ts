@@ -25,7 +25,7 @@ export interface NodeRedisClient {
   sendCommand(command: never): unknown;
 }
 
-/** A node-redis pool; `createClientPool` returns it. */
+/** A node-redis pool, connected; `createClientPool` returns it. */
 export interface NodeRedisPool {
   /** How many clients it has. */
   readonly totalClients: number;
@@ -33,16 +33,8 @@ export interface NodeRedisPool {
   execute(use: never): unknown;
 }
 
-/** A node-redis sentinel client; `createSentinel` returns it. */
-export interface NodeRedisSentinel {
-  /** Lends a client of the master to a function. */
-  use(use: never): unknown;
-  /** Where the master is. */
-  getMasterNode(): unknown;
-}
-
 /** What a duplicate can do. */
-interface OwnClient {
+export interface OwnClient {
   readonly isReady: boolean;
   on(event: "error", listener: (error: Error) => void): unknown;
   connect(): Promise<unknown>;
@@ -51,7 +43,7 @@ interface OwnClient {
 }
 
 /** A client that can be duplicated. */
-interface Original {
+export interface Original {
   readonly options?: { readonly socket?: object };
   duplicate(overrides: object): OwnClient;
 }
@@ -59,14 +51,6 @@ interface Original {
 /** What lends a client. */
 interface Lender {
   execute(use: (client: Original) => Promise<OwnClient>): Promise<OwnClient>;
-}
-
-/** What lends a client of the master; the first argument asks for one that may write. */
-interface SentinelLender {
-  _execute(
-    readOnly: boolean,
-    use: (client: Original) => Promise<OwnClient>,
-  ): Promise<OwnClient>;
 }
 
 /** Dials with the options of a client. */
@@ -85,17 +69,8 @@ export function dialPool(pool: NodeRedisPool): Dial {
     );
 }
 
-/** Dials the master that the sentinels name at that time. */
-export function dialSentinel(sentinel: NodeRedisSentinel): Dial {
-  const lender = sentinel as unknown as SentinelLender;
-  return (patience) =>
-    connect(
-      () => lender._execute(false, (client) => Promise.resolve(copyOf(client, patience))),
-      patience,
-    );
-}
-
-function copyOf(client: Original, patience: number): OwnClient {
+/** A client with the same options, but for those of the table above; not yet connected. */
+export function copyOf(client: Original, patience: number): OwnClient {
   return client.duplicate({
     socket: {
       ...client.options?.socket,
@@ -114,8 +89,8 @@ function copyOf(client: Original, patience: number): OwnClient {
   });
 }
 
-/** Connects a client, at most so many milliseconds. */
-async function connect(
+/** Connects a client once it is there, all in at most so many milliseconds. */
+export async function connect(
   copy: () => Promise<OwnClient>,
   patience: number,
 ): Promise<Connection> {

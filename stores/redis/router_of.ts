@@ -2,14 +2,8 @@ import { complaint } from "../../core/check.ts";
 import type { NodeRedisCluster } from "./cluster_map.ts";
 import { clusterRouter } from "./cluster_router.ts";
 import type { Commit } from "./node_connection.ts";
-import {
-  dialClient,
-  dialPool,
-  dialSentinel,
-  type NodeRedisClient,
-  type NodeRedisPool,
-  type NodeRedisSentinel,
-} from "./node_redis.ts";
+import { dialClient, dialPool, type NodeRedisClient, type NodeRedisPool } from "./node_redis.ts";
+import { type NodeRedisSentinel, sentinelDial } from "./node_redis_sentinel.ts";
 import type { Router } from "./router.ts";
 import { singleRouter } from "./single_router.ts";
 import type { StoreParts } from "./store_parts.ts";
@@ -30,7 +24,8 @@ export function routerOf(
   const has = (name: string) => typeof client === "object" && client !== null && name in client;
   if (has("getNodeClientForKey")) return clusterRouter(client as NodeRedisCluster, commit, parts);
   if (has("getMasterNode")) {
-    return singleRouter(dialSentinel(client as NodeRedisSentinel), commit, parts);
+    const { dial, close } = sentinelDial(client as NodeRedisSentinel);
+    return singleRouter(dial, commit, parts, close);
   }
   if (has("totalClients")) return singleRouter(dialPool(client as NodeRedisPool), commit, parts);
   if (has("duplicate") && has("sendCommand")) {

@@ -6,9 +6,26 @@ import type { Commit } from "./node_connection.ts";
 import type { Router } from "./router.ts";
 import type { StoreParts } from "./store_parts.ts";
 
-/** Brings every call to one server. */
-export function singleRouter(dial: Dial, commit: Commit | "auto", parts: StoreParts): Router {
+/**
+ * Brings every call to one server.
+ *
+ * @param end Called when the store is closed.
+ */
+export function singleRouter(
+  dial: Dial,
+  commit: Commit | "auto",
+  parts: StoreParts,
+  end: () => void = () => {},
+): Router {
   const health = breaker();
   const { submit, close } = batcher(link(dial, commit, parts), health, parts);
-  return { slotOf: () => 0, submit, untilProbe: () => health.untilProbe(), close };
+  return {
+    slotOf: () => 0,
+    submit,
+    untilProbe: () => health.untilProbe(),
+    close() {
+      close();
+      end();
+    },
+  };
 }

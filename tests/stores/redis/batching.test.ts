@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { consumeAll, fixedWindow, gcra, limiter } from "../../../mod.ts";
+import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../../stores/redis/compare_and_set.ts";
+import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
+
+const MODES = ["watch", "cas"] as const;
+
+/** Words of the commands that came after a place in the log. */
+function names(commands: readonly (readonly string[])[], from: number): string[] {
+  return commands.slice(from).map(([name]) => name!);
+}
+
+describe("a batch", () => {
+  test("by watch is two round trips, however many calls and keys are in it", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
+      await limiter.consume("warm up");
+      const { roundTrips } = store.statistics();
+      const before = fake.commands.length;
+      const calls = Array.from({ length: 60 }, (_, place) => limiter.consume(`key ${place % 6}`));
+      const decisions = await Promise.all(calls);
+      assert.ok(decisions.every(({ allowed }) => allowed));
+      assert.equal(store.statistics().roundTrips - roundTrips, 2);
+      const expected = ["WATCH", "MGET", "TIME", "MULTI", ...Array(6).fill("SET"), "EXEC"];
+      assert.deepEqual(names(fake.commands, before), expected);
+    }));
+
+  test("by cas is one, where nobody else writes", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.consume("warm up");
+      const { roundTrips } = store.statistics();
+      for (let round = 0; round < 3; round++) {
+        const calls = Array.from({ length: 18 }, (_, place) => limiter.consume(`key ${place % 6}`));
+        await Promise.all(calls);
+      }
+      assert.equal(store.statistics().roundTrips - roundTrips, 3);
+      assert.equal(store.statistics().conflicts, 0);
+      assert.deepEqual(names(fake.commands, 1), Array(4).fill("EVALSHA"));
+    }));
+
+  test("that changes nothing is one round trip, and writes nothing", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
+      await limiter.consume("a", 10);
+      const before = fake.commands.length;
+      const { roundTrips } = store.statistics();
+      const calls = [limiter.consume("a"), limiter.peek("b"), limiter.consume("b", 11)];
+      assert.deepEqual((await Promise.all(calls)).map(({ allowed }) => allowed), [
+        false,
+        true,
+        false,
+      ]);
+      assert.equal(store.statistics().roundTrips - roundTrips, 1);
+      assert.deepEqual(names(fake.commands, before), ["WATCH", "MGET", "TIME"]);
+    }));
+
+  test("takes in calls on its keys that come while it is loaded", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("a");
+      const late: Promise<unknown>[] = [];
+      fake.faults = ([name]) => {
+        if (name === "TIME" && late.length === 0) {
+          for (let calls = 0; calls < 5; calls++) late.push(limiter.consume("a"));
+        }
+        return undefined;
+      };
+      const { batches } = store.statistics();
+      await limiter.consume("a");
+      await Promise.all(late);
+      assert.equal(store.statistics().batches - batches, 1);
+      assert.equal((await limiter.peek("a", 0)).remaining, 4);
+    }));
+
+  for (const commit of MODES) {
+    test(`by ${commit} decides calls in the order in which they came, resets included`, () =>
+      withFake({ commit }, async ({ limiter }) => {
+        const answers = await Promise.all([
+          limiter.consume("a", 7),
+          limiter.consume("a", 4),
+          limiter.refund("a", 2),
+          limiter.consume("a", 4),
+          limiter.reset("a"),
+          limiter.consume("a", 10),
+        ]);
+        const verdicts = answers.map((answer) => answer?.allowed);
+        assert.deepEqual(verdicts, [true, false, true, true, undefined, true]);
+      }));
+
+    test(`by ${commit} deletes a key without use, and lets others outlive it by seconds`, () =>
+      withFake({ commit }, async ({ fake, limiter }) => {
+        const { resetAfter } = await limiter.consume("a", 2);
+        const left = fake.keyspace.timeToLive(storedKeyOf("a")) - resetAfter;
+        assert.ok(left > 3_000 && left <= 5_000, `${left} ms`);
+        await limiter.refund("a", 2);
+        assert.deepEqual(fake.keyspace.keys(), []);
+      }));
+
+    test(`by ${commit} charges several keys or none, in the middle of other calls`, () =>
+      withFake({ commit }, async ({ store, limiter: one }) => {
+        const two = limiter(gcra({ limit: 1, period: "1d", burst: 3 }), { store, prefix: "two" });
+        const both = () => consumeAll([{ limiter: one, key: "k" }, { limiter: two, key: "k" }]);
+        const calls = [both(), one.consume("k"), both(), both(), two.peek("k", 0), both()];
+        const verdicts = (await Promise.all(calls)).map(({ allowed }) => allowed);
+        assert.deepEqual(verdicts, [true, true, true, true, true, false]);
+        assert.equal((await one.peek("k", 0)).remaining, 6);
+      }));
+
+    test(`by ${commit} tries again only what lost the race`, () =>
+      withFake({ commit }, async ({ fake, limiter, store }) => {
+        await Promise.all(["a", "b", "c"].map((key) => limiter.consume(key)));
+        let left = 1;
+        const name = commit === "watch" ? "EXEC" : "EVALSHA";
+        fake.faults = ([word]) => {
+          if (word === name && left-- > 0) fake.keyspace.set(storedKeyOf("b"), "t1 1799999999999");
+          return undefined;
+        };
+        await Promise.all(["a", "b", "c"].map((key) => limiter.consume(key)));
+        // A transaction stands and falls as a whole; compare and set has a verdict for each key.
+        assert.equal(store.statistics().conflicts, commit === "watch" ? 3 : 1);
+      }));
+  }
+});
+
+describe("a value that is no state of ours", () => {
+  const values = {
+    "written by hand": "hello",
+    "of a foreign version": "t9 1799999999999",
+    "of another algorithm": "w1 1799999999999 3",
+    "with something behind it": "t1 1799999999999 ",
+  };
+  for (const commit of MODES) {
+    for (const [name, value] of Object.entries(values)) {
+      test(`${name} counts as absent, and is replaced, by ${commit}`, () =>
+        withFake({ commit }, async ({ fake, limiter, store }) => {
+          fake.keyspace.set(storedKeyOf("a"), value);
+          assert.equal((await limiter.peek("a", 0)).remaining, 10);
+          assert.equal(fake.keyspace.get(storedKeyOf("a")), value);
+          assert.equal((await limiter.consume("a")).remaining, 9);
+          assert.match(fake.keyspace.get(storedKeyOf("a"))!, /^t1 \d+$/);
+          assert.ok(store.statistics().unreadable >= 1);
+        }));
+    }
+  }
+});
+
+describe("keys", () => {
+  test("are text that a person can read", () =>
+    withFake({}, async ({ fake, store, limiter: api }) => {
+      await api.consume("user:42");
+      const daily = fixedWindow({ limit: 5, period: "1d" });
+      await limiter(daily, { store, prefix: "a{b}" }).consume("c}d%");
+      assert.deepEqual(fake.keyspace.keys(), [
+        "api:{user:42}:gcra/1/86400000/10",
+        "a%7Bb%7D:{c%7Dd%25}:fixedWindow/5/86400000/epoch",
+      ]);
+    }));
+
+  test("lie where their hash tag says", () =>
+    withFake({ hashTag: (key) => key.split("/")[0]! }, async ({ fake, limiter }) => {
+      await limiter.consume("tenant/user");
+      assert.deepEqual(fake.keyspace.keys(), ["api:{tenant}:{tenant/user}:gcra/1/86400000/10"]);
+    }));
+
+  test("of malformed UTF-16 are a TypeError", () =>
+    withFake({}, async ({ limiter }) => {
+      await assert.rejects(async () => await limiter.consume("\ud800"), TypeError);
+    }));
+});
+
+test("the script is known by the SHA-1 of its text", async () => {
+  const bytes = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(COMPARE_AND_SET));
+  const hex = Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0"));
+  assert.equal(hex.join(""), COMPARE_AND_SET_SHA);
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import process from "node:process";
+import { createClient, createClientPool } from "redis";
+
+import { gcra, limiter, slidingLog } from "../../../mod.ts";
+import { redisStore } from "../../../stores/redis.ts";
+import { withRedis } from "../../support/redis/with_redis.ts";
+
+const MODES = ["watch", "cas"] as const;
+
+/** How many keys come and go; a million where TIDEGATE_KEYS says so. */
+const KEYS = Number(process.env.TIDEGATE_KEYS ?? 20_000);
+
+withRedis("values on a real server", (redis) => {
+  for (const commit of MODES) {
+    test(`of another type or of no text count as absent, and are replaced, by ${commit}`, async () => {
+      const client = await createClient({ url: redis().url }).connect();
+      const store = redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000 });
+      const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: commit });
+      const stored = (key: string) => `${commit}:{${key}}:gcra/1/86400000/10`;
+      await client.lPush(stored("list"), ["a", "b"]);
+      await client.set(stored("bytes"), Buffer.from([0xff, 0xfe, 0x00, 0xff]));
+      await client.hSet(stored("hash"), "a", "b");
+      for (const key of ["list", "bytes", "hash"]) {
+        assert.equal((await api.peek(key, 0)).remaining, 10);
+        assert.equal((await api.consume(key)).remaining, 9);
+        assert.equal((await api.consume(key)).remaining, 8);
+        assert.equal(await client.type(stored(key)), "string");
+        assert.ok(await client.pTTL(stored(key)) > 0);
+      }
+      await client.lPush(stored("reset"), "a");
+      await api.reset("reset");
+      assert.equal((await api.consume("reset")).remaining, 9);
+      await store.close();
+      await client.close();
+    });
+  }
+
+  test("come and go, and leave nothing behind", async () => {
+    const client = await createClient({ url: redis().url }).connect();
+    await client.flushAll();
+    const before = await usedMemory(client);
+    const stores = MODES.map((commit) =>
+      redisStore(createClient({ url: redis().url }), { commit, deadline: 10_000 })
+    );
+    const limiters = stores.flatMap((store) => [
+      limiter(slidingLog({ limit: 3, period: 1 }), { store, prefix: "log" }),
+      limiter(gcra({ limit: 3, period: 1 }), { store, prefix: "gcra" }),
+    ]);
+    let next = 0;
+    await Promise.all(Array.from({ length: 500 }, async () => {
+      while (next < KEYS) await limiters[next % limiters.length]!.consume(`key ${next++}`);
+    }));
+    const keys = await client.dbSize();
+    assert.ok(keys > 0);
+    for await (const page of client.scanIterator({ COUNT: 1_000 })) {
+      const lives = await Promise.all(page.map((key) => client.pTTL(key)));
+      assert.ok(lives.every((life) => life !== -1 && life <= 5_001), "every key expires");
+    }
+    const end = performance.now() + 60_000;
+    while (await client.dbSize() > 0 && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.equal(await client.dbSize(), 0);
+    await Promise.all(stores.map((store) => store.close()));
+    const grown = await usedMemory(client) - before;
+    assert.ok(grown < 2_000_000, `${grown} bytes more than before`);
+    if (process.env.TIDEGATE_KEYS !== undefined) console.log(`${keys} keys, ${grown} bytes more`);
+    await client.close();
+  });
+
+  test("are the same by a pool", async () => {
+    const pool = createClientPool({ url: redis().url });
+    pool.on("error", () => {});
+    await pool.connect();
+    const store = redisStore(pool, { deadline: 5_000 });
+    const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: "pool" });
+    assert.equal((await api.consume("a")).remaining, 9);
+    await store.close();
+    await pool.close();
+  });
+
+  test("are decided on by the server's time, or by the client's if that is asked for", async () => {
+    for (const time of ["server", "client"] as const) {
+      const store = redisStore(createClient({ url: redis().url }), { time, deadline: 5_000 });
+      const api = limiter(gcra({ limit: 10, period: "1s" }), { store, prefix: time });
+      await api.consume("a", 10);
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      assert.equal((await api.consume("a")).allowed, true);
+      await store.close();
+    }
+  });
+});
+
+async function usedMemory(client: { info(section: string): Promise<string> }): Promise<number> {
+  return Number(/used_memory:(\d+)/.exec(await client.info("memory"))?.[1]);
+}
