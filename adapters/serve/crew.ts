@@ -146,18 +146,17 @@ export async function crew(options: CrewOptions): Promise<Crew> {
   };
 }
 
-/** Waits for a worker's end; one that does not end is ended. */
+/** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
 function ended(worker: Worker, patience: number): Promise<unknown> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => void worker.terminate(), patience);
-    function done(): void {
+    const timer = setTimeout(end, patience);
+    function end(): void {
       clearTimeout(timer);
-      resolve(undefined);
+      resolve(worker.terminate());
     }
-    worker.on("exit", done);
+    worker.on("exit", end);
     worker.on("message", (message: FromWorker) => {
-      // Some runtimes keep a worker whose port is closed; it has nothing left to do.
-      if (message.kind === "stopped") void worker.terminate();
+      if (message.kind === "stopped") end();
     });
   });
 }

@@ -49,7 +49,6 @@ interface DenoRuntime {
     options: {
       readonly hostname: string;
       readonly port: number;
-      readonly reusePort: boolean;
       readonly onListen: () => void;
       readonly signal: AbortSignal;
     },
@@ -64,7 +63,8 @@ interface DenoRuntime {
 export function listen(options: ListenOptions): Promise<Listening> {
   const { Bun, Deno } = globalThis as { Bun?: BunRuntime; Deno?: DenoRuntime };
   if (Bun !== undefined) return Promise.resolve(listenOnBun(Bun, options));
-  if (Deno !== undefined) return Promise.resolve(listenOnDeno(Deno, options));
+  // Deno shares a port between threads by way of Node's server only, unless asked with a flag.
+  if (Deno !== undefined && !options.reusePort) return Promise.resolve(listenOnDeno(Deno, options));
   return listenOnNode(options);
 }
 
@@ -87,10 +87,10 @@ function listenOnBun(bun: BunRuntime, options: ListenOptions): Listening {
 }
 
 function listenOnDeno(deno: DenoRuntime, options: ListenOptions): Listening {
-  const { hostname, port, reusePort, handler } = options;
+  const { hostname, port, handler } = options;
   const abort = new AbortController();
   const server = deno.serve(
-    { hostname, port, reusePort, onListen() {}, signal: abort.signal },
+    { hostname, port, onListen() {}, signal: abort.signal },
     (request, { remoteAddr }) => handler(request, () => remoteAddr.hostname),
   );
   return {

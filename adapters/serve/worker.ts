@@ -98,8 +98,8 @@ async function work(port: Port, settings: WorkerSettings): Promise<void> {
   async function stop(grace: number): Promise<void> {
     await server?.stop(grace);
     await store.close();
+    // The main thread ends this one.
     tell({ kind: "stopped" });
-    port.close();
   }
 
   try {
