@@ -255,6 +255,7 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
     const own = part.types.slice(node * CELLS_PER_NODE, (node + 1) * CELLS_PER_NODE);
     return own.reduce((sum: number, type, cell) => sum | (type << (2 * cell)), 0);
   });
+  const hasNodes = types.some((type) => type !== 0);
   const firstAt = (block: number) => blocks + 8 * block + 4;
 
   function read(block: number, start: number): void {
@@ -279,7 +280,7 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
     save(state, block, old) {
       let next = 0;
       if (old !== 0) {
-        read(old, oldStart);
+        if (hasNodes) read(old, oldStart);
         dropChain(ints, nodes, ints[firstAt(old)]!);
       }
       part.save(state, scratchInts, scratch, 0, old === 0 ? -1 : oldStart);

@@ -8,6 +8,7 @@ import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { checkForm, type Form, formOf } from "./forms.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./hash.ts";
 import { ANNOUNCED, BLOCK, CALLS, GENERATION, header, type Memory } from "./layout.ts";
+import { numberLane } from "./number_lane.ts";
 import { OUT_OF_NODES, threadNodes } from "./nodes.ts";
 import { runBatch } from "./run_batch.ts";
 import { type SharedStoreStatistics, statisticsOf } from "./statistics.ts";
@@ -29,7 +30,8 @@ export interface OpenStore extends SyncStore {
 /** Opens a store for the calling thread. */
 export function openStore(memory: Memory): OpenStore {
   const { ints, floats, blocks } = memory;
-  const self = { thread: attachThread(memory) };
+  const thread = attachThread(memory);
+  const self = { thread, record: thread.record, generation: thread.generation };
   const nodes = threadNodes(memory);
   const table = openTable(memory, self, nodes);
   const { found } = table;
@@ -37,28 +39,27 @@ export function openStore(memory: Memory): OpenStore {
   const families = new Map<string, HashStart>();
   const forms = new Map<string, Form>();
   const fingerprint = new Int32Array(2);
-  let record = self.thread.record;
-  let generation = self.thread.generation;
   let closed = false;
 
   /** Begins a call. */
   function enter(): void {
-    ints[record + ANNOUNCED] = 1;
-    if (ints[record + GENERATION] !== generation || closed) attachAgain();
-    ints[record + CALLS]!++;
+    ints[self.record + ANNOUNCED] = 1;
+    if (ints[self.record + GENERATION] !== self.generation) attachAgain();
+    ints[self.record + CALLS]!++;
   }
 
   /** Ends a call. */
   function leave(): void {
-    ints[record + ANNOUNCED] = 0;
+    ints[self.record + ANNOUNCED] = 0;
   }
 
+  /** Attaches once more, as another thread has taken the record over while this one was idle. */
   function attachAgain(): void {
-    if (ints[record + GENERATION] === generation) leave();
     requireOpen();
     self.thread = attachThread(memory);
-    ({ record, generation } = self.thread);
-    ints[record + ANNOUNCED] = 1;
+    self.record = self.thread.record;
+    self.generation = self.thread.generation;
+    ints[self.record + ANNOUNCED] = 1;
   }
 
   function requireOpen(): void {
@@ -226,11 +227,24 @@ export function openStore(memory: Memory): OpenStore {
     const form = formFor(algorithm);
     const { initial } = algorithm;
     const halves = halvesOf(algorithm) as Halves<unknown>;
+    if (form.isNumber) {
+      return numberLane(
+        memory,
+        self,
+        algorithm,
+        keys,
+        (low, high, cost, dry, now) => decideOn(halves, form, initial, low, high, cost, dry, now),
+      );
+    }
+    const last = new Int32Array(2);
+    let lastKey = "";
     return function decideOne(key, cost, dry, at) {
       const now = at === undefined ? Date.now() : at;
-      hashText(keys, key, fingerprint);
-      const low = fingerprint[0]! & ~3;
-      return decideOn(halves, form, initial, low, fingerprint[1]!, cost, dry, now);
+      if (key !== lastKey) {
+        hashText(keys, key, last);
+        lastKey = key;
+      }
+      return decideOn(halves, form, initial, last[0]! & ~3, last[1]!, cost, dry, now);
     };
   }
 
@@ -247,6 +261,8 @@ export function openStore(memory: Memory): OpenStore {
     closed = true;
     nodes.release();
     self.thread.release();
+    // No generation is this one: the next call looks why, and finds the store closed.
+    self.generation = NaN;
   }
 
   return {

@@ -34,8 +34,9 @@ export interface TreeShape {
   readonly ints: Int32Array;
   readonly nodes: Nodes;
   readonly levels: number;
-  /** Slots of a child of the root. */
+  /** Slots of a child of the root, and the power of two that it is. */
   readonly span: number;
+  readonly shift: number;
   /** The fresh state: what a tree without units is. */
   readonly empty: Timeline;
 }
@@ -53,7 +54,7 @@ export function treeShape(
     levels++;
     span *= BRANCHES;
   }
-  return { ints, nodes, levels, span, empty };
+  return { ints, nodes, levels, span, shift: Math.log2(span) | 0, empty };
 }
 
 /** Methods rather than closures, as one is made at each call. */
@@ -62,6 +63,9 @@ class TreeTimeline implements StoredTimeline {
   readonly root: number;
   readonly newest: number;
   readonly floor: number;
+  /** The question that was asked last, as it is mostly asked again, and its answer. */
+  #asked = -1;
+  #answer = 0;
 
   constructor(shape: TreeShape, root: number, newest: number, floor: number) {
     this.shape = shape;
@@ -72,27 +76,37 @@ class TreeTimeline implements StoredTimeline {
 
   since(slot: number): number {
     if (slot > this.newest) return 0;
-    const { ints, nodes, span, levels } = this.shape;
     const from = slot < this.floor ? this.floor : slot;
+    if (from === this.#asked) return this.#answer;
+    this.#asked = from;
+    return this.#answer = this.#sumFrom(from);
+  }
+
+  #sumFrom(from: number): number {
+    const { ints, nodes, span, shift, levels } = this.shape;
     const first = Math.floor(from / span);
+    const ring = (first % BRANCHES) | 0;
     const root = nodes.at(this.root);
-    let count = Math.floor(this.newest / span) - first;
-    if (count >= BRANCHES) count = BRANCHES - 1;
+    const count = Math.min((Math.floor(this.newest / span) - first) | 0, BRANCHES - 1);
     let sum = 0;
-    for (let child = 1; child <= count; child++) sum += ints[root + ((first + child) & 15)]!;
-    let node = ints[root + BRANCHES + (first & 15)]!;
-    let offset = from - first * span;
-    let width = span;
-    for (let level = levels; level > 1; level--) {
-      width /= BRANCHES;
-      const at = nodes.at(node);
-      const branch = Math.floor(offset / width);
-      for (let child = branch + 1; child < BRANCHES; child++) sum += ints[at + child]!;
-      node = ints[at + BRANCHES + branch]!;
-      offset -= branch * width;
+    for (let child = 1; child <= count; child++) {
+      sum = (sum + ints[root + ((ring + child) & 15)]!) | 0;
     }
-    const leaf = nodes.at(node);
-    for (let place = leaf + offset; place < leaf + LEAF_SLOTS; place++) sum += ints[place]!;
+    let node = ints[root + BRANCHES + ring]!;
+    let offset = (from - first * span) | 0;
+    let width = shift;
+    for (let level = levels; level > 1; level--) {
+      width -= 4;
+      const at = nodes.at(node);
+      const branch = offset >> width;
+      for (let child = branch + 1; child < BRANCHES; child++) sum = (sum + ints[at + child]!) | 0;
+      node = ints[at + BRANCHES + branch]!;
+      offset &= (1 << width) - 1;
+    }
+    const end = nodes.at(node) + LEAF_SLOTS;
+    for (let place = end - LEAF_SLOTS + offset; place < end; place++) {
+      sum = (sum + ints[place]!) | 0;
+    }
     return sum;
   }
 

@@ -102,18 +102,18 @@ export function attachThread(memory: Memory): Thread {
   const record = claimRecord(memory);
   const generation = ints[record + GENERATION]!;
   const ring = record + RING;
-  const pinned = new Set<number>();
+  const pinned: number[] = [];
 
   /** The blocks that other threads announce. */
   function collect(): void {
-    pinned.clear();
+    pinned.length = 0;
     const end = records + Math.min(threads, Atomics.load(ints, header.records)) * RECORD;
     for (let other = records; other < end; other += RECORD) {
       if (other === record) continue;
       const word = ints[other + ANNOUNCED]!;
-      if (word !== 0) pinned.add(word & blockMask);
+      if (word !== 0) pinned.push(word & blockMask);
       for (let seen = ints[other + SEEN_SIZE]! - 1; seen >= 0; seen--) {
-        pinned.add(ints[other + SEEN + seen]! & blockMask);
+        pinned.push(ints[other + SEEN + seen]! & blockMask);
       }
     }
   }
@@ -128,7 +128,7 @@ export function attachThread(memory: Memory): Thread {
     let tail = ints[record + TAIL]!;
     for (let place = end - 1; place >= start; place--) {
       const block = ints[ring + (place & RING_MASK)]!;
-      if (pinned.size > 0 && pinned.has(block)) ints[ring + (tail++ & RING_MASK)] = block;
+      if (pinned.length > 0 && pinned.includes(block)) ints[ring + (tail++ & RING_MASK)] = block;
       else ints[ring + (--free & RING_MASK)] = block;
     }
     ints[record + TAIL] = tail;

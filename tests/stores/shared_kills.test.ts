@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { test } from "node:test";
+import type { Worker } from "node:worker_threads";
+import { consumeAll } from "../../core/consume_all.ts";
+import { type Limiter, limiter } from "../../mod.ts";
+import { type SharedStore, sharedStore } from "../../stores/shared.ts";
+import { type Crew, crew } from "./shared/crew.ts";
+import { NOW } from "./shared/jobs.ts";
+import { names, policy } from "./shared/policies.ts";
+
+/** Workers killed in each test; each had begun to work. */
+const KILLS = process.env.TIDEGATE_LONG === "1" ? 200 : 16;
+const TOGETHER = 4;
+/** Far more than can be taken, so that every unit taken can be told from the state. */
+const LIMIT = 50_000_000;
+/** The longest that any call of the survivor may take: a scheduler's pauses, and no more. */
+const LONGEST_CALL = 1_500;
+
+/** A log holds no more than its arena has room for, and leaky queues count whole intervals. */
+const told = names.filter((name) => name !== "slidingLog");
+
+test(`${KILLS} workers killed in mid-call lose no use, admit nothing twice and stop nobody`, async () => {
+  const store = sharedStore({ capacity: 2_000, threads: KILLS + 50 });
+  const workers = await crew(store, 0);
+  const limiters = limitersOf(store, workers, told, LIMIT);
+  const own = told.map(() => 0);
+  await killAll(workers, told, () => {
+    limiters.forEach((each, place) => {
+      if (each.consume("hot").allowed) own[place]!++;
+    });
+  });
+  limiters.forEach((each, place) => {
+    // On Deno some of the killed may still run: what they took is counted after it was taken.
+    const countedBefore = Atomics.load(workers.counts, place) + own[place]!;
+    const { capacity } = each.algorithm;
+    const used = capacity - each.peek("hot", 0).remaining;
+    const countedAfter = Atomics.load(workers.counts, place) + own[place]!;
+    assert.ok(used >= countedBefore, `${told[place]}: ${used} used, ${countedBefore} admitted`);
+    assert.ok(used <= countedAfter + KILLS, `${told[place]}: ${used} used, ${countedAfter} told`);
+  });
+  // A batch whose thread died is done on both keys or on neither.
+  const [gcra] = limiters as [Limiter];
+  if (!("Deno" in globalThis)) {
+    const [one, two] = ["pair one", "pair two"].map((key) => gcra.peek(key, 0).remaining);
+    assert.equal(one, two);
+  }
+  assert.equal(store.statistics(0).evictions, 0);
+  store.close();
+});
+
+test(`${KILLS} workers killed while windows move leave every key lawful`, async () => {
+  const store = sharedStore({ capacity: 5_000, threads: KILLS + 50, maxBytes: 2 ** 26 });
+  const workers = await crew(store, 0);
+  workers.flags[3] = 1;
+  const limit = 1_000;
+  const limiters = limitersOf(store, workers, names, limit);
+  await killAll(workers, names, () => {
+    for (const each of limiters) check(each, "hot");
+    consumeAll(limiters.slice(0, 3).map((each) => ({ limiter: each, key: "batch" })));
+  }, limit);
+  for (const each of limiters) {
+    for (const key of ["hot", "pair one", ...Array.from({ length: 300 }, (_, i) => `cold ${i}`)]) {
+      check(each, key);
+    }
+  }
+  store.close();
+
+  function check(each: Limiter, key: string): void {
+    const { capacity } = each.algorithm;
+    const { allowed, remaining, retryAfter, nextAfter, resetAfter } = each.consume(key);
+    assert.ok(remaining >= 0 && remaining <= capacity && Number.isInteger(remaining));
+    assert.ok(allowed === (retryAfter === 0) && retryAfter < Infinity);
+    assert.ok(nextAfter >= 0 && resetAfter >= nextAfter && resetAfter < Infinity);
+  }
+});
+
+function limitersOf(
+  store: SharedStore,
+  { flags }: Crew,
+  policies: readonly string[],
+  limit: number,
+): Limiter[] {
+  const clock = () => NOW + flags[2]!;
+  return policies.map((name) => limiter(policy(name, limit), { store, prefix: "test", clock }));
+}
+
+/** Kills workers one by one while they work, and works itself; no call of its own may take long. */
+async function killAll(
+  workers: Crew,
+  policies: readonly string[],
+  work: () => void,
+  limit = LIMIT,
+): Promise<void> {
+  let longest = 0;
+  function workFor(milliseconds: number): void {
+    const end = performance.now() + milliseconds;
+    for (let now = performance.now(); now < end;) {
+      work();
+      const then = performance.now();
+      longest = Math.max(longest, then - now);
+      now = then;
+    }
+  }
+
+  for (let killed = 0; killed < KILLS; killed += TOGETHER) {
+    const alive: Worker[] = [];
+    try {
+      for (let place = 0; place < TOGETHER; place++) alive.push(await workers.hire());
+      workers.flags[4] = 0;
+      for (const worker of alive) worker.postMessage({ kind: "forever", limit, names: policies });
+      workFor(8);
+      for (const worker of alive) {
+        const gone = worker.terminate();
+        workFor(Math.random() * 4);
+        await gone;
+      }
+      workFor(10);
+    } finally {
+      // On Deno threads run on for seconds after they were terminated.
+      Atomics.store(workers.flags, 4, 1);
+      await Promise.all(alive.map((worker) => worker.terminate()));
+    }
+  }
+  assert.ok(longest < LONGEST_CALL, `a turn took ${longest} ms`);
+}
