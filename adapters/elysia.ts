@@ -24,16 +24,16 @@
  * Elysia reads the text of hooks to see what of the context they use. They must not hand it on.
  */
 
-import { complaint } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { applyHeaders } from "./http/apply_headers.ts";
 import { clientKeyOf } from "./http/client_key.ts";
-import { finishResponse, refusalResponse } from "./http/fetch_response.ts";
+import { finishResponse, isResponse, refusalResponse } from "./http/fetch_response.ts";
 import { fetchSource } from "./http/fetch_source.ts";
 import { gate, type Verdict } from "./http/gate.ts";
 import type { HeaderField } from "./http/header_writer.ts";
-import { type HitCounter, hitCounters, type HitStoreOptions, then } from "./http/hit_counter.ts";
-import type { Awaitable, ClientKeyOptions, Outcome, RateLimitOptions } from "./http/options.ts";
+import { type HitContext, hitContext } from "./http/hit_context.ts";
+import type { HitStoreOptions } from "./http/hit_counter.ts";
+import type { ClientKeyOptions, Outcome, RateLimitOptions } from "./http/options.ts";
 
 /** An app that has the plugin: the decision is on the context. */
 export type WithRateLimit<App> = App & {
@@ -119,7 +119,7 @@ function tellInResponse(context: HookContext): Response | undefined {
   const { response, set } = context;
   // A response that never changes stands as a function that copies it.
   const own = typeof response === "function" ? response() : response;
-  if (!(own instanceof Response)) {
+  if (!isResponse(own)) {
     setFields(set.headers, fields);
     return undefined;
   }
@@ -141,7 +141,7 @@ function setFields(headers: Record<string, string>, fields: readonly HeaderField
 
 function settle(context: HookContext): void {
   const { response, set } = context;
-  const status = response instanceof Response ? response.status : Number(set.status ?? 200);
+  const status = isResponse(response) ? response.status : Number(set.status ?? 200);
   for (const tell of context[SETTLE] ?? []) tell({ status });
 }
 
@@ -156,28 +156,6 @@ export function clientKey(
 ): (request: Request, server: unknown) => string | undefined {
   return clientKeyOf(options, fetchSource);
 }
-
-/** What elysia-rate-limit asks of a context. */
-export interface ElysiaRateLimitContext {
-  /** Told of the plugin's window, in milliseconds, or a function that chooses it. */
-  // deno-lint-ignore no-explicit-any
-  init(options: { readonly duration: number | ((...args: any[]) => unknown) }): void;
-  /** Counts a hit. */
-  increment(key: string, duration?: number): Awaitable<{
-    count: number;
-    nextReset: Date;
-    start: number;
-  }>;
-  /** Takes a hit back. */
-  decrement(key: string): Awaitable<void>;
-  /** Forgets the key. */
-  reset(key?: string): Awaitable<void>;
-  /** Does nothing: the store is closed by whoever made it. */
-  kill(): void;
-}
-
-/** Keys whose window is remembered, where a function chooses it. */
-const MOST_DURATIONS = 10_000;
 
 /**
  * A context for elysia-rate-limit, so that its counts are shared by threads or machines.
@@ -201,46 +179,9 @@ const MOST_DURATIONS = 10_000;
  * // app.use(plugin);
  * ```
  */
-export function elysiaRateLimitContext(options: HitStoreOptions = {}): ElysiaRateLimitContext {
-  const counterOf = hitCounters(options);
-  const now = options.clock ?? Date.now;
-  const durations = new Map<string, number>();
-  let usual: number | undefined;
-
-  /** The counter of a key's window: the one given, the one last given, or the plugin's. */
-  function counterFor(key: string, given?: number): HitCounter {
-    const duration = given ?? durations.get(key) ?? usual;
-    if (duration === undefined) {
-      throw new TypeError(complaint("count hits", "duration must be known", duration));
-    }
-    if (duration !== usual) {
-      durations.delete(key);
-      if (durations.size >= MOST_DURATIONS) durations.delete(durations.keys().next().value!);
-      durations.set(key, duration);
-    }
-    return counterOf(duration);
-  }
-
-  return {
-    init({ duration }) {
-      usual = typeof duration === "number" ? duration : undefined;
-    },
-    increment(key, duration) {
-      const length = duration ?? usual;
-      return then(counterFor(key, length).hit(key), ({ count, resetAfter }) => {
-        const end = now() + resetAfter;
-        return { count, nextReset: new Date(end), start: end - (length ?? resetAfter) };
-      });
-    },
-    decrement: (key) => counterFor(key).takeBack(key),
-    reset(key) {
-      if (key === undefined) {
-        throw new TypeError(complaint("forget hits", "a key must be given", key));
-      }
-      return counterFor(key).forget(key);
-    },
-    kill() {},
-  };
+export function elysiaRateLimitContext(options: HitStoreOptions = {}): HitContext {
+  return hitContext(options);
 }
 
+export type { HitContext } from "./http/hit_context.ts";
 export type { HitStoreOptions } from "./http/hit_counter.ts";

@@ -1,5 +1,5 @@
 import type { Decision } from "../../core/decision.ts";
-import { finishResponse, refusalResponse } from "./fetch_response.ts";
+import { finishResponse, isResponse, refusalResponse } from "./fetch_response.ts";
 import { fetchSource } from "./fetch_source.ts";
 import { gate, type Verdict } from "./gate.ts";
 import type { Awaitable, RateLimitOptions } from "./options.ts";
@@ -67,7 +67,7 @@ async function proceedAndSettle<Info, Answers extends Answer>(
   const settle = verdict.settle!;
   try {
     const answer = await handler(request, info, verdict.decision);
-    settle({ status: answer instanceof Response ? answer.status : 101 });
+    settle({ status: isResponse(answer) ? answer.status : 101 });
     return finish(answer, verdict);
   } catch (error) {
     settle({ status: 500, error });
@@ -76,5 +76,5 @@ async function proceedAndSettle<Info, Answers extends Answer>(
 }
 
 function finish<Answers extends Answer>(answer: Answers, { headers }: Verdict): Answers | Response {
-  return answer instanceof Response ? finishResponse(answer, headers) : answer;
+  return isResponse(answer) ? finishResponse(answer, headers) : answer;
 }

@@ -29,3 +29,9 @@ export function finishResponse(response: Response, headers: readonly HeaderField
     return copy;
   }
 }
+
+/** Whether a value is a response, be it of another making than the global one. */
+export function isResponse(value: unknown): value is Response {
+  return value instanceof Response ||
+    Object.prototype.toString.call(value) === "[object Response]";
+}

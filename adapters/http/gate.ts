@@ -16,7 +16,7 @@ import { type LimitPlan, planLimit } from "./limit_plan.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 import { readHeaderForms } from "./header_form.ts";
 import { refundRule, settlement } from "./refund.ts";
-import { GONE, type Refusal, refusalOf, UNKNOWN_ADDRESS } from "./refusal.ts";
+import { GONE, KEY_TOO_LONG, type Refusal, refusalOf, UNKNOWN_ADDRESS } from "./refusal.ts";
 import { startInTurn } from "./start_in_turn.ts";
 
 /** What becomes of a request. */
@@ -47,6 +47,8 @@ interface Call<Request, Info> {
   readonly shadowed: boolean;
 }
 
+/** Clients often choose their keys themselves, and a store keeps many. */
+const LONGEST_KEY = 1_024;
 const UNLIMITED: Verdict = verdictOf(undefined, [], undefined, undefined);
 const NO_STORE: HeaderField = ["Cache-Control", "no-store"];
 
@@ -131,6 +133,7 @@ export function gate<Request, Info = undefined>(
   ): Verdict | Promise<Verdict> {
     if (plan === undefined) return UNLIMITED;
     if (key === undefined && keyOf === undefined) return ofUnknownAddress();
+    if (key!.length > LONGEST_KEY) return verdictOf(undefined, [NO_STORE], KEY_TOO_LONG, undefined);
     const shadowed = typeof shadow === "boolean" ? shadow : shadow(request, info);
     const call = { request, info, plan, key: key!, units, shadowed };
     if (plan.delays && !shadowed) return takeTurn(call);

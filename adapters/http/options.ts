@@ -44,7 +44,10 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly limiter:
     | AnyLimiter
     | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>);
-  /** Whose units: a function of the request; default the client's address. */
+  /**
+   * Whose units: a function of the request; default the client's address. A request whose key is
+   * longer than 1,024 characters is refused with a 431.
+   */
   readonly key?: ((request: Request, info: Info) => Awaitable<string>) | undefined;
   /**
    * What to do with a request whose address is not known, when there is no `key`: `"refuse"` it

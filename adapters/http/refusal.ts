@@ -3,7 +3,7 @@ import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
 
 /** What a refused client is answered. */
 export interface Refusal {
-  /** 429; 503 if the store's failure policy refused; 403 if the address is not known. */
+  /** 429; 503 if the store's failure policy refused; 403 for an unknown address, 431 for a key too long. */
   readonly status: number;
   /** The content type of the body: `application/problem+json`. */
   readonly contentType: string;
@@ -16,6 +16,13 @@ export const UNKNOWN_ADDRESS: Refusal = refusalWith({
   type: "about:blank",
   title: "Forbidden",
   status: 403,
+});
+
+/** The answer to a client whose key is longer than a store should keep. */
+export const KEY_TOO_LONG: Refusal = refusalWith({
+  type: "about:blank",
+  title: "Request Header Fields Too Large",
+  status: 431,
 });
 
 /** The answer to a client that has gone away: nobody reads it. The status is nginx's. */

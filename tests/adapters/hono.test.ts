@@ -53,7 +53,9 @@ describe("tidegate/hono", () => {
 
   test("tells the limit on a response that was fetched, whose fields cannot be set", async () => {
     const origin = await serveFetch(() =>
-      new Response("<p>hello</p>", { headers: { "content-type": "text/html", "x-other": "1" } })
+      new Response("<p>hello</p>", {
+        headers: { "content-type": "text/html", "x-other": "1", connection: "close" },
+      })
     );
     const app = new Hono();
     app.use(rateLimit({ limiter: apiLimiter() }));

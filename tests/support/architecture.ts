@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   adapters: ["core", "stores", "adapters"],
   "mod.ts": ["core", "stores"],
   examples: ["mod.ts", "core", "stores", "adapters", "examples"],
-  bench: ["mod.ts", "core", "stores", "adapters", "examples", "bench"],
+  bench: ["mod.ts", "core", "stores", "adapters", "examples", "bench", ".ci"],
   tests: ["mod.ts", "core", "stores", "adapters", "examples", "tests", ".ci"],
 };
 

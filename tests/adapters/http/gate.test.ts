@@ -85,6 +85,14 @@ describe("the gate", () => {
     }
   });
 
+  test("refuses a key that is longer than a store should keep, and an empty one", async () => {
+    const decide = gateOf({ key: ({ from }) => from! });
+    assert.equal((await decide({ from: "k".repeat(1_024) })).refusal, undefined);
+    assert.equal((await decide({ from: "k".repeat(1_025) })).refusal?.status, 431);
+    assert.throws(() => decide({ from: "" }), TypeError);
+    assert.throws(() => decide({}), TypeError);
+  });
+
   test("chooses limiter, key and cost for each request, by promises too", async () => {
     const small = limiter(gcra({ name: "small", limit: 1, period: "1h" }));
     const large = limiter(gcra({ name: "large", limit: 9, period: "1h" }));
