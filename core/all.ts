@@ -69,33 +69,39 @@ function allHalves(
   initial: AllState,
   capacity: number,
 ): Halves<AllState> {
-  const isFresh = (states: AllState) => states.every((state, place) => state === initial[place]);
-
   return Object.freeze({
     take(states: AllState, now: number, cost: number): AllState {
-      if (cost === 0) return states;
-      const next: unknown[] = [];
-      for (const [place, part] of parts.entries()) {
+      let next: unknown[] | undefined;
+      let isFresh = true;
+      for (let place = 0; place < parts.length; place++) {
+        const part = parts[place]!;
         const state = states[place];
         const taken = part.take(state, now, cost);
         // An unchanged state is a refusal, or of an algorithm that keeps nothing.
-        if (taken === state && !part.decide(state, state, now, cost).allowed) return states;
-        next.push(taken);
+        if (taken !== state) (next ??= states.slice())[place] = taken;
+        else if (cost > 0 && !part.decide(state, state, now, cost).allowed) return states;
+        isFresh = isFresh && taken === initial[place];
       }
-      if (isFresh(next)) return initial;
-      return next.every((state, place) => state === states[place]) ? states : next;
+      return next === undefined ? states : isFresh ? initial : next;
     },
     decide(states: AllState, next: AllState, now: number, cost: number): Decision {
-      const decisions = parts.map((part, place) => {
+      const decisions: Decision[] = [];
+      let allowed = true;
+      for (let place = 0; place < parts.length; place++) {
+        const part = parts[place]!;
         const state = states[place];
         const taken = next === states ? part.take(state, now, cost) : next[place];
-        return part.decide(state, taken, now, cost);
-      });
-      if (decisions.every((decision) => decision.allowed)) return combine(decisions, capacity);
-      const uncharged = decisions.map((decision, place) =>
-        decision.allowed ? parts[place]!.decide(states[place], states[place], now, 0) : decision
-      );
-      return combine(uncharged, capacity);
+        const decision = part.decide(state, taken, now, cost);
+        allowed = allowed && decision.allowed;
+        decisions.push(decision);
+      }
+      if (!allowed) {
+        decisions.forEach((decision, place) => {
+          const state = states[place];
+          if (decision.allowed) decisions[place] = parts[place]!.decide(state, state, now, 0);
+        });
+      }
+      return combine(decisions, capacity);
     },
   });
 }

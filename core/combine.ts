@@ -12,18 +12,21 @@ import { decisionOf } from "./decision_of.ts";
  * @param capacity The largest cost that all of them could admit when fresh.
  */
 export function combine(parts: readonly Decision[], capacity: number): Decision {
-  const least = parts.reduce((a, b) => b.remaining < a.remaining ? b : a);
-  let allowed = true;
-  let retryAfter = 0;
-  let nextAfter = 0;
-  let resetAfter = 0;
-  let delay = 0;
-  for (const part of parts) {
+  let least = parts[0]!;
+  let { allowed, retryAfter, nextAfter, resetAfter, delay, source } = least;
+  for (let place = 1; place < parts.length; place++) {
+    const part = parts[place]!;
+    if (part.remaining < least.remaining) {
+      least = part;
+      nextAfter = part.nextAfter;
+    } else if (part.remaining === least.remaining && part.nextAfter > nextAfter) {
+      nextAfter = part.nextAfter;
+    }
+    if (part.retryAfter > retryAfter) retryAfter = part.retryAfter;
+    if (part.resetAfter > resetAfter) resetAfter = part.resetAfter;
+    if (part.delay > delay) delay = part.delay;
     allowed = allowed && part.allowed;
-    retryAfter = Math.max(retryAfter, part.retryAfter);
-    resetAfter = Math.max(resetAfter, part.resetAfter);
-    delay = Math.max(delay, part.delay);
-    if (part.remaining === least.remaining) nextAfter = Math.max(nextAfter, part.nextAfter);
+    source ??= part.source;
   }
   return decisionOf(
     allowed,
@@ -33,7 +36,7 @@ export function combine(parts: readonly Decision[], capacity: number): Decision 
     least.remaining >= capacity ? 0 : nextAfter,
     resetAfter,
     delay,
-    parts.find((part) => part.source !== undefined)?.source,
+    source,
     parts,
   );
 }
