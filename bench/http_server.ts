@@ -2,7 +2,7 @@
  * The servers of the HTTP bench: each says hello, alone, with tidegate, and with the limiter that
  * people use with its framework. Every request is admitted and keyed by the client's address.
  * "By hand" asks for the address and writes two header fields, as any limiter must, and limits
- * nothing.
+ * nothing. "Silent" limits by a key at hand and tells clients nothing.
  *
  *   bun bench/http_server.ts <name>     prints its port
  */
@@ -48,6 +48,8 @@ const servers: Record<string, () => number> = {
       writeFields((name, value) => response.headers.set(name, value));
       return response;
     }),
+  "bun tidegate silent": () =>
+    serve(rateLimit({ ...ours(), headers: false, key: () => "one" })(() => new Response("hello"))),
   "bun tidegate": () => serve(rateLimit(ours())(() => new Response("hello"))),
   hono: () => serve(new Hono().get("/", (c) => c.text("hello")).fetch),
   "hono by hand": () =>
