@@ -154,6 +154,8 @@ async function runServe(
   const [rules, ...more] = operands;
   if (rules === undefined || more.length > 0) throw usage("serve takes one operand: the rules");
   const { print, env } = tools;
+  // Told before the start, so that no signal comes too soon.
+  const ended = tools.ended();
   const log = lineLog((line) => print(line.trimEnd()));
   const service = await serve({
     rules: await sourceOf(rules, (error) => log({ event: "redis-error", error: errorText(error) })),
@@ -172,7 +174,7 @@ async function runServe(
     trustedProxies: values.trust?.split(","),
     log,
   });
-  await tools.ended();
+  await ended;
   await service.stop();
   return 0;
 }

@@ -96,8 +96,9 @@ function listenOnDeno(deno: DenoRuntime, options: ListenOptions): Listening {
   return {
     port: server.addr.port,
     async stop(grace) {
-      await within(grace, server.shutdown());
-      abort.abort();
+      let ended = false;
+      await within(grace, server.shutdown().then(() => ended = true));
+      if (!ended) abort.abort();
     },
   };
 }
