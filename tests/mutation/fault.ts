@@ -27,4 +27,6 @@ export type SuiteName =
   | "limiter"
   | "memoryStore"
   | "redisStore by watch"
-  | "redisStore by cas";
+  | "redisStore by cas"
+  | "sharedStore"
+  | "threads on a sharedStore";

@@ -3,6 +3,7 @@ import { CODEC_FAULTS } from "./faults/codecs.ts";
 import { COMPOSITION_FAULTS } from "./faults/composition.ts";
 import { LIMITER_FAULTS } from "./faults/limiter.ts";
 import { RATE_FAULTS } from "./faults/rates.ts";
+import { SHARED_FAULTS } from "./faults/shared.ts";
 import { STORE_FAULTS } from "./faults/stores.ts";
 import { WINDOW_FAULTS } from "./faults/windows.ts";
 
@@ -14,4 +15,5 @@ export const FAULTS: readonly Fault[] = [
   ...CODEC_FAULTS,
   ...LIMITER_FAULTS,
   ...STORE_FAULTS,
+  ...SHARED_FAULTS,
 ];

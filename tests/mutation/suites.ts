@@ -1,9 +1,13 @@
+import fc from "fast-check";
 import { createClient } from "redis";
 
 import {
   algorithmLaws,
   type Law,
+  law,
   limiterLaws,
+  linearization,
+  type MakeStore,
   storeLaws,
   storesInTurn,
   subjects,
@@ -11,6 +15,10 @@ import {
 import { limiterOn } from "../../core/limiter.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { redisStore } from "../../stores/redis.ts";
+import { attachSharedStore, sharedStore } from "../../stores/shared.ts";
+import { crew } from "../stores/shared/crew.ts";
+import type { SeenCall } from "../stores/shared/jobs.ts";
+import { names, policy } from "../stores/shared/policies.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import type { SuiteName } from "./fault.ts";
 
@@ -40,6 +48,10 @@ export async function suiteOf(name: SuiteName): Promise<Suite> {
       return await onRedis("watch");
     case "redisStore by cas":
       return await onRedis("cas");
+    case "sharedStore":
+      return { laws: storeLaws(handlesInTurn), numRuns: 100, stop };
+    case "threads on a sharedStore":
+      return await onThreads();
     default:
       return { laws: algorithmLaws(subjects[name]()), numRuns: 100, stop };
   }
@@ -54,4 +66,55 @@ async function onRedis(commit: "watch" | "cas"): Promise<Suite> {
     numRuns: 40,
     stop: () => redis.stop(),
   };
+}
+
+/** Two handles on a memory so small that keys meet in one bucket. */
+const handlesInTurn: MakeStore = () => {
+  const store = sharedStore({ capacity: 24 });
+  return storesInTurn([store, attachSharedStore(store.handle)]);
+};
+
+/** Worker threads on one memory, at the same time. */
+async function onThreads(): Promise<Suite> {
+  const store = sharedStore({ capacity: 4_000 });
+  const workers = await crew(store, 3);
+  const name = fc.constantFrom(...names);
+  // Few: what matters is who comes first to a new key.
+  const fewOrMany = fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: 1, max: 5 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 200, max: 2_000 }) },
+  );
+  let round = 0;
+  const laws = [
+    law(
+      "threads on one key are admitted exactly the limit",
+      fc.asyncProperty(name, fewOrMany, async (name, limit) => {
+        const key = `hot ${round++}`;
+        const admitted = await workers.run<number>(3, () => {
+          return { kind: "hammer", policy: name, limit, key };
+        });
+        return admitted.reduce((a, b) => a + b) === policy(name, limit).capacity;
+      }),
+    ),
+    law(
+      "what threads saw of a key can be told as calls one after another",
+      fc.asyncProperty(name, fc.integer({ min: 3, max: 60 }), async (name, limit) => {
+        const key = `recorded ${round++}`;
+        const seen = await workers.run<SeenCall[]>(3, () => {
+          return { kind: "record", policy: name, limit, key, calls: 60 };
+        });
+        return linearization(policy(name, limit), seen.flat()) !== undefined;
+      }),
+    ),
+    law(
+      "calls on several keys at once are all or nothing, and meet single calls",
+      fc.asyncProperty(fc.integer({ min: 200, max: 2_000 }), async (limit) => {
+        const keys = [`left ${round}`, `right ${round++}`] as const;
+        const admitted = await workers.run<number[]>(3, () => ({ kind: "pairs", limit, keys }));
+        const sum = (place: number) => admitted.reduce((all, own) => all + own[place]!, 0);
+        return sum(0) + sum(1) === limit && sum(0) + sum(2) === limit;
+      }),
+    ),
+  ];
+  return { laws, numRuns: 300, stop: () => workers.dismiss() };
 }

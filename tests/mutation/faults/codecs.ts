@@ -56,8 +56,8 @@ export const CODEC_FAULTS: readonly Fault[] = [
   {
     what: "A log in text that holds more than the limit is read",
     file: "core/window_of_slots.ts",
-    search: "newest - slot < slots && total <= limit ?",
-    replace: "newest - slot < slots ?",
+    search: "gaps[0]! - slot < slots && total <= limit;",
+    replace: "gaps[0]! - slot < slots;",
     laws: ["slidingWindow", "slidingLog"],
   },
   {

@@ -176,7 +176,7 @@ export const RATE_FAULTS: readonly Fault[] = [
   {
     what: "A fraction of a millisecond that counts",
     file: "core/check.ts",
-    search: "return Math.floor(now);",
+    search: "return Math.floor(now) + 0;",
     replace: "return now;",
     laws: ["slidingCounter"],
   },

@@ -1,0 +1,94 @@
+import type { Fault } from "../fault.ts";
+
+const TABLE = "stores/shared/table.ts";
+const BATCH = "stores/shared/batch.ts";
+const TREE = "stores/shared/segment_tree.ts";
+const SEQUENCE = "stores/shared/counted_sequence.ts";
+
+/** Faults of the store that threads share. */
+export const SHARED_FAULTS: readonly Fault[] = [
+  {
+    what: "A swap that does not compare: a call overwrites what another has just taken",
+    file: TABLE,
+    search: "if (Atomics.compareExchange(ints, slot, word, next) !== word) {\n      thread.count",
+    replace: "Atomics.store(ints, slot, next);\n    if (slot < 0) {\n      thread.count",
+    laws: ["threads on a sharedStore"],
+  },
+  {
+    what: "A batch that commits though another was faster at one of its keys",
+    file: BATCH,
+    search: "(marked === -1 ? COMMITTED : ABORTED)",
+    replace: "COMMITTED",
+    laws: ["threads on a sharedStore"],
+  },
+  {
+    what: "A key in use that makes room for another, though others are fresh",
+    file: TABLE,
+    search: "if (freshAt <= now) {\n        freshSlot = slot;",
+    replace: "if (freshAt <= now + 1e15) {\n        freshSlot = slot;",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A fingerprint of which only half is compared where a key is looked for",
+    file: TABLE,
+    search: "(ints[start]! & ~3) === low && ints[start + 1] === high && block !== 0",
+    replace: "block !== 0",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A key that is forgotten only in its tag",
+    file: TABLE,
+    search: "if (!remove(found.slot, found.word)) return false;\n    held++;",
+    replace: "",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A range sum that leaves out a child of the root",
+    file: TREE,
+    search: "for (let child = 1; child <= count; child++) sum +=",
+    replace: "for (let child = 1; child < count; child++) sum +=",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A tree that is too small for its window",
+    file: TREE,
+    search: "while (slots > (BRANCHES - 1) * span + 1) {",
+    replace: "while (slots > BRANCHES * BRANCHES * span) {",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A sum of the tree that is set where it should be added to",
+    file: TREE,
+    search: "ints[at + branch]! += units;\n    if (level === 0) return root;",
+    replace: "ints[at + branch] = units;\n    if (level === 0) return root;",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A tree that is changed in place, by calls that lose the race too",
+    file: TREE,
+    search: "const root = nodes.copy(old);",
+    replace: "const root = old;",
+    laws: ["threads on a sharedStore"],
+  },
+  {
+    what: "A log that is searched one entry too far",
+    file: SEQUENCE,
+    search: "if (this.read(middle, column) < value) low = middle + 1;",
+    replace: "if (this.read(middle, column) <= value) low = middle + 1;",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A log whose closed bucket is not written",
+    file: SEQUENCE,
+    search: "append(shape, root, base.tail, base.newest, base.total);",
+    replace: "",
+    laws: ["sharedStore"],
+  },
+  {
+    what: "A log that drops live entries with the old ones",
+    file: SEQUENCE,
+    search: "if (group * span < tail && (group + 1) * span > head) continue;",
+    replace: "if (group * span < tail && group * span > head) continue;",
+    laws: ["sharedStore"],
+  },
+];
