@@ -23,7 +23,7 @@
  * (2002); theirs helps where this one aborts.
  */
 
-import { ANNOUNCED, BATCH, BATCH_SIZE, type Memory, RECORD, STATUS } from "./layout.ts";
+import { BATCH, BATCH_SIZE, type Memory, RECORD, STATUS } from "./layout.ts";
 import { counter, type Thread } from "./thread.ts";
 
 const UNDECIDED = 1;
@@ -93,7 +93,7 @@ export function settle(
   mark: number,
 ): void {
   for (let tries = 0; tries < PATIENCE; tries++) if (Atomics.load(ints, slot) !== mark) return;
-  ints[thread.record + ANNOUNCED] = mark;
+  ints[thread.announced] = mark;
   if (Atomics.load(ints, slot) !== mark) return;
   const record = records + ((mark & blockMask) - firstMark) * RECORD;
   let status = Atomics.load(ints, record + STATUS);

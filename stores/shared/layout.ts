@@ -47,8 +47,12 @@ export const NODE = 32;
 
 /** Words of a thread's record, and where its parts lie. */
 export const RECORD = 512;
-/** The slot word that the thread works on; 0 between calls, 1 before it has read one. */
-export const ANNOUNCED = 0;
+/**
+ * The slot word that the thread works on; 0 between calls, 1 before it has read one. There are four
+ * such words, used in turn by the threads that take the record over one after another.
+ */
+export const ANNOUNCED = 10;
+export const ANNOUNCED_CELLS = 4;
 /** Raised by whoever takes the record over. */
 export const GENERATION = 1;
 /** 0 never used, 1 in use, 2 given back. */

@@ -4,7 +4,6 @@ import { halvesOf } from "../../core/halves_of.ts";
 import type { Lane } from "../../core/store.ts";
 import { type HashStart, hashText } from "./hash.ts";
 import {
-  ANNOUNCED,
   BLOCK,
   BUCKET,
   CALLS,
@@ -64,7 +63,7 @@ export function numberLane(
     }
     const low = fingerprint[0]! & ~3;
     const high = fingerprint[1]!;
-    const { record } = caller;
+    const { record, thread: { announced } } = caller;
     const line = buckets + ((low >>> 4) & bucketMask) * BUCKET;
     const tags = line * 4 + TAGS;
     const tag = (high >>> 25) + 1;
@@ -74,16 +73,16 @@ export function numberLane(
       const word = ints[slot]!;
       const block = word & blockMask;
       if (block === 0 || block > lastBlock) break;
-      ints[record + ANNOUNCED] = word;
+      ints[announced] = word;
+      if (ints[slot] !== word || ints[record + GENERATION] !== caller.generation) break;
       const start = blocks + block * BLOCK;
       if (ints[start] !== low || ints[start + 1] !== high) continue;
       const state = floats[(start >> 1) + 2]!;
-      if (ints[slot] !== word || ints[record + GENERATION] !== caller.generation) break;
       ints[record + CALLS]!++;
       const next = take(state, now, cost);
       const decision = decide(state, next, now, cost);
       if (next === state || dry) {
-        ints[record + ANNOUNCED] = 0;
+        ints[announced] = 0;
         return decision;
       }
       const head = ints[record + HEAD]!;
@@ -104,10 +103,10 @@ export function numberLane(
       ints[record + RING + (tail & (RING_SIZE - 1))] = block;
       ints[record + TAIL] = tail + 1;
       ints[record + HEAD]!++;
-      ints[record + ANNOUNCED] = 0;
+      ints[announced] = 0;
       return decision;
     }
-    if (ints[record + GENERATION] === caller.generation) ints[record + ANNOUNCED] = 0;
+    ints[announced] = 0;
     return slow(low, high, cost, dry, now);
   };
 }

@@ -7,7 +7,7 @@ import type { Lane, Operation, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { checkForm, type Form, formOf } from "./forms.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./hash.ts";
-import { ANNOUNCED, BLOCK, CALLS, GENERATION, header, type Memory } from "./layout.ts";
+import { BLOCK, CALLS, GENERATION, header, type Memory } from "./layout.ts";
 import { numberLane } from "./number_lane.ts";
 import { OUT_OF_NODES, threadNodes } from "./nodes.ts";
 import { runBatch } from "./run_batch.ts";
@@ -43,14 +43,17 @@ export function openStore(memory: Memory): OpenStore {
 
   /** Begins a call. */
   function enter(): void {
-    ints[self.record + ANNOUNCED] = 1;
-    if (ints[self.record + GENERATION] !== self.generation) attachAgain();
+    ints[self.thread.announced] = 1;
+    if (ints[self.record + GENERATION] !== self.generation) {
+      leave();
+      attachAgain();
+    }
     ints[self.record + CALLS]!++;
   }
 
   /** Ends a call. */
   function leave(): void {
-    ints[self.record + ANNOUNCED] = 0;
+    ints[self.thread.announced] = 0;
   }
 
   /** Attaches once more, as another thread has taken the record over while this one was idle. */
@@ -59,7 +62,7 @@ export function openStore(memory: Memory): OpenStore {
     self.thread = attachThread(memory);
     self.record = self.thread.record;
     self.generation = self.thread.generation;
-    ints[self.record + ANNOUNCED] = 1;
+    ints[self.thread.announced] = 1;
   }
 
   function requireOpen(): void {

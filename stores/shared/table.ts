@@ -26,16 +26,7 @@ import { complaint } from "../../core/check.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { settle } from "./batch.ts";
 import { dropState, kind } from "./forms.ts";
-import {
-  ANNOUNCED,
-  BLOCK,
-  BUCKET,
-  header,
-  INTENT,
-  type Memory,
-  SLOTS_PER_BUCKET,
-  TAGS,
-} from "./layout.ts";
+import { BLOCK, BUCKET, header, INTENT, type Memory, SLOTS_PER_BUCKET, TAGS } from "./layout.ts";
 import type { Nodes } from "./nodes.ts";
 import { counter, type Thread } from "./thread.ts";
 
@@ -92,7 +83,7 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
   const freshAtOf = (block: number) => floats[(blocks + block * BLOCK) / 2 + 1]!;
 
   function announce(word: number): void {
-    ints[self.thread.record + ANNOUNCED] = word;
+    ints[self.thread.announced] = word;
   }
 
   function raised(word: number): number {
@@ -128,6 +119,10 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
         block = word & blockMask;
       }
       announce(word);
+      if (ints[slot] !== word) {
+        place--;
+        continue;
+      }
       const start = blocks + block * BLOCK;
       if ((ints[start]! & ~3) === low && ints[start + 1] === high && block !== 0) {
         found.slot = slot;
@@ -160,10 +155,6 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
       const start = blocks + block * BLOCK;
       const isKey = (ints[start]! & ~3) === low && ints[start + 1] === high;
       const freshAt = freshAtOf(block);
-      if (ints[slot] !== word) {
-        place--;
-        continue;
-      }
       if (isKey) {
         bytes[line * 4 + TAGS + place] = tagOf(high);
         found.slot = slot;
@@ -230,9 +221,9 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
     }
     const old = word & blockMask;
     announce(word);
+    const isSame = ints[slot] === word;
     const freshAt = old === 0 ? 0 : freshAtOf(old);
-    const isSame = ints[slot] === word && (slot !== freshSlot || freshAt <= now);
-    if (!isSame || !fill(slot, word, high)) {
+    if (!isSame || (slot === freshSlot && freshAt > now) || !fill(slot, word, high)) {
       if (old === 0) held++;
       thread.count(counter.contention);
       return false;
@@ -292,9 +283,9 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
         const block = word & blockMask;
         if (block === 0 || block > lastBlock) continue;
         announce(word);
+        if (ints[slot] !== word) continue;
         const freshAt = freshAtOf(block);
-        const hasNodes = (ints[blocks + block * BLOCK]! & 3) !== kind.cells;
-        if (ints[slot] !== word || (withNodes && !hasNodes)) continue;
+        if (withNodes && (ints[blocks + block * BLOCK]! & 3) === kind.cells) continue;
         if (freshAt <= now && remove(slot, word)) {
           self.thread.count(counter.dropped);
           return true;

@@ -18,8 +18,8 @@
  *
  * A thread that dies between calls leaves its record whole: whoever attaches when all records are
  * in use raises the generation of an idle one, waits until that can be seen, and goes on with its
- * blocks. If its owner was only asleep, it finds the generation changed at its next call and
- * attaches anew. A thread that dies in the middle of a call leaves a record that never becomes
+ * blocks. If its owner was only asleep, it finds the generation changed at its next call, after it
+ * has announced in a word of its own generation, and attaches anew. A thread that dies in the middle of a call leaves a record that never becomes
  * idle, and nobody touches it again: that costs one record and its spares, 5 KB.
  */
 
@@ -27,6 +27,7 @@ import { complaint } from "../../core/check.ts";
 import { ContentionError, StoreFullError } from "../../core/errors.ts";
 import {
   ANNOUNCED,
+  ANNOUNCED_CELLS,
   CALLS,
   COUNTERS,
   GENERATION,
@@ -71,6 +72,8 @@ export interface Thread {
   readonly record: number;
   /** The generation under which the record is this thread's. */
   readonly generation: number;
+  /** Where this thread announces. */
+  readonly announced: number;
   /** The block to write into; the same one until it is spent. */
   spare(): number;
   /** Puts a block that was swapped out in the place of the spare one. */
@@ -110,8 +113,10 @@ export function attachThread(memory: Memory): Thread {
     const end = records + Math.min(threads, Atomics.load(ints, header.records)) * RECORD;
     for (let other = records; other < end; other += RECORD) {
       if (other === record) continue;
-      const word = ints[other + ANNOUNCED]!;
-      if (word !== 0) pinned.push(word & blockMask);
+      for (let cell = other + ANNOUNCED; cell < other + ANNOUNCED + ANNOUNCED_CELLS; cell++) {
+        const word = ints[cell]!;
+        if (word !== 0) pinned.push(word & blockMask);
+      }
       for (let seen = ints[other + SEEN_SIZE]! - 1; seen >= 0; seen--) {
         pinned.push(ints[other + SEEN + seen]! & blockMask);
       }
@@ -162,6 +167,7 @@ export function attachThread(memory: Memory): Thread {
   return {
     record,
     generation,
+    announced: announcedAt(record, generation),
     spare,
     take() {
       const block = spare();
@@ -187,7 +193,9 @@ export function attachThread(memory: Memory): Thread {
       const end = records + Math.min(threads, Atomics.load(ints, header.records)) * RECORD;
       for (let other = records; other < end; other += RECORD) {
         if (other === record) continue;
-        if (Atomics.load(ints, other + ANNOUNCED) === word) return true;
+        for (let cell = other + ANNOUNCED; cell < other + ANNOUNCED + ANNOUNCED_CELLS; cell++) {
+          if (Atomics.load(ints, cell) === word) return true;
+        }
         for (let seen = ints[other + SEEN_SIZE]! - 1; seen >= 0; seen--) {
           if (ints[other + SEEN + seen] === word) return true;
         }
@@ -236,10 +244,13 @@ function claimRecord(memory: Memory): number {
 
 function renewed({ ints }: Memory, record: number): number {
   Atomics.add(ints, record + GENERATION, 1);
-  ints[record + ANNOUNCED] = 0;
   ints[record + SEEN_SIZE] = 0;
   Atomics.store(ints, record + OWNED, 1);
   return record;
+}
+
+function announcedAt(record: number, generation: number): number {
+  return record + ANNOUNCED + (generation & (ANNOUNCED_CELLS - 1));
 }
 
 /** The record of a thread that makes no call for a while; 0 if every one does. */
@@ -248,19 +259,26 @@ function claimIdle({ ints, records, threads }: Memory): number {
   pause(QUIET);
   for (const [place, before] of calls.entries()) {
     const record = records + place * RECORD;
-    if (Atomics.load(ints, record + ANNOUNCED) !== 0 || callsOf(place) !== before) continue;
+    if (!isIdle(record) || callsOf(place) !== before) continue;
     const generation = Atomics.load(ints, record + GENERATION);
     const raised = (generation + 1) | 0;
     const at = record + GENERATION;
     if (Atomics.compareExchange(ints, at, generation, raised) !== generation) continue;
     pause(GRACE);
-    const idle = Atomics.load(ints, record + ANNOUNCED) === 0 && callsOf(place) === before;
-    if (!idle || Atomics.load(ints, at) !== raised) continue;
+    if (!isIdle(record) || callsOf(place) !== before) continue;
+    if (Atomics.load(ints, at) !== raised) continue;
     Atomics.store(ints, record + OWNED, 1);
     ints[record + COUNTERS + counter.takenOver]!++;
     return record;
   }
   return 0;
+
+  function isIdle(record: number): boolean {
+    for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) {
+      if (Atomics.load(ints, record + ANNOUNCED + cell) !== 0) return false;
+    }
+    return true;
+  }
 
   function callsOf(place: number): number {
     return Atomics.load(ints, records + place * RECORD + CALLS);
