@@ -78,8 +78,8 @@ describe("laws catch an algorithm", () => {
   ];
   for (const [name, law, algorithm] of cases) {
     test(name, async () => {
-      const found = await broken(algorithmLaws(algorithm));
-      assert.ok(found.has(law), `only ${[...found.keys()].join("; ")}`);
+      const found = await broken(algorithmLaws(algorithm).filter((each) => each.name === law));
+      assert.ok(found.has(law));
       assert.match(found.get(law) ?? "", /time +cost +decision +expected\n/);
     });
   }
@@ -95,7 +95,7 @@ test("the model catches what no other law does", async () => {
 });
 
 test("laws of stores catch a store that loses a write", async () => {
-  const found = await broken(storeLaws(() => {
+  const [sameAnswers] = storeLaws(() => {
     const store = memoryStore();
     let runs = 0;
     return {
@@ -104,8 +104,8 @@ test("laws of stores catch a store that loses a write", async () => {
       run: (operations, now) =>
         store.run(operations.map((one) => ++runs % 7 === 0 ? { ...one, dry: true } : one), now),
     };
-  }));
-  assert.ok(found.has("the same commands give the same answers as the bare reducers"));
+  });
+  assert.equal((await broken([sameAnswers as Law])).size, 1);
 });
 
 test("laws of limiters catch a limiter that lets the second in line go first", async () => {
