@@ -1,4 +1,5 @@
-// `npm start`: installs what is missing and starts the example server on Bun. PORT is its port.
+// `npm start`: installs what is missing and starts the decision service on Bun, with the rules of
+// examples/rules.yaml, on two threads over the embedded shared store. PORT is its port.
 import { spawn } from "node:child_process";
 import process from "node:process";
 
@@ -6,18 +7,20 @@ import { install, root } from "./install.mjs";
 import { whenOrphaned } from "./orphaned.mjs";
 
 install();
-const server = spawn("bun", ["examples/server.ts", ...process.argv.slice(2)], {
-  cwd: root,
-  stdio: "inherit",
-});
+const port = process.env.PORT ?? "8080";
+const service = spawn("bun", [
+  ...["adapters/bin.ts", "serve", "examples/rules.yaml"],
+  ...["--threads", "2", "--port", port],
+  ...process.argv.slice(2),
+], { cwd: root, stdio: "inherit" });
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
-  process.on(signal, () => server.kill(signal));
+  process.on(signal, () => service.kill(signal === "SIGHUP" ? "SIGTERM" : signal));
 }
-whenOrphaned(() => server.kill("SIGTERM"));
-server.on("error", (error) => {
+whenOrphaned(() => service.kill("SIGTERM"));
+service.on("error", (error) => {
   console.error(`Cannot start bun: ${error.message}`);
   process.exitCode = 127;
 });
-server.on("close", (code, signal) => {
+service.on("close", (code, signal) => {
   process.exit(code ?? (signal === null ? 1 : 0));
 });

@@ -1,7 +1,7 @@
 /*
  * A server with one limit for each client address:
  *
- *   npm start                     and then, more than five times:
+ *   bun examples/server.ts        and then, more than five times:
  *   curl -i localhost:8080
  *
  * PORT is its port; Ctrl-C ends it.
