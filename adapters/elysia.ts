@@ -25,7 +25,7 @@
  */
 
 import type { Decision } from "../core/decision.ts";
-import { applyHeaders } from "./http/apply_headers.ts";
+import { applyHeaders, type HeaderHolder } from "./http/apply_headers.ts";
 import { clientKeyOf } from "./http/client_key.ts";
 import { finishResponse, isResponse, refusalResponse } from "./http/fetch_response.ts";
 import { fetchSource } from "./http/fetch_source.ts";
@@ -55,7 +55,8 @@ interface HookContext {
   readonly set: { readonly headers: Record<string, string>; status?: number | string };
   readonly response?: unknown;
   rateLimit?: Decision | undefined;
-  [FIELDS]?: readonly HeaderField[];
+  /** The fields of each limit, in the order of the limits. */
+  [FIELDS]?: readonly (readonly HeaderField[])[];
   [SETTLE]?: readonly ((outcome: Outcome) => void)[];
 }
 
@@ -94,10 +95,12 @@ export function rateLimit(
       context.set.status = 500;
       throw error;
     }
-    const fields = context[FIELDS];
-    context[FIELDS] = fields === undefined ? verdict.headers : [...fields, ...verdict.headers];
+    const before = context[FIELDS];
+    context[FIELDS] = before === undefined ? [verdict.headers] : [...before, verdict.headers];
     context.rateLimit = verdict.decision;
-    if (verdict.refusal !== undefined) return refusalResponse(verdict.refusal, context[FIELDS]);
+    if (verdict.refusal !== undefined) {
+      return finishAll(refusalResponse(verdict.refusal, []), context[FIELDS]);
+    }
     if (verdict.settle !== undefined) {
       context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
     }
@@ -115,28 +118,36 @@ export function rateLimit(
 
 /** Sets the fields: of a handler's own response in place, otherwise of the one to be made. */
 function tellInResponse(context: HookContext): Response | undefined {
-  const fields = context[FIELDS] ?? [];
+  const limits = context[FIELDS] ?? [];
   const { response, set } = context;
   // A response that never changes stands as a function that copies it.
   const own = typeof response === "function" ? response() : response;
   if (!isResponse(own)) {
-    setFields(set.headers, fields);
+    setAll(set.headers, limits);
     return undefined;
   }
-  for (const [name] of fields) delete set.headers[name];
-  return finishResponse(own, fields);
+  for (const [name] of limits.flat()) delete set.headers[name];
+  return finishAll(own, limits);
 }
 
 function tellInError(context: HookContext): void {
   const { set } = context;
-  setFields(set.headers, context[FIELDS] ?? []);
+  setAll(set.headers, context[FIELDS] ?? []);
 }
 
-function setFields(headers: Record<string, string>, fields: readonly HeaderField[]): void {
-  applyHeaders({
+function finishAll(response: Response, limits: readonly (readonly HeaderField[])[]): Response {
+  return limits.reduce(finishResponse, response);
+}
+
+function setAll(
+  headers: Record<string, string>,
+  limits: readonly (readonly HeaderField[])[],
+): void {
+  const holder: HeaderHolder = {
     get: (name) => headers[name],
     set: (name, value) => headers[name] = value,
-  }, fields);
+  };
+  for (const fields of limits) applyHeaders(holder, fields);
 }
 
 function settle(context: HookContext): void {

@@ -72,9 +72,12 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     context.set("rateLimit", verdict.decision);
     if (verdict.refusal !== undefined) return refusalResponse(verdict.refusal, verdict.headers);
     await next();
-    verdict.settle?.({ status: context.res.status, error: context.error });
-    const response = finishResponse(context.res, verdict.headers);
-    if (response !== context.res) context.res = response;
+    const { res } = context;
+    if (verdict.settle !== undefined) {
+      verdict.settle({ status: res.status, error: context.error });
+    }
+    const finished = finishResponse(res, verdict.headers);
+    if (finished !== res) context.res = finished;
   };
 }
 
@@ -129,8 +132,9 @@ interface HonoServerInfo {
 const honoSource: RequestSource<HonoContext> = {
   address({ req, env }) {
     const info = env as HonoServerInfo | null | undefined;
-    return info?.incoming?.socket?.remoteAddress ??
-      fetchSource.address(req.raw, info?.server ?? info);
+    const address = fetchSource.address(req.raw, info);
+    if (address !== undefined) return address;
+    return info?.incoming?.socket?.remoteAddress ?? fetchSource.address(req.raw, info?.server);
   },
   header: ({ req }, name) => req.raw.headers.get(name),
   signal: ({ req }) => req.raw.signal,

@@ -17,16 +17,24 @@ const HEAD_REGEXP = /^(?:[^";]|"(?:[^"\\]|\\.)*")+/;
  * in one field; one of the same name takes the other's place.
  */
 export function applyHeaders(holder: HeaderHolder, fields: readonly HeaderField[]): void {
+  if (fields.length === 0) return;
+  // If the first one is not there, no other limit has told of itself.
+  const joins = Boolean(holder.get(fields[0]![0]));
   for (let place = 0; place < fields.length; place++) {
     const [name, value] = fields[place]!;
-    const before = isList(name, value) ? holder.get(name) : undefined;
-    holder.set(name, before ? joinLists(before, value) : value);
+    if (joins || name === EXPOSED) setJoined(holder, name, value);
+    else holder.set(name, value);
   }
 }
 
+function setJoined(holder: HeaderHolder, name: string, value: string): void {
+  const before = isList(name, value) ? holder.get(name) : undefined;
+  holder.set(name, before ? joinLists(before, value) : value);
+}
+
 function isList(name: string, value: string): boolean {
-  return name === "RateLimit" ? value.startsWith('"') : name === "RateLimit-Policy" ||
-    name === EXPOSED;
+  if (name === "RateLimit") return value.startsWith('"');
+  return name === "RateLimit-Policy" || name === EXPOSED;
 }
 
 /** Both lists in one, without those members of the first that the second has as well. */
