@@ -1,0 +1,131 @@
+/*
+ * Decisions on Redis, against others, in one run: `npm run bench -- redis --on=node [--short]`.
+ *
+ * What it measures: closed loops against one redis-server on the same machine, contestants in turn,
+ * round after round; the figures are medians, and ratios to rate-limiter-flexible. Its flaw: clients
+ * and server share the processors, and there is no network between them, so that round trips cost
+ * little here. Where they cost more, fewer of them count for more.
+ */
+
+import process from "node:process";
+
+import { median, runtime } from "./measure.ts";
+import { connect, CONTESTANTS } from "./redis/contestants.ts";
+import { crowd } from "./redis/crowd.ts";
+import { hot, load, type Run, zipf } from "./redis/load.ts";
+import { type Server, startServer } from "./redis/server.ts";
+
+/** What others are compared with. */
+const STANDARD = "rate-limiter-flexible";
+
+/** One situation, and how a contestant does in it. */
+interface Case {
+  readonly title: string;
+  readonly names: readonly string[];
+  readonly standard: string;
+  run(server: Server, name: string, milliseconds: number): Promise<Run>;
+}
+
+/** What a contestant showed in one round. */
+interface Figures {
+  readonly perSecond: number;
+  readonly p99: number;
+  readonly roundTrips: number;
+  readonly microseconds: number;
+}
+
+function inOneProcess(title: string, workload: "hot" | "zipf", inFlight: number): Case {
+  return {
+    title,
+    names: CONTESTANTS,
+    standard: STANDARD,
+    run: (server, name, milliseconds) =>
+      alone(server, name, workload, inFlight, milliseconds, false),
+  };
+}
+
+function inProcesses(processes: number, workload: "hot" | "zipf"): Case {
+  return {
+    title: `${processes} processes, ${workload}, 64 in flight each`,
+    names: CONTESTANTS,
+    standard: STANDARD,
+    run: (server, name, milliseconds) => crowd(processes, name, server.url, workload, milliseconds),
+  };
+}
+
+const CASES: readonly Case[] = [
+  inOneProcess("one hot key, 64 in flight", "hot", 64),
+  inOneProcess("one hot key, 512 in flight", "hot", 512),
+  inOneProcess("10,000 Zipf keys, 64 in flight", "zipf", 64),
+  inOneProcess("one hot key, 1 in flight", "hot", 1),
+  {
+    title: "one refused hot key, 64 in flight",
+    names: ["watch", "cas", "watch+denyCache", "cas+denyCache", "lua", "rate-limiter-flexible"],
+    standard: "lua",
+    run: (server, name, milliseconds) => alone(server, name, "hot", 64, milliseconds, true),
+  },
+  inProcesses(4, "hot"),
+  inProcesses(4, "zipf"),
+];
+
+async function alone(
+  server: Server,
+  name: string,
+  workload: "hot" | "zipf",
+  inFlight: number,
+  milliseconds: number,
+  refusing: boolean,
+): Promise<Run> {
+  const contestant = await connect(name, server.url, refusing);
+  const keys = workload === "hot" ? hot() : zipf();
+  await load(contestant, inFlight, milliseconds / 3, keys);
+  const run = await load(contestant, inFlight, milliseconds, keys);
+  await contestant.close();
+  return run;
+}
+
+async function show(server: Server, one: Case, rounds: number, milliseconds: number) {
+  const all = new Map<string, Figures[]>(one.names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of one.names) {
+      const before = await server.processorTime();
+      const { decisions, seconds, p99, roundTrips } = await one.run(server, name, milliseconds);
+      const used = await server.processorTime() - before;
+      all.get(name)!.push({
+        perSecond: decisions / seconds,
+        p99,
+        roundTrips: roundTrips / decisions,
+        microseconds: used * 1e6 / decisions,
+      });
+    }
+  }
+  const middle = (name: string, of: (figures: Figures) => number) => median(all.get(name)!.map(of));
+  const rate = (name: string) => middle(name, (figures) => figures.perSecond);
+  const slow = (name: string) => middle(name, (figures) => figures.p99);
+  console.log(`\n${one.title} (ratios to ${one.standard})`);
+  console.table(Object.fromEntries(one.names.map((name) => [name, {
+    "decisions/s": Math.round(rate(name)),
+    "ratio": round(rate(name) / rate(one.standard)),
+    "p99 ms": round(slow(name)),
+    "p99 ratio": round(slow(name) / slow(one.standard)),
+    "round trips/decision": round(middle(name, (figures) => figures.roundTrips), 3),
+    "Redis us/decision": round(middle(name, (figures) => figures.microseconds)),
+  }])));
+}
+
+function round(value: number, digits = 2): number {
+  return Number(value.toFixed(digits));
+}
+
+const short = process.argv.includes("--short");
+const only = process.argv.find((word) => word.startsWith("--only="))?.slice(7);
+const server = await startServer();
+console.log(runtime());
+try {
+  for (const [place, one] of CASES.entries()) {
+    if (only !== undefined && !only.split(",").includes(String(place))) continue;
+    await show(server, one, short ? 3 : 5, short ? 300 : 900);
+  }
+} finally {
+  await server.stop();
+}

@@ -1,0 +1,167 @@
+/*
+ * Who takes part: the store in both modes, plain GCRA in Lua (one script call for each decision, as
+ * one would write it by hand), and two libraries, all over node-redis. Its timeout for each command
+ * is switched off for all, as it costs the libraries more than half of their throughput.
+ */
+
+import { createRequire } from "node:module";
+import { createClient } from "redis";
+
+import { type Algorithm, gcra, limiter } from "../../mod.ts";
+import { redisStore } from "../../stores/redis.ts";
+import { denyCache } from "../../stores/stores.ts";
+
+/** Decides; answers whether it admitted. */
+export interface Contestant {
+  consume(key: string): Promise<boolean>;
+  /** Round trips so far, if it counts them; otherwise each decision is one. */
+  roundTrips(): number | undefined;
+  close(): Promise<void>;
+}
+
+/** The contestants by name. */
+export const CONTESTANTS: readonly string[] = [
+  "watch",
+  "cas",
+  "lua",
+  "rate-limiter-flexible",
+  "rate-limit-redis",
+];
+
+const require = createRequire(new URL("../peers/package.json", import.meta.url));
+
+/** A package of bench/peers. */
+function peer(name: string) {
+  try {
+    return require(name);
+  } catch (cause) {
+    const message = `Cannot find ${name}: install it with "npm install --prefix bench/peers"`;
+    throw new Error(message, { cause });
+  }
+}
+
+/** What all of them limit to: nothing is refused, or nothing but the first hundred. */
+interface Limit {
+  readonly limit: number;
+  readonly period: number;
+}
+
+const GENEROUS: Limit = { limit: 100_000_000, period: 3_600_000 };
+const STRICT: Limit = { limit: 100, period: 86_400_000 };
+
+/** Connects a contestant; with `refusing`, its limit is soon used up. */
+export async function connect(
+  name: string,
+  url: string,
+  refusing: boolean,
+): Promise<Contestant> {
+  const limit = refusing ? STRICT : GENEROUS;
+  switch (name) {
+    case "watch":
+    case "cas":
+      return tidegate(url, gcra(limit) as Algorithm, name, false);
+    case "watch+denyCache":
+    case "cas+denyCache":
+      return tidegate(
+        url,
+        gcra(limit) as Algorithm,
+        name.startsWith("cas") ? "cas" : "watch",
+        true,
+      );
+    case "lua":
+      return await plainLua(url, limit);
+    case "rate-limiter-flexible":
+      return await rateLimiterFlexible(url, limit);
+    case "rate-limit-redis":
+      return await rateLimitRedis(url, limit);
+    default:
+      throw new RangeError(`There is no contestant ${name}`);
+  }
+}
+
+function clientOf(url: string) {
+  return createClient({ url, commandOptions: { timeout: 0 } }).connect();
+}
+
+function tidegate(
+  url: string,
+  algorithm: Algorithm,
+  commit: "watch" | "cas",
+  cached: boolean,
+): Contestant {
+  const redis = redisStore(createClient({ url }), { commit, deadline: 5_000 });
+  const store = cached ? denyCache(redis) : redis;
+  const api = limiter(algorithm, { store, prefix: commit });
+  return {
+    consume: (key) => api.consume(key).then(isAllowed),
+    roundTrips: () => redis.statistics().roundTrips,
+    close: () => redis.close(),
+  };
+}
+
+function isAllowed({ allowed }: { readonly allowed: boolean }): boolean {
+  return allowed;
+}
+
+const LUA = `
+local now = redis.call('TIME')
+local at = now[1] * 1000 + math.floor(now[2] / 1000)
+local interval, tolerance = tonumber(ARGV[1]), tonumber(ARGV[2])
+local tat = tonumber(redis.call('GET', KEYS[1]) or at)
+if tat < at then tat = at end
+local next = tat + interval
+if next - at > tolerance then return {0, next - at - tolerance} end
+redis.call('SET', KEYS[1], next, 'PX', math.ceil(next - at) + 1)
+return {1, 0}
+`;
+
+async function plainLua(url: string, { limit, period }: Limit): Promise<Contestant> {
+  const client = await clientOf(url);
+  const sha = await client.scriptLoad(LUA);
+  const interval = String(period / limit);
+  return {
+    async consume(key) {
+      const reply = await client.sendCommand<[number, number]>(
+        ["EVALSHA", sha, "1", `lua:${key}`, interval, String(period)],
+      );
+      return reply[0] === 1;
+    },
+    roundTrips: () => undefined,
+    close: () => client.close(),
+  };
+}
+
+async function rateLimiterFlexible(
+  url: string,
+  { limit, period }: Limit,
+): Promise<Contestant> {
+  const { RateLimiterRedis } = peer("rate-limiter-flexible");
+  const client = await clientOf(url);
+  const api = new RateLimiterRedis({
+    storeClient: client,
+    useRedisPackage: true,
+    points: limit,
+    duration: period / 1_000,
+  });
+  return {
+    consume: (key) => api.consume(key).then(() => true, () => false),
+    roundTrips: () => undefined,
+    close: () => client.close(),
+  };
+}
+
+async function rateLimitRedis(url: string, { limit, period }: Limit): Promise<Contestant> {
+  const { RedisStore } = peer("rate-limit-redis");
+  const client = await clientOf(url);
+  const store = new RedisStore({
+    prefix: "rlr:",
+    sendCommand: (...command: string[]) => client.sendCommand(command),
+  });
+  store.init({ windowMs: period });
+  return {
+    consume: (key) =>
+      store.increment(key).then(({ totalHits }: { totalHits: number }) => totalHits <= limit),
+    roundTrips: () => undefined,
+    close: () => client.close(),
+  };
+}

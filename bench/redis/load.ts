@@ -1,0 +1,70 @@
+import type { Contestant } from "./contestants.ts";
+
+/** What one run showed. */
+export interface Run {
+  readonly decisions: number;
+  readonly seconds: number;
+  /** Milliseconds that the slowest one in a hundred took, or longer. */
+  readonly p99: number;
+  readonly roundTrips: number;
+}
+
+/** The next key of a workload. */
+export type Keys = () => string;
+
+/** A closed loop: so many callers, each of which calls again when it is answered. */
+export async function load(
+  contestant: Contestant,
+  inFlight: number,
+  milliseconds: number,
+  keys: Keys,
+): Promise<Run> {
+  const times: number[] = [];
+  const before = contestant.roundTrips() ?? 0;
+  const start = performance.now();
+  const end = start + milliseconds;
+  let decisions = 0;
+  await Promise.all(Array.from({ length: inFlight }, async () => {
+    for (let now = performance.now(); now < end;) {
+      await contestant.consume(keys());
+      const then = performance.now();
+      // Every eighth is enough for a percentile.
+      if ((decisions++ & 7) === 0) times.push(then - now);
+      now = then;
+    }
+  }));
+  times.sort((a, b) => a - b);
+  return {
+    decisions,
+    seconds: (performance.now() - start) / 1_000,
+    p99: times[Math.floor(times.length * 0.99)] ?? 0,
+    roundTrips: (contestant.roundTrips() ?? before + decisions) - before,
+  };
+}
+
+/** The same key each time. */
+export function hot(): Keys {
+  return () => "hot";
+}
+
+/** Ten thousand keys, the n-th of which comes 1 / n as often as the first. */
+export function zipf(): Keys {
+  const sums = new Float64Array(10_000);
+  let sum = 0;
+  for (let n = 0; n < sums.length; n++) sums[n] = sum += 1 / (n + 1);
+  const names = Array.from(sums, (_, n) => `zipf:${n}`);
+  const drawn = Array.from({ length: 65_536 }, () => names[place(Math.random() * sum)]!);
+  let next = 0;
+  return () => drawn[next++ & 65_535]!;
+
+  function place(value: number): number {
+    let low = 0;
+    let high = sums.length - 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (sums[middle]! < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

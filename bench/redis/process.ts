@@ -1,0 +1,13 @@
+// One process of several that load a server: started by crowd.ts, tells its figures as JSON.
+import process from "node:process";
+
+import { connect } from "./contestants.ts";
+import { hot, load, zipf } from "./load.ts";
+
+const [name = "", url = "", workload = "", milliseconds = "", start = ""] = process.argv.slice(2);
+const contestant = await connect(name, url, false);
+const keys = workload === "hot" ? hot() : zipf();
+await load(contestant, 64, 100, keys);
+await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(start) - Date.now())));
+console.log(JSON.stringify(await load(contestant, 64, Number(milliseconds), keys)));
+await contestant.close();
