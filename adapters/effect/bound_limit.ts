@@ -56,6 +56,15 @@ export interface Admission {
   readonly undo: Effect.Effect<void>;
 }
 
+/** What a fiber waits with. */
+export interface Patience {
+  readonly cost: number;
+  /** The longest wait in milliseconds; may be `Infinity`. */
+  readonly maxWait: number;
+  /** Makes the wait interruptible; by default as the caller is. */
+  readonly restore?: (<A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>) | undefined;
+}
+
 /** Finds the bound form of a limit for the fiber's own clock. */
 export type Binder = (
   limit: Limit,
@@ -96,13 +105,11 @@ function bindTo(store: Store, limit: Limit, clock: LimiterClock | undefined): Bo
   };
 }
 
-/** A call on the store; what a store throws is a typed failure. */
-export function ask<Answer>(
-  verb: string,
-  attributes: SpanAttributes,
-  call: () => Answer | Promise<Answer>,
-): Effect.Effect<Answer, RateLimitStoreError> {
-  return settled(call, failOrDie, `RateLimiter.${verb}`, attributes);
+/** Work on a store; what a store throws in it, or rejects with, is a typed failure. */
+export function onStore<A, E>(
+  work: (fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<A, E>,
+): Effect.Effect<A, E | RateLimitStoreError> {
+  return Effect.catchDefect(Effect.withFiber(work), failOrDie);
 }
 
 /** What a store throws is a failure; anything else, such as a cost below 0, is a defect. */
@@ -136,22 +143,20 @@ export function take(
   verb: string,
   key: string,
   cost: number,
-): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
+): Effect.Effect<Admission, RateLimited> {
   let freshAt: number | undefined;
-  const taken = ask(
-    verb,
-    bound.attributes,
-    () =>
-      mayDelay(bound)
-        ? consumeOne(bound, key, cost, (instant) => freshAt = instant)
-        : bound.limiter.consume(key, cost),
-  );
-  return Effect.uninterruptible(Effect.flatMap(taken, (decision) => {
+  const answer = mayDelay(bound)
+    ? consumeOne(bound, key, cost, (instant) => freshAt = instant)
+    : bound.limiter.consume(key, cost);
+
+  function tell(decision: Decision): Effect.Effect<Admission, RateLimited> {
     note(fiber, bound, verb, decision, cost);
     return decision.allowed
       ? Effect.succeed({ decision, undo: giveBack(bound, key, cost, freshAt) })
       : Effect.fail(rateLimited(bound.limit, key, cost, decision));
-  }));
+  }
+
+  return Effect.uninterruptible(settled(answer, tell, `RateLimiter.${verb}`, bound.attributes));
 }
 
 /** Waits for the units, in line, and for the delay of a queue. */
@@ -160,7 +165,7 @@ export function waitFor(
   bound: BoundLimit,
   verb: string,
   key: string,
-  { cost, maxWait }: { readonly cost: number; readonly maxWait: number },
+  { cost, maxWait, restore }: Patience,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   const { limiter, limit, attributes, metrics } = bound;
   const undo = giveBack(bound, key, cost, undefined);
@@ -188,10 +193,10 @@ export function waitFor(
     return Effect.fail(rateLimited(limit, key, cost, cause.decision));
   }
 
-  return Effect.uninterruptibleMask((restore) =>
+  return Effect.uninterruptibleMask((own) =>
     Effect.catchDefect(
       Effect.map(
-        Effect.withSpan(restore(waiting), `RateLimiter.${verb}`, { attributes }),
+        Effect.withSpan((restore ?? own)(waiting), `RateLimiter.${verb}`, { attributes }),
         admitted,
       ),
       refused,
@@ -241,18 +246,21 @@ function giveBack(
   freshAt: number | undefined,
 ): Effect.Effect<void> {
   if (cost === 0) return Effect.void;
-  if (!mayDelay(bound)) {
-    return Effect.ignore(ask("refund", bound.attributes, () => bound.limiter.refund(key, cost)));
-  }
-  if (freshAt === undefined) return Effect.void;
-  const { limiter: { store }, limit: { algorithm }, internals } = bound;
-  return Effect.ignore(ask("refund", bound.attributes, () => {
-    const operation = {
+  const { limiter, limit: { algorithm }, internals, attributes } = bound;
+  if (mayDelay(bound) && freshAt === undefined) return Effect.void;
+  const given = onStore(() => {
+    const answer = freshAt === undefined ? limiter.refund(key, cost) : limiter.store.run([{
       ...internals.operation(key, -cost),
       algorithm: givingBackTheNewest(algorithm, freshAt),
-    };
-    return store.run([operation], internals.now());
-  }));
+    }], internals.now());
+    return settled<unknown, void, never>(
+      answer,
+      () => Effect.void,
+      "RateLimiter.refund",
+      attributes,
+    );
+  });
+  return Effect.ignore(given);
 }
 
 function first(decisions: readonly Decision[]): Decision {

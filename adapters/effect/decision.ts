@@ -53,11 +53,16 @@ export function withDurations(decision: CoreDecision): Decision {
     allowed: decision.allowed,
     limit: decision.limit,
     remaining: decision.remaining,
-    retryAfter: Duration.millis(decision.retryAfter),
-    nextAfter: Duration.millis(decision.nextAfter),
-    resetAfter: Duration.millis(decision.resetAfter),
-    delay: Duration.millis(decision.delay),
+    retryAfter: durationOf(decision.retryAfter),
+    nextAfter: durationOf(decision.nextAfter),
+    resetAfter: durationOf(decision.resetAfter),
+    delay: durationOf(decision.delay),
     source: decision.source,
     parts: decision.parts?.map(withDurations),
   };
+}
+
+/** Most durations of most decisions are none. */
+function durationOf(milliseconds: number): Duration.Duration {
+  return milliseconds === 0 ? Duration.zero : Duration.millis(milliseconds);
 }

@@ -14,7 +14,7 @@ export type RateLimitStoreErrorFields = Schema.TaggedStruct<"RateLimitStoreError
   readonly cause: Schema.Defect;
 }>;
 
-const schema = Schema.TaggedError<RateLimitStoreError>("tidegate/effect/RateLimitStoreError");
+const schema = Schema.TaggedError<RateLimitStoreError>();
 
 /** The store did not answer. */
 export interface RateLimitStoreError extends Cause.YieldableError {

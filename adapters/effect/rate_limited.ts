@@ -14,7 +14,7 @@ export type RateLimitedFields = Schema.TaggedStruct<"RateLimited", {
   readonly decision: typeof Decision;
 }>;
 
-const schema = Schema.TaggedError<RateLimited>("tidegate/effect/RateLimited");
+const schema = Schema.TaggedError<RateLimited>();
 
 /**
  * A limit refused, or a wait for one would have been too long.

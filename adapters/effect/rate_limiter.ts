@@ -6,11 +6,12 @@ import { consumeAll } from "../../core/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
 import type { Store } from "../../core/store.ts";
-import { type Admission, ask, binderOn, note, take, waitFor } from "./bound_limit.ts";
+import { type Admission, binderOn, note, onStore, take, waitFor } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import type { RateLimited } from "./rate_limited.ts";
 import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
+import { settled } from "./settled.ts";
 
 /** The options of a wait. */
 export interface AcquireOptions {
@@ -24,6 +25,11 @@ export interface AcquireOptions {
 export interface AdmitOptions extends AcquireOptions {
   /** Whether to wait for the units, as `acquire` does; without it a refusal fails. */
   readonly wait?: boolean | undefined;
+  /**
+   * Makes the wait interruptible where the call itself is not: what `Effect.uninterruptibleMask`
+   * hands out. So nothing can come between the admission and the effect that it is for.
+   */
+  readonly restore?: (<A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>) | undefined;
 }
 
 /** One key of several, for `consumeAll`. */
@@ -129,14 +135,17 @@ export function makeRateLimiter(store: Store): RateLimiter {
     key: string,
     cost: number = 1,
   ): Effect.Effect<Decision, RateLimitStoreError> {
-    return Effect.withFiber((fiber) => {
+    return onStore((fiber) => {
       const bound = bind(limit, fiber);
-      return Effect.map(
-        ask(verb, bound.attributes, () => bound.limiter[verb](key, cost)),
+      const answer: CoreDecision | Promise<CoreDecision> = bound.limiter[verb](key, cost);
+      return settled(
+        answer,
         (decision) => {
           if (verb === "consume") note(fiber, bound, verb, decision, cost);
-          return withDurations(decision);
+          return Effect.succeed(withDurations(decision));
         },
+        `RateLimiter.${verb}`,
+        bound.attributes,
       );
     });
   }
@@ -148,44 +157,50 @@ export function makeRateLimiter(store: Store): RateLimiter {
     peek: (limit, key, cost) => verdict("peek", limit, key, cost),
     refund: (limit, key, cost) => verdict("refund", limit, key, cost),
     reset: (limit, key) =>
-      Effect.withFiber((fiber) => {
-        const bound = bind(limit, fiber);
-        return ask("reset", bound.attributes, () => bound.limiter.reset(key));
+      onStore((fiber) => {
+        const { limiter, attributes } = bind(limit, fiber);
+        const done: void | Promise<void> = limiter.reset(key);
+        return settled(done, () => Effect.void, "RateLimiter.reset", attributes);
       }),
     consumeOrFail: (limit, key, cost = 1) =>
-      Effect.withFiber((fiber) =>
+      onStore((fiber) =>
         Effect.map(take(fiber, bind(limit, fiber), "consumeOrFail", key, cost), decisionOf)
       ),
     acquire: (limit, key, { cost = 1, maxWait } = {}) =>
-      Effect.withFiber((fiber) => {
+      onStore((fiber) => {
         const patience = { cost, maxWait: millisOf(maxWait) };
         return Effect.map(waitFor(fiber, bind(limit, fiber), "acquire", key, patience), decisionOf);
       }),
-    admit: (limit, key, { cost = 1, maxWait, wait = false } = {}) =>
-      Effect.withFiber((fiber) => {
+    admit: (limit, key, { cost = 1, maxWait, wait = false, restore } = {}) =>
+      onStore((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
         const bound = bind(limit, fiber);
         return wait
-          ? waitFor(fiber, bound, "admit", key, { cost, maxWait: millisOf(maxWait) })
+          ? waitFor(fiber, bound, "admit", key, { cost, maxWait: millisOf(maxWait), restore })
           : take(fiber, bound, "admit", key, cost);
       }),
     consumeAll: (entries) =>
-      Effect.withFiber((fiber) => {
+      onStore((fiber) => {
         const bound = entries.map((entry) => bind(entry.limit, fiber));
-        const all = entries.map(({ key, cost }, place) => ({
-          // One store is of one kind, and `consumeAll` answers as it does.
-          limiter: bound[place]!.limiter as Limiter,
-          key,
-          cost,
-        }));
-        const attributes = { "tidegate.prefix": entries.map(({ limit }) => limit.prefix).join() };
-        const asked = ask<CoreDecision>("consumeAll", attributes, () => consumeAll(all));
-        return Effect.map(asked, (decision) => {
-          decision.parts!.forEach((part, place) => {
-            const verdict = { ...part, allowed: decision.allowed };
-            note(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
-          });
-          return withDurations(decision);
-        });
+        const answer: CoreDecision | Promise<CoreDecision> = consumeAll(
+          entries.map(({ key, cost }, place) => ({
+            // One store is of one kind, and `consumeAll` answers as it does.
+            limiter: bound[place]!.limiter as Limiter,
+            key,
+            cost,
+          })),
+        );
+        return settled(
+          answer,
+          (decision) => {
+            decision.parts!.forEach((part, place) => {
+              const verdict = { ...part, allowed: decision.allowed };
+              note(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
+            });
+            return Effect.succeed(withDurations(decision));
+          },
+          "RateLimiter.consumeAll",
+          { "tidegate.prefix": entries.map(({ limit }) => limit.prefix).join() },
+        );
       }),
   };
 }

@@ -91,7 +91,10 @@ export function layerRateLimiterStore(
 function answered<Answer>(
   run: (now: number | undefined) => Answer | Promise<Answer>,
 ): Effect.Effect<Answer, RateLimiterError> {
-  return Clock.clockWith((clock) => settled(() => run(timeOf(clock)), failed));
+  const asked = Effect.withFiber<Answer>((fiber) =>
+    settled(run(timeOf(fiber.getRef(Clock.Clock))), (answer) => Effect.succeed(answer))
+  );
+  return Effect.catchDefect(asked, failed);
 }
 
 function failed(cause: unknown): Effect.Effect<never, RateLimiterError> {

@@ -4,25 +4,19 @@ import * as Effect from "effect/Effect";
 export type SpanAttributes = Readonly<Record<string, unknown>>;
 
 /**
- * A call that answers at once or by a promise, as an effect.
+ * Goes on with an answer: at once, or when its promise is kept.
  *
- * It cannot be interrupted: calls on a store are short, and whoever made one must know whether it
- * was charged. One that answers by a promise is a span, if it is given a name.
- *
- * @param call What to call.
- * @param onThrow What becomes of what it throws, or of its rejection.
+ * The wait for a promise cannot be interrupted: calls on a store are short, and whoever made one
+ * must know whether it was charged. It is a span, if it is given a name. A rejection is a defect.
  */
-export function settled<Answer, E>(
-  call: () => Answer | Promise<Answer>,
-  onThrow: (cause: unknown) => Effect.Effect<never, E>,
+export function settled<Answer, A, E>(
+  answer: Answer | Promise<Answer>,
+  tell: (answer: Answer) => Effect.Effect<A, E>,
   name?: string,
   attributes?: SpanAttributes,
-): Effect.Effect<Answer, E> {
-  const asked = Effect.suspend(() => {
-    const answer = call();
-    if (!(answer instanceof Promise)) return Effect.succeed(answer);
-    const awaited = Effect.uninterruptible(Effect.promise(() => answer));
-    return name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
-  });
-  return Effect.catchDefect(asked, onThrow);
+): Effect.Effect<A, E> {
+  if (!(answer instanceof Promise)) return tell(answer);
+  const awaited = Effect.uninterruptible(Effect.promise(() => answer));
+  const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
+  return Effect.flatMap(traced, tell);
 }

@@ -27,8 +27,8 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
 /**
  * Puts an effect under a limit: it runs once its units are taken, or fails with `RateLimited`.
  *
- * The delay of a `leakyQueue` is waited out first. An interrupt before the effect has begun gives
- * the units back; one that comes later leaves them taken, as what was started counts.
+ * The delay of a `leakyQueue` is waited out first. An interrupt before the effect has been started
+ * gives the units back; one that comes later leaves them taken, as what was started counts.
  *
  * @example In line, for at most two seconds
  * ```ts
@@ -64,7 +64,7 @@ export const withLimit: {
   Effect.flatMap(RateLimiter, (limiter) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(
-        restore(limiter.admit(limit, key, { cost, maxWait, wait: onExceeded === "wait" })),
+        limiter.admit(limit, key, { cost, maxWait, wait: onExceeded === "wait", restore }),
         ({ decision, undo }) => {
           let started = false;
           const body = Effect.suspend(() => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Clock, Duration, Effect, Exit, Fiber } from "effect";
+import { Clock, Duration, Effect, Exit, Fiber, Scheduler } from "effect";
 import { TestClock } from "effect/testing";
 import fc from "fast-check";
 
@@ -218,6 +218,33 @@ describe("withLimit", () => {
       yield* Fiber.interrupt(running);
       assert.equal((yield* limiter.peek(slow, "a")).allowed, false);
     }));
+  });
+
+  test("leaves no unit behind, whenever the interrupt comes", async () => {
+    for (const onExceeded of ["fail", "wait"] as const) {
+      const outcomes: string[] = [];
+      for (let steps = 1; steps <= 40; steps++) {
+        await inTestTime(Effect.gen(function* () {
+          const limiter = yield* RateLimiter;
+          let began = false;
+          const body = Effect.andThen(Effect.sync(() => began = true), Effect.never);
+          const limited = withLimit(body, { limit: slow, key: "a", onExceeded });
+          // A fiber that yields all the time lets an interrupt in between any two of its steps.
+          const fiber = yield* Effect.forkChild(limited).pipe(
+            Effect.provideService(Scheduler.MaxOpsBeforeYield, 4),
+          );
+          for (let step = 0; step < steps; step++) yield* Effect.yieldNow;
+          yield* Fiber.interrupt(fiber);
+          const { allowed } = yield* limiter.peek(slow, "a");
+          outcomes.push(`${began ? "began" : "not yet"}, ${allowed ? "given back" : "taken"}`);
+        }));
+      }
+      const without = outcomes.filter((outcome) => outcome === "not yet, given back");
+      const begun = outcomes.filter((outcome) => outcome === "began, taken");
+      assert.ok(without.length > 0 && begun.length > 0);
+      // Between the start of the effect and its first step there is one place to be interrupted at.
+      assert.ok(without.length + begun.length >= outcomes.length - 1, outcomes.join("\n"));
+    }
   });
 
   test("gives the units back for the outcomes it is told", async () => {
