@@ -8,7 +8,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { checkCost, checkNow, complaint } from "../../core/check.ts";
+import { checkNow } from "../../core/check.ts";
 import type { Clock } from "../../core/clock.ts";
 import { combine } from "../../core/combine.ts";
 import type { Decision } from "../../core/decision.ts";
@@ -29,8 +29,9 @@ import { memoryStore } from "../../stores/memory.ts";
 import { after, type Soon, together } from "./after.ts";
 import { binder, type BoundLimit, type BoundRules, type BoundVerdict } from "./bound_rules.ts";
 import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
-import { problemText } from "./problem.ts";
-import { readRules, type RuleFile, type RuleSet } from "./rule_set.ts";
+import { checkRequest } from "./check_request.ts";
+import type { RuleFile, RuleSet } from "./rule_set.ts";
+import { ruleSetOf } from "./rule_set_of.ts";
 
 /** What is asked. */
 export interface RuleRequest {
@@ -92,8 +93,6 @@ type Way = "consume" | "peek" | "refund";
 
 /** The places of the descriptors of a request that has one. */
 const FIRST: readonly number[] = Object.freeze([0]);
-
-const NO_RULES: RuleSet = { domains: new Map(), rules: [], routes: new Map() };
 
 /**
  * Makes a rule engine.
@@ -327,33 +326,4 @@ function overriding(limit: Algorithm | "blocked"): BoundVerdict {
   if (limit === "blocked") return { kind: "blocked", limits: [], algorithms: [], capacity: 0 };
   const only: BoundLimit = { algorithm: limit, lane: undefined, older: [] };
   return { kind: "limited", limits: [only], algorithms: [limit], capacity: limit.capacity };
-}
-
-function ruleSetOf(rules: RuleEngineOptions["rules"]): RuleSet {
-  if (rules === undefined) return NO_RULES;
-  if ("domains" in rules) return rules;
-  const files: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
-  const documents = files.map((data) => ({ name: "rules", data }));
-  const read = readRules(documents, undefined);
-  if (read.rules !== undefined) return read.rules;
-  const errors = read.problems.filter(({ severity }) => severity === "error");
-  throw new TypeError(
-    `Cannot use the rules as there are faults in them: ${errors.map(problemText).join("; ")}`,
-  );
-}
-
-function checkRequest({ descriptors, cost }: RuleRequest): void {
-  if (!Array.isArray(descriptors) || descriptors.length === 0) {
-    const rule = "a request must have at least one descriptor";
-    throw new TypeError(complaint("decide", rule, descriptors));
-  }
-  if (cost !== undefined) checkCost("decide", cost, 0);
-  for (let place = 0; place < descriptors.length; place++) {
-    const { entries, cost: own } = descriptors[place] as Descriptor;
-    if (!Array.isArray(entries) || entries.length === 0) {
-      const rule = "a descriptor must have at least one entry";
-      throw new TypeError(complaint("decide", rule, entries));
-    }
-    if (own !== undefined) checkCost("decide", own, 0);
-  }
 }

@@ -1,10 +1,12 @@
 // Tries the packed npm package as its users get it. Runs in a folder of its own where the
 // package is unpacked (see .ci/package.mjs), on a Node that knows no TypeScript.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import process from "node:process";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import { gcra, limiter } from "tidegate";
 
@@ -58,4 +60,20 @@ test("a limiter waits its turn", async () => {
 
 test("bad options are refused by name", () => {
   assert.throws(() => gcra({ limit: 0, period: "1s" }), { name: "RangeError", message: /limit/ });
+});
+
+test("the command checks rules, and has the page beside it", () => {
+  const file = new URL("rules.json", import.meta.url);
+  const rules = [{ key: "user", limits: [{ limit: 0, period: "1s" }] }];
+  writeFileSync(file, JSON.stringify({ domain: "shop", rules }));
+  const command = fileURLToPath(new URL(manifest.bin.tidegate, home));
+  const { status, stderr } = spawnSync(process.execPath, [command, "lint", fileURLToPath(file)], {
+    encoding: "utf8",
+  });
+  assert.equal(status, 1);
+  assert.match(
+    stderr,
+    /rules.json:1:\d+: error: .*limit: expected an integer of at least 1, not 0/,
+  );
+  assert.ok(readFileSync(new URL("dist/adapters/serve/page/page.js", home), "utf8").length > 0);
 });
