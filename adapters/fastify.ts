@@ -16,6 +16,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../core/decision.ts";

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { applyHeaders, type HeaderHolder } from "./apply_headers.ts";

@@ -234,6 +234,19 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
       });
     });
 
+    test("gives the place in a queue back when the client goes away", () => {
+      const api = limiter(leakyQueue({ limit: 1, period: "1h", queue: 1 }));
+      return serving({ limiter: api, key: () => "one" }, async (port) => {
+        assert.deepEqual(await statuses(port, 1), [200]);
+        const socket = connect({ port, host: "127.0.0.1" });
+        socket.on("error", () => {});
+        socket.write("GET /text HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+        await until(() => api.peek("one", 0).remaining === 0);
+        socket.destroy();
+        await until(() => api.peek("one", 0).remaining === 1);
+      });
+    });
+
     test("tells the limit in several forms, and exposes the fields to other origins", () =>
       serving({ headers: ["draft-11", "legacy"], exposeHeaders: true, now: () => NOW }, async (
         port,
@@ -255,6 +268,14 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
       }
     });
   });
+}
+
+/** Waits for something that a server is about to do. */
+async function until(done: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 1_000 && !done(); tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.ok(done());
 }
 
 /** node:http has no place for errors but this option. */
