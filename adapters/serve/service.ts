@@ -252,7 +252,7 @@ function quieted(log: Log): Log {
   const store = memoryStore({ maxKeys: 1_000 });
   const often = store.lane!("log", gcra({ limit: 5, period: "1s" }));
   return (event) => {
-    const key = `${event.event} ${String(event.error ?? "")}`.slice(0, 200);
+    const key = `${event.event} ${String(event.error ?? event.reason ?? "")}`.slice(0, 200);
     if (event.level !== "error" || often(key, 1, false, undefined).allowed) log(event);
   };
 }

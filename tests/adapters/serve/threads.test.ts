@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -96,11 +96,31 @@ rules:
 ...
 `;
 
+  const bomb = `a: &a [1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [${"*a, ".repeat(20)}]\nc: [${
+    "*b, ".repeat(20)
+  }]\n...\n`;
+
+  /** What can happen to a file; after each the old rules must hold. */
+  const FAULTS: readonly ((file: string) => void)[] = [
+    (file) => writeFileSync(file, ""),
+    (file) => rmSync(file),
+    (file) => writeFileSync(file, version("b").slice(0, 70)),
+    (file) => replaceFile(file, version("b").replace("user", "usr:")),
+    (file) => writeFileSync(file, bomb),
+    (file) => truncateSync(file, 100 * 2 ** 20),
+  ];
+
+  function replaceFile(file: string, text: string): void {
+    writeFileSync(`${file}.next`, text);
+    renameSync(`${file}.next`, file);
+  }
+
   for (const threads of [1, 2]) {
     test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, async () => {
       const folder = mkdtempSync(join(tmpdir(), "tidegate-reload-"));
       const file = join(folder, "rules.yaml");
       let loads = 0;
+      const refusals = new Set<string>();
       try {
         writeFileSync(file, version("a"));
         const source = fileSource(file, { pollEvery: 20, settle: 1 });
@@ -120,16 +140,11 @@ rules:
               }
             }
           });
-          const broken = ["", "domain: shop\n...\n", version("b").replace("user", "usr:")];
-          for (let turn = 0; turn < 20; turn++) {
-            const bad = broken[turn % 6];
-            const text = bad ?? version(turn % 2 === 0 ? "a" : "b");
-            if (turn % 4 === 3) {
-              writeFileSync(`${file}.next`, text);
-              renameSync(`${file}.next`, file);
-            } else {
-              writeFileSync(file, text);
-            }
+          for (let turn = 0; turn < 24; turn++) {
+            const fault = FAULTS[turn % 8];
+            if (fault !== undefined) fault(file);
+            else if (turn % 2 === 0) writeFileSync(file, version("a"));
+            else replaceFile(file, version("b"));
             await service.reload();
             const enough = answers + 16;
             while (answers < enough) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -142,11 +157,13 @@ rules:
         }, {
           rules: source,
           threads,
-          log: ({ event }) => {
+          log: ({ event, reason }) => {
             if (event === "rules-loaded") loads++;
+            else if (event === "rules-refused") refusals.add(String(reason));
           },
         });
         assert.ok(loads >= 4, `only ${loads} loads`);
+        assert.ok(refusals.size >= 5, `only ${[...refusals].join("; ")}`);
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }
