@@ -50,6 +50,9 @@ inline vet(mine, block) {
     other++
   :: else -> break
   od;
+#ifdef CARELESS
+  pinned = false;
+#endif
   if
   :: !pinned -> block = mine
   :: else

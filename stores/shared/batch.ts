@@ -93,7 +93,7 @@ export function settle(
   mark: number,
 ): void {
   for (let tries = 0; tries < PATIENCE; tries++) if (Atomics.load(ints, slot) !== mark) return;
-  ints[thread.announced] = mark;
+  Atomics.store(ints, thread.announced, mark);
   if (Atomics.load(ints, slot) !== mark) return;
   const record = records + ((mark & blockMask) - firstMark) * RECORD;
   let status = Atomics.load(ints, record + STATUS);

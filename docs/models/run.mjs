@@ -1,0 +1,56 @@
+// Checks the models of the shared store's protocols with spin and a C compiler:
+//
+//   node docs/models/run.mjs           under a minute
+//   node docs/models/run.mjs --long    some minutes and 6 GB: three threads at one bucket
+//
+// On Debian: apt-get install spin gcc. Each model is searched to the end. With CARELESS it leaves out
+// the step that matters, and must then fail: a model that cannot fail shows nothing.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+
+const isLong = process.argv.includes("--long");
+/** @type {readonly (readonly [model: string, flags: readonly string[], holds: boolean])[]} */
+const checks = [
+  ["swap", [], true],
+  ["swap", ["-DTHREADS=3", "-DCALLS=2", "-DDOOMED"], true],
+  ["swap", ["-DCARELESS"], false],
+  ["insert", [], true],
+  ["insert", ["-DTHREADS=3", "-DOTHER=2", `-DTRIES=${isLong ? 2 : 1}`], true],
+  ["insert", ["-DCARELESS"], false],
+  ["batch", [], true],
+  ["batch", ["-DFIRST1=0"], true],
+  ["batch", ["-DCARELESS"], false],
+];
+
+let failed = 0;
+for (const [model, flags, holds] of checks) {
+  const folder = mkdtempSync(join(tmpdir(), "tidegate-model-"));
+  try {
+    const run = (/** @type {string} */ program, /** @type {string[]} */ args) =>
+      execFileSync(program, args, {
+        cwd: folder,
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+    run("spin", [...flags, "-a", join(import.meta.dirname, `${model}.pml`)]);
+    run("gcc", ["-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-DMEMLIM=9000", "-o", "pan", "pan.c"]);
+    const told = run("./pan", ["-m1000000"]);
+    const errors = /errors: (\d+)/.exec(told)?.[1];
+    const states = /(\d+) states, stored/.exec(told)?.[1];
+    const isWhole = !/reached -DMEMLIM|max search depth too small/.test(told);
+    const isRight = isWhole && (errors === "0") === holds;
+    if (!isRight) failed++;
+    const verdict = isRight ? "ok" : "FAILED";
+    const wanted = holds ? "" : " (must fail)";
+    console.log(
+      `${verdict}: ${model} ${flags.join(" ")}${wanted}: ${states} states, ${errors} errors`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+console.log(`${checks.length - failed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
