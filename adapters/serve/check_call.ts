@@ -35,8 +35,14 @@ export type CheckCall = (
  * Makes what answers checks.
  *
  * @param addressOf Tells the client's address.
+ * @param maxText The most characters of a value; a request with a longer one is refused, as counters
+ * are kept by values and the client chooses them.
  */
-export function checkCall(engine: RuleEngine, addressOf: ClientAddress): CheckCall {
+export function checkCall(
+  engine: RuleEngine,
+  addressOf: ClientAddress,
+  maxText: number,
+): CheckCall {
   const writers = new Map<string, HeaderWriter>();
 
   function fieldsOf(verdict: Verdict): HeaderField[] {
@@ -78,6 +84,10 @@ export function checkCall(engine: RuleEngine, addressOf: ClientAddress): CheckCa
     }
     const descriptors = route(call);
     if (descriptors.length === 0) return new Response(null, { status: 200 });
+    if (descriptors.some(({ entries }) => entries.some(([, value]) => value.length > maxText))) {
+      const detail = `what counters are kept by must be at most ${maxText} characters long`;
+      return problemResponse(faultOf(Number(status), detail));
+    }
     return after(engine.consume({ domain, descriptors }), (verdict) => {
       const headers = new Headers(fieldsOf(verdict) as [string, string][]);
       if (verdict.allowed) return new Response(null, { status: 200, headers });

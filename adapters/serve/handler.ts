@@ -71,7 +71,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   const { token, maxBody = 2 ** 20, figures, allFigures, isReady, onError } = options;
   const limits = { ...REQUEST_LIMITS, ...options.limits };
   const addressOf = clientAddress({ trustedProxies: options.trustedProxies ?? ["loopback"] });
-  const check = checkCall(engine, addressOf);
+  const check = checkCall(engine, addressOf, limits.maxText);
   const proof = token === undefined ? undefined : `Bearer ${token}`;
 
   const ways = new Map(

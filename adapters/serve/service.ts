@@ -175,6 +175,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       const shared = redis === undefined
         ? { handle: (store as SharedStore).handle }
         : { redis: { ...redis } };
+      const started = documents;
       listening = workers = await crew({
         size: threads,
         settings: (shareWith) => ({
@@ -190,6 +191,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
         log,
       });
       const team = workers;
+      // Rules that changed while the workers started.
+      if (documents !== started) team.apply(documents);
       ends.push(() => team.stop(grace));
     }
 

@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import process from "node:process";
+import { createClient } from "redis";
 
+import { ruleEngine } from "../../../adapters/rules.ts";
 import { commandLine } from "../../../adapters/serve.ts";
+import { redisStore } from "../../../stores/redis.ts";
+import { withRedis } from "../../support/redis/with_redis.ts";
 import { rootPath } from "../../support/tree.ts";
 import { SHOP, withService } from "./support/running.ts";
 
+const USED = { limit: 2, period: "1h" } as const;
 const EXAMPLE = `${rootPath}examples/rules.yaml`;
 
 /** Runs the command, and collects what it prints. */
@@ -83,6 +91,35 @@ describe("tidegate explain", () => {
       );
       assert.match(printed, /says: \{"allowed":true,"limit":60,"remaining":18/);
     }, { rules: EXAMPLE }));
+});
+
+withRedis("tidegate explain --redis", (redis) => {
+  test("says which state the counters hold, and why a call is refused", async () => {
+    const client = createClient({ url: redis().url });
+    client.on("error", () => {});
+    const store = redisStore(client, { deadline: 10_000 });
+    const rules = { domain: "shop", rules: [{ key: "user", limits: [USED] }] } as const;
+    const engine = ruleEngine({ rules, store });
+    await engine.consume({
+      domain: "shop",
+      descriptors: [{ entries: [["user", "42"]] }],
+      cost: 2,
+    });
+    await store.close();
+    const folder = mkdtempSync(join(tmpdir(), "tidegate-explain-"));
+    try {
+      const file = join(folder, "rules.json");
+      writeFileSync(file, JSON.stringify(rules));
+      const { printed } = await run("explain", file, "user=42", "--redis", redis().url);
+      assert.match(printed, /with the counters of redis:/);
+      assert.match(printed, /refuses a cost of 1 as 0 of 2 are left; again in \d/);
+      assert.match(printed, /refused by user$/);
+      const other = await run("explain", file, "user=43", "--redis", redis().url);
+      assert.match(other.printed, /admits; 1 of 2 left/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
 
 describe("tidegate refuses, with a status of 2 and a hint,", () => {

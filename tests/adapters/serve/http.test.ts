@@ -376,6 +376,15 @@ describe("a check for a proxy", () => {
       assert.equal(refused.headers.get("retry-after"), null, "a cost of 4 is never admitted");
     }));
 
+  test("refuses what is too long to be kept", () =>
+    withService(async (service) => {
+      const long = "x".repeat(1_025);
+      assert.equal((await check(service, `/users/${long}`)).status, 429);
+      assert.equal((await check(service, `/users/${long}`, {}, "?status=403")).status, 403);
+      assert.equal((await check(service, "/heavy", { "x-user": long })).status, 429);
+      assert.equal((await check(service, `/elsewhere/${long}`)).status, 200);
+    }));
+
   test("can answer with a status that nginx knows", () =>
     withService(async (service) => {
       const heavy = (query: string) => check(service, "/heavy", { "x-user": "42" }, query);
