@@ -3,16 +3,19 @@
  * share.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * import { gcra, limiter } from "tidegate";
  * import { redisStore } from "tidegate/redis";
  * import { createClient } from "redis";
  *
  * const store = redisStore(createClient({ url: "redis://127.0.0.1:6379" }));
  * const api = limiter(gcra({ limit: 100, period: "1m" }), { store, prefix: "api" });
- * const decision = await api.consume("user:42");
- * if (!decision.allowed) console.log(`again in ${decision.retryAfter} ms`);
- * await store.close();
+ *
+ * export async function mayGoOn(user: string): Promise<boolean> {
+ *   const decision = await api.consume(user);
+ *   if (!decision.allowed) console.log(`again in ${decision.retryAfter} ms`);
+ *   return decision.allowed;
+ * }
  * ```
  *
  * @module

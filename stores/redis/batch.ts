@@ -34,6 +34,8 @@ export interface Cell {
   algorithm: Algorithm | undefined;
   /** Milliseconds until the state is fresh. */
   resetAfter: number;
+  /** Whether some call needs other keys as well as this one. */
+  tied: boolean;
   /** The cell that stands for all that must be written together with this one. */
   root: Cell;
 }
@@ -51,6 +53,7 @@ export function cellOf(key: string, slot: number, held: string | undefined): Cel
     changed: false,
     algorithm: undefined,
     resetAfter: 0,
+    tied: false,
     root: undefined,
   };
   cell.root = cell as Cell;
@@ -108,7 +111,11 @@ export function describe(cell: Cell): boolean {
 /** Ties together what one call reads and writes: it is committed as one, or not at all. */
 export function tie(keys: readonly string[], cells: ReadonlyMap<string, Cell>): void {
   const first = rootOf(cells.get(keys[0]!)!);
-  for (const key of keys) rootOf(cells.get(key)!).root = first;
+  for (const key of keys) {
+    const cell = cells.get(key)!;
+    cell.tied = true;
+    rootOf(cell).root = first;
+  }
 }
 
 /** The cell that stands for all that are tied to this one. */

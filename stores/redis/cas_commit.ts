@@ -36,6 +36,9 @@ export interface ComparedBatch {
 /** The groups of one slot, in the order of the call. */
 type Groups = readonly (readonly Cell[])[];
 
+/** Why a group was not committed: it lost the race, or worse. */
+type Fate = "lost" | Trouble;
+
 /** Runs a batch as one script call per slot. */
 export async function casCommit(
   node: NodeConnection,
@@ -52,7 +55,7 @@ export async function casCommit(
 
   const replies = await callScripts(node, slots, batch.asking, parts);
   if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: jobsOf(stepped), trouble: replies };
-  const fates = new Map<Cell, boolean | Trouble>();
+  const fates = new Map<Cell, Fate>();
   for (const [place, groups] of slots.entries()) judge(groups, replies[place], fates, parts);
   return sortOut(stepped, cells, fates, batch.answer);
 }
@@ -60,19 +63,21 @@ export async function casCommit(
 /** The cells that are committed as one, by slot. */
 function groupsBySlot(cells: Iterable<Cell>): Map<number, Cell[][]> {
   const slots = new Map<number, Cell[][]>();
-  const groups = new Map<Cell, Cell[]>();
+  const tied = new Map<Cell, Cell[]>();
   for (const cell of cells) {
-    const root = rootOf(cell);
-    const group = groups.get(root);
-    if (group !== undefined) {
-      group.push(cell);
+    const groups = slots.get(cell.slot) ?? [];
+    if (groups.length === 0) slots.set(cell.slot, groups);
+    if (!cell.tied) {
+      groups.push([cell]);
       continue;
     }
-    const opened = [cell];
-    groups.set(root, opened);
-    const slot = slots.get(cell.slot);
-    if (slot === undefined) slots.set(cell.slot, [opened]);
-    else slot.push(opened);
+    const root = rootOf(cell);
+    const group = tied.get(root) ?? [];
+    if (group.length === 0) {
+      tied.set(root, group);
+      groups.push(group);
+    }
+    group.push(cell);
   }
   return slots;
 }
@@ -121,16 +126,15 @@ function isUnknownScript(reply: unknown): boolean {
 
 function takeTime(reply: unknown, start: number, { clock }: StoreParts): void {
   if (!(reply instanceof Error)) {
-    clock.sample(timeOf((reply as readonly unknown[])[0]), start, performance.now());
+    clock.sample(timeOf(reply), start, performance.now());
   }
 }
 
-/** The number of keys, the keys, and what the script wants to know of each group. */
+/** The number of keys, the keys, and what the script wants to know of each. */
 function argumentsOf(groups: Groups): readonly string[] {
   const keys: string[] = [];
-  const texts: string[] = [];
+  const texts: string[] = [groups.every(({ length }) => length === 1) ? "" : sizesOf(groups)];
   for (const group of groups) {
-    texts.push(String(group.length));
     for (const cell of group) {
       keys.push(cell.key);
       texts.push(cell.held ?? "", cell.next ?? "", timeToLive(cell));
@@ -139,25 +143,33 @@ function argumentsOf(groups: Groups): readonly string[] {
   return [String(keys.length), ...keys, ...texts];
 }
 
-/** Reads the script's reply: which groups were as expected, and what the others hold. */
+function sizesOf(groups: Groups): string {
+  return groups.map(({ length }) => length).join(" ");
+}
+
+/** Reads the script's reply: which groups were not as expected, and what they hold. */
 function judge(
   groups: Groups,
   reply: unknown,
-  fates: Map<Cell, boolean | Trouble>,
+  fates: Map<Cell, Fate>,
   { known }: StoreParts,
 ): void {
-  const trouble = reply instanceof Error ? troubleOfReply(reply) : undefined;
+  if (reply instanceof Error) {
+    const trouble = troubleOfReply(reply);
+    for (const group of groups) fates.set(rootOf(group[0]!), trouble);
+    return;
+  }
+  const [, , ...failures] = reply as readonly (string | number)[];
+  let at = 0;
   for (const [place, group] of groups.entries()) {
-    const root = rootOf(group[0]!);
-    if (trouble !== undefined) {
-      fates.set(root, trouble);
-      continue;
+    const lost = failures[at] === place;
+    if (lost) {
+      fates.set(rootOf(group[0]!), "lost");
+      at++;
     }
-    const verdict = (reply as readonly unknown[])[place + 1];
-    fates.set(root, verdict === 1);
-    for (const [member, cell] of group.entries()) {
-      if (verdict === 1) learnCommitted(cell, known);
-      else learnHeld(cell, (verdict as readonly string[])[member]!, known);
+    for (const cell of group) {
+      if (lost) learnHeld(cell, String(failures[at++]), known);
+      else learnCommitted(cell, known);
     }
   }
 }
@@ -170,21 +182,25 @@ function learnHeld(cell: Cell, text: string, known: StoreParts["known"]): void {
   known.learn(cell.key, text === "" ? undefined : text, undefined);
 }
 
-/** Answers the calls whose groups were committed. */
+/** Answers the calls whose groups were committed: all those that no other fate is known of. */
 function sortOut(
   stepped: readonly Stepped[],
   cells: ReadonlyMap<string, Cell>,
-  fates: ReadonlyMap<Cell, boolean | Trouble>,
+  fates: ReadonlyMap<Cell, Fate>,
   answer: (stepped: readonly Stepped[]) => void,
 ): BatchEnd {
+  if (fates.size === 0) {
+    answer(stepped);
+    return ALL_ANSWERED;
+  }
   const conflicted: Job[] = [];
   const unapplied: Job[] = [];
   const committed: Stepped[] = [];
   let trouble: Trouble | undefined;
   for (const one of stepped) {
-    const fate = fates.get(fateOf(one.job, cells))!;
-    if (fate === true) committed.push(one);
-    else if (fate === false) {
+    const fate = fates.get(fateOf(one.job, cells));
+    if (fate === undefined) committed.push(one);
+    else if (fate === "lost") {
       // A value that is no text comes back changed, and would never compare as equal.
       one.job.watched = one.job.keys.some((key) => cells.get(key)!.unreadable);
       conflicted.push(one.job);

@@ -36,7 +36,7 @@ export async function prepare(
     }
     throw reply;
   }
-  parts.clock.sample(timeOf((reply as readonly unknown[])[0]), start, performance.now());
+  parts.clock.sample(timeOf(reply), start, performance.now());
   return { connection, commit: "cas", watching: false };
 }
 

@@ -169,10 +169,11 @@ export function session(state: ServerState): Session {
   /** What the one script does: see stores/redis/compare_and_set.ts. */
   function compareAndSet([count = "0", ...rest]: readonly string[]): Reply {
     const keys = rest.slice(0, Number(count));
-    const values = rest.slice(Number(count));
-    const replies: Reply[] = [carryOut("TIME", [])];
-    while (keys.length > 0) {
-      const group = keys.splice(0, Number(values.shift())).map((key) => ({
+    const [sizes = "", ...values] = rest.slice(Number(count));
+    const replies: Reply[] = [...carryOut("TIME", []) as readonly Reply[]];
+    const left = sizes.split(" ").map(Number);
+    for (let place = 0; keys.length > 0; place++) {
+      const group = keys.splice(0, sizes === "" ? 1 : left.shift()).map((key) => ({
         key,
         held: keyspace.get(key) ?? "",
         old: values.shift()!,
@@ -184,7 +185,7 @@ export function session(state: ServerState): Session {
         if (next === "") keyspace.delete(key);
         else if (next !== old) keyspace.set(key, next, life);
       }
-      replies.push(same ? 1 : group.map(({ held }) => held));
+      if (!same) replies.push(place, ...group.map(({ held }) => held));
     }
     return replies;
   }

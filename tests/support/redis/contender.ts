@@ -10,7 +10,7 @@ import { limiter } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis.ts";
 import { contested } from "./contested.ts";
 
-const [url = "", commit = "", offered = "", start = ""] = process.argv.slice(2);
+const [url = "", commit = "", offered = "", processes = ""] = process.argv.slice(2);
 const store = redisStore(createClient({ url }), {
   commit: commit as "watch" | "cas",
   deadline: 10_000,
@@ -21,7 +21,7 @@ const limiters = Object.entries(contested()).map(([name, algorithm]) => ({
 }));
 
 await Promise.all(limiters.map(({ limiter }) => limiter.peek("warm up")));
-await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(start) - Date.now())));
+await allAreReady();
 const admitted: Record<string, number> = {};
 for (const { name, limiter } of limiters) {
   let left = Number(offered);
@@ -42,4 +42,14 @@ async function take(from: (typeof limiters)[number]["limiter"]): Promise<boolean
     if (error instanceof ContentionError) return take(from);
     throw error;
   }
+}
+
+/** Waits until as many processes are ready as there should be. */
+async function allAreReady(): Promise<void> {
+  const client = await createClient({ url }).connect();
+  await client.incr(`ready by ${commit}`);
+  while (Number(await client.get(`ready by ${commit}`)) < Number(processes)) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await client.close();
 }

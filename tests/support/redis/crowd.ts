@@ -21,11 +21,10 @@ export function crowd(
   commit: "watch" | "cas",
   offered: number,
 ): Promise<readonly Report[]> {
-  const start = Date.now() + 1_000;
   return Promise.all(
     Array.from(
       { length: processes },
-      () => contender([url, commit, String(offered), String(start)]),
+      () => contender([url, commit, String(offered), String(processes)]),
     ),
   );
 }
