@@ -102,6 +102,32 @@ const FIRST: readonly number[] = Object.freeze([0]);
  * @param options The rules and the store, as above.
  * @throws {TypeError} If the rules are malformed; the message names every fault.
  * @throws {RangeError} If the store cannot hold the states of a limit.
+ *
+ * @example A user and an address, charged together
+ * ```ts
+ * import { ruleEngine, type Verdict } from "tidegate/rules";
+ * import assert from "node:assert/strict";
+ *
+ * const engine = ruleEngine({
+ *   rules: {
+ *     domain: "shop",
+ *     rules: [
+ *       { key: "user", limits: [{ limit: 5, period: "1m" }] },
+ *       { key: "address", limits: [{ algorithm: "slidingLog", limit: 1, period: "1m" }] },
+ *     ],
+ *   },
+ * });
+ * const request = {
+ *   domain: "shop",
+ *   descriptors: [{ entries: [["user", "42"]] }, { entries: [["address", "192.0.2.7"]] }],
+ * } as const;
+ *
+ * // The memory store answers at once.
+ * assert.equal((engine.consume(request) as Verdict).allowed, true);
+ * const refused = engine.consume(request) as Verdict;
+ * assert.deepEqual(refused.rules.map(({ allowed }) => allowed), [true, false]);
+ * assert.equal(refused.rules[0]?.decision?.remaining, 4); // not charged
+ * ```
  */
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   const { store = memoryStore(), prefix = "rules", clock, lookup, onVerdict } = options;

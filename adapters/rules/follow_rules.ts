@@ -52,6 +52,25 @@ export interface FollowedRules {
  * Loads the rules of a source, and follows its changes.
  *
  * @throws {Error} If the first load fails; the message says why.
+ *
+ * @example
+ * ```ts
+ * import { followRules, objectSource, ruleEngine } from "tidegate/rules";
+ * import assert from "node:assert/strict";
+ *
+ * const source = objectSource({ domain: "shop", rules: [{ key: "user", unlimited: true }] });
+ * const engine = ruleEngine();
+ * const events: string[] = [];
+ * const followed = await followRules(source, {
+ *   apply: (rules) => engine.replace(rules),
+ *   onEvent: ({ event }) => events.push(event),
+ * });
+ *
+ * source.set({ domain: "shop", rules: [{ key: "" }] });
+ * assert.equal(await followed.reload(), false); // the old rules hold
+ * assert.deepEqual(events, ["rules-loaded", "rules-refused"]);
+ * await followed.close();
+ * ```
  */
 export async function followRules(
   source: RuleSource,

@@ -216,7 +216,17 @@ export const ruleSchema: Schema = {
   $defs: { limit: LIMIT, rule: RULE, route: ROUTE },
 };
 
-/** The schema as a file for editors. */
+/**
+ * The schema as a file for editors.
+ *
+ * @example
+ * ```ts
+ * import { ruleSchemaText } from "tidegate/rules";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(JSON.parse(ruleSchemaText()).title, "tidegate rules");
+ * ```
+ */
 export function ruleSchemaText(): string {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "tidegate rules" };
   return `${JSON.stringify({ ...head, ...ruleSchema }, null, 2)}\n`;

@@ -9,7 +9,19 @@ export interface LogEvent {
 /** Where events go. */
 export type Log = (event: LogEvent) => void;
 
-/** Writes each event as one line of JSON, with the time. */
+/**
+ * Writes each event as one line of JSON, with the time.
+ *
+ * @example
+ * ```ts
+ * import { lineLog } from "tidegate/serve";
+ * import assert from "node:assert/strict";
+ *
+ * const lines: string[] = [];
+ * lineLog((line) => lines.push(line))({ event: "listening", port: 8080 });
+ * assert.match(lines[0]!, /^\{"time":"[^"]+","event":"listening","port":8080\}\n$/);
+ * ```
+ */
 export function lineLog(write: (line: string) => void): Log {
   return (event) => write(`${JSON.stringify({ time: new Date().toISOString(), ...event })}\n`);
 }

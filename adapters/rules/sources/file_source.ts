@@ -34,6 +34,17 @@ const MOST_READS = 20;
  *
  * @param path The file or the folder. Of a folder `*.yaml`, `*.yml` and `*.json` count, by name.
  * @param options How it is watched.
+ *
+ * @example
+ * ```ts
+ * import { fileSource, followRules, ruleEngine } from "tidegate/rules";
+ *
+ * const engine = ruleEngine();
+ * async function start(path: string) {
+ *   return await followRules(fileSource(path), { apply: (rules) => engine.replace(rules) });
+ * }
+ * console.log(typeof start);
+ * ```
  */
 export function fileSource(path: string, options: FileSourceOptions = {}): RuleSource {
   const { pollEvery = 2_000, settle = 50 } = options;

@@ -13,6 +13,19 @@ export interface ObjectSource extends RuleSource {
  *
  * @param rules The rules, as files would hold them.
  * @param lookup Where the limits of keys of their own come from.
+ *
+ * @example
+ * ```ts
+ * import { objectSource } from "tidegate/rules";
+ * import assert from "node:assert/strict";
+ *
+ * const source = objectSource({ domain: "shop", rules: [] });
+ * let changes = 0;
+ * const stop = source.watch!(() => changes++, () => {});
+ * source.set({ domain: "shop", rules: [{ key: "user", unlimited: true }] });
+ * assert.equal(changes, 1);
+ * stop();
+ * ```
  */
 export function objectSource(
   rules: RuleFile | readonly RuleFile[],

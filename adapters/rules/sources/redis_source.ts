@@ -67,6 +67,21 @@ const LIMITS_MESSAGE = "limits";
  * changed, anything else for documents.
  *
  * @param client A connected node-redis client; the source opens a second connection to listen.
+ *
+ * @example
+ * ```ts
+ * import { followRules, type RedisRulesClient, redisSource, ruleEngine } from "tidegate/rules";
+ *
+ * async function start(client: RedisRulesClient) {
+ *   const source = redisSource(client);
+ *   const engine = ruleEngine({ lookup: source.lookup });
+ *   return await followRules(source, {
+ *     apply: (rules) => engine.replace(rules),
+ *     onLimitsChanged: () => engine.forgetLookups(),
+ *   });
+ * }
+ * console.log(typeof start);
+ * ```
  */
 export function redisSource(
   client: RedisRulesClient,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -93,7 +93,18 @@ describe("tidegate explain", () => {
     }, { rules: EXAMPLE }));
 });
 
-withRedis("tidegate explain --redis", (redis) => {
+withRedis("tidegate with Redis", (redis) => {
+  test("checks the rules that are kept there", async () => {
+    const client = createClient({ url: redis().url });
+    client.on("error", () => {});
+    await client.connect();
+    await client.hSet("tidegate:rules", "shop.yaml", readFileSync(EXAMPLE, "utf8"));
+    const { status, printed } = await run("lint", redis().url);
+    assert.equal(status, 0);
+    assert.equal(printed, `${redis().url}: 9 rules in shop`);
+    client.destroy();
+  });
+
   test("says which state the counters hold, and why a call is refused", async () => {
     const client = createClient({ url: redis().url });
     client.on("error", () => {});
