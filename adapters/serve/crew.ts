@@ -19,6 +19,10 @@ export interface CrewOptions {
   /** Answers what workers ask for. */
   readonly answer: (question: Question) => Promise<unknown>;
   readonly log: Log;
+  /** What each worker runs; default the worker of the service. */
+  readonly program?: URL | undefined;
+  /** Milliseconds until a worker that died is started again; default 1,000. */
+  readonly restartAfter?: number | undefined;
 }
 
 /** The workers of a service. */
@@ -36,11 +40,10 @@ export interface Crew {
 }
 
 const PATIENCE = 1_000;
-const RESTART_AFTER = 1_000;
 
 /** Starts workers; resolves once all of them serve. */
 export async function crew(options: CrewOptions): Promise<Crew> {
-  const { size, settings, answer, log } = options;
+  const { size, settings, answer, log, program = workerProgram(), restartAfter = 1_000 } = options;
   const workers = new Set<Worker>();
   const replies = new Map<number, (figures: FiguresSnapshot) => void>();
   let asked = 0;
@@ -49,8 +52,7 @@ export async function crew(options: CrewOptions): Promise<Crew> {
 
   function start(wanted: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
-      const worker = new Worker(new URL(file, import.meta.url), { workerData: settings(wanted) });
+      const worker = new Worker(program, { workerData: settings(wanted) });
       workers.add(worker);
       worker.on("message", (message: FromWorker) => {
         if (message.kind === "listening") resolve(message.port);
@@ -73,7 +75,7 @@ export async function crew(options: CrewOptions): Promise<Crew> {
       start(port).catch((error) => {
         log({ event: "worker-error", level: "error", error: errorText(error) });
       });
-    }, RESTART_AFTER);
+    }, restartAfter);
   }
 
   function tell(worker: Worker, message: ToWorker): void {
@@ -144,6 +146,12 @@ export async function crew(options: CrewOptions): Promise<Crew> {
     drain: () => all({ kind: "drain" }),
     stop,
   };
+}
+
+/** The worker of the service; the built package holds it as JavaScript. */
+function workerProgram(): URL {
+  const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
+  return new URL(file, import.meta.url);
 }
 
 /** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
