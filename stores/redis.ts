@@ -180,6 +180,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       tries: 0,
       asking: false,
       watched: false,
+      decisions: NONE,
       settle(decisions) {
         counters.decisions++;
         settle(decisions);
@@ -210,8 +211,20 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Promise<Decision>> {
-    return function decideOne(key, cost, dry, at) {
+    const names = new Map<string, string>();
+
+    /** The stored key; the names made last are kept, as making one costs more than looking it up. */
+    function nameOf(key: string): string {
+      const known = names.get(key);
+      if (known !== undefined) return known;
       const stored = keyOf(prefix, algorithm.id, key);
+      if (names.size >= MOST_NAMES) names.clear();
+      names.set(key, stored);
+      return stored;
+    }
+
+    return function decideOne(key, cost, dry, at) {
+      const stored = nameOf(key);
       const operation: Operation = { key: stored, algorithm, cost, dry, replaces: undefined };
       return new Promise((resolve, reject) =>
         submit([operation], [stored], at, (decisions) => resolve(decisions[0]!), reject)
@@ -241,6 +254,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     statistics: () => ({ ...counters, unreadable: known.unreadable() }),
   };
 }
+
+/** The most names of keys that a limiter keeps. */
+const MOST_NAMES = 4_096;
+
+const NONE: readonly Decision[] = [];
 
 /** The options, with their defaults. */
 type ReadOptions =

@@ -21,7 +21,6 @@ import type { Job } from "./job.ts";
 import { jobQueue, type Taken } from "./job_queue.ts";
 import type { Link } from "./link.ts";
 import type { NodeConnection } from "./node_connection.ts";
-import type { Stepped } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import type { Trouble } from "./trouble.ts";
 import { unavailable } from "./unavailable.ts";
@@ -137,9 +136,9 @@ export function batcher(
   }
 
   /** Tells callers what was decided; by then the server is known to be well. */
-  function answer(stepped: readonly Stepped[]): void {
-    if (stepped.length > 0) breaker.succeeded();
-    for (const { job, decisions } of stepped) job.settle(decisions);
+  function answer(jobs: readonly Job[]): void {
+    if (jobs.length > 0) breaker.succeeded();
+    for (const job of jobs) job.settle(job.decisions);
   }
 
   function endOfLoading(): void {

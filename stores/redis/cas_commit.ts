@@ -18,7 +18,7 @@ import type { Job } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
-import { fateOf, jobsOf, stepAll, type Stepped, timeToLive } from "./stepping.ts";
+import { fateOf, stepAll, timeToLive } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import { type Trouble, troubleOfReply } from "./trouble.ts";
 
@@ -30,7 +30,7 @@ export interface ComparedBatch {
   /** Whether the slot is being moved to this node, which must be told so. */
   readonly asking: boolean;
   /** Tells callers what was decided. */
-  readonly answer: (stepped: readonly Stepped[]) => void;
+  readonly answer: (jobs: readonly Job[]) => void;
 }
 
 /** The groups of one slot, in the order of the call. */
@@ -54,7 +54,7 @@ export async function casCommit(
   const slots = [...groupsBySlot(cells.values()).values()];
 
   const replies = await callScripts(node, slots, batch.asking, parts);
-  if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: jobsOf(stepped), trouble: replies };
+  if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: stepped, trouble: replies };
   const fates = new Map<Cell, Fate>();
   for (const [place, groups] of slots.entries()) judge(groups, replies[place], fates, parts);
   return sortOut(stepped, cells, fates, batch.answer);
@@ -184,10 +184,10 @@ function learnHeld(cell: Cell, text: string, known: StoreParts["known"]): void {
 
 /** Answers the calls whose groups were committed: all those that no other fate is known of. */
 function sortOut(
-  stepped: readonly Stepped[],
+  stepped: readonly Job[],
   cells: ReadonlyMap<string, Cell>,
   fates: ReadonlyMap<Cell, Fate>,
-  answer: (stepped: readonly Stepped[]) => void,
+  answer: (jobs: readonly Job[]) => void,
 ): BatchEnd {
   if (fates.size === 0) {
     answer(stepped);
@@ -195,17 +195,17 @@ function sortOut(
   }
   const conflicted: Job[] = [];
   const unapplied: Job[] = [];
-  const committed: Stepped[] = [];
+  const committed: Job[] = [];
   let trouble: Trouble | undefined;
-  for (const one of stepped) {
-    const fate = fates.get(fateOf(one.job, cells));
-    if (fate === undefined) committed.push(one);
+  for (const job of stepped) {
+    const fate = fates.get(fateOf(job, cells));
+    if (fate === undefined) committed.push(job);
     else if (fate === "lost") {
       // A value that is no text comes back changed, and would never compare as equal.
-      one.job.watched = one.job.keys.some((key) => cells.get(key)!.unreadable);
-      conflicted.push(one.job);
+      job.watched = job.keys.some((key) => cells.get(key)!.unreadable);
+      conflicted.push(job);
     } else {
-      unapplied.push(one.job);
+      unapplied.push(job);
       trouble = fate;
     }
   }

@@ -16,40 +16,40 @@
 
 /** The script. */
 export const COMPARE_AND_SET: string = `
-local reply = redis.call('TIME')
-if #KEYS == 0 then return reply end
-local held = redis.call('MGET', unpack(KEYS))
-local sizes = {}
-for size in string.gmatch(ARGV[1], '%d+') do sizes[#sizes + 1] = tonumber(size) end
+local call = redis.call
+local reply = call('TIME')
+local count = #KEYS
+if count == 0 then return reply end
+local held = call('MGET', unpack(KEYS))
+local size = string.gmatch(ARGV[1], '%d+')
 local key, group, argument = 1, 0, 2
-while key <= #KEYS do
-  local last = key + (sizes[group + 1] or 1) - 1
-  local same = true
+while key <= count do
+  local last = key + (size() or 1) - 1
+  local same, at = true, argument
   for place = key, last do
-    if (held[place] or '') ~= ARGV[argument + 3 * (place - key)] then same = false end
+    if (held[place] or '') ~= ARGV[at] then same = false end
+    at = at + 3
   end
   if not same then
     reply[#reply + 1] = group
     for place = key, last do reply[#reply + 1] = held[place] or '' end
   else
     for place = key, last do
-      local from = argument + 3 * (place - key)
-      local new = ARGV[from + 1]
-      if new ~= ARGV[from] then
+      local new = ARGV[argument + 1]
+      if new ~= ARGV[argument] then
         if new == '' then
-          redis.call('DEL', KEYS[place])
+          call('DEL', KEYS[place])
         else
-          redis.call('SET', KEYS[place], new, 'PX', ARGV[from + 2])
+          call('SET', KEYS[place], new, 'PX', ARGV[argument + 2])
         end
       end
+      argument = argument + 3
     end
   end
-  argument = argument + 3 * (last - key + 1)
-  key = last + 1
-  group = group + 1
+  key, group, argument = last + 1, group + 1, at
 end
 return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const COMPARE_AND_SET_SHA = "609139e4fc3d7498dc90de220bbb9e8fe0a5ca65";
+export const COMPARE_AND_SET_SHA = "a59a36760093f2d2509950863e49e6fb9ca61be3";

@@ -19,6 +19,8 @@ export interface Job {
   asking: boolean;
   /** Whether a value was found that only a watched transaction replaces safely. */
   watched: boolean;
+  /** What the caller is told once the batch is committed; none before it was stepped. */
+  decisions: readonly Decision[];
   /** Tells the caller. */
   readonly settle: (decisions: readonly Decision[]) => void;
   /** Tells the caller that it could not be done. */

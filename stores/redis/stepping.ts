@@ -1,29 +1,26 @@
-import type { Decision } from "../../core/decision.ts";
 import { type Cell, rootOf, stepJob, tie } from "./batch.ts";
 import type { Command } from "./connection.ts";
 import type { Job } from "./job.ts";
 import type { KnownValues } from "./known_values.ts";
 
-/** A call that was stepped, and what it is told once the batch is committed. */
-export interface Stepped {
-  readonly job: Job;
-  readonly decisions: readonly Decision[];
-}
-
 /** Milliseconds by which a value outlives its use: more than clocks differ and processes stall. */
 const MARGIN = 5_000;
 
-/** Steps calls in their order. One whose reducer throws is told at once, and changes nothing. */
+/**
+ * Steps calls in their order, and answers those that have decisions now. One whose reducer throws is
+ * told at once, and changes nothing.
+ */
 export function stepAll(
   jobs: readonly Job[],
   cells: ReadonlyMap<string, Cell>,
   now: number,
   known: KnownValues,
-): Stepped[] {
-  const stepped: Stepped[] = [];
+): Job[] {
+  const stepped: Job[] = [];
   for (const job of jobs) {
     try {
-      stepped.push({ job, decisions: stepJob(job, cells, now, known) });
+      job.decisions = stepJob(job, cells, now, known);
+      stepped.push(job);
       if (job.keys.length > 1) tie(job.keys, cells);
     } catch (error) {
       job.fail(error as Error);
@@ -47,9 +44,4 @@ export function commandOf(cell: Cell): Command {
 /** The cell on which a call's fate hangs. */
 export function fateOf(job: Job, cells: ReadonlyMap<string, Cell>): Cell {
   return rootOf(cells.get(job.keys[0]!)!);
-}
-
-/** The calls of what was stepped. */
-export function jobsOf(stepped: readonly Stepped[]): Job[] {
-  return stepped.map(({ job }) => job);
 }

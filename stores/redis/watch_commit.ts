@@ -21,7 +21,7 @@ import type { Job } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
-import { commandOf, fateOf, jobsOf, stepAll, type Stepped } from "./stepping.ts";
+import { commandOf, fateOf, stepAll } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import { firstError, troubleOfReply } from "./trouble.ts";
 
@@ -38,7 +38,7 @@ export interface WatchedBatch {
   /** Called when the values are there: from now on no call may join. */
   readonly onLoaded: () => void;
   /** Tells callers what was decided. */
-  readonly answer: (stepped: readonly Stepped[]) => void;
+  readonly answer: (stepped: readonly Job[]) => void;
 }
 
 /** Runs a batch as one transaction. */
@@ -92,17 +92,17 @@ function loadCommands(
 
 /** The calls whose answers hang on the commit, and the others. */
 function divide(
-  stepped: Stepped[],
+  stepped: Job[],
   changes: readonly Cell[],
   cells: ReadonlyMap<string, Cell>,
-): readonly [waiting: Stepped[], settled: Stepped[]] {
+): readonly [waiting: Job[], settled: Job[]] {
   if (changes.length === 0) return [[], stepped];
   if (changes.length === cells.size) return [stepped, []];
   const changed = new Set(changes.map(rootOf));
-  const waiting: Stepped[] = [];
-  const settled: Stepped[] = [];
+  const waiting: Job[] = [];
+  const settled: Job[] = [];
   for (const one of stepped) {
-    (changed.has(fateOf(one.job, cells)) ? waiting : settled).push(one);
+    (changed.has(fateOf(one, cells)) ? waiting : settled).push(one);
   }
   return [waiting, settled];
 }
@@ -110,29 +110,28 @@ function divide(
 async function commit(
   node: NodeConnection,
   changes: readonly Cell[],
-  waiting: readonly Stepped[],
+  waiting: readonly Job[],
   { asking, answer }: WatchedBatch,
   parts: StoreParts,
 ): Promise<BatchEnd> {
-  const jobs = jobsOf(waiting);
   if (!node.connection.open) {
-    return notApplied(jobs, { kind: "lost", error: new Error("The connection was lost") });
+    return notApplied(waiting, { kind: "lost", error: new Error("The connection was lost") });
   }
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
   parts.counters.roundTrips++;
   const replies = await roundTrip(node.connection, commands, parts.deadline);
-  if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: jobs, trouble: replies };
+  if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: waiting, trouble: replies };
   node.watching = false;
 
   const result = replies.at(-1);
-  if (result === null) return { ...ALL_ANSWERED, conflicted: jobs };
+  if (result === null) return { ...ALL_ANSWERED, conflicted: waiting };
   // EXECABORT says less than the reply that caused it.
-  if (result instanceof Error) return notApplied(jobs, troubleOfReply(firstError(replies)!));
+  if (result instanceof Error) return notApplied(waiting, troubleOfReply(firstError(replies)!));
   const failure = firstError(result as readonly unknown[]);
   if (failure !== undefined) {
-    return { ...ALL_ANSWERED, unsure: jobs, trouble: { kind: "refused", error: failure } };
+    return { ...ALL_ANSWERED, unsure: waiting, trouble: { kind: "refused", error: failure } };
   }
   for (const { key, next, state } of changes) {
     if (next === undefined || next.length > LONG_TEXT) parts.known.learn(key, next, state);
