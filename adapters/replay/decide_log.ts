@@ -40,7 +40,8 @@ export async function decideLog(
 ): Promise<Pass> {
   const clients = new Map<string, Client>();
   const pass = { requests: 0, units: 0, untracked: 0, backSteps: 0, start: 0, end: 0, clients };
-  for await (const { at: written, key, cost } of openSource(source)) {
+  for await (const given of openSource(source)) {
+    const { at: written, key, cost } = given;
     if (pass.requests === 0) pass.start = pass.end = written;
     if (written < pass.end) pass.backSteps++;
     const at = Math.max(written, pass.end);
@@ -57,12 +58,13 @@ export async function decideLog(
       clients.set(key, client);
     }
     client.requests++;
-    for (const [place, { algorithm }] of candidates.entries()) {
+    const entry = at === written ? given : { at, key, cost };
+    for (let place = 0; place < candidates.length; place++) {
       const tally = client.tallies[place]!;
-      const [decision, state] = algorithm.step(tally.state, at, cost);
+      const [decision, state] = candidates[place]!.algorithm.step(tally.state, at, cost);
       tally.state = state;
       count(tally, at, decision);
-      see({ at, key, cost }, place, decision);
+      see(entry, place, decision);
     }
   }
   for (const { tallies } of clients.values()) {

@@ -61,11 +61,13 @@ export async function* readLog(
   }
   const read = lineReader(format, columns);
   let isHeader = format === "tsv" || format === "csv";
-  for await (const line of linesOf(text, options.maxLine ?? MAX_LINE)) {
-    const entry = line === undefined ? undefined : entryOf(read, line, key, cost);
-    if (entry !== undefined) yield entry;
-    else if (!isHeader && line !== "") onBadLine?.((line ?? "a line too long").slice(0, 200));
-    isHeader = false;
+  for await (const lines of linesOf(text, options.maxLine ?? MAX_LINE)) {
+    for (const line of lines) {
+      const entry = line === undefined ? undefined : entryOf(read, line, key, cost);
+      if (entry !== undefined) yield entry;
+      else if (!isHeader && line !== "") onBadLine?.((line ?? "a line too long").slice(0, 200));
+      isHeader = false;
+    }
   }
 }
 
@@ -84,25 +86,32 @@ function entryOf(
     : undefined;
 }
 
-/** The lines of a text, without their ends; `undefined` in place of one that is too long. */
-async function* linesOf(text: TextSource, maxLine: number): AsyncGenerator<string | undefined> {
+/** A line without its end; `undefined` in place of one that is too long. */
+type Line = string | undefined;
+
+/** The lines of a text, as many at a time as a piece of it ends. */
+async function* linesOf(text: TextSource, maxLine: number): AsyncGenerator<readonly Line[]> {
   const decoder = new TextDecoder();
   let rest = "";
   let tooLong = false;
+
+  function lineOf(line: string): Line {
+    const isTooLong = tooLong || line.length > maxLine;
+    tooLong = false;
+    return isTooLong ? undefined : line.replace(/\r$/, "");
+  }
+
   for await (const piece of typeof text === "string" ? [text] : text) {
     const more = typeof piece === "string" ? piece : decoder.decode(piece, { stream: true });
     const lines = (rest + more).split("\n");
     rest = lines.pop()!;
-    for (const line of lines) {
-      yield tooLong || line.length > maxLine ? undefined : line.replace(/\r$/, "");
-      tooLong = false;
-    }
+    yield lines.map(lineOf);
     if (rest.length > maxLine) {
       tooLong = true;
       rest = "";
     }
   }
-  if (rest !== "" || tooLong) yield tooLong ? undefined : rest.replace(/\r$/, "");
+  if (rest !== "" || tooLong) yield [lineOf(rest)];
 }
 
 function usualKey({ host }: LogRecord): string {
