@@ -28,8 +28,9 @@ import { watchCommit } from "./watch_commit.ts";
 
 /** How often a call is tried before it is told of the contention. */
 const MOST_TRIES = 64;
-/** The longest wait between two tries by WATCH, in ms. */
-const LONGEST_WAIT = 8;
+/** After how many losses in a row it waits, and for how many milliseconds at most. */
+const PATIENCE = 16;
+const LONGEST_WAIT = 4;
 
 /** What runs the calls of one node. */
 export interface Batcher {
@@ -88,7 +89,7 @@ export function batcher(
       const node = link.current() ?? await dial();
       if (node !== undefined && queue.size > 0) deal(await runNext(node));
       if (lost === 0) await turn();
-      else if (node?.commit === "watch") await pause(lost);
+      else if (lost % PATIENCE === 0) await pause();
     }
     running = false;
   }
@@ -205,11 +206,10 @@ function turn(): Promise<void> {
 }
 
 /**
- * A random while before the values are read again, longer on average with each race lost: others
- * finish in the meantime. After a lost race by compare and set there is none, as the value that the
- * reply has told would be older for it: whoever has lost is a little faster than the winner then.
+ * A random while after some losses in a row, in case several processes keep in step. Otherwise
+ * whoever has lost tries again at once: it is a little faster than the winner then, who has callers
+ * to answer; so that each of them has its turn. To wait would leave the key to those that win.
  */
-function pause(lost: number): Promise<void> {
-  const wait = Math.random() * Math.min(LONGEST_WAIT, 0.1 * 2 ** lost);
-  return wait < 1 ? turn() : new Promise((resolve) => setTimeout(resolve, wait));
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_WAIT));
 }
