@@ -148,6 +148,19 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     return new Response(body, { headers: JSON_HEADERS });
   }
 
+  /**
+   * The page, limited by the rules like any other: one who reloads it for ever is a client, too. Its
+   * files and figures are not, so that a page that is open goes on.
+   */
+  async function page(request: Request, peer: string | undefined): Promise<Response> {
+    const file = await pageFile("/")!;
+    if (engine.rules.routes.size !== 1) return file;
+    const verdict = await check(asItself(request), new URLSearchParams(), peer);
+    if (verdict.status !== 200) return verdict;
+    verdict.headers.forEach((value, name) => file.headers.set(name, value));
+    return file;
+  }
+
   /** What answers a call: a response, or what takes the body and makes one. */
   function route(
     request: Request,
@@ -168,6 +181,8 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     }
     if (method !== "GET" && method !== "HEAD") return wrongMethod("GET, HEAD");
     switch (path) {
+      case "/":
+        return page(request, peer());
       case "/healthz":
         return new Response("ok\n");
       case "/readyz":
@@ -255,6 +270,16 @@ function pathOf(url: string): string {
   if (start === -1) return "/";
   const query = url.indexOf("?", start);
   return query === -1 ? url.slice(start) : url.slice(start, query);
+}
+
+/** The request as one for the service itself: without what a proxy would say of another one. */
+function asItself({ url, headers }: Request): Request {
+  const own = new Headers(headers);
+  for (const name of ["uri", "method"]) {
+    own.delete(`x-original-${name}`);
+    own.delete(`x-forwarded-${name}`);
+  }
+  return new Request(url, { headers: own });
 }
 
 /** Whether a browser sent it for a page of another site. */

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { startProgram } from "../support/child_process.ts";
+import { rawRequest } from "../support/raw_request.ts";
+
+test("what npm start starts limits each client: 200 with its fields, then 429", async () => {
+  const words = ["adapters/bin.ts", "serve", "examples/rules.yaml", "--threads", "2"];
+  const service = startProgram("bun", [...words, "--port", "0"]);
+  try {
+    const [, port] = await service.line(/"event":"listening","url":"http:\/\/[^:]+:(\d+)"/);
+    const statuses = new Map<number, number>();
+    // A burst of 20, and one more for each second that this takes.
+    for (let call = 0; call < 60; call++) {
+      const answer = await rawRequest(Number(port));
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      assert.deepEqual(answer.values("ratelimit-policy"), ['"60-in-60s";q=60;w=60']);
+      if (answer.status === 200) {
+        assert.match(answer.values("ratelimit").join(), /^"60-in-60s";r=\d+;t=1$/);
+        assert.deepEqual(answer.values("content-type"), ["text/html; charset=utf-8"]);
+        continue;
+      }
+      assert.match(answer.values("ratelimit").join(), /^"60-in-60s";r=0;t=1$/);
+      assert.deepEqual(answer.values("retry-after"), ["1"]);
+      assert.deepEqual(answer.values("content-type"), ["application/problem+json"]);
+      assert.deepEqual(JSON.parse(answer.body)["violated-policies"], ["per-address"]);
+    }
+    assert.deepEqual([...statuses.keys()], [200, 429]);
+    assert.ok(statuses.get(200)! >= 20);
+  } finally {
+    await service.end("SIGINT");
+  }
+});
