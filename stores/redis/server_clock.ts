@@ -6,7 +6,8 @@
  * "Probabilistic clock synchronization", 1989). The tightest sample counts, and its bound widens
  * with age, as two clocks drift apart; a newer one takes over once it is tighter. Our own clock is
  * `performance.now`, which nobody sets. A sample outside of what both bounds allow means that the
- * server's clock was set, and takes over at once.
+ * server's clock was set, and takes over at once. Otherwise the time that was told never steps back:
+ * where a new sample says that it was early, it stands still until that is no longer so.
  */
 
 /** How far two clocks may drift apart: the most that NTP slews a clock by, twice. */
@@ -25,19 +26,24 @@ export function serverClock(): ServerClock {
   let offset = Number.NaN;
   let error = Infinity;
   let at = 0;
+  let told = 0;
 
   return {
     sample(server, sent, received) {
       const sampled = server - (sent + received) / 2;
       const bound = (received - sent) / 2;
       const aged = error + (received - at) * DRIFT;
-      if (bound > aged && Math.abs(sampled - offset) <= bound + aged) return;
+      const isLikely = Math.abs(sampled - offset) <= bound + aged;
+      if (bound > aged && isLikely) return;
+      if (!isLikely) told = 0;
       offset = sampled;
       error = bound;
       at = received;
     },
     now() {
-      return error === Infinity ? undefined : Math.floor(performance.now() + offset);
+      if (error === Infinity) return undefined;
+      told = Math.max(told, Math.floor(performance.now() + offset));
+      return told;
     },
   };
 }

@@ -35,12 +35,23 @@ describe("the estimate of the server's clock", () => {
     );
   });
 
+  test("does not step back when a tighter sample says that it was early", () => {
+    const clock = serverClock();
+    const now = performance.now();
+    clock.sample(1_000_000, now - 100, now);
+    const before = clock.now()!;
+    clock.sample(1_000_000 + 20, now, now);
+    assert.ok(clock.now()! >= before);
+  });
+
   test("follows a server whose clock was set", () => {
     const clock = serverClock();
     const now = performance.now();
     clock.sample(1_000_000, now, now + 1);
     clock.sample(5_000_000, now + 1, now + 11);
     assert.ok(Math.abs(clock.now()! - 5_000_000) < 100);
+    clock.sample(2_000_000, now + 11, now + 12);
+    assert.ok(Math.abs(clock.now()! - 2_000_000) < 100);
   });
 
   test("knows nothing before it was told", () => {
