@@ -78,7 +78,7 @@ async function alone(
 ): Promise<Run> {
   const contestant = await connect(name, server.url, refusing);
   const keys = workload === "hot" ? hot() : zipf();
-  await load(contestant, inFlight, milliseconds / 3, keys);
+  await load(contestant, inFlight, milliseconds, keys);
   const run = await load(contestant, inFlight, milliseconds, keys);
   await contestant.close();
   return run;

@@ -12,7 +12,7 @@ export async function crowd(
   workload: "hot" | "zipf",
   milliseconds: number,
 ): Promise<Run> {
-  const start = String(Date.now() + 1_500);
+  const start = String(Date.now() + 2_000);
   const args = [name, url, workload, String(milliseconds), start];
   const runs = await Promise.all(Array.from({ length: processes }, () => one(args)));
   const sum = (of: (run: Run) => number) => runs.reduce((total, run) => total + of(run), 0);

@@ -7,7 +7,7 @@ import { hot, load, zipf } from "./load.ts";
 const [name = "", url = "", workload = "", milliseconds = "", start = ""] = process.argv.slice(2);
 const contestant = await connect(name, url, false);
 const keys = workload === "hot" ? hot() : zipf();
-await load(contestant, 64, 100, keys);
+await load(contestant, 64, 400, keys);
 await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(start) - Date.now())));
 console.log(JSON.stringify(await load(contestant, 64, Number(milliseconds), keys)));
 await contestant.close();

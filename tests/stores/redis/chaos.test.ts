@@ -18,7 +18,7 @@ const SLACK = 300;
 const MODES = ["watch", "cas"] as const;
 
 /** So much that nothing is refused, so slow that nothing comes back. */
-const endless = gcra({ limit: 1, period: "1d", burst: 50_000 });
+const endless = gcra({ limit: 1, period: "1d", burst: 10_000_000 });
 
 function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
