@@ -36,7 +36,8 @@ export interface SharedStoreOptions {
   readonly capacity: number;
   /**
    * The most bytes that the arena for windows, logs and long states may take, in pieces of 128; it
-   * takes memory only as it fills. Default 64 MB, or 256 bytes a key if that is more; 0 for none.
+   * takes memory only as it fills. Default 64 MB, or 256 bytes a key if that is more; at
+   * most 2 GB; 0 for none.
    */
   readonly maxBytes?: number | undefined;
   /**
@@ -86,7 +87,7 @@ const BYTES_PER_NODE = 128;
  * swaps it in by one compare-and-swap. A thread may be stopped, or killed, at any instant; the
  * others go on at once, and a key holds the state before its call or the one after it.
  *
- * A key whose state is one number takes some 55 bytes. All pages are reserved at once, and take
+ * A key whose state is one number takes 48 to 64 bytes. All pages are reserved at once, and take
  * memory when they are first used. A call takes constant time beside its algorithm's own.
  *
  * @param options `capacity` and more, as above.
@@ -98,16 +99,18 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   checkOptions(action, options);
   const { capacity, onFull = "evict", threads = 1_024 } = options;
   checkInteger(action, "capacity", capacity, 1);
-  const { maxBytes = Math.max(2 ** 26, capacity * 256) } = options;
+  const most = MOST_NODES * BYTES_PER_NODE;
+  const { maxBytes = Math.min(most, Math.max(2 ** 26, capacity * 256)) } = options;
   checkInteger(action, "maxBytes", maxBytes, 0);
   checkInteger(action, "threads", threads, 1);
   checkMost(action, "capacity", capacity, MOST_KEYS);
+  checkMost(action, "maxBytes", maxBytes, most);
   checkMost(action, "threads", threads, 4_096);
   if (onFull !== "evict" && onFull !== "throw") {
     const rule = 'onFull must be "evict" or "throw"';
     throw new TypeError(complaint(action, rule, onFull));
   }
-  const nodes = Math.min(MOST_NODES, Math.floor(maxBytes / BYTES_PER_NODE));
+  const nodes = Math.floor(maxBytes / BYTES_PER_NODE);
   const sizes = { capacity, threads, nodes };
   // Offsets are 32-bit numbers of 4-byte words.
   checkMost(action, "capacity and maxBytes together, in bytes,", byteLengthOf(sizes), 2 ** 32);

@@ -141,8 +141,9 @@ export interface Memory {
 
 /** Where the parts of a store of these sizes begin. */
 function placesOf({ capacity, threads, nodes }: Sizes) {
-  // Three keys to a bucket of twelve: one in some 60,000 buckets is ever short of room.
-  const buckets = 2 ** Math.ceil(Math.log2(Math.max(1, capacity / 3)));
+  // Two to four keys to a bucket of twelve slots: at most 32 bytes a key. When all keys are in use, one
+  // bucket in 3,000 is short of room at the worst.
+  const buckets = 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)));
   const records = BUCKETS + buckets * BUCKET;
   const blocks = records + threads * RECORD;
   const lastBlock = capacity + threads * SPARES_PER_THREAD;

@@ -322,14 +322,16 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
   }
 
   function makeNodes(now: number): void {
-    for (let tries = 0; tries <= bucketMask / SEARCHED + 1; tries++) {
-      if (drop(now, false, true)) {
-        held++;
-        return;
+    const searches = (bucketMask + 1) / SEARCHED + 1;
+    for (const mayEvict of throwsWhenFull ? [false] : [false, true]) {
+      for (let search = 0; search < searches; search++) {
+        if (drop(now, mayEvict, true)) {
+          held++;
+          return;
+        }
       }
     }
-    if (!throwsWhenFull && drop(now, true, true)) held++;
-    else throw full(memory.capacity);
+    throw full(memory.capacity);
   }
 
   return { found, find, scan, replace, insert, forget, makeNodes, raised };
