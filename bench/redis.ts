@@ -79,23 +79,24 @@ async function alone(
   const contestant = await connect(name, server.url, refusing);
   const keys = workload === "hot" ? hot() : zipf();
   await load(contestant, inFlight, milliseconds, keys);
+  const before = await server.processorTime();
   const run = await load(contestant, inFlight, milliseconds, keys);
+  const processor = await server.processorTime() - before;
   await contestant.close();
-  return run;
+  return { ...run, processor };
 }
 
 async function show(server: Server, one: Case, rounds: number, milliseconds: number) {
   const all = new Map<string, Figures[]>(one.names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of one.names) {
-      const before = await server.processorTime();
-      const { decisions, seconds, p99, roundTrips } = await one.run(server, name, milliseconds);
-      const used = await server.processorTime() - before;
+      const run = await one.run(server, name, milliseconds);
+      const { decisions, seconds, p99, roundTrips, processor } = run;
       all.get(name)!.push({
         perSecond: decisions / seconds,
         p99,
         roundTrips: roundTrips / decisions,
-        microseconds: used * 1e6 / decisions,
+        microseconds: processor === undefined ? NaN : processor * 1e6 / decisions,
       });
     }
   }

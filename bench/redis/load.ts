@@ -7,6 +7,8 @@ export interface Run {
   /** Milliseconds that the slowest one in a hundred took, or longer. */
   readonly p99: number;
   readonly roundTrips: number;
+  /** Seconds of the server's processor, where they were measured. */
+  readonly processor?: number;
 }
 
 /** The next key of a workload. */
