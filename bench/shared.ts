@@ -145,7 +145,6 @@ async function threads(): Promise<void> {
 function windows(): void {
   const names = ["gcra", "tree", "counted", "x gcra", "ring, scan", "ring, total"];
   console.log(row("sub-buckets, ns", names));
-  const base: number[] = [];
   for (const slots of [8, 16, 32, 60, 240, 3_600, 65_536]) {
     const store = sharedStore({ capacity: 1_000 });
     const period = slots * 1_000;
@@ -153,39 +152,39 @@ function windows(): void {
     const fine = slidingWindow({ limit, period, precision: 1_000 });
     const figures = compare(
       {
-        gcra: moving(gcra({ limit: 1_000_000, period: 1_000_000, burst: 1_000_000 })),
-        tree: slots > 64 ? moving(fine) : () => 0,
-        counted: moving(inCounts(fine, slots)),
+        gcra: moving(store, slots, gcra({ limit: 1_000_000, period: 1_000_000, burst: 1_000_000 })),
+        tree: slots > 64 ? moving(store, slots, fine) : () => 0,
+        counted: moving(store, slots, inCounts(fine, slots)),
         scan: ring(slots, true),
         total: ring(slots, false),
       },
       slots > 4_096 && SHORT ? 300_000 : 40_000,
       ROUNDS,
     );
-    base.push(figures.tree);
     const { gcra: bucket, tree, counted, scan, total } = figures;
     const whole = slots > 64 ? tree : counted;
     const cells = [bucket, slots > 64 ? tree : "-", counted, ratio(whole, bucket), scan, total];
     console.log(row(`  ${slots}`, cells));
     store.close();
-
-    function moving(algorithm: Algorithm) {
-      let now = NOW;
-      const api: Limiter = limiter(algorithm, { store, prefix: "bench", clock: () => now });
-      for (let slot = 0; slot < slots; slot++) {
-        api.consume("key");
-        now += 1_000;
-      }
-      return (count: number) => {
-        let sum = 0;
-        for (let call = 0; call < count; call++) {
-          if (call % 4 === 0) now += 1_000;
-          sum += api.consume("key").remaining;
-        }
-        return sum;
-      };
-    }
   }
+}
+
+/** Whole admitted decisions, the clock moving on by one sub-bucket at each fourth. */
+function moving(store: SharedStore, slots: number, algorithm: Algorithm) {
+  let now = NOW;
+  const api: Limiter = limiter(algorithm, { store, prefix: "bench", clock: () => now });
+  for (let slot = 0; slot < slots; slot++) {
+    api.consume("key");
+    now += 1_000;
+  }
+  return (count: number) => {
+    let sum = 0;
+    for (let call = 0; call < count; call++) {
+      if (call % 4 === 0) now += 1_000;
+      sum += api.consume("key").remaining;
+    }
+    return sum;
+  };
 }
 
 /** The same window, told as a log, which the store keeps in counted form whatever its size. */

@@ -1,36 +1,60 @@
 /*
- * A server with one limit for each client address:
+ * A server with one limit for each client address, exact over as many threads as there are cores:
  *
  *   bun examples/server.ts        and then, more than five times:
  *   curl -i localhost:8080
  *
- * PORT is its port; Ctrl-C ends it.
+ * PORT is its port, THREADS how many threads serve it; Ctrl-C ends it.
  */
+import { availableParallelism } from "node:os";
 import process from "node:process";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 import { gcra, limiter } from "tidegate";
 import { rateLimit } from "tidegate/http";
+import { attachSharedStore, type SharedStore, sharedStore } from "tidegate/shared";
 
-const limited = rateLimit({
-  limiter: limiter(gcra({ name: "hello", limit: 30, period: "1m", burst: 5 })),
-});
-
-const server = Bun.serve({
-  port: portOf(process.env.PORT ?? "8080"),
-  fetch: limited((_request, _server, decision) => {
-    return new Response(`Hello! ${decision?.remaining} more at once.\n`);
-  }),
-});
-
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-  process.on(signal, () => process.exit(0));
+if (isMainThread) {
+  const store = sharedStore({ capacity: 100_000 });
+  const server = serve(store, numberOf("PORT", "8080", 65_535));
+  const threads = numberOf("THREADS", String(availableParallelism()), 1_000);
+  await Promise.all(Array.from({ length: threads - 1 }, () => start(store, Number(server.port))));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => process.exit(0));
+  }
+  console.log(`Listening on ${server.url}: 30 requests a minute for each address, 5 at once.`);
+} else {
+  serve(attachSharedStore(workerData.handle), workerData.port);
+  parentPort?.postMessage("ready");
 }
 
-console.log(`Listening on ${server.url}: 30 requests a minute for each address, 5 at once.`);
+function serve(store: SharedStore, port: number) {
+  const policy = gcra({ name: "hello", limit: 30, period: "1m", burst: 5 });
+  const limited = rateLimit({ limiter: limiter(policy, { store, prefix: "hello" }) });
+  return Bun.serve({
+    port,
+    reusePort: true,
+    fetch: limited((_request, _server, decision) => {
+      return new Response(`Hello! ${decision?.remaining} more at once.\n`);
+    }),
+  });
+}
 
-function portOf(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  console.error(`Cannot listen as PORT must be a number from 0 to 65535: it is "${text}"`);
+/** One more thread on the same port; resolves once it serves. */
+function start(store: SharedStore, port: number): Promise<void> {
+  const worker = new Worker(new URL(import.meta.url), {
+    workerData: { handle: store.handle, port },
+  });
+  return new Promise((resolve, reject) => {
+    worker.once("message", () => resolve());
+    worker.once("error", reject);
+  });
+}
+
+function numberOf(variable: string, otherwise: string, most: number): number {
+  const text = process.env[variable] ?? otherwise;
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= most) return number;
+  console.error(`Cannot listen as ${variable} must be a number from 0 to ${most}: it is "${text}"`);
   process.exit(1);
 }
