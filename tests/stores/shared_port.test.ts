@@ -20,12 +20,12 @@ for (const program of ["bun", "node"]) {
       const [, port] = await server.line(/^port (\d+)$/);
       const counts = new Map<number, number>();
       let left = REQUESTS;
-      async function connection(): Promise<void> {
+      const connection = async () => {
         while (left-- > 0) {
           const status = await statusOf(Number(port), agent);
           counts.set(status, (counts.get(status) ?? 0) + 1);
         }
-      }
+      };
       await Promise.all(Array.from({ length: CONNECTIONS }, connection));
       assert.deepEqual([counts.get(200), counts.get(429)], [LIMIT, REQUESTS - LIMIT]);
     } finally {
