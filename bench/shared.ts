@@ -24,12 +24,18 @@ const ROUNDS = SHORT ? 5 : 9;
 const NOW = 1_790_000_000_000;
 const clock = () => NOW;
 
+/** `--part=keys`, `threads` or `windows`: that part alone. */
+const part = process.argv.find((word) => word.startsWith("--part="))?.slice(7);
+const isWanted = (name: string) => part === undefined || part === name;
+
 console.log(`\n${runtime()}`);
-oneThread(10_000);
-oneThread(SHORT ? 200_000 : 1_000_000);
-hotKey();
-await threads();
-windows();
+if (isWanted("keys")) {
+  oneThread(10_000);
+  oneThread(1_000_000);
+  hotKey();
+}
+if (isWanted("threads")) await threads();
+if (isWanted("windows")) windows();
 finish();
 
 /** Flat strings, made of bytes. */
