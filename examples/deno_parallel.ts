@@ -1,9 +1,13 @@
 /*
- * One limit across the threads of `deno serve --parallel`. Nobody hands them a store: the first one
- * to take a lock makes it, and the others ask for its handle on a channel.
+ * One limit across the threads of `deno serve --parallel`. Nobody hands them a store: one after the
+ * other, under a lock, they ask on a channel whether there is one; the first hears nothing and makes
+ * it.
  *
  *   DENO_JOBS=4 deno serve -A --parallel --port 8080 examples/deno_parallel.ts
  */
+
+// Not the global one: a channel that cannot be unref'ed keeps the server from ending.
+import { BroadcastChannel } from "node:worker_threads";
 
 import { rateLimit } from "../adapters/http.ts";
 import { gcra, limiter } from "../mod.ts";
@@ -17,37 +21,39 @@ import {
 /** Deno's types of `navigator` lack its locks. */
 const { locks } = navigator as unknown as {
   readonly locks: {
-    request<Result>(
-      name: string,
-      options: { readonly ifAvailable: boolean },
-      held: (lock: object | null) => Result,
-    ): Promise<Awaited<Result>>;
+    request<Result>(name: string, held: () => Promise<Result>): Promise<Result>;
   };
 };
 
+/** How many milliseconds an answer may take: threads of one process answer in one or two. */
+const PATIENCE = 500;
+
 /** The store that all threads of this process share. */
 function meet(name: string): Promise<SharedStore> {
-  const channel = new BroadcastChannel(name);
+  return locks.request(name, async () => {
+    const channel = new BroadcastChannel(name);
+    const handle = await asked(channel);
+    const store = handle === undefined
+      ? sharedStore({ capacity: 100_000 })
+      : attachSharedStore(handle);
+    channel.onmessage = (event: { readonly data: unknown }) => {
+      if (event.data === "which store?") channel.postMessage(store.handle);
+    };
+    channel.unref();
+    return store;
+  });
+}
+
+/** The handle that another thread tells; `undefined` if none does. */
+function asked(channel: BroadcastChannel): Promise<SharedStoreHandle | undefined> {
   return new Promise((resolve) => {
-    // The lock is kept for as long as the thread lives, so there is one maker.
-    void locks.request(name, { ifAvailable: true }, (lock) => {
-      if (lock === null) {
-        const asking = setInterval(() => channel.postMessage("which store?"), 20);
-        channel.onmessage = ({ data }: MessageEvent<SharedStoreHandle | string>) => {
-          if (typeof data === "string") return;
-          clearInterval(asking);
-          channel.close();
-          resolve(attachSharedStore(data));
-        };
-        return;
-      }
-      const store = sharedStore({ capacity: 100_000 });
-      channel.onmessage = ({ data }) => {
-        if (typeof data === "string") channel.postMessage(store.handle);
-      };
-      resolve(store);
-      return new Promise(() => {});
-    });
+    const timer = setTimeout(() => resolve(undefined), PATIENCE);
+    channel.onmessage = ({ data }: { readonly data: SharedStoreHandle | string }) => {
+      if (typeof data === "string") return;
+      clearTimeout(timer);
+      resolve(data);
+    };
+    channel.postMessage("which store?");
   });
 }
 
