@@ -146,6 +146,29 @@ describe("memoryStore is bounded", () => {
 });
 
 describe("memoryStore", () => {
+  test("full, it makes room of a fresh key of the same batch, or charges nobody", () => {
+    const store = memoryStore({ maxKeys: 2, onFull: "throw" });
+    const algorithm = gcra({ limit: 1, period: 1_000 });
+    const operation = (key: string) => (
+      { key: storedKey("p", algorithm.id, key), algorithm, cost: 1, dry: false }
+    );
+    store.run([operation("a")], 0);
+    store.run([operation("b")], 900);
+    // At 1,000 "a" is fresh, and would have to stay for the batch to fit.
+    assert.throws(() => store.run([operation("a"), operation("c")], 1_000), StoreFullError);
+    const [look] = store.run([{ ...operation("a"), cost: 0, dry: true }], 1_000);
+    assert.equal(look!.remaining, 1);
+  });
+
+  test("keys of another form than a limiter's are kept apart", () => {
+    const store = memoryStore();
+    const log = slidingLog({ limit: 2, period: 1_000 });
+    const rate = gcra({ limit: 3, period: 1_000 });
+    const first = store.run([{ key: "a", algorithm: rate, cost: 1, dry: false }], 0);
+    const other = store.run([{ key: "b", algorithm: log, cost: 1, dry: false }], 0);
+    assert.deepEqual([first[0]!.remaining, other[0]!.remaining], [2, 1]);
+  });
+
   test("answers the same by its lane and by stored keys, of any characters", () => {
     const store = memoryStore();
     const algorithm = gcra({ limit: 5, period: "1m" });
