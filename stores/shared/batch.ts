@@ -24,7 +24,8 @@
  */
 
 import { BATCH, BATCH_SIZE, type Memory, RECORD, STATUS } from "./layout.ts";
-import { counter, type Thread } from "./thread.ts";
+import { counter } from "./record.ts";
+import type { Thread } from "./thread.ts";
 
 const UNDECIDED = 1;
 const COMMITTED = 2;

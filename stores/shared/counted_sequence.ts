@@ -19,6 +19,7 @@
 
 import type { Timeline } from "../../core/timeline.ts";
 import { type Memory, NODE } from "./layout.ts";
+import { branchOf, SEQUENCE, SEQUENCE_LEVELS } from "./node_shape.ts";
 import type { Nodes } from "./nodes.ts";
 import {
   added,
@@ -38,7 +39,6 @@ const TOTAL = 1;
 const BASE = 2;
 const HEAD = 3;
 const TAIL = 4;
-const LEVELS = 10;
 const CHILDREN = 16;
 
 /** How the sequences of one log are built. */
@@ -169,13 +169,13 @@ export function editSequence(edited: EditedTimeline): number {
   const base = edited.base as SequenceTimeline;
   const { shape } = base;
   if (base.newest < floor) {
-    dropSequence(shape.ints, shape.nodes, base.root);
+    shape.nodes.drop(base.root, SEQUENCE);
     return writeRoot(shape, newRoot(shape), newest, units, 0, 0, 0);
   }
   const total = base.total + units;
   if (total > Number.MAX_SAFE_INTEGER) {
     const buckets = bucketsFrom(edited, floor);
-    dropSequence(shape.ints, shape.nodes, base.root);
+    shape.nodes.drop(base.root, SEQUENCE);
     return buildSequence(shape, buckets);
   }
   const root = shape.nodes.copy(base.root);
@@ -206,27 +206,6 @@ export function buildSequence(shape: SequenceShape, buckets: readonly number[]):
   return writeRoot(shape, root, buckets[2 * closed]!, total, 0, 0, closed);
 }
 
-/** Drops a whole sequence. */
-export function dropSequence(ints: Int32Array, nodes: Nodes, root: number): void {
-  const at = nodes.at(root);
-  const levels = ints[at + LEVELS]!;
-  for (let ring = 0; ring < RING; ring++) {
-    dropBelow(ints, nodes, ints[at + CHILDREN + ring]!, levels);
-  }
-  nodes.drop(root);
-}
-
-function dropBelow(ints: Int32Array, nodes: Nodes, node: number, levels: number): void {
-  if (node === 0) return;
-  if (levels > 1) {
-    const at = nodes.at(node);
-    for (let place = at; place < at + BRANCHES; place++) {
-      dropBelow(ints, nodes, ints[place]!, levels - 1);
-    }
-  }
-  nodes.drop(node);
-}
-
 /** Drops the children of the root that hold no entry of [head, tail). */
 function prune(
   { shape, tail: before }: SequenceTimeline,
@@ -242,7 +221,7 @@ function prune(
     if (child === 0) continue;
     const group = last - ((last - ring) & 15);
     if (group * span < tail && (group + 1) * span > head) continue;
-    dropBelow(ints, nodes, child, levels);
+    nodes.drop(child, branchOf(levels));
     ints[at + ring] = 0;
   }
 }
@@ -279,7 +258,7 @@ function append(
 
 function newRoot({ ints, nodes, levels }: SequenceShape): number {
   const root = zeroed(ints, nodes);
-  ints[nodes.at(root) + LEVELS] = levels;
+  ints[nodes.at(root) + SEQUENCE_LEVELS] = levels;
   return root;
 }
 

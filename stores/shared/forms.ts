@@ -18,24 +18,35 @@ import { EMPTY_TIMELINE } from "../../core/counted_timeline.ts";
 import type { Timeline } from "../../core/timeline.ts";
 import {
   buildSequence,
-  dropSequence,
   editSequence,
   loadSequence,
   rootOfSequence,
   sequenceShape,
 } from "./counted_sequence.ts";
 import { type Memory, NODE } from "./layout.ts";
+import {
+  CELLS_PER_NODE,
+  type CellType,
+  CHAIN,
+  type NodeShape,
+  rootIn,
+  SEQUENCE,
+  SINGLE,
+  treeOf,
+} from "./node_shape.ts";
 import type { Nodes } from "./nodes.ts";
-import { buildTree, dropTree, editTree, loadTree, rootOfTree, treeShape } from "./segment_tree.ts";
-import { bucketsFrom, isEdited, type StoredTimeline } from "./stored_timeline.ts";
+import { buildTree, editTree, loadTree, rootOfTree, treeShape } from "./segment_tree.ts";
+import {
+  bucketsFrom,
+  isEdited,
+  MOST_ENTRIES,
+  type StoredTimeline,
+  TORN,
+} from "./stored_timeline.ts";
 
 /** What a block holds, in the low two bits of its fingerprint's low half. */
 export const kind = { cells: 0, tree: 1, sequence: 2, chain: 3 } as const;
 
-/** What a cell names: nothing, a tree (with its levels), a sequence. */
-type CellType = 0 | 1 | 2;
-
-const CELLS_PER_NODE = 15;
 /** What cells can stand in a block itself, by their types. */
 const KINDS_OF_BLOCKS: ReadonlyMap<string, number> = new Map([
   ["0", kind.cells],
@@ -45,12 +56,10 @@ const KINDS_OF_BLOCKS: ReadonlyMap<string, number> = new Map([
 ]);
 /** Most cells of a state: 8 KB. */
 const MOST_CELLS = 1_024;
-/** Most sub-buckets, or units of a log: what three levels hold. */
-const MOST_ENTRIES = 65_536;
 /** Windows of more sub-buckets stand in a segment tree. */
 const TREE_FROM = 65;
-/** Sums of a tree are whole numbers of 31 bits, over up to twice the window. */
-const TREE_LIMIT = 2 ** 30;
+/** Sums of a tree are over up to twice the window, of 31 bits, and below what would be a NaN. */
+const TREE_LIMIT = 2 ** 30 - 2 ** 20;
 
 /** How one algorithm's states lie in cells. */
 interface Part {
@@ -151,7 +160,11 @@ const numberPart: Part = {
 function codecPart({ codec }: Algorithm): Part {
   return {
     types: new Array(1 + codec.maxWords).fill(0),
-    load: (_ints, floats, at) => codec.read(floats, at + 1, floats[at]!),
+    load(_ints, floats, at) {
+      const words = floats[at]!;
+      if (!(words >= 0 && words <= codec.maxWords)) throw TORN;
+      return codec.read(floats, at + 1, words);
+    },
     save(state, _ints, floats, at) {
       floats[at] = codec.write(state, floats, at + 1);
     },
@@ -186,7 +199,7 @@ function treePart(memory: Memory, nodes: Nodes, slots: number): Part {
         return write(ints, floats, at, editTree(timeline), timeline);
       }
       const oldRoot = old === -1 ? 0 : ints[rootAt(old)]!;
-      if (oldRoot !== 0) dropTree(memory.ints, nodes, oldRoot, shape.levels);
+      if (oldRoot !== 0) nodes.drop(oldRoot, treeOf(shape.levels));
       const buckets = bucketsFrom(timeline, timeline.newest - slots + 1);
       const root = buckets.length === 0 ? 0 : buildTree(shape, buckets);
       if (root === 0) ints.fill(0, 2 * at, 2 * at + 4);
@@ -211,7 +224,7 @@ function sequencePart(memory: Memory, nodes: Nodes, entries: number): Part {
       else if (isEdited(timeline)) ints[2 * at] = editSequence(timeline);
       else {
         const oldRoot = old === -1 ? 0 : ints[2 * old]!;
-        if (oldRoot !== 0) dropSequence(memory.ints, nodes, oldRoot);
+        if (oldRoot !== 0) nodes.drop(oldRoot, SEQUENCE);
         const buckets = bucketsFrom(timeline, -Infinity);
         ints[2 * at] = buckets.length === 0 ? 0 : buildSequence(shape, buckets);
       }
@@ -255,10 +268,10 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
     const own = part.types.slice(node * CELLS_PER_NODE, (node + 1) * CELLS_PER_NODE);
     return own.reduce((sum: number, type, cell) => sum | (type << (2 * cell)), 0);
   });
-  const hasNodes = types.some((type) => type !== 0);
   const firstAt = (block: number) => blocks + 8 * block + 4;
 
-  function read(block: number, start: number): void {
+  /** Copies the cells of a block to the array, and tells `visit` its nodes. */
+  function read(block: number, start: number, visit?: (node: number) => void): void {
     let node = ints[firstAt(block)]!;
     for (let place = 0; place < length; place++) {
       const at = nodes.at(node);
@@ -266,6 +279,7 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
       for (let word = 0; word < 2 * CELLS_PER_NODE; word++) {
         scratchInts[to + word] = ints[at + 2 + word]!;
       }
+      visit?.(node);
       node = ints[at]!;
     }
   }
@@ -279,10 +293,8 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
     },
     save(state, block, old) {
       let next = 0;
-      if (old !== 0) {
-        if (hasNodes) read(old, oldStart);
-        dropChain(ints, nodes, ints[firstAt(old)]!);
-      }
+      // The parts let go of what their own cells name.
+      if (old !== 0) read(old, oldStart, (node) => nodes.drop(node, SINGLE));
       part.save(state, scratchInts, scratch, 0, old === 0 ? -1 : oldStart);
       for (let place = length - 1; place >= 0; place--) {
         const node = nodes.make();
@@ -298,29 +310,15 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
   };
 }
 
-function dropChain(ints: Int32Array, nodes: Nodes, first: number): void {
-  for (let node = first; node !== 0; node = ints[nodes.at(node)]!) nodes.drop(node);
-}
-
-/** Drops all nodes of a block that is the calling thread's alone. */
-export function dropState({ ints, blocks }: Memory, nodes: Nodes, block: number): void {
+/** Tells `visit` the topmost nodes of a block's state. */
+export function nodesOf(
+  { ints, blocks }: Memory,
+  block: number,
+  visit: (node: number, shape: NodeShape) => void,
+): void {
   const at = blocks + 8 * block;
   const held = ints[at]! & 3;
-  if (held === kind.cells) return;
-  if (held === kind.tree) return dropCell(1, at + 6);
-  if (held === kind.sequence) return dropCell(2, at + 4);
-  for (let node = ints[at + 4]!; node !== 0; node = ints[nodes.at(node)]!) {
-    const start = nodes.at(node);
-    for (let cell = 0; cell < CELLS_PER_NODE; cell++) {
-      dropCell((ints[start + 1]! >>> (2 * cell)) & 3, start + 2 + 2 * cell);
-    }
-    nodes.drop(node);
-  }
-
-  function dropCell(type: number, cell: number): void {
-    const root = ints[cell]!;
-    if (type === 0 || root === 0) return;
-    if (type === 1) dropTree(ints, nodes, root, ints[cell + 1]! & 3);
-    else dropSequence(ints, nodes, root);
-  }
+  if (held === kind.tree) rootIn(ints, at + 6, 1, visit);
+  else if (held === kind.sequence) rootIn(ints, at + 4, 2, visit);
+  else if (held === kind.chain && ints[at + 4] !== 0) visit(ints[at + 4]!, CHAIN);
 }

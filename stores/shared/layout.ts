@@ -2,9 +2,8 @@
  * Where everything lies in the shared buffer. All offsets are in 32-bit words unless they say so.
  *
  *   header    64 words    below
- *   bins      64 words    chains of nodes that a thread had too many of
  *   buckets   16 words    each a cache line: 12 slots, 12 tags of one byte, 1 intent
- *   threads   256 words   each: what a thread announces, its counters, its batch, its spare blocks
+ *   threads   512 words   each: what a thread announces, its counters, its batch, what it has spare
  *   blocks    8 words     each a key and its state; block 0 stands for "none"
  *   nodes     32 words    each a piece of a window, a log or a long state; node 0 stands for "none"
  *
@@ -23,6 +22,16 @@
  *
  *   count | 0 | 0            nobody
  *   count | 1 | position     somebody is about to swap a new key into that slot
+ *
+ * Owner, one for each thread's record:
+ *
+ *   generation | 0           never used
+ *   generation | 1           a thread's
+ *   generation | 2           given back
+ *   generation | 3           being taken over from a thread that makes no calls
+ *
+ * Every block and every node is at each instant in one place: in a slot's state, in a thread's
+ * record, in the pool of what threads had too much of, or behind those handed out so far.
  */
 
 import { complaint } from "../../core/check.ts";
@@ -30,7 +39,7 @@ import { complaint } from "../../core/check.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 1;
+const VERSION = 2;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -45,7 +54,7 @@ export const BLOCK = 8;
 /** Words of a node. */
 export const NODE = 32;
 
-/** Words of a thread's record, and where its parts lie. */
+/** Words of a thread's record; below, where its parts lie. */
 export const RECORD = 512;
 /**
  * The slot word that the thread works on; 0 between calls, 1 before it has read one. There are four
@@ -53,10 +62,8 @@ export const RECORD = 512;
  */
 export const ANNOUNCED = 10;
 export const ANNOUNCED_CELLS = 4;
-/** Raised by whoever takes the record over. */
-export const GENERATION = 1;
-/** 0 never used, 1 in use, 2 given back. */
-export const OWNED = 2;
+/** Whose the record is: see the table above. */
+export const OWNER = 1;
 /** Calls, modulo 2^32: a sign of life. */
 export const CALLS = 3;
 /** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
@@ -69,6 +76,9 @@ export const BATCH_SIZE = 8;
 /** How many more words the thread announces, and the words. */
 export const SEEN_SIZE = 9;
 export const SEEN = 192;
+/** How many free nodes the thread keeps, and their numbers. */
+export const KEPT_SIZE = 14;
+export const KEPT = 384;
 /** Counters, each written by its thread alone. */
 export const COUNTERS = 16;
 /** The batch's slots: three words each. */
@@ -76,7 +86,7 @@ export const BATCH = 48;
 export const MOST_KEYS_OF_BATCH = 48;
 /** The ring of spare blocks. */
 export const RING = 256;
-export const RING_SIZE = 256;
+export const RING_SIZE = 128;
 
 /** Words of the header. */
 export const header = {
@@ -89,25 +99,24 @@ export const header = {
   hashKeyLow: 8,
   hashKeyHigh: 9,
   throwsWhenFull: 10,
-  /** Key blocks handed out; never above capacity by much. */
-  keyBlocks: 16,
-  /** Spare blocks handed out. */
-  spareBlocks: 17,
+  /** Places of keys that are taken; at most `capacity`. */
+  keys: 16,
+  /** Blocks handed out; counted up past the end when there are none left. */
+  blockCount: 32,
   /** Nodes handed out; counted up past the end when there are none left. */
-  nodeCount: 18,
+  nodeCount: 33,
+  /** The pools of blocks and of nodes: 64 bits each. */
+  blockPool: 34,
+  nodePool: 36,
   /** Thread records ever used. */
-  records: 19,
+  records: 48,
   /** The bucket at which the next search for keys to drop begins. */
-  hand: 20,
+  hand: 49,
 } as const;
 
-/** Chains of nodes, one in each word. */
-export const BINS = 64;
-export const BIN_COUNT = 64;
-
-const BUCKETS = 128;
-/** Spare blocks that are set aside for each thread. */
-const SPARES_PER_THREAD = 96;
+const BUCKETS = 64;
+/** Blocks for each thread to have spare, beside those for keys: see `spare_blocks`. */
+const SPARES_PER_THREAD = 144;
 
 /** The sizes of a store, as its creator chose them. */
 export interface Sizes {
@@ -121,6 +130,7 @@ export interface Memory {
   readonly buffer: SharedArrayBuffer;
   readonly ints: Int32Array;
   readonly floats: Float64Array;
+  readonly bigs: BigInt64Array;
   readonly bytes: Uint8Array;
   readonly capacity: number;
   readonly threads: number;
@@ -131,7 +141,7 @@ export interface Memory {
   readonly nodes: number;
   /** The last node there is. */
   readonly lastNode: number;
-  /** The last block there is, and the last of those set aside for keys. */
+  /** The last block there is. */
   readonly lastBlock: number;
   /** The first block number that stands for a batch. */
   readonly firstMark: number;
@@ -222,6 +232,7 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     buffer,
     ints: new Int32Array(buffer),
     floats: new Float64Array(buffer),
+    bigs: new BigInt64Array(buffer),
     bytes: new Uint8Array(buffer),
     // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
     capacity: sizes.capacity | 0,

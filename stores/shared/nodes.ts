@@ -4,21 +4,27 @@
  * rest (a path copy: N. Sarnak, R. Tarjan, "Planar point location using persistent search trees",
  * 1986). So what is edited is still swapped in by one word.
  *
- * A thread keeps free nodes to itself and passes what it has too much of to others by the bins: a
- * word each that holds the first node of a chain, or 0. A chain is taken whole by one exchange, so
- * that no order of events can break it. A thread that dies takes the nodes that it keeps with it:
- * at most some 130 of them, 17 KB.
+ * What the old version has more than the new one is let go of after the swap, when nobody else can
+ * reach it: until then only the tops of it are noted.
+ *
+ * A thread keeps some free nodes in its record, at most 96 and at most a 64th of the arena, and
+ * puts what it has too much of into a pool. So a thread that dies between calls loses none; one
+ * that dies in the middle of a call loses those, and what the call was making or letting go of.
  */
 
-import { BIN_COUNT, BINS, header, type Memory, NODE } from "./layout.ts";
+import { header, KEPT, KEPT_SIZE, type Memory, NODE } from "./layout.ts";
+import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
+import { MOST_OF_CHAIN, openPool } from "./pool.ts";
 
 /** Thrown when a state needs a node and there is none; the store makes room and tries again. */
 export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
 
-/** How many free nodes a thread keeps before it passes on half of them. */
-const KEPT = 128;
-/** How many it takes at once of those never used. */
-const BATCH = 16;
+/** How many free nodes a thread keeps at most, and what share of the arena. */
+const MOST_KEPT = 96;
+const SHARE = 64;
+/** Bits of a node's number; its shape stands before them. */
+const NODE_BITS = 24;
+const NODE_MASK = 2 ** NODE_BITS - 1;
 
 /** What the nodes of a call's new version are, and which of the old version they replace. */
 export interface Nodes {
@@ -26,77 +32,77 @@ export interface Nodes {
   make(): number;
   /** A copy of a node, in its place. */
   copy(node: number): number;
-  /** Takes note that the new version is without a node of the old one. */
-  drop(node: number): void;
+  /** Takes note that the new version is without a node of the old one and all below it. */
+  drop(node: number, shape: NodeShape): void;
   /** The new version holds: lets go of what it is without. */
   commit(): void;
   /** It does not: lets go of what was made for it. */
   abandon(): void;
-  /** Lets go of a node at once. */
-  free(node: number): void;
+  /** Lets go of a node that nobody else can reach, and of all below it, at once. */
+  free(node: number, shape: NodeShape): void;
   /** Where a node lies, in 32-bit words; any number stands for some node. */
   at(node: number): number;
-  /** Passes on all that the thread keeps. */
-  release(): void;
 }
 
 /** The nodes of one thread. */
-export function threadNodes({ ints, floats, nodes, lastNode }: Memory): Nodes {
-  const kept = stack();
+export function threadNodes(memory: Memory, self: { readonly record: number }): Nodes {
+  const { ints, floats, nodes, lastNode } = memory;
+  const pool = openPool(memory, header.nodePool, nodes, NODE);
+  const mostKept = Math.min(MOST_KEPT, Math.floor(lastNode / SHARE));
+  const chain = Math.max(1, Math.min(MOST_OF_CHAIN, mostKept >> 1));
   const made = stack();
   const dropped = stack();
+  const below = stack();
 
   function at(node: number): number {
     return nodes + (node >= 0 && node <= lastNode ? node : 0) * NODE;
   }
 
+  function keep(node: number): void {
+    const size = self.record + KEPT_SIZE;
+    ints[self.record + KEPT + ints[size]!] = node;
+    ints[size]!++;
+    if (ints[size]! > mostKept) pool.put(Array.from({ length: chain }, unkeep));
+  }
+
+  function unkeep(): number {
+    const size = self.record + KEPT_SIZE;
+    ints[size]!--;
+    return ints[self.record + KEPT + ints[size]!]!;
+  }
+
+  /** Sees to it that a free node is kept. */
   function refill(): void {
-    const first = Atomics.load(ints, header.nodeCount);
-    if (first < lastNode) {
-      const start = Atomics.add(ints, header.nodeCount, BATCH) + 1;
-      for (let node = start; node < start + BATCH && node <= lastNode; node++) kept.push(node);
-      if (kept.size() > 0) return;
-    }
-    for (let bin = BINS; bin < BINS + BIN_COUNT; bin++) {
-      if (ints[bin] === 0) continue;
-      let node = Atomics.exchange(ints, bin, 0);
-      while (node !== 0) {
-        kept.push(node);
-        node = ints[at(node)]!;
-      }
-      if (kept.size() > 0) return;
-    }
-  }
-
-  /** Puts the last `count` nodes, as a chain, before what some bin holds. */
-  function passOn(count: number): void {
-    const chain = Array.from({ length: count }, () => kept.pop());
-    for (let place = 0; place + 1 < count; place++) ints[at(chain[place]!)] = chain[place + 1]!;
-    for (let bin = BINS;; bin = bin + 1 < BINS + BIN_COUNT ? bin + 1 : BINS) {
-      ints[at(chain[count - 1]!)] = ints[bin] === 0 ? 0 : Atomics.exchange(ints, bin, 0);
-      if (Atomics.compareExchange(ints, bin, 0, chain[0]!) === 0) return;
-      // Another thread filled the bin in between: what was taken goes on to the next one.
-      const taken = ints[at(chain[count - 1]!)]!;
-      if (taken !== 0) appendTo(chain, taken);
-      count = chain.length;
-    }
-  }
-
-  function appendTo(chain: number[], first: number): void {
-    for (let node = first; node !== 0; node = ints[at(node)]!) chain.push(node);
-  }
-
-  function free(node: number): void {
-    kept.push(node);
-    if (kept.size() > KEPT) passOn(KEPT / 2);
+    const kept = self.record + KEPT;
+    const size = self.record + KEPT_SIZE;
+    for (const node of pool.take()) ints[kept + ints[size]!++] = node;
+    if (ints[size]! > 0 || Atomics.load(ints, header.nodeCount) >= lastNode) return;
+    const first = Atomics.add(ints, header.nodeCount, chain) + 1;
+    const end = Math.min(first + chain, lastNode + 1);
+    for (let node = first; node < end; node++) ints[kept + ints[size]!++] = node;
   }
 
   function make(): number {
-    if (kept.size() === 0) refill();
-    if (kept.size() === 0) throw OUT_OF_NODES;
-    const node = kept.pop();
+    if (ints[self.record + KEPT_SIZE] === 0) refill();
+    if (ints[self.record + KEPT_SIZE] === 0) throw OUT_OF_NODES;
+    const node = unkeep();
     made.push(node);
     return node;
+  }
+
+  function note(node: number, shape: NodeShape): void {
+    below.push(node | (shape << NODE_BITS));
+  }
+
+  function free(node: number, shape: NodeShape): void {
+    if (shape === SINGLE) return keep(node);
+    note(node, shape);
+    while (below.size() > 0) {
+      const noted = below.pop();
+      const one = noted & NODE_MASK;
+      childrenOf(ints, at(one), noted >>> NODE_BITS, note);
+      keep(one);
+    }
   }
 
   return {
@@ -112,19 +118,19 @@ export function threadNodes({ ints, floats, nodes, lastNode }: Memory): Nodes {
       dropped.push(node);
       return copied;
     },
-    drop(node) {
-      dropped.push(node);
+    drop(node, shape) {
+      dropped.push(node | (shape << NODE_BITS));
     },
     commit() {
       made.clear();
-      while (dropped.size() > 0) free(dropped.pop());
+      while (dropped.size() > 0) {
+        const noted = dropped.pop();
+        free(noted & NODE_MASK, noted >>> NODE_BITS);
+      }
     },
     abandon() {
       dropped.clear();
-      while (made.size() > 0) free(made.pop());
-    },
-    release() {
-      if (kept.size() > 0) passOn(kept.size());
+      while (made.size() > 0) keep(made.pop());
     },
   };
 }

@@ -8,9 +8,9 @@ import {
   BUCKET,
   CALLS,
   COUNTERS,
-  GENERATION,
   HEAD,
   type Memory,
+  OWNER,
   RING,
   RING_SIZE,
   SLOTS_PER_BUCKET,
@@ -18,12 +18,13 @@ import {
   TAIL,
   VETTED,
 } from "./layout.ts";
-import { counter, type Thread } from "./thread.ts";
+import { counter } from "./record.ts";
+import type { Thread } from "./thread.ts";
 
 /** The record of the calling thread, as it is now. */
 export interface Caller {
   readonly record: number;
-  readonly generation: number;
+  readonly owner: number;
   readonly thread: Thread;
 }
 
@@ -74,7 +75,7 @@ export function numberLane(
       const block = word & blockMask;
       if (block === 0 || block > lastBlock) break;
       ints[announced] = word;
-      if (ints[slot] !== word || ints[record + GENERATION] !== caller.generation) break;
+      if (ints[slot] !== word || ints[record + OWNER] !== caller.owner) break;
       const start = blocks + block * BLOCK;
       if (ints[start] !== low || ints[start + 1] !== high) continue;
       const state = floats[(start >> 1) + 2]!;

@@ -7,10 +7,10 @@ import type { Lane, Operation, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { checkForm, type Form, formOf } from "./forms.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./hash.ts";
-import { BLOCK, CALLS, GENERATION, header, type Memory } from "./layout.ts";
+import { BLOCK, CALLS, header, type Memory, OWNER } from "./layout.ts";
 import { numberLane } from "./number_lane.ts";
 import { OUT_OF_NODES, threadNodes } from "./nodes.ts";
-import { runBatch } from "./run_batch.ts";
+import { batchOf } from "./run_batch.ts";
 import { type SharedStoreStatistics, statisticsOf } from "./statistics.ts";
 import { TORN } from "./stored_timeline.ts";
 import { openTable } from "./table.ts";
@@ -31,8 +31,8 @@ export interface OpenStore extends SyncStore {
 export function openStore(memory: Memory): OpenStore {
   const { ints, floats, blocks } = memory;
   const thread = attachThread(memory);
-  const self = { thread, record: thread.record, generation: thread.generation };
-  const nodes = threadNodes(memory);
+  const self = { thread, record: thread.record, owner: thread.owner };
+  const nodes = threadNodes(memory, self);
   const table = openTable(memory, self, nodes);
   const { found } = table;
   const start = hashStart(ints[header.hashKeyLow]!, ints[header.hashKeyHigh]!);
@@ -43,10 +43,12 @@ export function openStore(memory: Memory): OpenStore {
 
   /** Begins a call. */
   function enter(): void {
+    if (ints[self.record + OWNER] !== self.owner) attachAgain();
     ints[self.thread.announced] = 1;
-    if (ints[self.record + GENERATION] !== self.generation) {
-      leave();
+    if (ints[self.record + OWNER] !== self.owner) {
+      ints[self.thread.announced] = 0;
       attachAgain();
+      ints[self.thread.announced] = 1;
     }
     ints[self.record + CALLS]!++;
   }
@@ -61,8 +63,7 @@ export function openStore(memory: Memory): OpenStore {
     requireOpen();
     self.thread = attachThread(memory);
     self.record = self.thread.record;
-    self.generation = self.thread.generation;
-    ints[self.thread.announced] = 1;
+    self.owner = self.thread.owner;
   }
 
   function requireOpen(): void {
@@ -153,32 +154,31 @@ export function openStore(memory: Memory): OpenStore {
     now: number,
   ): Decision {
     enter();
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      found.slot = 0;
-      try {
-        const decision = attempt(halves, form, initial, low, high, cost, dry, now);
-        if (decision !== undefined) {
-          leave();
-          return decision;
+    try {
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        found.slot = 0;
+        try {
+          const decision = attempt(halves, form, initial, low, high, cost, dry, now);
+          if (decision !== undefined) return decision;
+        } catch (error) {
+          recover(error, now, () => found.slot === 0 || ints[found.slot] === found.word);
         }
-      } catch (error) {
-        recover(error, now);
       }
+    } finally {
+      leave();
     }
-    leave();
     throw contended();
   }
 
-  /** Goes on after a throw that another thread's swap, or a lack of nodes, may have caused. */
-  function recover(error: unknown, now: number): void {
+  /**
+   * Goes on after a throw that another thread's swap, or a lack of nodes, may have caused.
+   *
+   * @param isStill Whether all is yet as the call found it.
+   */
+  function recover(error: unknown, now: number, isStill: () => boolean): void {
     nodes.abandon();
-    try {
-      if (error === OUT_OF_NODES) table.makeNodes(now);
-      else if (error !== TORN && (found.slot === 0 || ints[found.slot] === found.word)) throw error;
-    } catch (thrown) {
-      leave();
-      throw thrown;
-    }
+    if (error === OUT_OF_NODES) table.makeNodes(now);
+    else if (error !== TORN && isStill()) throw error;
   }
 
   function run(operations: readonly Operation[], at?: number): readonly Decision[] {
@@ -197,24 +197,22 @@ export function openStore(memory: Memory): OpenStore {
         decideOn(halves, formFor(algorithm), algorithm.initial, low, high, cost, dry, now),
       ];
     }
+    const batch = batchOf({ memory, self, nodes, table, locate, formFor, write }, operations, now);
     enter();
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      try {
-        const decisions = runBatch({ memory, self, nodes, table, locate, formFor, write }, {
-          operations,
-          now,
-        });
-        if (decisions !== undefined) {
-          self.thread.announceOne();
-          leave();
-          return decisions;
+    try {
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        try {
+          const decisions = batch.attempt();
+          if (decisions !== undefined) return decisions;
+          rest(tries);
+        } catch (error) {
+          recover(error, now, batch.isStill);
         }
-        rest(tries);
-      } catch (error) {
-        recover(error, now);
       }
+    } finally {
+      batch.end();
+      leave();
     }
-    leave();
     throw contended();
   }
 
@@ -255,17 +253,19 @@ export function openStore(memory: Memory): OpenStore {
     requireOpen();
     const { low, high } = locate(stored);
     enter();
-    while (table.scan(low, high, 0) !== 0 && !table.forget());
-    leave();
+    try {
+      while (table.scan(low, high, 0) !== 0 && !table.forget());
+    } finally {
+      leave();
+    }
   }
 
   function close(): void {
     if (closed) return;
     closed = true;
-    nodes.release();
     self.thread.release();
-    // No generation is this one: the next call looks why, and finds the store closed.
-    self.generation = NaN;
+    // No owner's word is this one: the next call looks why, and finds the store closed.
+    self.owner = NaN;
   }
 
   return {

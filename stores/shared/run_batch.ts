@@ -2,6 +2,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { complaint } from "../../core/check.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { Operation } from "../../core/store.ts";
+import { StoreFullError } from "../../core/errors.ts";
 import { transact, type Write } from "../../core/transact.ts";
 import { type Change, changeAll } from "./batch.ts";
 import type { Form } from "./forms.ts";
@@ -40,30 +41,48 @@ interface Seen {
   readonly block: number;
 }
 
+/** Several operations at one instant. */
+export interface Batch {
+  /** The decisions; `undefined` if another thread was faster, or keys were put in. */
+  attempt(): readonly Decision[] | undefined;
+  /** Whether all keys are yet as the last try found them. */
+  isStill(): boolean;
+  /** Lets go of the keys. */
+  end(): void;
+}
+
 /**
- * One try of several operations at one instant. The keys are looked up, stepped, and, if all calls
- * are admitted, changed by one batch; a key that is in no slot is first put into one, with its
- * fresh state, so that the batch has a slot to swap.
+ * Makes ready to run several operations at one instant. A try looks the keys up and steps them and,
+ * if all calls are admitted, changes all of them at once; a key that is in no slot is first put
+ * into one, with its fresh state, so that the batch has a slot to swap.
  *
- * @returns The decisions; `undefined` if another thread was faster, or keys were put in.
+ * @throws {RangeError} If there are more than 24 operations.
  */
-export function runBatch(
+export function batchOf(
   store: BatchStore,
-  { operations, now }: { readonly operations: readonly Operation[]; readonly now: number },
-): readonly Decision[] | undefined {
-  const { memory: { ints }, table } = store;
-  store.self.thread.announceOne();
+  operations: readonly Operation[],
+  now: number,
+): Batch {
+  const { memory: { ints, capacity }, table } = store;
   if (operations.length * 2 > MOST_KEYS_OF_BATCH) {
     const rule = `a batch on the shared store must have at most ${MOST_KEYS_OF_BATCH / 2} keys`;
     throw new RangeError(complaint("run operations", rule, operations.length));
   }
   const seen = new Map<string, Seen>();
 
+  function end(): void {
+    seen.clear();
+    store.self.thread.announceOne();
+    table.protectOne();
+  }
+
   function look(stored: string, algorithm: Algorithm): Seen {
     const { low, high } = store.locate(stored);
     const block = table.find(low, high) || table.scan(low, high, now);
-    const { slot, word } = block === 0 ? { slot: 0, word: 0 } : table.found;
-    if (block !== 0) store.self.thread.announceAlso(word);
+    if (block === 0) return { low, high, algorithm, slot: 0, word: 0, block };
+    const { slot, word } = table.found;
+    store.self.thread.announceAlso(word);
+    table.protect();
     return { low, high, algorithm, slot, word, block };
   }
 
@@ -73,27 +92,43 @@ export function runBatch(
     return place.block === 0 ? undefined : store.formFor(algorithm).load(place.block);
   }
 
-  const { decisions, writes } = transact(operations, stateOf, now);
-  const all = [...seen.values()];
-  const isSame = all.every(({ slot, word }) => slot === 0 || Atomics.load(ints, slot) === word);
-  if (!isSame) return undefined;
-  const toWrite = new Map(writes.map((write) => [write.key, write]));
-  // To forget a key that is in no slot, nothing need be done.
-  for (const [key, write] of toWrite) {
-    if (seen.get(key)?.block === 0 && write.state === write.algorithm.initial) toWrite.delete(key);
+  function isStill(): boolean {
+    for (const { slot, word } of seen.values()) {
+      if (slot !== 0 && Atomics.load(ints, slot) !== word) return false;
+    }
+    return true;
   }
-  if (toWrite.size === 0) {
-    const isStill = all.every(({ low, high, slot }) => slot !== 0 || !table.scan(low, high, now));
-    return isStill && all.every(({ slot, word }) => slot === 0 || Atomics.load(ints, slot) === word)
-      ? decisions
-      : undefined;
+
+  /** Whether the keys that were in no slot are in none now. */
+  function isStillMissing(): boolean {
+    for (const { low, high, slot } of seen.values()) {
+      if (slot === 0 && table.scan(low, high, now) !== 0) return false;
+    }
+    return true;
   }
-  const missing = [...toWrite.keys()].map((key) => seen.get(key)!).filter(({ slot }) => slot === 0);
-  if (missing.length > 0) {
+
+  function attempt(): readonly Decision[] | undefined {
+    end();
+    const { decisions, writes } = transact(operations, stateOf, now);
+    if (!isStill()) return undefined;
+    const toWrite = new Map(writes.map((write) => [write.key, write]));
+    // To forget a key that is in no slot, nothing need be done.
+    for (const [key, { state, algorithm }] of toWrite) {
+      if (seen.get(key)?.block === 0 && state === algorithm.initial) toWrite.delete(key);
+    }
+    if (toWrite.size === 0) return isStillMissing() && isStill() ? decisions : undefined;
+    if (toWrite.size > capacity) {
+      const rule = `sharedStore must have a capacity of at least the ${toWrite.size} keys`;
+      throw new StoreFullError(complaint("run operations on keys at once", rule, capacity));
+    }
+    const missing = [...toWrite.keys()].map((key) => seen.get(key)!)
+      .filter(({ slot }) => slot === 0);
     for (const place of missing) putIn(store, place, now);
-    return undefined;
+    if (missing.length > 0) return undefined;
+    return commit(store, seen, toWrite, now) ? decisions : undefined;
   }
-  return commit(store, seen, toWrite, now) ? decisions : undefined;
+
+  return { attempt, isStill, end };
 }
 
 /** Puts a key into the table in its fresh state. */
@@ -105,8 +140,10 @@ function putIn(
   if (table.scan(low, high, now) !== 0) return;
   // Held for a moment, so that the batch finds it there.
   write(formFor(algorithm), low, high, algorithm.initial, now + 1, 0);
-  if (table.insert(high, now)) nodes.commit();
-  else nodes.abandon();
+  if (table.insert(high, now)) {
+    nodes.commit();
+    table.protect();
+  } else nodes.abandon();
 }
 
 /** Changes the keys to be written, provided that all that were seen are as they were. */

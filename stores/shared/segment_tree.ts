@@ -23,6 +23,7 @@
 
 import type { Timeline } from "../../core/timeline.ts";
 import { type Memory, NODE } from "./layout.ts";
+import { treeOf } from "./node_shape.ts";
 import type { Nodes } from "./nodes.ts";
 import { added, type EditedTimeline, reduced, type StoredTimeline } from "./stored_timeline.ts";
 
@@ -173,7 +174,7 @@ export function editTree({ base, newest, units, floor }: EditedTimeline): number
   const { shape, root: old, newest: before } = base as TreeTimeline;
   const { ints, nodes, span, levels } = shape;
   if (before < floor) {
-    dropTree(shape.ints, nodes, old, levels);
+    nodes.drop(old, treeOf(levels));
     return addTo(shape, emptyNode(shape), newest, units);
   }
   const root = nodes.copy(old);
@@ -203,18 +204,6 @@ export function buildTree(shape: TreeShape, buckets: readonly number[]): number 
   return root;
 }
 
-/** Drops a whole tree. */
-export function dropTree(ints: Int32Array, nodes: Nodes, root: number, levels: number): void {
-  const at = nodes.at(root);
-  for (let ring = 0; ring < BRANCHES; ring++) {
-    const child = ints[at + BRANCHES + ring]!;
-    if (child === 0) continue;
-    if (levels > 1) dropTree(ints, nodes, child, levels - 1);
-    else nodes.drop(child);
-  }
-  nodes.drop(root);
-}
-
 function emptyNode({ ints, nodes }: TreeShape): number {
   const node = nodes.make();
   const at = nodes.at(node);
@@ -226,9 +215,7 @@ function dropChild({ ints, nodes }: TreeShape, at: number, branch: number, level
   const child = ints[at + BRANCHES + branch]!;
   ints[at + branch] = 0;
   ints[at + BRANCHES + branch] = 0;
-  if (child === 0) return;
-  if (levels > 1) dropTree(ints, nodes, child, levels - 1);
-  else nodes.drop(child);
+  if (child !== 0) nodes.drop(child, treeOf(levels - 1));
 }
 
 /** Adds along one path of a root that is new already; `fresh` if all of the tree is. */

@@ -1,5 +1,5 @@
 import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
-import { counter, total } from "./thread.ts";
+import { counter, total } from "./record.ts";
 
 /** What a shared store holds, and what happened to it, in all threads together. */
 export interface SharedStoreStatistics {

@@ -22,6 +22,9 @@ export interface StoredTimeline extends Timeline {
   readonly floor: number;
 }
 
+/** Most sub-buckets of a window, or units of a log: what three levels hold. */
+export const MOST_ENTRIES = 65_536;
+
 /** Thrown by a walk over nodes that have been put to other use; the call is tried again. */
 export const TORN: unique symbol = Symbol("torn");
 
@@ -109,7 +112,7 @@ export function bucketsFrom(timeline: Timeline, oldest: number): number[] {
     buckets.push(units, slot);
     later += units;
     const next = timeline.leaves(later);
-    if (!(next < slot) || !(units > 0)) throw TORN;
+    if (!(next < slot) || !(units > 0) || buckets.length > 4 * MOST_ENTRIES) throw TORN;
     slot = next;
   }
   return buckets.reverse();

@@ -19,24 +19,34 @@
  * whether it did; the new key's block holds the state after the call, and nothing need be undone.
  *
  * A slot whose key is fresh again is as good as an empty one. Slots cost four bytes and there are
- * four times as many as keys; what is bounded is the number of blocks in them: `capacity`.
+ * four times as many as keys; what is bounded is the number of places, `capacity`, that the header
+ * counts. A place is taken before a slot is filled, and given back after it was emptied; whoever
+ * drops a key to make room has its place. A thread that dies in between leaves one place taken.
+ *
+ * When all places are taken, keys are looked at from where the last search ended: those of 32
+ * buckets, and from time to time those of 4,096, for one that is fresh again.
  */
 
 import { complaint } from "../../core/check.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { settle } from "./batch.ts";
-import { dropState, kind } from "./forms.ts";
+import { kind, nodesOf } from "./forms.ts";
 import { BLOCK, BUCKET, header, INTENT, type Memory, SLOTS_PER_BUCKET, TAGS } from "./layout.ts";
 import type { Nodes } from "./nodes.ts";
-import { counter, type Thread } from "./thread.ts";
+import { counter } from "./record.ts";
+import type { Thread } from "./thread.ts";
 
 /** The bit of an intent that says that there is one. */
 const ACTIVE = 16;
 const POSITION = 15;
 /** Reads of an intent before it is broken. */
 const INTENT_PATIENCE = 100;
-/** Buckets that are searched for a key to drop. */
+/** Buckets that are searched for a key to drop; those of a long search, and how many a millisecond. */
 const SEARCHED = 32;
+const SEARCHED_LONG = 4_096;
+const SEARCHED_PER_MILLISECOND = 400;
+/** Searches that find no key at all before the places taken are held to be those of dead threads. */
+const FRUITLESS = 1_000;
 
 /** The table as one thread works on it. */
 export interface Table {
@@ -54,6 +64,10 @@ export interface Table {
   forget(): boolean;
   /** Drops a key that holds nodes: a fresh one, or one that is the first to be. */
   makeNodes(now: number): void;
+  /** Keeps the key that was found last from being dropped to make room for another of the call. */
+  protect(): void;
+  /** Keeps no key but the one that was found last. */
+  protectOne(): void;
   /** The smallest change of a word to one that nobody announces. */
   raised(word: number): number;
 }
@@ -75,8 +89,16 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
   let soonestSlot = 0;
   let soonestWord = 0;
   let soonestAt = Infinity;
-  /** Key blocks in the ring that no slot has: free places that this thread may fill. */
-  let held = 0;
+  /** What the last search saw: whether any key, and the one that is fresh first. */
+  let seesKeys = false;
+  let firstSlot = 0;
+  let firstWord = 0;
+  /** When the last long search was, and until when there is none. */
+  let searchedAt = Infinity;
+  let searchesAgain = 0;
+  let fruitless = 0;
+  /** Slots of the batch that is worked on. */
+  const protectedSlots: number[] = [];
 
   const lineOf = (low: number) => buckets + ((low >>> 4) & bucketMask) * BUCKET;
   const tagOf = (high: number) => (high >>> 25) + 1;
@@ -162,6 +184,7 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
         found.block = block;
         return block;
       }
+      if (protectedSlots.includes(slot)) continue;
       if (freshAt <= now) {
         freshSlot = slot;
         freshWord = word;
@@ -201,42 +224,26 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
   }
 
   function insert(high: number, now: number): boolean {
-    const { thread } = self;
-    let slot = freshSlot;
-    let word = freshWord;
-    if (slot === 0) {
-      const hasPlace = emptySlot !== 0 && claimPlace(now);
-      if (hasPlace) {
-        slot = emptySlot;
-        word = emptyWord;
-      } else {
-        if (throwsWhenFull) throw full(memory.capacity);
-        if (soonestSlot === 0) {
-          if (drop(now, true, false)) held++;
-          return false;
-        }
-        slot = soonestSlot;
-        word = soonestWord;
-      }
+    if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, counter.dropped);
+    if (emptySlot === 0) {
+      if (throwsWhenFull || soonestSlot === 0) throw full(memory.capacity);
+      return fillOver(soonestSlot, soonestWord, high, counter.evicted);
     }
-    const old = word & blockMask;
+    if (!takePlace(now)) return false;
+    announce(emptyWord);
+    const isFilled = ints[emptySlot] === emptyWord && fill(emptySlot, emptyWord, high);
+    if (!isFilled) Atomics.sub(ints, header.keys, 1);
+    return isFilled;
+  }
+
+  /** Puts the new key in the place of another, which is `counted` as dropped or evicted. */
+  function fillOver(slot: number, word: number, high: number, counted: number): boolean {
     announce(word);
-    const isSame = ints[slot] === word;
-    const freshAt = old === 0 ? 0 : freshAtOf(old);
-    if (!isSame || (slot === freshSlot && freshAt > now) || !fill(slot, word, high)) {
-      if (old === 0) held++;
-      thread.count(counter.contention);
-      return false;
-    }
-    thread.count(counter.inserted);
-    if (old === 0) {
-      thread.spent();
-      return true;
-    }
-    thread.swapped(old);
-    if (freshAt > now) thread.count(counter.evicted);
-    else thread.count(counter.dropped);
-    dropState(memory, nodes, old);
+    if (ints[slot] !== word || !fill(slot, word, high)) return false;
+    const old = word & blockMask;
+    self.thread.add(old);
+    self.thread.count(counted);
+    nodesOf(memory, old, nodes.free);
     return true;
   }
 
@@ -246,62 +253,82 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
     if (Atomics.compareExchange(ints, line + INTENT, intent, mine) !== intent) return false;
     const next = ((word & ~blockMask) + versionOne) | self.thread.spare();
     const isFilled = Atomics.compareExchange(ints, slot, word, next) === word;
-    if (isFilled) bytes[line * 4 + TAGS + slot - line] = tagOf(high);
     Atomics.compareExchange(ints, line + INTENT, mine, mine & ~(ACTIVE | POSITION));
-    return isFilled;
+    if (!isFilled) {
+      self.thread.count(counter.contention);
+      return false;
+    }
+    bytes[line * 4 + TAGS + slot - line] = tagOf(high);
+    self.thread.spent();
+    self.thread.count(counter.inserted);
+    found.slot = slot;
+    return true;
   }
 
-  /** A place for one more key: one never used, or that of a key that is fresh again. */
-  function claimPlace(now: number): boolean {
-    if (held > 0) {
-      held--;
-      return true;
+  /** Takes a place for one more key: one that is free, or that of a key which is dropped. */
+  function takePlace(now: number): boolean {
+    for (;;) {
+      const keys = Atomics.load(ints, header.keys);
+      if (keys >= memory.capacity) break;
+      if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
     }
-    if (Atomics.load(ints, header.keyBlocks) < memory.capacity) {
-      const place = Atomics.add(ints, header.keyBlocks, 1);
-      if (place < memory.capacity) {
-        self.thread.add(place + 1);
-        return true;
-      }
-      Atomics.sub(ints, header.keyBlocks, 1);
-    }
-    return drop(now, false, false);
+    if (drop(now, false)) return true;
+    if (seesKeys && throwsWhenFull) throw full(memory.capacity);
+    if (seesKeys || ++fruitless < FRUITLESS) return false;
+    fruitless = 0;
+    Atomics.add(ints, header.keys, 1);
+    return true;
   }
 
   /**
-   * Takes a key out of some bucket, its block into the ring: one that is fresh again, or, if one in
-   * use may go, of those looked at the one that is fresh first.
+   * Takes a key out of the table: one that is fresh again or, if one in use may go, of those looked
+   * at the one that is fresh first. Its place is the caller's.
    */
-  function drop(now: number, mayEvict: boolean, withNodes: boolean): boolean {
-    let firstSlot = 0;
-    let firstWord = 0;
+  function drop(now: number, withNodes: boolean): boolean {
+    if (dropFresh(now, withNodes)) return true;
+    if (throwsWhenFull || firstSlot === 0) return false;
+    announce(firstWord);
+    if (ints[firstSlot] !== firstWord || !remove(firstSlot, firstWord)) return false;
+    self.thread.count(counter.evicted);
+    return true;
+  }
+
+  function dropFresh(now: number, withNodes: boolean): boolean {
+    const all = bucketMask + 1;
+    const isLong = now < searchedAt || now >= searchesAgain;
+    const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
     let firstAt = Infinity;
-    for (let bucket = Math.min(SEARCHED, bucketMask + 1); bucket > 0; bucket--) {
+    firstSlot = 0;
+    seesKeys = false;
+    // On, if need be, to the first key that may go.
+    for (let bucket = 0; bucket < searched || (firstSlot === 0 && bucket < all); bucket++) {
       const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
       for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
         const word = ints[slot]!;
         const block = word & blockMask;
-        if (block === 0 || block > lastBlock) continue;
+        if (block === 0) continue;
+        seesKeys = true;
+        if (block > lastBlock || slot === found.slot || protectedSlots.includes(slot)) continue;
         announce(word);
         if (ints[slot] !== word) continue;
-        const freshAt = freshAtOf(block);
         if (withNodes && (ints[blocks + block * BLOCK]! & 3) === kind.cells) continue;
+        const freshAt = freshAtOf(block);
         if (freshAt <= now && remove(slot, word)) {
           self.thread.count(counter.dropped);
           return true;
         }
-        if (freshAt < firstAt) {
+        if (firstSlot === 0 || freshAt < firstAt) {
           firstSlot = slot;
           firstWord = word;
           firstAt = freshAt;
         }
       }
     }
-    if (!mayEvict || firstSlot === 0) return false;
-    announce(firstWord);
-    if (ints[firstSlot] !== firstWord || !remove(firstSlot, firstWord)) return false;
-    self.thread.count(counter.evicted);
-    return true;
+    if (isLong) {
+      searchedAt = now;
+      searchesAgain = now + searched / SEARCHED_PER_MILLISECOND;
+    }
+    return false;
   }
 
   function remove(slot: number, word: number): boolean {
@@ -309,32 +336,42 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
     if (Atomics.compareExchange(ints, slot, word, next) !== word) return false;
     bytes[(slot - (slot % BUCKET)) * 4 + TAGS + slot % BUCKET] = 0;
     const block = word & blockMask;
+    nodesOf(memory, block, nodes.free);
     self.thread.add(block);
-    dropState(memory, nodes, block);
-    nodes.commit();
     return true;
   }
 
   function forget(): boolean {
     if (!remove(found.slot, found.word)) return false;
-    held++;
+    Atomics.sub(ints, header.keys, 1);
     return true;
   }
 
   function makeNodes(now: number): void {
-    const searches = (bucketMask + 1) / SEARCHED + 1;
-    for (const mayEvict of throwsWhenFull ? [false] : [false, true]) {
-      for (let search = 0; search < searches; search++) {
-        if (drop(now, mayEvict, true)) {
-          held++;
-          return;
-        }
-      }
-    }
-    throw full(memory.capacity);
+    if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
+    else if (throwsWhenFull || firstSlot === 0) throw full(memory.capacity);
   }
 
-  return { found, find, scan, replace, insert, forget, makeNodes, raised };
+  function protect(): void {
+    protectedSlots.push(found.slot);
+  }
+
+  function protectOne(): void {
+    protectedSlots.length = 0;
+  }
+
+  return {
+    found,
+    find,
+    scan,
+    replace,
+    insert,
+    forget,
+    makeNodes,
+    protect,
+    protectOne,
+    raised,
+  };
 }
 
 function full(capacity: number): StoreFullError {

@@ -29,4 +29,5 @@ export type SuiteName =
   | "redisStore by watch"
   | "redisStore by cas"
   | "sharedStore"
+  | "memory of a sharedStore"
   | "threads on a sharedStore";

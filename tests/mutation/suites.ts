@@ -18,6 +18,7 @@ import { redisStore } from "../../stores/redis.ts";
 import { attachSharedStore, sharedStore } from "../../stores/shared.ts";
 import { crew } from "../stores/shared/crew.ts";
 import type { SeenCall } from "../stores/shared/jobs.ts";
+import { memoryLaws } from "../stores/shared/memory_laws.ts";
 import { names, policy } from "../stores/shared/policies.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import type { SuiteName } from "./fault.ts";
@@ -50,6 +51,8 @@ export async function suiteOf(name: SuiteName): Promise<Suite> {
       return await onRedis("cas");
     case "sharedStore":
       return { laws: storeLaws(handlesInTurn), numRuns: 100, stop };
+    case "memory of a sharedStore":
+      return { laws: memoryLaws, numRuns: 200, stop };
     case "threads on a sharedStore":
       return await onThreads();
     default:

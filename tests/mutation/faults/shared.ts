@@ -3,6 +3,8 @@ import type { Fault } from "../fault.ts";
 const TABLE = "stores/shared/table.ts";
 const BATCH = "stores/shared/batch.ts";
 const TREE = "stores/shared/segment_tree.ts";
+const SPARES = "stores/shared/spare_blocks.ts";
+const NODES = "stores/shared/nodes.ts";
 const SEQUENCE = "stores/shared/counted_sequence.ts";
 
 /** Faults of the store that threads share. */
@@ -38,15 +40,15 @@ export const SHARED_FAULTS: readonly Fault[] = [
   {
     what: "A key that is forgotten only in its tag",
     file: TABLE,
-    search: "if (!remove(found.slot, found.word)) return false;\n    held++;",
+    search: "if (!remove(found.slot, found.word)) return false;",
     replace: "",
     laws: ["sharedStore"],
   },
   {
     what: "A range sum that leaves out a child of the root",
     file: TREE,
-    search: "for (let child = 1; child <= count; child++) sum +=",
-    replace: "for (let child = 1; child < count; child++) sum +=",
+    search: "for (let child = 1; child <= count; child++) {",
+    replace: "for (let child = 1; child < count; child++) {",
     laws: ["sharedStore"],
   },
   {
@@ -90,5 +92,26 @@ export const SHARED_FAULTS: readonly Fault[] = [
     search: "if (group * span < tail && (group + 1) * span > head) continue;",
     replace: "if (group * span < tail && group * span > head) continue;",
     laws: ["sharedStore"],
+  },
+  {
+    what: "A ring of spare blocks without a bound: one block for two keys",
+    file: SPARES,
+    search: "push(block);\n      passOn();",
+    replace: "push(block);",
+    laws: ["memory of a sharedStore"],
+  },
+  {
+    what: "A place that a forgotten key keeps",
+    file: TABLE,
+    search: "if (drop(now, true)) Atomics.sub(ints, header.keys, 1);",
+    replace: "if (drop(now, true));",
+    laws: ["memory of a sharedStore"],
+  },
+  {
+    what: "Nodes that are lost with a call that is not admitted",
+    file: NODES,
+    search: "while (made.size() > 0) keep(made.pop());",
+    replace: "made.clear();",
+    laws: ["memory of a sharedStore"],
   },
 ];

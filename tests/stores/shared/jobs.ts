@@ -25,6 +25,16 @@ export type Job =
   }
   /** Takes from two keys at once, and from each alone; answers what it got of both and of each. */
   | { readonly kind: "pairs"; readonly limit: number; readonly keys: readonly [string, string] }
+  /** Takes from, gives back to and forgets many keys, alone and several at once, until flag 4 is raised; answers errors. */
+  | {
+    readonly kind: "churn";
+    readonly limit: number;
+    readonly names: readonly string[];
+    readonly keys: number;
+    readonly calls: number;
+  }
+  /** Attaches and calls over and over; answers how often it was admitted. */
+  | { readonly kind: "attach"; readonly limit: number; readonly calls: number }
   /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
   | { readonly kind: "forever"; readonly limit: number; readonly names: readonly string[] };
 
@@ -50,6 +60,15 @@ export interface SeenCall {
   readonly cost: number;
   readonly dry: boolean;
   readonly decision: Decision;
+}
+
+/** Whole numbers below a bound, from a generator that needs no call of the runtime. */
+function randomOf(seed: number): (bound: number) => number {
+  let state = seed;
+  return (bound) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
 }
 
 /** Does one job after the other, as messages tell. */
@@ -85,10 +104,9 @@ export function worker({ handle, shared, counts }: Work) {
         const { consume } = limiterOf("gcra", job.limit);
         const admitted = new Array<number>(job.keys).fill(0);
         startTogether();
-        let random = 12_345 + Math.floor(Math.random() * 1e6);
+        const random = randomOf(12_345 + Math.floor(Math.random() * 1e6));
         for (let call = 0; call < job.calls; call++) {
-          random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
-          const place = Math.floor(job.keys ** (random / 2 ** 32)) - 1;
+          const place = Math.floor(job.keys ** (random(2 ** 32) / 2 ** 32)) - 1;
           if (consume(`k${place}`).allowed) admitted[place]!++;
         }
         return admitted;
@@ -126,6 +144,43 @@ export function worker({ handle, shared, counts }: Work) {
             admitted[which]!++;
             refused = 0;
           } else refused++;
+        }
+        return admitted;
+      }
+      case "churn": {
+        const limiters = job.names.map((name) => limiterOf(name, job.limit));
+        const random = randomOf(12_345 + Math.floor(Math.random() * 1e6));
+        const errors = new Set<string>();
+        startTogether();
+        for (let call = 0; call < job.calls && flags[4] === 0; call++) {
+          const each = limiters[random(limiters.length)]!;
+          const keys = Array.from({ length: 4 }, () => `key ${random(job.keys)}`);
+          const which = random(20);
+          try {
+            if (which < 4) each.reset(keys[0]!);
+            else if (which < 6) each.refund(keys[0]!);
+            else if (which < 9) {
+              consumeAll([...new Set(keys)].map((key) => ({ limiter: each, key })));
+            } else each.consume(keys[0]!);
+          } catch (error) {
+            errors.add((error as Error).name);
+          }
+          if (random(100) === 0) Atomics.add(flags, 2, 10);
+        }
+        return [...errors];
+      }
+      case "attach": {
+        startTogether();
+        let admitted = 0;
+        for (let call = 0; call < job.calls; call++) {
+          const own = attachSharedStore(handle);
+          const { consume } = limiter(policy("gcra", job.limit), {
+            store: own,
+            prefix: "attach",
+            clock,
+          });
+          if (consume("key").allowed) admitted++;
+          if (call % 2 === 0) own.close();
         }
         return admitted;
       }

@@ -1,0 +1,155 @@
+/*
+ * Whose a thread's record is.
+ *
+ * A thread that attaches takes a record that was given back, else one never used, else that of a
+ * thread which makes no calls. A thread that dies between calls leaves its record whole, so
+ * whoever takes it over has all that it had. It cannot be known to be dead; it may only be asleep.
+ * So the taker changes the owner's word, waits until every thread must see that, and looks whether
+ * a call was made meanwhile. A thread that wakes finds that the word is not its own any more, and
+ * attaches anew. A thread that dies in the middle of a call leaves a record that never becomes
+ * idle, and nobody touches it again.
+ *
+ * Every change of hands raises the generation, by one swap of the whole word: so at most one thread
+ * ever has a record under a generation.
+ */
+
+import { complaint } from "../../core/check.ts";
+import { StoreFullError } from "../../core/errors.ts";
+import {
+  ANNOUNCED,
+  ANNOUNCED_CELLS,
+  CALLS,
+  COUNTERS,
+  header,
+  type Memory,
+  OWNER,
+  RECORD,
+  SEEN_SIZE,
+} from "./layout.ts";
+
+/** What a thread counts; others may read it at any time. */
+export const counter = {
+  contention: 0,
+  inserted: 1,
+  evicted: 2,
+  dropped: 3,
+  scans: 4,
+  takenOver: 5,
+  aborted: 6,
+} as const;
+
+/** A record and the owner's word under which it is the calling thread's. */
+export interface Claim {
+  readonly record: number;
+  readonly owner: number;
+}
+
+const NEVER_USED = 0;
+const IN_USE = 1;
+const GIVEN_BACK = 2;
+const BEING_TAKEN = 3;
+const STATE = 3;
+
+/** Milliseconds after which every thread sees an owner's word that was changed. */
+const GRACE = 3;
+/** Milliseconds in which a living thread is expected to make a call. */
+const QUIET = 60;
+
+/** The next generation's word, in a state. */
+const renewed = (owner: number, state: number) => (((owner & ~STATE) + 4) | state) | 0;
+
+/** The cell in which the owner of a record announces. */
+export function announcedAt({ record, owner }: Claim): number {
+  return record + ANNOUNCED + ((owner >>> 2) & (ANNOUNCED_CELLS - 1));
+}
+
+/**
+ * A record for the calling thread.
+ *
+ * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
+ */
+export function claimRecord(memory: Memory): Claim {
+  const claim = claimGivenBack(memory) ?? claimNew(memory) ?? claimIdle(memory);
+  if (claim !== undefined) return claim;
+  const rule = "fewer threads than its option threads must be attached or have died in mid-call";
+  throw new StoreFullError(complaint("attach to the shared store", rule, memory.threads));
+}
+
+/** Gives a record back, unless another thread has taken it over. */
+export function giveBack({ ints }: Memory, { record, owner }: Claim): void {
+  const given = ((owner & ~STATE) | GIVEN_BACK) | 0;
+  Atomics.compareExchange(ints, record + OWNER, owner, given);
+}
+
+/** Takes over a record that stands at `owner`; `undefined` if somebody was faster. */
+function take({ ints }: Memory, record: number, owner: number, state: number): Claim | undefined {
+  const mine = renewed(owner, state);
+  if (Atomics.compareExchange(ints, record + OWNER, owner, mine) !== owner) return undefined;
+  return { record, owner: mine };
+}
+
+function claimGivenBack(memory: Memory): Claim | undefined {
+  for (const record of usedRecords(memory)) {
+    const owner = Atomics.load(memory.ints, record + OWNER);
+    if ((owner & STATE) !== GIVEN_BACK) continue;
+    const claim = take(memory, record, owner, IN_USE);
+    if (claim !== undefined) return claim;
+  }
+  return undefined;
+}
+
+function claimNew(memory: Memory): Claim | undefined {
+  const { ints, records, threads } = memory;
+  while (Atomics.load(ints, header.records) < threads) {
+    const place = Atomics.add(ints, header.records, 1);
+    if (place < threads) return take(memory, records + place * RECORD, NEVER_USED, IN_USE);
+    Atomics.sub(ints, header.records, 1);
+  }
+  return undefined;
+}
+
+/** The record of a thread that makes no call for a while. */
+function claimIdle(memory: Memory): Claim | undefined {
+  const { ints } = memory;
+  const callsOf = (record: number) => Atomics.load(ints, record + CALLS);
+  const calls = new Map(usedRecords(memory).map((record) => [record, callsOf(record)]));
+  pause(QUIET);
+  for (const [record, before] of calls) {
+    const isStill = () => isIdle(memory, record) && callsOf(record) === before;
+    const owner = Atomics.load(ints, record + OWNER);
+    if (!isStill()) continue;
+    const claim = take(memory, record, owner, BEING_TAKEN);
+    if (claim === undefined) continue;
+    pause(GRACE);
+    if (!isStill()) continue;
+    const mine = ((claim.owner & ~STATE) | IN_USE) | 0;
+    if (Atomics.compareExchange(ints, record + OWNER, claim.owner, mine) !== claim.owner) continue;
+    ints[record + COUNTERS + counter.takenOver]!++;
+    return { record, owner: mine };
+  }
+  return undefined;
+}
+
+/** Whether the record's thread is in no call. */
+function isIdle({ ints }: Memory, record: number): boolean {
+  for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) {
+    if (Atomics.load(ints, record + ANNOUNCED + cell) !== 0) return false;
+  }
+  return Atomics.load(ints, record + SEEN_SIZE) === 0;
+}
+
+/** Where the records lie that have been used. */
+export function usedRecords({ ints, records, threads }: Memory): readonly number[] {
+  const used = Math.min(threads, Atomics.load(ints, header.records));
+  return Array.from({ length: used }, (_, place) => records + place * RECORD);
+}
+
+/** What the threads have counted, all together. */
+export function total(memory: Memory, what: number): number {
+  return usedRecords(memory)
+    .reduce((sum, record) => sum + (memory.ints[record + COUNTERS + what]! >>> 0), 0);
+}
+
+function pause(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
