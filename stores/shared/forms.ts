@@ -268,10 +268,11 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
     const own = part.types.slice(node * CELLS_PER_NODE, (node + 1) * CELLS_PER_NODE);
     return own.reduce((sum: number, type, cell) => sum | (type << (2 * cell)), 0);
   });
+  const hasNodes = types.some((type) => type !== 0);
   const firstAt = (block: number) => blocks + 8 * block + 4;
 
-  /** Copies the cells of a block to the array, and tells `visit` its nodes. */
-  function read(block: number, start: number, visit?: (node: number) => void): void {
+  /** Copies the cells of a block to the array. */
+  function read(block: number, start: number): void {
     let node = ints[firstAt(block)]!;
     for (let place = 0; place < length; place++) {
       const at = nodes.at(node);
@@ -279,8 +280,16 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
       for (let word = 0; word < 2 * CELLS_PER_NODE; word++) {
         scratchInts[to + word] = ints[at + 2 + word]!;
       }
-      visit?.(node);
       node = ints[at]!;
+    }
+  }
+
+  /** Drops the nodes of the chain: what its cells name is dropped with the parts. */
+  function drop(block: number): void {
+    let node = ints[firstAt(block)]!;
+    for (let place = 0; place < length; place++) {
+      nodes.drop(node, SINGLE);
+      node = ints[nodes.at(node)]!;
     }
   }
 
@@ -293,8 +302,10 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
     },
     save(state, block, old) {
       let next = 0;
-      // The parts let go of what their own cells name.
-      if (old !== 0) read(old, oldStart, (node) => nodes.drop(node, SINGLE));
+      if (old !== 0) {
+        if (hasNodes) read(old, oldStart);
+        drop(old);
+      }
       part.save(state, scratchInts, scratch, 0, old === 0 ? -1 : oldStart);
       for (let place = length - 1; place >= 0; place--) {
         const node = nodes.make();

@@ -80,15 +80,17 @@ export function spareBlocks(
 
   /** Sees to it that there is a free block. */
   function refill(): void {
-    if (((ints[tail]! - ints[vetted]!) | 0) >= 2 * REST) vet(REST);
+    const resting = () => (ints[tail]! - ints[vetted]!) | 0;
+    if (resting() >= 2 * REST) vet(REST);
     for (let tries = 0; ints[head] === ints[vetted]; tries++) {
       if (tries > PATIENCE) {
         throw new ContentionError("Cannot decide as all spare blocks of the store are in use");
       }
       passOn();
       for (const block of pool.take()) push(block);
-      vet(tries === 0 ? REST : 0);
+      if (resting() >= 2 * REST) vet(REST);
       if (ints[head] === ints[vetted]) takeNew();
+      if (ints[head] === ints[vetted]) vet(0);
     }
   }
 

@@ -13,6 +13,8 @@ export const NOTHING: ReturnType<typeof audit> = { places: 0, blocks: 0, nodes: 
 /** A step of a random run on a store with several threads. */
 type Step =
   | { readonly kind: "consume" | "reset" | "refund"; readonly key: number; readonly policy: number }
+  /** Takes from so many keys, or forgets them. */
+  | { readonly kind: "many" | "none"; readonly count: number; readonly policy: number }
   | { readonly kind: "all"; readonly keys: readonly number[]; readonly policy: number }
   | { readonly kind: "wait"; readonly milliseconds: number }
   | { readonly kind: "close" | "attach" };
@@ -42,6 +44,15 @@ const step: fc.Arbitrary<Step & { readonly thread: number }> = fc.oneof(
     }),
   },
   {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("many" as const, "none" as const),
+      count: fc.nat(400),
+      policy: fc.nat(names.length - 1),
+      thread: fc.nat(3),
+    }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant("wait" as const),
@@ -64,8 +75,8 @@ export const memoryLaws: readonly Law[] = [
     "any calls of any threads on a narrow store keep each block and node in one place",
     fc.property(
       fc.array(step, { minLength: 20, maxLength: 200 }),
-      fc.integer({ min: 1, max: 40 }),
-      fc.integer({ min: 8, max: 300 }),
+      fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant(500)),
+      fc.oneof(fc.integer({ min: 8, max: 300 }), fc.constant(4_000)),
       fc.constantFrom("evict" as const, "throw" as const),
       (steps, capacity, nodes, onFull) => {
         const store = sharedStore({ capacity, maxBytes: nodes * 128, onFull, threads: 6 });
@@ -105,6 +116,15 @@ function perform(
     case "all": {
       const own = limiter(policy(names[each.policy]!, 50), options);
       consumeAll(each.keys.map((key) => ({ limiter: own, key: `key ${key}` })));
+      return;
+    }
+    case "many":
+    case "none": {
+      const own = limiter(policy(names[each.policy]!, 50), options);
+      for (let key = 0; key < each.count; key++) {
+        if (each.kind === "many") own.consume(`key ${key}`);
+        else own.reset(`key ${key}`);
+      }
       return;
     }
     default: {
