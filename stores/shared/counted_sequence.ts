@@ -79,6 +79,9 @@ class SequenceTimeline implements StoredTimeline {
   readonly head: number;
   readonly tail: number;
   readonly floor: number;
+  /** The slot that was looked for last, as it is mostly looked for again, and its entry. */
+  #asked = NaN;
+  #entry = 0;
 
   constructor(shape: SequenceShape, root: number) {
     const { floats, nodes } = shape;
@@ -94,7 +97,7 @@ class SequenceTimeline implements StoredTimeline {
   }
 
   since(slot: number): number {
-    return slot > this.newest ? 0 : this.total - this.totalBefore(this.search(0, slot));
+    return slot > this.newest ? 0 : this.total - this.totalBefore(this.firstAtOrAfter(slot));
   }
 
   leaves(units: number): number {
@@ -116,6 +119,13 @@ class SequenceTimeline implements StoredTimeline {
     return this.shape.empty;
   }
 
+  /** The first entry of [head, tail) at a slot or later, or tail. */
+  firstAtOrAfter(slot: number): number {
+    if (slot === this.#asked) return this.#entry;
+    this.#asked = slot;
+    return this.#entry = this.search(0, slot);
+  }
+
   /** The total before an entry of [head, tail]. */
   totalBefore(entry: number): number {
     return entry <= this.head ? this.base : this.read(entry - 1, 1);
@@ -125,9 +135,16 @@ class SequenceTimeline implements StoredTimeline {
   search(column: 0 | 1, value: number): number {
     let low = this.head;
     let high = this.tail;
-    // Questions are mostly about the oldest bucket and the newest one.
+    // Questions are mostly about the newest bucket, or the oldest ones: in strides from there.
     if (!(low < high) || this.read(low, column) >= value) return low;
     if (this.read(high - 1, column) < value) return high;
+    let stride = 1;
+    while (low + stride < high && this.read(low + stride, column) < value) {
+      low += stride;
+      stride *= 2;
+    }
+    high = Math.min(low + stride, high);
+    low += 1;
     for (let step = 0; low < high && step < 64; step++) {
       const middle = Math.floor((low + high) / 2);
       if (this.read(middle, column) < value) low = middle + 1;
@@ -187,7 +204,7 @@ export function editSequence(edited: EditedTimeline): number {
   if (newest === base.newest) {
     return writeRoot(shape, root, newest, total, base.base, base.head, base.tail);
   }
-  const head = base.search(0, floor);
+  const head = base.firstAtOrAfter(floor);
   prune(base, root, head, base.tail);
   append(shape, root, base.tail, base.newest, base.total);
   return writeRoot(shape, root, newest, total, base.totalBefore(head), head, base.tail + 1);

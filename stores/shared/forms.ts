@@ -35,7 +35,14 @@ import {
   treeOf,
 } from "./node_shape.ts";
 import type { Nodes } from "./nodes.ts";
-import { buildTree, editTree, loadTree, rootOfTree, treeShape } from "./segment_tree.ts";
+import {
+  buildTree,
+  editTree,
+  loadTree,
+  rootOfTree,
+  type TreeRoot,
+  treeShape,
+} from "./segment_tree.ts";
 import {
   bucketsFrom,
   isEdited,
@@ -171,16 +178,25 @@ function codecPart({ codec }: Algorithm): Part {
   };
 }
 
-/** Window in a tree: newest; root and, in the second half, floor behind newest and levels. */
+/**
+ * Window in a tree: newest; root and, in the second half, from the lowest bit, levels (2 bits), how
+ * far the floor is behind newest (17), and the units that are pending (13).
+ */
 function treePart(memory: Memory, nodes: Nodes, slots: number): Part {
   const shape = treeShape(memory, nodes, slots, EMPTY_TIMELINE);
   const rootAt = (at: number) => 2 * at + 2;
 
-  function write(ints: Int32Array, floats: Float64Array, at: number, root: number, own: Timeline) {
+  function write(
+    ints: Int32Array,
+    floats: Float64Array,
+    at: number,
+    { root, pending }: TreeRoot,
+    own: Timeline,
+  ): void {
     const floor = (own as Partial<StoredTimeline>).floor ?? own.newest - slots + 1;
     floats[at] = own.newest;
     ints[rootAt(at)] = root;
-    ints[rootAt(at) + 1] = (own.newest - floor) * 4 + shape.levels;
+    ints[rootAt(at) + 1] = (pending << 19) | ((own.newest - floor) << 2) | shape.levels;
   }
 
   return {
@@ -189,12 +205,13 @@ function treePart(memory: Memory, nodes: Nodes, slots: number): Part {
       const root = ints[rootAt(at)]!;
       const newest = floats[at]!;
       if (root === 0) return EMPTY_TIMELINE;
-      return loadTree(shape, root, newest, newest - (ints[rootAt(at) + 1]! >> 2));
+      const rest = ints[rootAt(at) + 1]!;
+      return loadTree(shape, root, newest, newest - ((rest >> 2) & 0x1ffff), rest >>> 19);
     },
     save(state, ints, floats, at, old) {
       const timeline = state as Timeline;
       const kept = rootOfTree(timeline);
-      if (kept !== 0) return write(ints, floats, at, kept, timeline);
+      if (kept !== undefined) return write(ints, floats, at, kept, timeline);
       if (isEdited(timeline)) {
         return write(ints, floats, at, editTree(timeline), timeline);
       }
@@ -203,7 +220,7 @@ function treePart(memory: Memory, nodes: Nodes, slots: number): Part {
       const buckets = bucketsFrom(timeline, timeline.newest - slots + 1);
       const root = buckets.length === 0 ? 0 : buildTree(shape, buckets);
       if (root === 0) ints.fill(0, 2 * at, 2 * at + 4);
-      else write(ints, floats, at, root, timeline);
+      else write(ints, floats, at, { root, pending: 0 }, timeline);
     },
   };
 }

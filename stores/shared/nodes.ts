@@ -32,6 +32,8 @@ export interface Nodes {
   make(): number;
   /** A copy of a node, in its place. */
   copy(node: number): number;
+  /** Whether a node is one of the last eight that were made for the new version. */
+  isNew(node: number): boolean;
   /** Takes note that the new version is without a node of the old one and all below it. */
   drop(node: number, shape: NodeShape): void;
   /** The new version holds: lets go of what it is without. */
@@ -118,6 +120,7 @@ export function threadNodes(memory: Memory, self: { readonly record: number }): 
       dropped.push(node);
       return copied;
     },
+    isNew: (node) => made.has(node, 8),
     drop(node, shape) {
       dropped.push(node | (shape << NODE_BITS));
     },
@@ -141,6 +144,13 @@ function stack() {
   let size = 0;
   return {
     size: () => size,
+    /** Whether an item is among the last ones. */
+    has(item: number, last: number): boolean {
+      for (let place = size - 1; place >= 0 && place >= size - last; place--) {
+        if (items[place] === item) return true;
+      }
+      return false;
+    },
     clear(): void {
       size = 0;
     },

@@ -68,46 +68,47 @@ export function numberLane(
     const line = buckets + ((low >>> 4) & bucketMask) * BUCKET;
     const tags = line * 4 + TAGS;
     const tag = (high >>> 25) + 1;
-    for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
-      if (bytes[tags + place] !== tag) continue;
-      const slot = line + place;
-      const word = ints[slot]!;
-      const block = word & blockMask;
-      if (block === 0 || block > lastBlock) break;
-      ints[announced] = word;
-      if (ints[slot] !== word || ints[record + OWNER] !== caller.owner) break;
-      const start = blocks + block * BLOCK;
-      if (ints[start] !== low || ints[start + 1] !== high) continue;
-      const state = floats[(start >> 1) + 2]!;
-      ints[record + CALLS]!++;
-      const next = take(state, now, cost);
-      const decision = decide(state, next, now, cost);
-      if (next === state || dry) {
-        ints[announced] = 0;
+    // Nothing is announced in a record that has changed hands.
+    if (ints[record + OWNER] !== caller.owner) return slow(low, high, cost, dry, now);
+    try {
+      for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
+        if (bytes[tags + place] !== tag) continue;
+        const slot = line + place;
+        const word = ints[slot]!;
+        const block = word & blockMask;
+        if (block === 0 || block > lastBlock) break;
+        ints[announced] = word;
+        if (ints[slot] !== word || ints[record + OWNER] !== caller.owner) break;
+        const start = blocks + block * BLOCK;
+        if (ints[start] !== low || ints[start + 1] !== high) continue;
+        const state = floats[(start >> 1) + 2]!;
+        ints[record + CALLS]!++;
+        const next = take(state, now, cost);
+        const decision = decide(state, next, now, cost);
+        if (next === state || dry) return decision;
+        const head = ints[record + HEAD]!;
+        const spare = head === ints[record + VETTED]
+          ? caller.thread.spare()
+          : ints[record + RING + (head & (RING_SIZE - 1))]!;
+        const to = blocks + spare * BLOCK;
+        ints[to] = low;
+        ints[to + 1] = high;
+        floats[(to >> 1) + 1] = next === initial ? 0 : now + decision.resetAfter;
+        floats[(to >> 1) + 2] = next as number;
+        const changed = (((word & ~blockMask) + versionOne) | 0) | spare;
+        if (Atomics.compareExchange(ints, slot, word, changed) !== word) {
+          ints[record + COUNTERS + counter.contention]!++;
+          break;
+        }
+        const tail = ints[record + TAIL]!;
+        ints[record + RING + (tail & (RING_SIZE - 1))] = block;
+        ints[record + TAIL] = tail + 1;
+        ints[record + HEAD]!++;
         return decision;
       }
-      const head = ints[record + HEAD]!;
-      const spare = head === ints[record + VETTED]
-        ? caller.thread.spare()
-        : ints[record + RING + (head & (RING_SIZE - 1))]!;
-      const to = blocks + spare * BLOCK;
-      ints[to] = low;
-      ints[to + 1] = high;
-      floats[(to >> 1) + 1] = next === initial ? 0 : now + decision.resetAfter;
-      floats[(to >> 1) + 2] = next as number;
-      const changed = (((word & ~blockMask) + versionOne) | 0) | spare;
-      if (Atomics.compareExchange(ints, slot, word, changed) !== word) {
-        ints[record + COUNTERS + counter.contention]!++;
-        break;
-      }
-      const tail = ints[record + TAIL]!;
-      ints[record + RING + (tail & (RING_SIZE - 1))] = block;
-      ints[record + TAIL] = tail + 1;
-      ints[record + HEAD]!++;
+    } finally {
       ints[announced] = 0;
-      return decision;
     }
-    ints[announced] = 0;
     return slow(low, high, cost, dry, now);
   };
 }

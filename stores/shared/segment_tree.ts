@@ -13,6 +13,9 @@
  * copies one path (see nodes.ts). With N sub-buckets all of them are O(log N), and forgetting k
  * sub-buckets at once is O(log N + k / 32).
  *
+ * Units that come to the newest slot after its first ones are kept beside the root, up to 8,191 of
+ * them, and put into the tree when the next slot begins: so most calls on a busy key copy no node.
+ *
  *   levels   span      sub-buckets   nodes copied by an edit
  *   1        32        up to 481     2
  *   2        512       up to 7,681   3
@@ -29,6 +32,8 @@ import { added, type EditedTimeline, reduced, type StoredTimeline } from "./stor
 
 const LEAF_SLOTS = 32;
 const BRANCHES = 16;
+/** Most units beside the root. */
+export const MOST_PENDING = 8_191;
 
 /** How the trees of one window are built. */
 export interface TreeShape {
@@ -64,15 +69,21 @@ class TreeTimeline implements StoredTimeline {
   readonly root: number;
   readonly newest: number;
   readonly floor: number;
+  /** Units at `newest` that are not in the tree. */
+  readonly pending: number;
   /** The question that was asked last, as it is mostly asked again, and its answer. */
   #asked = -1;
   #answer = 0;
+  /** Of that question, the oldest slot with units and how many, if they stand in the first leaf. */
+  #oldest = 0;
+  #unitsOfOldest = 0;
 
-  constructor(shape: TreeShape, root: number, newest: number, floor: number) {
+  constructor(shape: TreeShape, root: number, newest: number, floor: number, pending: number) {
     this.shape = shape;
     this.root = root;
     this.newest = newest;
     this.floor = floor;
+    this.pending = pending;
   }
 
   since(slot: number): number {
@@ -80,7 +91,7 @@ class TreeTimeline implements StoredTimeline {
     const from = slot < this.floor ? this.floor : slot;
     if (from === this.#asked) return this.#answer;
     this.#asked = from;
-    return this.#answer = this.#sumFrom(from);
+    return this.#answer = this.pending + this.#sumFrom(from);
   }
 
   #sumFrom(from: number): number {
@@ -105,19 +116,26 @@ class TreeTimeline implements StoredTimeline {
       offset &= (1 << width) - 1;
     }
     const end = nodes.at(node) + LEAF_SLOTS;
-    for (let place = end - LEAF_SLOTS + offset; place < end; place++) {
-      sum = (sum + ints[place]!) | 0;
-    }
+    const start = end - LEAF_SLOTS + offset;
+    for (let place = start; place < end; place++) sum = (sum + ints[place]!) | 0;
+    let oldest = start;
+    while (oldest < end - 1 && ints[oldest] === 0) oldest++;
+    this.#oldest = from + oldest - start;
+    this.#unitsOfOldest = ints[oldest]!;
     return sum;
   }
 
   leaves(units: number): number {
+    if (units < this.pending) return this.newest;
+    // Mostly asked of the oldest unit.
+    const passed = this.#answer - units;
+    if (passed > 0 && passed <= this.#unitsOfOldest) return this.#oldest;
     const { ints, nodes, span, levels } = this.shape;
     const root = nodes.at(this.root);
     const last = Math.floor(this.newest / span);
     const first = Math.max(Math.floor(this.floor / span), last - BRANCHES + 1);
     let group = last;
-    let left = units;
+    let left = units - this.pending;
     while (group >= first && left >= ints[root + (group & 15)]!) {
       left -= ints[root + (group & 15)]!;
       group--;
@@ -160,29 +178,39 @@ export function loadTree(
   root: number,
   newest: number,
   floor: number,
+  pending: number,
 ): StoredTimeline {
-  return new TreeTimeline(shape, root, newest, floor);
+  return new TreeTimeline(shape, root, newest, floor, pending);
 }
 
-/** The root of a window as it was loaded; 0 of any other timeline. */
-export function rootOfTree(timeline: Timeline): number {
-  return timeline instanceof TreeTimeline ? timeline.root : 0;
+/** What of a window stands in its block: its tree, and the units that are not in it. */
+export interface TreeRoot {
+  readonly root: number;
+  readonly pending: number;
+}
+
+/** The root of a window as it was loaded; `undefined` of any other timeline. */
+export function rootOfTree(timeline: Timeline): TreeRoot | undefined {
+  return timeline instanceof TreeTimeline ? timeline : undefined;
 }
 
 /** The root of the new version that an edit describes; its old one keeps what they share. */
-export function editTree({ base, newest, units, floor }: EditedTimeline): number {
-  const { shape, root: old, newest: before } = base as TreeTimeline;
+export function editTree({ base, newest, units, floor }: EditedTimeline): TreeRoot {
+  const tree = base as TreeTimeline;
+  const { shape, root: old, newest: before } = tree;
+  const pending = tree.pending + units;
+  if (newest === before && pending >= 0 && pending <= MOST_PENDING) return { root: old, pending };
   const { ints, nodes, span, levels } = shape;
   if (before < floor) {
     nodes.drop(old, treeOf(levels));
-    return addTo(shape, emptyNode(shape), newest, units);
+    return { root: addTo(shape, emptyNode(shape), newest, units), pending: 0 };
   }
   const root = nodes.copy(old);
   const at = nodes.at(root);
   const last = Math.floor(newest / span);
   const first = Math.floor(floor / span);
   const newestBefore = Math.floor(before / span);
-  let back = units < 0 ? -units : 0;
+  let back = units < 0 ? -pending : 0;
   for (let ring = 0; ring < BRANCHES; ring++) {
     if (ints[at + BRANCHES + ring] === 0) continue;
     const group = newestBefore - ((newestBefore - ring) & 15);
@@ -190,9 +218,12 @@ export function editTree({ base, newest, units, floor }: EditedTimeline): number
     if (group > last) back -= ints[at + ring]!;
     dropChild(shape, at, ring, levels);
   }
-  if (units > 0) return addTo(shape, root, newest, units);
-  takeFrom(shape, at, last & 15, newest - last * span, back);
-  return root;
+  if (units < 0) takeFrom(shape, at, last & 15, newest - last * span, back);
+  else {
+    if (tree.pending > 0) addTo(shape, root, before, tree.pending);
+    addTo(shape, root, newest, units);
+  }
+  return { root, pending: 0 };
 }
 
 /** The root of a tree of these buckets: slots and units, in order of time. */
@@ -218,7 +249,7 @@ function dropChild({ ints, nodes }: TreeShape, at: number, branch: number, level
   if (child !== 0) nodes.drop(child, treeOf(levels - 1));
 }
 
-/** Adds along one path of a root that is new already; `fresh` if all of the tree is. */
+/** Adds along one path of a root that is new already; `fresh` if all below it is. */
 function addTo(shape: TreeShape, root: number, slot: number, units: number, fresh = false): number {
   const { ints, nodes, span, levels } = shape;
   const group = Math.floor(slot / span);
@@ -230,7 +261,8 @@ function addTo(shape: TreeShape, root: number, slot: number, units: number, fres
     ints[at + branch]! += units;
     if (level === 0) return root;
     const child = ints[at + BRANCHES + branch]!;
-    const next = child === 0 ? emptyNode(shape) : fresh ? child : nodes.copy(child);
+    const isOwn = fresh || nodes.isNew(child);
+    const next = child === 0 ? emptyNode(shape) : isOwn ? child : nodes.copy(child);
     ints[at + BRANCHES + branch] = next;
     at = nodes.at(next);
     if (level > 1) width /= BRANCHES;

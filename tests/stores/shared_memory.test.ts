@@ -8,8 +8,17 @@ import {
   limiter,
   slidingLog,
   StoreFullError,
+  StoreUnavailableError,
 } from "../../mod.ts";
-import { attachMemory, HEAD, header, TAIL, VETTED } from "../../stores/shared/layout.ts";
+import {
+  ANNOUNCED,
+  ANNOUNCED_CELLS,
+  attachMemory,
+  HEAD,
+  header,
+  TAIL,
+  VETTED,
+} from "../../stores/shared/layout.ts";
 import { usedRecords } from "../../stores/shared/record.ts";
 import { attachSharedStore, type SharedStore, sharedStore } from "../../stores/shared.ts";
 import { fcOptions } from "../support/seed.ts";
@@ -244,3 +253,21 @@ describe("threads at once", () => {
 for (const law of memoryLaws) {
   test(law.name, () => law.run(fcOptions({ numRuns: 150 })));
 }
+
+test("a closed store announces nothing in a record that is another thread's", () => {
+  const store = sharedStore({ capacity: 10, threads: 1 });
+  const memory = attachMemory(store.handle.buffer);
+  const closed = limiterOn(store);
+  closed.consume("key");
+  store.close();
+  // The record's fourth owner after it announces where it did.
+  for (let owner = 0; owner < 3; owner++) attachSharedStore(store.handle).close();
+  const other = limiterOn(attachSharedStore(store.handle));
+  other.consume("key");
+  const [record] = usedRecords(memory) as [number];
+  for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) memory.ints[record + ANNOUNCED + cell] = 77;
+  assert.throws(() => closed.consume("key"), StoreUnavailableError);
+  for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) {
+    assert.equal(memory.ints[record + ANNOUNCED + cell], 77);
+  }
+});

@@ -73,6 +73,13 @@ export const SHARED_FAULTS: readonly Fault[] = [
     laws: ["threads on a sharedStore"],
   },
   {
+    what: "Units beside a tree's root that are forgotten when the next slot begins",
+    file: TREE,
+    search: "if (tree.pending > 0) addTo(shape, root, before, tree.pending);",
+    replace: "",
+    laws: ["sharedStore"],
+  },
+  {
     what: "A log that is searched one entry too far",
     file: SEQUENCE,
     search: "if (this.read(middle, column) < value) low = middle + 1;",
