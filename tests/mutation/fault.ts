@@ -30,4 +30,5 @@ export type SuiteName =
   | "redisStore by cas"
   | "sharedStore"
   | "memory of a sharedStore"
+  | "windows of a sharedStore"
   | "threads on a sharedStore";

@@ -20,6 +20,7 @@ import { crew } from "../stores/shared/crew.ts";
 import type { SeenCall } from "../stores/shared/jobs.ts";
 import { memoryLaws } from "../stores/shared/memory_laws.ts";
 import { names, policy } from "../stores/shared/policies.ts";
+import { windowLaws } from "../stores/shared/window_laws.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import type { SuiteName } from "./fault.ts";
 
@@ -53,6 +54,8 @@ export async function suiteOf(name: SuiteName): Promise<Suite> {
       return { laws: storeLaws(handlesInTurn), numRuns: 100, stop };
     case "memory of a sharedStore":
       return { laws: memoryLaws, numRuns: 200, stop };
+    case "windows of a sharedStore":
+      return { laws: windowLaws, numRuns: 100, stop };
     case "threads on a sharedStore":
       return await onThreads();
     default:

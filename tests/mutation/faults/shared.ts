@@ -77,7 +77,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
     file: TREE,
     search: "if (tree.pending > 0) addTo(shape, root, before, tree.pending);",
     replace: "",
-    laws: ["sharedStore"],
+    laws: ["windows of a sharedStore"],
   },
   {
     what: "A log that is searched one entry too far",
