@@ -132,11 +132,14 @@ async function threads(): Promise<void> {
   }
 
   console.log(row("decisions a second, millions", ["1 thread", "2 threads", "ratio"]));
-  for (const load of ["refused", "admitted", "zipf"] as const) {
+  const loads = ["refused", "admitted", "leased16", "leased64", "leased256", "zipf"] as const;
+  for (const load of loads) {
     const one: number[] = [];
     const two: number[] = [];
+    // Two threads with leases are held against one without.
+    const alone = load.startsWith("leased") ? "admitted" : load;
     for (let round = -1; round < ROUNDS; round++) {
-      const figures = [await rate(load, 1), await rate(load, 2)] as const;
+      const figures = [await rate(alone, 1), await rate(load, 2)] as const;
       if (round < 0) continue;
       one.push(figures[0]);
       two.push(figures[1]);

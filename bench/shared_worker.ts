@@ -1,12 +1,13 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { gcra, limiter } from "../mod.ts";
+import { lease } from "../stores/stores.ts";
 import { attachSharedStore, type SharedStoreHandle } from "../stores/shared.ts";
 
 /** What a thread of bench/shared.ts is to do, and for how long. */
 export interface Load {
-  /** One key over its limit, one key within it, or 100 thousand keys by Zipf's law. */
-  readonly kind: "refused" | "admitted" | "zipf";
+  /** One key over its limit, one key within it (by blocks of units), or 100 thousand by Zipf's law. */
+  readonly kind: "refused" | "admitted" | "leased16" | "leased64" | "leased256" | "zipf";
   readonly milliseconds: number;
 }
 
@@ -25,16 +26,15 @@ const zipf = Array.from(
   () => `user:${1_000_000_000 + Math.floor(KEYS ** Math.random()) - 1}`,
 );
 const hot = Array.from({ length: CALLS }, () => "hot");
+const busy = gcra({ limit: 3_600_000, period: "1h", burst: 2 ** 40 });
+const leased = (units: number) =>
+  limiter(busy, { store: lease(store, { units, ttl: "50ms" }), prefix: "b", clock });
 const loads = {
   refused: [limiter(gcra({ limit: 100, period: "1h" }), { store, prefix: "a", clock }), hot],
-  admitted: [
-    limiter(gcra({ limit: 3_600_000, period: "1h", burst: 2 ** 40 }), {
-      store,
-      prefix: "b",
-      clock,
-    }),
-    hot,
-  ],
+  admitted: [limiter(busy, { store, prefix: "b", clock }), hot],
+  leased16: [leased(16), hot],
+  leased64: [leased(64), hot],
+  leased256: [leased(256), hot],
   zipf: [limiter(gcra({ limit: 1_000, period: "1h" }), { store, prefix: "c", clock }), zipf],
 } as const;
 
