@@ -10,6 +10,9 @@ const MAPPED = "::ffff:";
  * (`::ffff:192.0.2.7`, in either spelling), and of an IPv6 address its network, since one client
  * commands a whole network of addresses.
  *
+ * Clients of IPv4 that come through a translator (NAT64, `64:ff9b::/96`) are in one such network,
+ * and so have one key: let the translator, or a proxy behind it, tell their own addresses.
+ *
  * @param address The address as text, perhaps with a port or a zone.
  * @param prefix Bits of an IPv6 address that count, 32 to 128; default 64. Some providers give
  * each customer 56.

@@ -1,6 +1,6 @@
 import { complaint } from "../../core/check.ts";
 import { addressKey, checkPrefixLength } from "./address_key.ts";
-import { clientAddress } from "./client_address.ts";
+import { clientAddress, forwardedField } from "./client_address.ts";
 import type { ClientKeyOptions } from "./options.ts";
 
 /** How an adapter reads what the engine needs of a request. */
@@ -14,9 +14,11 @@ export interface RequestSource<Request, Info = undefined> {
 }
 
 /**
- * Makes the function that tells the key of a request's client, from its address.
+ * Makes the function that tells the key of a request's client, from its address; `undefined` if
+ * that is not known.
  *
- * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network.
+ * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network, or
+ * `forwardedHeader` is no name of a field, or given without `trustedProxies`.
  * @throws {RangeError} If `ipv6Prefix` is out of range.
  */
 export function clientKeyOf<Request, Info>(
@@ -24,18 +26,14 @@ export function clientKeyOf<Request, Info>(
   source: RequestSource<Request, Info>,
 ): (request: Request, info: Info) => string | undefined {
   const action = "tell clients apart";
-  const { trustedProxies = [], forwardedHeader = "x-forwarded-for", ipv6Prefix = 64 } = options;
+  const { trustedProxies = [], ipv6Prefix = 64 } = options;
   const address = options.address ?? source.address;
   checkPrefixLength(action, ipv6Prefix);
   if (typeof address !== "function") {
     throw new TypeError(complaint(action, "address must be a function", address));
   }
-  if (typeof forwardedHeader !== "string" || forwardedHeader === "") {
-    const rule = "forwardedHeader must be the name of a header field";
-    throw new TypeError(complaint(action, rule, forwardedHeader));
-  }
-  const field = forwardedHeader.toLowerCase();
-  const addressOf = clientAddress({ trustedProxies, forwardedHeader: field });
+  const field = forwardedField(options);
+  const addressOf = clientAddress(options);
 
   function ofSocket(request: Request, info: Info): string | undefined {
     const peer = address(request, info);

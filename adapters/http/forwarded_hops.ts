@@ -3,7 +3,9 @@
  *
  * Each proxy appends the address that it was called from. So the right-most entry was written by
  * the nearest proxy, and what is further left may be anything that a client made up. Reading from
- * the right, one never looks at more than the proxies that are trusted and one entry beyond.
+ * the right, one never looks at more than the proxies that are trusted and one entry beyond. What
+ * is read of a field has a bound; where the field goes on beyond it, the last hop is `""`, which is
+ * no address.
  * Sources: RFC 7239; A. Pike, "The perils of the real client IP" (2022).
  */
 
@@ -16,37 +18,65 @@ const MOST_HOPS = 32;
 export function* hopsOfList(field: string): Generator<string> {
   const text = field.slice(-LONGEST_HEADER);
   let end = text.length;
-  for (let hop = 0; hop < MOST_HOPS && end >= 0; hop++) {
+  for (let hop = 0; hop < MOST_HOPS; hop++) {
     const comma = end === 0 ? -1 : text.lastIndexOf(",", end - 1);
-    if (comma === -1 && text.length < field.length) return;
-    yield text.slice(comma + 1, end).trim();
+    yield comma === -1 && text.length < field.length ? "" : text.slice(comma + 1, end).trim();
+    if (comma === -1) return;
     end = comma;
   }
+  yield "";
 }
-
-const FOR_REGEXP = /(?:^|;)[ \t]*for=(?:"([^"\\]*)"|([^";, \t]*))[ \t]*(?=;|$)/gi;
 
 /** What the elements of a Forwarded field (RFC 7239) give as `for`, from the right; `""` for none. */
 export function* hopsOfForwarded(field: string): Generator<string> {
-  for (const element of elementsFromRight(field)) {
-    const found = [...element.matchAll(FOR_REGEXP)];
-    yield found.length === 1 ? found[0]![1] ?? found[0]![2]! : "";
-  }
+  for (const element of elementsFromRight(field)) yield forOf(element);
 }
 
-/** The elements from the right. A comma within quotes divides nothing. */
+/**
+ * The elements from the right. A comma within quotes divides nothing.
+ *
+ * Quotes are read from the right too, so that a client's quote without an end spoils what the
+ * client wrote and no more. In an element that is well-formed a quote with an odd number of
+ * backslashes before it stands for itself, and any other begins or ends a string.
+ */
 function* elementsFromRight(field: string): Generator<string> {
   const text = field.slice(-LONGEST_HEADER);
   let quoted = false;
   let end = text.length;
   let hops = 0;
-  for (let place = text.length - 1; place >= 0 && hops < MOST_HOPS; place--) {
+  for (let place = text.length - 1; place >= 0; place--) {
     const character = text[place];
-    if (character === '"') quoted = !quoted;
+    if (character === '"' && !(quoted && isEscaped(text, place))) quoted = !quoted;
     if (character !== "," || quoted) continue;
-    yield text.slice(place + 1, end).trim();
+    yield text.slice(place + 1, end);
     end = place;
     hops++;
+    if (hops === MOST_HOPS) break;
   }
-  if (hops < MOST_HOPS && text.length === field.length) yield text.slice(0, end).trim();
+  yield hops === MOST_HOPS || text.length < field.length ? "" : text.slice(0, end);
+}
+
+function isEscaped(text: string, place: number): boolean {
+  let start = place;
+  while (text[start - 1] === "\\") start--;
+  return (place - start) % 2 === 1;
+}
+
+/** One pair of an element, and what divides it from the next. */
+const PAIR_REGEXP =
+  /[ \t]*(?:([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^";,\\ \t]*)))?[ \t]*(?:;|$)/y;
+
+/** What a well-formed element gives as its only `for`; `""` if it is not so. */
+function forOf(element: string): string {
+  let found: string | undefined;
+  PAIR_REGEXP.lastIndex = 0;
+  while (PAIR_REGEXP.lastIndex < element.length) {
+    const pair = PAIR_REGEXP.exec(element);
+    if (pair === null) return "";
+    const [, name, quoted, plain] = pair;
+    if (name?.toLowerCase() !== "for") continue;
+    if (found !== undefined) return "";
+    found = quoted?.replaceAll(/\\(.)/g, "$1") ?? plain!;
+  }
+  return found ?? "";
 }

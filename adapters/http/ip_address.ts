@@ -6,10 +6,13 @@ export type Address = readonly number[];
 
 /** No address is longer, nor one with a zone or a port. */
 const LONGEST = 64;
-const BRACKETED_REGEXP = /^\[([^\]]*)\](?::\d{1,5})?$/;
-const FOUR_WITH_PORT_REGEXP = /^([\d.]+):\d{1,5}$/;
+const BRACKETED_REGEXP = /^\[([^\]]*)\](?::(.*))?$/;
+const FOUR_WITH_PORT_REGEXP = /^([\d.]+):([^:]*)$/;
 const FOUR_REGEXP = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 const GROUP_REGEXP = /^[\da-f]{1,4}$/i;
+const ZONE_REGEXP = /^[\w.~-]+$/;
+/** A number, or a name that a proxy gives a port instead (RFC 7239, 6.2). */
+const PORT_REGEXP = /^(?:\d{1,5}|_[\w.-]+)$/;
 
 /**
  * Reads an address: IPv4, IPv6 in any spelling, with a port (`192.0.2.7:80`, `[2001:db8::1]:80`)
@@ -19,11 +22,11 @@ const GROUP_REGEXP = /^[\da-f]{1,4}$/i;
  */
 export function parseAddress(text: string): Address | undefined {
   if (text.length > LONGEST) return undefined;
-  const bracketed = BRACKETED_REGEXP.exec(text);
-  if (bracketed !== null) return parseSix(bracketed[1]!);
-  const bare = FOUR_WITH_PORT_REGEXP.exec(text)?.[1] ?? text;
-  const four = parseFour(bare);
-  return four === undefined ? parseSix(bare) : [0, 0, 0, 0, 0, 0xffff, ...four];
+  const [, six, port] = BRACKETED_REGEXP.exec(text) ?? [];
+  if (six !== undefined) return isPort(port) ? parseSix(six) : undefined;
+  const [, bare = text, ownPort] = FOUR_WITH_PORT_REGEXP.exec(text) ?? [];
+  const four = isPort(ownPort) ? parseFour(bare) : undefined;
+  return four === undefined ? parseSix(text) : [0, 0, 0, 0, 0, 0xffff, ...four];
 }
 
 /** Whether the address is one of IPv4. */
@@ -65,9 +68,14 @@ function parseFour(text: string): readonly [high: number, low: number] | undefin
   return [bytes[0]! << 8 | bytes[1]!, bytes[2]! << 8 | bytes[3]!];
 }
 
+/** Whether a port can be meant, or is not given. */
+function isPort(text: string | undefined): boolean {
+  return text === undefined || (PORT_REGEXP.test(text) && !(Number(text) > 65_535));
+}
+
 function parseSix(text: string): Address | undefined {
-  const [address = "", zone] = text.split("%", 2);
-  if (zone === "") return undefined;
+  const [address = "", zone, ...more] = text.split("%");
+  if (more.length > 0 || (zone !== undefined && !ZONE_REGEXP.test(zone))) return undefined;
   const halves = address.split("::");
   if (halves.length > 2) return undefined;
   const head = groupsOf(halves[0]!, halves.length === 1);

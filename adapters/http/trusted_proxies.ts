@@ -2,11 +2,11 @@ import { complaint } from "../../core/check.ts";
 import { type Address, isFour, maskAddress, parseAddress } from "./ip_address.ts";
 
 /** Names for the networks that one's own proxies are commonly in. */
-const NAMED: Readonly<Record<string, readonly string[]>> = {
-  loopback: ["127.0.0.0/8", "::1/128"],
-  linklocal: ["169.254.0.0/16", "fe80::/10"],
-  uniquelocal: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
-};
+const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["loopback", ["127.0.0.0/8", "::1/128"]],
+  ["linklocal", ["169.254.0.0/16", "fe80::/10"]],
+  ["uniquelocal", ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]],
+]);
 
 interface Network {
   readonly start: Address;
@@ -26,11 +26,11 @@ export function trustedProxies(list: readonly string[]): (address: Address) => b
   if (!Array.isArray(list)) {
     throw new TypeError(complaint(action, "trustedProxies must be an array", list));
   }
-  const networks = list.flatMap((entry) => NAMED[entry] ?? [entry]).map((entry) => {
+  const networks = list.flatMap((entry) => NAMED.get(entry) ?? [entry]).map((entry) => {
     const network = typeof entry === "string" ? parseNetwork(entry) : undefined;
     if (network !== undefined) return network;
     const rule = "trustedProxies must hold addresses, networks such as 10.0.0.0/8, " +
-      `or ${Object.keys(NAMED).join(", ")}`;
+      `or ${[...NAMED.keys()].join(", ")}`;
     throw new TypeError(complaint(action, rule, entry));
   });
   return (address) => networks.some((network) => holds(network, address));

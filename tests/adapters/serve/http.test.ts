@@ -368,6 +368,15 @@ describe("a check for a proxy", () => {
       assert.equal((await check(service, "/login")).status, 200, "another method");
     }));
 
+  test("takes a proxy that tells no client for the client", () =>
+    withService(async (service) => {
+      const login = (told: Record<string, string>) =>
+        check(service, "/login", { "x-original-method": "POST", ...told });
+      assert.equal((await login({})).status, 200);
+      assert.equal((await login({ "x-forwarded-for": "203.0.113.7, unknown" })).status, 200);
+      assert.equal((await login({})).status, 429);
+    }));
+
   test("asks for nothing that the request has not", () =>
     withService(async (service) => {
       assert.equal((await check(service, "/heavy")).status, 200);
