@@ -3,11 +3,14 @@ import { decisionOf } from "../core/decision_of.ts";
 
 /**
  * A decision some milliseconds later, as far as it can be told without its state: what was to come
- * comes sooner, and `remaining` may have grown.
+ * comes sooner, and what remains may be known to be more.
  */
-export function aged(decision: Decision, milliseconds: number): Decision {
-  const { allowed, limit, remaining, retryAfter, nextAfter, resetAfter, delay, source, parts } =
-    decision;
+export function aged(
+  decision: Decision,
+  milliseconds: number,
+  remaining: number = decision.remaining,
+): Decision {
+  const { allowed, limit, retryAfter, nextAfter, resetAfter, delay, source, parts } = decision;
   return decisionOf(
     allowed,
     limit,

@@ -5,8 +5,8 @@ import { parsePeriod, type Period } from "../core/period.ts";
 import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../core/store.ts";
 import { aged } from "./aged.ts";
 import { after, ended } from "./answers.ts";
-import { boundedMap } from "./bounded_map.ts";
-import { keyIn, laneOf } from "./lane_of.ts";
+import { type KeysOfLane, laneMap } from "./lane_map.ts";
+import { laneOf } from "./lane_of.ts";
 import { wrapped } from "./wrapped.ts";
 
 /** The options of `lease`. */
@@ -94,7 +94,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
   checkInteger(action, "maxKeys", maxKeys, 1);
   const ttl = parsePeriod(action, "ttl", options.ttl);
   const inner = store as SyncStore;
-  const tenants = boundedMap<Tenant>(maxKeys);
+  const tenants = laneMap<Tenant>(inner, maxKeys);
 
   /** The block that may still be used. */
   function usable({ block }: Tenant, now: number, ownTime: boolean): Block | undefined {
@@ -103,22 +103,23 @@ export function lease(store: Store, options: LeaseOptions): Store {
       : undefined;
   }
 
-  function tenantOf(stored: string): Tenant {
-    const known = tenants.get(stored);
+  function tenantOf(keys: KeysOfLane<Tenant>, key: string): Tenant {
+    const known = keys.get(key);
     if (known !== undefined) return known;
     const tenant: Tenant = { block: undefined, noBlockUntil: -Infinity, buying: undefined };
-    tenants.set(stored, tenant);
+    keys.set(key, tenant);
     return tenant;
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
     const ask = laneOf(inner, prefix, algorithm);
+    const keys = tenants.of(prefix, algorithm.id);
     const size = Math.min(units, algorithm.capacity);
 
     function decideOne(key: string, cost: number, dry: boolean, now: number | undefined): Decision {
       if (cost < 0 || cost > size) return ask(key, cost, dry, now);
       const at = now ?? performance.now();
-      const tenant = tenantOf(keyIn(inner, prefix, algorithm.id, key));
+      const tenant = tenantOf(keys, key);
       const block = usable(tenant, at, now === undefined);
       if (cost === 0) {
         return after(ask(key, cost, dry, now), (look) => withLeft(look, block?.left ?? 0));
@@ -187,7 +188,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
 
 /** The answer to a call that is served from a block. */
 function handedOut({ decision, at, left, promised }: Block, now: number): Decision {
-  const answer = withLeft(aged(decision, now - at), left);
+  const answer = aged(decision, now - at, Math.max(left, decision.remaining));
   return promised ? Promise.resolve(answer) as unknown as Decision : answer;
 }
 
