@@ -11,11 +11,13 @@
  * turn, in one run.
  */
 
+import { writeFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import process from "node:process";
 
 import { type Algorithm, gcra, type Limiter, limiter, memoryStore, slidingWindow } from "../mod.ts";
 import { type SharedStore, sharedStore } from "../stores/shared.ts";
+import { crossoverPlot } from "./shared_plot.ts";
 import { compare, finish, median, row, runtime } from "./measure.ts";
 import type { Load } from "./shared_worker.ts";
 
@@ -24,7 +26,7 @@ const ROUNDS = SHORT ? 5 : 9;
 const NOW = 1_790_000_000_000;
 const clock = () => NOW;
 
-/** `--part=keys`, `threads` or `windows`: that part alone. */
+/** `--part=keys`, `threads` or `windows`: that part alone; `--plot` draws the windows' figures. */
 const part = process.argv.find((word) => word.startsWith("--part="))?.slice(7);
 const isWanted = (name: string) => part === undefined || part === name;
 
@@ -152,30 +154,53 @@ async function threads(): Promise<void> {
 
 /** Whole admitted decisions of a window in which every sub-bucket holds units; 4 calls to each. */
 function windows(): void {
-  const names = ["gcra", "tree", "counted", "x gcra", "ring, scan", "ring, total"];
+  const names = ["gcra", "tree", "counted", "x gcra", "scan", "total"];
+  const curves = new Map<string, (readonly [number, number])[]>();
   console.log(row("sub-buckets, ns", names));
-  for (const slots of [8, 16, 32, 60, 240, 3_600, 65_536]) {
+  for (const slots of [8, 16, 32, 64, 128, 240, 960, 3_600, 16_384, 65_536]) {
     const store = sharedStore({ capacity: 1_000 });
     const period = slots * 1_000;
-    const limit = 400_000_000;
-    const fine = slidingWindow({ limit, period, precision: 1_000 });
+    const fine = slidingWindow({ limit: 400_000_000, period, precision: 1_000 });
+    const isTree = slots > 64;
     const figures = compare(
       {
         gcra: moving(store, slots, gcra({ limit: 1_000_000, period: 1_000_000, burst: 1_000_000 })),
-        tree: slots > 64 ? moving(store, slots, fine) : () => 0,
+        tree: isTree ? moving(store, slots, fine) : () => 0,
         counted: moving(store, slots, inCounts(fine, slots)),
         scan: ring(slots, true),
         total: ring(slots, false),
       },
-      slots > 4_096 && SHORT ? 300_000 : 40_000,
+      SHORT && slots > 4_096 ? 10_000 : 40_000,
       ROUNDS,
     );
     const { gcra: bucket, tree, counted, scan, total } = figures;
-    const whole = slots > 64 ? tree : counted;
-    const cells = [bucket, slots > 64 ? tree : "-", counted, ratio(whole, bucket), scan, total];
+    const whole = isTree ? tree : counted;
+    const cells = [bucket, isTree ? tree : "-", counted, ratio(whole, bucket), scan, total];
     console.log(row(`  ${slots}`, cells));
+    for (const [name, time] of Object.entries(figures)) {
+      if (name === "tree" && !isTree) continue;
+      curves.set(name, [...curves.get(name) ?? [], [slots, time]]);
+    }
     store.close();
   }
+  if (process.argv.includes("--plot")) draw(curves);
+}
+
+/** Draws docs/plots/shared_windows.svg. */
+function draw(curves: ReadonlyMap<string, readonly (readonly [number, number])[]>): void {
+  const names: Readonly<Record<string, string>> = {
+    gcra: "gcra",
+    tree: "segment tree",
+    counted: "counted form",
+    scan: "ring, scanned",
+    total: "ring, total",
+  };
+  const title = `A decision of a window, by its sub-buckets (${runtime()})`;
+  const plot = crossoverPlot(
+    title,
+    [...curves].map(([name, points]) => ({ name: names[name] ?? name, points })),
+  );
+  writeFileSync(new URL("../docs/plots/shared_windows.svg", import.meta.url), `${plot}\n`);
 }
 
 /** Whole admitted decisions, the clock moving on by one sub-bucket at each fourth. */

@@ -1,0 +1,41 @@
+import { legend, logarithmic, magnitudes, valueAxis } from "../adapters/replay/plots/axis.ts";
+import { element, label, line, picture, track } from "../adapters/replay/plots/svg.ts";
+
+/** What one form of a window costs, by its sub-buckets. */
+export interface Curve {
+  readonly name: string;
+  /** Sub-buckets, and nanoseconds a decision. */
+  readonly points: readonly (readonly [slots: number, nanoseconds: number])[];
+}
+
+const WIDTH = 760;
+const LEFT = 64;
+const RIGHT = 28;
+const TOP = 40;
+const BOTTOM = 320;
+
+/** Where one form of a window becomes cheaper than another, on logarithmic axes. */
+export function crossoverPlot(title: string, curves: readonly Curve[]): string {
+  const points = curves.flatMap((curve) => curve.points);
+  const slots = points.map(([slots]) => slots);
+  const times = points.map(([, nanoseconds]) => nanoseconds);
+  const x = logarithmic(Math.min(...slots), Math.max(...slots), LEFT, WIDTH - RIGHT);
+  const y = logarithmic(1, Math.max(...times), BOTTOM, TOP);
+  const ticks = [...new Set(slots)].sort((a, b) => a - b).flatMap((value) => [
+    line(x(value), TOP, x(value), BOTTOM + 4, "rule"),
+    label(x(value), BOTTOM + 17, String(value), { class: "soft", anchor: "middle" }),
+  ]);
+  return picture(WIDTH, BOTTOM + 40, title, [
+    ...ticks,
+    ...valueAxis(y, magnitudes(1, Math.max(...times)), LEFT, WIDTH - RIGHT),
+    ...curves.map(({ points }, place) =>
+      element("path", {
+        class: `series s${place % 6}`,
+        d: track(points.map(([slots, nanoseconds]) => [x(slots), y(nanoseconds)])),
+      })
+    ),
+    ...legend(curves.map(({ name }) => name), LEFT, 18),
+    label(WIDTH - RIGHT, BOTTOM + 34, "sub-buckets", { class: "soft", anchor: "end" }),
+    label(LEFT, BOTTOM + 34, "nanoseconds", { class: "soft" }),
+  ]);
+}
