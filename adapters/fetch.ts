@@ -18,21 +18,23 @@
  */
 
 import { checkInteger, checkOptions, complaint } from "../core/check.ts";
-import { afterRealTime, checkClock, type Clock } from "../core/clock.ts";
+import { checkClock, type Clock } from "../core/clock.ts";
 import { decisionOf } from "../core/decision_of.ts";
 import { RateLimitedError } from "../core/errors.ts";
 import { type AsyncLimiter, type Limiter, limiterOn } from "../core/limiter.ts";
 import { gcra } from "../core/gcra.ts";
 import { memoryStore } from "../stores/memory.ts";
+import { isRepeatable } from "./fetch/is_repeatable.ts";
 import { pauses } from "./fetch/pauses.ts";
 import { type LimitsTold, readLimits, waitTold } from "./fetch/quotas.ts";
+import { wait } from "./fetch/wait.ts";
 
 /** What sends requests: `fetch` itself, or one that is called like it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** A retry that is about to be waited for. */
 export interface Retry {
-  /** Whose limit: the host, unless `key` says otherwise. */
+  /** Whose limit refused: the last host after redirects, unless `key` says otherwise. */
   readonly key: string;
   /** The status of the refusal. */
   readonly status: number;
@@ -52,13 +54,19 @@ export interface LimitedFetchOptions {
   readonly cost?: number | undefined;
   /** The longest wait for one call altogether, in milliseconds; default 60,000. */
   readonly maxWait?: number | undefined;
+  /**
+   * The longest pause that a server can impose, in milliseconds; default 3,600,000, an hour. If it
+   * asks for more, the call that was refused gets the refusal, and calls to come may try again after
+   * this long.
+   */
+  readonly maxPause?: number | undefined;
   /** How often a refused request is sent again; default 3. */
   readonly retries?: number | undefined;
   /**
    * The limit of retries altogether, by key, so that retries do not multiply the load on a server
    * in trouble; default one a second, and ten at once.
    */
-  readonly budget?: Limiter | undefined;
+  readonly budget?: Limiter | AsyncLimiter | undefined;
   /** Told of every retry. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
   /** What sends requests; default the global `fetch`. */
@@ -85,17 +93,25 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
  *
  * Before a request is sent it waits for its turn by the `limiter`, and for the end of a pause that
  * the server has asked for: a `RateLimit` field that says that nothing is left, on any response,
- * delays the requests to come.
+ * delays the requests to come. After redirects it is the last host that is heard and paused. Pauses
+ * of 1,000 keys are remembered, none for longer than `maxPause`.
  *
  * A refusal (429, or 503 with a `Retry-After`) is waited out and the request sent again, as often as
  * `retries` and `budget` allow: after as long as `Retry-After` says, otherwise `RateLimit` in any
- * of its forms or the vendor's own fields, otherwise after 1 s, 2 s, 4 s... spread at random. A 503
- * may have been served in part, so that only methods that may be repeated are. Where waiting would
- * take longer than `maxWait`, or the body is a stream, the caller gets the refusal.
+ * of its forms or the vendor's own fields, otherwise after 1 s, 2 s, 4 s... spread at random.
+ * Instants count from the server's `Date`, if that is within a day. The caller gets the refusal
+ *
+ * - where waiting would take longer than `maxWait` or `maxPause`;
+ * - where the request may have been served in part, a 503 or a refusal after a redirect, unless its
+ *   method may be repeated (GET, HEAD, OPTIONS, PUT, DELETE);
+ * - where the body can be sent only once: a stream, an iterator, or the body of a `Request`. Text,
+ *   bytes, a `Blob`, `URLSearchParams` and `FormData` in `init` are sent again.
+ *
+ * A request that was never answered, as there was no network, is not sent again.
  *
  * @returns A function called like `fetch`. It rejects with a `RateLimitedError` if a request would
  * have to wait for longer than `maxWait` before it is sent, and with the signal's reason if that is
- * aborted while it waits.
+ * aborted while it waits; what it had taken is then given back.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *
@@ -113,67 +129,69 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
  * ```
  */
 export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
-  checkOptions(ACTION, options);
-  const { limiter, cost = 1, maxWait = 60_000, retries = 3, clock = Date.now } = options;
-  const { key: keyOf = hostOf, random = Math.random, onRetry } = options;
+  checkFetchOptions(options);
+  const { limiter, cost = 1, maxWait = 60_000, maxPause = 3_600_000, retries = 3 } = options;
+  const { key: keyOf = hostOf, random = Math.random, onRetry, clock = Date.now } = options;
   const { fetch: send = globalThis.fetch, budget = defaultBudget(clock) } = options;
-  checkInteger(ACTION, "retries", retries, 0);
-  checkInteger(ACTION, "cost", cost, 0);
-  checkClock(ACTION, clock);
-  if (!(typeof maxWait === "number" && maxWait >= 0)) {
-    throw new RangeError(complaint(ACTION, "maxWait must be milliseconds of at least 0", maxWait));
-  }
-  const paused = pauses();
+  const paused = pauses(maxPause);
 
-  /** Waits out the server's pause and the limiter's queue. */
+  /** Waits out the server's pause, then in the limiter's line. */
   async function waitForTurn(key: string, deadline: number, signal: AbortSignal | undefined) {
-    for (let pause = paused.left(key, clock()); pause > 0; pause = paused.left(key, clock())) {
-      if (clock() + pause > deadline) throw tooLong(key, pause);
-      await wait(clock, pause, signal);
+    while (true) {
+      for (let pause = paused.left(key, clock()); pause > 0; pause = paused.left(key, clock())) {
+        if (clock() + pause > deadline) throw tooLong(key, pause);
+        await wait(clock, pause, signal);
+      }
+      if (limiter === undefined) return;
+      await limiter.acquire(key, { cost, maxWait: Math.max(0, deadline - clock()), signal });
+      // The server may have asked for a pause meanwhile: what is held until its end would be sent
+      // in one burst.
+      if (!signal?.aborted && paused.left(key, clock()) === 0) return;
+      if (cost > 0 && !isQueue(limiter)) await limiter.refund(key, cost);
+      signal?.throwIfAborted();
     }
-    const left = Math.max(0, deadline - clock());
-    await limiter?.acquire(key, { cost, maxWait: left, signal });
   }
 
-  /** Remembers the pause that a response asks for. */
-  function learn(key: string, response: Response): LimitsTold {
-    const told = readLimits(response.headers, clock());
-    const exhausted = told.quotas.some(({ remaining }) => remaining === 0);
-    if (exhausted || isRefusal(response, told)) {
-      const pause = waitTold(told) ?? 0;
-      if (pause > 0) paused.pause(key, clock() + pause);
-    }
-    return told;
+  /** Whose limit a response tells of. */
+  function keyOfAnswer({ redirected, url }: Response, key: string): string {
+    return redirected && URL.canParse(url) ? keyOf(new URL(url)) : key;
+  }
+
+  /** Remembers the pause that a response asks for. Not every `Retry-After` is about limits. */
+  function learn(key: string, told: LimitsTold, refused: boolean): void {
+    const pause = waitTold(refused ? told : { ...told, retryAfter: undefined });
+    if (pause !== undefined) paused.pause(key, clock(), pause);
   }
 
   /** Milliseconds until a refused request should be sent again; `undefined` if it should not. */
-  function retryIn(response: Response, told: LimitsTold, attempt: number): number | undefined {
-    const asked = waitTold(told);
+  function retryIn(told: LimitsTold, attempt: number): number | undefined {
+    const pause = waitTold(told) ?? FIRST_BACKOFF * 2 ** attempt;
+    if (pause > maxPause) return undefined;
     // Spread, so that those who were refused together do not come back together; only ever later.
-    const spread = FIRST_BACKOFF * random();
-    if (asked !== undefined) return asked + (asked > 0 ? spread : 0);
-    return response.status === 429 ? FIRST_BACKOFF * 2 ** attempt + spread : undefined;
+    return pause === 0 ? 0 : pause + FIRST_BACKOFF * random();
   }
 
   return async function fetchWithinLimits(input, init) {
     const url = new URL(input instanceof Request ? input.url : input);
     const key = keyOf(url);
-    const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    const signal = signalOf(input, init);
     const deadline = clock() + maxWait;
-    const repeatable = isRepeatable(input, init);
     for (let attempt = 0;; attempt++) {
       await waitForTurn(key, deadline, signal);
-      const last = attempt === retries || !repeatable;
-      const response = await send(input instanceof Request && !last ? input.clone() : input, init);
-      const told = learn(key, response);
-      if (last || !isRefusal(response, told) || !mayRepeat(response, methodOf(input, init))) {
+      const response = await send(input, init);
+      const own = keyOfAnswer(response, key);
+      const told = readLimits(response.headers, clock());
+      const refused = isRefusal(response, told);
+      learn(own, told, refused);
+      if (!refused || attempt === retries) return response;
+      if (!mayRepeat(response, methodOf(input, init)) || !isRepeatable(input, init)) {
         return response;
       }
-      const pause = retryIn(response, told, attempt);
+      const pause = retryIn(told, attempt);
       if (pause === undefined || clock() + pause > deadline) return response;
-      if (!(await budget.consume(key)).allowed) return response;
-      onRetry?.({ key, status: response.status, wait: pause, attempt: attempt + 1 });
-      await response.body?.cancel();
+      if (!(await budget.consume(own)).allowed) return response;
+      response.body?.cancel().catch(ignore);
+      onRetry?.({ key: own, status: response.status, wait: pause, attempt: attempt + 1 });
       await wait(clock, pause, signal);
     }
   };
@@ -191,9 +209,17 @@ function isRefusal({ status }: Response, { retryAfter }: LimitsTold): boolean {
   return status === 429 || (status === 503 && retryAfter !== undefined);
 }
 
-/** A 429 was not served; a 503 may have been, in part. */
-function mayRepeat({ status }: Response, method: string): boolean {
-  return status === 429 || REPEATABLE_METHODS.has(method.toUpperCase());
+/**
+ * A 429 was not served; a 503 may have been, in part. What was redirected has been served by the
+ * first server: a form that was taken, and whose answer is elsewhere.
+ */
+function mayRepeat({ status, redirected }: Response, method: string): boolean {
+  return (status === 429 && !redirected) || REPEATABLE_METHODS.has(method.toUpperCase());
+}
+
+/** Whether others may stand behind a place, so that it cannot be given back. */
+function isQueue({ algorithm }: Limiter | AsyncLimiter): boolean {
+  return algorithm.id.includes("leakyQueue/");
 }
 
 function hostOf({ host, protocol }: URL): string {
@@ -204,10 +230,13 @@ function methodOf(input: string | URL | Request, init: RequestInit | undefined):
   return init?.method ?? (input instanceof Request ? input.method : "GET");
 }
 
-/** A body that is a stream can be sent once only. A Request's is copied. */
-function isRepeatable(input: string | URL | Request, init: RequestInit | undefined): boolean {
-  if (init?.body instanceof ReadableStream) return false;
-  return !(input instanceof Request && input.bodyUsed);
+/** The signal of a request; `null` in `init` takes away that of a `Request`. */
+function signalOf(
+  input: string | URL | Request,
+  init: RequestInit | undefined,
+): AbortSignal | undefined {
+  const own = input instanceof Request ? input.signal : undefined;
+  return init?.signal === undefined ? own : init.signal ?? undefined;
 }
 
 function tooLong(key: string, pause: number): RateLimitedError {
@@ -219,20 +248,26 @@ function tooLong(key: string, pause: number): RateLimitedError {
   );
 }
 
-/** Waits; an abort of the signal ends it with the signal's reason. */
-function wait(clock: Clock, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const done = () => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    };
-    const cancel = clock.after?.(milliseconds, done) ?? afterRealTime(milliseconds, done);
-    function abort(): void {
-      cancel();
-      signal!.removeEventListener("abort", abort);
-      reject(signal!.reason);
-    }
-    signal?.addEventListener("abort", abort);
-  });
+function checkFetchOptions(options: LimitedFetchOptions): void {
+  checkOptions(ACTION, options);
+  const { limiter, budget, cost = 1, maxWait = 0, maxPause = 0, retries = 0, clock } = options;
+  checkInteger(ACTION, "retries", retries, 0);
+  checkInteger(ACTION, "cost", cost, 0);
+  checkClock(ACTION, clock);
+  for (const [option, value] of Object.entries({ maxWait, maxPause })) {
+    if (typeof value === "number" && value >= 0) continue;
+    throw new RangeError(complaint(ACTION, `${option} must be milliseconds of at least 0`, value));
+  }
+  for (const [option, value] of Object.entries({ limiter, budget })) {
+    if (value === undefined || typeof value?.acquire === "function") continue;
+    throw new TypeError(complaint(ACTION, `${option} must be a limiter`, value));
+  }
+  for (const option of ["key", "onRetry", "fetch", "random"] as const) {
+    const value = options[option];
+    if (value === undefined || typeof value === "function") continue;
+    throw new TypeError(complaint(ACTION, `${option} must be a function`, value));
+  }
 }
+
+/** A body that nobody reads may end as it likes. */
+function ignore(_error: unknown): void {}

@@ -1,6 +1,6 @@
 /*
- * The ways in which servers tell times. All answers are milliseconds from now, at least 0;
- * `undefined` for what cannot be read.
+ * The ways in which servers tell times. Waits are milliseconds from now, at least 0; `undefined`
+ * stands for what cannot be read.
  */
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -52,7 +52,12 @@ function until(instant: number | undefined, now: number): number | undefined {
   return Math.max(0, Math.ceil(instant - now));
 }
 
-function parseHttpDate(text: string, now: number): number | undefined {
+/**
+ * Reads a date in one of the three forms of RFC 9110, 5.6.7, as milliseconds since the Unix epoch.
+ *
+ * @param now The time now, for the century of a year of two digits.
+ */
+export function parseHttpDate(text: string, now: number): number | undefined {
   const imf = IMF_REGEXP.exec(text);
   if (imf !== null) return instantOf(imf[1]!, imf[2]!, Number(imf[3]), imf[4]!);
   const asctime = ASCTIME_REGEXP.exec(text);

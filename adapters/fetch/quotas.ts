@@ -10,7 +10,7 @@
  * | `X-RateLimit-Remaining-Tokens`, ... | OpenAI: one set for each thing that is limited |
  * | `Anthropic-RateLimit-Tokens-Remaining`, ... | Anthropic: the same, in another order |
  */
-import { parseReset, parseRetryAfter } from "./instants.ts";
+import { parseHttpDate, parseReset, parseRetryAfter } from "./instants.ts";
 import { type BareItem, parseStructuredList } from "./structured_list.ts";
 
 /** One limit of a server, as far as it tells. */
@@ -27,7 +27,7 @@ export interface Quota {
 
 /** What a response tells of limits. */
 export interface LimitsTold {
-  /** Milliseconds to wait by `Retry-After`, or `Retry-After-Ms`. */
+  /** Milliseconds to wait by `Retry-After`, `Retry-After-Ms` or `X-Ms-Retry-After-Ms`. */
   readonly retryAfter: number | undefined;
   /** The limits. */
   readonly quotas: readonly Quota[];
@@ -35,15 +35,18 @@ export interface LimitsTold {
 
 const VENDOR_REGEXP =
   /^(?:x-rate-?limit|ratelimit|anthropic-ratelimit)-(?:([a-z-]+)-)?(limit|remaining|reset|reset-after)(?:-([a-z-]+))?$/;
+/** Clocks that differ by more than a day are not both clocks. */
+const WIDEST_SKEW = 86_400_000;
 /** Limits of a response that are read. */
 const MOST_QUOTAS = 32;
 
 /**
  * Reads what a response tells of the server's limits, in the forms of the IETF's draft and those
- * of the usual vendors. What is malformed is left out.
+ * of the usual vendors. What is malformed is left out. Never throws.
  *
  * @param headers The response's.
- * @param now Milliseconds since the Unix epoch, for instants.
+ * @param now Milliseconds since the Unix epoch. Instants count from it, or from the server's `Date`
+ * where that is within a day of it.
  *
  * @example
  * ```ts
@@ -58,16 +61,28 @@ const MOST_QUOTAS = 32;
  * ```
  */
 export function readLimits(headers: Pick<Headers, "get" | "forEach">, now: number): LimitsTold {
-  const milliseconds = headers.get("retry-after-ms")?.trim() ?? "";
-  const seconds = headers.get("retry-after");
-  const retryAfter = /^\d{1,13}(\.\d+)?$/.test(milliseconds)
-    ? Math.ceil(Number(milliseconds))
-    : seconds === null
-    ? undefined
-    : parseRetryAfter(seconds, now);
+  const there = serverTime(headers.get("date"), now);
   const current = headers.get("ratelimit");
   const told = current === null ? [] : readDraft(current, headers.get("ratelimit-policy"));
-  return { retryAfter, quotas: told.length > 0 ? told : readTriples(headers, now) };
+  return {
+    retryAfter: readRetryAfter(headers, there),
+    quotas: told.length > 0 ? told : readTriples(headers, there),
+  };
+}
+
+/** The time by the server's clock, which its instants are of; ours if it is not plausible. */
+function serverTime(field: string | null, now: number): number {
+  const told = field === null ? undefined : parseHttpDate(field.trim(), now);
+  return told !== undefined && Math.abs(told - now) <= WIDEST_SKEW ? told : now;
+}
+
+function readRetryAfter(headers: Pick<Headers, "get">, now: number): number | undefined {
+  for (const name of ["retry-after-ms", "x-ms-retry-after-ms"]) {
+    const milliseconds = headers.get(name)?.trim() ?? "";
+    if (/^\d{1,13}(\.\d+)?$/.test(milliseconds)) return Math.ceil(Number(milliseconds));
+  }
+  const field = headers.get("retry-after");
+  return field === null ? undefined : parseRetryAfter(field, now);
 }
 
 /**

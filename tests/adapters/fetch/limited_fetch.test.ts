@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { limitedFetch, type LimitedFetchOptions } from "../../../adapters/fetch.ts";
+import { pauses } from "../../../adapters/fetch/pauses.ts";
 import { gcra, limiter, RateLimitedError } from "../../../mod.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
 import { testClock } from "../../support/test_clock.ts";
@@ -64,11 +65,43 @@ describe("limitedFetch", () => {
       ]);
     }));
 
-  test("sends a Request's body again", () =>
-    answering([refusal({ "Retry-After": "1" }), ok], async (url, requests) => {
-      const { fetch, ended } = limited();
-      await (await ended(fetch(new Request(url, { method: "PUT", body: "hello" })))).text();
-      assert.deepEqual(requests.map(({ body }) => body), ["hello", "hello"]);
+  test("sends every body again that is a value", async () => {
+    const form = new FormData();
+    form.set("a", "hello");
+    const bytes = new TextEncoder().encode("hello");
+    const bodies: [BodyInit, RegExp][] = [
+      ["hello", /^hello$/],
+      [bytes, /^hello$/],
+      [bytes.buffer, /^hello$/],
+      [new DataView(bytes.buffer, 1, 2), /^el$/],
+      [new Blob(["hello"]), /^hello$/],
+      [new URLSearchParams({ a: "hello" }), /^a=hello$/],
+      [form, /name="a"\r\n\r\nhello/],
+    ];
+    for (const [body, expected] of bodies) {
+      await answering([refusal({ "Retry-After": "1" }), ok], async (url, requests) => {
+        const { fetch, ended } = limited();
+        assert.equal((await ended(fetch(url, { method: "POST", body }))).status, 200);
+        assert.equal(requests.length, 2);
+        for (const { body } of requests) assert.match(body, expected);
+      });
+    }
+  });
+
+  test("sends a Request again that has no body, and one with a body once, uncopied", () =>
+    answering([refusal({ "Retry-After": "1" })], async (url, requests) => {
+      const { fetch, ended } = limited({ retries: 1 });
+      const uncopied = (init: RequestInit) =>
+        Object.assign(new Request(url, init), {
+          clone: () => assert.fail("a copy keeps all of an upload in memory"),
+        });
+      assert.equal((await ended(fetch(uncopied({ method: "DELETE" })))).status, 429);
+      assert.equal(requests.length, 2);
+      const put = uncopied({ method: "PUT", body: "hello" });
+      assert.equal((await ended(fetch(put))).status, 429);
+      assert.deepEqual(requests.slice(2), [{ method: "PUT", body: "hello" }]);
+      await ended(fetch(uncopied({ method: "PUT", body: "old" }), { body: "new" }));
+      assert.deepEqual(requests.slice(3).map(({ body }) => body), ["new", "new"]);
     }));
 
   test("reads RateLimit and vendor's fields where there is no Retry-After", async () => {
@@ -128,14 +161,115 @@ describe("limitedFetch", () => {
       })
     ));
 
-  test("sends a stream once only", async () => {
-    let sent = 0;
-    const { fetch } = limited({
-      fetch: () => Promise.resolve(refusal({ "Retry-After": "0" })()).finally(() => sent++),
+  test("sends a body once that is used up by it", async () => {
+    async function* chunks() {
+      yield new TextEncoder().encode("hello");
+    }
+    const once = { [Symbol.asyncIterator]: chunks };
+    for (const body of [new ReadableStream(), chunks(), once, { pipe() {} }]) {
+      let sent = 0;
+      const { fetch } = limited({
+        fetch: () => Promise.resolve(refusal({ "Retry-After": "0" })()).finally(() => sent++),
+      });
+      const init = { method: "POST", body: body as BodyInit, duplex: "half" };
+      assert.equal((await fetch("http://a.test/", init)).status, 429);
+      assert.equal(sent, 1);
+    }
+  });
+
+  test("does not repeat a POST that was taken, and answered by another server's refusal", () =>
+    answering([refusal({ "Retry-After": "0" })], (busy, refused) => {
+      const elsewhere = () => new Response(null, { status: 303, headers: { Location: busy } });
+      return answering([elsewhere], async (url, requests) => {
+        const { fetch, ended } = limited({ retries: 1 });
+        assert.equal((await ended(fetch(url, { method: "POST", body: "order" }))).status, 429);
+        assert.equal(requests.length, 1);
+        assert.equal((await ended(fetch(url))).status, 429);
+        assert.deepEqual([requests.length, refused.length], [3, 3]);
+      });
+    }));
+
+  test("hears, and pauses, the last host of a redirect", () =>
+    answering([refusal({ "Retry-After": "30" }), ok], (busy, refused) => {
+      const elsewhere = () => new Response(null, { status: 302, headers: { Location: busy } });
+      return answering([elsewhere, ok], async (url, requests) => {
+        const keys: string[] = [];
+        const { fetch, clock, ended } = limited({
+          retries: 1,
+          onRetry: ({ key }) => keys.push(key),
+        });
+        const redirected = fetch(url);
+        while (clock.waiting() === 0) await clock.advance(0);
+        assert.equal(await (await fetch(url)).text(), "ok", "the first host is not paused");
+        const paused = fetch(busy);
+        await clock.advance(29_999);
+        assert.deepEqual([requests.length, refused.length], [2, 1]);
+        assert.equal((await ended(paused)).status, 200);
+        assert.equal((await ended(redirected)).status, 200);
+        assert.deepEqual(keys, [new URL(busy).host]);
+      });
+    }));
+
+  test("is paused by no server for longer than maxPause", () =>
+    answering([refusal({ "Retry-After": "9999999999" }), ok], async (url, requests) => {
+      const { fetch, clock } = limited({ maxWait: Infinity });
+      assert.equal((await fetch(url)).status, 429, "the caller gets what cannot be waited out");
+      const next = fetch(url);
+      await clock.advance(3_599_999);
+      assert.equal(requests.length, 1);
+      await clock.advance(1);
+      assert.equal((await next).status, 200);
+    }).then(() =>
+      answering(
+        [() => new Response("ok", { headers: { RateLimit: '"a";r=0;t=999999999' } }), ok],
+        async (url) => {
+          const { fetch, clock } = limited({ maxPause: 5_000, maxWait: 4_000 });
+          await (await fetch(url)).text();
+          await assert.rejects(
+            fetch(url),
+            (error) => error instanceof RateLimitedError && error.decision.retryAfter === 5_000,
+          );
+          await clock.advance(1_000);
+          const next = fetch(url);
+          await clock.advance(4_000);
+          assert.equal((await next).status, 200);
+        },
+      )
+    ));
+
+  test("takes a Retry-After for a pause only if it comes with a refusal", () => {
+    const accepted = () =>
+      new Response("ok", {
+        status: 202,
+        headers: { "Retry-After": "120", RateLimit: '"a";r=0;t=5' },
+      });
+    return answering([accepted, ok], async (url, requests) => {
+      const { fetch, clock } = limited();
+      await (await fetch(url)).text();
+      const next = fetch(url);
+      await clock.advance(5_000);
+      assert.equal((await next).status, 200);
+      assert.equal(requests.length, 2);
     });
-    const body = new ReadableStream();
-    assert.equal((await fetch("http://a.test/", { method: "POST", body })).status, 429);
-    assert.equal(sent, 1);
+  });
+
+  test("sends nothing into a pause that began while it stood in line, and gives its units back", () => {
+    const clock = testClock();
+    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
+    return answering([last, ok], async (url, requests) => {
+      const { fetch } = limited({ limiter: api, clock });
+      const calls = [fetch(url), fetch(url), fetch(url)];
+      await (await calls[0]!).text();
+      await clock.advance(29_000);
+      assert.equal(requests.length, 1);
+      assert.equal(api.peek(new URL(url).host, 0).remaining, 1);
+      await clock.advance(1_000);
+      assert.equal((await calls[1]!).status, 200);
+      assert.equal(requests.length, 2, "one a second, as before");
+      await clock.advance(1_000);
+      assert.equal((await calls[2]!).status, 200);
+    });
   });
 
   test("pauses when the server says that nothing is left, before it must refuse", () => {
@@ -201,6 +335,63 @@ describe("limitedFetch", () => {
       assert.equal(clock.waiting(), 0);
     }));
 
+  test("takes nothing where the signal is aborted in the pause or in the limiter's line", () => {
+    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
+    return answering([last], async (url, requests) => {
+      const host = new URL(url).host;
+      const clock = testClock();
+      const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+      const { fetch } = limited({ limiter: api, clock });
+      const controller = new AbortController();
+      const { signal } = controller;
+      await (await fetch(url)).text();
+      await clock.advance(1_000);
+      api.consume(host);
+      const paused = assert.rejects(fetch(url, { signal }), /enough/);
+      const inLine = assert.rejects(
+        limited({ limiter: api, clock }).fetch(url, { signal }),
+        /enough/,
+      );
+      await clock.advance(10);
+      controller.abort(new Error("enough"));
+      await Promise.all([paused, inLine]);
+      assert.equal(clock.waiting(), 0);
+      await clock.advance(1_000);
+      assert.equal(api.peek(host, 0).remaining, 1);
+      assert.equal(requests.length, 1);
+    });
+  });
+
+  test("gives back what was taken where the abort meets the admission", async () => {
+    const clock = testClock();
+    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const { fetch } = limited({ limiter: api, clock, fetch: () => assert.fail("not sent") });
+    const controller = new AbortController();
+    const call = fetch("http://a.test/", { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await assert.rejects(call, /enough/);
+    assert.equal(api.peek("a.test", 0).remaining, 1);
+  });
+
+  test("obeys the signal of a Request, unless init takes it away", async () => {
+    const controller = new AbortController();
+    const request = () => new Request("http://a.test/", { signal: controller.signal });
+    const sleeping = async (init?: RequestInit) => {
+      const answers = [refusal({ "Retry-After": "5" }), ok];
+      const { fetch, clock, ended } = limited({ fetch: () => Promise.resolve(answers.shift()!()) });
+      const call = fetch(request(), init);
+      await clock.advance(0);
+      assert.equal(clock.waiting(), 1);
+      return { clock, ended: () => ended(call) };
+    };
+    const attached = await sleeping();
+    const detached = await sleeping({ signal: null });
+    controller.abort(new Error("enough"));
+    await assert.rejects(attached.ended(), /enough/);
+    assert.equal(attached.clock.waiting(), 0);
+    assert.equal((await detached.ended()).status, 200);
+  });
+
   test("passes on what is no refusal, errors above all", async () => {
     const failing = limitedFetch({ fetch: () => Promise.reject(new TypeError("no network")) });
     await assert.rejects(failing("http://a.test/"), /no network/);
@@ -210,8 +401,35 @@ describe("limitedFetch", () => {
   });
 
   test("refuses options that cannot be meant", () => {
-    for (const bad of [{ retries: -1 }, { maxWait: NaN }, { cost: 0.5 }, { clock: 5 }, 7, null]) {
-      assert.throws(() => limitedFetch(bad as never), /^(Type|Range)Error/);
+    const bad = [
+      ...[{ retries: -1 }, { maxWait: NaN }, { cost: 0.5 }, { clock: 5 }, 7, null],
+      ...[{ maxPause: -1 }, { maxPause: "1h" }, { limiter: {} }, { budget: () => true }],
+      ...[{ key: "host" }, { random: 0.5 }, { onRetry: true }, { fetch: null }, { limiter: null }],
+    ];
+    for (const options of bad) {
+      assert.throws(() => limitedFetch(options as never), /^(Type|Range)Error: Cannot create/);
     }
+  });
+});
+
+describe("pauses", () => {
+  test("are remembered for 1,000 keys, and the first to end is forgotten", () => {
+    const remembered = pauses(Infinity);
+    remembered.pause("soon", 0, 10);
+    for (let key = 0; key < 1_500; key++) remembered.pause(`${key}`, 0, 1_000 + key);
+    const left = Array.from({ length: 1_500 }, (_, key) => remembered.left(`${key}`, 0));
+    assert.deepEqual(left.filter((wait) => wait > 0), left.slice(500));
+    assert.equal(remembered.left("soon", 0), 0);
+  });
+
+  test("stay where a shorter one is asked for, and end though the clock steps back", () => {
+    const remembered = pauses(1_000);
+    remembered.pause("a", 5_000, 800);
+    remembered.pause("a", 5_000, 10);
+    assert.equal(remembered.left("a", 5_000), 800);
+    assert.equal(remembered.left("a", 0), 1_000);
+    assert.equal(remembered.left("a", 1_000), 0);
+    remembered.pause("a", 0, NaN);
+    assert.equal(remembered.left("a", 0), 0);
   });
 });

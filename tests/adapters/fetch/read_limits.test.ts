@@ -112,6 +112,20 @@ describe("other vendors' answers", () => {
     assert.equal(wait("Retry-After-Ms: 250", "Retry-After: 1"), 250);
   });
 
+  test("Azure", () => {
+    assert.equal(wait("x-ms-retry-after-ms: 1500", "Retry-After: 2"), 1_500);
+  });
+
+  test("instants by the server's own clock", () => {
+    const date = "Date: Wed, 31 Dec 2025 23:00:00 GMT";
+    assert.equal(wait(date, "Retry-After: Wed, 31 Dec 2025 23:00:09 GMT"), 9_000);
+    const reset = `X-RateLimit-Reset: ${now / 1000 - 3_590}`;
+    assert.equal(wait(date, "X-RateLimit-Remaining: 0", reset), 10_000);
+    const absurd = "Date: Mon, 31 Dec 1990 23:00:00 GMT";
+    assert.equal(wait(absurd, "Retry-After: Thu, 01 Jan 2026 00:00:09 GMT"), 9_000);
+    assert.equal(wait("Date: today", "Retry-After: Thu, 01 Jan 2026 00:00:09 GMT"), 9_000);
+  });
+
   test("nothing that can be read", () => {
     assert.equal(wait("X-RateLimit-Reset: 60"), undefined);
     assert.equal(wait("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: soon"), undefined);
