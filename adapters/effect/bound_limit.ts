@@ -169,11 +169,13 @@ export function waitFor(
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   const { limiter, limit, attributes, metrics } = bound;
   const undo = giveBack(bound, key, cost, undefined);
-  const waiting = Effect.callback<Decision>((resume, signal) => {
+  // A refusal is an answer here: as an error it would put the key, which it names, into the span.
+  const waiting = Effect.callback<Decision | RateLimitedError>((resume, signal) => {
     const outcome = limiter.acquire(key, { cost, maxWait, signal });
     outcome.then(
       (decision) => resume(Effect.succeed(decision)),
-      (cause) => resume(Effect.die(cause)),
+      (cause) =>
+        resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : Effect.die(cause)),
     );
     const admitted = Effect.promise(() => outcome.then(() => true, () => false));
     return Effect.flatMap(admitted, (mustUndo) => mustUndo ? undo : Effect.void);
@@ -181,25 +183,25 @@ export function waitFor(
   const clock = fiber.getRef(Clock.Clock);
   const start = clock.currentTimeMillisUnsafe();
 
-  function admitted(decision: Decision): Admission {
-    note(fiber, bound, verb, decision, cost);
+  function told(
+    outcome: Decision | RateLimitedError,
+  ): Effect.Effect<Admission, RateLimited> {
+    if (outcome instanceof RateLimitedError) {
+      note(fiber, bound, verb, outcome.decision, cost);
+      return Effect.fail(rateLimited(limit, key, cost, outcome.decision));
+    }
+    note(fiber, bound, verb, outcome, cost);
     metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
-    return { decision, undo };
-  }
-
-  function refused(cause: unknown): Effect.Effect<never, RateLimited | RateLimitStoreError> {
-    if (!(cause instanceof RateLimitedError)) return failOrDie(cause);
-    note(fiber, bound, verb, cause.decision, cost);
-    return Effect.fail(rateLimited(limit, key, cost, cause.decision));
+    return Effect.succeed({ decision: outcome, undo });
   }
 
   return Effect.uninterruptibleMask((own) =>
-    Effect.catchDefect(
-      Effect.map(
+    Effect.flatMap(
+      Effect.catchDefect(
         Effect.withSpan((restore ?? own)(waiting), `RateLimiter.${verb}`, { attributes }),
-        admitted,
+        failOrDie,
       ),
-      refused,
+      told,
     )
   );
 }

@@ -140,7 +140,7 @@ export function layerRedis(
   return layerStoreScoped(Effect.sync(() => redisStore(client, options)));
 }
 
-/** Closing is for good, whatever it says. */
+/** Closes a store. What goes wrong with that must not fail a program that has done its work. */
 function closed(store: Store): Effect.Effect<void> {
-  return Effect.promise(() => Promise.resolve(store.close()));
+  return Effect.ignore(Effect.tryPromise(async () => await store.close()));
 }

@@ -7,6 +7,7 @@
  * aborts what the engine waits for.
  */
 
+import * as Clock from "effect/Clock";
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import * as HttpEffect from "effect/http/HttpEffect";
@@ -171,15 +172,20 @@ export function layerRateLimit<R = never>(
   options: RateLimitOptions<R>,
 ): Layer.Layer<RateLimit, never, RateLimiter | R> {
   const { limit, key, cost = 1, skip, ...rest } = options;
-  const decide: Gate<Request, Info> = gate<Request, Info>({
-    ...rest,
-    limiter: (_request, info) => info.limiter,
-    key: key === undefined ? undefined : (_request, info) => info.key!,
-    cost: (_request, info) => info.cost,
-  }, sourceOf(options.trustedProxies ?? []));
+  const gateAt = (now: () => number): Gate<Request, Info> =>
+    gate<Request, Info>({
+      ...rest,
+      limiter: (_request, info) => info.limiter,
+      key: key === undefined ? undefined : (_request, info) => info.key!,
+      cost: (_request, info) => info.cost,
+      now,
+    }, sourceOf(options.trustedProxies ?? []));
+  gateAt(Date.now); // bad options throw here, and not when the layer is built
 
   const make = Effect.gen(function* () {
     const limiter = yield* RateLimiter;
+    const clock = yield* Clock.Clock;
+    const decide = gateAt(() => clock.currentTimeMillisUnsafe());
     const services = yield* Effect.context<R>();
     const metrics = new WeakMap<Limit, LimitMetrics>();
 
@@ -235,7 +241,10 @@ function sourceOf(trustedProxies: readonly string[]): RequestSource<Request, Inf
   };
 }
 
-/** The verdict; an interrupt aborts what it waits for, and lets it end. */
+/**
+ * The verdict; an interrupt aborts what it waits for, and lets it end. A request that was admitted
+ * then has failed, as one that is interrupted in its handler has.
+ */
 function judged(
   call: (signal: AbortSignal) => Verdict | Promise<Verdict>,
 ): Effect.Effect<Verdict> {
@@ -246,7 +255,7 @@ function judged(
       (verdict) => resume(Effect.succeed(verdict)),
       (cause) => resume(Effect.die(cause)),
     );
-    return Effect.promise(() => verdict.then(noOne, noOne));
+    return Effect.promise(() => verdict.then(goneBefore, noOne));
   });
 }
 
@@ -274,6 +283,13 @@ function refused({ status, body }: Refusal): Effect.Effect<
 
 function found<A, R>(value: Found<A, R>): Effect.Effect<A, never, R> {
   return Effect.isEffect(value) ? value : Effect.succeed(value);
+}
+
+/** The status that Effect's server gives a request whose client has gone away. */
+const CLIENT_GONE = 499;
+
+function goneBefore({ settle }: Verdict): void {
+  settle?.({ status: CLIENT_GONE });
 }
 
 function noOne(): void {}

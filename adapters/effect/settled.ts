@@ -16,7 +16,11 @@ export function settled<Answer, A, E>(
   attributes?: SpanAttributes,
 ): Effect.Effect<A, E> {
   if (!(answer instanceof Promise)) return tell(answer);
+  // An interrupt may come before anybody awaits it; a rejection must not end the process then.
+  answer.catch(noOne);
   const awaited = Effect.uninterruptible(Effect.promise(() => answer));
   const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
   return Effect.flatMap(traced, tell);
 }
+
+function noOne(): void {}

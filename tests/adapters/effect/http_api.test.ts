@@ -26,6 +26,7 @@ import {
 } from "../../../adapters/effect.ts";
 import { all, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
 import type { Decision } from "../../../mod.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
 const Failure = Schema.Struct({ why: Schema.String }).annotate({ httpApiStatus: 418 });
 
@@ -163,6 +164,48 @@ describe("the middleware of HttpApi", () => {
     await ask(web, "/users");
     assert.equal((await ask(web, "/users")).status, 429);
     await web.dispose();
+  });
+
+  test("gives back the units of a client that goes away while the store decides", async () => {
+    const memory = memoryStore();
+    let answer = () => {};
+    const answering = new Promise<void>((resolve) => answer = resolve);
+    const asked: number[] = [];
+    const store = {
+      ...asyncMemoryStore(),
+      run: async (...[operations, now]: Parameters<typeof memory.run>) => {
+        asked.push(operations[0]!.cost);
+        await answering;
+        return memory.run(operations, now);
+      },
+    };
+    const web = server({ limit: api, key: everybody, refund: "failed" }, layerStore(store));
+    const controller = new AbortController();
+    const request = new Request("http://localhost/users", { signal: controller.signal });
+    const answered = web.handler(request);
+    while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    controller.abort();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    answer();
+    await answered.catch(() => {});
+    assert.deepEqual(asked, [1, -1]);
+    await web.dispose();
+  });
+
+  test("tells instants by the TestClock", async () => {
+    const program = Effect.gen(function* () {
+      yield* TestClock.setTime(1_764_000_000_000);
+      const client = yield* HttpApiTest.groups(Api, ["users"]);
+      const [, response] = yield* client.users.list({ responseMode: "decoded-and-response" });
+      assert.equal(response.headers["x-ratelimit-reset"], "1764000030");
+    });
+    const layer = handlers.pipe(
+      Layer.provideMerge(layerRateLimit({ limit: api, key: everybody, headers: "legacy" })),
+      Layer.provideMerge(layerMemory()),
+      Layer.provideMerge(HttpServer.layerServices),
+      Layer.provideMerge(TestClock.layer()),
+    );
+    await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)));
   });
 
   test("answers 503 when the failure policy refuses", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Effect, Fiber, type Layer, Metric, Tracer } from "effect";
+import { Effect, Exit, Fiber, type Layer, Metric, Tracer } from "effect";
 import { TestClock } from "effect/testing";
 
 import {
@@ -111,6 +111,28 @@ describe("spans", () => {
       "RateLimiter.consume",
       "RateLimiter.acquire",
     ]);
+  });
+
+  test("tell no key where a wait is refused", async () => {
+    const [request, wait] = await spansOf(Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      yield* limiter.consume(api, "secret", 2);
+      yield* Effect.exit(limiter.acquire(api, "secret", { maxWait: "1 second" }));
+      yield* Effect.exit(limiter.acquire(api, "secret", { cost: 9 }));
+    }));
+    const { status } = wait!;
+    assert.ok(status._tag === "Ended" && Exit.isSuccess(status.exit));
+    assert.deepEqual(
+      request!.events.map(([name, , attributes]) => [
+        name,
+        attributes["tidegate.allowed"],
+      ]),
+      [
+        ["RateLimiter.consume", true],
+        ["RateLimiter.acquire", false],
+        ["RateLimiter.acquire", false],
+      ],
+    );
   });
 
   test("are made of calls on a store that answers by promises", async () => {

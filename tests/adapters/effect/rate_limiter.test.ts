@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { describe, test } from "node:test";
 import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect";
 import { TestClock } from "effect/testing";
@@ -14,8 +15,17 @@ import {
   RateLimiter,
   RateLimitStoreError,
 } from "../../../adapters/effect.ts";
-import { all, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
+import { settled } from "../../../adapters/effect/settled.ts";
+import {
+  all,
+  gcra,
+  leakyQueue,
+  memoryStore,
+  slidingLog,
+  StoreUnavailableError,
+} from "../../../mod.ts";
 import type { Decision as CoreDecision } from "../../../mod.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { inTestTime } from "./support/in_test_time.ts";
 
@@ -181,6 +191,26 @@ describe("RateLimiter", () => {
     const given = memoryStore();
     await inTestTime(consume, layerStore(given));
     assert.equal(given.statistics().keys, 1);
+  });
+
+  test("does not fail a program because its store could not be closed", async () => {
+    const close = () => Promise.reject(new Error("no connection"));
+    const store = { ...asyncMemoryStore(), close };
+    const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
+    const decision = await inTestTime(consume, layerStoreScoped(Effect.succeed(store)));
+    assert.equal(decision.allowed, true);
+  });
+
+  test("leaves no rejection unheard where an interrupt comes before it is awaited", async () => {
+    const unheard: unknown[] = [];
+    const hear = (cause: unknown) => unheard.push(cause);
+    process.on("unhandledRejection", hear);
+    const failing = new StoreUnavailableError("Cannot reach Redis", "no");
+    // The effect of a fiber that is interrupted here is never run.
+    settled(Promise.reject(failing), () => Effect.void);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off("unhandledRejection", hear);
+    assert.deepEqual(unheard, []);
   });
 
   test("decides as the bare reducer, over any schedule", async () => {
