@@ -143,11 +143,12 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
         await wait(clock, pause, signal);
       }
       if (limiter === undefined) return;
-      await limiter.acquire(key, { cost, maxWait: Math.max(0, deadline - clock()), signal });
+      const patience = Math.max(0, deadline - clock());
+      const { source } = await limiter.acquire(key, { cost, maxWait: patience, signal });
       // The server may have asked for a pause meanwhile: what is held until its end would be sent
       // in one burst.
       if (!signal?.aborted && paused.left(key, clock()) === 0) return;
-      if (cost > 0 && !isQueue(limiter)) await limiter.refund(key, cost);
+      if (cost > 0 && source !== "policy" && !isQueue(limiter)) await limiter.refund(key, cost);
       signal?.throwIfAborted();
     }
   }

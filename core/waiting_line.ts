@@ -105,10 +105,12 @@ async function serve(line: Line): Promise<void> {
       const answer = attempt(head, (seen) => sight = seen);
       const decision = isPromise(answer) ? await answer : answer;
       line.trying = false;
-      if (line.waiting[0] !== head) await undo(line, head, decision, sight!);
-      else if (decision.allowed) admit(line, head, decision, sight!);
+      // A failure policy answers without the state, and takes nothing.
+      if (decision.source === "policy") sight = undefined;
+      if (line.waiting[0] !== head) await undo(line, head, decision, sight);
+      else if (decision.allowed) admit(line, head, decision, sight);
       else {
-        learn(line, head, decision, sight!);
+        learn(line, head, decision, sight);
         judge(line);
         if (line.waiting[0] === head && !line.stirred) {
           await sleep(line, head, decision.retryAfter);
@@ -129,8 +131,13 @@ function attempt({ wish, deadline }: Waiter, tell: (sight: Sight) => void): Answ
 }
 
 /** Gives back what was taken for a head that had left while its call was under way. */
-async function undo(line: Line, { wish }: Waiter, decision: Decision, sight: Sight): Promise<void> {
-  if (!decision.allowed) return;
+async function undo(
+  line: Line,
+  { wish }: Waiter,
+  decision: Decision,
+  sight: Sight | undefined,
+): Promise<void> {
+  if (!decision.allowed || sight === undefined) return;
   const { owner, key, cost } = wish;
   const refunding = decision.delay === 0
     ? owner.algorithm
@@ -139,18 +146,25 @@ async function undo(line: Line, { wish }: Waiter, decision: Decision, sight: Sig
   await owner.run(key, refunding, -cost);
 }
 
-function admit(line: Line, head: Waiter, decision: Decision, { freshAt }: Sight): void {
+function admit(line: Line, head: Waiter, decision: Decision, sight: Sight | undefined): void {
   line.waiting.shift();
   if (head.deadline < Infinity) line.hurried--;
   const ahead = line.base?.ahead ?? 0;
   line.base = line.judged > 0 ? { ...head.leads!, ahead } : undefined;
   line.judged = Math.max(0, line.judged - 1);
-  head.admit({ decision, starter: starterOf(line, decision, freshAt, head.wish.cost) });
+  const starter = sight && starterOf(line, decision, sight.freshAt, head.wish.cost);
+  head.admit({ decision, starter });
 }
 
 /** Keeps what a refused head saw, unless all is as foreseen or nobody is in a hurry. */
-function learn(line: Line, { wish, leads }: Waiter, { retryAfter }: Decision, sight: Sight): void {
-  if (line.judged > 0 && leads!.at === sight.at + retryAfter) return;
+function learn(
+  line: Line,
+  { wish, leads }: Waiter,
+  decision: Decision,
+  sight: Sight | undefined,
+): void {
+  if (sight === undefined) return giveUp(line, decision);
+  if (line.judged > 0 && leads!.at === sight.at + decision.retryAfter) return;
   const { algorithm, now } = wish.owner;
   line.judged = 0;
   line.base = undefined;
@@ -160,6 +174,17 @@ function learn(line: Line, { wish, leads }: Waiter, { retryAfter }: Decision, si
     at: sight.at,
     ahead: sight.at - Math.floor(now()),
   };
+}
+
+/** Refuses those whose time is up before the head may try again: all that is known unseen. */
+function giveUp(line: Line, decision: Decision): void {
+  line.judged = 0;
+  line.base = undefined;
+  for (const waiter of [...line.waiting]) {
+    const { owner } = waiter.wish;
+    if (owner.now() + decision.retryAfter <= waiter.deadline) continue;
+    waiter.fail(rateLimited(waiter.wish, decision));
+  }
 }
 
 /** Refuses those who could not start in time, as far as can be foreseen. */

@@ -152,7 +152,7 @@ export function take(
   function tell(decision: Decision): Effect.Effect<Admission, RateLimited> {
     note(fiber, bound, verb, decision, cost);
     return decision.allowed
-      ? Effect.succeed({ decision, undo: giveBack(bound, key, cost, freshAt) })
+      ? Effect.succeed({ decision, undo: giveBack(bound, key, cost, decision, freshAt) })
       : Effect.fail(rateLimited(bound.limit, key, cost, decision));
   }
 
@@ -168,7 +168,7 @@ export function waitFor(
   { cost, maxWait, restore }: Patience,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   const { limiter, limit, attributes, metrics } = bound;
-  const undo = giveBack(bound, key, cost, undefined);
+  const undo = (decision: Decision) => giveBack(bound, key, cost, decision, undefined);
   // A refusal is an answer here: as an error it would put the key, which it names, into the span.
   const waiting = Effect.callback<Decision | RateLimitedError>((resume, signal) => {
     const outcome = limiter.acquire(key, { cost, maxWait, signal });
@@ -177,8 +177,8 @@ export function waitFor(
       (cause) =>
         resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : Effect.die(cause)),
     );
-    const admitted = Effect.promise(() => outcome.then(() => true, () => false));
-    return Effect.flatMap(admitted, (mustUndo) => mustUndo ? undo : Effect.void);
+    const ended = Effect.promise(() => outcome.then(undo, () => Effect.void));
+    return Effect.flatten(ended);
   });
   const clock = fiber.getRef(Clock.Clock);
   const start = clock.currentTimeMillisUnsafe();
@@ -192,7 +192,7 @@ export function waitFor(
     }
     note(fiber, bound, verb, outcome, cost);
     metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
-    return Effect.succeed({ decision: outcome, undo });
+    return Effect.succeed({ decision: outcome, undo: undo(outcome) });
   }
 
   return Effect.uninterruptibleMask((own) =>
@@ -245,9 +245,11 @@ function giveBack(
   bound: BoundLimit,
   key: string,
   cost: number,
+  { source }: Decision,
   freshAt: number | undefined,
 ): Effect.Effect<void> {
-  if (cost === 0) return Effect.void;
+  // A failure policy has taken nothing.
+  if (cost === 0 || source === "policy") return Effect.void;
   const { limiter, limit: { algorithm }, internals, attributes } = bound;
   if (mayDelay(bound) && freshAt === undefined) return Effect.void;
   const given = onStore(() => {

@@ -5,6 +5,7 @@ import { virtualClock } from "../../adapters/testing/mod.ts";
 import {
   type Algorithm,
   type AsyncStore,
+  type Decision,
   gcra,
   leakyQueue,
   limiter,
@@ -123,6 +124,75 @@ describe("acquire on a store that answers later", () => {
     };
     await clock.pass(3_000);
     assert.deepEqual(await Promise.all(waiting), ["Error", "admitted"]);
+  });
+});
+
+describe("acquire on a store whose failure policy answers", () => {
+  const rate = gcra({ limit: 1, period: "1h" });
+  const queue = leakyQueue({ limit: 1, period: "1h", queue: 3 });
+
+  /** A limiter whose store is away, and then back. */
+  function awayLimiter(algorithm: Algorithm, allowed: boolean) {
+    const clock = virtualClock(1_000_000);
+    const inner = memoryStore();
+    const decision = (): Decision => ({
+      allowed,
+      limit: 1,
+      remaining: 0,
+      retryAfter: allowed ? 0 : 1_000,
+      nextAfter: 0,
+      resetAfter: 0,
+      delay: 0,
+      source: "policy",
+      parts: undefined,
+    });
+    let away = true;
+    const costs: number[] = [];
+    const store: AsyncStore = {
+      ...slowStore().store,
+      async run(operations, now) {
+        costs.push(...operations.map(({ cost }) => cost));
+        await Promise.resolve();
+        return away ? operations.map(decision) : inner.run(operations, now);
+      },
+    };
+    const api = limiter(algorithm, { store, prefix: "away", clock });
+    return { api, clock, costs, back: () => void (away = false) };
+  }
+
+  test("admits by it, whatever the call's patience", async () => {
+    for (const algorithm of [rate, queue]) {
+      for (const maxWait of [0, Infinity]) {
+        const { api } = awayLimiter(algorithm, true);
+        assert.equal((await api.acquire("key", { maxWait })).source, "policy");
+      }
+    }
+  });
+
+  test("refuses who has no time to ask again, and lets the others wait until it is back", async () => {
+    for (const algorithm of [rate, queue]) {
+      const { api, clock, back } = awayLimiter(algorithm, false);
+      const patient = api.acquire("key");
+      const hurried = outcome(api.acquire("key", { maxWait: 999 }));
+      const second = outcome(api.acquire("key", { maxWait: 2_500 }));
+      await clock.advance(0);
+      assert.equal(await hurried, "RateLimitedError");
+      await clock.advance(2_000);
+      assert.equal(await second, "RateLimitedError");
+      back();
+      await clock.advance(1_000);
+      assert.equal((await patient).allowed, true);
+    }
+  });
+
+  test("gives nothing back to a store that took nothing", async () => {
+    const { api, clock, costs } = awayLimiter(rate, true);
+    const controller = new AbortController();
+    const call = outcome(api.acquire("key", { signal: controller.signal }));
+    controller.abort();
+    assert.equal(await call, "AbortError");
+    await clock.advance(0);
+    assert.deepEqual(costs, [1]);
   });
 });
 

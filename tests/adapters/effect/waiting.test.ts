@@ -4,8 +4,15 @@ import { Clock, Duration, Effect, Exit, Fiber, Scheduler } from "effect";
 import { TestClock } from "effect/testing";
 import fc from "fast-check";
 
-import { limit, RateLimited, RateLimiter, withLimit } from "../../../adapters/effect.ts";
+import {
+  layerStore,
+  limit,
+  RateLimited,
+  RateLimiter,
+  withLimit,
+} from "../../../adapters/effect.ts";
 import { gcra, leakyQueue, slidingLog } from "../../../mod.ts";
+import { policyStore } from "../../support/policy_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { inTestTime } from "./support/in_test_time.ts";
 
@@ -245,6 +252,25 @@ describe("withLimit", () => {
       // Between the start of the effect and its first step there is one place to be interrupted at.
       assert.ok(without.length + begun.length >= outcomes.length - 1, outcomes.join("\n"));
     }
+  });
+
+  test("gives nothing back to a store whose failure policy has admitted", async () => {
+    const { store, costs } = policyStore();
+    const refundIf = () => true;
+    await inTestTime(
+      Effect.gen(function* () {
+        for (const limit of [slow, queue]) {
+          for (const onExceeded of ["fail", "wait"] as const) {
+            assert.equal(
+              yield* withLimit(hello, { limit, key: "a", onExceeded, refundIf }),
+              "hello",
+            );
+          }
+        }
+      }),
+      layerStore(store),
+    );
+    assert.deepEqual(costs, [1, 1, 1, 1]);
   });
 
   test("gives the units back for the outcomes it is told", async () => {

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { limitedFetch, type LimitedFetchOptions } from "../../../adapters/fetch.ts";
 import { pauses } from "../../../adapters/fetch/pauses.ts";
 import { gcra, limiter, RateLimitedError } from "../../../mod.ts";
+import { policyStore } from "../../support/policy_store.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
 import { testClock } from "../../support/test_clock.ts";
 
@@ -371,6 +372,18 @@ describe("limitedFetch", () => {
     controller.abort(new Error("enough"));
     await assert.rejects(call, /enough/);
     assert.equal(api.peek("a.test", 0).remaining, 1);
+  });
+
+  test("gives nothing back to a store whose failure policy has admitted", async () => {
+    const { store, costs } = policyStore();
+    const api = limiter(gcra({ limit: 1, period: "1s" }), { store, prefix: "api" });
+    const { fetch } = limited({ limiter: api, fetch: () => assert.fail("not sent") });
+    const controller = new AbortController();
+    const call = fetch("http://a.test/", { signal: controller.signal });
+    while (costs.length === 0) await Promise.resolve();
+    controller.abort(new Error("enough"));
+    await assert.rejects(call, /enough/);
+    assert.deepEqual(costs, [1]);
   });
 
   test("obeys the signal of a Request, unless init takes it away", async () => {
