@@ -377,12 +377,14 @@ describe("limitedFetch", () => {
   test("gives nothing back to a store whose failure policy has admitted", async () => {
     const { store, costs } = policyStore();
     const api = limiter(gcra({ limit: 1, period: "1s" }), { store, prefix: "api" });
-    const { fetch } = limited({ limiter: api, fetch: () => assert.fail("not sent") });
     const controller = new AbortController();
-    const call = fetch("http://a.test/", { signal: controller.signal });
-    while (costs.length === 0) await Promise.resolve();
-    controller.abort(new Error("enough"));
-    await assert.rejects(call, /enough/);
+    const acquire: typeof api.acquire = async (...args) => {
+      const decision = await api.acquire(...args);
+      controller.abort(new Error("enough"));
+      return decision;
+    };
+    const { fetch } = limited({ limiter: { ...api, acquire }, fetch: () => assert.fail("sent") });
+    await assert.rejects(fetch("http://a.test/", { signal: controller.signal }), /enough/);
     assert.deepEqual(costs, [1]);
   });
 
