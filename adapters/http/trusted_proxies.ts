@@ -36,9 +36,12 @@ export function trustedProxies(list: readonly string[]): (address: Address) => b
   return (address) => networks.some((network) => holds(network, address));
 }
 
+/** What an address may have, and a network has not: brackets, a zone, a port. */
+const MORE_REGEXP = /[[\]%]|\.\d+:/;
+
 function parseNetwork(text: string): Network | undefined {
   const [address = "", length, ...more] = text.split("/");
-  const parsed = /[[\]%]/.test(address) ? undefined : parseAddress(address);
+  const parsed = MORE_REGEXP.test(address) ? undefined : parseAddress(address);
   if (parsed === undefined || more.length > 0) return undefined;
   const four = isFour(parsed);
   const bits = four && !address.includes(":") ? 32 : 128;

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
@@ -5,6 +6,7 @@ import { limitedFetch, type LimitedFetchOptions } from "../../../adapters/fetch.
 import { pauses } from "../../../adapters/fetch/pauses.ts";
 import { gcra, limiter, RateLimitedError } from "../../../mod.ts";
 import { policyStore } from "../../support/policy_store.ts";
+import { fcOptions } from "../../support/seed.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
 import { testClock } from "../../support/test_clock.ts";
 
@@ -425,6 +427,44 @@ describe("limitedFetch", () => {
       assert.throws(() => limitedFetch(options as never), /^(Type|Range)Error: Cannot create/);
     }
   });
+});
+
+test("no answer of a server fails a call, or pauses the next one for longer than maxPause", async () => {
+  const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.constantFrom("-1", "1e9", "0", "", ".5"));
+  const value = fc.oneof(
+    number.map(String),
+    number.map((count) => `"a";r=0;t=${count}`),
+    number.map((count) => `limit=1, remaining=0, reset=${count}`),
+    fc.constantFrom("Thu, 31 Dec 9999 23:59:59 GMT", "9999-12-31T23:59:59Z", "99999999h", "0"),
+    fc.stringMatching(/^[\x21-\x7e]{0,20}$/),
+  );
+  const names = [
+    ...["retry-after", "retry-after-ms", "ratelimit", "ratelimit-policy", "ratelimit-remaining"],
+    ...["ratelimit-reset", "x-ratelimit-remaining", "x-ratelimit-reset", "date"],
+  ];
+  const headers = fc.dictionary(fc.constantFrom(...names), value);
+  const property = fc.asyncProperty(
+    headers,
+    fc.constantFrom(200, 202, 429, 503),
+    async (headers, status) => {
+      let sent = 0;
+      const { fetch, clock } = limited({
+        maxPause: 7_000,
+        maxWait: Infinity,
+        retries: 0,
+        fetch: () => {
+          sent++;
+          return Promise.resolve(new Response("a", { status, headers }));
+        },
+      });
+      assert.equal((await fetch("http://a.test/")).status, status);
+      const next = fetch("http://a.test/");
+      await clock.advance(7_000);
+      assert.equal((await next).status, status);
+      assert.equal(sent, 2);
+    },
+  );
+  await fc.assert(property, fcOptions({ numRuns: 150 }));
 });
 
 describe("pauses", () => {

@@ -180,7 +180,17 @@ describe("trusted proxies", () => {
     ) {
       assert.throws(() => trustedProxies([bad]), TypeError);
     }
-    for (const bad of ["10.0.0.0/8/8", "::ffff:0:0/95", "[::1]", "fe80::1%eth0", 7, null]) {
+    for (
+      const bad of [
+        "10.0.0.0/8/8",
+        "::ffff:0:0/95",
+        "[::1]",
+        "fe80::1%eth0",
+        "10.0.0.1:80",
+        7,
+        null,
+      ]
+    ) {
       assert.throws(() => trustedProxies([bad as string]), TypeError);
     }
     assert.throws(() => trustedProxies("10.0.0.0/8" as never), TypeError);
