@@ -23,7 +23,7 @@ import type { Decision } from "../core/decision.ts";
 import { applyHeaders } from "./http/apply_headers.ts";
 import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
 import { gate, type Verdict } from "./http/gate.ts";
-import { closingOf, nodeHeader } from "./http/node_response.ts";
+import { closingOf, nodeHeader, statusOf } from "./http/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 
 /** What is needed of Fastify's request. */
@@ -141,13 +141,19 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
       return false;
     }
     if (settle !== undefined) {
-      reply.raw.once("close", () => settle({ status: reply.raw.statusCode }));
+      reply.raw.once("close", () => settle({ status: statusOf(reply.raw) }));
     }
     return true;
   }
 
   return function onRequest(request, reply, done) {
-    const verdict = decide(request, reply);
+    let verdict: Verdict | Promise<Verdict>;
+    try {
+      verdict = decide(request, reply);
+    } catch (error) {
+      // Fastify does not catch what a hook throws.
+      return done(error as Error);
+    }
     if (verdict instanceof Promise) {
       verdict.then((verdict) => proceed(verdict, request, reply) && done()).catch(done);
     } else if (proceed(verdict, request, reply)) {

@@ -71,7 +71,12 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     const verdict = answer instanceof Promise ? await answer : answer;
     context.set("rateLimit", verdict.decision);
     if (verdict.refusal !== undefined) return refusalResponse(verdict.refusal, verdict.headers);
-    await next();
+    try {
+      await next();
+    } catch (error) {
+      verdict.settle?.({ status: 500, error });
+      throw error;
+    }
     const { res } = context;
     if (verdict.settle !== undefined) {
       verdict.settle({ status: res.status, error: context.error });

@@ -28,8 +28,8 @@ import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 /** The options of `rateLimit`; the functions among them are given the request and the response. */
 export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage, ServerResponse> {
   /**
-   * Told when a store that answers by promises has failed, or an option's function; by default
-   * the error is printed. The client is answered with a 500.
+   * Told when an option's function has failed, or the address of a client is not known and there is
+   * no `unknownAddress`; by default the error is printed. The client is answered with a 500.
    */
   readonly onError?: ((error: unknown, request: IncomingMessage) => void) | undefined;
 }
@@ -64,15 +64,23 @@ export function rateLimit(
       return handler(request, response, verdict.decision);
     }
 
+    function fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
+      onError(error, request);
+      refuseOnNode(response, { status: 500, contentType: "text/plain", body: "" }, []);
+    }
+
+    // An error of the handler is its own; one before it must not end the server.
     return function limited(request, response) {
-      const verdict = decide(request, response);
+      let verdict: Verdict | Promise<Verdict>;
+      try {
+        verdict = decide(request, response);
+      } catch (error) {
+        return fail(error, request, response);
+      }
       if (!(verdict instanceof Promise)) return proceed(verdict, request, response) as void;
       verdict.then(
         (verdict) => proceed(verdict, request, response),
-        (error) => {
-          onError(error, request);
-          refuseOnNode(response, { status: 500, contentType: "text/plain", body: "" }, []);
-        },
+        (error) => fail(error, request, response),
       );
     };
   };

@@ -36,6 +36,7 @@ const FUNCTIONS = [
   "partition",
   "respond",
   "onDecision",
+  "onFailure",
   "random",
   "now",
 ] as const;

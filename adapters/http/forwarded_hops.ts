@@ -62,16 +62,17 @@ function isEscaped(text: string, place: number): boolean {
   return (place - start) % 2 === 1;
 }
 
-/** One pair of an element, and what divides it from the next. */
+/** One pair of an element that is trimmed, and what divides it from the next. */
 const PAIR_REGEXP =
-  /[ \t]*(?:([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^";,\\ \t]*)))?[ \t]*(?:;|$)/y;
+  /(?:([!#$%&'*+\-.^_`|~\w]+)=(?:"((?:[^"\\]|\\.)*)"|([^";,\\ \t]*)))?[ \t]*(?:;[ \t]*|$)/y;
 
 /** What a well-formed element gives as its only `for`; `""` if it is not so. */
 function forOf(element: string): string {
+  const text = element.trim();
   let found: string | undefined;
   PAIR_REGEXP.lastIndex = 0;
-  while (PAIR_REGEXP.lastIndex < element.length) {
-    const pair = PAIR_REGEXP.exec(element);
+  while (PAIR_REGEXP.lastIndex < text.length) {
+    const pair = PAIR_REGEXP.exec(text);
     if (pair === null) return "";
     const [, name, quoted, plain] = pair;
     if (name?.toLowerCase() !== "for") continue;

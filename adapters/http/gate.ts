@@ -7,8 +7,13 @@
  * nothing else. All checks and all that does not depend on the request are done when the gate is
  * made. With a limiter that answers at once, and options that do, the verdict is a value and no
  * promise is made.
+ *
+ * Keys come from clients, so nothing that they send is an error: a key that is missing, empty or no
+ * text is answered with a 400. What an option's function throws is the adapter's to pass on; a
+ * store that cannot decide is a 503.
  */
 import type { Decision } from "../../core/decision.ts";
+import { ContentionError, StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
 import { checkRateLimitOptions } from "./check_options.ts";
 import { clientKeyOf, type RequestSource } from "./client_key.ts";
 import type { HeaderField } from "./header_writer.ts";
@@ -16,8 +21,16 @@ import { type LimitPlan, planLimit } from "./limit_plan.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 import { readHeaderForms } from "./header_form.ts";
 import { refundRule, settlement } from "./refund.ts";
-import { GONE, KEY_TOO_LONG, type Refusal, refusalOf, UNKNOWN_ADDRESS } from "./refusal.ts";
-import { startInTurn } from "./start_in_turn.ts";
+import {
+  BAD_KEY,
+  GONE,
+  KEY_TOO_LONG,
+  type Refusal,
+  refusalOf,
+  UNAVAILABLE,
+  UNKNOWN_ADDRESS,
+} from "./refusal.ts";
+import { startInTurn, waitOut } from "./start_in_turn.ts";
 
 /** What becomes of a request. */
 export interface Verdict {
@@ -49,6 +62,8 @@ interface Call<Request, Info> {
 
 /** Clients often choose their keys themselves, and a store keeps many. */
 const LONGEST_KEY = 1_024;
+/** Stores keep text: half a character is none. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 const UNLIMITED: Verdict = verdictOf(undefined, [], undefined, undefined);
 const NO_STORE: HeaderField = ["Cache-Control", "no-store"];
 
@@ -82,7 +97,8 @@ export function gate<Request, Info = undefined>(
 ): Gate<Request, Info> {
   checkRateLimitOptions(options);
   const { limiter: chosen, skip, key: keyOf, cost = 1, shadow = false, onDecision } = options;
-  const { partition, respond, jitter = 0, random = Math.random, now = Date.now } = options;
+  const { onFailure, partition, respond, jitter = 0, random = Math.random, now = Date.now } =
+    options;
   const { headers: forms = "draft-11", exposeHeaders = false, unknownAddress } = options;
   const fixed = typeof chosen === "function" ? undefined : planLimit(chosen, options);
   const plans = new WeakMap<AnyLimiter, LimitPlan>();
@@ -132,35 +148,67 @@ export function gate<Request, Info = undefined>(
     units: number,
   ): Verdict | Promise<Verdict> {
     if (plan === undefined) return UNLIMITED;
-    if (key === undefined && keyOf === undefined) return ofUnknownAddress();
-    if (key!.length > LONGEST_KEY) return verdictOf(undefined, [NO_STORE], KEY_TOO_LONG, undefined);
     const shadowed = typeof shadow === "boolean" ? shadow : shadow(request, info);
-    const call = { request, info, plan, key: key!, units, shadowed };
-    if (plan.delays && !shadowed) return takeTurn(call);
-    const answer = plan.limiter.consume(call.key, units);
-    return answer instanceof Promise
-      ? answer.then((decision) => judge(call, decision))
-      : judge(call, answer);
+    const fault = faultOf(key);
+    if (fault !== undefined) return shadowed ? UNLIMITED : fault;
+    return consume({ request, info, plan, key: key!, units, shadowed });
+  }
+
+  /** What to answer to a key that cannot be used; `undefined` if it can. */
+  function faultOf(key: string | undefined): Verdict | undefined {
+    if (key === undefined && keyOf === undefined) return ofUnknownAddress();
+    if (key === undefined || key === null || key === "") {
+      return unknownAddress === undefined ? refusedWith(BAD_KEY) : ofUnknownAddress();
+    }
+    // What is no string at all is the fault of the option, and the limiter says so.
+    if (keyOf === undefined || typeof key !== "string") return undefined;
+    if (key.length > LONGEST_KEY) return refusedWith(KEY_TOO_LONG);
+    return LONE_SURROGATE.test(key) ? refusedWith(BAD_KEY) : undefined;
   }
 
   function ofUnknownAddress(): Verdict {
     if (unknownAddress === "admit") return UNLIMITED;
-    if (unknownAddress === "refuse") {
-      return verdictOf(undefined, [NO_STORE], UNKNOWN_ADDRESS, undefined);
-    }
+    if (unknownAddress === "refuse") return refusedWith(UNKNOWN_ADDRESS);
     throw new TypeError(
       "Cannot limit the rate as the address of the client must be known: give `key`, `address` " +
         "or `unknownAddress`",
     );
   }
 
+  function consume(call: Call<Request, Info>): Verdict | Promise<Verdict> {
+    const { plan, key, units, shadowed } = call;
+    try {
+      if (plan.delays && !shadowed) return takeTurn(call).catch((error) => failed(call, error));
+      const answer = plan.limiter.consume(key, units);
+      return answer instanceof Promise
+        ? answer.then((decision) => start(call, decision), (error) => failed(call, error))
+        : start(call, answer);
+    } catch (error) {
+      return failed(call, error);
+    }
+  }
+
+  /** Nothing of the request's is wrong where the store cannot decide. */
+  function failed({ request, shadowed }: Call<Request, Info>, error: unknown): Verdict {
+    if (!isStoreFailure(error)) throw error;
+    if (onFailure !== undefined) onFailure(error, request);
+    return shadowed ? UNLIMITED : refusedWith(UNAVAILABLE);
+  }
+
   /** Waits until the call may start. */
   async function takeTurn(call: Call<Request, Info>): Promise<Verdict> {
     const { request, info, plan, key, units } = call;
     const decision = await startInTurn(plan.limiter, key, units, source.signal(request, info));
-    return decision === undefined
-      ? verdictOf(undefined, [NO_STORE], GONE, undefined)
-      : judge(call, decision);
+    return decision === undefined ? refusedWith(GONE) : judge(call, decision);
+  }
+
+  /** Lets an admitted call wait that nobody knew would have to: its place stays its own. */
+  function start(call: Call<Request, Info>, decision: Decision): Verdict | Promise<Verdict> {
+    if (decision.delay === 0 || call.shadowed) return judge(call, decision);
+    const waited = waitOut(decision.delay, undefined, source.signal(call.request, call.info));
+    return Promise.resolve(waited).then((isHere) =>
+      isHere ? judge(call, decision) : refusedWith(GONE)
+    );
   }
 
   function judge(call: Call<Request, Info>, decision: Decision): Verdict {
@@ -186,11 +234,30 @@ export function gate<Request, Info = undefined>(
     const usual = refusalOf(decision, plan.violated(decision));
     const refusal = respond === undefined
       ? usual
-      : { ...usual, ...respond(usual, decision, request) };
+      : changed(usual, respond(usual, decision, request));
     return verdictOf(decision, headers, refusal, undefined);
   }
 
   return decide;
+}
+
+function isStoreFailure(error: unknown): boolean {
+  return error instanceof StoreUnavailableError || error instanceof ContentionError ||
+    error instanceof StoreFullError;
+}
+
+/** A refusal, in which what is `undefined` of a change stays as it was. */
+function changed(usual: Refusal, { status, contentType, body }: Partial<Refusal>): Refusal {
+  return {
+    status: status ?? usual.status,
+    contentType: contentType ?? usual.contentType,
+    body: body ?? usual.body,
+  };
+}
+
+/** Refuses without a decision. */
+function refusedWith(refusal: Refusal): Verdict {
+  return verdictOf(undefined, [NO_STORE], refusal, undefined);
 }
 
 /** Names the fields at hand to scripts of other origins, which see no others. */

@@ -52,8 +52,12 @@ function flatParts(decision: Decision): readonly Decision[] {
   return decision.parts === undefined ? [decision] : decision.parts.flatMap(flatParts);
 }
 
-/** Reducers are pure, so one can be asked: two calls at once, is the second told to wait? */
+/**
+ * Reducers are pure, so one can be asked: two calls at once, is the second told to wait? Of an `all`
+ * each part is asked for itself, as another part may refuse the second call.
+ */
 function mayDelay(algorithm: Algorithm): boolean {
+  if (algorithm.parts !== undefined) return algorithm.parts.some(mayDelay);
   const [, state] = algorithm.step(algorithm.initial, 0, 1);
   const [decision] = algorithm.step(state, 0, 1);
   return decision.delay > 0;

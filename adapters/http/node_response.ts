@@ -5,6 +5,7 @@ import { applyHeaders, type HeaderHolder } from "./apply_headers.ts";
 import type { RequestSource } from "./client_key.ts";
 import type { Verdict } from "./gate.ts";
 import type { HeaderField } from "./header_writer.ts";
+import { GONE_STATUS } from "./refund.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** How requests of node:http are read. */
@@ -35,8 +36,13 @@ export function closingOf(response: ServerResponse): AbortSignal {
 export function admitOnNode(response: ServerResponse, { headers, settle }: Verdict): void {
   setOnNode(response, headers);
   if (settle !== undefined) {
-    response.once("close", () => settle({ status: response.statusCode }));
+    response.once("close", () => settle({ status: statusOf(response) }));
   }
+}
+
+/** How a response ended that is closed: a status that was never sent is nobody's. */
+export function statusOf(response: ServerResponse): number {
+  return response.headersSent ? response.statusCode : GONE_STATUS;
 }
 
 /** Answers a refused client. */

@@ -12,7 +12,10 @@ export type Awaitable<Value> = Value | Promise<Value>;
 
 /** How a request ended, as far as a refund depends on it. */
 export interface Outcome {
-  /** The status of the response; 500 if the handler threw. */
+  /**
+   * The status of the response; 500 if the handler threw, 499 if the client went away before there
+   * was a response (on Express, Fastify and node:http, where that can be told).
+   */
   readonly status: number;
   /** What the handler threw. */
   readonly error?: unknown;
@@ -45,14 +48,15 @@ export interface RateLimitOptions<Request, Info = undefined>
     | AnyLimiter
     | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>);
   /**
-   * Whose units: a function of the request; default the client's address. A request whose key is
-   * longer than 1,024 characters is refused with a 431.
+   * Whose units: a function of the request; default the client's address. A request without a key
+   * (`undefined` or empty), or whose key is no text (lone surrogates), is refused with a 400; one
+   * whose key is longer than 1,024 characters with a 431.
    */
-  readonly key?: ((request: Request, info: Info) => Awaitable<string>) | undefined;
+  readonly key?: ((request: Request, info: Info) => Awaitable<string | undefined>) | undefined;
   /**
-   * What to do with a request whose address is not known, when there is no `key`: `"refuse"` it
-   * with a 403, or `"admit"` it without a limit. Without this option it is an error, as such
-   * requests must not share one limit by accident.
+   * What to do with a request whose address is not known, or that has no key: `"refuse"` it with a
+   * 403, or `"admit"` it without a limit. Without this option an unknown address is an error, and
+   * a missing key a 400: such requests must not share one limit by accident.
    */
   readonly unknownAddress?: "refuse" | "admit" | undefined;
   /** Units that a request takes, or a function of it; default 1. */
@@ -68,12 +72,13 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly partition?: ((request: Request, info: Info) => string) | undefined;
   /**
    * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
-   * above), `"successful"` ones, or what a function says.
+   * above), `"successful"` ones, or what a function says. By name, nothing is given back to a client
+   * that went away before there was a response.
    */
   readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
   /**
-   * Decides and reports, but refuses and delays nobody and tells clients nothing: to try a limit
-   * out. Default `false`.
+   * Decides and reports, but refuses and delays nobody and tells clients nothing, whatever the key
+   * and even if the store fails: to try a limit out. Default `false`.
    */
   readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
   /**
@@ -87,6 +92,11 @@ export interface RateLimitOptions<Request, Info = undefined>
     | undefined;
   /** Told of every decision, in shadow mode too. */
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
+  /**
+   * Told when the store could not decide (`StoreUnavailableError`, `ContentionError` or
+   * `StoreFullError`). The client is answered with a 503, or let through in shadow mode.
+   */
+  readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
   /** A number from 0 up to 1 for the jitter; default `Math.random`. */
   readonly random?: (() => number) | undefined;
   /** The time for the form of header `"legacy"`; default `Date.now`. */

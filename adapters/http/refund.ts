@@ -2,11 +2,17 @@ import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 
 type RefundRule = (outcome: Outcome) => boolean;
 
-/** The option `refund` as a function; `undefined` if nothing is ever given back. */
+/** The status of a request whose client went away before there was a response; nginx's. */
+export const GONE_STATUS = 499;
+
+/**
+ * The option `refund` as a function; `undefined` if nothing is ever given back. By its names it
+ * gives nothing back to a client that went away: otherwise hanging up would be a way round a limit.
+ */
 export function refundRule(
   refund: RateLimitOptions<never>["refund"],
 ): RefundRule | undefined {
-  if (refund === "failed") return ({ status }) => status >= 400;
+  if (refund === "failed") return ({ status }) => status >= 400 && status !== GONE_STATUS;
   if (refund === "successful") return ({ status }) => status < 400;
   return refund;
 }

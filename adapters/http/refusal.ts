@@ -3,7 +3,10 @@ import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
 
 /** What a refused client is answered. */
 export interface Refusal {
-  /** 429; 503 if the store's failure policy refused; 403 for an unknown address, 431 for a key too long. */
+  /**
+   * 429; 503 if the store cannot decide, or its failure policy refused; 403 for an unknown address,
+   * 400 for a key that is missing or no text, 431 for one that is too long.
+   */
   readonly status: number;
   /** The content type of the body: `application/problem+json`. */
   readonly contentType: string;
@@ -24,6 +27,16 @@ export const KEY_TOO_LONG: Refusal = refusalWith({
   title: "Request Header Fields Too Large",
   status: 431,
 });
+
+/** The answer to a client without a key, or with one that is no text. */
+export const BAD_KEY: Refusal = refusalWith({
+  type: "about:blank",
+  title: "Bad Request",
+  status: 400,
+});
+
+/** The answer where the store cannot decide. */
+export const UNAVAILABLE: Refusal = refusalWith(problem("temporary-reduced-capacity", []));
 
 /** The answer to a client that has gone away: nobody reads it. The status is nginx's. */
 export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" };

@@ -38,7 +38,7 @@ export async function startInTurn(
 }
 
 /** Answers whether so many milliseconds went by before the signal was aborted. */
-function waitOut(
+export function waitOut(
   milliseconds: number,
   clock: LimiterInternals["clock"],
   signal: AbortSignal | undefined,

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 
 import type { RateLimitOptions } from "../../adapters/http.ts";
 import type { Limiter } from "../../core/limiter.ts";
-import { all, gcra, leakyQueue, limiter } from "../../mod.ts";
+import { all, gcra, leakyQueue, limiter, StoreUnavailableError } from "../../mod.ts";
 import { asyncMemoryStore } from "./async_memory_store.ts";
 import { type RawAnswer, rawRequest } from "./raw_request.ts";
 import type { TestServer } from "./serve_fetch.ts";
@@ -163,6 +163,58 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
         assert.deepEqual(await statuses(port, 1), [500]);
       }));
 
+    test("answers 503 where the store cannot decide, and tells why; nobody is refused in shadow", async () => {
+      for (const rejects of [true, false]) {
+        const failures: unknown[] = [];
+        const onFailure: AnyOptions["onFailure"] = (error) => failures.push(error);
+        const unavailable = unavailableLimiter(rejects);
+        await serving({ limiter: unavailable, onFailure }, async (port) => {
+          const answer = await rawRequest(port, { path: "/text" });
+          assert.equal(answer.status, 503);
+          assert.deepEqual(answer.values("content-type"), ["application/problem+json"]);
+          assert.deepEqual(answer.values("cache-control"), ["no-store"]);
+          assert.equal(JSON.parse(answer.body).status, 503);
+        });
+        assert.ok(failures.length === 1 && failures[0] instanceof StoreUnavailableError);
+        await serving({ limiter: unavailable, onFailure, shadow: true }, async (port) => {
+          assert.deepEqual(await statuses(port, 2), [200, 200]);
+        });
+        assert.equal(failures.length, 3);
+      }
+    });
+
+    test("answers 400 to a request without a key, and goes on", () => {
+      let key: string | undefined = "";
+      return serving({ key: () => key, unknownAddress: undefined }, async (port) => {
+        const answer = await rawRequest(port, { path: "/text" });
+        assert.equal(answer.status, 400);
+        assert.deepEqual(answer.values("content-type"), ["application/problem+json"]);
+        key = undefined;
+        assert.deepEqual(await statuses(port, 1), [400]);
+        key = "\ud800";
+        assert.deepEqual(await statuses(port, 1), [400]);
+        key = "k".repeat(1_025);
+        assert.deepEqual(await statuses(port, 1), [431]);
+        key = "one";
+        assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+      });
+    });
+
+    test("passes on what an option's function throws, at once or later, and goes on", () => {
+      let fault: "throws" | "rejects" | undefined = "throws";
+      const key = (): string | Promise<string> => {
+        if (fault === "throws") throw new Error("no key");
+        return fault === "rejects" ? Promise.reject(new Error("no key")) : "one";
+      };
+      return serving({ key, ...quiet }, async (port) => {
+        assert.deepEqual(await statuses(port, 2), [500, 500]);
+        fault = "rejects";
+        assert.deepEqual(await statuses(port, 2), [500, 500]);
+        fault = undefined;
+        assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+      });
+    });
+
     test("takes key, cost and skip from the options", () =>
       serving({ key: () => "one", cost: () => Promise.resolve(2) }, async (port) => {
         assert.deepEqual(await statuses(port, 2), [200, 429]);
@@ -307,6 +359,16 @@ const BAD_OPTIONS: readonly object[] = [
 function asyncLimiter() {
   const { algorithm } = apiLimiter();
   return limiter(algorithm, { store: asyncMemoryStore(), prefix: "p", clock: () => NOW });
+}
+
+function unavailableLimiter(rejects: boolean) {
+  const { algorithm } = apiLimiter();
+  const error = new StoreUnavailableError("Cannot decide as the store is away", "no");
+  const run = () => {
+    if (rejects) return Promise.reject(error);
+    throw error;
+  };
+  return limiter(algorithm, { store: { ...asyncMemoryStore(), run }, prefix: "p" });
 }
 
 function failingLimiter() {

@@ -8,6 +8,7 @@ import {
   type Verdict,
 } from "../../../adapters/http.ts";
 import {
+  type Algorithm,
   all,
   type AsyncLimiter,
   type AsyncStore,
@@ -89,8 +90,24 @@ describe("the gate", () => {
     const decide = gateOf({ key: ({ from }) => from! });
     assert.equal((await decide({ from: "k".repeat(1_024) })).refusal, undefined);
     assert.equal((await decide({ from: "k".repeat(1_025) })).refusal?.status, 431);
-    assert.throws(() => decide({ from: "" }), TypeError);
-    assert.throws(() => decide({}), TypeError);
+    assert.equal((await decide({ from: "" })).refusal?.status, 400);
+    assert.equal((await decide({})).refusal?.status, 400);
+    assert.equal((await decide({ from: "half \ud83d" })).refusal?.status, 400);
+    assert.equal((await decide({ from: "whole \ud83d\ude00" })).refusal, undefined);
+    const refusing = gateOf({ key: ({ from }) => from, unknownAddress: "refuse" });
+    assert.equal((await refusing({ from: "" })).refusal?.status, 403);
+    const admitting = gateOf({ key: ({ from }) => from, unknownAddress: "admit" });
+    assert.equal((await admitting({})).refusal, undefined);
+    const shadow = gateOf({ key: ({ from }) => from, shadow: true });
+    for (const from of ["", "half \ud83d", "k".repeat(1_025)]) {
+      assert.equal((await shadow({ from })).refusal, undefined);
+    }
+  });
+
+  test("keeps what a changed answer leaves undefined", async () => {
+    const respond = () => ({ status: undefined, body: "no" }) as unknown as { body: string };
+    const { refusal } = await refusedBy({ respond });
+    assert.deepEqual([refusal?.status, refusal?.body], [429, "no"]);
   });
 
   test("chooses limiter, key and cost for each request, by promises too", async () => {
@@ -182,6 +199,8 @@ describe("the gate", () => {
       const [refund, status, left] of [
         ["failed", 500, 2],
         ["failed", 200, 1],
+        ["failed", 499, 1],
+        ["successful", 499, 1],
         ["successful", 200, 2],
         ["successful", 404, 1],
         [({ status }: { status: number }) => status === 418, 418, 2],
@@ -285,6 +304,38 @@ describe("the gate of a queue", () => {
       ]);
     });
   }
+
+  test("within an all is waited out, though the other part admits but one call at once", async () => {
+    const both = all(queue, gcra({ limit: 1, period: 100 }));
+    const { clock, started, arrive } = queued((clock) => limiter(both, { clock }));
+    const calls = [arrive("a")];
+    await clock.advance(100);
+    calls.push(arrive("b"));
+    await clock.advance(10_000);
+    await Promise.all(calls);
+    assert.deepEqual(started, [["a", 200, 0], ["b", 200, 1_000]]);
+  });
+
+  test("of an algorithm that delays now and then is waited out", async () => {
+    const base = gcra({ limit: 9, period: "1s" });
+    const moody: Algorithm = {
+      ...base as Algorithm,
+      id: "moody",
+      halves: undefined,
+      step(state, now, cost) {
+        const [decision, next] = (base as Algorithm).step(state, now, cost);
+        return [{ ...decision, delay: cost === 2 ? 20 : 0 }, next];
+      },
+    };
+    const verdict = gateOf({ limiter: limiter(moody), cost: 2 })();
+    assert.ok(verdict instanceof Promise);
+    assert.equal((await verdict).refusal, undefined);
+    const gone = await gateOf({ limiter: limiter(moody), cost: 2 })({
+      from: "192.0.2.7",
+      signal: AbortSignal.abort(),
+    });
+    assert.equal(gone.refusal?.status, 499);
+  });
 
   test("keeps the spacing when another client than the newest goes away", async () => {
     const { clock, started, arrive } = queued((clock) => limiter(queue, { clock }));
