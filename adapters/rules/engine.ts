@@ -7,27 +7,22 @@
  * store's lane, without a list of operations.
  */
 
-import type { Algorithm } from "../../core/algorithm.ts";
 import { checkNow } from "../../core/check.ts";
 import type { Clock } from "../../core/clock.ts";
-import { combine } from "../../core/combine.ts";
-import type { Decision } from "../../core/decision.ts";
 import {
   applicableRules,
   type Applied,
-  blockedDecision,
   type Descriptor,
   type Domain,
   matchDescriptor,
   OPEN_VERDICT,
-  type RuleVerdict,
   type Verdict,
-  verdictOf,
 } from "../../core/rules.ts";
-import type { Operation, Store } from "../../core/store.ts";
+import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { after, type Soon, together } from "./after.ts";
-import { binder, type BoundLimit, type BoundRules, type BoundVerdict } from "./bound_rules.ts";
+import { binder, type BoundRules } from "./bound_rules.ts";
+import { type Charge, charger, overriding, type Way } from "./charge.ts";
 import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
 import { checkRequest } from "./check_request.ts";
 import type { RuleFile, RuleSet } from "./rule_set.ts";
@@ -83,14 +78,6 @@ export interface RuleEngine {
   forgetLookups(): void;
 }
 
-/** What a rule that holds comes to on the store. */
-interface Charge {
-  readonly applied: Applied;
-  readonly verdict: BoundVerdict;
-}
-
-type Way = "consume" | "peek" | "refund";
-
 /** The places of the descriptors of a request that has one. */
 const FIRST: readonly number[] = Object.freeze([0]);
 
@@ -134,6 +121,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   const now = clock === undefined ? () => undefined : () => checkNow(clock());
   const instant = clock ?? Date.now;
   const bound = binder(store, prefix, instant, now);
+  const { charge, chargeInLane } = charger(store, bound, instant, now);
   const keys = lookup && keyLimitsCache(
     lookup,
     bound.bind,
@@ -184,7 +172,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
       descriptors: FIRST,
       limit: undefined,
     };
-    return inLane(applied, verdict, way);
+    return chargeInLane({ applied, verdict }, way);
   }
 
   /** What decides for each rule: its limits, those of its key, or those of the descriptor. */
@@ -202,98 +190,6 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
         (known): Charge => ({ applied, verdict: known ?? own }),
       );
     }));
-  }
-
-  function charge(domain: Domain, charges: readonly Charge[], way: Way): Soon<Verdict> {
-    if (charges.length === 1) {
-      const { applied, verdict } = charges[0]!;
-      const said = inLane(applied, verdict, way);
-      if (said !== undefined) return said;
-    }
-    if (domain.charge === "each") {
-      return after(
-        together(charges.map((each) => runOne(domain, each, way, way === "peek"))),
-        verdictOf,
-      );
-    }
-    const enforced = charges.filter(({ applied }) => !applied.rule.shadow);
-    const blocked = way === "consume" &&
-      enforced.some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
-    return after(
-      run(domain, enforced, way, way === "peek" || blocked),
-      (verdicts) => withShadows(domain, charges, verdicts, way),
-    );
-  }
-
-  /** One rule with one limit, by the store's short way; `undefined` where there is none. */
-  function inLane(applied: Applied, verdict: BoundVerdict, way: Way): Soon<Verdict> | undefined {
-    if (verdict.limits.length !== 1) return undefined;
-    const limit = verdict.limits[0]!;
-    if (limit.lane === undefined || isChanging(limit)) return undefined;
-    const cost = way === "refund" ? -applied.cost : applied.cost;
-    const answer = limit.lane(applied.key, cost, way === "peek", now());
-    return answer instanceof Promise
-      ? answer.then((decision) => verdictOf([said(applied, verdict, decision)]))
-      : verdictOf([said(applied, verdict, answer)]);
-  }
-
-  /** Whether keys may still hold use under an earlier version of the limit. */
-  function isChanging({ older }: BoundLimit): boolean {
-    return older.length > 0 && older.some(({ until }) => until > instant());
-  }
-
-  /** Shadows come last and by themselves: they report what they would have said, and take then. */
-  function withShadows(
-    domain: Domain,
-    charges: readonly Charge[],
-    enforced: readonly RuleVerdict[],
-    way: Way,
-  ): Soon<Verdict> {
-    if (enforced.length === charges.length) return verdictOf(enforced);
-    const dry = way === "peek" || enforced.some(({ allowed }) => !allowed);
-    const shadows = charges.filter(({ applied }) => applied.rule.shadow);
-    return after(
-      together(shadows.map((each) => runOne(domain, each, way, dry))),
-      (verdicts) => {
-        const all = [...enforced, ...verdicts];
-        return verdictOf(
-          charges.map(({ applied }) =>
-            all.find(({ rule, key }) => rule === applied.rule && key === applied.key)!
-          ),
-        );
-      },
-    );
-  }
-
-  function runOne(domain: Domain, each: Charge, way: Way, dry: boolean): Soon<RuleVerdict> {
-    return after(run(domain, [each], way, dry), (verdicts) => verdicts[0]!);
-  }
-
-  /** Charges the limits of several rules, all or none. */
-  function run(
-    domain: Domain,
-    charges: readonly Charge[],
-    way: Way,
-    dry: boolean,
-  ): Soon<readonly RuleVerdict[]> {
-    const wanted = charges.flatMap(({ applied, verdict }) => {
-      const cost = way === "refund" ? -applied.cost : applied.cost;
-      return verdict.limits.map((limit) =>
-        bound.operation(domain.name, limit, applied.key, cost, dry)
-      );
-    });
-    const decisions = wanted.length === 0
-      ? []
-      : after(together(wanted), (operations): Soon<readonly Decision[]> =>
-        store.run(operations as readonly Operation[], now()));
-    return after(decisions, (all) => {
-      let next = 0;
-      return charges.map(({ applied, verdict }) => {
-        const own = all.slice(next, next += verdict.limits.length);
-        const decision = own.length > 1 ? combine(own, verdict.capacity) : own[0];
-        return said(applied, verdict, decision);
-      });
-    });
   }
 
   function reset(request: RuleRequest): Soon<number> {
@@ -335,21 +231,4 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     },
     forgetLookups: () => keys?.clear(),
   };
-}
-
-function said(
-  { rule, key, cost, descriptors }: Applied,
-  { kind, algorithms: limits, capacity }: BoundVerdict,
-  decided: Decision | undefined,
-): RuleVerdict {
-  const decision = kind === "blocked" ? blockedDecision(cost) : decided;
-  const allowed = rule.shadow || decision === undefined || decision.allowed;
-  return { rule, key, cost, descriptors, decision, limits, capacity, allowed };
-}
-
-/** A limit that came with its descriptor. */
-function overriding(limit: Algorithm | "blocked"): BoundVerdict {
-  if (limit === "blocked") return { kind: "blocked", limits: [], algorithms: [], capacity: 0 };
-  const only: BoundLimit = { algorithm: limit, lane: undefined, older: [] };
-  return { kind: "limited", limits: [only], algorithms: [limit], capacity: limit.capacity };
 }

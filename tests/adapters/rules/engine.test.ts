@@ -166,6 +166,32 @@ describe("a rule", () => {
     assert.equal(verdict.rules[0]?.decision?.remaining, 1);
   });
 
+  test("in quota mode is charged by itself, and used up, where the others are charged together", () => {
+    const engine = ruleEngine({
+      rules: {
+        domain: "d",
+        rules: [
+          { key: "plain", limits: [{ limit: 3, period: "1h" }] },
+          { key: "one", quota: true, limits: [{ limit: 1, period: "1h" }] },
+          { key: "two", quota: true, limits: [{ limit: 2, period: "1h" }] },
+        ],
+      },
+    });
+    const ask = (...keys: string[]) =>
+      engine.consume({
+        domain: "d",
+        descriptors: keys.map((key) => ({ entries: [[key, "x"]] })),
+      }) as Verdict;
+    const left = (key: string) =>
+      (engine.peek({ domain: "d", descriptors: [{ entries: [[key, "x"]] }], cost: 0 }) as Verdict)
+        .decision?.remaining;
+    assert.deepEqual([1, 2, 3, 4].map(() => ask("one", "two").allowed), [true, true, false, false]);
+    assert.deepEqual([left("one"), left("two")], [0, 0]);
+    // Without a quota left nothing else is charged.
+    assert.equal(ask("plain", "one", "two").allowed, false);
+    assert.equal(left("plain"), 3);
+  });
+
   test("in quota mode refuses only together with every other one", () => {
     const one = [{ limit: 1, period: "1m" }] as const;
     const { consume } = engineOf(

@@ -18,6 +18,7 @@ interface ModelRule {
   readonly key: string;
   readonly value: string | undefined;
   readonly shadow: boolean;
+  readonly quota: boolean;
   readonly limits: readonly LimitOptions[];
 }
 
@@ -47,6 +48,7 @@ const rule: fc.Arbitrary<ModelRule> = fc.record({
   key: fc.constantFrom(...KEYS),
   value: fc.option(fc.constantFrom(...VALUES, "x*"), { nil: undefined }),
   shadow: fc.boolean(),
+  quota: fc.boolean(),
   limits: fc.uniqueArray(limit, {
     minLength: 1,
     maxLength: 2,
@@ -121,16 +123,26 @@ function model(list: readonly ModelRule[], charge: "together" | "each") {
       groups.forEach(({ counter }, place) => verdicts.set(counter, admitted[place]!));
     const enforced = found.filter((each) => !each.rule.shadow);
     const shadows = found.filter((each) => each.rule.shadow);
-    let allowed: boolean;
+    const quotas = enforced.filter((each) => each.rule.quota);
+    const others = enforced.filter((each) => !each.rule.quota);
+    const isAllowed = () =>
+      others.every(({ counter }) => verdicts.get(counter)) &&
+      (quotas.length === 0 || quotas.some(({ counter }) => verdicts.get(counter)));
+    const alone = (groups: typeof found, dry: boolean) => {
+      for (const each of groups) tell([each], step([each], now, call.cost, dry));
+    };
     if (charge === "each") {
-      for (const each of found) tell([each], step([each], now, call.cost, false));
-      allowed = enforced.every(({ counter }) => verdicts.get(counter));
+      alone(found, false);
+    } else if (quotas.length > 1) {
+      const asked = step(others, now, call.cost, true);
+      tell(others, asked);
+      alone(quotas, !asked.every(Boolean));
+      if (isAllowed()) step(others, now, call.cost, false);
     } else {
-      const admitted = step(enforced, now, call.cost, false);
-      tell(enforced, admitted);
-      allowed = admitted.every(Boolean);
-      for (const each of shadows) tell([each], step([each], now, call.cost, !allowed));
+      tell(enforced, step(enforced, now, call.cost, false));
     }
+    const allowed = isAllowed();
+    if (charge === "together") alone(shadows, !allowed);
     return [allowed, found.map(({ counter }) => verdicts.get(counter)!)];
   };
 }

@@ -1,0 +1,200 @@
+/*
+ * Charging the rules that hold for a request: each by itself, or all or none.
+ *
+ * Rules in quota mode refuse only all together, so `all or none` cannot hold among them: see
+ * `chargeQuotas`. Shadows are charged last and by themselves. Most requests meet one rule with one
+ * limit: that way is the store's lane, without a list of operations.
+ */
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { combine } from "../../core/combine.ts";
+import type { Decision } from "../../core/decision.ts";
+import {
+  type Applied,
+  blockedDecision,
+  type Domain,
+  type RuleVerdict,
+  type Verdict,
+  verdictOf,
+} from "../../core/rules.ts";
+import type { Operation, Store } from "../../core/store.ts";
+import { after, type Soon, together } from "./after.ts";
+import type { Binder, BoundLimit, BoundVerdict } from "./bound_rules.ts";
+
+/** What a rule that holds comes to on the store. */
+export interface Charge {
+  readonly applied: Applied;
+  readonly verdict: BoundVerdict;
+}
+
+/** What is to be done with the units of a request. */
+export type Way = "consume" | "peek" | "refund";
+
+/** What charges rules on a store. */
+export interface Charger {
+  /** Charges the rules that hold for a request, as the domain says. */
+  charge(domain: Domain, charges: readonly Charge[], way: Way): Soon<Verdict>;
+  /** One rule with one limit, by the store's short way; `undefined` where there is none. */
+  chargeInLane(charge: Charge, way: Way): Soon<Verdict> | undefined;
+}
+
+/**
+ * Makes what charges rules.
+ *
+ * @param instant The time now, to tell limits that are changing.
+ * @param now The time for the store; `undefined` for its own.
+ */
+export function charger(
+  store: Store,
+  bound: Binder,
+  instant: () => number,
+  now: () => number | undefined,
+): Charger {
+  function charge(domain: Domain, charges: readonly Charge[], way: Way): Soon<Verdict> {
+    if (charges.length === 1) {
+      const said = chargeInLane(charges[0]!, way);
+      if (said !== undefined) return said;
+    }
+    if (domain.charge === "each") {
+      return after(
+        together(charges.map((each) => runOne(domain, each, way, way === "peek"))),
+        verdictOf,
+      );
+    }
+    const enforced = charges.filter(({ applied }) => !applied.rule.shadow);
+    const blocked = way === "consume" &&
+      enforced.some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
+    const quotas = enforced.filter(({ applied }) => applied.rule.quota);
+    const dry = way === "peek" || blocked;
+    const verdicts = quotas.length > 1 && way === "consume" && !dry
+      ? chargeQuotas(domain, enforced.filter(({ applied }) => !applied.rule.quota), quotas)
+      : run(domain, enforced, way, dry);
+    return after(verdicts, (known) => withShadows(domain, charges, known, way));
+  }
+
+  /**
+   * Quotas refuse only all together, so each is charged by itself; the other rules all or none, and
+   * with at least one quota. They are asked first, and if they refuse all the same after a quota was
+   * charged, that gets its units back.
+   */
+  function chargeQuotas(
+    domain: Domain,
+    others: readonly Charge[],
+    quotas: readonly Charge[],
+  ): Soon<readonly RuleVerdict[]> {
+    const eachQuota = (dry: boolean) =>
+      together(quotas.map((quota) => runOne(domain, quota, "consume", dry)));
+    return after(run(domain, others, "consume", true), (asked): Soon<readonly RuleVerdict[]> => {
+      if (!asked.every(({ allowed }) => allowed)) {
+        return after(eachQuota(true), (said) => [...asked, ...said]);
+      }
+      return after(eachQuota(false), (said): Soon<readonly RuleVerdict[]> => {
+        if (!said.some(({ allowed }) => allowed)) return [...asked, ...said];
+        return after(
+          run(domain, others, "consume", false),
+          (taken): Soon<readonly RuleVerdict[]> => {
+            if (taken.every(({ allowed }) => allowed)) return [...taken, ...said];
+            const charged = quotas.filter((_, place) => said[place]!.allowed);
+            return after(
+              together(charged.map((quota) => runOne(domain, quota, "refund", false))),
+              () => [...taken, ...said],
+            );
+          },
+        );
+      });
+    });
+  }
+
+  /** One rule with one limit, by the store's short way; `undefined` where there is none. */
+  function chargeInLane({ applied, verdict }: Charge, way: Way): Soon<Verdict> | undefined {
+    if (verdict.limits.length !== 1) return undefined;
+    const limit = verdict.limits[0]!;
+    if (limit.lane === undefined || isChanging(limit)) return undefined;
+    const cost = way === "refund" ? -applied.cost : applied.cost;
+    const answer = limit.lane(applied.key, cost, way === "peek", now());
+    return answer instanceof Promise
+      ? answer.then((decision) => verdictOf([said(applied, verdict, decision)]))
+      : verdictOf([said(applied, verdict, answer)]);
+  }
+
+  /** Whether keys may still hold use under an earlier version of the limit. */
+  function isChanging({ older }: BoundLimit): boolean {
+    return older.length > 0 && older.some(({ until }) => until > instant());
+  }
+
+  /** Shadows come last and by themselves: they report what they would have said, and take then. */
+  function withShadows(
+    domain: Domain,
+    charges: readonly Charge[],
+    enforced: readonly RuleVerdict[],
+    way: Way,
+  ): Soon<Verdict> {
+    if (enforced.length === charges.length) return verdictOf(inOrder(charges, enforced));
+    const dry = way === "peek" || enforced.some(({ allowed }) => !allowed);
+    const shadows = charges.filter(({ applied }) => applied.rule.shadow);
+    return after(
+      together(shadows.map((each) => runOne(domain, each, way, dry))),
+      (verdicts) => verdictOf(inOrder(charges, [...enforced, ...verdicts])),
+    );
+  }
+
+  function runOne(domain: Domain, each: Charge, way: Way, dry: boolean): Soon<RuleVerdict> {
+    return after(run(domain, [each], way, dry), (verdicts) => verdicts[0]!);
+  }
+
+  /** Charges the limits of several rules, all or none. */
+  function run(
+    domain: Domain,
+    charges: readonly Charge[],
+    way: Way,
+    dry: boolean,
+  ): Soon<readonly RuleVerdict[]> {
+    const wanted = charges.flatMap(({ applied, verdict }) => {
+      const cost = way === "refund" ? -applied.cost : applied.cost;
+      return verdict.limits.map((limit) =>
+        bound.operation(domain.name, limit, applied.key, cost, dry)
+      );
+    });
+    const decisions = wanted.length === 0
+      ? []
+      : after(together(wanted), (operations): Soon<readonly Decision[]> =>
+        store.run(operations as readonly Operation[], now()));
+    return after(decisions, (all) => {
+      let next = 0;
+      return charges.map(({ applied, verdict }) => {
+        const own = all.slice(next, next += verdict.limits.length);
+        const decision = own.length > 1 ? combine(own, verdict.capacity) : own[0];
+        return said(applied, verdict, decision);
+      });
+    });
+  }
+
+  return { charge, chargeInLane };
+}
+
+/** Verdicts in the order of the rules that they are of. */
+function inOrder(
+  charges: readonly Charge[],
+  verdicts: readonly RuleVerdict[],
+): readonly RuleVerdict[] {
+  return charges.map(({ applied }) =>
+    verdicts.find(({ rule, key }) => rule === applied.rule && key === applied.key)!
+  );
+}
+
+function said(
+  { rule, key, cost, descriptors }: Applied,
+  { kind, algorithms: limits, capacity }: BoundVerdict,
+  decided: Decision | undefined,
+): RuleVerdict {
+  const decision = kind === "blocked" ? blockedDecision(cost) : decided;
+  const allowed = rule.shadow || decision === undefined || decision.allowed;
+  return { rule, key, cost, descriptors, decision, limits, capacity, allowed };
+}
+
+/** A limit that came with its descriptor. */
+export function overriding(limit: Algorithm | "blocked"): BoundVerdict {
+  if (limit === "blocked") return { kind: "blocked", limits: [], algorithms: [], capacity: 0 };
+  const only: BoundLimit = { algorithm: limit, lane: undefined, older: [] };
+  return { kind: "limited", limits: [only], algorithms: [limit], capacity: limit.capacity };
+}
