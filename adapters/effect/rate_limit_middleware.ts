@@ -23,11 +23,16 @@ import type { Decision as CoreDecision } from "../../core/decision.ts";
 import { type Gate, gate, type Verdict } from "../http/gate.ts";
 import type { AnyLimiter, RateLimitOptions as GateOptions } from "../http/options.ts";
 import type { RequestSource } from "../http/client_key.ts";
+import { GONE_STATUS } from "../http/refund.ts";
 import type { Refusal } from "../http/refusal.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
-import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
+import {
+  QuotaExceeded,
+  TemporaryReducedCapacity,
+  type ViolatedPolicies,
+} from "./rate_limit_problems.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
 /** Where a request goes. */
@@ -68,9 +73,9 @@ export interface RateLimitOptions<R = never> extends
   readonly limit:
     | Limit
     | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
-  /** Whose units; default the client's address. */
+  /** Whose units; default the client's address. A request without a key is refused with a 400. */
   readonly key?:
-    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<string, R>)
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<string | undefined, R>)
     | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?:
@@ -138,7 +143,7 @@ type Request = HttpServerRequest.HttpServerRequest;
 /**
  * The middleware `RateLimit`: requests within the limit go on, with the `RateLimit` fields on their
  * responses; others are answered with a 429, `Retry-After` and a problem as JSON. A refusal by the
- * failure policy is a 503.
+ * failure policy is a 503, and so is a store that cannot decide, whose error is logged.
  *
  * Without `key` a client is its address, as the server tells it; with `trustedProxies` the address
  * that those vouch for. `RateLimitDecision` holds the decision in handlers.
@@ -172,12 +177,14 @@ export function layerRateLimit<R = never>(
   options: RateLimitOptions<R>,
 ): Layer.Layer<RateLimit, never, RateLimiter | R> {
   const { limit, key, cost = 1, skip, ...rest } = options;
+  const failures = new WeakMap<Request, unknown>();
   const gateAt = (now: () => number): Gate<Request, Info> =>
     gate<Request, Info>({
       ...rest,
       limiter: (_request, info) => info.limiter,
-      key: key === undefined ? undefined : (_request, info) => info.key!,
+      key: key === undefined ? undefined : (_request, info) => info.key,
       cost: (_request, info) => info.cost,
+      onFailure: (error, request) => failures.set(request, error),
       now,
     }, sourceOf(options.trustedProxies ?? []));
   gateAt(Date.now); // bad options throw here, and not when the layer is built
@@ -208,6 +215,9 @@ export function layerRateLimit<R = never>(
         cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
       };
       const verdict = yield* judged((signal) => decide(request, { ...info, signal }));
+      if (failures.has(request)) {
+        yield* Effect.logError("Cannot limit the rate of a request", failures.get(request));
+      }
       if (verdict.decision !== undefined) {
         yield* counted(chosen, verdict.decision, info.cost);
       }
@@ -242,8 +252,8 @@ function sourceOf(trustedProxies: readonly string[]): RequestSource<Request, Inf
 }
 
 /**
- * The verdict; an interrupt aborts what it waits for, and lets it end. A request that was admitted
- * then has failed, as one that is interrupted in its handler has.
+ * The verdict; an interrupt aborts what it waits for, and lets it end. The rule of refunds is told of
+ * a client that goes away then, as of one that does so later.
  */
 function judged(
   call: (signal: AbortSignal) => Verdict | Promise<Verdict>,
@@ -272,24 +282,24 @@ function refused({ status, body }: Refusal): Effect.Effect<
   HttpServerResponse.HttpServerResponse,
   QuotaExceeded | TemporaryReducedCapacity
 > {
-  const violated = { "violated-policies": JSON.parse(body)["violated-policies"] ?? [] };
-  if (status === 429) return Effect.fail(new QuotaExceeded(violated));
-  if (status === 503) return Effect.fail(new TemporaryReducedCapacity(violated));
-  // An unknown address: no problem of the API, and not one to be declared by it.
+  if (status === 429) return Effect.fail(new QuotaExceeded(violatedBy(body)));
+  if (status === 503) return Effect.fail(new TemporaryReducedCapacity(violatedBy(body)));
+  // An unknown address, or a bad key: no problem of the API, and not one to be declared by it.
   return Effect.succeed(
     HttpServerResponse.text(body, { status, contentType: "application/problem+json" }),
   );
+}
+
+function violatedBy(body: string): ViolatedPolicies {
+  return { "violated-policies": JSON.parse(body)["violated-policies"] ?? [] };
 }
 
 function found<A, R>(value: Found<A, R>): Effect.Effect<A, never, R> {
   return Effect.isEffect(value) ? value : Effect.succeed(value);
 }
 
-/** The status that Effect's server gives a request whose client has gone away. */
-const CLIENT_GONE = 499;
-
 function goneBefore({ settle }: Verdict): void {
-  settle?.({ status: CLIENT_GONE });
+  settle?.({ status: GONE_STATUS });
 }
 
 function noOne(): void {}

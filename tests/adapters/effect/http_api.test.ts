@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
-import { Clock, Context, Effect, Layer, Schema } from "effect";
+import { Clock, Context, Effect, Layer, Logger, Schema } from "effect";
 import { HttpRouter, HttpServer } from "effect/http";
 import {
   HttpApi,
@@ -24,7 +24,14 @@ import {
   type RateLimiter,
   type RateLimitOptions,
 } from "../../../adapters/effect.ts";
-import { all, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
+import {
+  all,
+  gcra,
+  leakyQueue,
+  memoryStore,
+  slidingLog,
+  StoreUnavailableError,
+} from "../../../mod.ts";
 import type { Decision } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
@@ -166,29 +173,57 @@ describe("the middleware of HttpApi", () => {
     await web.dispose();
   });
 
-  test("gives back the units of a client that goes away while the store decides", async () => {
-    const memory = memoryStore();
-    let answer = () => {};
-    const answering = new Promise<void>((resolve) => answer = resolve);
-    const asked: number[] = [];
-    const store = {
-      ...asyncMemoryStore(),
-      run: async (...[operations, now]: Parameters<typeof memory.run>) => {
-        asked.push(operations[0]!.cost);
-        await answering;
-        return memory.run(operations, now);
-      },
-    };
-    const web = server({ limit: api, key: everybody, refund: "failed" }, layerStore(store));
-    const controller = new AbortController();
-    const request = new Request("http://localhost/users", { signal: controller.signal });
-    const answered = web.handler(request);
-    while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-    controller.abort();
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    answer();
-    await answered.catch(() => {});
-    assert.deepEqual(asked, [1, -1]);
+  test("tells the rule of refunds of a client that goes away while the store decides", async () => {
+    for (
+      const [refund, costs] of [
+        ["failed", [1]],
+        [({ status }: { status: number }) => status === 499, [1, -1]],
+      ] as const
+    ) {
+      const memory = memoryStore();
+      let answer = () => {};
+      const answering = new Promise<void>((resolve) => answer = resolve);
+      const asked: number[] = [];
+      const store = {
+        ...asyncMemoryStore(),
+        run: async (...[operations, now]: Parameters<typeof memory.run>) => {
+          asked.push(operations[0]!.cost);
+          await answering;
+          return memory.run(operations, now);
+        },
+      };
+      const web = server({ limit: api, key: everybody, refund }, layerStore(store));
+      const controller = new AbortController();
+      const request = new Request("http://localhost/users", { signal: controller.signal });
+      const answered = web.handler(request);
+      while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      controller.abort();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      answer();
+      await answered.catch(() => {});
+      assert.deepEqual(asked, costs);
+      await web.dispose();
+    }
+  });
+
+  test("answers 503 when the store cannot decide, and logs why", async () => {
+    const failure = new StoreUnavailableError("Cannot reach Redis", "no");
+    const store = { ...asyncMemoryStore(), run: () => Promise.reject(failure) };
+    const logged: unknown[] = [];
+    const logger = Logger.make(({ message }) => logged.push(message));
+    const web = HttpRouter.toWebHandler(
+      HttpApiBuilder.layer(Api).pipe(
+        Layer.provide(handlers),
+        Layer.provide(layerRateLimit({ limit: api, key: everybody })),
+        Layer.provide(layerStore(store)),
+        Layer.provide(HttpServer.layerServices),
+        Layer.provideMerge(Logger.layer([logger])),
+      ),
+      { disableLogger: true },
+    );
+    const { status, body } = await ask(web, "/users");
+    assert.deepEqual([status, JSON.parse(body).title], [503, "Temporary Reduced Capacity"]);
+    assert.deepEqual(logged, [["Cannot limit the rate of a request", failure]]);
     await web.dispose();
   });
 
@@ -226,6 +261,14 @@ describe("the middleware of HttpApi", () => {
     const { status, fields, body } = await ask(web, "/users");
     assert.deepEqual([status, fields], [503, [null, null, "1", "no-store"]]);
     assert.equal(JSON.parse(body).title, "Temporary Reduced Capacity");
+    await web.dispose();
+  });
+
+  test("refuses a request without a key, and one whose key is too long", async () => {
+    const web = server({ limit: api, key: (request) => request.headers["x-api-key"] });
+    assert.equal((await ask(web, "/users")).status, 400);
+    assert.equal((await ask(web, "/users", { "x-api-key": "a".repeat(2_000) })).status, 431);
+    assert.equal((await ask(web, "/users", { "x-api-key": "a" })).status, 200);
     await web.dispose();
   });
 
