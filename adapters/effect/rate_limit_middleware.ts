@@ -290,7 +290,7 @@ function refused({ status, body }: Refusal): Effect.Effect<
   );
 }
 
-function violatedBy(body: string): ViolatedPolicies {
+function violatedBy(body: string): { readonly "violated-policies": readonly string[] } {
   return { "violated-policies": JSON.parse(body)["violated-policies"] ?? [] };
 }
 
