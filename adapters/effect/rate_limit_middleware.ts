@@ -28,11 +28,7 @@ import type { Refusal } from "../http/refusal.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
-import {
-  QuotaExceeded,
-  TemporaryReducedCapacity,
-  type ViolatedPolicies,
-} from "./rate_limit_problems.ts";
+import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
 /** Where a request goes. */
