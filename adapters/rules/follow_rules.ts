@@ -96,7 +96,11 @@ export async function followRules(
     }
     const cut = documents.find((document) => isCutOff(held, document));
     if (cut !== undefined) {
-      return refuse(`${cut.name} must end with the line ... as it did: it was cut off`, []);
+      return refuse(
+        `${cut.name} must not end where its earlier version went on: it may have been cut off ` +
+          "(if it is meant, end it with the line ...)",
+        [],
+      );
     }
     const needsText = documents.some((document) => "text" in document);
     const yaml = needsText ? await yamlReader() : undefined;
@@ -170,13 +174,16 @@ function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocumen
 }
 
 /**
- * Whether a document that ended with YAML's end mark does so no more. A text cut off in the middle
- * may well be valid, with fewer rules or a shorter number; the mark tells.
+ * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or it
+ * is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
+ * number; who means it says so by the mark.
  */
 function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
   const before = held.find(({ name }) => name === document.name);
-  return before !== undefined && "text" in before && "text" in document &&
-    hasEndMark(before.text) && !hasEndMark(document.text);
+  if (before === undefined || !("text" in before) || !("text" in document)) return false;
+  if (hasEndMark(document.text)) return false;
+  const [old, now] = [before.text.trimEnd(), document.text.trimEnd()];
+  return hasEndMark(before.text) || (old.length > now.length && old.startsWith(now));
 }
 
 function hasEndMark(text: string): boolean {

@@ -10,7 +10,7 @@
 import { algorithmOf, type Domain, type LimitOptions, type Rule } from "../../core/rules.ts";
 import type { Binder, BoundLimit, BoundVerdict } from "./bound_rules.ts";
 
-/** What a source knows of a key: limits of its own, a verdict, or nothing. */
+/** What a source knows of a key: limits of its own (at least one), a verdict, or nothing. */
 export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
 
 /** Asks a source for the limits of a key, `user=42` in the domain `shop`. */
@@ -22,6 +22,11 @@ export interface KeyLimitsOptions {
   readonly maxKeys?: number | undefined;
   /** For how long, in milliseconds; default 60,000. */
   readonly timeToLive?: number | undefined;
+  /**
+   * How long a lookup may take, in milliseconds; default 1,000. After it the lookup has failed: the
+   * rule's own limits decide, and what it may still say is not heard.
+   */
+  readonly deadline?: number | undefined;
 }
 
 /** What is known of a key now. */
@@ -66,7 +71,7 @@ export function keyLimitsCache(
   bind: Binder["bind"],
   now: () => number,
   fail: (error: unknown, key: string) => void,
-  { maxKeys = 100_000, timeToLive = 60_000 }: KeyLimitsOptions = {},
+  { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000 }: KeyLimitsOptions = {},
 ): KeyLimitsCache {
   const entries = new Map<string, Entry>();
   let asking = 0;
@@ -80,7 +85,7 @@ export function keyLimitsCache(
     asking++;
     const answer = (async () => {
       try {
-        const found = await lookup(domain.name, key);
+        const found = await withDeadline(lookup(domain.name, key), deadline);
         entry.known = verdictOf(found, domain, entry.known?.limits ?? before);
         entry.staleAt = now() + timeToLive;
       } catch (error) {
@@ -102,6 +107,12 @@ export function keyLimitsCache(
   ): KnownLimits {
     if (found === undefined) return undefined;
     if (typeof found === "string") return { kind: found, limits: [], algorithms: [], capacity: 0 };
+    if (found.length === 0) {
+      throw new TypeError(
+        'Cannot use the limits of a key as they must be "unlimited", "blocked" or at least one limit: ' +
+          "current value is []",
+      );
+    }
     const algorithms = found.map(algorithmOf);
     return {
       kind: "limited",
@@ -135,4 +146,16 @@ export function keyLimitsCache(
     size: () => entries.size,
     clear: () => entries.clear(),
   };
+}
+
+/** What a promise is kept with, or an error if that takes too long. */
+function withDeadline<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout>;
+  const over = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`Cannot wait for the limits of a key as it took over ${milliseconds} ms`));
+    }, milliseconds);
+    (timer as { unref?: () => void }).unref?.();
+  });
+  return Promise.race([promise, over]).finally(() => clearTimeout(timer));
 }

@@ -4,8 +4,8 @@
  * What changes a file may be an editor that writes it in place, one that renames a new one over it,
  * or a link that is turned to another folder (Kubernetes). So the folder is watched and not the
  * file, and as watchers miss things the files' marks are looked at now and then as well. A file is
- * taken only if its mark was the same before and after it was read, so that one that is being
- * written is not read by halves.
+ * taken only if its mark was the same before and after it was read, and is some instants old, so that
+ * one that is being written is not read by halves.
  */
 
 import { type FSWatcher, watch } from "node:fs";
@@ -19,7 +19,10 @@ import type { RuleSource } from "./source.ts";
 export interface FileSourceOptions {
   /** Milliseconds between looks at the files' marks; default 2,000. */
   readonly pollEvery?: number | undefined;
-  /** Milliseconds of quiet after a change before it is told; default 50. */
+  /**
+   * Milliseconds of quiet after a change before it is told, and for which a file must have stood
+   * still before it is read; at most 1,000; default 100.
+   */
   readonly settle?: number | undefined;
 }
 
@@ -27,7 +30,7 @@ export interface FileSourceOptions {
 const MOST_FILES = 1_000;
 
 /** How often a file that is being written is read again before it is given up. */
-const MOST_READS = 20;
+const MOST_READS = 80;
 
 /**
  * A source of rules in a YAML or JSON file, or in all such files of a folder.
@@ -47,7 +50,7 @@ const MOST_READS = 20;
  * ```
  */
 export function fileSource(path: string, options: FileSourceOptions = {}): RuleSource {
-  const { pollEvery = 2_000, settle = 50 } = options;
+  const { pollEvery = 2_000, settle = 100 } = options;
 
   return {
     name: path,
@@ -57,7 +60,9 @@ export function fileSource(path: string, options: FileSourceOptions = {}): RuleS
         throw new Error(`Cannot load rules as ${path} must hold a .yaml, .yml or .json file`);
       }
       const documents: RuleDocument[] = [];
-      for (const file of files) documents.push({ name: nameOf(file), text: await read(file) });
+      for (const file of files) {
+        documents.push({ name: nameOf(file), text: await read(file, settle) });
+      }
       return documents;
     },
     watch(changed) {
@@ -116,14 +121,20 @@ async function filesAt(path: string): Promise<readonly string[]> {
 }
 
 /** The text of a file that did not change while it was read. */
-async function read(file: string): Promise<string> {
+async function read(file: string, settle: number): Promise<string> {
   for (let reads = 0; reads < MOST_READS; reads++) {
     const before = await markOf(file);
     const text = await readBounded(file);
-    if (before === await markOf(file)) return text;
+    if (before === await markOf(file) && await isQuiet(file, settle)) return text;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   throw new Error(`Cannot load rules as ${file} must not change while it is read`);
+}
+
+/** Whether nothing was written for a while; a time to come, by another machine's clock, tells nothing. */
+async function isQuiet(file: string, settle: number): Promise<boolean> {
+  const age = Date.now() - (await stat(file)).mtimeMs;
+  return age >= settle || age < 0;
 }
 
 async function readBounded(file: string): Promise<string> {

@@ -359,6 +359,24 @@ describe("limits of a key's own", () => {
     assert.equal(asked.length, 4);
   });
 
+  test("that do not come in time, or are an empty list, leave the decision to the rule", async () => {
+    const errors: string[] = [];
+    const onLookupError = (error: unknown) => errors.push(String(error));
+    const late = new Promise<undefined>(() => {});
+    const lookup = (_domain: string, key: string) => key === "user=42" ? late : Promise.resolve([]);
+    const { consume } = engineOf(file("wait"), {
+      lookup,
+      onLookupError,
+      lookupCache: { deadline: 20 },
+    });
+    const waited = await (consume(asking(USER)) as Verdict | Promise<Verdict>);
+    assert.equal(waited.allowed, true);
+    assert.match(errors[0]!, /Cannot wait for the limits of a key as it took over 20 ms/);
+    const empty = await (consume(asking(["user", "43"])) as Verdict | Promise<Verdict>);
+    assert.equal(empty.decision?.limit, waited.decision?.limit);
+    assert.match(errors[1]!, /at least one limit: current value is \[\]/);
+  });
+
   test("that cannot be had leave the decision to the rule", async () => {
     const failures: string[] = [];
     const { engine } = engineOf(file("wait"), {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -99,9 +99,9 @@ describe("a file", () => {
 
   const broken: readonly [name: string, text: string | undefined, reason: RegExp][] = [
     ["disappears", undefined, /ENOENT|No such file/],
-    ["is emptied", "", /rules.yaml must end with the line .../],
-    ["is cut off where it is still valid", rulesOf(99).slice(0, 60), /it was cut off/],
-    ["is cut off within a number", rulesOf(99).split("9, ")[0]!, /it was cut off/],
+    ["is emptied", "", /rules.yaml must not end where its earlier version went on/],
+    ["is cut off where it is still valid", rulesOf(99).slice(0, 60), /may have been cut off/],
+    ["is cut off within a number", rulesOf(99).split("9, ")[0]!, /may have been cut off/],
     ["is malformed", rulesOf(10).replace("limits", "limit"), /4:5: error: .*unknown key "limit"/],
     [
       "holds a bomb of aliases",
@@ -128,6 +128,62 @@ describe("a file", () => {
         await followed.close();
       }));
   }
+
+  test("that never had an end mark is not taken for shorter, until it says that it is meant", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      const whole = rulesOf(10).replace(/\.\.\.\s*$/, "") +
+        "  - key: agent\n    blocked: true\n  - key: device\n    blocked: true\n";
+      const shorter = whole.slice(0, whole.indexOf("  - key: device"));
+      writeFileSync(file, whole);
+      const { events, followed } = await following(fileSource(file));
+      const rules = () =>
+        events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
+      for (const text of [shorter, `${shorter}\n\n`, whole.slice(0, -9), ""]) {
+        writeFileSync(file, text);
+        assert.equal(await followed.reload(), false, text);
+      }
+      writeFileSync(file, `${shorter}...\n`);
+      assert.equal(await followed.reload(), true);
+      assert.deepEqual(rules(), [4, 3]);
+      await followed.close();
+    }));
+
+  test("that has a rule less in its middle is taken as it is", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      const whole = rulesOf(10).replace(/\.\.\.\s*$/, "");
+      writeFileSync(file, whole);
+      const { limit, followed } = await following(fileSource(file));
+      writeFileSync(file, whole.replace(/  - key: user\n.*\n/, ""));
+      assert.equal(await followed.reload(), true);
+      assert.equal(limit(), undefined);
+      await followed.close();
+    }));
+
+  test("that is being written is not read by halves", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      writeFileSync(file, rulesOf(10).replace(/\.\.\.\s*$/, ""));
+      const { events, limit, followed } = await following(fileSource(file, { settle: 600 }));
+      // Each half is valid, and no beginning of what there was.
+      const [first, ...rest] = [
+        "# new\n" + rulesOf(30).replace(/\.\.\.\s*$/, ""),
+        "  - key: a\n",
+        "    blocked: true\n",
+      ];
+      writeFileSync(file, first!);
+      const loading = followed.reload();
+      for (const part of rest) {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        appendFileSync(file, part);
+      }
+      assert.equal(await loading, true);
+      assert.equal(limit(), 30);
+      const loaded = events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
+      assert.deepEqual(loaded, [2, 3]);
+      await followed.close();
+    }));
 
   test("that cannot be used at the start is an error that says why", () =>
     inFolder(async (folder) => {
