@@ -130,7 +130,7 @@ export function charger(
     way: Way,
   ): Soon<Verdict> {
     if (enforced.length === charges.length) return verdictOf(inOrder(charges, enforced));
-    const dry = way === "peek" || enforced.some(({ allowed }) => !allowed);
+    const dry = way === "peek" || !verdictOf(enforced).allowed;
     const shadows = charges.filter(({ applied }) => applied.rule.shadow);
     return after(
       together(shadows.map((each) => runOne(domain, each, way, dry))),

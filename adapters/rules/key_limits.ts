@@ -155,7 +155,6 @@ function withDeadline<Value>(promise: Promise<Value>, milliseconds: number): Pro
     timer = setTimeout(() => {
       reject(new Error(`Cannot wait for the limits of a key as it took over ${milliseconds} ms`));
     }, milliseconds);
-    (timer as { unref?: () => void }).unref?.();
   });
   return Promise.race([promise, over]).finally(() => clearTimeout(timer));
 }

@@ -63,7 +63,12 @@ function limitSchema(algorithm: AlgorithmName): Schema {
         minimum: 1,
       },
       period: PERIOD,
-      name: { description: "What headers call the limit.", type: "string", minLength: 1 },
+      name: {
+        description: "What headers call the limit, in printable ASCII.",
+        type: "string",
+        minLength: 1,
+        pattern: "^[ -~]+$",
+      },
       ...OPTIONS[algorithm],
     },
     required: [

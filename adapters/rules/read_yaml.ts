@@ -60,13 +60,14 @@ async function loadReader(): Promise<YamlReader> {
       try {
         const document = yaml.parseDocument(text, {
           lineCounter: lines,
-          uniqueKeys: true,
+          // Compared by the package, keys take time by the square of their number: see duplicateKey.
+          uniqueKeys: false,
           stringKeys: false,
           prettyErrors: false,
           strict: true,
           ...(plain ? { schema: "failsafe" as const } : {}),
         });
-        return readDocument(document as Document, lines, yaml.isMap);
+        return readDocument(document as Document, lines, yaml);
       } catch (error) {
         // A text nested too deeply ends the parser's stack; several documents are an error too.
         return unreadable(error, undefined);
@@ -78,11 +79,16 @@ async function loadReader(): Promise<YamlReader> {
 function readDocument(
   document: Document,
   lines: LineCounter,
-  isMap: (node: unknown) => node is YAMLMap,
+  { isMap, isSeq, isScalar }: Pick<typeof import("yaml"), "isMap" | "isSeq" | "isScalar">,
 ): ReadText {
   // What is only a warning, such as a tag that nobody knows, is hardly meant either.
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
+  const twice = duplicateKey(document.contents);
+  if (twice !== undefined) {
+    const place = placeAt(lines, twice.range?.[0] ?? 0);
+    return unreadable(new Error("Map keys must be unique"), place);
+  }
   let data: unknown;
   try {
     data = document.toJS({ maxAliasCount: MOST_ALIASES });
@@ -104,6 +110,24 @@ function readDocument(
     for (let length = path.length; length >= 0; length--) {
       const start = nodeAt(path.slice(0, length))?.range?.[0];
       if (start !== undefined) return placeAt(lines, start);
+    }
+    return undefined;
+  }
+
+  /** The first key that stands twice in a map. */
+  function duplicateKey(root: unknown): Node | undefined {
+    const open: unknown[] = [root];
+    while (open.length > 0) {
+      const node = open.pop();
+      if (isSeq(node)) open.push(...[...node.items].reverse());
+      if (!isMap(node)) continue;
+      const seen = new Set<unknown>();
+      for (const { key } of node.items) {
+        const name = isScalar(key) ? key.value : key;
+        if (seen.has(name)) return key as Node;
+        seen.add(name);
+      }
+      for (const { value } of [...node.items].reverse()) open.push(value ?? null);
     }
     return undefined;
   }

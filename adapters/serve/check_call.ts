@@ -1,10 +1,9 @@
 /*
  * `GET /check`: a proxy asks whether a client's request may go on.
  *
- * The proxy tells the request in header fields: nginx those that its configuration sets
- * (X-Original-URI and X-Original-Method), Traefik and Caddy X-Forwarded-Uri and
- * X-Forwarded-Method. The routes of the rules turn it into descriptors. The client's address is
- * that of X-Forwarded-For as far as trusted proxies tell it.
+ * The proxy tells the request in header fields (see told_call.ts); `/check?from=nginx` or
+ * `?from=forwarded` says in which. The routes of the rules turn it into descriptors. The client's
+ * address is that of X-Forwarded-For as far as trusted proxies tell it.
  *
  * nginx knows only 2xx, 401 and 403 as answers to `auth_request`; so the status of a refusal can be
  * chosen in the query: `/check?status=403`.
@@ -18,8 +17,8 @@ import { type HeaderField, type HeaderWriter, headerWriter } from "../http/heade
 import { problem, PROBLEM_TYPE } from "../http/problem.ts";
 import { after, type Soon } from "../rules/after.ts";
 import type { RuleEngine } from "../rules/engine.ts";
-import type { HttpCall } from "../rules/routes.ts";
 import { faultOf, problemResponse } from "./problem_response.ts";
+import { toldCall } from "./told_call.ts";
 
 /** The statuses that a refusal can be given. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
@@ -57,7 +56,7 @@ export function checkCall(
     if (write === undefined) {
       // Combinations of rules are few; should they not be, none is worth keeping.
       if (writers.size >= 1_000) writers.clear();
-      write = headerWriter(policies);
+      write = writerOf(policies);
       writers.set(key, write);
     }
     return write(decisions, Date.now());
@@ -78,11 +77,14 @@ export function checkCall(
     if (!STATUSES.includes(status)) {
       return problemResponse(faultOf(400, `status must be one of ${STATUSES.join(", ")}`));
     }
-    const call = callOf(request, peer, addressOf);
-    if (call === undefined) {
-      return problemResponse(faultOf(400, "X-Original-URI must be the path of a request"));
-    }
-    const descriptors = route(call);
+    const told = toldCall(request, query.get("from"));
+    if (typeof told === "string") return problemResponse(faultOf(400, told));
+    const { headers } = request;
+    const descriptors = route({
+      ...told,
+      address: peer === undefined ? undefined : addressOf(peer, headers.get("x-forwarded-for")),
+      header: (name) => headers.get(name),
+    });
     if (descriptors.length === 0) return new Response(null, { status: 200 });
     if (descriptors.some(({ entries }) => entries.some(([, value]) => value.length > maxText))) {
       const detail = `what counters are kept by must be at most ${maxText} characters long`;
@@ -110,6 +112,16 @@ function refusal(verdict: Verdict, headers: Headers, status: number): Response {
   return new Response(JSON.stringify(body), { status, headers });
 }
 
+/** What writes the fields; nothing of policies whose names cannot stand in a field. */
+function writerOf(policies: readonly Policy[]): HeaderWriter {
+  try {
+    return headerWriter(policies);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return () => [];
+  }
+}
+
 function policiesOf({ limits }: RuleVerdict): readonly Policy[] {
   return limits.flatMap(({ policies }) => policies);
 }
@@ -117,21 +129,4 @@ function policiesOf({ limits }: RuleVerdict): readonly Policy[] {
 function decisionsOf({ decision, limits }: RuleVerdict): readonly Decision[] {
   if (decision === undefined || limits.length === 0) return [];
   return limits.length === 1 ? [decision] : decision.parts ?? [];
-}
-
-function callOf(
-  { headers, method }: Request,
-  peer: string | undefined,
-  addressOf: ClientAddress,
-): HttpCall | undefined {
-  const uri = headers.get("x-original-uri") ?? headers.get("x-forwarded-uri") ?? "/";
-  if (!uri.startsWith("/") || !URL.canParse(`http://host${uri}`)) return undefined;
-  const { pathname } = new URL(`http://host${uri}`);
-  const original = headers.get("x-original-method") ?? headers.get("x-forwarded-method") ?? method;
-  return {
-    method: original.toUpperCase(),
-    path: pathname,
-    address: peer === undefined ? undefined : addressOf(peer, headers.get("x-forwarded-for")),
-    header: (name) => headers.get(name),
-  };
 }

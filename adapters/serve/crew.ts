@@ -56,8 +56,11 @@ export async function crew(options: CrewOptions): Promise<Crew> {
       workers.add(worker);
       worker.on("message", (message: FromWorker) => {
         if (message.kind === "listening") resolve(message.port);
-        else if (message.kind === "failed") reject(new Error(message.message));
-        else heard(worker, message);
+        else if (message.kind === "failed") {
+          reject(new Error(message.message));
+          // Its end is heard, and it is replaced unless this is the service's start.
+          void worker.terminate();
+        } else heard(worker, message);
       });
       worker.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
       worker.on("exit", (code) => {

@@ -58,9 +58,13 @@ export interface EnvoyAnswer {
 }
 
 /** What is wrong with a call; `undefined` if nothing is. */
-export function faultOfCall({ domain, descriptors }: EnvoyCall): string | undefined {
+export function faultOfCall(call: EnvoyCall): string | undefined {
+  const { domain, descriptors, hitsAddend } = call;
   if (domain === "") return "rate limit domain must not be empty";
   if (descriptors.length === 0) return "rate limit descriptor list must not be empty";
+  if ([hitsAddend, ...descriptors.map((each) => each.hitsAddend ?? 0)].some(isTooLarge)) {
+    return `hits_addend must be at most ${Number.MAX_SAFE_INTEGER}`;
+  }
   for (const { entries, limit } of descriptors) {
     if (entries.length === 0) return "a descriptor must have at least one entry";
     if (entries.some(([key]) => key === "")) return "the key of an entry must not be empty";
@@ -69,6 +73,10 @@ export function faultOfCall({ domain, descriptors }: EnvoyCall): string | undefi
     }
   }
   return undefined;
+}
+
+function isTooLarge(hitsAddend: number): boolean {
+  return hitsAddend > Number.MAX_SAFE_INTEGER;
 }
 
 /** Decides a call that has no fault. */

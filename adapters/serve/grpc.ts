@@ -10,6 +10,7 @@ import { decideCall, type EnvoyAnswer, type EnvoyCall, faultOfCall } from "./env
 import { callOfMessage, messageOfAnswer } from "./envoy_protobuf.ts";
 import type { Figures } from "./figures.ts";
 import type { RequestLimits } from "./read_request.ts";
+import { tokenCheck } from "./token_check.ts";
 
 /** Where Envoy's service is found. */
 const PATH = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
@@ -23,6 +24,8 @@ export interface GrpcOptions {
   readonly maxBody: number;
   readonly limits: RequestLimits;
   readonly figures: Figures;
+  /** What calls must bring; without it every call may take units. */
+  readonly token: string | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -44,6 +47,7 @@ type Lazy = () => EnvoyCall;
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const grpc = await loadGrpc();
   const { engine, hostname, port, maxBody, figures, onError } = options;
+  const mayWrite = tokenCheck(options.token);
   const definition = {
     shouldRateLimit: {
       path: PATH,
@@ -57,12 +61,16 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   } satisfies ServiceDefinition<UntypedServiceImplementation>;
 
   async function shouldRateLimit(
-    { request }: ServerUnaryCall<Lazy, EnvoyAnswer>,
+    { request, metadata }: ServerUnaryCall<Lazy, EnvoyAnswer>,
     reply: sendUnaryData<EnvoyAnswer>,
   ): Promise<void> {
     const start = performance.now();
     const done = (status: number) =>
       figures.call("ShouldRateLimit", status, (performance.now() - start) / 1_000);
+    if (!mayWrite((name) => metadata.get(name)[0]?.toString())) {
+      done(401);
+      return reply({ code: grpc.status.UNAUTHENTICATED, details: "send the token as metadata" });
+    }
     let call: EnvoyCall;
     try {
       call = request();

@@ -19,7 +19,7 @@ import { pageFile } from "./page_file.ts";
 import { type Fault, faultOf, problemResponse } from "./problem_response.ts";
 import { readBody } from "./read_body.ts";
 import { type Asked, readRequest, REQUEST_LIMITS, type RequestLimits } from "./read_request.ts";
-import { sameSecret } from "./same_secret.ts";
+import { tokenCheck } from "./token_check.ts";
 import { verdictJson } from "./verdict_json.ts";
 
 /** The options of `serviceHandler`. */
@@ -75,7 +75,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   // A proxy that tells no client is limited itself: rules by address must not be passed by silence.
   const addressOf: ClientAddress = (peer, field) => told(peer, field) ?? ofPeer(peer, undefined);
   const check = checkCall(engine, addressOf, limits.maxText);
-  const proof = token === undefined ? undefined : `Bearer ${token}`;
+  const mayWriteBy = tokenCheck(token);
 
   const ways = new Map(
     Object.entries(WAYS).map(([path, way]) => [
@@ -84,11 +84,8 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     ]),
   );
 
-  function mayWrite(request: Request): boolean {
-    if (proof === undefined || token === undefined) return true;
-    const own = request.headers.get("x-tidegate-token");
-    if (own !== null) return sameSecret(own, token);
-    return sameSecret(request.headers.get("authorization") ?? "", proof);
+  function mayWrite({ headers }: Request): boolean {
+    return mayWriteBy((name) => headers.get(name));
   }
 
   /** The answer to a body that asks for verdicts. */
@@ -175,7 +172,9 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     if (wanted !== undefined || path === "/json") {
       if (method !== "POST") return wrongMethod("POST");
       if (wanted?.writes !== false && !mayWrite(request)) return noToken();
-      if (isForeign(request)) return problemResponse(faultOf(403, "the Origin is another site"));
+      if (isForeign(request, token !== undefined)) {
+        return problemResponse(faultOf(403, "the Origin is another site"));
+      }
       return wanted === undefined ? envoyJson : wanted.answer;
     }
     if (path === "/check") {
@@ -285,12 +284,20 @@ function asItself({ url, headers }: Request): Request {
   return new Request(url, { headers: own });
 }
 
-/** Whether a browser sent it for a page of another site. */
-function isForeign({ headers }: Request): boolean {
+/**
+ * Whether a browser sent it for a page of another site. A name that somebody else owns may lead to
+ * this machine (DNS rebinding), and its pages are then of the same origin: so without a token a
+ * browser must have come by an address, or by `localhost`.
+ */
+function isForeign({ headers }: Request, hasToken: boolean): boolean {
   const origin = headers.get("origin");
   if (origin === null) return false;
-  return !URL.canParse(origin) || new URL(origin).host !== headers.get("host");
+  if (!URL.canParse(origin)) return true;
+  const { host, hostname } = new URL(origin);
+  return host !== headers.get("host") || !(hasToken || IS_NO_NAME.test(hostname));
 }
+
+const IS_NO_NAME = /^(localhost|[0-9.]+|\[[0-9a-f:.]+\])$/;
 
 function wrongMethod(allow: string): Response {
   return problemResponse(faultOf(405, `the method must be ${allow}`), { allow });

@@ -177,13 +177,19 @@ function requestOf(
   );
   const hasBody = method !== "GET" && method !== "HEAD";
   return new Request(
-    new URL(url.startsWith("/") ? `http://localhost${url}` : "http://localhost/"),
+    new URL(targetOf(url)),
     {
       method,
       headers: list,
       ...(hasBody ? { body } : {}),
     },
   );
+}
+
+/** The URL of a request's target: a path, or a whole URL as it is sent to proxies. */
+function targetOf(target: string): string {
+  if (target.startsWith("/")) return `http://localhost${target}`;
+  return /^https?:\/\//i.test(target) && URL.canParse(target) ? target : "http://localhost/";
 }
 
 /** Waits for a promise, but no longer than so many milliseconds. */

@@ -16,6 +16,7 @@ import type { Question } from "./messages.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "./read_request.ts";
 import { type RedisOptions, storeOnRedis } from "./service_store.ts";
 import { type ServiceThread, serviceThread } from "./service_thread.ts";
+import { tokenCheck } from "./token_check.ts";
 
 /** The options of `serve`. */
 export interface ServeOptions {
@@ -102,6 +103,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const { hostname = "127.0.0.1", port = 8080, threads = 1, capacity = 1_000_000 } = options;
   const { format, mergeDomains, redis, maxBody = 2 ** 20 } = options;
   requireThreads(threads, options.store);
+  tokenCheck(options.token);
   const log = quieted(options.log ?? (() => {}));
   const source = typeof options.rules === "string" ? fileSource(options.rules) : options.rules;
   const limits: RequestLimits = { ...REQUEST_LIMITS, ...options.limits };
@@ -138,8 +140,15 @@ export async function serve(options: ServeOptions): Promise<Service> {
     onLookupError: (error, key) => logError("lookup-failed", error, key),
   });
 
+  /** Ends everything, also after an end that failed. */
   async function endAll(): Promise<void> {
-    for (const end of ends.reverse()) await end();
+    for (const end of ends.reverse()) {
+      try {
+        await end();
+      } catch (error) {
+        logError("error", error);
+      }
+    }
   }
 
   function answer(question: Question): Promise<unknown> {
@@ -201,7 +210,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
       const { engine, figures } = thread;
       const onError = (error: unknown) => logError("error", error);
       const where = { hostname, port: options.grpcPort };
-      grpc = await grpcServer({ engine, figures, maxBody, limits, onError, ...where });
+      const { token } = settings;
+      grpc = await grpcServer({ engine, figures, maxBody, limits, token, onError, ...where });
       const server = grpc;
       ends.push(() => server.stop(grace));
     }

@@ -18,15 +18,18 @@ export interface RawRequest {
   /** Header lines. */
   readonly lines?: readonly string[];
   readonly body?: string;
+  /** The field Host; by default the address. */
+  readonly host?: string;
 }
 
 /** Sends one request to a port of this machine over a socket of its own, and reads the answer. */
 export function rawRequest(port: number, request: RawRequest = {}): Promise<RawAnswer> {
   const { method = "GET", path = "/", lines = [], body = "" } = request;
+  const { host = `127.0.0.1:${port}` } = request;
   const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   const head = [
     `${method} ${path} HTTP/1.1`,
-    `Host: 127.0.0.1:${port}`,
+    `Host: ${host}`,
     "Connection: close",
     ...length,
     ...lines,

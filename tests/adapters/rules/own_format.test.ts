@@ -163,6 +163,34 @@ describe("what would do harm is refused:", () => {
     });
   }
 
+  test("keys without number take no longer than their text", () => {
+    // By the square of their number this would take minutes.
+    const keys = Array.from({ length: 200_000 }, (_, place) => `k${place}: 1`).join("\n");
+    const { rules, problems } = read(`${keys}\nk7: 2\n`);
+    assert.equal(rules, undefined);
+    assert.match(problems.map(problemText).join("\n"), /:200001:1: error: Map keys must be unique/);
+  });
+
+  test("a key that stands twice, however deep", () => {
+    for (
+      const text of ["rules: [{ key: a, key: b }]", "a: { b: [{ c: 1, c: 2 }] }", "? [1]\n: 1"]
+    ) {
+      const { rules, problems } = read(`domain: a\n${text}\n`);
+      assert.equal(rules, undefined, text);
+      assert.ok(problems.length > 0);
+    }
+  });
+
+  test("a limit's name that cannot stand in a header field", () => {
+    for (const name of ["gr\u00fc\u00dfe", "a\\nb"]) {
+      const { rules, problems } = read(
+        `domain: a\nrules:\n  - key: b\n    limits: [{ limit: 1, period: 1s, name: "${name}" }]\n`,
+      );
+      assert.equal(rules, undefined);
+      assert.match(problems.map(problemText).join("\n"), /name: expected .*printable ASCII/);
+    }
+  });
+
   test("names of the language are names like others", () => {
     const { rules, problems } = read(
       'domain: __proto__\nrules:\n  - { key: __proto__, value: constructor, unlimited: true }\n  - { "__proto__": 1, key: a }\n',

@@ -155,7 +155,7 @@ describe("a file", () => {
       const whole = rulesOf(10).replace(/\.\.\.\s*$/, "");
       writeFileSync(file, whole);
       const { limit, followed } = await following(fileSource(file));
-      writeFileSync(file, whole.replace(/  - key: user\n.*\n/, ""));
+      writeFileSync(file, whole.replace(/ {2}- key: user\n.*\n/, ""));
       assert.equal(await followed.reload(), true);
       assert.equal(limit(), undefined);
       await followed.close();

@@ -26,9 +26,14 @@ interface Answer {
 }
 
 /** Sends calls with a client on Node, made of the public protocol. */
-function ask(service: Service, calls: readonly unknown[], atOnce = 1): Promise<readonly Answer[]> {
+function ask(
+  service: Service,
+  calls: readonly unknown[],
+  atOnce = 1,
+  token = "",
+): Promise<readonly Answer[]> {
   const client = `${rootPath}tests/adapters/serve/support/envoy_client.mjs`;
-  const args = [client, String(service.grpcPort), JSON.stringify(calls), String(atOnce)];
+  const args = [client, String(service.grpcPort), JSON.stringify(calls), String(atOnce), token];
   return new Promise((resolve, reject) => {
     execFile(`${rootPath}node_modules/.bin/node`, args, { timeout: 60_000 }, (error, stdout) => {
       if (error === null) resolve(JSON.parse(stdout));
@@ -115,6 +120,15 @@ describe("Envoy's gRPC", () => {
       ),
     }));
 
+  test("takes units for those who bring the token, where there is one", () =>
+    withService(async (service) => {
+      const [none] = await ask(service, [user("42")]);
+      assert.deepEqual([none?.error, none?.details], [16, "send the token as metadata"]);
+      assert.equal((await ask(service, [user("42")], 1, "wrong"))[0]?.error, 16);
+      const [own] = await ask(service, [user("42")], 1, "secret");
+      assert.equal(own?.statuses[0]?.limit_remaining, 2);
+    }, { grpcPort: 0, token: "secret" }));
+
   test("that is malformed is INVALID_ARGUMENT", () =>
     withService(async (service) => {
       const bad = [
@@ -123,6 +137,13 @@ describe("Envoy's gRPC", () => {
         { domain: "shop", descriptors: [{ entries: [] }] },
         user("a".repeat(2_000)),
         { domain: "shop", descriptors: Array(40).fill(user("a").descriptors[0]) },
+        {
+          domain: "shop",
+          descriptors: [{
+            ...user("a").descriptors[0],
+            hits_addend: { value: "9007199254740993" },
+          }],
+        },
       ];
       for (const { error, details } of await ask(service, bad)) {
         assert.equal(error, 3, details);

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import type { AsyncStore } from "../../../core/store.ts";
 import { StoreUnavailableError } from "../../../mod.ts";
 import { objectSource } from "../../../adapters/rules.ts";
+import { rawRequest } from "../../support/raw_request.ts";
 import { get, post, SHOP, withService } from "./support/running.ts";
 
 const asking = (user: string, cost?: number) => ({ entries: { user }, cost });
@@ -207,6 +208,14 @@ describe("the service refuses with a problem:", () => {
       assert.equal((await get(service, "/healthz")).status, 200);
     }));
 
+  test("nothing: a whole URL as the target is that of its path", () =>
+    withService(async (service) => {
+      const answer = await rawRequest(service.port, {
+        path: `http://127.0.0.1:${service.port}/healthz`,
+      });
+      assert.deepEqual([answer.status, answer.body], [200, "ok\n"]);
+    }));
+
   test("unknown paths and wrong methods", () =>
     withService(async (service) => {
       assert.equal((await get(service, "/v1/nothing")).status, 404);
@@ -227,6 +236,36 @@ describe("the service refuses with a problem:", () => {
       const own = await post(service, "/v1/consume", asking("a"), { origin: service.url });
       assert.equal(own.status, 200);
     }));
+
+  test("calls that a browser makes by a name that leads here, unless they bring the token", async () => {
+    // As after DNS rebinding: the page's name leads to this machine.
+    const rebound = { host: "evil.example", origin: "http://evil.example" };
+    const body = JSON.stringify(asking("a"));
+    const lines = (token: string[]) => [
+      `Origin: ${rebound.origin}`,
+      "Content-Type: application/json",
+      ...token,
+    ];
+    await withService(async (service) => {
+      const given = { method: "POST", path: "/v1/consume", body, host: rebound.host };
+      assert.equal((await rawRequest(service.port, { ...given, lines: lines([]) })).status, 403);
+    });
+    await withService(async (service) => {
+      const given = { method: "POST", path: "/v1/consume", body, host: rebound.host };
+      const token = ["X-Tidegate-Token: secret"];
+      assert.equal((await rawRequest(service.port, { ...given, lines: lines([]) })).status, 401);
+      assert.equal((await rawRequest(service.port, { ...given, lines: lines(token) })).status, 200);
+    }, { token: "secret" });
+  });
+});
+
+test("an empty token is refused at the start: somebody meant to shut others out", async () => {
+  for (const token of ["", 7 as unknown as string]) {
+    await assert.rejects(
+      withService(() => Promise.resolve(), { token }),
+      /^TypeError: Cannot serve as token must be text that is not empty: current value is/,
+    );
+  }
 });
 
 test("with a token only those who have it can change anything", () =>
@@ -355,6 +394,72 @@ describe("a check for a proxy", () => {
       assert.deepEqual(refused.body["violated-policies"], ["per-user"]);
       assert.equal((await check(service, "/users/43")).status, 200);
       assert.equal((await check(service, "/elsewhere")).status, 200);
+    }));
+
+  test("meets its rule however its path is written", () =>
+    withService(async (service) => {
+      const paths = [
+        ...["/login", "//login", "/%6Cogin", "/%6c%6F%67in/", "/./login", "/x/../login"],
+        ...[
+          "/x/%2e%2e/login",
+          "/%2Flogin",
+          "/..//login",
+          "\\\\login",
+          "/login?a=/../b",
+          "/login#a",
+        ],
+      ];
+      for (const [place, path] of paths.entries()) {
+        const asked = await get(service, "/check?from=nginx", {
+          "x-original-uri": path.startsWith("\\") ? `/${path}` : path,
+          "x-original-method": "POST",
+          "x-forwarded-for": `203.0.113.${Math.floor(place / 3)}`,
+        });
+        // A slash at the end makes another path.
+        const expected = path.endsWith("/") ? 200 : undefined;
+        if (expected !== undefined) assert.equal(asked.status, expected, path);
+        else assert.match(asked.headers.get("ratelimit") ?? "", /r=\d/, path);
+      }
+      for (const path of ["login", "/%", "/%zz", "/%ff", "http://host/login"]) {
+        assert.equal((await check(service, path)).status, 400, path);
+      }
+    }));
+
+  test("is about the request that the proxy tells of, whatever the client has written", () =>
+    withService(async (service) => {
+      const told = { "x-original-uri": "/login", "x-original-method": "POST" };
+      const forged = { "x-forwarded-uri": "/free", "x-forwarded-method": "GET" };
+      const ask = (query: string, headers: Record<string, string>) =>
+        get(service, `/check${query}`, { "x-forwarded-for": "203.0.113.7", ...headers });
+      const both = await ask("", { ...told, ...forged });
+      assert.equal(both.status, 400);
+      assert.match(both.body.detail, /from=nginx or \/check\?from=forwarded/);
+      for (const left of [1, 0]) {
+        const { headers } = await ask("?from=nginx", { ...told, ...forged });
+        assert.match(headers.get("ratelimit") ?? "", new RegExp(`r=${left}`));
+      }
+      assert.equal((await ask("?from=nginx", { ...told, ...forged })).status, 429);
+      // The same the other way round: Traefik and Caddy pass on the client's X-Original-*.
+      const swapped = {
+        "x-forwarded-uri": "/login",
+        "x-forwarded-method": "POST",
+        "x-original-uri": "/free",
+        "x-original-method": "GET",
+      };
+      assert.equal((await ask("?from=forwarded", swapped)).status, 429);
+      assert.equal((await ask("?from=apache", told)).status, 400);
+      assert.equal((await ask("", told)).status, 429);
+    }));
+
+  test("has no fields where the name of a limit cannot stand in one", () =>
+    withService(async (service) => {
+      assert.equal((await check(service, "/users/42")).status, 200);
+    }, {
+      rules: objectSource({
+        domain: "shop",
+        rules: [{ key: "user", name: "gr\u00fc\u00dfe", limits: [{ limit: 3, period: "1h" }] }],
+        routes: [{ path: "/users/:id", descriptors: [{ user: "{path.id}" }] }],
+      }),
     }));
 
   test("counts by the address that a trusted proxy tells", () =>

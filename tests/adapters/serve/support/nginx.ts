@@ -68,7 +68,7 @@ http {
     }
     location = /_limit {
       internal;
-      proxy_pass http://tidegate/check?status=403;
+      proxy_pass http://tidegate/check?from=nginx&status=403;
       proxy_http_version 1.1;
       proxy_set_header Connection "";
       proxy_pass_request_body off;
