@@ -1,4 +1,4 @@
-import type { Document, LineCounter, Node, YAMLMap } from "yaml";
+import type { Document, LineCounter, Node } from "yaml";
 
 import type { DataPath } from "./problem.ts";
 
