@@ -19,8 +19,13 @@ export interface Projection extends Vantage {
   readonly wait: number;
 }
 
-/** What a try found: the state before it, the instant, and when the key is fresh after it. */
-export interface Sight extends Vantage {
+/** What a try found. */
+export interface Sight {
+  /** Where it was refused from, for those who asked for it; `undefined` otherwise. */
+  readonly refusedFrom: Vantage | undefined;
+  /** The instant of the try. */
+  readonly at: number;
+  /** When the key is fresh after it. */
   readonly freshAt: number;
 }
 
@@ -45,19 +50,27 @@ export function project(
 /**
  * The same algorithm, but it refuses what would start later than `patience` allows; `retryAfter` is
  * then the wait until its start. It tells what it saw, the last time it was stepped.
+ *
+ * @param keepsState Whether the state of a refusal is asked for. It is copied within the step: a state
+ * of some stores is a view of memory that others write, and good only until the store answers.
  */
 export function attempting(
   algorithm: Algorithm,
   patience: number,
   tell: (sight: Sight) => void,
+  keepsState: () => boolean = () => false,
 ): Algorithm {
   return steppedOtherwise(algorithm, (state, now, cost) => {
     const result = algorithm.step(state, now, cost);
     // A store may ask for a look beside the call.
     if (cost === 0) return result;
     const { allowed, delay, resetAfter } = result[0];
-    tell({ state, at: now, freshAt: now + resetAfter });
-    if (!allowed || delay <= patience) return result;
+    const starts = allowed && delay <= patience;
+    const refusedFrom = starts || !keepsState()
+      ? undefined
+      : { state: detached(algorithm, state), at: now };
+    tell({ refusedFrom, at: now, freshAt: now + resetAfter });
+    if (!allowed || starts) return result;
     const [look] = algorithm.step(state, now, 0);
     return [{ ...look, allowed: false, retryAfter: delay }, state];
   });
@@ -74,8 +87,8 @@ export function givingBackTheNewest(algorithm: Algorithm, freshAt: number): Algo
   });
 }
 
-/** A state as the reducer's own: one from a store may be a view of memory that others write. */
-export function detached(algorithm: Algorithm, state: unknown): unknown {
+/** A state as the reducer's own. */
+function detached(algorithm: Algorithm, state: unknown): unknown {
   return algorithm.codec.decode(algorithm.codec.encode(state));
 }
 

@@ -24,7 +24,7 @@ import {
   type Waiter,
   type Wish,
 } from "./line.ts";
-import { attempting, detached, givingBackTheNewest, project, type Sight } from "./projection.ts";
+import { attempting, givingBackTheNewest, project, type Sight } from "./projection.ts";
 import { starterOf, waitOut } from "./starting_place.ts";
 
 /**
@@ -102,7 +102,7 @@ async function serve(line: Line): Promise<void> {
       line.trying = true;
       line.stirred = false;
       let sight: Sight | undefined;
-      const answer = attempt(head, (seen) => sight = seen);
+      const answer = attempt(line, head, (seen) => sight = seen);
       const decision = isPromise(answer) ? await answer : answer;
       line.trying = false;
       // A failure policy answers without the state, and takes nothing.
@@ -112,7 +112,8 @@ async function serve(line: Line): Promise<void> {
       else {
         learn(line, head, decision, sight);
         judge(line);
-        if (line.waiting[0] === head && !line.stirred) {
+        const isUnseen = line.hurried > 0 && line.base === undefined && sight !== undefined;
+        if (line.waiting[0] === head && !line.stirred && !isUnseen) {
           await sleep(line, head, decision.retryAfter);
         }
       }
@@ -124,10 +125,15 @@ async function serve(line: Line): Promise<void> {
   line.serving = false;
 }
 
-function attempt({ wish, deadline }: Waiter, tell: (sight: Sight) => void): Answer<Decision> {
+function attempt(
+  line: Line,
+  { wish, deadline }: Waiter,
+  tell: (sight: Sight) => void,
+): Answer<Decision> {
   const { owner, key, cost } = wish;
   const patience = Math.max(0, deadline - owner.now());
-  return owner.run(key, attempting(owner.algorithm, patience, tell), cost);
+  const trying = attempting(owner.algorithm, patience, tell, () => line.hurried > 0);
+  return owner.run(key, trying, cost);
 }
 
 /** Gives back what was taken for a head that had left while its call was under way. */
@@ -165,15 +171,11 @@ function learn(
 ): void {
   if (sight === undefined) return giveUp(line, decision);
   if (line.judged > 0 && leads!.at === sight.at + decision.retryAfter) return;
-  const { algorithm, now } = wish.owner;
   line.judged = 0;
   line.base = undefined;
-  if (line.hurried === 0) return;
-  line.base = {
-    state: detached(algorithm, sight.state),
-    at: sight.at,
-    ahead: sight.at - Math.floor(now()),
-  };
+  // Whoever was not in a hurry when the store was asked may be now: the head then tries again.
+  if (line.hurried === 0 || sight.refusedFrom === undefined) return;
+  line.base = { ...sight.refusedFrom, ahead: sight.at - Math.floor(wish.owner.now()) };
 }
 
 /** Refuses those whose time is up before the head may try again: all that is known unseen. */
