@@ -113,7 +113,8 @@ export function expiryQueue(capacity: number): ExpiryQueue {
     first() {
       for (let mended = 0;; mended++) {
         const slot = heap[0]!;
-        if (boundOf(slot) === freshAt(slot)) return slot;
+        // Put so that it ends with NaN, too, which an algorithm of somebody's own may come to.
+        if (!(boundOf(slot) < freshAt(slot))) return slot;
         if (mended > 64 && mended > size >>> 3) mendAll();
         else {
           mend(slot);

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import {
+  type Algorithm,
   gcra,
   limiter,
   memoryStore,
@@ -207,4 +208,29 @@ describe("memoryStore", () => {
     assert.throws(() => api.peek("other"), StoreUnavailableError);
     assert.equal(store.statistics().keys, 0);
   });
+});
+
+test("an algorithm that does not know when its keys are fresh stops nobody", () => {
+  const base = gcra({ limit: 5, period: "1m" }) as Algorithm;
+  for (const resetAfter of [NaN, Infinity, -Infinity, -1, -0]) {
+    const lost: Algorithm = {
+      ...base,
+      id: `lost ${resetAfter}`,
+      halves: undefined,
+      step(state, now, cost) {
+        const [decision, next] = base.step(state, now, cost);
+        return [{ ...decision, resetAfter }, next];
+      },
+    };
+    const store = memoryStore({ maxKeys: 3 });
+    const now = { value: 1_790_000_000_000 };
+    const options = { store, clock: () => now.value };
+    const api = limiter(lost, { ...options, prefix: "lost" });
+    const sound = limiter(base, { ...options, prefix: "sound" });
+    for (let key = 0; key < 50; key++) {
+      now.value += 20_000;
+      assert.equal(api.consume(`key ${key}`).allowed, true);
+      assert.equal(sound.consume(`key ${key}`).allowed, true);
+    }
+  }
 });
