@@ -61,8 +61,14 @@ export interface RedisStoreOptions {
    * `"policy"`. Resets and contention throw in any case.
    */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-  /** The most calls that may wait for a server; a positive integer; default 10,000. */
+  /** The most calls that may wait for a connection; a positive integer; default 10,000. */
   readonly maxPending?: number | undefined;
+  /**
+   * How many connections to a single server, each with a batch of its own, so that one is prepared
+   * while the server works on another; a key is always the same one's. From 1 to 16; default 2. In
+   * a cluster each node has one.
+   */
+  readonly connections?: number | undefined;
   /**
    * What decides in which hash slot of a cluster a key lies; without it, the key itself. Keys of
    * one tag can be taken together by `consumeAll`.
@@ -135,8 +141,16 @@ export interface RedisStore extends AsyncStore {
  * ```
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
-  const { commit, time, deadline, connectDeadline, onUnavailable, maxPending, hashTag } =
-    readOptions(options);
+  const {
+    commit,
+    time,
+    deadline,
+    connectDeadline,
+    onUnavailable,
+    maxPending,
+    connections,
+    hashTag,
+  } = readOptions(options);
   const known = knownValues();
   const counters = {
     decisions: 0,
@@ -152,6 +166,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     dialDeadline: connectDeadline,
     askTime: time === "server",
     maxPending,
+    connections,
     known,
     clock: serverClock(),
     counters,
@@ -278,19 +293,33 @@ function readOptions(options: RedisStoreOptions): ReadOptions {
     deadline = 50,
     onUnavailable = "throw",
     maxPending = 10_000,
+    connections = 2,
     hashTag,
   } = options;
   checkInteger(action, "deadline", deadline, 1);
   const { connectDeadline = Math.max(1_000, deadline) } = options;
   checkInteger(action, "connectDeadline", connectDeadline, 1);
   checkInteger(action, "maxPending", maxPending, 1);
+  checkInteger(action, "connections", connections, 1);
+  if (connections > 16) {
+    throw new RangeError(complaint(action, "connections must be at most 16", connections));
+  }
   checkChoice(action, "commit", commit, ["watch", "cas", "auto"]);
   checkChoice(action, "time", time, ["server", "client"]);
   checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
   if (hashTag !== undefined && typeof hashTag !== "function") {
     throw new TypeError(complaint(action, "hashTag must be a function", hashTag));
   }
-  return { commit, time, deadline, connectDeadline, onUnavailable, maxPending, hashTag };
+  return {
+    commit,
+    time,
+    deadline,
+    connectDeadline,
+    onUnavailable,
+    maxPending,
+    connections,
+    hashTag,
+  };
 }
 
 function checkChoice(

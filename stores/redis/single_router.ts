@@ -1,6 +1,7 @@
 import { batcher } from "./batcher.ts";
 import { breaker } from "./breaker.ts";
 import type { Dial } from "./connection.ts";
+import { fan } from "./fan.ts";
 import { link } from "./link.ts";
 import type { Commit } from "./node_connection.ts";
 import type { Router } from "./router.ts";
@@ -18,7 +19,10 @@ export function singleRouter(
   end: () => void = () => {},
 ): Router {
   const health = breaker();
-  const { submit, close } = batcher(link(dial, commit, parts), health, parts);
+  const { submit, close } = fan(
+    parts.connections,
+    () => batcher(link(dial, commit, parts), health, parts),
+  );
   return {
     slotOf: () => 0,
     submit,

@@ -20,8 +20,10 @@ export interface StoreParts {
   readonly dialDeadline: number;
   /** Whether the server says what time it is; otherwise `Date.now` does. */
   readonly askTime: boolean;
-  /** The most calls that may wait for a node. */
+  /** The most calls that may wait for a connection. */
   readonly maxPending: number;
+  /** How many connections to a single server. */
+  readonly connections: number;
   readonly known: KnownValues;
   readonly clock: ServerClock;
   readonly counters: Counters;

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createClient } from "redis";
 
 import { consumeAll, fixedWindow, gcra, limiter } from "../../../mod.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../../stores/redis/compare_and_set.ts";
+import { redisStore } from "../../../stores/redis.ts";
 import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 
 const MODES = ["watch", "cas"] as const;
@@ -119,6 +121,37 @@ describe("a batch", () => {
         assert.equal(store.statistics().conflicts, commit === "watch" ? 3 : 1);
       }));
   }
+});
+
+describe("several connections", () => {
+  for (const commit of MODES) {
+    test(`by ${commit} share the keys: a key is always the same one's`, () =>
+      withFake({ commit, connections: 3 }, async ({ limiter, store }) => {
+        const keys = Array.from({ length: 60 }, (_, place) => `key ${place}`);
+        for (let round = 0; round < 4; round++) {
+          const calls = [...keys, ...keys].map((key) => limiter.consume(key));
+          assert.ok((await Promise.all(calls)).every(({ allowed }) => allowed));
+        }
+        const { connections, batches, conflicts } = store.statistics();
+        assert.equal(connections, 3);
+        // Each had a batch a round, and no two of them the same key.
+        assert.equal(batches, 12);
+        assert.equal(conflicts, 0);
+        assert.equal((await limiter.peek("key 7", 0)).remaining, 2);
+      }));
+
+    test(`by ${commit} are not all needed for one key`, () =>
+      withFake({ commit, connections: 3 }, async ({ limiter, store }) => {
+        await Promise.all(Array.from({ length: 30 }, () => limiter.consume("key")));
+        assert.equal(store.statistics().connections, 1);
+      }));
+  }
+
+  test("that are too many, or none, are refused", () => {
+    for (const connections of [0, 17, 1.5]) {
+      assert.throws(() => redisStore(createClient(), { connections }), RangeError);
+    }
+  });
 });
 
 describe("a value that is no state of ours", () => {

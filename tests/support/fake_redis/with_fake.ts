@@ -16,13 +16,14 @@ export function storedKeyOf(key: string): string {
   return `api:{${key}}:gcra/1/86400000/10`;
 }
 
-/** Runs a test on a fake server, and stops both. */
+/** Runs a test on a fake server, by one connection unless told otherwise, and stops both. */
 export async function withFake(
   options: RedisStoreOptions,
   test: (on: OnFake) => Promise<void>,
 ): Promise<void> {
   const fake = await startFakeRedis();
-  const store = redisStore(createClient({ url: fake.url }), { deadline: 1_000, ...options });
+  const given = { deadline: 1_000, connections: 1, ...options };
+  const store = redisStore(createClient({ url: fake.url }), given);
   const algorithm = gcra({ limit: 1, period: "1d", burst: 10 });
   try {
     await test({ fake, store, limiter: limiter(algorithm, { store, prefix: "api" }) });
