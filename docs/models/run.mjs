@@ -23,6 +23,13 @@ const checks = [
   ["batch", [], true],
   ["batch", ["-DFIRST1=0"], true],
   ["batch", ["-DCARELESS"], false],
+  ["pool", [], true],
+  ["pool", ["-DCARELESS=1"], false],
+  ["pool", ["-DCARELESS=2"], false],
+  ["record", [], true],
+  ["record", ["-DCARELESS=1"], false],
+  ["record", ["-DCARELESS=2"], false],
+  ["record", ["-DCARELESS=3"], false],
 ];
 
 let failed = 0;

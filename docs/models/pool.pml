@@ -1,0 +1,189 @@
+/*
+ * The pool of what threads have too much of, and the look that a taker takes: stores/shared/pool.ts,
+ * spare_blocks.ts.
+ *
+ * A stack of chains, here of one block each; its head is a count of the changes and the topmost
+ * block, changed by one compare-and-swap. The threads put what they hold and take what there is, in
+ * any order. A reader announces a block that it reads; a block that it announced may be put and
+ * taken by others meanwhile, but whoever takes it writes into it only if it is not announced.
+ * Each step of a thread may be its last.
+ *
+ * Shown, over all orders of steps: no block is ever two threads', or a thread's and the pool's; a
+ * block is lost only with a thread that died; nobody writes into a block while it is read; and who
+ * goes on always ends: a swap fails only when another one has succeeded.
+ *
+ * CARELESS 1: the count stays as it is, so that a head can come back. CARELESS 2: a taker writes
+ * without a look at what is announced.
+ */
+
+#ifndef CARELESS
+#define CARELESS 0
+#endif
+#ifndef OPERATIONS
+#define OPERATIONS 3
+#endif
+#define THREADS 2
+#define BLOCKS 3
+#define NONE 0
+#define POOL 9
+
+/* The head: both are read and swapped at once. */
+byte count;
+byte top;
+byte below[BLOCKS + 1];
+/* Who has a block: POOL, a thread (1 or 2), or the reader's slot (0). */
+byte owner[BLOCKS + 1];
+byte swaps;
+/* The block that the reader announces, and whether it is between its look and its last read. */
+byte announced;
+bool reading;
+byte dead;
+
+inline stop_or_go() {
+  if
+  :: dead++; goto stopped
+  :: skip
+  fi
+}
+
+proctype Thread(byte me) {
+  byte seenCount, seenTop, next, mine, before, done;
+  bool pinned;
+  mine = me;
+  do
+  :: done < OPERATIONS && mine != NONE ->
+    /* put */
+    before = swaps;
+    atomic { seenCount = count; seenTop = top };
+    below[mine] = seenTop;
+    stop_or_go();
+    atomic {
+      if
+      :: count == seenCount && top == seenTop ->
+        top = mine;
+#if CARELESS != 1
+        count = count + 1;
+#endif
+        assert(owner[mine] == me);
+        owner[mine] = POOL;
+        swaps++;
+        mine = NONE;
+        done++
+      :: else -> assert(swaps != before)
+      fi
+    }
+  :: done < OPERATIONS && mine == NONE ->
+    /* take */
+    before = swaps;
+    atomic { seenCount = count; seenTop = top };
+    if
+    :: seenTop == NONE -> done++
+    :: else ->
+      next = below[seenTop];
+      stop_or_go();
+      atomic {
+        if
+        :: count == seenCount && top == seenTop ->
+          top = next;
+#if CARELESS != 1
+          count = count + 1;
+#endif
+          assert(owner[seenTop] == POOL);
+          owner[seenTop] = me;
+          swaps++;
+          mine = seenTop;
+          done++
+        :: else -> assert(swaps != before)
+        fi
+      };
+      if
+      :: mine != NONE ->
+        pinned = (announced == mine);
+        stop_or_go();
+        if
+#if CARELESS == 2
+        :: true ->
+#else
+        :: !pinned ->
+#endif
+          /* It writes: whoever reads the block is told something else. */
+          assert(!(reading && announced == mine))
+        :: else
+        fi
+      :: else
+      fi
+    fi
+  :: done >= OPERATIONS -> break
+  od;
+stopped:
+  skip
+}
+
+/* Reads the block of a slot: announces it, looks whether it is still the slot's, and reads. */
+proctype Reader() {
+  byte block = BLOCKS;
+  announced = block;
+  if
+  :: owner[block] == 0 ->
+    reading = true;
+    stop_or_go();
+    reading = false
+  :: else
+  fi;
+  announced = NONE;
+stopped:
+  skip
+}
+
+/* Swaps the slot's block out, and puts it into the pool. */
+proctype Changer() {
+  byte seenCount, seenTop;
+  owner[BLOCKS] = 3;
+  do
+  :: true ->
+    atomic { seenCount = count; seenTop = top };
+    below[BLOCKS] = seenTop;
+    stop_or_go();
+    atomic {
+      if
+      :: count == seenCount && top == seenTop ->
+        top = BLOCKS;
+#if CARELESS != 1
+        count = count + 1;
+#endif
+        owner[BLOCKS] = POOL;
+        swaps++;
+        break
+      :: else
+      fi
+    }
+  od;
+stopped:
+  skip
+}
+
+init {
+  byte block, pooled;
+  owner[1] = 1;
+  owner[2] = 2;
+  atomic { run Thread(1); run Thread(2); run Reader(); run Changer() };
+  (_nr_pr == 1);
+  /* What is in the pool is the pool's, each block once. */
+  block = top;
+  do
+  :: block != NONE ->
+    assert(owner[block] == POOL);
+    owner[block] = 8;
+    pooled++;
+    block = below[block]
+  :: else -> break
+  od;
+  assert(pooled <= BLOCKS);
+  block = 1;
+  do
+  :: block <= BLOCKS ->
+    assert(owner[block] != POOL);
+    block++
+  :: else -> break
+  od
+}
