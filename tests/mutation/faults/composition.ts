@@ -8,22 +8,22 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "`all` charges the parts that admit, though one refuses",
     file: "core/all.ts",
-    search: "if (taken === state && !part.decide(state, state, now, cost).allowed) return states;",
+    search: "else if (cost > 0 && !part.decide(state, state, now, cost).allowed) return states;",
     replace: "",
     laws: ["all"],
   },
   {
     what: "`all` tells the balance of a part as if it had been charged",
     file: "core/all.ts",
-    search: "return combine(uncharged, capacity);",
-    replace: "return combine(decisions, capacity);",
+    search: "if (!allowed) {\n        decisions.forEach(",
+    replace: "if (false) {\n        decisions.forEach(",
     laws: ["all"],
   },
   {
     what: "`all` keeps fresh parts as a used state",
     file: "core/all.ts",
-    search: "if (isFresh(next)) return initial;",
-    replace: "",
+    search: "next === undefined ? states : isFresh ? initial : next",
+    replace: "next === undefined ? states : next",
     laws: ["all"],
   },
   {
@@ -36,15 +36,15 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "The shortest `retryAfter` of the parts instead of the longest",
     file: COMBINE,
-    search: "retryAfter = Math.max(retryAfter, part.retryAfter);",
-    replace: "retryAfter = part.retryAfter > 0 ? part.retryAfter : retryAfter;",
+    search: "if (part.retryAfter > retryAfter) retryAfter = part.retryAfter;",
+    replace: "if (part.retryAfter > 0) retryAfter = part.retryAfter;",
     laws: ["all"],
   },
   {
     what: "`nextAfter` of a part that is not the least",
     file: COMBINE,
-    search: "if (part.remaining === least.remaining) nextAfter",
-    replace: "nextAfter",
+    search: "part.remaining === least.remaining && part.nextAfter > nextAfter",
+    replace: "part.nextAfter > nextAfter",
     laws: ["all"],
   },
   {
@@ -57,15 +57,15 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "`resetAfter` of the first part instead of the last to be fresh",
     file: COMBINE,
-    search: "resetAfter = Math.max(resetAfter, part.resetAfter);",
-    replace: "resetAfter = parts[0]!.resetAfter;",
+    search: "if (part.resetAfter > resetAfter) resetAfter = part.resetAfter;",
+    replace: "",
     laws: ["all"],
   },
   {
     what: "`limit` of the last of several parts with the least remaining",
     file: COMBINE,
-    search: "b.remaining < a.remaining ? b : a",
-    replace: "b.remaining <= a.remaining ? b : a",
+    search: "if (part.remaining < least.remaining) {",
+    replace: "if (part.remaining <= least.remaining) {",
     laws: ["all"],
   },
   {

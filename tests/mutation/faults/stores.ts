@@ -59,7 +59,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "A lost race that is taken for a commit",
     file: WATCH,
-    search: "if (result === null) return { ...ALL_ANSWERED, conflicted: jobs };",
+    search: "if (result === null) return { ...ALL_ANSWERED, conflicted: waiting };",
     replace: "if (result === null) { answer(waiting); return ALL_ANSWERED; }",
     laws: ["redisStore by watch"],
   },
@@ -80,7 +80,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "Compare and set that does not compare",
     file: "stores/redis/compare_and_set.ts",
-    search: "if (held[place] or '') ~= ARGV[expected] then same = false end",
+    search: "if (held[place] or '') ~= ARGV[at] then same = false end",
     replace: "if false then same = false end",
     laws: ["redisStore by cas"],
   },
