@@ -84,7 +84,14 @@ export const SHARED_FAULTS: readonly Fault[] = [
     file: SEQUENCE,
     search: "if (this.read(middle, column) < value) low = middle + 1;",
     replace: "if (this.read(middle, column) <= value) low = middle + 1;",
-    laws: ["sharedStore"],
+    laws: ["windows of a sharedStore"],
+  },
+  {
+    what: "A log of which a stride goes too far",
+    file: SEQUENCE,
+    search: "while (low + stride < high && this.read(low + stride, column) < value) {",
+    replace: "while (low + stride < high && this.read(low, column) < value) {",
+    laws: ["windows of a sharedStore"],
   },
   {
     what: "A log whose closed bucket is not written",
