@@ -1,12 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
 import { ensureProgram } from "../../../../.ci/programs.mjs";
 import { freePort } from "../../../support/redis/free_port.ts";
+import { answers } from "./answers.ts";
 
 /** An nginx of this test's own. */
 export interface Nginx {
@@ -84,23 +84,4 @@ http {
   }
 }
 `;
-}
-
-/** Waits until nginx takes connections. */
-async function answers(port: number, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, "127.0.0.1");
-      const end = (answer: boolean) => {
-        socket.destroy();
-        resolve(answer);
-      };
-      socket.on("connect", () => end(true));
-      socket.on("error", () => end(false));
-    });
-    if (open) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error("nginx did not start within 5 seconds");
 }
