@@ -32,7 +32,7 @@ import { policyDecision } from "./redis/policy_decision.ts";
 import { type RedisClient, routerOf } from "./redis/router_of.ts";
 import { serverClock } from "./redis/server_clock.ts";
 import type { StoreParts } from "./redis/store_parts.ts";
-import { storedRedisKey } from "./redis/stored_redis_key.ts";
+import { keyNamer, storedRedisKey } from "./redis/stored_redis_key.ts";
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -65,8 +65,8 @@ export interface RedisStoreOptions {
   readonly maxPending?: number | undefined;
   /**
    * How many connections to a single server, each with a batch of its own, so that one is prepared
-   * while the server works on another; a key is always the same one's. From 1 to 16; default 2. In
-   * a cluster each node has one.
+   * while the server works on another; a key is always the same one's. From 1 to 16; default 1, as
+   * large batches cost less than small ones. In a cluster each node has one.
    */
   readonly connections?: number | undefined;
   /**
@@ -111,7 +111,7 @@ export interface RedisStore extends AsyncStore {
  * A refused call writes nothing. No algorithm is written in Lua: Redis keeps text, as
  * `prefix:{key}:id`, and reducers run here.
  *
- * A value lives for `resetAfter` and 5 seconds more; that of a fresh key is deleted. One that is no
+ * A value lives for `resetAfter` and 5 to 8 seconds more; that of a fresh key is deleted. One that is no
  * state of its algorithm, written by hand or by another version, counts as absent, and is replaced
  * by the next call that is admitted.
  *
@@ -151,7 +151,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     connections,
     hashTag,
   } = readOptions(options);
-  const known = knownValues();
   const counters = {
     decisions: 0,
     batches: 0,
@@ -160,6 +159,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     contended: 0,
     unavailable: 0,
     connections: 0,
+    unreadable: 0,
   };
   const parts: StoreParts = {
     deadline,
@@ -167,7 +167,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     askTime: time === "server",
     maxPending,
     connections,
-    known,
+    known: knownValues(),
     clock: serverClock(),
     counters,
   };
@@ -195,11 +195,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       tries: 0,
       asking: false,
       watched: false,
+      cell: undefined,
       decisions: NONE,
-      settle(decisions) {
-        counters.decisions++;
-        settle(decisions);
-      },
+      settle,
       fail(error) {
         const policy = onUnavailable !== "throw" && error instanceof StoreUnavailableError;
         if (!policy || operations.length === 0) return reject(error);
@@ -226,18 +224,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Promise<Decision>> {
-    const names = new Map<string, string>();
-
-    /** The stored key; the names made last are kept, as making one costs more than looking it up. */
-    function nameOf(key: string): string {
-      const known = names.get(key);
-      if (known !== undefined) return known;
-      const stored = keyOf(prefix, algorithm.id, key);
-      if (names.size >= MOST_NAMES) names.clear();
-      names.set(key, stored);
-      return stored;
-    }
-
+    const nameOf = keyNamer(prefix, algorithm.id, hashTag);
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
       const operation: Operation = { key: stored, algorithm, cost, dry, replaces: undefined };
@@ -266,12 +253,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     delete: forget,
     close,
     [Symbol.asyncDispose]: close,
-    statistics: () => ({ ...counters, unreadable: known.unreadable() }),
+    statistics: () => ({ ...counters }),
   };
 }
-
-/** The most names of keys that a limiter keeps. */
-const MOST_NAMES = 4_096;
 
 const NONE: readonly Decision[] = [];
 
@@ -293,7 +277,7 @@ function readOptions(options: RedisStoreOptions): ReadOptions {
     deadline = 50,
     onUnavailable = "throw",
     maxPending = 10_000,
-    connections = 2,
+    connections = 1,
     hashTag,
   } = options;
   checkInteger(action, "deadline", deadline, 1);

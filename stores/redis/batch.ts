@@ -1,63 +1,61 @@
 /*
  * A batch: what one transaction decides.
  *
- * Each key has a cell: the text that the server holds, and the state after the calls stepped so
- * far. Calls are stepped one after the other over the cells, as if each had been alone; so many
- * calls on one key are one write, and the order in which they came is the order in which they are
- * decided. Nothing in here touches the server.
+ * Each key has a cell. Calls are stepped one after the other over the cells, as if each had been
+ * alone; so many calls on one key are one write, and the order in which they came is the order in
+ * which they are decided. Nothing in here touches the server.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { halvesOf } from "../../core/halves_of.ts";
 import { transact } from "../../core/transact.ts";
-import type { KnownValues } from "./known_values.ts";
+import { type Cell, cellOf, rootOf, tie } from "./cell.ts";
 import type { Job } from "./job.ts";
+import type { Counters } from "./store_parts.ts";
 
-/** A key of a batch. */
-export interface Cell {
-  readonly key: string;
-  readonly slot: number;
-  /** The text that the server holds; `undefined` if none. */
-  readonly held: string | undefined;
-  /** The state of `held`, once it was read; then the one after the calls stepped so far. */
-  state: unknown;
-  /** The text to hold after the batch, as `describe` finds it; `undefined` to delete the key. */
-  next: string | undefined;
-  /** Whether `state` has been read. */
-  read: boolean;
-  /** Whether `held` is no state of its algorithm. */
-  unreadable: boolean;
-  /** Whether a call replaced the state. */
-  changed: boolean;
-  /** Whose state it is; `undefined` before the first call, and when the key was forgotten. */
-  algorithm: Algorithm | undefined;
-  /** Milliseconds until the state is fresh. */
-  resetAfter: number;
-  /** Whether some call needs other keys as well as this one. */
-  tied: boolean;
-  /** The cell that stands for all that must be written together with this one. */
-  root: Cell;
+/** What one batch is made of. */
+export interface Batch {
+  readonly jobs: Job[];
+  /** The cells of all their keys. */
+  readonly cells: Map<string, Cell>;
+  /** Whether the slot is being moved to this node, which must be told so. */
+  readonly asking: boolean;
 }
 
-/** A cell of a key that holds `held`. */
-export function cellOf(key: string, slot: number, held: string | undefined): Cell {
-  const cell: Omit<Cell, "root"> & { root: Cell | undefined } = {
-    key,
-    slot,
-    held,
-    state: undefined,
-    next: held,
-    read: held === undefined,
-    unreadable: false,
-    changed: false,
-    algorithm: undefined,
-    resetAfter: 0,
-    tied: false,
-    root: undefined,
-  };
-  cell.root = cell as Cell;
-  return cell as Cell;
+/** Takes a call into a batch. */
+export function enlist(job: Job, { jobs, cells }: Batch): void {
+  const { keys, slot } = job;
+  for (let place = 0; place < keys.length; place++) {
+    const key = keys[place]!;
+    let cell = cells.get(key);
+    if (cell === undefined) cells.set(key, cell = cellOf(key, slot));
+    if (place === 0) job.cell = cell;
+  }
+  jobs.push(job);
+}
+
+/**
+ * Steps calls in their order, and answers those that have decisions now. One whose reducer throws is
+ * told at once, and changes nothing.
+ */
+export function stepAll({ jobs, cells }: Batch, now: number, counters: Counters): Job[] {
+  const stepped: Job[] = [];
+  for (const job of jobs) {
+    try {
+      job.decisions = step(job, cells, now, counters);
+      stepped.push(job);
+      if (job.keys.length > 1) tie(job.keys, cells);
+    } catch (error) {
+      job.fail(error as Error);
+    }
+  }
+  return stepped;
+}
+
+/** The cell on which a call's fate hangs. */
+export function fateOf(job: Job): Cell {
+  return rootOf(job.cell!);
 }
 
 /**
@@ -65,11 +63,11 @@ export function cellOf(key: string, slot: number, held: string | undefined): Cel
  *
  * @throws What a reducer throws at bad input; the cells are unchanged.
  */
-export function stepJob(
-  { operations, keys, at }: Job,
+function step(
+  { operations, keys, at, cell: own }: Job,
   cells: ReadonlyMap<string, Cell>,
   now: number,
-  known: KnownValues,
+  counters: Counters,
 ): readonly Decision[] {
   const instant = at ?? now;
   if (operations.length === 0) {
@@ -79,9 +77,9 @@ export function stepJob(
   const only = operations[0]!;
   if (operations.length === 1 && only.replaces === undefined) {
     const { algorithm, cost, dry } = only;
-    const cell = cells.get(only.key)!;
+    const cell = own!;
     const { take, decide } = halvesOf(algorithm);
-    const state = stateOf(cell, algorithm, known) ?? algorithm.initial;
+    const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
     const next = take(state, instant, cost);
     const decision = decide(state, next, instant, cost);
     if (next !== state && !dry) put(cell, algorithm, next, decision.resetAfter);
@@ -89,7 +87,7 @@ export function stepJob(
   }
   const { decisions, writes } = transact(
     operations,
-    (key, algorithm) => stateOf(cells.get(key)!, algorithm, known),
+    (key, algorithm) => stateOf(cells.get(key)!, algorithm, counters),
     instant,
   );
   for (const { key, algorithm, state, resetAfter } of writes) {
@@ -98,38 +96,13 @@ export function stepJob(
   return decisions;
 }
 
-/** Puts the cell's state after the batch in words; answers whether the value is to be replaced. */
-export function describe(cell: Cell): boolean {
-  if (!cell.changed) return false;
-  const { algorithm, state } = cell;
-  cell.next = algorithm === undefined || state === algorithm.initial
-    ? undefined
-    : algorithm.codec.encode(state);
-  return cell.next !== cell.held;
-}
-
-/** Ties together what one call reads and writes: it is committed as one, or not at all. */
-export function tie(keys: readonly string[], cells: ReadonlyMap<string, Cell>): void {
-  const first = rootOf(cells.get(keys[0]!)!);
-  for (const key of keys) {
-    const cell = cells.get(key)!;
-    cell.tied = true;
-    rootOf(cell).root = first;
-  }
-}
-
-/** The cell that stands for all that are tied to this one. */
-export function rootOf(cell: Cell): Cell {
-  let root = cell;
-  while (root.root !== root) root = root.root;
-  return root;
-}
-
-function stateOf(cell: Cell, algorithm: Algorithm, known: KnownValues): unknown {
-  if (!cell.read) {
-    cell.read = true;
-    cell.state = known.stateOf(cell.key, cell.held!, algorithm);
-    cell.unreadable = cell.state === undefined;
+function stateOf(cell: Cell, algorithm: Algorithm, counters: Counters): unknown {
+  if (cell.read) return cell.state;
+  cell.read = true;
+  cell.state = algorithm.codec.decode(cell.held!);
+  if (cell.state === undefined) {
+    cell.unreadable = true;
+    counters.unreadable++;
   }
   return cell.state;
 }

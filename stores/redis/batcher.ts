@@ -14,11 +14,12 @@
  */
 
 import { ContentionError } from "../../core/errors.ts";
+import { type Batch, enlist } from "./batch.ts";
 import type { BatchEnd } from "./batch_end.ts";
 import type { Breaker } from "./breaker.ts";
 import { casCommit } from "./cas_commit.ts";
 import type { Job } from "./job.ts";
-import { jobQueue, type Taken } from "./job_queue.ts";
+import { jobQueue } from "./job_queue.ts";
 import type { Link } from "./link.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import type { StoreParts } from "./store_parts.ts";
@@ -58,7 +59,7 @@ export function batcher(
   /** How many batches in a row lost the race. */
   let lost = 0;
   /** The batch whose values are being loaded: calls on its keys may join it. */
-  let loading: Taken | undefined;
+  let loading: Batch | undefined;
   /** Ends the wait of calls that a dial keeps waiting. */
   let impatience: ReturnType<typeof setTimeout> | undefined;
   let dialling = false;
@@ -66,7 +67,7 @@ export function batcher(
   function submit(job: Job): void {
     if (closed) return fail([job], "no", new Error("The store was closed"));
     if (loading !== undefined && mayJoin(loading, job)) {
-      loading.jobs.push(job);
+      enlist(job, loading);
       return;
     }
     if (queue.size >= maxPending) {
@@ -129,16 +130,17 @@ export function batcher(
   async function runNext(node: NodeConnection): Promise<BatchEnd> {
     counters.batches++;
     if (node.commit === "cas" && !queue.first()!.watched) {
-      return await casCommit(node, { ...queue.take(true), answer }, parts);
+      return await casCommit(node, queue.take(true), answer, parts);
     }
     const batch = queue.take(false);
     loading = batch;
-    return await watchCommit(node, { ...batch, onLoaded: endOfLoading, answer }, parts);
+    return await watchCommit(node, batch, { onLoaded: endOfLoading, answer }, parts);
   }
 
   /** Tells callers what was decided; by then the server is known to be well. */
   function answer(jobs: readonly Job[]): void {
     if (jobs.length > 0) breaker.succeeded();
+    counters.decisions += jobs.length;
     for (const job of jobs) job.settle(job.decisions);
   }
 
@@ -194,9 +196,9 @@ export function batcher(
 }
 
 /** Whether all keys of a call are being loaded. */
-function mayJoin({ keys, asking }: Taken, job: Job): boolean {
+function mayJoin({ cells, asking }: Batch, job: Job): boolean {
   if (asking !== job.asking) return false;
-  for (const key of job.keys) if (!keys.has(key)) return false;
+  for (const key of job.keys) if (!cells.has(key)) return false;
   return true;
 }
 

@@ -10,90 +10,89 @@
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
+import { type Batch, fateOf, stepAll } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
-import { type Cell, cellOf, describe, rootOf } from "./batch.ts";
+import { type Cell, describe, hold, rootOf } from "./cell.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import type { Command } from "./connection.ts";
 import type { Job } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
-import { fateOf, stepAll, timeToLive } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import { type Trouble, troubleOfReply } from "./trouble.ts";
 
-/** A batch under way. */
-export interface ComparedBatch {
-  readonly jobs: readonly Job[];
-  /** The keys to compare, with their slots. */
-  readonly keys: ReadonlyMap<string, number>;
-  /** Whether the slot is being moved to this node, which must be told so. */
-  readonly asking: boolean;
-  /** Tells callers what was decided. */
-  readonly answer: (jobs: readonly Job[]) => void;
+/** What one script call compares: cells of one slot, those of a group side by side. */
+interface Comparison {
+  readonly cells: Cell[];
+  /** How many cells each group has. */
+  readonly sizes: number[];
 }
-
-/** The groups of one slot, in the order of the call. */
-type Groups = readonly (readonly Cell[])[];
 
 /** Why a group was not committed: it lost the race, or worse. */
 type Fate = "lost" | Trouble;
 
-/** Runs a batch as one script call per slot. */
+/**
+ * Runs a batch as one script call per slot.
+ *
+ * @param answer Tells callers what was decided.
+ */
 export async function casCommit(
   node: NodeConnection,
-  batch: ComparedBatch,
+  batch: Batch,
+  answer: (jobs: readonly Job[]) => void,
   parts: StoreParts,
 ): Promise<BatchEnd> {
-  const { clock, known } = parts;
-  const cells = new Map<string, Cell>();
-  for (const [key, slot] of batch.keys) cells.set(key, cellOf(key, slot, known.textOf(key)));
-  const now = (parts.askTime ? clock.now() : undefined) ?? Date.now();
-  const stepped = stepAll(batch.jobs, cells, now, known);
-  for (const cell of cells.values()) describe(cell);
-  const slots = [...groupsBySlot(cells.values()).values()];
+  const { clock, known, counters, askTime } = parts;
+  for (const cell of batch.cells.values()) {
+    const guess = known.of(cell.key);
+    hold(cell, guess?.text, guess);
+  }
+  const now = (askTime ? clock.now() : undefined) ?? Date.now();
+  const stepped = stepAll(batch, now, counters);
+  for (const cell of batch.cells.values()) describe(cell, now);
+  const comparisons = comparisonsOf(batch.cells.values());
 
-  const replies = await callScripts(node, slots, batch.asking, parts);
+  const replies = await callScripts(node, comparisons, batch.asking, parts);
   if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: stepped, trouble: replies };
   const fates = new Map<Cell, Fate>();
-  for (const [place, groups] of slots.entries()) judge(groups, replies[place], fates, parts);
-  return sortOut(stepped, cells, fates, batch.answer);
+  for (const [place, one] of comparisons.entries()) judge(one, replies[place], fates, parts);
+  return sortOut(stepped, batch.cells, fates, answer);
 }
 
-/** The cells that are committed as one, by slot. */
-function groupsBySlot(cells: Iterable<Cell>): Map<number, Cell[][]> {
-  const slots = new Map<number, Cell[][]>();
-  const tied = new Map<Cell, Cell[]>();
+/** What is to be compared, by slot. */
+function comparisonsOf(cells: Iterable<Cell>): readonly Comparison[] {
+  const slots = new Map<number, Comparison>();
+  const groups = new Map<Cell, Cell[]>();
   for (const cell of cells) {
-    const groups = slots.get(cell.slot) ?? [];
-    if (groups.length === 0) slots.set(cell.slot, groups);
-    if (!cell.tied) {
-      groups.push([cell]);
-      continue;
-    }
-    const root = rootOf(cell);
-    const group = tied.get(root) ?? [];
-    if (group.length === 0) {
-      tied.set(root, group);
-      groups.push(group);
-    }
-    group.push(cell);
+    if (cell.tied) {
+      const group = groups.get(rootOf(cell));
+      if (group === undefined) groups.set(rootOf(cell), [cell]);
+      else group.push(cell);
+    } else add(cell.slot, [cell]);
   }
-  return slots;
+  for (const group of groups.values()) add(group[0]!.slot, group);
+  return [...slots.values()];
+
+  function add(slot: number, group: readonly Cell[]): void {
+    let comparison = slots.get(slot);
+    if (comparison === undefined) slots.set(slot, comparison = { cells: [], sizes: [] });
+    for (const cell of group) comparison.cells.push(cell);
+    comparison.sizes.push(group.length);
+  }
 }
 
 /** Calls the script for each slot, all in one write; again with its text if the server forgot it. */
 async function callScripts(
   node: NodeConnection,
-  slots: readonly Groups[],
+  comparisons: readonly Comparison[],
   asking: boolean,
   parts: StoreParts,
 ): Promise<readonly unknown[] | Trouble> {
-  const calls = slots.map(argumentsOf);
   if (!node.connection.open) return { kind: "lost", error: new Error("The connection was lost") };
-  const first = await send("EVALSHA", COMPARE_AND_SET_SHA, calls);
+  const first = await send("EVALSHA", COMPARE_AND_SET_SHA, comparisons);
   if (!cameBack(first)) return first;
-  const unknown = calls.filter((_, place) => isUnknownScript(first[place]));
+  const unknown = comparisons.filter((_, place) => isUnknownScript(first[place]));
   if (unknown.length === 0) return first;
   const second = await send("EVAL", COMPARE_AND_SET, unknown);
   if (!cameBack(second)) return second;
@@ -103,12 +102,12 @@ async function callScripts(
   async function send(
     name: string,
     script: string,
-    sent: readonly (readonly string[])[],
+    sent: readonly Comparison[],
   ): Promise<readonly unknown[] | Trouble> {
     const commands: Command[] = [];
-    for (const call of sent) {
+    for (const comparison of sent) {
       if (asking) commands.push(["ASKING"]);
-      commands.push([name, script, ...call]);
+      commands.push(commandOf(name, script, comparison));
     }
     parts.counters.roundTrips++;
     const start = performance.now();
@@ -130,56 +129,64 @@ function takeTime(reply: unknown, start: number, { clock }: StoreParts): void {
   }
 }
 
-/** The number of keys, the keys, and what the script wants to know of each. */
-function argumentsOf(groups: Groups): readonly string[] {
-  const keys: string[] = [];
-  const texts: string[] = [groups.every(({ length }) => length === 1) ? "" : sizesOf(groups)];
-  for (const group of groups) {
-    for (const cell of group) {
-      keys.push(cell.key);
-      texts.push(cell.held ?? "", cell.next ?? "", timeToLive(cell));
-    }
+/** The script call: the number of keys, the keys, and what the script wants to know of each. */
+function commandOf(name: string, script: string, { cells, sizes }: Comparison): Command {
+  const count = cells.length;
+  const command = new Array<string>(4 + 4 * count);
+  command[0] = name;
+  command[1] = script;
+  command[2] = String(count);
+  command[3 + count] = sizes.length === count ? "" : sizes.join(" ");
+  let at = 4 + count;
+  for (const [place, { key, held, next, lifetime }] of cells.entries()) {
+    command[3 + place] = key;
+    command[at++] = held ?? "";
+    command[at++] = next ?? "";
+    command[at++] = lifetime === 0 ? "" : String(lifetime);
   }
-  return [String(keys.length), ...keys, ...texts];
-}
-
-function sizesOf(groups: Groups): string {
-  return groups.map(({ length }) => length).join(" ");
+  return command;
 }
 
 /** Reads the script's reply: which groups were not as expected, and what they hold. */
 function judge(
-  groups: Groups,
+  { cells, sizes }: Comparison,
   reply: unknown,
   fates: Map<Cell, Fate>,
   { known }: StoreParts,
 ): void {
   if (reply instanceof Error) {
     const trouble = troubleOfReply(reply);
-    for (const group of groups) fates.set(rootOf(group[0]!), trouble);
+    for (const cell of cells) fates.set(rootOf(cell), trouble);
     return;
   }
-  const [, , ...failures] = reply as readonly (string | number)[];
-  let at = 0;
-  for (const [place, group] of groups.entries()) {
-    const lost = failures[at] === place;
+  const failures = reply as readonly (string | number)[];
+  let at = AFTER_TIME;
+  let place = 0;
+  for (let group = 0; group < sizes.length; group++) {
+    const end = place + sizes[group]!;
+    const lost = failures[at] === group;
     if (lost) {
-      fates.set(rootOf(group[0]!), "lost");
+      fates.set(rootOf(cells[place]!), "lost");
       at++;
     }
-    for (const cell of group) {
+    for (; place < end; place++) {
+      const cell = cells[place]!;
       if (lost) learnHeld(cell, String(failures[at++]), known);
       else learnCommitted(cell, known);
     }
   }
 }
 
+/** Where the failures begin in the reply. */
+const AFTER_TIME = 2;
+
 function learnCommitted(cell: Cell, known: StoreParts["known"]): void {
-  if (cell.changed || cell.state !== undefined) known.learn(cell.key, cell.next, cell.state);
+  const { key, next, state, keptUntil } = cell;
+  if (cell.changed || state !== undefined) known.learn(key, next, state, keptUntil);
 }
 
-function learnHeld(cell: Cell, text: string, known: StoreParts["known"]): void {
-  known.learn(cell.key, text === "" ? undefined : text, undefined);
+function learnHeld({ key }: Cell, text: string, known: StoreParts["known"]): void {
+  known.learn(key, text === "" ? undefined : text, undefined, 0);
 }
 
 /** Answers the calls whose groups were committed: all those that no other fate is known of. */
@@ -198,7 +205,7 @@ function sortOut(
   const committed: Job[] = [];
   let trouble: Trouble | undefined;
   for (const job of stepped) {
-    const fate = fates.get(fateOf(job, cells));
+    const fate = fates.get(fateOf(job));
     if (fate === undefined) committed.push(job);
     else if (fate === "lost") {
       // A value that is no text comes back changed, and would never compare as equal.

@@ -3,7 +3,8 @@
  *
  * KEYS come in groups, each of which is replaced as a whole or not at all. ARGV holds how many keys
  * each group has, or an empty text if each has one; then for each key the text that it should hold,
- * the new one and its time to live in ms. An empty text stands for no value; where both texts are
+ * the new one and its time to live in ms, or an empty text to leave its expiry as it is. An empty text
+ * stands for no value; where both texts are
  * the same, the key is only compared. MGET reads, as it takes a value of another type for none,
  * where GET would stop.
  *
@@ -39,6 +40,8 @@ while key <= count do
       if new ~= ARGV[argument] then
         if new == '' then
           call('DEL', KEYS[place])
+        elseif ARGV[argument + 2] == '' then
+          call('SET', KEYS[place], new, 'KEEPTTL')
         else
           call('SET', KEYS[place], new, 'PX', ARGV[argument + 2])
         end
@@ -52,4 +55,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const COMPARE_AND_SET_SHA = "a59a36760093f2d2509950863e49e6fb9ca61be3";
+export const COMPARE_AND_SET_SHA = "2880ac45edef9bb5766bdf3ebbc735b0f21f2bf2";

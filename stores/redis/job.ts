@@ -1,5 +1,6 @@
 import type { Decision } from "../../core/decision.ts";
 import type { Operation } from "../../core/store.ts";
+import type { Cell } from "./cell.ts";
 
 /** What one call asks of the store: operations to run all or nothing, or a key to forget. */
 export interface Job {
@@ -19,6 +20,8 @@ export interface Job {
   asking: boolean;
   /** Whether a value was found that only a watched transaction replaces safely. */
   watched: boolean;
+  /** The cell of the first key, in the batch that it is in. */
+  cell: Cell | undefined;
   /** What the caller is told once the batch is committed; none before it was stepped. */
   decisions: readonly Decision[];
   /** Tells the caller. */

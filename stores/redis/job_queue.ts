@@ -1,17 +1,10 @@
+import { type Batch, enlist } from "./batch.ts";
 import type { Job } from "./job.ts";
 
 /** The most keys of one batch: one that loses the race is done again as a whole. */
 const MOST_KEYS = 128;
 /** The most calls of one batch, as stepping them holds up the process. */
 const MOST_JOBS = 1_024;
-
-/** What one batch is made of. */
-export interface Taken {
-  readonly jobs: Job[];
-  /** Their keys, with the slots of these. */
-  readonly keys: Map<string, number>;
-  readonly asking: boolean;
-}
 
 /** Calls that wait for a node, by hash slot. */
 export interface JobQueue {
@@ -23,7 +16,7 @@ export interface JobQueue {
   /** Puts calls that were tried in vain at the head. */
   addFirst(jobs: readonly Job[]): void;
   /** Takes the next batch: of one slot, or of as many as there are room for. */
-  take(manySlots: boolean): Taken;
+  take(manySlots: boolean): Batch;
   /** Takes out every call that came before an instant. */
   takeOlderThan(instant: number): Job[];
 }
@@ -34,14 +27,13 @@ export function jobQueue(): JobQueue {
   let size = 0;
 
   /** Moves calls of one slot to the batch while there is room; answers whether all of them went. */
-  function fill(batch: Taken, slot: number, queue: Job[]): boolean {
+  function fill(batch: Batch, slot: number, queue: Job[]): boolean {
     let taken = 0;
     for (const job of queue) {
       const full = batch.jobs.length >= MOST_JOBS ||
-        (batch.jobs.length > 0 && batch.keys.size + job.keys.length > MOST_KEYS);
+        (batch.jobs.length > 0 && batch.cells.size + job.keys.length > MOST_KEYS);
       if (full || job.asking !== batch.asking) break;
-      batch.jobs.push(job);
-      for (const key of job.keys) batch.keys.set(key, slot);
+      enlist(job, batch);
       taken++;
     }
     slots.delete(slot);
@@ -74,9 +66,9 @@ export function jobQueue(): JobQueue {
       size += jobs.length;
     },
     take(manySlots) {
-      let batch: Taken | undefined;
+      let batch: Batch | undefined;
       for (const [slot, queue] of [...slots]) {
-        batch ??= { jobs: [], keys: new Map(), asking: queue[0]!.asking };
+        batch ??= { jobs: [], cells: new Map(), asking: queue[0]!.asking };
         if (!fill(batch, slot, queue) || !manySlots) break;
       }
       return batch!;

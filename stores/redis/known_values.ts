@@ -1,13 +1,15 @@
-import type { Algorithm } from "../../core/algorithm.ts";
-
 /** The most keys that are remembered. */
 const MOST_KEYS = 20_000;
 /** The most characters of values that are remembered. */
 const MOST_TEXT = 16_000_000;
 
-interface Known {
+/** A value last seen. */
+export interface KnownValue {
   readonly text: string;
+  /** The state that it stands for; `undefined` if it was not read yet. */
   readonly state: unknown;
+  /** The instant until which the server keeps it, by its clock; 0 if that is not known. */
+  readonly keptUntil: number;
 }
 
 /**
@@ -18,30 +20,31 @@ interface Known {
  * when it is full, it forgets what it has known for longest.
  */
 export interface KnownValues {
-  /** The text last seen under a key; `undefined` if there was none, or it is not known. */
-  textOf(key: string): string | undefined;
-  /** The state of a text; `undefined` if it is none of the algorithm. */
-  stateOf(key: string, text: string, algorithm: Algorithm): unknown;
+  /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
+  of(key: string): KnownValue | undefined;
   /** Remembers what a key holds. */
-  learn(key: string, text: string | undefined, state: unknown): void;
-  /** How many texts were no states of their algorithm. */
-  unreadable(): number;
+  learn(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
 }
 
 /** Makes the memory of one store. */
 export function knownValues(): KnownValues {
-  const values = new Map<string, Known>();
+  // Changed in place: a new object for each decision is one more that the collector has to move.
+  const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
-  let unreadable = 0;
 
-  function learn(key: string, text: string | undefined, state: unknown): void {
-    const before = values.get(key);
-    if (before !== undefined) size -= sizeOf(key, before.text);
+  function learn(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
+    const value = values.get(key);
+    if (value !== undefined) size -= sizeOf(key, value.text);
     if (text === undefined) {
-      if (before !== undefined) values.delete(key);
+      if (value !== undefined) values.delete(key);
       return;
     }
-    values.set(key, { text, state });
+    if (value === undefined) values.set(key, { text, state, keptUntil });
+    else {
+      value.text = text;
+      value.state = state;
+      value.keptUntil = keptUntil;
+    }
     size += sizeOf(key, text);
     if (values.size > MOST_KEYS || size > MOST_TEXT) shrink();
   }
@@ -54,20 +57,7 @@ export function knownValues(): KnownValues {
     }
   }
 
-  return {
-    textOf: (key) => values.get(key)?.text,
-    stateOf(key, text, algorithm) {
-      const known = values.get(key);
-      if (known !== undefined && known.text === text && known.state !== undefined) {
-        return known.state;
-      }
-      const state = algorithm.codec.decode(text);
-      if (state === undefined) unreadable++;
-      return state;
-    },
-    learn,
-    unreadable: () => unreadable,
-  };
+  return { of: (key) => values.get(key), learn };
 }
 
 function sizeOf(key: string, text: string): number {

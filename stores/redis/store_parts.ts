@@ -10,6 +10,7 @@ export interface Counters {
   contended: number;
   unavailable: number;
   connections: number;
+  unreadable: number;
 }
 
 /** What all parts of one store share. */

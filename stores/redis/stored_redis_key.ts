@@ -1,5 +1,5 @@
 import { complaint } from "../../core/check.ts";
-import { storedKey } from "../../core/stored_key.ts";
+import { keyFamily, storedKey } from "../../core/stored_key.ts";
 
 /**
  * The key under which Redis holds a state: `prefix:{key}:id`, or with a tag `prefix:{tag}:{key}:id`.
@@ -17,8 +17,30 @@ export function storedRedisKey(
   const stored = tag === undefined
     ? storedKey(prefix, id, key)
     : storedKey(prefix, storedKey("", id, key).slice(1), tag);
-  if (/\p{Surrogate}/u.test(stored)) {
+  if (MALFORMED.test(stored)) {
     throw new TypeError(complaint("store a key", "it must be well-formed UTF-16", key));
   }
   return stored;
 }
+
+/** Makes the stored keys of one limiter: those of plain keys by putting three texts together. */
+export function keyNamer(
+  prefix: string,
+  id: string,
+  hashTag: ((key: string) => string) | undefined,
+): (key: string) => string {
+  const family = keyFamily(prefix, id);
+  const open = family.indexOf("{}") + 1;
+  const before = family.slice(0, open);
+  const after = family.slice(open);
+  const mayBePlain = hashTag === undefined && !MALFORMED.test(family);
+  return function nameOf(key) {
+    return mayBePlain && !UNUSUAL.test(key)
+      ? before + key + after
+      : storedRedisKey(prefix, id, key, hashTag?.(key));
+  };
+}
+
+const MALFORMED = /\p{Surrogate}/u;
+/** What has to be escaped, and halves of characters. */
+const UNUSUAL = /[%{}\ud800-\udfff]/;

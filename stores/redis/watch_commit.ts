@@ -14,62 +14,55 @@
  * no EXEC; but a call that was refused because of others in the batch stands and falls with them.
  */
 
+import { type Batch, fateOf, stepAll } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
-import { type Cell, cellOf, describe, rootOf } from "./batch.ts";
+import { type Cell, describe, hold, rootOf } from "./cell.ts";
 import type { Command } from "./connection.ts";
 import type { Job } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
-import { commandOf, fateOf, stepAll } from "./stepping.ts";
 import type { StoreParts } from "./store_parts.ts";
 import { firstError, troubleOfReply } from "./trouble.ts";
 
-/** Texts longer than this are worth remembering with the state that they stand for. */
-const LONG_TEXT = 64;
-
-/** A batch under way; one that needs no other keys may join its calls until it is loaded. */
-export interface WatchedBatch {
-  readonly jobs: Job[];
-  /** The keys to watch, with their slots. */
-  readonly keys: ReadonlyMap<string, number>;
-  /** Whether the slot is being moved to this node, which must be told so. */
-  readonly asking: boolean;
-  /** Called when the values are there: from now on no call may join. */
+/** What the batcher is told on the way. */
+interface Watcher {
+  /** Called when the values are there: from now on no call may join the batch. */
   readonly onLoaded: () => void;
   /** Tells callers what was decided. */
   readonly answer: (stepped: readonly Job[]) => void;
 }
 
-/** Runs a batch as one transaction. */
+/** Runs a batch as one transaction; calls that need no other keys may join it until it is loaded. */
 export async function watchCommit(
   node: NodeConnection,
-  batch: WatchedBatch,
+  batch: Batch,
+  { onLoaded, answer }: Watcher,
   parts: StoreParts,
 ): Promise<BatchEnd> {
-  const keys = [...batch.keys.keys()];
-  const commands = loadCommands(keys, node.watching, batch.asking, parts.askTime);
+  const { jobs, cells, asking } = batch;
+  const commands = loadCommands([...cells.keys()], node.watching, asking, parts.askTime);
   node.watching = true;
   parts.counters.roundTrips++;
   const replies = await roundTrip(node.connection, commands, parts.deadline);
-  batch.onLoaded();
-  if (!cameBack(replies)) return notApplied(batch.jobs, replies);
+  onLoaded();
+  if (!cameBack(replies)) return notApplied(jobs, replies);
   const refusal = firstError(replies);
-  if (refusal !== undefined) return notApplied(batch.jobs, troubleOfReply(refusal));
+  if (refusal !== undefined) return notApplied(jobs, troubleOfReply(refusal));
 
   const time = parts.askTime ? replies.at(-1) : undefined;
   const values = replies.at(parts.askTime ? -2 : -1) as readonly (string | null)[];
-  const cells = new Map<string, Cell>();
   let place = 0;
-  for (const [key, slot] of batch.keys) {
-    cells.set(key, cellOf(key, slot, values[place++] ?? undefined));
+  for (const cell of cells.values()) {
+    hold(cell, values[place++] ?? undefined, parts.known.of(cell.key));
   }
   const now = time === undefined ? Date.now() : Math.floor(timeOf(time));
-  const stepped = stepAll(batch.jobs, cells, now, parts.known);
-  const changes = [...cells.values()].filter(describe);
+  const stepped = stepAll(batch, now, parts.counters);
+  const changes = [...cells.values()].filter((cell) => describe(cell, now));
   const [waiting, settled] = divide(stepped, changes, cells);
-  batch.answer(settled);
-  return changes.length === 0 ? ALL_ANSWERED : await commit(node, changes, waiting, batch, parts);
+  answer(settled);
+  if (changes.length === 0) return ALL_ANSWERED;
+  return await commit(node, changes, waiting, asking, answer, parts);
 }
 
 /** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
@@ -102,7 +95,7 @@ function divide(
   const waiting: Job[] = [];
   const settled: Job[] = [];
   for (const one of stepped) {
-    (changed.has(fateOf(one, cells)) ? waiting : settled).push(one);
+    (changed.has(fateOf(one)) ? waiting : settled).push(one);
   }
   return [waiting, settled];
 }
@@ -111,7 +104,8 @@ async function commit(
   node: NodeConnection,
   changes: readonly Cell[],
   waiting: readonly Job[],
-  { asking, answer }: WatchedBatch,
+  asking: boolean,
+  answer: Watcher["answer"],
   parts: StoreParts,
 ): Promise<BatchEnd> {
   if (!node.connection.open) {
@@ -133,9 +127,17 @@ async function commit(
   if (failure !== undefined) {
     return { ...ALL_ANSWERED, unsure: waiting, trouble: { kind: "refused", error: failure } };
   }
-  for (const { key, next, state } of changes) {
-    if (next === undefined || next.length > LONG_TEXT) parts.known.learn(key, next, state);
+  for (const { key, next, state, keptUntil } of changes) {
+    parts.known.learn(key, next, state, keptUntil);
   }
   answer(waiting);
   return ALL_ANSWERED;
+}
+
+/** The command that replaces a cell's value. */
+function commandOf({ key, next, lifetime }: Cell): Command {
+  if (next === undefined) return ["DEL", key];
+  return lifetime === 0
+    ? ["SET", key, next, "KEEPTTL"]
+    : ["SET", key, next, "PX", String(lifetime)];
 }

@@ -2,7 +2,6 @@ import type { Fault } from "../fault.ts";
 
 const MEMORY = "stores/memory.ts";
 const WATCH = "stores/redis/watch_commit.ts";
-const STEPPING = "stores/redis/stepping.ts";
 
 /** Faults of the stores. */
 export const STORE_FAULTS: readonly Fault[] = [
@@ -93,23 +92,23 @@ export const STORE_FAULTS: readonly Fault[] = [
   },
   {
     what: "Keys of one call that are committed each by itself",
-    file: STEPPING,
+    file: "stores/redis/batch.ts",
     search: "if (job.keys.length > 1) tie(job.keys, cells);",
     replace: "",
     laws: ["redisStore by cas"],
   },
   {
     what: "A value in Redis that expires while it holds use",
-    file: STEPPING,
-    search: "return String(Math.ceil(resetAfter) + MARGIN);",
-    replace: 'return resetAfter > 0 ? "1" : "0";',
+    file: "stores/redis/cell.ts",
+    search: "cell.lifetime = Math.ceil(cell.resetAfter + MARGIN + LEEWAY);",
+    replace: "cell.lifetime = 1;",
     laws: ["redisStore by watch"],
   },
   {
     what: "A key in Redis that is not deleted when all its use is given back",
-    file: STEPPING,
-    search: '? ["DEL", cell.key]',
-    replace: '? ["EXISTS", cell.key]',
+    file: WATCH,
+    search: 'return ["DEL", key];',
+    replace: 'return ["EXISTS", key];',
     laws: ["redisStore by watch"],
   },
 ];

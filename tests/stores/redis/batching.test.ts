@@ -5,6 +5,7 @@ import { createClient } from "redis";
 import { consumeAll, fixedWindow, gcra, limiter } from "../../../mod.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../../stores/redis/compare_and_set.ts";
 import { redisStore } from "../../../stores/redis.ts";
+import { startFakeRedis } from "../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 
 const MODES = ["watch", "cas"] as const;
@@ -92,10 +93,42 @@ describe("a batch", () => {
       withFake({ commit }, async ({ fake, limiter }) => {
         const { resetAfter } = await limiter.consume("a", 2);
         const left = fake.keyspace.timeToLive(storedKeyOf("a")) - resetAfter;
-        assert.ok(left > 3_000 && left <= 5_000, `${left} ms`);
+        assert.ok(left > 5_000 && left <= 8_000, `${left} ms`);
         await limiter.refund("a", 2);
         assert.deepEqual(fake.keyspace.keys(), []);
       }));
+
+    test(`by ${commit} sets an expiry anew only where it has become too near or too far`, async () => {
+      let now = 1_800_000_000_000;
+      const fake = await startFakeRedis(() => now);
+      const store = redisStore(createClient({ url: fake.url }), { commit, deadline: 1_000 });
+      const api = limiter(gcra({ limit: 1, period: "1s", burst: 100 }), { store, prefix: "api" });
+      const key = api.store.keyOf!("api", api.algorithm.id, "a");
+
+      /** Uses units, and answers whether the expiry was set anew. */
+      async function sets(units: number): Promise<boolean> {
+        await api.peek("a"); // so that an estimate of the server's time learns of a jump
+        const end = now + fake.keyspace.timeToLive(key);
+        const { resetAfter } =
+          await (units > 0 ? api.consume("a", units) : api.refund("a", -units));
+        const left = fake.keyspace.timeToLive(key) - resetAfter;
+        assert.ok(left > 4_900 && left <= 8_000, `${left} ms beyond its use`);
+        return now + fake.keyspace.timeToLive(key) !== end;
+      }
+      try {
+        assert.equal(await sets(1), true);
+        now += 500;
+        assert.equal(await sets(1), false);
+        assert.equal(await sets(1), false);
+        assert.equal(await sets(2), true, "it would have been too near");
+        assert.equal(await sets(-3), true, "it would have been too far");
+        now += 10_000;
+        assert.equal(await sets(1), true, "there was none any more");
+      } finally {
+        await store.close();
+        await fake.stop();
+      }
+    });
 
     test(`by ${commit} charges several keys or none, in the middle of other calls`, () =>
       withFake({ commit }, async ({ store, limiter: one }) => {

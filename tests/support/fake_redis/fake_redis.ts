@@ -55,9 +55,14 @@ export interface FakeRedis {
 /** Names of commands that a client sends by itself. */
 const HANDSHAKE = new Set(["HELLO", "CLIENT", "AUTH", "SELECT"]);
 
+/** The time to the microsecond, as a server tells it. */
+function clock(): number {
+  return performance.timeOrigin + performance.now();
+}
+
 /** Starts a fake server on a free port of 127.0.0.1. */
 export function startFakeRedis(
-  now: () => number = Date.now,
+  now: () => number = clock,
   port = 0,
 ): Promise<FakeRedis> {
   const state: ServerState = {

@@ -3,6 +3,8 @@ export interface Keyspace {
   get(key: string): string | undefined;
   /** Keeps a text, for so many milliseconds if they are given. */
   set(key: string, text: string, milliseconds?: number): void;
+  /** Keeps a text for as long as the one that it takes the place of. */
+  replace(key: string, text: string): void;
   delete(key: string): boolean;
   /** Milliseconds left to a key: -1 for ever, -2 if there is none. */
   timeToLive(key: string): number;
@@ -33,6 +35,11 @@ export function keyspace(now: () => number): Keyspace {
     get,
     set(key, text, milliseconds = Infinity) {
       values.set(key, { text, end: now() + milliseconds });
+      touch(key);
+    },
+    replace(key, text) {
+      const end = get(key) === undefined ? Infinity : values.get(key)!.end;
+      values.set(key, { text, end });
       touch(key);
     },
     delete(key) {

@@ -145,7 +145,8 @@ export function session(state: ServerState): Session {
     const fits = words.includes("IFEQ")
       ? held === after("IFEQ")
       : !words.includes("NX") || held === undefined;
-    if (fits) keyspace.set(key, text, life === undefined ? undefined : Number(life));
+    if (fits && words.includes("KEEPTTL")) keyspace.replace(key, text);
+    else if (fits) keyspace.set(key, text, life === undefined ? undefined : Number(life));
     return words.includes("GET") ? held : fits ? OK : null;
   }
 
@@ -178,12 +179,13 @@ export function session(state: ServerState): Session {
         held: keyspace.get(key) ?? "",
         old: values.shift()!,
         next: values.shift()!,
-        life: Number(values.shift()),
+        life: values.shift()!,
       }));
       const same = group.every(({ held, old }) => held === old);
       for (const { key, old, next, life } of same ? group : []) {
         if (next === "") keyspace.delete(key);
-        else if (next !== old) keyspace.set(key, next, life);
+        else if (next !== old && life === "") keyspace.replace(key, next);
+        else if (next !== old) keyspace.set(key, next, Number(life));
       }
       if (!same) replies.push(place, ...group.map(({ held }) => held));
     }
