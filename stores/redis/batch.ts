@@ -35,6 +35,12 @@ export function enlist(job: Job, { jobs, cells }: Batch): void {
   jobs.push(job);
 }
 
+/** Whether a call can be in a batch with those in it, as far as one of them must be alone. */
+export function canShare({ jobs, cells }: Batch, { alone, keys }: Job): boolean {
+  if (jobs.length === 0 || !(alone || jobs[0]!.alone)) return true;
+  return cells.size === keys.length && keys.every((key) => cells.has(key));
+}
+
 /**
  * Steps calls in their order, and answers those that have decisions now. One whose reducer throws is
  * told at once, and changes nothing.

@@ -14,7 +14,7 @@
  */
 
 import { ContentionError } from "../../core/errors.ts";
-import { type Batch, enlist } from "./batch.ts";
+import { type Batch, canShare, enlist } from "./batch.ts";
 import type { BatchEnd } from "./batch_end.ts";
 import type { Breaker } from "./breaker.ts";
 import { casCommit } from "./cas_commit.ts";
@@ -196,9 +196,9 @@ export function batcher(
 }
 
 /** Whether all keys of a call are being loaded. */
-function mayJoin({ cells, asking }: Batch, job: Job): boolean {
-  if (asking !== job.asking) return false;
-  for (const key of job.keys) if (!cells.has(key)) return false;
+function mayJoin(batch: Batch, job: Job): boolean {
+  if (batch.asking !== job.asking || !canShare(batch, job)) return false;
+  for (const key of job.keys) if (!batch.cells.has(key)) return false;
   return true;
 }
 

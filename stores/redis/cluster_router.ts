@@ -7,7 +7,7 @@
  * |---|---|
  * | MOVED | the map is renewed, and the call goes to where the slot is now |
  * | ASK | this call goes to the node that the slot is being moved to, and says so |
- * | TRYAGAIN | keys of the call are in both places: a little later |
+ * | TRYAGAIN | keys are in both places: a little later, and each call alone |
  * | CLUSTERDOWN | the call is told that it was not applied |
  * | it fails | what is known of its slots is forgotten; once a replica has taken over, the map says so |
  */
@@ -29,8 +29,8 @@ import type { StoreParts } from "./store_parts.ts";
 import type { Trouble } from "./trouble.ts";
 import { unavailable } from "./unavailable.ts";
 
-/** How often a call is sent on before it is told that the cluster does not settle. */
-const MOST_TRIES = 32;
+/** How often a node may send a call elsewhere before it is told that the cluster does not settle. */
+const MOST_REDIRECTS = 32;
 
 /** A node in use. */
 interface Station {
@@ -102,8 +102,8 @@ export function clusterRouter(
 
   /** Takes calls back from a node that could not run them, and sends them where they belong. */
   function sendOn(jobs: readonly Job[], { error }: Trouble): void {
-    const again = jobs.filter((job) => ++job.tries < MOST_TRIES);
-    fail(jobs.filter((job) => job.tries >= MOST_TRIES), error);
+    const again = jobs.filter((job) => ++job.redirects < MOST_REDIRECTS);
+    fail(jobs.filter((job) => job.redirects >= MOST_REDIRECTS), error);
     const [word, , address = ""] = error.message.split(" ");
     const sent = word === "ASK"
       ? ask(again, address)
@@ -136,6 +136,8 @@ export function clusterRouter(
   async function retryLater(jobs: readonly Job[]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 8));
     for (const job of jobs) {
+      // Together they would be sent away again: keys of theirs are in both places.
+      job.alone = true;
       job.asking = false;
       submit(job);
     }

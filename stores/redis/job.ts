@@ -16,8 +16,12 @@ export interface Job {
   readonly born: number;
   /** How often it has been tried in vain. */
   tries: number;
+  /** How often a node of a cluster has sent it elsewhere. */
+  redirects: number;
   /** Whether its slot is being moved to the node that it waits for. */
   asking: boolean;
+  /** Whether it shares a batch only with calls on its very keys, as its slot is in two places. */
+  alone: boolean;
   /** Whether a value was found that only a watched transaction replaces safely. */
   watched: boolean;
   /** The cell of the first key, in the batch that it is in. */

@@ -1,4 +1,4 @@
-import { type Batch, enlist } from "./batch.ts";
+import { type Batch, canShare, enlist } from "./batch.ts";
 import type { Job } from "./job.ts";
 
 /** The most keys of one batch: one that loses the race is done again as a whole. */
@@ -32,7 +32,7 @@ export function jobQueue(): JobQueue {
     for (const job of queue) {
       const full = batch.jobs.length >= MOST_JOBS ||
         (batch.jobs.length > 0 && batch.cells.size + job.keys.length > MOST_KEYS);
-      if (full || job.asking !== batch.asking) break;
+      if (full || job.asking !== batch.asking || !canShare(batch, job)) break;
       enlist(job, batch);
       taken++;
     }

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Job } from "../../../stores/redis/job.ts";
+import { type JobQueue, jobQueue } from "../../../stores/redis/job_queue.ts";
+
+/** A call on keys of the slot 1. */
+function jobOn(keys: readonly string[], alone: boolean): Job {
+  return {
+    operations: [],
+    keys,
+    slot: 1,
+    at: undefined,
+    born: 0,
+    tries: 0,
+    redirects: 0,
+    asking: false,
+    alone,
+    watched: false,
+    cell: undefined,
+    decisions: [],
+    settle() {},
+    fail() {},
+  };
+}
+
+/** The keys of each call, by batch. */
+function batchesOf(queue: JobQueue, manySlots: boolean): readonly (readonly string[])[] {
+  const batches: string[][] = [];
+  while (queue.size > 0) {
+    batches.push(queue.take(manySlots).jobs.map(({ keys }) => keys.join("+")));
+  }
+  return batches;
+}
+
+for (const manySlots of [false, true]) {
+  test(`calls of one slot share a batch but for those that go alone, ${manySlots}`, () => {
+    const queue = jobQueue();
+    queue.add(jobOn(["a"], false));
+    queue.add(jobOn(["b"], false));
+    queue.add(jobOn(["b"], true));
+    queue.add(jobOn(["b"], true));
+    queue.add(jobOn(["b"], false));
+    queue.add(jobOn(["a", "b"], true));
+    queue.add(jobOn(["a", "c"], false));
+    assert.deepEqual(batchesOf(queue, manySlots), [["a", "b"], ["b", "b", "b"], ["a+b"], ["a+c"]]);
+  });
+}
