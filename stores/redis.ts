@@ -32,7 +32,7 @@ import { policyDecision } from "./redis/policy_decision.ts";
 import { type RedisClient, routerOf } from "./redis/router_of.ts";
 import { serverClock } from "./redis/server_clock.ts";
 import type { StoreParts } from "./redis/store_parts.ts";
-import { keyNamer, storedRedisKey } from "./redis/stored_redis_key.ts";
+import { keyNamer } from "./redis/stored_redis_key.ts";
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -48,10 +48,10 @@ export interface RedisStoreOptions {
    * wrong by half a round trip at most. `"client"`: `Date.now`.
    */
   readonly time?: "server" | "client" | undefined;
-  /** The most milliseconds that one round trip may take; a positive integer; default 50. */
+  /** The most milliseconds that one round trip may take; from 1 to 2^31 - 1; default 50. */
   readonly deadline?: number | undefined;
   /**
-   * The most milliseconds that connecting may take; a positive integer; default 1,000, or the
+   * The most milliseconds that connecting may take; from 1 to 2^31 - 1; default 1,000, or the
    * deadline if that is more. Only calls before the first connection wait for so long.
    */
   readonly connectDeadline?: number | undefined;
@@ -174,7 +174,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const router = routerOf(client, commit, parts);
 
   function keyOf(prefix: string, id: string, key: string): string {
-    return storedRedisKey(prefix, id, key, hashTag?.(key));
+    return keyNamer(prefix, id, hashTag)(key);
   }
 
   /** Hands a call to its node, and has it answered by the policy if nobody else does. */
@@ -216,6 +216,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   function run(operations: readonly Operation[], at?: number): Promise<readonly Decision[]> {
+    if (operations.length === 0) return Promise.resolve(NONE);
     const instant = at === undefined ? undefined : checkNow(at);
     for (const { cost } of operations) checkCost("run an operation", cost);
     const keys = operations.flatMap(({ key, replaces }) =>
@@ -282,9 +283,9 @@ function readOptions(options: RedisStoreOptions): ReadOptions {
     connections = 1,
     hashTag,
   } = options;
-  checkInteger(action, "deadline", deadline, 1);
+  checkTimer(action, "deadline", deadline);
   const { connectDeadline = Math.max(1_000, deadline) } = options;
-  checkInteger(action, "connectDeadline", connectDeadline, 1);
+  checkTimer(action, "connectDeadline", connectDeadline);
   checkInteger(action, "maxPending", maxPending, 1);
   checkInteger(action, "connections", connections, 1);
   if (connections > 16) {
@@ -307,6 +308,16 @@ function readOptions(options: RedisStoreOptions): ReadOptions {
     hashTag,
   };
 }
+
+/** Requires milliseconds that a timer can wait for. */
+function checkTimer(action: string, option: string, milliseconds: number): void {
+  checkInteger(action, option, milliseconds, 1);
+  if (milliseconds <= LONGEST_TIMER) return;
+  const rule = `${option} must be at most ${LONGEST_TIMER} ms`;
+  throw new RangeError(complaint(action, rule, milliseconds));
+}
+
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 function checkChoice(
   action: string,

@@ -10,7 +10,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { halvesOf } from "../../core/halves_of.ts";
 import { transact } from "../../core/transact.ts";
-import { type Cell, cellOf, rootOf, tie } from "./cell.ts";
+import { type Cell, cellOf, describe, leave, rootOf, tie } from "./cell.ts";
 import type { Job } from "./job.ts";
 import type { Counters } from "./store_parts.ts";
 
@@ -21,6 +21,10 @@ export interface Batch {
   readonly cells: Map<string, Cell>;
   /** Whether the slot is being moved to this node, which must be told so. */
   readonly asking: boolean;
+  /** Whether its calls must be committed by WATCH, whatever the mode. */
+  readonly watched: boolean;
+  /** Whether calls may join it while its values are loaded: not if they would overtake others. */
+  open: boolean;
 }
 
 /** Takes a call into a batch. */
@@ -57,6 +61,32 @@ export function stepAll({ jobs, cells }: Batch, now: number, counters: Counters)
     }
   }
   return stepped;
+}
+
+/**
+ * Puts all cells in words. Calls on one that cannot be put in words are told so, and change nothing;
+ * the others are answered.
+ */
+export function describeAll(
+  { cells }: Batch,
+  stepped: readonly Job[],
+  now: number,
+): readonly Job[] {
+  const faults = new Map<Cell, Error>();
+  for (const cell of cells.values()) {
+    try {
+      describe(cell, now);
+    } catch (error) {
+      faults.set(rootOf(cell), error as Error);
+    }
+  }
+  if (faults.size === 0) return stepped;
+  for (const cell of cells.values()) if (faults.has(rootOf(cell))) leave(cell);
+  return stepped.filter((job) => {
+    const fault = faults.get(fateOf(job));
+    if (fault !== undefined) job.fail(fault);
+    return fault === undefined;
+  });
 }
 
 /** The cell on which a call's fate hangs. */

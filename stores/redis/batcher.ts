@@ -8,18 +8,18 @@
  * |---|---|
  * | committed | are answered |
  * | a key was touched by others | try again at the head of the queue, at most MOST_TRIES times |
- * | the connection closed before anything was written | go into the next batch, on a new connection |
+ * | the connection closed before anything was written | go into the next batch, on a new connection; the third time in a row it is an error |
  * | no reply, or an error | are told that they were not applied, and so are all that wait |
  * | the writes were sent, and no reply came | are told that nobody knows; they are not tried again |
  */
 
 import { ContentionError } from "../../core/errors.ts";
 import { type Batch, canShare, enlist } from "./batch.ts";
-import type { BatchEnd } from "./batch_end.ts";
+import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
 import type { Breaker } from "./breaker.ts";
 import { casCommit } from "./cas_commit.ts";
 import type { Job } from "./job.ts";
-import { jobQueue } from "./job_queue.ts";
+import { jobQueue, MOST_JOBS } from "./job_queue.ts";
 import type { Link } from "./link.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import type { StoreParts } from "./store_parts.ts";
@@ -32,6 +32,8 @@ const MOST_TRIES = 64;
 /** After how many losses in a row it waits, and for how many milliseconds at most. */
 const PATIENCE = 16;
 const LONGEST_WAIT = 4;
+/** After how many connections in a row that were lost without one answer the breaker opens. */
+const MOST_BARREN = 3;
 
 /** What runs the calls of one node. */
 export interface Batcher {
@@ -58,6 +60,8 @@ export function batcher(
   let closed = false;
   /** How many batches in a row lost the race. */
   let lost = 0;
+  /** How many connections in a row were lost without one answer. */
+  let barren = 0;
   /** The batch whose values are being loaded: calls on its keys may join it. */
   let loading: Batch | undefined;
   /** Ends the wait of calls that a dial keeps waiting. */
@@ -66,7 +70,7 @@ export function batcher(
 
   function submit(job: Job): void {
     if (closed) return fail([job], "no", new Error("The store was closed"));
-    if (loading !== undefined && mayJoin(loading, job)) {
+    if (loading !== undefined && breaker.untilProbe() === 0 && mayJoin(loading, job)) {
       enlist(job, loading);
       return;
     }
@@ -86,13 +90,16 @@ export function batcher(
   }
 
   async function run(): Promise<void> {
-    while (queue.size > 0) {
-      const node = link.current() ?? await dial();
-      if (node !== undefined && queue.size > 0) deal(await runNext(node));
-      if (lost === 0) await turn();
-      else if (lost % PATIENCE === 0) await pause();
+    try {
+      while (queue.size > 0) {
+        const node = link.current() ?? await dial();
+        if (node !== undefined && queue.size > 0) deal(await runNext(node));
+        if (lost === 0) await turn();
+        else if (lost % PATIENCE === 0) await pause();
+      }
+    } finally {
+      running = false;
     }
-    running = false;
   }
 
   /** A connection; without one nobody waits any more. */
@@ -129,17 +136,31 @@ export function batcher(
 
   async function runNext(node: NodeConnection): Promise<BatchEnd> {
     counters.batches++;
-    if (node.commit === "cas" && !queue.first()!.watched) {
-      return await casCommit(node, queue.take(true), answer, parts);
+    const batch = queue.take(node.commit === "cas");
+    try {
+      if (node.commit === "cas" && !batch.watched) {
+        return await casCommit(node, batch, answer, parts);
+      }
+      loading = batch;
+      return await watchCommit(node, batch, { onLoaded: endOfLoading, answer }, parts);
+    } catch (error) {
+      // A fault in here: whatever it is, nobody may wait for ever.
+      return {
+        ...ALL_ANSWERED,
+        unsure: batch.jobs,
+        trouble: { kind: "lost", error: error as Error },
+      };
+    } finally {
+      endOfLoading();
     }
-    const batch = queue.take(false);
-    loading = batch;
-    return await watchCommit(node, batch, { onLoaded: endOfLoading, answer }, parts);
   }
 
   /** Tells callers what was decided; by then the server is known to be well. */
   function answer(jobs: readonly Job[]): void {
-    if (jobs.length > 0) breaker.succeeded();
+    if (jobs.length > 0) {
+      barren = 0;
+      breaker.succeeded();
+    }
     counters.decisions += jobs.length;
     for (const job of jobs) job.settle(job.decisions);
   }
@@ -162,7 +183,7 @@ export function batcher(
     fail(unsure, "unknown", trouble.error);
     if (trouble.kind === "moved" && moved !== undefined) return moved(unapplied, trouble);
     link.drop();
-    if (trouble.kind === "lost") {
+    if (trouble.kind === "lost" && ++barren < MOST_BARREN) {
       return tryAgain(unapplied, () => unavailable("no", trouble.error));
     }
     breaker.failed();
@@ -195,11 +216,19 @@ export function batcher(
   };
 }
 
-/** Whether all keys of a call are being loaded. */
+/**
+ * Whether all keys of a call are being loaded. If only some are, it has to wait, and so have those
+ * after it: calls on a key are decided in the order in which they came.
+ */
 function mayJoin(batch: Batch, job: Job): boolean {
-  if (batch.asking !== job.asking || !canShare(batch, job)) return false;
-  for (const key of job.keys) if (!batch.cells.has(key)) return false;
-  return true;
+  const { jobs, cells } = batch;
+  const { keys, asking } = job;
+  const fits = batch.asking === asking && canShare(batch, job) && jobs.length < MOST_JOBS;
+  if (!fits) batch.open = false;
+  if (!batch.open) return false;
+  const loaded = keys.filter((key) => cells.has(key)).length;
+  if (loaded > 0 && loaded < keys.length) batch.open = false;
+  return loaded === keys.length;
 }
 
 /** The rest of this turn of the event loop: callers just answered call again, all for one batch. */

@@ -10,9 +10,9 @@
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { type Batch, fateOf, stepAll } from "./batch.ts";
+import { type Batch, describeAll, fateOf, stepAll } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
-import { type Cell, describe, hold, rootOf } from "./cell.ts";
+import { type Cell, hold, rootOf } from "./cell.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import type { Command } from "./connection.ts";
 import type { Job } from "./job.ts";
@@ -20,7 +20,7 @@ import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
 import type { StoreParts } from "./store_parts.ts";
-import { type Trouble, troubleOfReply } from "./trouble.ts";
+import { mayHaveWritten, type Trouble, troubleOfReply } from "./trouble.ts";
 
 /** What one script call compares: cells of one slot, those of a group side by side. */
 interface Comparison {
@@ -49,8 +49,7 @@ export async function casCommit(
     hold(cell, guess?.text, guess);
   }
   const now = (askTime ? clock.now() : undefined) ?? Date.now();
-  const stepped = stepAll(batch, now, counters);
-  for (const cell of batch.cells.values()) describe(cell, now);
+  const stepped = describeAll(batch, stepAll(batch, now, counters), now);
   const comparisons = comparisonsOf(batch.cells.values());
 
   const replies = await callScripts(node, comparisons, batch.asking, parts);
@@ -202,6 +201,7 @@ function sortOut(
   }
   const conflicted: Job[] = [];
   const unapplied: Job[] = [];
+  const unsure: Job[] = [];
   const committed: Job[] = [];
   let trouble: Trouble | undefined;
   for (const job of stepped) {
@@ -212,10 +212,10 @@ function sortOut(
       job.watched = job.keys.some((key) => cells.get(key)!.unreadable);
       conflicted.push(job);
     } else {
-      unapplied.push(job);
+      (mayHaveWritten(fate.error) ? unsure : unapplied).push(job);
       trouble = fate;
     }
   }
   answer(committed);
-  return { ...ALL_ANSWERED, conflicted, unapplied, trouble };
+  return { ...ALL_ANSWERED, conflicted, unapplied, unsure, trouble };
 }

@@ -1,4 +1,5 @@
 import type { Algorithm } from "../../core/algorithm.ts";
+import { complaint } from "../../core/check.ts";
 import type { KnownValue } from "./known_values.ts";
 
 /** Milliseconds by which a value outlives its use: more than clocks differ and processes stall. */
@@ -8,6 +9,8 @@ const MARGIN = 5_000;
  * is, as to set it anew costs the server as much as to write the value.
  */
 const LEEWAY = 3_000;
+/** The most milliseconds that a value is kept: 139 years, and a server can add its clock to it. */
+const LONGEST = 2 ** 42;
 
 /**
  * A key of a batch: the text that the server holds, and the state after the calls stepped so far.
@@ -74,24 +77,41 @@ export function hold(cell: Cell, text: string | undefined, seen: KnownValue | un
 }
 
 /**
- * Puts the cell's state after the batch in words; answers whether the value is to be replaced.
+ * Puts the cell's state after the batch in words.
  *
  * @param now The instant of the batch.
+ * @throws What the codec throws, and if the algorithm does not say when the state is fresh.
  */
-export function describe(cell: Cell, now: number): boolean {
-  if (!cell.changed) return false;
+export function describe(cell: Cell, now: number): void {
+  if (!cell.changed) return;
   const { algorithm, state, held } = cell;
   cell.next = algorithm === undefined || state === algorithm.initial
     ? undefined
     : algorithm.codec.encode(state);
-  if (cell.next === held) return false;
-  const least = now + cell.resetAfter + MARGIN;
+  if (cell.next === held || cell.next === undefined) return;
+  if (!(cell.resetAfter >= 0)) {
+    const rule = "its resetAfter must be milliseconds of at least 0";
+    throw new RangeError(complaint(`store a state of ${algorithm!.id}`, rule, cell.resetAfter));
+  }
+  const resetAfter = Math.min(cell.resetAfter, LONGEST);
+  const least = now + resetAfter + MARGIN;
   const lives = held !== undefined && least <= cell.keptUntil && cell.keptUntil <= least + LEEWAY;
   if (!lives) {
-    cell.lifetime = Math.ceil(cell.resetAfter + MARGIN + LEEWAY);
+    cell.lifetime = Math.ceil(resetAfter + MARGIN + LEEWAY);
     cell.keptUntil = now + cell.lifetime;
   }
-  return true;
+}
+
+/** Whether the value that the server holds is to be replaced. */
+export function isReplaced({ changed, next, held }: Cell): boolean {
+  return changed && next !== held;
+}
+
+/** Leaves the key as it is: what calls made of the cell is forgotten. */
+export function leave(cell: Cell): void {
+  cell.changed = false;
+  cell.state = undefined;
+  cell.next = cell.held;
 }
 
 /** Ties together what one call reads and writes: it is committed as one, or not at all. */

@@ -4,7 +4,7 @@ import type { Job } from "./job.ts";
 /** The most keys of one batch: one that loses the race is done again as a whole. */
 const MOST_KEYS = 128;
 /** The most calls of one batch, as stepping them holds up the process. */
-const MOST_JOBS = 1_024;
+export const MOST_JOBS = 1_024;
 
 /** Calls that wait for a node, by hash slot. */
 export interface JobQueue {
@@ -15,7 +15,7 @@ export interface JobQueue {
   add(job: Job): void;
   /** Puts calls that were tried in vain at the head. */
   addFirst(jobs: readonly Job[]): void;
-  /** Takes the next batch: of one slot, or of as many as there are room for. */
+  /** Takes the next batch: of one slot, or of as many as there is room for, but for a watched one. */
   take(manySlots: boolean): Batch;
   /** Takes out every call that came before an instant. */
   takeOlderThan(instant: number): Job[];
@@ -32,15 +32,19 @@ export function jobQueue(): JobQueue {
     for (const job of queue) {
       const full = batch.jobs.length >= MOST_JOBS ||
         (batch.jobs.length > 0 && batch.cells.size + job.keys.length > MOST_KEYS);
-      if (full || job.asking !== batch.asking || !canShare(batch, job)) break;
+      const fits = job.asking === batch.asking && job.watched === batch.watched &&
+        canShare(batch, job);
+      if (full || !fits) break;
       enlist(job, batch);
       taken++;
     }
     slots.delete(slot);
     size -= taken;
     // What is left goes behind the other slots, so that none of them starves.
-    if (taken < queue.length) slots.set(slot, queue.slice(taken));
-    return taken === queue.length;
+    if (taken === queue.length) return true;
+    slots.set(slot, queue.slice(taken));
+    batch.open = false;
+    return false;
   }
 
   return {
@@ -68,8 +72,8 @@ export function jobQueue(): JobQueue {
     take(manySlots) {
       let batch: Batch | undefined;
       for (const [slot, queue] of [...slots]) {
-        batch ??= { jobs: [], cells: new Map(), asking: queue[0]!.asking };
-        if (!fill(batch, slot, queue) || !manySlots) break;
+        batch ??= batchFor(queue[0]!);
+        if (!fill(batch, slot, queue) || !manySlots || batch.watched) break;
       }
       return batch!;
     },
@@ -84,4 +88,9 @@ export function jobQueue(): JobQueue {
       return old;
     },
   };
+}
+
+/** An empty batch for calls like this one. */
+function batchFor({ asking, watched }: Job): Batch {
+  return { jobs: [], cells: new Map(), asking, watched, open: true };
 }

@@ -8,7 +8,7 @@ export interface Link {
   current(): NodeConnection | undefined;
   /** The connection; dials if there is none. One dial at a time, however many ask. */
   dialled(): Promise<NodeConnection>;
-  /** Whether there has ever been a connection. */
+  /** Whether the node has ever been reached. */
   hasBeenUp(): boolean;
   /** Ends the connection; the next call dials another. */
   drop(): void;
@@ -16,11 +16,19 @@ export interface Link {
   close(): void;
 }
 
-/** Makes the link to a node; it dials when it is first used. */
-export function link(dial: Dial, commit: Commit | "auto", parts: StoreParts): Link {
+/**
+ * Makes the link to a node; it dials when it is first used.
+ *
+ * @param past Whether the node has ever been reached: one for all links to it.
+ */
+export function link(
+  dial: Dial,
+  commit: Commit | "auto",
+  parts: StoreParts,
+  past: { hasBeenUp: boolean } = { hasBeenUp: false },
+): Link {
   let current: NodeConnection | undefined;
   let dialling: Promise<NodeConnection> | undefined;
-  let hasBeenUp = false;
   let closed = false;
 
   async function open(): Promise<NodeConnection> {
@@ -29,7 +37,7 @@ export function link(dial: Dial, commit: Commit | "auto", parts: StoreParts): Li
       const ready = await prepare(connection, commit, parts);
       if (closed) throw new Error("The store was closed");
       parts.counters.connections++;
-      hasBeenUp = true;
+      past.hasBeenUp = true;
       current = ready;
       return ready;
     } catch (error) {
@@ -53,7 +61,7 @@ export function link(dial: Dial, commit: Commit | "auto", parts: StoreParts): Li
       });
       return dialling;
     },
-    hasBeenUp: () => hasBeenUp,
+    hasBeenUp: () => past.hasBeenUp,
     drop,
     close() {
       closed = true;

@@ -12,9 +12,10 @@ export function cameBack(trip: RoundTrip): trip is readonly unknown[] {
 /**
  * Sends commands in one write and waits for all replies, at most so many milliseconds.
  *
- * The timer is ours, as no timeout of node-redis covers a command that was sent. A process that was
- * held up finds its timers due before it has read what the server replied in time; so a due timer
- * lets the event loop turn over twice more before it counts.
+ * The timer is ours, as no timeout of node-redis covers a command that was sent. A process that is
+ * held up must not take itself for a dead server: node-redis writes in the next turn of the event
+ * loop, so the timer starts after that; and a due timer lets the loop turn over twice more, in which
+ * it reads what the server replied in time.
  *
  * A late reply reaches nobody: whoever gets `silent` destroys the connection.
  */
@@ -25,7 +26,12 @@ export function roundTrip(
 ): Promise<RoundTrip> {
   return new Promise((resolve) => {
     let settled = false;
-    const timer = setTimeout(() => setImmediate(() => setImmediate(giveUp)), deadline);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    function startTimer(): void {
+      if (settled) return;
+      timer = setTimeout(() => setImmediate(() => setImmediate(giveUp)), deadline);
+    }
 
     function settle(trip: RoundTrip): void {
       if (settled) return;
@@ -39,5 +45,6 @@ export function roundTrip(
     }
 
     connection.send(commands).then(settle, (error) => settle({ kind: "lost", error }));
+    setImmediate(startTimer);
   });
 }

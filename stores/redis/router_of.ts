@@ -14,7 +14,7 @@ export type RedisClient = NodeRedisClient | NodeRedisPool | NodeRedisCluster | N
 /**
  * The way of calls to the servers behind a client.
  *
- * @throws {TypeError} If it is no client of node-redis 6.
+ * @throws {TypeError} If it is no client of node-redis 6, or one with a `keyPrefix`.
  */
 export function routerOf(
   client: RedisClient,
@@ -22,6 +22,7 @@ export function routerOf(
   parts: StoreParts,
 ): Router {
   const has = (name: string) => typeof client === "object" && client !== null && name in client;
+  requireNoPrefix(client);
   if (has("getNodeClientForKey")) return clusterRouter(client as NodeRedisCluster, commit, parts);
   if (has("getMasterNode")) {
     const { dial, close } = sentinelDial(client as NodeRedisSentinel);
@@ -33,4 +34,16 @@ export function routerOf(
   }
   const rule = 'it needs a client, pool, cluster or sentinel client of node-redis 6 ("redis")';
   throw new TypeError(complaint("create redisStore", rule, client));
+}
+
+/** Requires that keys are what the store makes them; node-redis adds no prefix to raw commands. */
+function requireNoPrefix(client: RedisClient): void {
+  const { _keyPrefix, options } = (client ?? {}) as {
+    readonly _keyPrefix?: string;
+    readonly options?: { readonly keyPrefix?: string };
+  };
+  const prefix = _keyPrefix ?? options?.keyPrefix ?? "";
+  if (prefix === "") return;
+  const rule = "the client must have no keyPrefix (a limiter has a prefix of its own)";
+  throw new TypeError(complaint("create redisStore", rule, prefix));
 }

@@ -19,9 +19,10 @@ export function singleRouter(
   end: () => void = () => {},
 ): Router {
   const health = breaker();
+  const past = { hasBeenUp: false };
   const { submit, close } = fan(
     parts.connections,
-    () => batcher(link(dial, commit, parts), health, parts),
+    () => batcher(link(dial, commit, parts, past), health, parts),
   );
   return {
     slotOf: () => 0,

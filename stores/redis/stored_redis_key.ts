@@ -14,6 +14,9 @@ export function storedRedisKey(
   key: string,
   tag: string | undefined,
 ): string {
+  if (tag !== undefined && (typeof tag !== "string" || tag === "")) {
+    throw new TypeError(complaint("store a key", "its hashTag must be a non-empty string", tag));
+  }
   const stored = tag === undefined
     ? storedKey(prefix, id, key)
     : storedKey(prefix, storedKey("", id, key).slice(1), tag);
@@ -37,7 +40,7 @@ export function keyNamer(
   return function nameOf(key) {
     return mayBePlain && !UNUSUAL.test(key)
       ? before + key + after
-      : storedRedisKey(prefix, id, key, hashTag?.(key));
+      : storedRedisKey(prefix, id, key, hashTag === undefined ? undefined : hashTag(key) ?? "");
   };
 }
 

@@ -26,6 +26,14 @@ export function troubleOfReply(error: Error): Trouble {
   return { kind: ELSEWHERE_REGEXP.test(error.message) ? "moved" : "refused", error };
 }
 
+/**
+ * Whether a script may have written before it met this error: what it wrote until then stays. (A
+ * server that forbids all writes, or has no memory for more, says so at the first one.)
+ */
+export function mayHaveWritten({ message }: Error): boolean {
+  return /\bscript\b/.test(message) && /^(ERR|NOPERM|WRONGTYPE)\b/.test(message);
+}
+
 /** Whether an error is one that a server replied: it begins with a word in capitals. */
 export function isErrorReply(error: Error): boolean {
   return /^[A-Z][A-Z0-9]+( |$)/.test(error.message) && !("code" in error) && !("errno" in error);

@@ -14,9 +14,9 @@
  * no EXEC; but a call that was refused because of others in the batch stands and falls with them.
  */
 
-import { type Batch, fateOf, stepAll } from "./batch.ts";
+import { type Batch, describeAll, fateOf, stepAll } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
-import { type Cell, describe, hold, rootOf } from "./cell.ts";
+import { type Cell, hold, isReplaced, rootOf } from "./cell.ts";
 import type { Command } from "./connection.ts";
 import type { Job } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
@@ -57,8 +57,8 @@ export async function watchCommit(
     hold(cell, values[place++] ?? undefined, parts.known.of(cell.key));
   }
   const now = time === undefined ? Date.now() : Math.floor(timeOf(time));
-  const stepped = stepAll(batch, now, parts.counters);
-  const changes = [...cells.values()].filter((cell) => describe(cell, now));
+  const stepped = describeAll(batch, stepAll(batch, now, parts.counters), now);
+  const changes = [...cells.values()].filter(isReplaced);
   const [waiting, settled] = divide(stepped, changes, cells);
   answer(settled);
   if (changes.length === 0) return ALL_ANSWERED;
@@ -85,10 +85,10 @@ function loadCommands(
 
 /** The calls whose answers hang on the commit, and the others. */
 function divide(
-  stepped: Job[],
+  stepped: readonly Job[],
   changes: readonly Cell[],
   cells: ReadonlyMap<string, Cell>,
-): readonly [waiting: Job[], settled: Job[]] {
+): readonly [waiting: readonly Job[], settled: readonly Job[]] {
   if (changes.length === 0) return [[], stepped];
   if (changes.length === cells.size) return [stepped, []];
   const changed = new Set(changes.map(rootOf));

@@ -100,7 +100,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "A value in Redis that expires while it holds use",
     file: "stores/redis/cell.ts",
-    search: "cell.lifetime = Math.ceil(cell.resetAfter + MARGIN + LEEWAY);",
+    search: "cell.lifetime = Math.ceil(resetAfter + MARGIN + LEEWAY);",
     replace: "cell.lifetime = 1;",
     laws: ["redisStore by watch"],
   },

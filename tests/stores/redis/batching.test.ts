@@ -130,6 +130,70 @@ describe("a batch", () => {
       }
     });
 
+    test(`by ${commit} decides early calls before late ones, however many there are`, () =>
+      withFake({ commit }, async ({ store, limiter: other }) => {
+        const api = limiter(fixedWindow({ limit: 1_500, period: "1d" }), { store, prefix: "many" });
+        await api.peek("hot");
+        let late = 0;
+        const calls: Promise<unknown>[] = [];
+        const add = (count: number, isLate: boolean) => {
+          for (let left = count; left > 0; left--) {
+            calls.push(
+              api.consume("hot").then(({ allowed }) => {
+                if (allowed && isLate) late++;
+              }),
+            );
+          }
+        };
+        add(3_000, false);
+        // By now the first of them are under way, in a batch that takes no more.
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+        calls.push(consumeAll([{ limiter: api, key: "hot" }, { limiter: other, key: "hot" }]));
+        add(500, true);
+        await Promise.all(calls);
+        assert.equal(late, 0);
+      }));
+
+    test(`by ${commit} tells only the calls on a key whose state cannot be put in words`, () =>
+      withFake({ commit }, async ({ store, limiter: good, fake }) => {
+        const encode = (): string => {
+          throw new Error("There are no words for it");
+        };
+        const plain = gcra({ limit: 10, period: "1m" });
+        const bad = { ...plain, id: "bad", codec: { ...plain.codec, encode } };
+        const wordless = limiter(bad, { store, prefix: "api" });
+        await good.peek("a");
+        const [one, two, three] = await Promise.allSettled([
+          wordless.consume("b"),
+          good.consume("a"),
+          consumeAll([{ limiter: wordless, key: "c" }, { limiter: good, key: "c" }]),
+        ]);
+        assert.match(String(one.status === "rejected" && one.reason), /There are no words/);
+        assert.equal(two.status === "fulfilled" && two.value.remaining, 9);
+        assert.match(String(three.status === "rejected" && three.reason), /There are no words/);
+        assert.deepEqual(fake.keyspace.keys(), [storedKeyOf("a")]);
+        assert.equal((await good.consume("c")).remaining, 9);
+      }));
+
+    test(`by ${commit} keeps what never comes back for a bounded time, and refuses nonsense`, () =>
+      withFake({ commit }, async ({ store, limiter: good, fake }) => {
+        const plain = gcra({ limit: 10, period: "1m" });
+        const resetting = (resetAfter: number, id: string) => {
+          const { take, decide } = plain.halves!;
+          const halves = {
+            take,
+            decide: (...given: Parameters<typeof decide>) => ({ ...decide(...given), resetAfter }),
+          };
+          return limiter({ ...plain, id, halves }, { store, prefix: "api" });
+        };
+        const calls = [resetting(Infinity, "quota").consume("a"), good.consume("a")];
+        const decisions = await Promise.all(calls);
+        assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, true]);
+        assert.ok(fake.keyspace.timeToLive("api:{a}:quota") > 2 ** 42);
+        await assert.rejects(resetting(Number.NaN, "nonsense").consume("a"), /NaN/);
+        assert.equal((await good.consume("a")).remaining, 8);
+      }));
+
     test(`by ${commit} charges several keys or none, in the middle of other calls`, () =>
       withFake({ commit }, async ({ store, limiter: one }) => {
         const two = limiter(gcra({ limit: 1, period: "1d", burst: 3 }), { store, prefix: "two" });
@@ -154,6 +218,42 @@ describe("a batch", () => {
         assert.equal(store.statistics().conflicts, commit === "watch" ? 3 : 1);
       }));
   }
+});
+
+describe("a call that joins a batch under way", () => {
+  test("is counted among those that may wait", () =>
+    withFake({ maxPending: 100, deadline: 100 }, async ({ fake, limiter }) => {
+      await limiter.peek("a");
+      fake.faults = ([name]) => name === "MGET" ? "silence" : undefined;
+      const first = limiter.consume("a");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      const calls = Array.from({ length: 5_000 }, () => limiter.consume("a"));
+      const ends = await Promise.allSettled([first, ...calls]);
+      const full = ends.filter((end) =>
+        end.status === "rejected" && /wait already/.test(end.reason)
+      );
+      assert.ok(full.length > 3_500, `${full.length} were told at once`);
+    }));
+});
+
+describe("a store", () => {
+  test("refuses a client with a prefix of its own, and deadlines that no timer can wait for", () => {
+    const prefixed = createClient({ keyPrefix: "tenant:" });
+    assert.throws(() => redisStore(prefixed), /no keyPrefix .*: current value is "tenant:"/);
+    for (const option of ["deadline", "connectDeadline"]) {
+      assert.throws(() => redisStore(createClient(), { [option]: 2 ** 31 }), RangeError);
+    }
+  });
+
+  test("refuses a hash tag that is no text", () => {
+    for (const tag of ["", 5, null, undefined, {}]) {
+      const store = redisStore(createClient(), { hashTag: () => tag as string });
+      assert.throws(() => store.keyOf!("api", "id", "a"), /hashTag must be a non-empty string/);
+    }
+  });
+
+  test("answers nothing to no operations", () =>
+    withFake({}, async ({ store }) => assert.deepEqual(await store.run([]), [])));
 });
 
 describe("several connections", () => {

@@ -166,6 +166,42 @@ describe("a server that is silent", () => {
     }));
 });
 
+describe("a process that was held up", () => {
+  for (const commit of MODES) {
+    test(`by ${commit} does not take itself for a dead server`, () =>
+      withFake({ commit, deadline: 30 }, async ({ fake, limiter, store }) => {
+        await limiter.peek("a");
+        always(fake, PHASES[commit].load, 5);
+        for (let calls = 0; calls < 5; calls++) {
+          const call = limiter.consume("a");
+          // After the timer could have been started, and before anything was written.
+          setImmediate(() => {
+            for (const end = performance.now() + 60; performance.now() < end;);
+          });
+          assert.equal((await call).allowed, true);
+        }
+        assert.equal(store.statistics().connections, 1);
+      }));
+  }
+});
+
+describe("a server that hangs up on every command", () => {
+  for (const commit of MODES) {
+    test(`by ${commit} is not dialled over and over`, () =>
+      withFake({ commit }, async ({ fake, limiter, store }) => {
+        await limiter.consume("a");
+        always(fake, PHASES[commit].load, "drop");
+        const end = performance.now() + 300;
+        while (performance.now() < end) {
+          await unavailable(limiter.consume("a"));
+          await new Promise((resolve) => setTimeout(resolve));
+        }
+        const { connections } = store.statistics();
+        assert.ok(connections <= 15, `${connections} connections`);
+      }));
+  }
+});
+
 describe("an error that the server replies", () => {
   const messages = [
     "READONLY You can't write against a read only replica.",
@@ -203,6 +239,13 @@ describe("an error that the server replies", () => {
       );
     });
   }
+
+  test("in the middle of the script: nobody knows what was written", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
+      await limiter.consume("a");
+      once(fake, "EVALSHA", new Error("ERR value is out of range script: 28, on @user_script:30."));
+      assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
+    }));
 
   test("NOSCRIPT: the script is sent, and nobody is told", () =>
     withFake({ commit: "cas" }, async ({ fake, limiter }) => {
