@@ -1,6 +1,6 @@
 /*
  * Answers that may be promises. A store made of another one answers as that one does: at once, or
- * by a promise. These three are the only places that tell them apart.
+ * by a promise. These four are the only places that tell them apart.
  */
 
 /** What comes after an answer: at once, or when its promise is kept. */
@@ -30,4 +30,9 @@ export function ended<Value>(call: () => Value, end: () => void): Value {
   if (answer instanceof Promise) return answer.finally(end) as Value;
   end();
   return answer;
+}
+
+/** A value that is known, in the way in which another answer came. */
+export function alike<Value>(answer: unknown, value: Value): Value {
+  return answer instanceof Promise ? Promise.resolve(value) as Value : value;
 }

@@ -6,6 +6,7 @@ import { aged } from "./aged.ts";
 import { after, ended } from "./answers.ts";
 import { boundedMap } from "./bounded_map.ts";
 import { keyIn, laneOf } from "./lane_of.ts";
+import { LONGEST_KEY } from "./longest_key.ts";
 import { wrapped } from "./wrapped.ts";
 
 /** The options of `denyCache`. */
@@ -42,7 +43,8 @@ const COUNTERS = 1_024;
  * refusal, and its `retryAfter` to the millisecond; for a larger cost than that one, the earliest
  * that it could be. Calls on several keys at once, and those of `acquire`, always ask the store.
  *
- * Constant time; at most `maxKeys` refusals are held, some 300 bytes each.
+ * Constant time; at most `maxKeys` refusals are held, some 300 bytes and the text of the key each.
+ * Calls on keys of more than 1,024 characters always ask the store.
  *
  * @param store The store to ask, of any kind.
  * @param options As above.
@@ -113,6 +115,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
     const ask = laneOf(inner, prefix, algorithm);
     return function decideOne(key, cost, dry, now) {
+      if (key.length > LONGEST_KEY) return ask(key, cost, dry, now);
       const stored = keyIn(inner, prefix, algorithm.id, key);
       if (cost < 0) return freeing([stored], () => ask(key, cost, dry, now));
       const mayKnow = cost > 0 && cost <= algorithm.capacity;

@@ -1,12 +1,29 @@
+/*
+ * One call in many asks the store: for a block, of which it has its own units, and those that come
+ * after it have theirs. They need not wait until it is there. A block that was asked for is promised
+ * unit by unit, and a call that finds all of it promised asks for another one at once; so that any
+ * number of calls at once are as many asks as they need blocks, and one wait.
+ *
+ * | what the store says of a block | the calls that were promised units of it |
+ * |---|---|
+ * | admitted | have them |
+ * | refused | ask for their own units, each by itself: there may be some left |
+ * | answered by a failure policy | are answered by that: nothing was taken, and nothing is held |
+ * | an error | are told of it |
+ *
+ * Nobody asks twice, so a store that is away keeps nobody waiting longer than it would without this.
+ */
+
 import type { Algorithm } from "../core/algorithm.ts";
 import { checkInteger, checkOptions, complaint } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { parsePeriod, type Period } from "../core/period.ts";
 import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../core/store.ts";
 import { aged } from "./aged.ts";
-import { after, ended } from "./answers.ts";
+import { after, alike, ended, recovered } from "./answers.ts";
 import { type KeysOfLane, laneMap } from "./lane_map.ts";
 import { laneOf } from "./lane_of.ts";
+import { LONGEST_KEY } from "./longest_key.ts";
 import { wrapped } from "./wrapped.ts";
 
 /** The options of `lease`. */
@@ -19,18 +36,16 @@ export interface LeaseOptions {
   readonly maxKeys?: number | undefined;
 }
 
-/** A block of units that were taken from the store, and are handed out here. */
+/** A block of units: asked for, then given by the store, and handed out here. */
 interface Block {
-  /** Units left of it. */
+  /** Units that no call has been promised; none where the store did not give them. */
   left: number;
   /** When it was asked for. */
   readonly at: number;
-  /** Whether that is by `performance.now`, and not by the caller's clock. */
-  readonly ownTime: boolean;
-  /** What the store said when it was taken. */
-  readonly decision: Decision;
-  /** Whether the store answers by promises. */
-  readonly promised: boolean;
+  /** The store's answer: at once or by a promise, as the store does. */
+  answer: Decision | undefined;
+  /** What the store said as it gave the units; `undefined` until then. */
+  given: Decision | undefined;
 }
 
 /** What is held of a key. */
@@ -38,8 +53,8 @@ interface Tenant {
   block: Block | undefined;
   /** Until when no block is worth asking for, as the store has refused one. */
   noBlockUntil: number;
-  /** The purchase under way: whoever comes in the meantime waits for it. */
-  buying: Promise<unknown> | undefined;
+  /** Whether its instants are by `performance.now`, and not by the caller's clock. */
+  readonly ownTime: boolean;
 }
 
 /**
@@ -54,11 +69,17 @@ interface Tenant {
  * place of 100 + 1,000; with 10 processes that each see a call now and then, up to 10 * 20 units
  * may be lost every 50 ms, so choose blocks small against what a process uses in a ttl.
  *
+ * Calls that come while a block is on its way have units of it, and what becomes of it becomes of
+ * them: an error, or the answer of a failure policy, is theirs too. Where the store refuses it, each
+ * asks for its own units. So any number of calls at once are as many asks as they need blocks, and
+ * take one wait; two where the limit is nearly reached.
+ *
  * A larger cost than a block goes straight to the store; so do refunds, looks and calls on several
  * keys at once. What a call is told of `remaining` and of waits is as old as its block. `leakyQueue`
  * is not accepted, as its calls have their places in time.
  *
- * Constant time; at most `maxKeys` keys are held, some 300 bytes each.
+ * Constant time; at most `maxKeys` keys are held, some 300 bytes and twice their own text each. Calls
+ * on keys of more than 1,024 characters always ask the store.
  *
  * @param store The store to take from, of any kind.
  * @param options As above.
@@ -96,19 +117,26 @@ export function lease(store: Store, options: LeaseOptions): Store {
   const inner = store as SyncStore;
   const tenants = laneMap<Tenant>(inner, maxKeys);
 
-  /** The block that may still be used. */
-  function usable({ block }: Tenant, now: number, ownTime: boolean): Block | undefined {
-    return block !== undefined && block.ownTime === ownTime && now - block.at < ttl
-      ? block
-      : undefined;
-  }
-
-  function tenantOf(keys: KeysOfLane<Tenant>, key: string): Tenant {
+  function tenantOf(keys: KeysOfLane<Tenant>, key: string, ownTime: boolean): Tenant {
     const known = keys.get(key);
-    if (known !== undefined) return known;
-    const tenant: Tenant = { block: undefined, noBlockUntil: -Infinity, buying: undefined };
+    if (known !== undefined && known.ownTime === ownTime) return known;
+    const tenant: Tenant = { block: undefined, noBlockUntil: -Infinity, ownTime };
     keys.set(key, tenant);
     return tenant;
+  }
+
+  /** Takes note of what came of asking for a block. */
+  function note(decision: Decision, block: Block, tenant: Tenant): Decision {
+    const { allowed, retryAfter, source } = decision;
+    if (allowed && source !== "policy") {
+      block.given = decision;
+      return decision;
+    }
+    block.left = 0;
+    // What another store refuses, this one may give as soon as it is back; a policy knows nothing.
+    const wait = source === undefined ? retryAfter : Math.min(retryAfter, ttl);
+    if (source !== "policy") tenant.noBlockUntil = block.at + wait;
+    return decision;
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
@@ -117,49 +145,58 @@ export function lease(store: Store, options: LeaseOptions): Store {
     const size = Math.min(units, algorithm.capacity);
 
     function decideOne(key: string, cost: number, dry: boolean, now: number | undefined): Decision {
-      if (cost < 0 || cost > size) return ask(key, cost, dry, now);
+      if (cost < 0 || cost > size || key.length > LONGEST_KEY) return ask(key, cost, dry, now);
       const at = now ?? performance.now();
-      const tenant = tenantOf(keys, key);
-      const block = usable(tenant, at, now === undefined);
-      if (cost === 0) {
-        return after(ask(key, cost, dry, now), (look) => withLeft(look, block?.left ?? 0));
-      }
-      if (block !== undefined && block.left >= cost) {
-        if (!dry) block.left -= cost;
-        return handedOut(block, at);
-      }
-      if (dry) return ask(key, cost, dry, now);
-      if (tenant.buying !== undefined) {
-        return tenant.buying.then(
-          () => decideOne(key, cost, dry, now),
-          () => decideOne(key, cost, dry, now),
-        ) as unknown as Decision;
-      }
-      return at < tenant.noBlockUntil ? ask(key, cost, dry, now) : buy(tenant, key, cost, now, at);
+      const tenant = tenantOf(keys, key, now === undefined);
+      const { block } = tenant;
+      const left = block !== undefined && at - block.at < ttl ? block.left : 0;
+      if (cost === 0) return looked(block, left, ask(key, cost, dry, now));
+      if (left >= cost) return handOut(block!, key, cost, dry, now, at);
+      if (dry || at < tenant.noBlockUntil) return ask(key, cost, dry, now);
+      const bought = buy(tenant, key, now, at);
+      if (bought.left - cost >= left) tenant.block = bought;
+      return handOut(bought, key, cost, dry, now, at);
     }
 
-    /** Takes a block, and the call's own units out of it; where there is none, those alone. */
-    function buy(
-      tenant: Tenant,
+    /** Asks for a block. Calls that come before the answer may be promised units of it. */
+    function buy(tenant: Tenant, key: string, now: number | undefined, at: number): Block {
+      const block: Block = { left: size, at, answer: undefined, given: undefined };
+      const asked = () => after(ask(key, size, false, now), (told) => note(told, block, tenant));
+      block.answer = recovered(asked, (error) => {
+        block.left = 0;
+        throw error;
+      });
+      return block;
+    }
+
+    /** Promises a call units of a block. */
+    function handOut(
+      block: Block,
       key: string,
       cost: number,
+      dry: boolean,
       now: number | undefined,
       at: number,
     ): Decision {
-      const asked = ended(() => ask(key, size, false, now), () => tenant.buying = undefined);
-      const promised = asked instanceof Promise;
-      const bought = after(asked, (decision) => {
-        if (!decision.allowed) tenant.noBlockUntil = at + decision.retryAfter;
-        else if (decision.source !== "policy") {
-          const left = size - cost;
-          tenant.block = { left, at, ownTime: now === undefined, decision, promised };
-        }
-        return decision;
-      });
-      if (promised) tenant.buying = bought as unknown as Promise<Decision>;
-      return after(bought, (decision) => {
-        if (decision.source === "policy") return decision;
-        return decision.allowed ? withLeft(decision, size - cost) : ask(key, cost, false, now);
+      const left = block.left - cost;
+      if (!dry) block.left = left;
+      const passed = at - block.at;
+      // The closure in a function of its own, as this is the hot path.
+      return block.given === undefined
+        ? whenGiven(block, left, passed, key, cost, dry, now)
+        : alike(block.answer, partOf(block.given, left, passed));
+    }
+
+    /** Answers a call when it is known whether the store gives the block. */
+    function whenGiven(
+      block: Block,
+      left: number,
+      passed: number,
+      ...call: Parameters<Lane<Decision>>
+    ): Decision {
+      return after(block.answer!, (decision) => {
+        if (block.given !== undefined) return partOf(decision, left, passed);
+        return decision.source === "policy" ? decision : ask(...call);
       });
     }
 
@@ -186,10 +223,17 @@ export function lease(store: Store, options: LeaseOptions): Store {
   return wrapped(inner, { run, lane, accepts, delete: forget });
 }
 
-/** The answer to a call that is served from a block. */
-function handedOut({ decision, at, left, promised }: Block, now: number): Decision {
-  const answer = aged(decision, now - at, Math.max(left, decision.remaining));
-  return promised ? Promise.resolve(answer) as unknown as Decision : answer;
+/** What a call is told that has units of a block: what the store said some milliseconds ago. */
+function partOf(given: Decision, left: number, passed: number): Decision {
+  return aged(given, passed, Math.max(left, given.remaining));
+}
+
+/** The balance, with what is left of a block if the store has given it. */
+function looked(block: Block | undefined, left: number, look: Decision): Decision {
+  return after(
+    look,
+    (decision) => block?.given === undefined ? decision : withLeft(decision, left),
+  );
 }
 
 /** A decision that knows of the units left in a block. */

@@ -109,6 +109,17 @@ describe("denyCache", () => {
     assert.equal(store.asked, before + 1);
   });
 
+  test("remembers nothing of keys without end", () => {
+    const store = counting(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store), prefix: "a" });
+    for (const [length, asked] of [[1_024, 2], [1_025, 5]] as const) {
+      const key = "k".repeat(length);
+      api.consume(key, 3);
+      for (let calls = 0; calls < 2; calls++) assert.equal(api.consume(key).allowed, false);
+      assert.equal(store.asked, asked);
+    }
+  });
+
   test("forgets a refusal that was under way when units were given back", async () => {
     const { store, held } = promised(memoryStore());
     const api = limiter(hourly, { store: denyCache(store), prefix: "a" });

@@ -3,10 +3,43 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { algorithms } from "../../adapters/testing/mod.ts";
-import { gcra, leakyQueue, limiter, memoryStore, slidingLog } from "../../mod.ts";
+import {
+  type AsyncStore,
+  type Decision,
+  gcra,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  slidingLog,
+  StoreUnavailableError,
+} from "../../mod.ts";
 import { lease } from "../../stores/stores.ts";
+import { asyncMemoryStore } from "../support/async_memory_store.ts";
 import { promised } from "../support/promised_store.ts";
 import { fcOptions } from "../support/seed.ts";
+
+/** A store that is away: it fails, or answers by a policy; and how often it was asked. */
+function failing(error?: Error, allowed = false): { store: AsyncStore; asked: () => number } {
+  const { run, ...rest } = asyncMemoryStore();
+  let asked = 0;
+  return {
+    asked: () => asked,
+    store: {
+      ...rest,
+      async run(operations, now) {
+        asked++;
+        if (error !== undefined) throw error;
+        const looks = await run(operations.map((one) => ({ ...one, cost: 0 })), now);
+        return looks.map((look) => ({ ...look, allowed, source: "policy" }));
+      },
+    },
+  };
+}
+
+/** The rest of this turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 const hourly = gcra({ limit: 1, period: "1h", burst: 100 });
 
@@ -137,6 +170,158 @@ describe("lease", () => {
     const decisions = await Promise.all(calls);
     assert.ok(decisions.every(({ allowed }) => allowed));
     assert.equal(held.count(), 0);
+  });
+
+  test("calls at once that need several blocks ask for all of them at once", async () => {
+    const { store, held } = promised(memoryStore());
+    const leased = lease(store, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store: leased, prefix: "a", clock: () => 0 });
+    const calls = Array.from({ length: 95 }, () => api.consume("k"));
+    assert.equal(held.count(), 10);
+    held.release();
+    const decisions = await Promise.all(calls);
+    assert.ok(decisions.every(({ allowed }) => allowed));
+    assert.deepEqual(decisions.slice(-5).map(({ remaining }) => remaining), [9, 8, 7, 6, 5]);
+    const others = await Promise.all(Array.from({ length: 5 }, () => api.consume("k")));
+    assert.ok(others.every(({ allowed }) => allowed));
+    assert.equal(held.count(), 0);
+  });
+
+  test("where the store refuses a block, each of its calls asks once for its own units", async () => {
+    const { store, held } = promised(memoryStore());
+    const leased = lease(store, { units: 10, ttl: "1m" });
+    const api = limiter(gcra({ limit: 1, period: "1h", burst: 15 }), {
+      store: leased,
+      prefix: "a",
+      clock: () => 0,
+    });
+    const calls = Array.from({ length: 30 }, () => api.consume("k"));
+    assert.equal(held.count(), 3);
+    held.release();
+    await turn();
+    assert.equal(held.count(), 20);
+    held.release();
+    const decisions = await Promise.all(calls);
+    assert.deepEqual(decisions.map(({ allowed }) => allowed), [
+      ...Array(15).fill(true),
+      ...Array(15).fill(false),
+    ]);
+    api.consume("k");
+    assert.equal(held.count(), 1);
+  });
+
+  test("a store that fails is asked once for each block, and no call is left waiting", async () => {
+    const { store, asked } = failing(new StoreUnavailableError("Cannot decide", "no"));
+    const api = limiter(hourly, { store: lease(store, { units: 10, ttl: "1m" }), prefix: "a" });
+    const calls = Array.from({ length: 100 }, () => api.consume("k"));
+    for (const { status } of await Promise.allSettled(calls)) assert.equal(status, "rejected");
+    assert.equal(asked(), 10);
+    await assert.rejects(api.consume("k"), StoreUnavailableError);
+    assert.equal(asked(), 11);
+  });
+
+  for (const allowed of [true, false]) {
+    test(`hands out nothing of a policy that ${allowed ? "allows" : "denies"}`, async () => {
+      const { store, asked } = failing(undefined, allowed);
+      const api = limiter(hourly, { store: lease(store, { units: 10, ttl: "1m" }), prefix: "a" });
+      const decisions = await Promise.all(Array.from({ length: 100 }, () => api.consume("k")));
+      assert.ok(decisions.every((one) => one.source === "policy" && one.allowed === allowed));
+      assert.equal(asked(), 10);
+      assert.equal((await api.consume("k")).source, "policy");
+      assert.equal(asked(), 11);
+    });
+  }
+
+  test("several of them together admit exactly the limit, however late the store answers", () => {
+    const crowds = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 30 });
+    const sizes = fc.array(fc.integer({ min: 2, max: 32 }), { minLength: 1, maxLength: 4 });
+    return fc.assert(
+      fc.asyncProperty(
+        crowds,
+        sizes,
+        fc.integer({ min: 1, max: 200 }),
+        async (counts, sizes, burst) => {
+          const { store, held } = promised(memoryStore());
+          const limiters = sizes.map((units) =>
+            limiter(gcra({ limit: 1, period: "1h", burst }), {
+              store: lease(store, { units, ttl: "1h" }),
+              prefix: "a",
+              clock: () => 0,
+            })
+          );
+          const crowd = (place: number, count: number): Promise<Decision>[] =>
+            Array.from({ length: count }, () => limiters[place % limiters.length]!.consume("k"));
+          async function admittedOf(calls: Promise<Decision>[]): Promise<number> {
+            let answered = false;
+            const answers = Promise.all(calls).finally(() => answered = true);
+            while (!answered) {
+              held.release();
+              await turn();
+            }
+            return (await answers).filter(({ allowed }) => allowed).length;
+          }
+
+          const first = counts.flatMap((count, place) => {
+            if (place % 3 === 2) held.releaseLast();
+            if (place % 5 === 4) held.release();
+            return crowd(place, count);
+          });
+          let admitted = await admittedOf(first);
+          assert.ok(admitted <= burst);
+          // What is left of the blocks is handed out until everybody is refused.
+          for (let more = 1; more > 0; admitted += more) {
+            more = await admittedOf(limiters.flatMap((_, place) => crowd(place, 1)));
+          }
+          assert.equal(admitted, burst);
+        },
+      ),
+      fcOptions({ numRuns: 50 }),
+    );
+  });
+
+  test("keeps a block when a larger call needs one of its own", () => {
+    const shared = memoryStore();
+    const store = lease(shared, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const seen = [1, 10, 1, 10, 8].map((cost) => {
+      assert.equal(api.consume("k", cost).allowed, true);
+      return exact.peek("k", 0).remaining;
+    });
+    assert.deepEqual(seen, [90, 80, 80, 70, 70]);
+  });
+
+  test("peek tells what consume would, of a block too", () => {
+    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
+    const algorithm = gcra({ limit: 1, period: "1h", burst: 10 });
+    const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+    api.consume("k");
+    const told = api.peek("k", 2);
+    assert.equal(told.remaining, 7);
+    assert.deepEqual(api.consume("k", 2), told);
+  });
+
+  test("tells a limiter's clock from the time of another one without", () => {
+    const shared = memoryStore();
+    const store = lease(shared, { units: 10, ttl: "1h" });
+    const later = limiter(hourly, { store, prefix: "a", clock: () => 4_000_000_000_000 });
+    while (later.consume("k").allowed);
+    limiter(hourly, { store: shared, prefix: "a" }).reset("k");
+    const now = limiter(hourly, { store, prefix: "a" });
+    now.consume("k");
+    assert.equal(limiter(hourly, { store: shared, prefix: "a" }).peek("k", 0).remaining, 90);
+  });
+
+  test("holds nothing of keys without end", () => {
+    const shared = memoryStore();
+    const store = lease(shared, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const left = [1_024, 1_025].map((length) => {
+      api.consume("k".repeat(length));
+      return exact.peek("k".repeat(length), 0).remaining;
+    });
+    assert.deepEqual(left, [90, 99]);
   });
 
   test("does not accept what gives calls their places in time", () => {
