@@ -2,7 +2,7 @@ import type { Algorithm } from "../core/algorithm.ts";
 import { checkOptions, complaint } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { decisionOf } from "../core/decision_of.ts";
-import { StoreUnavailableError } from "../core/errors.ts";
+import { ContentionError, StoreUnavailableError } from "../core/errors.ts";
 import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../core/store.ts";
 import { after, ended, recovered } from "./answers.ts";
 import { keyIn, laneOf } from "./lane_of.ts";
@@ -19,15 +19,18 @@ export interface FallbackOptions {
 }
 
 /**
- * A store that asks another one when the first cannot be reached: when that throws a
- * `StoreUnavailableError`. The other one, a memory store as a rule, admits a share of the limit, and
- * says so: its decisions have the `source` `"fallback"`, the numbers of the share, and know nothing
- * of what was used before.
+ * A store that asks another one when the first cannot decide: when that throws a
+ * `StoreUnavailableError`, or a `ContentionError`, as nothing was charged then. The other one, a
+ * memory store as a rule, admits a share of the limit, and says so: its decisions have the `source`
+ * `"fallback"`, the numbers of the share, and know nothing of what was used before.
  *
  * The first store is asked each time; one with a circuit breaker, such as `redisStore`, answers at
  * once while it is away. A call whose fate is unknown is decided by the other store too, so it may
- * be charged in both. Units given back while the first is away are given back to the other. A reset
- * that the first cannot do is an error.
+ * be charged in both. A reset that the first cannot do is an error.
+ *
+ * Units are given back to the other store as long as that holds use of the key, and otherwise to the
+ * first. So what was taken while the first was away, and is given back when it is there again, frees
+ * nothing that others have taken from it; it answers with its balance then.
  *
  * A cost c counts as c / share there, rounded up. So the limiter's capacity times the share must be
  * at least 1.
@@ -78,29 +81,60 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
     return made;
   }
 
+  /** Asks the other store, about its share. */
+  function askOther(operations: readonly Operation[], now?: number): readonly Decision[] {
+    const shared = operations.map((operation) => ({
+      ...operation,
+      algorithm: sharedBy(operation.algorithm),
+      // What was used under older options is known to the first store alone.
+      replaces: undefined,
+    }));
+    return after(second.run(shared, now), (decisions) => decisions.map(marked));
+  }
+
+  /** The cost that is left for the first store when the other one has had what it is owed. */
+  function givenBack(refund: Operation, now?: number): number {
+    const holdsUse = recovered(
+      () => after(askOther([{ ...refund, cost: 0 }], now), ([look]) => look!.resetAfter > 0),
+      () => false,
+    );
+    return after(
+      holdsUse,
+      (holds) => holds ? after(askOther([refund], now), () => 0) : refund.cost,
+    );
+  }
+
   function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
     const ask = laneOf(first, prefix, algorithm);
-    const shared = sharedBy(algorithm);
-    return (key, cost, dry, now) =>
-      recovered(() => ask(key, cost, dry, now), (error) => {
-        requireUnavailable(error);
+
+    function decide(key: string, cost: number, dry: boolean, now: number | undefined): Decision {
+      return recovered(() => ask(key, cost, dry, now), (error) => {
+        requireUndecided(error);
         const stored = keyIn(first, prefix, algorithm.id, key);
-        const operation: Operation = { key: stored, algorithm: shared, cost, dry };
-        return after(second.run([operation], now), ([decision]) => marked(decision!));
+        const operation: Operation = { key: stored, algorithm, cost, dry };
+        return after(askOther([operation], now), ([decision]) => decision!);
       });
+    }
+
+    return function decideOne(key, cost, dry, now) {
+      if (cost >= 0 || dry) return decide(key, cost, dry, now);
+      const stored = keyIn(first, prefix, algorithm.id, key);
+      const left = givenBack({ key: stored, algorithm, cost, dry }, now);
+      return after(left, (cost) => decide(key, cost, dry, now));
+    };
+  }
+
+  function decideAll(operations: readonly Operation[], now?: number): readonly Decision[] {
+    return recovered(() => first.run(operations, now), (error) => {
+      requireUndecided(error);
+      return askOther(operations, now);
+    });
   }
 
   function run(operations: readonly Operation[], now?: number): readonly Decision[] {
-    return recovered(() => first.run(operations, now), (error) => {
-      requireUnavailable(error);
-      const shared = operations.map((operation) => ({
-        ...operation,
-        algorithm: sharedBy(operation.algorithm),
-        // What was used under older options is known to the first store alone.
-        replaces: undefined,
-      }));
-      return after(second.run(shared, now), (decisions) => decisions.map(marked));
-    });
+    const [only] = operations;
+    if (operations.length > 1 || only!.cost >= 0 || only!.dry) return decideAll(operations, now);
+    return after(givenBack(only!, now), (cost) => decideAll([{ ...only!, cost }], now));
   }
 
   function forget(key: string): void {
@@ -108,7 +142,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
   }
 
   function accepts(algorithm: Algorithm): void {
-    if (Math.floor(algorithm.capacity * share) < 1) {
+    if (sharedBy(algorithm).capacity < 1) {
       const rule = `its capacity times the share of ${share} must be at least 1`;
       throw new RangeError(complaint("fall back to a share of a limit", rule, algorithm.capacity));
     }
@@ -140,8 +174,10 @@ function readShare(options: FallbackOptions): number {
   return share;
 }
 
-function requireUnavailable(error: unknown): void {
-  if (!(error instanceof StoreUnavailableError)) throw error;
+/** Throws every error but those of a store that could not decide. */
+function requireUndecided(error: unknown): void {
+  if (error instanceof StoreUnavailableError || error instanceof ContentionError) return;
+  throw error;
 }
 
 /** A decision that says who made it. */

@@ -11,7 +11,8 @@
  * | answered by a failure policy | are answered by that: nothing was taken, and nothing is held |
  * | an error | are told of it |
  *
- * Nobody asks twice, so a store that is away keeps nobody waiting longer than it would without this.
+ * An error or a policy's answer is never followed by another ask, so a store that is away keeps
+ * nobody waiting longer than it would without this.
  */
 
 import type { Algorithm } from "../core/algorithm.ts";

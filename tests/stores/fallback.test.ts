@@ -9,15 +9,17 @@ import {
   gcra,
   limiter,
   memoryStore,
+  slidingLog,
+  StoreFullError,
   StoreUnavailableError,
   type SyncStore,
 } from "../../mod.ts";
 import { denyCache, fallback, lease } from "../../stores/stores.ts";
+import { asyncMemoryStore } from "../support/async_memory_store.ts";
 import { fcOptions } from "../support/seed.ts";
 
 /** A store that can be made to fail. */
-function breakable(): SyncStore & { error: Error | undefined } {
-  const inner = memoryStore();
+function breakable(inner = memoryStore()): SyncStore & { error: Error | undefined } {
   const made = {
     ...inner,
     error: undefined as Error | undefined,
@@ -86,8 +88,8 @@ describe("fallback", () => {
     const first = breakable();
     const store = fallback(first, memoryStore(), { share: 1 });
     const api = limiter(hourly, { store, prefix: "a" });
-    first.error = new ContentionError("Cannot decide");
-    assert.throws(() => api.consume("k"), ContentionError);
+    first.error = new StoreFullError("Cannot decide");
+    assert.throws(() => api.consume("k"), StoreFullError);
     first.error = away;
     assert.throws(() => api.reset("k"), StoreUnavailableError);
   });
@@ -96,6 +98,105 @@ describe("fallback", () => {
     const store = fallback(memoryStore(), memoryStore(), { share: 1 / 4 });
     const paced = gcra({ limit: 100, period: "1m", burst: 3 });
     assert.throws(() => limiter(paced, { store, prefix: "a" }), RangeError);
+  });
+
+  test("accepts every share of a limit that is a unit, and none that is less", () => {
+    for (let servers = 1; servers <= 400; servers++) {
+      const first = breakable();
+      const store = fallback(first, memoryStore(), { share: 1 / servers });
+      first.error = away;
+      const api = limiter(gcra({ limit: servers, period: "1h" }), {
+        store,
+        prefix: "a",
+        clock: () => 0,
+      });
+      assert.deepEqual([api.consume("k").allowed, api.consume("k").allowed], [true, false]);
+      const less = gcra({ limit: servers, period: "1h", burst: Math.max(1, servers - 1) });
+      if (servers > 1) assert.throws(() => limiter(less, { store, prefix: "b" }), RangeError);
+    }
+  });
+
+  test("lets the other store decide where the first lost every race, too", () => {
+    const first = breakable();
+    const store = fallback(first, memoryStore(), { share: 1 / 4 });
+    const api = limiter(hourly, { store, prefix: "a" });
+    first.error = new ContentionError("Cannot decide");
+    assert.deepEqual([api.consume("k").source, api.consume("k").remaining], ["fallback", 23]);
+    const entries = [{ limiter: api, key: "k" }, { limiter: api, key: "l" }];
+    assert.equal(consumeAll(entries).source, "fallback");
+    assert.throws(() => api.reset("k"), ContentionError);
+  });
+
+  for (const algorithm of [hourly, slidingLog({ limit: 100, period: "100h" })]) {
+    for (const how of ["lane", "run"] as const) {
+      test(`gives back what the other store lent to that: ${algorithm.id}, by ${how}`, () => {
+        const first = breakable();
+        const store = fallback(first, memoryStore(), { share: 1 / 4 });
+        const lent = how === "lane" ? store : { ...store, lane: undefined };
+        const api = limiter(algorithm, { store: lent, prefix: "a", clock: () => 0 });
+        api.consume("k", 100);
+        first.error = away;
+        assert.equal(api.consume("k", 5).remaining, 20);
+        assert.deepEqual([api.refund("k", 2).remaining, api.peek("k", 0).remaining], [22, 22]);
+        first.error = undefined;
+        // Three were lent; whatever is given back first is theirs.
+        assert.deepEqual([api.refund("k").remaining, api.refund("k", 2).remaining], [0, 0]);
+        const { remaining, source } = api.refund("k", 4);
+        assert.deepEqual([remaining, source], [4, undefined]);
+        first.error = away;
+        assert.equal(api.peek("k", 0).remaining, 25);
+      });
+    }
+  }
+
+  test("gives back to the first store when the other one is away", () => {
+    const second = breakable();
+    const api = limiter(hourly, {
+      store: fallback(memoryStore(), second, { share: 1 }),
+      prefix: "a",
+    });
+    api.consume("k", 3);
+    second.error = away;
+    assert.equal(api.refund("k", 2).remaining, 99);
+  });
+
+  test("answers a refund by a promise where the first store does", async () => {
+    const store = fallback(asyncMemoryStore(), memoryStore(), { share: 1 });
+    const refund = limiter(hourly, { store, prefix: "a" }).refund("k");
+    assert.ok(refund instanceof Promise);
+    assert.equal((await refund).remaining, 100);
+  });
+
+  test("below a lease, an outage does not end the blocks", () => {
+    let now = 0;
+    const shared = memoryStore();
+    const first = breakable(shared);
+    const store = lease(fallback(first, memoryStore(), { share: 1 / 4 }), {
+      units: 40,
+      ttl: 50,
+    });
+    const clock = () => now;
+    const api = limiter(hourly, { store, prefix: "a", clock });
+    const exact = limiter(hourly, { store: shared, prefix: "a", clock });
+    first.error = away;
+    // A block is more than the share, so that the other store never has one.
+    assert.deepEqual([api.consume("k").source, api.consume("k").remaining], ["fallback", 23]);
+    first.error = undefined;
+    now = 50;
+    assert.equal(api.consume("k").source, undefined);
+    assert.equal(exact.peek("k", 0).remaining, 60);
+  });
+
+  test("above a lease, the crowd of a block that fails is each admitted by itself", async () => {
+    const leased = lease({ ...asyncMemoryStore(), run: () => Promise.reject(away) }, {
+      units: 10,
+      ttl: "1h",
+    });
+    const store = fallback(leased, memoryStore(), { share: 1 / 4 });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const decisions = await Promise.all(Array.from({ length: 30 }, () => api.consume("k")));
+    assert.ok(decisions.every(({ source }) => source === "fallback"));
+    assert.equal(decisions.filter(({ allowed }) => allowed).length, 25);
   });
 
   test("composes with the others", () => {
