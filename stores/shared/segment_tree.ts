@@ -32,6 +32,8 @@ import { added, type EditedTimeline, reduced, type StoredTimeline } from "./stor
 
 const LEAF_SLOTS = 32;
 const BRANCHES = 16;
+/** Before all slots: windows near the epoch reach back to slots below 0. */
+const NO_SLOT = -(2 ** 30);
 /** Most units beside the root. */
 export const MOST_PENDING = 8_191;
 
@@ -72,7 +74,7 @@ class TreeTimeline implements StoredTimeline {
   /** Units at `newest` that are not in the tree. */
   readonly pending: number;
   /** The question that was asked last, as it is mostly asked again, and its answer. */
-  #asked = -1;
+  #asked = NO_SLOT;
   #answer = 0;
   /** Of that question, the oldest slot with units and how many, if they stand in the first leaf. */
   #oldest = 0;
