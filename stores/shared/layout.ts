@@ -25,10 +25,10 @@
  *
  * Owner, one for each thread's record:
  *
- *   generation | 0           never used
- *   generation | 1           a thread's
- *   generation | 2           given back
- *   generation | 3           being taken over from a thread that makes no calls
+ *   generation | cell | 0    never used
+ *   generation | cell | 1    a thread's, which announces in that cell
+ *   generation | cell | 2    given back
+ *   generation | cell | 3    being taken over from a thread that makes no calls
  *
  * Every block and every node is at each instant in one place: in a slot's state, in a thread's
  * record, in the pool of what threads had too much of, or behind those handed out so far.
@@ -51,6 +51,8 @@ export const INTENT = 15;
 
 /** Words of a block: two of fingerprint, then 64-bit words: when it is fresh, and two of state. */
 export const BLOCK = 8;
+/** Where a block says when it is fresh; in the pool, the links to other blocks. */
+export const FRESH_AT = 2;
 /** Words of a node. */
 export const NODE = 32;
 

@@ -40,6 +40,8 @@ export interface Nodes {
   commit(): void;
   /** It does not: lets go of what was made for it. */
   abandon(): void;
+  /** It cannot be told: leaves all as it is. */
+  forget(): void;
   /** Lets go of a node that nobody else can reach, and of all below it, at once. */
   free(node: number, shape: NodeShape): void;
   /** Where a node lies, in 32-bit words; any number stands for some node. */
@@ -61,10 +63,14 @@ export function threadNodes(memory: Memory, self: { readonly record: number }): 
   }
 
   function keep(node: number): void {
-    const size = self.record + KEPT_SIZE;
-    ints[self.record + KEPT + ints[size]!] = node;
-    ints[size]!++;
-    if (ints[size]! > mostKept) pool.put(Array.from({ length: chain }, unkeep));
+    put(node);
+    if (ints[self.record + KEPT_SIZE]! > mostKept) pool.put(Array.from({ length: chain }, unkeep));
+  }
+
+  function put(node: number): void {
+    const size = ints[self.record + KEPT_SIZE]!;
+    ints[self.record + KEPT + size] = node;
+    ints[self.record + KEPT_SIZE] = size + 1;
   }
 
   function unkeep(): number {
@@ -75,13 +81,13 @@ export function threadNodes(memory: Memory, self: { readonly record: number }): 
 
   /** Sees to it that a free node is kept. */
   function refill(): void {
-    const kept = self.record + KEPT;
-    const size = self.record + KEPT_SIZE;
-    for (const node of pool.take()) ints[kept + ints[size]!++] = node;
-    if (ints[size]! > 0 || Atomics.load(ints, header.nodeCount) >= lastNode) return;
+    for (const node of pool.take()) put(node);
+    if (ints[self.record + KEPT_SIZE]! > 0 || Atomics.load(ints, header.nodeCount) >= lastNode) {
+      return;
+    }
     const first = Atomics.add(ints, header.nodeCount, chain) + 1;
     const end = Math.min(first + chain, lastNode + 1);
-    for (let node = first; node < end; node++) ints[kept + ints[size]!++] = node;
+    for (let node = first; node < end; node++) put(node);
   }
 
   function make(): number {
@@ -134,6 +140,11 @@ export function threadNodes(memory: Memory, self: { readonly record: number }): 
     abandon() {
       dropped.clear();
       while (made.size() > 0) keep(made.pop());
+    },
+    forget() {
+      made.clear();
+      dropped.clear();
+      below.clear();
     },
   };
 }

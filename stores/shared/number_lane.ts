@@ -68,8 +68,10 @@ export function numberLane(
     const line = buckets + ((low >>> 4) & bucketMask) * BUCKET;
     const tags = line * 4 + TAGS;
     const tag = (high >>> 25) + 1;
-    // Nothing is announced in a record that has changed hands.
-    if (ints[record + OWNER] !== caller.owner) return slow(low, high, cost, dry, now);
+    // Nothing is announced in a record that has changed hands, or in which a call was cut short.
+    if (ints[record + OWNER] !== caller.owner || ints[announced] !== 0) {
+      return slow(low, high, cost, dry, now);
+    }
     try {
       for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
         if (bytes[tags + place] !== tag) continue;
@@ -96,14 +98,16 @@ export function numberLane(
         floats[(to >> 1) + 1] = next === initial ? 0 : now + decision.resetAfter;
         floats[(to >> 1) + 2] = next as number;
         const changed = (((word & ~blockMask) + versionOne) | 0) | spare;
+        // Taken before it is known to be spent: a call that is cut short may lose a block, no more.
+        ints[record + HEAD]!++;
         if (Atomics.compareExchange(ints, slot, word, changed) !== word) {
+          ints[record + HEAD]!--;
           ints[record + COUNTERS + counter.contention]!++;
           break;
         }
         const tail = ints[record + TAIL]!;
         ints[record + RING + (tail & (RING_SIZE - 1))] = block;
         ints[record + TAIL] = tail + 1;
-        ints[record + HEAD]!++;
         return decision;
       }
     } finally {

@@ -31,7 +31,7 @@ export interface OpenStore extends SyncStore {
 export function openStore(memory: Memory): OpenStore {
   const { ints, floats, blocks } = memory;
   const thread = attachThread(memory);
-  const self = { thread, record: thread.record, owner: thread.owner };
+  const self = { thread, record: thread.record, owner: thread.owner, isChanging: false };
   const nodes = threadNodes(memory, self);
   const table = openTable(memory, self, nodes);
   const { found } = table;
@@ -43,27 +43,38 @@ export function openStore(memory: Memory): OpenStore {
 
   /** Begins a call. */
   function enter(): void {
-    if (ints[self.record + OWNER] !== self.owner) attachAgain();
-    ints[self.thread.announced] = 1;
-    if (ints[self.record + OWNER] !== self.owner) {
-      ints[self.thread.announced] = 0;
-      attachAgain();
+    // A call that was cut short has left its word announced.
+    const isCutShort = ints[self.thread.announced] !== 0;
+    if (self.isChanging) attachAgain();
+    for (;;) {
+      if (ints[self.record + OWNER] !== self.owner) attachAgain();
       ints[self.thread.announced] = 1;
+      if (ints[self.record + OWNER] === self.owner) break;
+      ints[self.thread.announced] = 0;
     }
     ints[self.record + CALLS]!++;
+    nodes.abandon();
+    if (!isCutShort) return;
+    self.thread.announceOne();
+    table.protectOne();
   }
 
-  /** Ends a call. */
+  /** Ends a call; the record of one that was cut short in the middle of a change is nobody's. */
   function leave(): void {
-    ints[self.thread.announced] = 0;
+    if (!self.isChanging) ints[self.thread.announced] = 0;
   }
 
-  /** Attaches once more, as another thread has taken the record over while this one was idle. */
+  /**
+   * Attaches once more, as another thread has taken the record over while this one was idle, or as
+   * it cannot be told what of a change that was cut short was done.
+   */
   function attachAgain(): void {
     requireOpen();
     self.thread = attachThread(memory);
     self.record = self.thread.record;
     self.owner = self.thread.owner;
+    if (self.isChanging) nodes.forget();
+    self.isChanging = false;
   }
 
   function requireOpen(): void {
@@ -135,10 +146,7 @@ export function openStore(memory: Memory): OpenStore {
     if (block === 0 && next === initial) return decision;
     const freshAt = next === initial ? 0 : now + decision.resetAfter;
     write(form, low, high, next, freshAt, block);
-    if (block === 0 ? table.insert(high, now) : table.replace()) {
-      nodes.commit();
-      return decision;
-    }
+    if (block === 0 ? table.insert(high, now) : table.replace()) return decision;
     nodes.abandon();
     return undefined;
   }
@@ -176,6 +184,7 @@ export function openStore(memory: Memory): OpenStore {
    * @param isStill Whether all is yet as the call found it.
    */
   function recover(error: unknown, now: number, isStill: () => boolean): void {
+    if (self.isChanging) throw error;
     nodes.abandon();
     if (error === OUT_OF_NODES) table.makeNodes(now);
     else if (error !== TORN && isStill()) throw error;
@@ -263,7 +272,7 @@ export function openStore(memory: Memory): OpenStore {
   function close(): void {
     if (closed) return;
     closed = true;
-    self.thread.release();
+    if (!self.isChanging) self.thread.release();
     // No owner's word is this one: the next call looks why, and finds the store closed.
     self.owner = NaN;
   }

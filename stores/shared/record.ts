@@ -49,18 +49,26 @@ const IN_USE = 1;
 const GIVEN_BACK = 2;
 const BEING_TAKEN = 3;
 const STATE = 3;
+/** The cell stands beside the state, the generation before it. */
+const CELL_ONE = 4;
+const CELL = (ANNOUNCED_CELLS - 1) * CELL_ONE;
+const GENERATION_ONE = ANNOUNCED_CELLS * CELL_ONE;
 
 /** Milliseconds after which every thread sees an owner's word that was changed. */
 const GRACE = 3;
 /** Milliseconds in which a living thread is expected to make a call. */
 const QUIET = 60;
 
-/** The next generation's word, in a state. */
-const renewed = (owner: number, state: number) => (((owner & ~STATE) + 4) | state) | 0;
+/** The next generation's word, in a state: whoever takes a record over goes on to the next cell. */
+function renewed(owner: number, state: number): number {
+  const cell = (owner + (state === BEING_TAKEN ? CELL_ONE : 0)) & CELL;
+  const generation = (owner & -GENERATION_ONE) + GENERATION_ONE;
+  return (generation | cell | state) | 0;
+}
 
 /** The cell in which the owner of a record announces. */
 export function announcedAt({ record, owner }: Claim): number {
-  return record + ANNOUNCED + ((owner >>> 2) & (ANNOUNCED_CELLS - 1));
+  return record + ANNOUNCED + (owner & CELL) / CELL_ONE;
 }
 
 /**

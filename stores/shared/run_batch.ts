@@ -9,12 +9,12 @@ import type { Form } from "./forms.ts";
 import { type Memory, MOST_KEYS_OF_BATCH } from "./layout.ts";
 import type { Nodes } from "./nodes.ts";
 import type { Table } from "./table.ts";
-import type { Thread } from "./thread.ts";
+import type { Changer } from "./thread.ts";
 
 /** What a batch needs of the store that it runs on. */
 export interface BatchStore {
   readonly memory: Memory;
-  readonly self: { readonly thread: Thread };
+  readonly self: Changer;
   readonly nodes: Nodes;
   readonly table: Table;
   locate(stored: string): { readonly low: number; readonly high: number };
@@ -140,24 +140,22 @@ function putIn(
   if (table.scan(low, high, now) !== 0) return;
   // Held for a moment, so that the batch finds it there.
   write(formFor(algorithm), low, high, algorithm.initial, now + 1, 0);
-  if (table.insert(high, now)) {
-    nodes.commit();
-    table.protect();
-  } else nodes.abandon();
+  if (table.insert(high, now)) table.protect();
+  else nodes.abandon();
 }
 
 /** Changes the keys to be written, provided that all that were seen are as they were. */
 function commit(
-  { memory, self: { thread }, nodes, table, formFor, write }: BatchStore,
+  { memory, self, nodes, table, formFor, write }: BatchStore,
   seen: ReadonlyMap<string, Seen>,
   toWrite: ReadonlyMap<string, Write>,
   now: number,
 ): boolean {
+  const { thread } = self;
   const taken: number[] = [];
   const replaced: number[] = [];
-  let isDone = false;
+  const changes: Change[] = [];
   try {
-    const changes: Change[] = [];
     for (const [key, { slot, word, block, low, high, algorithm }] of seen) {
       if (slot === 0) continue;
       const written = toWrite.get(key);
@@ -173,11 +171,15 @@ function commit(
       write(formFor(algorithm), low, high, state, freshAt, block, spare);
       changes.push({ slot, before: word, block: spare });
     }
-    isDone = changeAll(memory, thread, changes, table.raised);
-    return isDone;
-  } finally {
-    for (const block of isDone ? replaced : taken) thread.add(block);
-    if (isDone) nodes.commit();
-    else nodes.abandon();
+  } catch (error) {
+    for (const block of taken) thread.add(block);
+    throw error;
   }
+  self.isChanging = true;
+  const isDone = changeAll(memory, thread, changes, table.raised);
+  for (const block of isDone ? replaced : taken) thread.add(block);
+  if (isDone) nodes.commit();
+  self.isChanging = false;
+  if (!isDone) nodes.abandon();
+  return isDone;
 }

@@ -14,7 +14,17 @@
  */
 
 import { ContentionError } from "../../core/errors.ts";
-import { BLOCK, HEAD, header, type Memory, RING, RING_SIZE, TAIL, VETTED } from "./layout.ts";
+import {
+  BLOCK,
+  FRESH_AT,
+  HEAD,
+  header,
+  type Memory,
+  RING,
+  RING_SIZE,
+  TAIL,
+  VETTED,
+} from "./layout.ts";
 import { MOST_OF_CHAIN, openPool } from "./pool.ts";
 
 const RING_MASK = RING_SIZE - 1;
@@ -50,7 +60,9 @@ export function spareBlocks(
   announced: () => readonly number[],
 ): SpareBlocks {
   const { ints, blocks, lastBlock } = memory;
-  const pool = openPool(memory, header.blockPool, blocks, BLOCK);
+  // Links stand where a block says when it is fresh, which is a hint until the slot is looked at
+  // again. Whose the block is must stay: it may be announced yet, and is read without a second look.
+  const pool = openPool(memory, header.blockPool, blocks + FRESH_AT, BLOCK);
   const ring = record + RING;
   const head = record + HEAD;
   const vetted = record + VETTED;
@@ -99,8 +111,8 @@ export function spareBlocks(
     if (Atomics.load(ints, header.blockCount) >= lastBlock) return;
     const block = Atomics.add(ints, header.blockCount, 1) + 1;
     if (block > lastBlock) return void Atomics.sub(ints, header.blockCount, 1);
+    ints[placeOf(ints[head]! - 1)] = block;
     ints[head]!--;
-    ints[placeOf(ints[head]!)] = block;
   }
 
   /** Puts blocks into the pool if there are more than a thread should hold. */

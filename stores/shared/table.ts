@@ -13,10 +13,11 @@
  *   3. swap that slot, expecting the word seen in step 1; then take the intent back
  *
  * Whoever finds another's intent in step 1 waits for some instants, then raises the version of the
- * slot that it names. From then on the other one's step 3 fails, or has been done and will be seen.
- * So at most one insertion can succeed between anybody's steps 1 and 3, and nobody waits for a
- * thread that sleeps or has died. Since it is this thread's own swap that fills the slot, it knows
- * whether it did; the new key's block holds the state after the call, and nothing need be undone.
+ * slot that it names. From then on the other one's step 3 fails, or has been done and will be seen,
+ * and the intent is taken back for it. So at most one insertion can succeed between anybody's steps
+ * 1 and 3, and nobody waits for a thread that sleeps or has died. Since it is this thread's own swap
+ * that fills the slot, it knows whether it did; the new key's block holds the state after the call,
+ * and nothing need be undone.
  *
  * A slot whose key is fresh again is as good as an empty one. Slots cost four bytes and there are
  * four times as many as keys; what is bounded is the number of places, `capacity`, that the header
@@ -34,7 +35,7 @@ import { kind, nodesOf } from "./forms.ts";
 import { BLOCK, BUCKET, header, INTENT, type Memory, SLOTS_PER_BUCKET, TAGS } from "./layout.ts";
 import type { Nodes } from "./nodes.ts";
 import { counter } from "./record.ts";
-import type { Thread } from "./thread.ts";
+import type { Changer } from "./thread.ts";
 
 /** The bit of an intent that says that there is one. */
 const ACTIVE = 16;
@@ -56,7 +57,7 @@ export interface Table {
   find(low: number, high: number): number;
   /** The same by looking at every slot of the bucket; 0 if the key is in none of them. */
   scan(low: number, high: number, now: number): number;
-  /** Swaps the spare block in for the one found; whether nobody was faster. */
+  /** Swaps the spare block, and the nodes made for it, in for the one found; whether nobody was faster. */
   replace(): boolean;
   /** Puts the spare block's key, which `scan` has not found, into the bucket; whether it went. */
   insert(high: number, now: number): boolean;
@@ -73,7 +74,7 @@ export interface Table {
 }
 
 /** The table, for the thread that `self` stands for. */
-export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes): Table {
+export function openTable(memory: Memory, self: Changer, nodes: Nodes): Table {
   const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
   const versionOne = blockMask + 1;
   const throwsWhenFull = ints[header.throwsWhenFull] === 1;
@@ -105,12 +106,13 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
   const freshAtOf = (block: number) => floats[(blocks + block * BLOCK) / 2 + 1]!;
 
   function announce(word: number): void {
-    ints[self.thread.announced] = word;
+    // A slot never used holds 0, which would say that there is no call; it never comes back.
+    ints[self.thread.announced] = word === 0 ? 1 : word;
   }
 
   function raised(word: number): number {
     let next = (word + versionOne) | 0;
-    while (self.thread.isAnnounced(next)) next = (next + versionOne) | 0;
+    while (next === 0 || self.thread.isAnnounced(next)) next = (next + versionOne) | 0;
     return next;
   }
 
@@ -197,7 +199,10 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
     return 0;
   }
 
-  /** Makes sure that the insertion of `intent` does not go on; whether that intent was still there. */
+  /**
+   * Makes sure that the insertion of `intent` does not go on, and takes the intent back, lest it be
+   * broken again and again; whether that intent was still there.
+   */
   function broken(): boolean {
     for (let tries = 0; tries < INTENT_PATIENCE; tries++) {
       if (Atomics.load(ints, line + INTENT) !== intent) return false;
@@ -208,6 +213,9 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
     if (Atomics.compareExchange(ints, slot, word, raised(word)) === word) {
       self.thread.count(counter.takenOver);
     }
+    const cleared = ((intent >>> 5) + 1) << 5;
+    if (Atomics.compareExchange(ints, line + INTENT, intent, cleared) !== intent) return false;
+    intent = cleared;
     return true;
   }
 
@@ -215,15 +223,26 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
     const { thread } = self;
     const { slot, word, block } = found;
     const next = ((word & ~blockMask) + versionOne) | thread.spare();
+    self.isChanging = true;
     if (Atomics.compareExchange(ints, slot, word, next) !== word) {
       thread.count(counter.contention);
+      self.isChanging = false;
       return false;
     }
     thread.swapped(block);
+    nodes.commit();
+    self.isChanging = false;
     return true;
   }
 
   function insert(high: number, now: number): boolean {
+    const isFilled = fillOne(high, now);
+    if (isFilled) nodes.commit();
+    self.isChanging = false;
+    return isFilled;
+  }
+
+  function fillOne(high: number, now: number): boolean {
     if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, counter.dropped);
     if (emptySlot === 0) {
       if (throwsWhenFull || soonestSlot === 0) throw full(memory.capacity);
@@ -247,11 +266,12 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
     return true;
   }
 
-  /** Steps 2 and 3. */
+  /** Steps 2 and 3; `isChanging` is left to the caller. */
   function fill(slot: number, word: number, high: number): boolean {
     const mine = (((intent >>> 5) + 1) << 5) | ACTIVE | (slot - line);
     if (Atomics.compareExchange(ints, line + INTENT, intent, mine) !== intent) return false;
     const next = ((word & ~blockMask) + versionOne) | self.thread.spare();
+    self.isChanging = true;
     const isFilled = Atomics.compareExchange(ints, slot, word, next) === word;
     Atomics.compareExchange(ints, line + INTENT, mine, mine & ~(ACTIVE | POSITION));
     if (!isFilled) {
@@ -333,12 +353,16 @@ export function openTable(memory: Memory, self: { thread: Thread }, nodes: Nodes
 
   function remove(slot: number, word: number): boolean {
     const next = raised(word & ~blockMask);
-    if (Atomics.compareExchange(ints, slot, word, next) !== word) return false;
-    bytes[(slot - (slot % BUCKET)) * 4 + TAGS + slot % BUCKET] = 0;
-    const block = word & blockMask;
-    nodesOf(memory, block, nodes.free);
-    self.thread.add(block);
-    return true;
+    self.isChanging = true;
+    const isRemoved = Atomics.compareExchange(ints, slot, word, next) === word;
+    if (isRemoved) {
+      bytes[(slot - (slot % BUCKET)) * 4 + TAGS + slot % BUCKET] = 0;
+      const block = word & blockMask;
+      nodesOf(memory, block, nodes.free);
+      self.thread.add(block);
+    }
+    self.isChanging = false;
+    return isRemoved;
   }
 
   function forget(): boolean {

@@ -10,9 +10,11 @@
  * later, at the latest when the thread is put to sleep. The version covers those nanoseconds: a
  * word cannot come back before 2^8 changes at the least (2^11 with a million keys).
  *
- * A record has four cells to announce in, used in turn by its owners, one after another. An owner
- * that wakes in the middle of its first instructions, and finds that another one has taken the
- * record over, has then announced in a cell that is nobody's.
+ * A record has four cells to announce in, used in turn by those who take it over from one another.
+ * An owner that wakes in the middle of its first instructions, and finds that another one has taken
+ * the record over, has then announced in a cell that is nobody's: it is used again after three more
+ * takeovers, each of which waits for milliseconds. Whoever takes a record that was given back goes on
+ * with the cell of the owner before, which is in no call.
  */
 
 import {
@@ -21,12 +23,24 @@ import {
   COUNTERS,
   header,
   type Memory,
+  OWNER,
   RECORD,
   SEEN,
   SEEN_SIZE,
 } from "./layout.ts";
 import { announcedAt, claimRecord, giveBack } from "./record.ts";
 import { type SpareBlocks, spareBlocks } from "./spare_blocks.ts";
+
+/** The calling thread, as those see it that change something for it. */
+export interface Changer {
+  readonly thread: Thread;
+  /**
+   * Whether a slot may have been swapped whose blocks and nodes are not yet accounted for. If the
+   * call ends there (the stack overflows, a time limit of `node:vm` is reached), the record is given
+   * up, as that of a thread that dies.
+   */
+  isChanging: boolean;
+}
 
 /** A thread's record, and what it does with it. */
 export interface Thread extends SpareBlocks {
@@ -43,7 +57,7 @@ export interface Thread extends SpareBlocks {
   /** Announces none but the one that is worked on. */
   announceOne(): void;
   count(what: number): void;
-  /** Gives the record back. */
+  /** Gives the record back, cleared of a call that was cut short. */
   release(): void;
 }
 
@@ -56,8 +70,8 @@ export function attachThread(memory: Memory): Thread {
   const { ints, records, threads, blockMask } = memory;
   const claim = claimRecord(memory);
   const { record, owner } = claim;
+  const announced = announcedAt(claim);
   const pinned: number[] = [];
-  ints[record + SEEN_SIZE] = 0;
 
   const endOfRecords = () =>
     records + Math.min(threads, Atomics.load(ints, header.records)) * RECORD;
@@ -95,7 +109,7 @@ export function attachThread(memory: Memory): Thread {
     ...spareBlocks(memory, record, announcedBlocks),
     record,
     owner,
-    announced: announcedAt(claim),
+    announced,
     isAnnounced,
     announceAlso(word) {
       const size = ints[record + SEEN_SIZE]!;
@@ -108,6 +122,12 @@ export function attachThread(memory: Memory): Thread {
     count(what) {
       ints[record + COUNTERS + what]!++;
     },
-    release: () => giveBack(memory, claim),
+    release() {
+      if (ints[record + OWNER] === owner && ints[announced] !== 0) {
+        ints[record + SEEN_SIZE] = 0;
+        ints[announced] = 0;
+      }
+      giveBack(memory, claim);
+    },
   };
 }

@@ -94,6 +94,31 @@ test(`${KILLS} workers killed on a store without room leave each block and node 
   store.close();
 });
 
+test("workers killed as they put new keys in leave records that can be taken over", async () => {
+  const open = () => sharedStore({ capacity: 30_000, threads: 3 });
+  let store = open();
+  // Deno's threads are not killed, but run on for seconds.
+  const kills = "Deno" in globalThis ? KILLS / 4 : KILLS;
+  for (let killed = 0; killed < kills; killed++) {
+    const workers = await crew(store, 0);
+    let worker: Worker;
+    try {
+      worker = await workers.hire();
+    } catch (error) {
+      assert.match(String(error), /attached or have died in mid-call/);
+      store = open();
+      continue;
+    }
+    worker.postMessage({ kind: "insert", limit: 3 } satisfies Job);
+    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 5));
+    const gone = worker.terminate();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    Atomics.store(workers.flags, 4, 1);
+    await gone;
+    await checkLost(store);
+  }
+});
+
 /** What is lost is lost with the records of those killed in a call, and no more than is documented. */
 async function checkLost(store: SharedStore): Promise<void> {
   await untilQuiet(store.handle);

@@ -7,6 +7,7 @@ import {
   BLOCK,
   BUCKET,
   CALLS,
+  FRESH_AT,
   HEAD,
   header,
   KEPT,
@@ -68,7 +69,7 @@ export function audit(handle: SharedStoreHandle): Lost {
       nodes.own(ints[record + KEPT + place]!, `record ${record}`);
     }
   }
-  ownPool(memory, header.blockPool, (item) => memory.blocks + item * BLOCK, blocks.own);
+  ownPool(memory, header.blockPool, (item) => memory.blocks + FRESH_AT + item * BLOCK, blocks.own);
   ownPool(memory, header.nodePool, at, nodes.own);
   return {
     places: ints[header.keys]! - keys,

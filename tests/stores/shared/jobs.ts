@@ -35,6 +35,8 @@ export type Job =
   }
   /** Attaches and calls over and over; answers how often it was admitted. */
   | { readonly kind: "attach"; readonly limit: number; readonly calls: number }
+  /** Takes from one new key after another until it is killed or flag 4 is raised. */
+  | { readonly kind: "insert"; readonly limit: number }
   /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
   | { readonly kind: "forever"; readonly limit: number; readonly names: readonly string[] };
 
@@ -183,6 +185,12 @@ export function worker({ handle, shared, counts }: Work) {
           if (call % 2 === 0) own.close();
         }
         return admitted;
+      }
+      case "insert": {
+        const { consume } = limiterOf("gcra", job.limit);
+        const name = Math.random();
+        for (let key = 0; flags[4] === 0; key++) consume(`${name} ${key}`);
+        return "stopped";
       }
       case "forever": {
         const limiters = job.names.map((name) => limiterOf(name, job.limit));
