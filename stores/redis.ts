@@ -339,7 +339,7 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
   throw new TypeError(complaint("decide on several keys at once", rule, stranger));
 }
 
-export type { NodeRedisCluster } from "./redis/cluster_map.ts";
+export type { NodeRedisCluster } from "./redis/cluster_dial.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./redis/node_redis.ts";
 export type { NodeRedisSentinel } from "./redis/node_redis_sentinel.ts";
 export type { RedisClient } from "./redis/router_of.ts";

@@ -39,6 +39,8 @@ const MOST_BARREN = 3;
 export interface Batcher {
   /** Takes a call in; it is answered later, whatever happens. */
   submit(job: Job): void;
+  /** Whether no call waits or is under way. */
+  isIdle(): boolean;
   /** Tells all that wait that the store is closed, and ends the connection. */
   close(): void;
 }
@@ -208,6 +210,7 @@ export function batcher(
 
   return {
     submit,
+    isIdle: () => !running,
     close() {
       closed = true;
       link.close();

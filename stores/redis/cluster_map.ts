@@ -1,122 +1,134 @@
 /*
- * Who has which slot, by a cluster client of node-redis.
+ * Who has which slot.
  *
- * A duplicate of the client that was given keeps the map: it holds a connection to each master.
- * While it cannot reach one, it tries again every 100 ms, and asks the others who has its slots; left
- * to itself, it would do so after 5 seconds, and less and less often. Nothing is decided on its
- * connections; they only tell where to dial.
+ * The cluster is asked when the first call comes, and anew when a node has failed or sent a call
+ * elsewhere: by a connection that lives for one question. Any node can answer. Those that are known
+ * are asked in random order, as one that is cut off from the others tells what it knew before; those
+ * that fail come last, and then those that the client's options name.
  */
 
+import { type ClusterDials, clusterDials, type NodeRedisCluster } from "./cluster_dial.ts";
 import type { Dial } from "./connection.ts";
-import { dialClient, type NodeRedisClient } from "./node_redis.ts";
+import { SLOTS } from "./hash_slot.ts";
+import { hedge } from "./hedge.ts";
+import { cameBack, roundTrip } from "./round_trip.ts";
 
-/** A node-redis cluster client; `createCluster` returns it. */
-export interface NodeRedisCluster {
-  /** The client of the node that has a key's slot. */
-  getNodeClientForKey(key: string): unknown;
-  /** Makes another cluster client with the same options, but for those given. */
-  duplicate(overrides?: never): unknown;
-}
-
-/** A node of the cluster. */
-export interface ClusterNode {
-  /** Host and port. */
-  readonly address: string;
-  readonly dial: Dial;
-}
-
-/** Tells where keys are. */
+/** Tells where slots are. Addresses are host and port. */
 export interface ClusterMap {
-  /** The node that has a key's slot, as far as is known. */
-  nodeOf(key: string): Promise<ClusterNode>;
-  /** The node at an address that a node has named. */
-  nodeAt(address: string): Promise<ClusterNode>;
-  /** Asks the cluster anew, as the map has been found to be wrong for a key. */
-  renew(key: string): Promise<void>;
+  /** The address of the node that has a slot, as far as is known. */
+  ownerOf(slot: number): string | undefined;
+  /** Takes a node's word for who has a slot. */
+  learn(slot: number, address: string): void;
+  /** Every node that has a slot. */
+  owners(): ReadonlySet<string | undefined>;
+  /** How to reach a node. */
+  dialOf(address: string): Dial;
+  /** Asks the cluster anew; whoever comes in the meantime shares the answer. */
+  renew(): Promise<void>;
+  /** Asks no more. */
   close(): void;
 }
 
-/** How often a master that cannot be reached is tried, and others asked for its slots, in ms. */
-const RETRY_EVERY = 100;
-
-/** A cluster client that was given. */
-interface Original {
-  /** Its options; `defaults` are those of the clients of its nodes. */
-  readonly _options?: { readonly defaults?: { readonly socket?: object } };
-  duplicate(overrides: object): OwnCluster;
+/** What a node tells. */
+interface Answer {
+  readonly owners: (string | undefined)[];
+  /** Every node, replicas too. */
+  readonly nodes: readonly string[];
 }
 
-/** What a cluster client can do. */
-interface OwnCluster {
-  readonly nodeByAddress: ReadonlyMap<string, unknown>;
-  on(event: string, listener: () => void): unknown;
-  connect(): Promise<unknown>;
-  getNodeClientForKey(key: string): Promise<NodeClient>;
-  nodeClient(node: unknown): Promise<NodeClient>;
-  sendCommand(key: string, readOnly: boolean, command: readonly string[]): Promise<unknown>;
-  destroy(): void;
-}
+/** Milliseconds that a node has for its answer before another one is asked, too. */
+const HEAD_START = 100;
 
-interface NodeClient extends NodeRedisClient {
-  readonly options: { readonly socket?: { readonly host?: string; readonly port?: number } };
-}
+/**
+ * Makes a map; it asks when it is told to.
+ *
+ * @param patience The most milliseconds that asking may take.
+ * @param isFailing Whether a node does not answer its calls.
+ */
+export function clusterMap(
+  cluster: NodeRedisCluster,
+  patience: number,
+  isFailing: (address: string) => boolean,
+): ClusterMap {
+  const { roots, nodeAt }: ClusterDials = clusterDials(cluster);
+  let known: Answer = { owners: [], nodes: [] };
+  let asking: Promise<void> | undefined;
+  let closed = false;
 
-/** Makes a map; it asks when it is first used. */
-export function clusterMap(cluster: NodeRedisCluster): ClusterMap {
-  let scout: OwnCluster | undefined;
-  let connecting: Promise<OwnCluster> | undefined;
-  let renewing: Promise<void> | undefined;
-
-  async function connected(): Promise<OwnCluster> {
-    if (scout !== undefined) return scout;
-    connecting ??= connect(scoutOf(cluster as unknown as Original));
-    return await connecting;
+  async function ask(): Promise<void> {
+    const end = performance.now() + patience;
+    const nodes = shuffled(known.nodes);
+    const dials = [
+      ...nodes.filter((address) => !isFailing(address)).map(nodeAt),
+      ...shuffled(roots),
+      ...nodes.filter(isFailing).map(nodeAt),
+    ];
+    known = await hedge(dials.map((dial) => () => answerOf(dial, end)), HEAD_START, () => {});
   }
 
-  async function connect(made: OwnCluster): Promise<OwnCluster> {
-    // The store learns of failures by what it sends.
-    for (const event of ["error", "node-error"]) made.on(event, () => {});
+  /** Asks one node. */
+  async function answerOf(dial: Dial, end: number): Promise<Answer> {
+    const left = Math.ceil(end - performance.now());
+    if (closed || left <= 0) throw new Error(`No node told its slots within ${patience} ms`);
+    const connection = await dial(left);
     try {
-      await made.connect();
-      scout = made;
-      return made;
+      const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], left);
+      if (!cameBack(trip)) throw trip.error;
+      return read(trip[0]);
     } finally {
-      connecting = undefined;
+      connection.destroy();
     }
   }
 
-  async function ask(key: string): Promise<void> {
-    const own = await connected();
-    // A command for the key is sent on to the node that has it, and the map mended on the way.
-    await own.sendCommand(key, true, ["EXISTS", key]);
-  }
-
   return {
-    nodeOf: async (key) => nodeOf(await (await connected()).getNodeClientForKey(key)),
-    async nodeAt(address) {
-      const own = await connected();
-      const node = own.nodeByAddress.get(address);
-      if (node === undefined) throw new Error(`There is no node at ${address}`);
-      return nodeOf(await own.nodeClient(node));
+    ownerOf: (slot) => known.owners[slot],
+    learn(slot, address) {
+      known.owners[slot] = address;
     },
-    renew(key) {
-      renewing ??= ask(key).finally(() => renewing = undefined);
-      return renewing;
+    owners: () => new Set(known.owners),
+    dialOf: nodeAt,
+    renew() {
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+      return asking;
     },
-    close: () => scout?.destroy(),
+    close() {
+      closed = true;
+    },
   };
 }
 
-function scoutOf(original: Original): OwnCluster {
-  const defaults = original._options?.defaults;
-  return original.duplicate({
-    topologyRefreshOnReconnectionAttemptStrategy: RETRY_EVERY,
-    minimizeConnections: false,
-    defaults: { ...defaults, socket: { ...defaults?.socket, reconnectStrategy: RETRY_EVERY } },
-  });
+/**
+ * Reads a reply to CLUSTER SLOTS: for each range its first and last slot, its master and replicas.
+ *
+ * @throws If it is an error, or the node knows of no slots.
+ */
+function read(reply: unknown): Answer {
+  if (reply instanceof Error) throw reply;
+  const owners = new Array<string | undefined>(SLOTS).fill(undefined);
+  const nodes = new Set<string>();
+  for (const [from, to, ...having] of reply as readonly SlotRange[]) {
+    const addresses = having.map(([host, port]) => `${host}:${port}`);
+    owners.fill(addresses[0], Number(from), Number(to) + 1);
+    for (const address of addresses) nodes.add(address);
+  }
+  if (nodes.size === 0) throw new Error("The node that was asked is in no cluster");
+  return { owners, nodes: [...nodes] };
 }
 
-function nodeOf(client: NodeClient): ClusterNode {
-  const { host, port } = client.options.socket ?? {};
-  return { address: `${host}:${port}`, dial: dialClient(client) };
+type SlotRange = readonly [
+  from: number,
+  to: number,
+  ...having: (readonly [host: string, port: number])[],
+];
+
+/** The same in another order, each as likely (R. Durstenfeld, Algorithm 235, 1964). */
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const result = [...items];
+  for (let last = result.length - 1; last > 0; last--) {
+    const place = Math.floor(Math.random() * (last + 1));
+    [result[last], result[place]] = [result[place]!, result[last]!];
+  }
+  return result;
 }

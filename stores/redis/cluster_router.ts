@@ -1,41 +1,47 @@
 /*
- * Calls of a cluster: each slot has a node, each node a batcher and a connection of its own. In
- * watch mode a transaction holds keys of one slot, and those of a node are run one after the other;
- * in cas mode a batch holds script calls for many slots.
+ * Calls of a cluster: each slot has a node, each node a batcher and a connection of its own, and a
+ * clock of its own, as no two nodes have the same time. In watch mode a transaction holds keys of
+ * one slot, and those of a node are run one after the other; in cas mode a batch holds script calls
+ * for many slots.
  *
  * | a node says, or does | then |
  * |---|---|
- * | MOVED | the map is renewed, and the call goes to where the slot is now |
+ * | MOVED | the call goes to the node that it names; the map is asked anew soon |
  * | ASK | this call goes to the node that the slot is being moved to, and says so |
  * | TRYAGAIN | keys are in both places: a little later, and each call alone |
- * | CLUSTERDOWN | the call is told that it was not applied |
- * | it fails | what is known of its slots is forgotten; once a replica has taken over, the map says so |
+ * | CLUSTERDOWN | the call is told that it was not applied; the map is asked anew soon |
+ * | it fails | its breaker opens; while it does, calls on its slots have the map asked anew |
+ *
+ * Nothing runs in the background: a call that comes is what has the map asked anew. Before anything
+ * is known of a slot its calls wait for the map, all in one line, which has a breaker as nodes have.
  */
 
 import { type Batcher, batcher } from "./batcher.ts";
 import { type Breaker, breaker } from "./breaker.ts";
-import {
-  type ClusterMap,
-  clusterMap,
-  type ClusterNode,
-  type NodeRedisCluster,
-} from "./cluster_map.ts";
+import type { NodeRedisCluster } from "./cluster_dial.ts";
+import { type ClusterMap, clusterMap } from "./cluster_map.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Job } from "./job.ts";
+import { knownValues } from "./known_values.ts";
 import { link } from "./link.ts";
 import type { Commit } from "./node_connection.ts";
 import type { Router } from "./router.ts";
+import { serverClock } from "./server_clock.ts";
 import type { StoreParts } from "./store_parts.ts";
 import type { Trouble } from "./trouble.ts";
 import { unavailable } from "./unavailable.ts";
 
 /** How often a node may send a call elsewhere before it is told that the cluster does not settle. */
 const MOST_REDIRECTS = 32;
+/** The most milliseconds between two questions for the map while there is reason to ask. */
+const RENEW_EVERY = 250;
 
 /** A node in use. */
 interface Station {
   readonly batcher: Batcher;
   readonly health: Breaker;
+  /** Whether it failed when it was last asked. */
+  failing: boolean;
 }
 
 /** Brings each call to the node that has its slot. */
@@ -44,119 +50,186 @@ export function clusterRouter(
   commit: Commit | "auto",
   parts: StoreParts,
 ): Router {
-  const map: ClusterMap = clusterMap(cluster);
+  const { deadline, dialDeadline, maxPending, counters } = parts;
   const stations = new Map<string, Station>();
-  const routes = new Map<number, Station>();
-  /** Calls whose slot's node is being looked up. */
-  const lost = new Map<number, Job[]>();
+  const map: ClusterMap = clusterMap(
+    cluster,
+    dialDeadline,
+    (address) => stations.get(address)?.failing === true,
+  );
+  /** Of the map, for calls on slots of which nobody is known to have them. */
+  const health: Breaker = breaker();
+  /** Those calls. */
+  let lost: Job[] = [];
+  let looking = false;
+  let hasBeenKnown = false;
+  /** From when on the map may be asked anew. */
+  let renewalAt = 0;
   let closed = false;
 
-  function stationOf({ address, dial }: ClusterNode): Station {
-    const known = stations.get(address);
-    if (known !== undefined) return known;
-    const own = breaker();
-    const health: Breaker = {
-      ...own,
+  function stationAt(address: string): Station {
+    let station = stations.get(address);
+    if (station === undefined) stations.set(address, station = stationOf(address));
+    return station;
+  }
+
+  function stationOf(address: string): Station {
+    const own = { ...parts, clock: serverClock(), known: knownValues() };
+    const { succeeded, failed, ...rest } = breaker();
+    const watched: Breaker = {
+      ...rest,
+      succeeded() {
+        station.failing = false;
+        succeeded();
+      },
       failed() {
-        own.failed();
-        routes.clear();
+        station.failing = true;
+        failed();
       },
     };
     const station: Station = {
-      batcher: batcher(link(dial, commit, parts), health, parts, sendOn),
-      health,
+      batcher: batcher(link(map.dialOf(address), commit, own), watched, own, sendOn),
+      health: watched,
+      failing: false,
     };
-    stations.set(address, station);
     return station;
   }
 
   function submit(job: Job): void {
     if (closed) return fail([job], new Error("The store was closed"));
-    const station = routes.get(job.slot);
-    if (station !== undefined) return station.batcher.submit(job);
-    const waiting = lost.get(job.slot);
-    if (waiting === undefined) {
-      lost.set(job.slot, [job]);
-      void find(job.slot, job.keys[0]!);
-    } else if (waiting.length < parts.maxPending) waiting.push(job);
-    else fail([job], new Error(`${parts.maxPending} calls wait already`));
+    const address = map.ownerOf(job.slot);
+    if (address === undefined) return look(job);
+    const { batcher, failing } = stationAt(address);
+    if (failing) renewSoon();
+    batcher.submit(job);
   }
 
-  /** Looks up who has a slot, and hands over the calls that wait for that. */
-  async function find(slot: number, key: string): Promise<void> {
-    const patience = stations.size === 0 ? parts.dialDeadline : parts.deadline;
+  /** Has a call wait until it is known who has its slot. */
+  function look(job: Job): void {
+    if (lost.length >= maxPending) {
+      return fail([job], new Error(`${maxPending} calls wait already`));
+    }
+    if (!health.admits()) {
+      return fail([job], new Error("The cluster did not tell its slots a moment ago"));
+    }
+    lost.push(job);
+    if (!looking) void find();
+  }
+
+  /** Asks who has the slots of lost calls, and hands them over. */
+  async function find(): Promise<void> {
+    looking = true;
+    const patience = hasBeenKnown ? deadline : dialDeadline;
+    let cause = new Error("No node has its slot");
     try {
-      const station = stationOf(await within(patience, map.nodeOf(key)));
-      routes.set(slot, station);
-      for (const job of taken(slot)) station.batcher.submit(job);
+      await within(patience, renew());
     } catch (error) {
-      fail(taken(slot), error as Error);
+      cause = error as Error;
+    }
+    looking = false;
+    const jobs = lost;
+    lost = [];
+    const homeless = jobs.filter(({ slot }) => map.ownerOf(slot) === undefined);
+    if (homeless.length === 0) health.succeeded();
+    else health.failed();
+    fail(homeless, cause);
+    for (const job of jobs) if (map.ownerOf(job.slot) !== undefined) submit(job);
+  }
+
+  async function renew(): Promise<void> {
+    await map.renew();
+    hasBeenKnown = true;
+    const owners = map.owners();
+    for (const [address, { batcher }] of stations) {
+      if (owners.has(address) || !batcher.isIdle()) continue;
+      batcher.close();
+      stations.delete(address);
     }
   }
 
-  function taken(slot: number): readonly Job[] {
-    const waiting = lost.get(slot) ?? [];
-    lost.delete(slot);
-    return waiting;
+  /** Asks for the map anew unless that was done a moment ago; nobody waits for it. */
+  function renewSoon(): void {
+    const now = performance.now();
+    if (now < renewalAt) return;
+    renewalAt = now + RENEW_EVERY * (0.5 + Math.random() / 2);
+    renew().catch(() => {});
   }
 
   /** Takes calls back from a node that could not run them, and sends them where they belong. */
   function sendOn(jobs: readonly Job[], { error }: Trouble): void {
     const again = jobs.filter((job) => ++job.redirects < MOST_REDIRECTS);
     fail(jobs.filter((job) => job.redirects >= MOST_REDIRECTS), error);
-    const [word, , address = ""] = error.message.split(" ");
-    const sent = word === "ASK"
-      ? ask(again, address)
-      : word === "MOVED"
-      ? follow(again)
-      : word === "TRYAGAIN"
-      ? retryLater(again)
-      : Promise.reject(error);
-    sent.catch((cause) => fail(again, cause));
+    const [word, slot, address = ""] = error.message.split(" ");
+    // The node has told of one slot; calls on others were sent away as well, and hear of it again.
+    const isNamed = (job: Job) => job.slot === Number(slot);
+    if (word === "ASK") {
+      submitAll(again.filter((job) => !isNamed(job)));
+      ask(again.filter(isNamed), address);
+    } else if (word === "MOVED") {
+      map.learn(Number(slot), address);
+      submitAll(again.filter(isNamed));
+      void follow(again.filter((job) => !isNamed(job)));
+    } else if (word === "TRYAGAIN") void retryLater(again);
+    else {
+      renewSoon();
+      fail(again, error);
+    }
   }
 
-  async function ask(jobs: readonly Job[], address: string): Promise<void> {
-    const { batcher } = stationOf(await within(parts.deadline, map.nodeAt(address)));
+  function ask(jobs: readonly Job[], address: string): void {
+    if (closed) return fail(jobs, new Error("The store was closed"));
+    const { batcher } = stationAt(address);
     for (const job of jobs) {
       job.asking = true;
       batcher.submit(job);
     }
   }
 
+  /** Sends calls on when the map was asked anew; without any there is no hurry. */
   async function follow(jobs: readonly Job[]): Promise<void> {
-    if (jobs.length === 0) return;
-    await within(parts.deadline, map.renew(jobs[0]!.keys[0]!));
-    routes.clear();
-    for (const job of jobs) {
-      job.asking = false;
-      submit(job);
+    if (jobs.length === 0) return renewSoon();
+    try {
+      await within(deadline, renew());
+      submitAll(jobs);
+    } catch (error) {
+      fail(jobs, error as Error);
     }
   }
 
   async function retryLater(jobs: readonly Job[]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 8));
+    // Together they would be sent away again: keys of theirs are in both places.
+    for (const job of jobs) job.alone = true;
+    submitAll(jobs);
+  }
+
+  function submitAll(jobs: readonly Job[]): void {
     for (const job of jobs) {
-      // Together they would be sent away again: keys of theirs are in both places.
-      job.alone = true;
       job.asking = false;
       submit(job);
     }
   }
 
   function fail(jobs: readonly Job[], cause: Error): void {
-    parts.counters.unavailable += jobs.length;
+    counters.unavailable += jobs.length;
     for (const job of jobs) job.fail(unavailable("no", cause));
   }
 
   return {
     slotOf: hashSlot,
     submit,
-    untilProbe: (slot) => routes.get(slot)?.health.untilProbe() ?? 0,
+    untilProbe(slot) {
+      const address = map.ownerOf(slot);
+      if (address === undefined) return health.untilProbe();
+      return stations.get(address)?.health.untilProbe() ?? 0;
+    },
     close() {
       closed = true;
       map.close();
       for (const { batcher } of stations.values()) batcher.close();
-      for (const slot of [...lost.keys()]) fail(taken(slot), new Error("The store was closed"));
+      const jobs = lost;
+      lost = [];
+      fail(jobs, new Error("The store was closed"));
     },
   };
 }

@@ -10,6 +10,7 @@ export function fan(count: number, make: () => Batcher): Batcher {
   if (count === 1) return batchers[0]!;
   return {
     submit: (job) => batchers[placeOf(job.keys[0]!, count)]!.submit(job),
+    isIdle: () => batchers.every((each) => each.isIdle()),
     close: () => batchers.forEach((each) => each.close()),
   };
 }

@@ -4,7 +4,8 @@
  * Cluster specification.
  */
 
-const SLOTS = 16_384;
+/** How many slots a cluster has. */
+export const SLOTS = 16_384;
 
 const encoder: TextEncoder = new TextEncoder();
 const table: Uint16Array = crcTable();

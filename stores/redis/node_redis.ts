@@ -36,7 +36,7 @@ export interface NodeRedisPool {
 /** What a duplicate can do. */
 export interface OwnClient {
   readonly isReady: boolean;
-  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "error" | "connect", listener: () => void): unknown;
   connect(): Promise<unknown>;
   sendCommand(command: Command): Promise<unknown>;
   destroy(): void;
@@ -71,9 +71,14 @@ export function dialPool(pool: NodeRedisPool): Dial {
 
 /** A client with the same options, but for those of the table above; not yet connected. */
 export function copyOf(client: Original, patience: number): OwnClient {
-  return client.duplicate({
+  return client.duplicate(ownOptions(client.options?.socket, patience));
+}
+
+/** The options of the table above. */
+export function ownOptions(socket: object | undefined, patience: number): object {
+  return {
     socket: {
-      ...client.options?.socket,
+      ...socket,
       reconnectStrategy: false,
       connectTimeout: patience,
       socketTimeout: undefined,
@@ -86,16 +91,23 @@ export function copyOf(client: Original, patience: number): OwnClient {
     emitInvalidate: false,
     pingInterval: undefined,
     readonly: false,
-  });
+  };
 }
 
-/** Connects a client once it is there, all in at most so many milliseconds. */
+/**
+ * Connects a client once it is there, all in at most so many milliseconds.
+ *
+ * To destroy a client does nothing to a socket that is still being opened (node-redis 6.3.1), and
+ * such a socket goes on to live for ever. So one that is late is left to its `connectTimeout`, and
+ * destroyed if it opens before that.
+ */
 export async function connect(
   copy: () => Promise<OwnClient>,
   patience: number,
 ): Promise<Connection> {
   let client: OwnClient | undefined;
   let late = false;
+  let isOpen = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -108,15 +120,29 @@ export async function connect(
     client = await copy();
     // The store learns of a loss by what it sends.
     client.on("error", () => {});
+    client.on("connect", () => {
+      isOpen = true;
+      if (late) end();
+    });
     if (late) throw new Error("The connection came too late");
     await client.connect();
     return client;
   }
 
+  function end(): void {
+    try {
+      client?.destroy();
+    } catch {
+      // It ended by itself.
+    }
+  }
+
+  const dialling = dial();
   try {
-    return connectionOf(await Promise.race([dial(), tooLate]));
+    return connectionOf(await Promise.race([dialling, tooLate]));
   } catch (error) {
-    client?.destroy();
+    if (isOpen) end();
+    else dialling.catch(end);
     throw error;
   } finally {
     clearTimeout(timer);

@@ -1,5 +1,5 @@
 import { complaint } from "../../core/check.ts";
-import type { NodeRedisCluster } from "./cluster_map.ts";
+import type { NodeRedisCluster } from "./cluster_dial.ts";
 import { clusterRouter } from "./cluster_router.ts";
 import type { Commit } from "./node_connection.ts";
 import { dialClient, dialPool, type NodeRedisClient, type NodeRedisPool } from "./node_redis.ts";
@@ -25,8 +25,7 @@ export function routerOf(
   requireNoPrefix(client);
   if (has("getNodeClientForKey")) return clusterRouter(client as NodeRedisCluster, commit, parts);
   if (has("getMasterNode")) {
-    const { dial, close } = sentinelDial(client as NodeRedisSentinel);
-    return singleRouter(dial, commit, parts, close);
+    return singleRouter(sentinelDial(client as NodeRedisSentinel), commit, parts);
   }
   if (has("totalClients")) return singleRouter(dialPool(client as NodeRedisPool), commit, parts);
   if (has("duplicate") && has("sendCommand")) {

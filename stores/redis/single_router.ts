@@ -7,17 +7,8 @@ import type { Commit } from "./node_connection.ts";
 import type { Router } from "./router.ts";
 import type { StoreParts } from "./store_parts.ts";
 
-/**
- * Brings every call to one server.
- *
- * @param end Called when the store is closed.
- */
-export function singleRouter(
-  dial: Dial,
-  commit: Commit | "auto",
-  parts: StoreParts,
-  end: () => void = () => {},
-): Router {
+/** Brings every call to one server. */
+export function singleRouter(dial: Dial, commit: Commit | "auto", parts: StoreParts): Router {
   const health = breaker();
   const past = { hasBeenUp: false };
   const { submit, close } = fan(
@@ -28,9 +19,6 @@ export function singleRouter(
     slotOf: () => 0,
     submit,
     untilProbe: () => health.untilProbe(),
-    close() {
-      close();
-      end();
-    },
+    close,
   };
 }
