@@ -2,9 +2,10 @@
  * Connections to the nodes of a cluster, by a cluster client of node-redis.
  *
  * A cluster client makes clients of nodes with the options that it was given: `defaults`, and
- * `nodeAddressMap`. So for each connection it is duplicated, with the options of its nodes replaced
- * as everywhere in the store (see node_redis.ts), and asked for the client of one node. It is not
- * connected itself, and looks after nothing.
+ * `nodeAddressMap`. So it is duplicated, with the options of its nodes replaced as everywhere in the
+ * store (see node_redis.ts), and asked for the client of a node. It is not connected itself, and
+ * looks after nothing. One duplicate makes the clients of all nodes, as each has a class of its own
+ * for its clients, which takes a millisecond to make.
  */
 
 import type { Dial } from "./connection.ts";
@@ -40,10 +41,9 @@ interface Original {
   duplicate(overrides: object): Maker;
 }
 
-/** A cluster client that makes one client of a node. */
+/** A cluster client that makes clients of nodes. */
 interface Maker {
-  on(event: string, listener: () => void): unknown;
-  /** Makes and connects the client of a node, and puts it there. */
+  /** Makes the client of a node, puts it there, and connects it. */
   nodeClient(node: Place): Promise<unknown>;
 }
 
@@ -56,49 +56,64 @@ interface Place {
   client: OwnClient | undefined;
 }
 
-/** Dials with the options of a cluster client. */
-export function clusterDials(cluster: NodeRedisCluster): ClusterDials {
+/**
+ * Dials with the options of a cluster client.
+ *
+ * @param patience The most milliseconds that a dial may be given.
+ */
+export function clusterDials(cluster: NodeRedisCluster, patience: number): ClusterDials {
   const original = cluster as unknown as Original;
   const { rootNodes, defaults } = original._options;
+
+  function makerOf(options: NodeOptions, overrides: object): Maker {
+    const own = ownOptions({ ...defaults?.socket, ...options.socket }, patience);
+    return original.duplicate({
+      ...overrides,
+      clientSideCache: undefined,
+      defaults: { ...defaults, ...options, ...own },
+    });
+  }
+
+  const nodes = once(() => makerOf({}, {}));
   return {
-    roots: rootNodes.map((root) => (patience) => {
+    roots: rootNodes.map((root) => {
       const { host, port } = root.socket ?? {};
-      const socket = { ...defaults?.socket, ...root.socket };
-      const options = { ...defaults, ...root, ...ownOptions(socket, patience) };
-      const maker = original.duplicate({
-        ...ALONE,
-        defaults: options,
-        nodeAddressMap: undefined,
-      });
-      return connect(() => Promise.resolve(clientOf(maker, "", host, port)), patience);
+      const maker = once(() => makerOf(root, { nodeAddressMap: undefined }));
+      return (left) =>
+        connect(() => Promise.resolve(clientOf(maker(), { address: "", host, port })), left);
     }),
-    nodeAt: (address) => (patience) => {
+    nodeAt(address) {
       const colon = address.lastIndexOf(":");
-      const [host, port] = [address.slice(0, colon), Number(address.slice(colon + 1))];
-      const options = { ...defaults, ...ownOptions({ ...defaults?.socket }, patience) };
-      const maker = original.duplicate({ ...ALONE, defaults: options });
-      return connect(() => Promise.resolve(clientOf(maker, address, host, port)), patience);
+      const node = {
+        address,
+        host: address.slice(0, colon),
+        port: Number(address.slice(colon + 1)),
+      };
+      return (left) => connect(() => Promise.resolve(clientOf(nodes(), node)), left);
     },
   };
 }
 
-/** Options of a cluster client that each node's client would be given as well. */
-const ALONE = { clientSideCache: undefined };
+/** What is made when it is first needed. */
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => made ??= make();
+}
 
 /** The client that a cluster client makes once it is to connect. */
-function clientOf(
-  maker: Maker,
-  address: string,
-  host: string | undefined,
-  port: number | undefined,
-): OwnClient {
-  const place: Place = { address, host, port, readonly: false, client: undefined };
+function clientOf(maker: Maker, node: Omit<Place, "readonly" | "client">): OwnClient {
+  const place: Place = { ...node, readonly: false, client: undefined };
+  const listeners: Parameters<OwnClient["on"]>[] = [];
   return {
     get isReady() {
       return place.client?.isReady === true;
     },
-    on: (event, listener) => maker.on(`node-${event}`, listener as () => void),
-    connect: () => maker.nodeClient(place),
+    on: (...listener) => listeners.push(listener),
+    connect() {
+      const connected = maker.nodeClient(place);
+      for (const listener of listeners) place.client?.on(...listener);
+      return connected;
+    },
     sendCommand: (command) => place.client!.sendCommand(command),
     destroy: () => place.client?.destroy(),
   };

@@ -50,7 +50,7 @@ export function clusterMap(
   patience: number,
   isFailing: (address: string) => boolean,
 ): ClusterMap {
-  const { roots, nodeAt }: ClusterDials = clusterDials(cluster);
+  const { roots, nodeAt }: ClusterDials = clusterDials(cluster, patience);
   let known: Answer = { owners: [], nodes: [] };
   let asking: Promise<void> | undefined;
   let closed = false;

@@ -72,6 +72,8 @@ export function startFakeRedis(
     password: undefined,
     ifeq: false,
     version: "7.0.15",
+    slots: undefined,
+    elsewhere: () => undefined,
   };
   const sockets = new Set<Socket>();
   const commands: (readonly string[])[] = [];
@@ -98,7 +100,7 @@ export function startFakeRedis(
     function take(command: readonly string[]): void {
       if (silent) return;
       if (!HANDSHAKE.has(command[0]!)) commands.push(command);
-      const fault = made.faults(command);
+      const fault = made.faults(command) ?? state.elsewhere(command);
       if (fault === "drop") return drop();
       if (fault === "silence") silent = true;
       else if (fault instanceof Error) reply(own.refuse(fault));

@@ -14,6 +14,10 @@ export interface ServerState {
   ifeq: boolean;
   /** The version that it says it has. */
   version: string;
+  /** What it tells of the slots of its cluster; `undefined` if it is in none. */
+  slots: Reply | undefined;
+  /** The error to a command whose keys are on another node of its cluster. */
+  elsewhere: (command: readonly string[]) => Error | undefined;
 }
 
 /** One connection to the fake server. */
@@ -71,6 +75,8 @@ export function session(state: ServerState): Session {
         return OK;
       case "INFO":
         return `# Server\r\nredis_version:${state.version}\r\n`;
+      case "CLUSTER":
+        return state.slots ?? new Error("ERR This instance has cluster support disabled");
       case "TIME": {
         const now = state.now();
         return [String(Math.floor(now / 1_000)), String(Math.floor((now % 1_000) * 1_000))];
