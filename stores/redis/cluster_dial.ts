@@ -29,6 +29,7 @@ export interface ClusterDials {
 
 /** The options of a client of one node. */
 interface NodeOptions {
+  readonly url?: string;
   readonly socket?: { readonly host?: string; readonly port?: number };
 }
 
@@ -47,11 +48,15 @@ interface Maker {
   nodeClient(node: Place): Promise<unknown>;
 }
 
-/** A node to be. */
-interface Place {
+/** Where a node is; the address is what `nodeAddressMap` is asked for. */
+interface NodeName {
   readonly address: string;
   readonly host: string | undefined;
   readonly port: number | undefined;
+}
+
+/** A node to be. */
+interface Place extends NodeName {
   readonly readonly: false;
   client: OwnClient | undefined;
 }
@@ -74,24 +79,32 @@ export function clusterDials(cluster: NodeRedisCluster, patience: number): Clust
     });
   }
 
+  /** Dials a node by the client that a maker makes of it. */
+  function dialBy(maker: () => Maker, node: NodeName): Dial {
+    return (left) => connect(() => Promise.resolve(clientOf(maker(), node)), left);
+  }
+
   const nodes = once(() => makerOf({}, {}));
+  const unmapped = once(() => makerOf({}, { nodeAddressMap: undefined }));
   return {
     roots: rootNodes.map((root) => {
+      const plain = Object.keys(root).length === 1 && PLAIN_URL_REGEXP.exec(root.url ?? "");
+      if (plain) return dialBy(unmapped, named(plain[1]!));
       const { host, port } = root.socket ?? {};
-      const maker = once(() => makerOf(root, { nodeAddressMap: undefined }));
-      return (left) =>
-        connect(() => Promise.resolve(clientOf(maker(), { address: "", host, port })), left);
+      const own = once(() => makerOf(root, { nodeAddressMap: undefined }));
+      return dialBy(own, { address: "", host, port });
     }),
-    nodeAt(address) {
-      const colon = address.lastIndexOf(":");
-      const node = {
-        address,
-        host: address.slice(0, colon),
-        port: Number(address.slice(colon + 1)),
-      };
-      return (left) => connect(() => Promise.resolve(clientOf(nodes(), node)), left);
-    },
+    nodeAt: (address) => dialBy(nodes, named(address)),
   };
+}
+
+/** A URL that says nothing but host and port: such roots are dialled as all other nodes are. */
+const PLAIN_URL_REGEXP = /^redis:\/\/([^/@?#[\]]+:\d+)\/?$/;
+
+/** The node at an address: a host, a colon, a port. */
+function named(address: string): NodeName {
+  const colon = address.lastIndexOf(":");
+  return { address, host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
 }
 
 /** What is made when it is first needed. */
@@ -101,7 +114,7 @@ function once<Value>(make: () => Value): () => Value {
 }
 
 /** The client that a cluster client makes once it is to connect. */
-function clientOf(maker: Maker, node: Omit<Place, "readonly" | "client">): OwnClient {
+function clientOf(maker: Maker, node: NodeName): OwnClient {
   const place: Place = { ...node, readonly: false, client: undefined };
   const listeners: Parameters<OwnClient["on"]>[] = [];
   return {

@@ -13,7 +13,12 @@ import {
 } from "../../../mod.ts";
 import { type RedisStore, redisStore, type RedisStoreOptions } from "../../../stores/redis.ts";
 import { hashSlot } from "../../../stores/redis/hash_slot.ts";
-import { type RedisClusterProcess, startCluster, tell } from "../../support/redis/redis_cluster.ts";
+import {
+  type RedisClusterProcess,
+  startCluster,
+  tell,
+  until,
+} from "../../support/redis/redis_cluster.ts";
 import { WITHOUT_REDIS } from "../../support/redis/redis_process.ts";
 
 const MODES = ["watch", "cas"] as const;
@@ -92,6 +97,48 @@ describe("a cluster of six nodes", { skip: WITHOUT_REDIS }, () => {
       assert.ok(await tell<number>(to, "EXISTS", stored), "the key is where its slot is");
     });
   }
+
+  test("a master that hangs is left once its replica has taken over", async () => {
+    const hung = cluster.masters[2]!;
+    const prefix = "hung";
+    const keyOn = await keysByMaster(cluster, `${prefix}:{`, `}:${slow.id}`);
+    const key = keyOn.get(hung.port)!;
+    const limiters = MODES.map((commit) =>
+      limiter(slow, { store: storeOf({ commit, deadline: 250 }), prefix })
+    );
+    for (const api of limiters) for (const each of keyOn.values()) await api.consume(each);
+    hung.signal("SIGSTOP");
+    try {
+      // A store that starts in the meantime knows the hung node by its options only.
+      const young = limiter(slow, { store: storeOf({ deadline: 250 }), prefix });
+      assert.equal((await young.consume(keyOn.get(cluster.masters[1]!.port)!)).allowed, true);
+      for (const api of [...limiters, young]) {
+        let failures = 0;
+        await until(() =>
+          Promise.resolve(api.consume(key)).then(() => true, (error) => {
+            assert.ok(error instanceof StoreUnavailableError, String(error));
+            failures++;
+            return false;
+          })
+        );
+        if (api === limiters[0]) assert.ok(failures > 0, "it took some time");
+      }
+    } finally {
+      hung.signal("SIGCONT");
+    }
+    // It comes back as a replica, and takes its slots again for what follows.
+    await until(async () =>
+      (await tell<string>(hung, "INFO", "replication")).includes("master_link_status:up")
+    );
+    await tell(hung, "CLUSTER", "FAILOVER");
+    await until(async () =>
+      (await tell<string>(hung, "INFO", "replication")).includes("role:master")
+    );
+    const used = await Promise.all(
+      limiters.map(async (api) => slow.capacity - (await api.peek(key, 0)).remaining),
+    );
+    assert.deepEqual(used, used.map(() => used[0]!));
+  });
 
   test("loses a master under load: other slots go on, and its own come back", async () => {
     const deadline = 250;

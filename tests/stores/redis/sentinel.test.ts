@@ -1,13 +1,81 @@
 import assert from "node:assert/strict";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, test } from "node:test";
 import process from "node:process";
 import { createSentinel } from "redis";
 
-import { gcra, limiter } from "../../../mod.ts";
+import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis.ts";
 import { tell, until } from "../../support/redis/redis_cluster.ts";
 import { WITHOUT_REDIS } from "../../support/redis/redis_process.ts";
 import { startSentinel } from "../../support/redis/redis_sentinel.ts";
+
+/** So slow that nothing comes back within a test. */
+const algorithm = gcra({ limit: 1, period: "1d", burst: 500 });
+
+describe("a sentinel that is silent", () => {
+  /** Runs a test on the port of a server that takes connections, and answers nothing. */
+  async function withSilence(
+    test: (port: number, sockets: ReadonlySet<Socket>, heard: () => string) => Promise<void>,
+  ): Promise<void> {
+    const sockets = new Set<Socket>();
+    let heard = "";
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("data", (data) => heard += String(data));
+      socket.on("error", () => {});
+      socket.on("close", () => sockets.delete(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      await test((server.address() as AddressInfo).port, sockets, () => heard);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  test("is asked with the client's options, and is left in peace after close", () =>
+    withSilence(async (port, sockets, heard) => {
+      const store = redisStore(createSentinel({
+        name: "main",
+        sentinelRootNodes: [{ host: "127.0.0.1", port }],
+        sentinelClientOptions: { password: "secret" },
+      }));
+      const call = limiter(algorithm, { store, prefix: "one" }).consume("a");
+      const end = assert.rejects(async () => await call, StoreUnavailableError);
+      await until(() => Promise.resolve(heard().includes("secret")));
+      await store.close();
+      await end;
+      await until(() => Promise.resolve(sockets.size === 0));
+    }));
+
+  test(
+    "is passed over for the next one",
+    { skip: WITHOUT_REDIS },
+    () =>
+      withSilence(async (port) => {
+        const servers = await startSentinel();
+        const store = redisStore(createSentinel({
+          name: "main",
+          sentinelRootNodes: [{ host: "127.0.0.1", port }, {
+            host: "127.0.0.1",
+            port: servers.port,
+          }],
+        }));
+        try {
+          const api = limiter(algorithm, { store, prefix: "one" });
+          await until(() => Promise.resolve(api.consume("a")).then(() => true, () => false));
+          servers.master.signal("SIGSTOP");
+          await until(() => Promise.resolve(api.consume("a")).then(() => true, () => false));
+        } finally {
+          await store.close();
+          servers.master.signal("SIGCONT");
+          await servers.stop();
+        }
+      }),
+  );
+});
 
 describe("a master with a sentinel", { skip: WITHOUT_REDIS }, () => {
   test("is found, and its replica once that has taken over", async () => {
@@ -22,7 +90,6 @@ describe("a master with a sentinel", { skip: WITHOUT_REDIS }, () => {
       )
     );
     try {
-      const algorithm = gcra({ limit: 1, period: "1d", burst: 500 });
       const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "one" }));
       for (let calls = 0; calls < 10; calls++) {
         for (const api of limiters) assert.equal((await api.consume("a")).source, undefined);
