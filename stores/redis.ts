@@ -52,7 +52,7 @@ export interface RedisStoreOptions {
   readonly deadline?: number | undefined;
   /**
    * The most milliseconds that connecting may take; from 1 to 2^31 - 1; default 1,000, or the
-   * deadline if that is more. Only calls before the first connection wait for so long.
+   * deadline if that is more. Only calls before the first connection to a server wait for so long.
    */
   readonly connectDeadline?: number | undefined;
   /**
@@ -61,7 +61,10 @@ export interface RedisStoreOptions {
    * `"policy"`. Resets and contention throw in any case.
    */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-  /** The most calls that may wait for a connection; a positive integer; default 10,000. */
+  /**
+   * The most calls that may wait for a connection, in a cluster for that to each node; a positive
+   * integer; default 10,000.
+   */
   readonly maxPending?: number | undefined;
   /**
    * How many connections to a single server, each with a batch of its own, so that one is prepared

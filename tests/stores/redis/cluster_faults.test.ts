@@ -46,6 +46,24 @@ for (const commit of MODES) {
         assert.equal((await api.consume(keys[1]!)).remaining, 998);
       }));
 
+    test("a node that is cut off from the others is left once they have given its slots away", () =>
+      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+        const store = storeOf({ commit });
+        const api = limiter(slow, { store, prefix: "api" });
+        const key = keyIn(0, "api");
+        await api.consume(key);
+        const { slots } = nodes[0]!.state;
+        nodes[0]!.faults = ([name]) =>
+          name === "MGET" || name === "EVALSHA"
+            ? new Error("CLUSTERDOWN The cluster is down")
+            : undefined;
+        await assert.rejects(async () => await api.consume(key), /CLUSTERDOWN/);
+        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        nodes[0]!.state.slots = slots;
+        await until(() => Promise.resolve(api.consume(key)).then(() => true, () => false));
+        assert.ok(nodes[1]!.commands.length > 0);
+      }));
+
     test("calls on other slots are served by stores that start while a node is away", () =>
       withFakeCluster(3, async ({ nodes, storeOf }) => {
         hang(nodes[0]!);
