@@ -95,7 +95,14 @@ describe("a master with a sentinel", { skip: WITHOUT_REDIS }, () => {
         for (const api of limiters) assert.equal((await api.consume("a")).source, undefined);
       }
       assert.equal((await limiters[0]!.peek("a", 0)).remaining, 480);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      const stored = `one:{a}:${algorithm.id}`;
+      await until(async () => {
+        const ends = [servers.master, servers.replica];
+        const [held, known] = await Promise.all(
+          ends.map((server) => tell<string | null>(server, "GET", stored)),
+        );
+        return held === known;
+      });
 
       await servers.master.kill();
       await until(async () =>
@@ -110,7 +117,7 @@ describe("a master with a sentinel", { skip: WITHOUT_REDIS }, () => {
         console.log(`back ${performance.now() - start} ms after the replica took over`);
       }
       const { remaining } = await limiters[0]!.peek("a", 0);
-      assert.ok(remaining <= 478 && remaining > 400, "what was used is known to the replica");
+      assert.ok(remaining <= 478 && remaining > 400, `${remaining} are left to the replica`);
     } finally {
       await Promise.all(stores.map((store) => store.close()));
       await servers.stop();
