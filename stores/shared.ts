@@ -48,7 +48,8 @@ export interface SharedStoreOptions {
   readonly onFull?: "evict" | "throw" | undefined;
   /**
    * The most threads that are attached at once, those that were killed in the middle of a call
-   * included; a positive integer, at most 4,096; default 1,024.
+   * included; a positive integer, at most 4,096; default 1,024. If there are more, they take turns:
+   * a call may wait for some 60 ms, or throw a `StoreFullError`.
    */
   readonly threads?: number | undefined;
 }
@@ -83,9 +84,10 @@ const BYTES_PER_NODE = 128;
 /**
  * Makes a store in shared memory, for this thread and all that attach to it.
  *
- * No call ever waits for another thread: a call prepares what is to come beside what is there, and
- * swaps it in by one compare-and-swap. A thread may be stopped, or killed, at any instant; the
- * others go on at once, and a key holds the state before its call or the one after it.
+ * No call ever waits for another thread, as long as there are not more than `threads`: a call
+ * prepares what is to come beside what is there, and swaps it in by one compare-and-swap. A thread
+ * may be stopped, or killed, at any instant; the others go on at once, and a key holds the state
+ * before its call or the one after it.
  *
  * A key whose state is one number takes 48 to 64 bytes. All pages are reserved at once, and take
  * memory when they are first used. A call takes constant time beside its algorithm's own.
@@ -127,7 +129,8 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
  * @throws {TypeError} If it is no handle.
  * @throws {RangeError} If its buffer is none of a shared store, of another version of the layout,
  * or not whole: the error says what was found and what was expected.
- * @throws {StoreFullError} If as many threads as the store allows are in the middle of calls.
+ * @throws {StoreFullError} If as many threads as the store allows are in the middle of calls, or
+ * died in one. A call throws it, too, when its thread was idle and has lost its place to another.
  */
 export function attachSharedStore(handle: SharedStoreHandle): SharedStore {
   const action = "attach a shared store";

@@ -39,7 +39,7 @@ import { complaint } from "../../core/check.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 2;
+const VERSION = 3;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -66,8 +66,10 @@ export const ANNOUNCED = 10;
 export const ANNOUNCED_CELLS = 4;
 /** Whose the record is: see the table above. */
 export const OWNER = 1;
-/** Calls, modulo 2^32: a sign of life. */
+/** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
 export const CALLS = 3;
+export const CALLS_SEEN = 2;
+export const CALLS_SEEN_AT = 15;
 /** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
 export const HEAD = 4;
 export const VETTED = 5;
@@ -101,6 +103,9 @@ export const header = {
   hashKeyLow: 8,
   hashKeyHigh: 9,
   throwsWhenFull: 10,
+  /** Where blocks and nodes begin, by which forged sizes are told. */
+  blocks: 11,
+  nodeStart: 12,
   /** Places of keys that are taken; at most `capacity`. */
   keys: 16,
   /** Blocks handed out; counted up past the end when there are none left. */
@@ -188,6 +193,8 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
   ints[header.threads] = sizes.threads;
   ints[header.nodes] = sizes.nodes;
   ints[header.throwsWhenFull] = throwsWhenFull ? 1 : 0;
+  ints[header.blocks] = places.blocks;
+  ints[header.nodeStart] = places.nodeStart;
   const [low, high] = crypto.getRandomValues(new Int32Array(2));
   ints[header.hashKeyLow] = low!;
   ints[header.hashKeyHigh] = high!;
@@ -219,12 +226,33 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
     threads: ints[header.threads]!,
     nodes: ints[header.nodes]!,
   };
-  expect("number of bytes", buffer.byteLength, byteLengthOf(sizes));
+  const { capacity, threads, nodes } = sizes;
+  const places = placesOf(sizes);
+  within("capacity", capacity, 1, 2 ** 24);
+  within("number of threads", threads, 1, 2 ** 12);
+  within("number of nodes", nodes, 0, 2 ** 24 - 1);
+  expect("number of bytes", buffer.byteLength, places.byteLength);
+  expect("number of buckets", ints[header.buckets]!, places.buckets);
+  expect("first block", ints[header.blocks]!, places.blocks);
+  expect("first node", ints[header.nodeStart]!, places.nodeStart);
+  within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
+  within("number of places taken", ints[header.keys]!, 0, 2 ** 31 - 1);
+  // Threads may be in the middle of counting up past the end and back.
+  within("number of records", ints[header.records]!, 0, 2 * threads);
+  within("number of blocks", ints[header.blockCount]!, 0, places.lastBlock + threads);
+  within("number of nodes taken", ints[header.nodeCount]!, 0, nodes + 16 * threads);
+  within("pool of blocks", ints[header.blockPool]!, 0, places.lastBlock);
+  within("pool of nodes", ints[header.nodePool]!, 0, nodes);
   return viewsOf(buffer, sizes);
 
   function expect(what: string, found: number, expected: number): void {
     if (found === expected) return;
     throw new RangeError(complaint(action, `its ${what} must be ${expected}`, found));
+  }
+
+  function within(what: string, found: number, least: number, most: number): void {
+    if (found >= least && found <= most) return;
+    throw new RangeError(complaint(action, `its ${what} must be ${least} to ${most}`, found));
   }
 }
 

@@ -30,7 +30,7 @@ export interface OpenStore extends SyncStore {
 /** Opens a store for the calling thread. */
 export function openStore(memory: Memory): OpenStore {
   const { ints, floats, blocks } = memory;
-  const thread = attachThread(memory);
+  const thread = attachThread(memory, false);
   const self = { thread, record: thread.record, owner: thread.owner, isChanging: false };
   const nodes = threadNodes(memory, self);
   const table = openTable(memory, self, nodes);
@@ -70,7 +70,7 @@ export function openStore(memory: Memory): OpenStore {
    */
   function attachAgain(): void {
     requireOpen();
-    self.thread = attachThread(memory);
+    self.thread = attachThread(memory, true);
     self.record = self.thread.record;
     self.owner = self.thread.owner;
     if (self.isChanging) nodes.forget();

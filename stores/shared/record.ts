@@ -1,9 +1,11 @@
 /*
  * Whose a thread's record is.
  *
- * A thread that attaches takes a record that was given back, else one never used, else that of a
- * thread which makes no calls. A thread that dies between calls leaves its record whole, so
- * whoever takes it over has all that it had. It cannot be known to be dead; it may only be asleep.
+ * A thread that attaches takes a record that was given back, else that of a thread which has made no
+ * call for long, else one never used, else that of a thread which makes none just now. So records
+ * in use are about as many as threads that live, which matters as all are looked through again and
+ * again. A thread that dies between calls leaves its record whole, so whoever takes it over has all
+ * that it had. It cannot be known to be dead; it may only be asleep.
  * So the taker changes the owner's word, waits until every thread must see that, and looks whether
  * a call was made meanwhile. A thread that wakes finds that the word is not its own any more, and
  * attaches anew. A thread that dies in the middle of a call leaves a record that never becomes
@@ -19,6 +21,8 @@ import {
   ANNOUNCED,
   ANNOUNCED_CELLS,
   CALLS,
+  CALLS_SEEN,
+  CALLS_SEEN_AT,
   COUNTERS,
   header,
   type Memory,
@@ -56,8 +60,10 @@ const GENERATION_ONE = ANNOUNCED_CELLS * CELL_ONE;
 
 /** Milliseconds after which every thread sees an owner's word that was changed. */
 const GRACE = 3;
-/** Milliseconds in which a living thread is expected to make a call. */
+/** Milliseconds in which a living thread is expected to make a call, when there are no records left. */
 const QUIET = 60;
+/** Seconds without a call after which a thread may lose its record although there are others left. */
+const LONG_QUIET = 10;
 
 /** The next generation's word, in a state: whoever takes a record over goes on to the next cell. */
 function renewed(owner: number, state: number): number {
@@ -74,13 +80,25 @@ export function announcedAt({ record, owner }: Claim): number {
 /**
  * A record for the calling thread.
  *
+ * @param isAgain Whether the thread has lost its record, and is about to make a call: if it can be,
+ * that does not wait.
  * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
  */
-export function claimRecord(memory: Memory): Claim {
-  const claim = claimGivenBack(memory) ?? claimNew(memory) ?? claimIdle(memory);
-  if (claim !== undefined) return claim;
+export function claimRecord(memory: Memory, isAgain: boolean, now: number = Date.now()): Claim {
+  const second = Math.floor(now / 1_000) | 0;
+  const claim = claimGivenBack(memory) ?? (isAgain ? undefined : claimQuiet(memory, second)) ??
+    claimNew(memory) ?? claimIdle(memory);
+  if (claim === undefined) throw noRecord(memory.threads, isAgain);
+  noteCalls(memory, claim.record, second);
+  return claim;
+}
+
+function noRecord(threads: number, isAgain: boolean): StoreFullError {
   const rule = "fewer threads than its option threads must be attached or have died in mid-call";
-  throw new StoreFullError(complaint("attach to the shared store", rule, memory.threads));
+  const action = isAgain
+    ? "decide in a thread whose record another one has taken over while it was idle, and attach again"
+    : "attach to the shared store";
+  return new StoreFullError(complaint(action, rule, threads));
 }
 
 /** Gives a record back, unless another thread has taken it over. */
@@ -116,26 +134,57 @@ function claimNew(memory: Memory): Claim | undefined {
   return undefined;
 }
 
-/** The record of a thread that makes no call for a while. */
-function claimIdle(memory: Memory): Claim | undefined {
+/** The record of a thread that has made no call for long, as those saw who attached before. */
+function claimQuiet(memory: Memory, second: number): Claim | undefined {
   const { ints } = memory;
-  const callsOf = (record: number) => Atomics.load(ints, record + CALLS);
-  const calls = new Map(usedRecords(memory).map((record) => [record, callsOf(record)]));
-  pause(QUIET);
-  for (const [record, before] of calls) {
-    const isStill = () => isIdle(memory, record) && callsOf(record) === before;
-    const owner = Atomics.load(ints, record + OWNER);
-    if (!isStill()) continue;
-    const claim = take(memory, record, owner, BEING_TAKEN);
-    if (claim === undefined) continue;
-    pause(GRACE);
-    if (!isStill()) continue;
-    const mine = ((claim.owner & ~STATE) | IN_USE) | 0;
-    if (Atomics.compareExchange(ints, record + OWNER, claim.owner, mine) !== claim.owner) continue;
-    ints[record + COUNTERS + counter.takenOver]!++;
-    return { record, owner: mine };
+  for (const record of usedRecords(memory)) {
+    const calls = callsOf(memory, record);
+    if (ints[record + CALLS_SEEN] !== calls) {
+      noteCalls(memory, record, second);
+      continue;
+    }
+    const seconds = (second - ints[record + CALLS_SEEN_AT]!) | 0;
+    const claim = seconds >= LONG_QUIET ? takeOver(memory, record, calls) : undefined;
+    if (claim !== undefined) return claim;
   }
   return undefined;
+}
+
+/** The record of a thread that makes no call for a while. */
+function claimIdle(memory: Memory): Claim | undefined {
+  const calls = usedRecords(memory).map((record) => [record, callsOf(memory, record)] as const);
+  pause(QUIET);
+  for (const [record, before] of calls) {
+    const claim = takeOver(memory, record, before);
+    if (claim !== undefined) return claim;
+  }
+  return undefined;
+}
+
+/** Takes a record over, if its thread is in no call and has made none since it had made `calls`. */
+function takeOver(memory: Memory, record: number, calls: number): Claim | undefined {
+  const { ints } = memory;
+  const isStill = () => isIdle(memory, record) && callsOf(memory, record) === calls;
+  const owner = Atomics.load(ints, record + OWNER);
+  if (!isStill()) return undefined;
+  const claim = take(memory, record, owner, BEING_TAKEN);
+  if (claim === undefined) return undefined;
+  pause(GRACE);
+  if (!isStill()) return undefined;
+  const mine = ((claim.owner & ~STATE) | IN_USE) | 0;
+  const isMine = Atomics.compareExchange(ints, record + OWNER, claim.owner, mine) === claim.owner;
+  if (!isMine) return undefined;
+  ints[record + COUNTERS + counter.takenOver]!++;
+  return { record, owner: mine };
+}
+
+function callsOf({ ints }: Memory, record: number): number {
+  return Atomics.load(ints, record + CALLS);
+}
+
+function noteCalls(memory: Memory, record: number, second: number): void {
+  memory.ints[record + CALLS_SEEN] = callsOf(memory, record);
+  memory.ints[record + CALLS_SEEN_AT] = second;
 }
 
 /** Whether the record's thread is in no call. */

@@ -25,7 +25,11 @@ export interface SharedStoreStatistics {
   readonly contention: number;
   /** Insertions and batches of other threads that were broken off, and records taken over. */
   readonly takeovers: number;
-  /** Threads that have attached; those that have died in the middle of a call included. */
+  /**
+   * Records of threads that were ever in use: at most the option `threads`. A thread that attaches
+   * takes one that was given back or is idle for long, if there is one; those of threads that died
+   * in the middle of a call are never used again.
+   */
   readonly threads: number;
 }
 

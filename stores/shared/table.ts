@@ -46,7 +46,7 @@ const INTENT_PATIENCE = 100;
 const SEARCHED = 32;
 const SEARCHED_LONG = 4_096;
 const SEARCHED_PER_MILLISECOND = 400;
-/** Searches that find no key at all before the places taken are held to be those of dead threads. */
+/** Searches that find none who may go before the places taken are held to be those of dead threads. */
 const FRUITLESS = 1_000;
 
 /** The table as one thread works on it. */
@@ -90,8 +90,9 @@ export function openTable(memory: Memory, self: Changer, nodes: Nodes): Table {
   let soonestSlot = 0;
   let soonestWord = 0;
   let soonestAt = Infinity;
-  /** What the last search saw: whether any key, and the one that is fresh first. */
-  let seesKeys = false;
+  /** What the last search saw: how many keys, a slot that changed, the key that is fresh first. */
+  let keysSeen = 0;
+  let changedSlot = 0;
   let firstSlot = 0;
   let firstWord = 0;
   /** When the last long search was, and until when there is none. */
@@ -292,10 +293,16 @@ export function openTable(memory: Memory, self: Changer, nodes: Nodes): Table {
       if (keys >= memory.capacity) break;
       if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
     }
-    if (drop(now, false)) return true;
-    if (seesKeys && throwsWhenFull) throw full(memory.capacity);
-    if (seesKeys || ++fruitless < FRUITLESS) return false;
+    if (drop(now, false)) {
+      fruitless = 0;
+      return true;
+    }
+    if (keysSeen > 0 && throwsWhenFull) throw full(memory.capacity);
+    if (firstSlot !== 0 || changedSlot !== 0) return false;
+    if (keysSeen < memory.capacity && ++fruitless < FRUITLESS) return false;
     fruitless = 0;
+    // All that there are were found by this call.
+    if (keysSeen > 0) throw full(memory.capacity);
     Atomics.add(ints, header.keys, 1);
     return true;
   }
@@ -319,7 +326,8 @@ export function openTable(memory: Memory, self: Changer, nodes: Nodes): Table {
     const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
     let firstAt = Infinity;
     firstSlot = 0;
-    seesKeys = false;
+    keysSeen = 0;
+    changedSlot = 0;
     // On, if need be, to the first key that may go.
     for (let bucket = 0; bucket < searched || (firstSlot === 0 && bucket < all); bucket++) {
       const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
@@ -327,10 +335,13 @@ export function openTable(memory: Memory, self: Changer, nodes: Nodes): Table {
         const word = ints[slot]!;
         const block = word & blockMask;
         if (block === 0) continue;
-        seesKeys = true;
-        if (block > lastBlock || slot === found.slot || protectedSlots.includes(slot)) continue;
+        keysSeen++;
+        if (slot === found.slot || protectedSlots.includes(slot)) continue;
         announce(word);
-        if (ints[slot] !== word) continue;
+        if (block > lastBlock || ints[slot] !== word) {
+          changedSlot = slot;
+          continue;
+        }
         if (withNodes && (ints[blocks + block * BLOCK]! & 3) === kind.cells) continue;
         const freshAt = freshAtOf(block);
         if (freshAt <= now && remove(slot, word)) {
@@ -344,6 +355,8 @@ export function openTable(memory: Memory, self: Changer, nodes: Nodes): Table {
         }
       }
     }
+    // Lest all wait for a batch whose thread has died.
+    if (firstSlot === 0 && changedSlot !== 0) settled(changedSlot);
     if (isLong) {
       searchedAt = now;
       searchesAgain = now + searched / SEARCHED_PER_MILLISECOND;
@@ -373,7 +386,7 @@ export function openTable(memory: Memory, self: Changer, nodes: Nodes): Table {
 
   function makeNodes(now: number): void {
     if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
-    else if (throwsWhenFull || firstSlot === 0) throw full(memory.capacity);
+    else if (throwsWhenFull || (firstSlot === 0 && changedSlot === 0)) throw full(memory.capacity);
   }
 
   function protect(): void {

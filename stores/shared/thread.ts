@@ -64,11 +64,12 @@ export interface Thread extends SpareBlocks {
 /**
  * Attaches the calling thread.
  *
+ * @param isAgain Whether it has lost its record.
  * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
  */
-export function attachThread(memory: Memory): Thread {
+export function attachThread(memory: Memory, isAgain: boolean): Thread {
   const { ints, records, threads, blockMask } = memory;
-  const claim = claimRecord(memory);
+  const claim = claimRecord(memory, isAgain);
   const { record, owner } = claim;
   const announced = announcedAt(claim);
   const pinned: number[] = [];

@@ -16,6 +16,7 @@ import {
   type SharedStoreHandle,
   type SharedStoreOptions,
 } from "../../stores/shared.ts";
+import { ANNOUNCED, ANNOUNCED_CELLS, attachMemory, header } from "../../stores/shared/layout.ts";
 
 const NOW = 1_790_000_000_000;
 const small = gcra({ limit: 2, period: "1h" });
@@ -69,6 +70,15 @@ describe("a full table", () => {
     // 8 keys a millisecond, each in use for a second: 8,000 live ones, so that few had to go.
     assert.ok(evictions < 10_000, `${evictions} evictions`);
     assert.ok(dropped > 900_000, `${dropped} dropped`);
+  });
+
+  test("has no room for a key beside one that the same call looks at, and says so at once", () => {
+    const store = sharedStore({ capacity: 1, threads: 2 });
+    const api = limiter(small, { store, prefix: "api", clock: () => NOW });
+    api.consume("one");
+    const entries = [{ limiter: api, key: "one", cost: 0 }, { limiter: api, key: "two" }];
+    assert.throws(() => consumeAll(entries), StoreFullError);
+    assert.equal(api.peek("one", 0).remaining, 1);
   });
 
   test("an arena without room drops what is fresh, then throws or forgets", () => {
@@ -194,10 +204,25 @@ describe("a handle", () => {
     assert.throws(attach({ kind, buffer: new ArrayBuffer(1_024) }), TypeError);
     assert.throws(attach({ kind, buffer: new SharedArrayBuffer(8) }), /256 bytes.*value is 8/);
     assert.throws(attach({ kind, buffer: forged(0, 7) }), /magic number must be \d+: .* is 7/);
-    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 2: .* is 9/);
+    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 3: .* is 9/);
     assert.throws(attach({ kind, buffer: forged(2, 99) }), /number of bytes must be \d+: /);
     assert.throws(attach({ kind, buffer: cut }), /number of bytes must be \d+: .* is \d+/);
     assert.throws(attach({ kind, buffer: forged(5, -5) }), RangeError);
+    const words = [header.buckets, header.blocks, header.nodeStart, header.throwsWhenFull];
+    const counts = [header.keys, header.records, header.blockCount, header.nodeCount];
+    for (const word of [...words, ...counts, header.blockPool, header.nodePool]) {
+      assert.throws(attach({ kind, buffer: forged(word, -1) }), RangeError, `${word}`);
+      const isBounded = word !== header.keys;
+      if (isBounded) assert.throws(attach({ kind, buffer: forged(word, 2 ** 30) }), RangeError);
+    }
+  });
+
+  test("of other sizes that come to as many bytes is refused", () => {
+    const whole = sharedStore({ capacity: 1_000, maxBytes: 12_800, threads: 4 }).handle;
+    const ints = new Int32Array(whole.buffer);
+    ints[header.capacity]! -= 4;
+    ints[header.nodes]! += 1;
+    assert.throws(() => attachSharedStore(whole), /its first node must be \d+: current value is/);
   });
 
   test("leads to the same keys, until its store is closed", () => {
@@ -221,6 +246,18 @@ describe("a handle", () => {
     for (const each of limiters) each.consume("key");
     assert.equal(limiters[0]!.peek("key", 0).remaining, 84);
     assert.ok(store.statistics(NOW).threads <= 4);
+  });
+
+  test("of a thread that lost its record, when all others' died in calls, says so", () => {
+    const store = sharedStore({ capacity: 10, threads: 1 });
+    const idle = limiter(small, { store, prefix: "api", clock: () => NOW });
+    attachSharedStore(store.handle);
+    const { ints, records } = attachMemory(store.handle.buffer);
+    for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) ints[records + ANNOUNCED + cell] = 1;
+    assert.throws(
+      () => idle.consume("key"),
+      /^StoreFullError: Cannot decide in a thread whose record another one has taken over .* is 1$/,
+    );
   });
 });
 

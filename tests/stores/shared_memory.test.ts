@@ -14,12 +14,13 @@ import {
   ANNOUNCED,
   ANNOUNCED_CELLS,
   attachMemory,
+  CALLS,
   HEAD,
   header,
   TAIL,
   VETTED,
 } from "../../stores/shared/layout.ts";
-import { usedRecords } from "../../stores/shared/record.ts";
+import { claimRecord, usedRecords } from "../../stores/shared/record.ts";
 import { attachSharedStore, type SharedStore, sharedStore } from "../../stores/shared.ts";
 import { fcOptions } from "../support/seed.ts";
 import { audit } from "./shared/audit.ts";
@@ -253,6 +254,39 @@ describe("threads at once", () => {
 for (const law of memoryLaws) {
   test(law.name, () => law.run(fcOptions({ numRuns: 150 })));
 }
+
+describe("records of threads that make no calls", () => {
+  const made = () => attachMemory(sharedStore({ capacity: 10, threads: 100 }).handle.buffer);
+
+  test("are taken before new ones, once the threads have made none for long", () => {
+    const memory = made();
+    for (let second = 0; second < 200; second += 11) {
+      claimRecord(memory, false, NOW + second * 1_000);
+    }
+    assert.ok(usedRecords(memory).length <= 2, `${usedRecords(memory).length} records`);
+  });
+
+  test("are left alone for some seconds, and as long as there are calls", () => {
+    const memory = made();
+    const calls = new Set(Array.from({ length: 20 }, (_, second) => {
+      const { record } = claimRecord(memory, false, NOW + second * 400);
+      return record;
+    }));
+    assert.equal(calls.size, 20);
+    for (let second = 10; second < 100; second += 9) {
+      for (const record of usedRecords(memory)) memory.ints[record + CALLS]!++;
+      assert.equal(calls.has(claimRecord(memory, false, NOW + second * 1_000).record), false);
+    }
+  });
+
+  test("are left alone by a thread that has lost its own, while there are others", () => {
+    const memory = made();
+    for (let second = 0; second < 200; second += 11) {
+      claimRecord(memory, true, NOW + second * 1_000);
+    }
+    assert.equal(usedRecords(memory).length, 20);
+  });
+});
 
 test("a closed store announces nothing in a record that is another thread's", () => {
   const store = sharedStore({ capacity: 10, threads: 1 });

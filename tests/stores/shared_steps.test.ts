@@ -18,6 +18,7 @@ import {
   attachMemory,
   BLOCK,
   BUCKET,
+  header,
   INTENT,
   type Memory,
   SLOTS_PER_BUCKET,
@@ -58,7 +59,23 @@ function storeOf(threads: number, capacity = 12): SharedStore {
   // The maker's record is given back for the thread that is stopped.
   const store = sharedStore({ capacity, threads, maxBytes: 128 * 400 });
   store.close();
+  // Keys fall into the same buckets in each run.
+  const { ints } = attachMemory(store.handle.buffer);
+  ints[header.hashKeyLow] = ints[header.hashKeyHigh] = 7;
   return store;
+}
+
+/** So many keys of a bucket of a store of this capacity. */
+function keysOf(bucket: number, count: number, capacity: number): string[] {
+  const keys = Array.from({ length: 100 }, (_, key) => `key ${key}`).filter((key) => {
+    const store = storeOf(1, capacity);
+    limiterOn(attachSharedStore(store.handle)).consume(key);
+    const { ints, buckets, blockMask } = attachMemory(store.handle.buffer);
+    const line = buckets + bucket * BUCKET;
+    return ints.subarray(line, line + SLOTS_PER_BUCKET).some((word) => (word & blockMask) !== 0);
+  });
+  assert.ok(keys.length >= count);
+  return keys.slice(0, count);
 }
 
 /** A thread for each store that can be attached: none if all records are those of calls. */
@@ -183,6 +200,42 @@ describe("a thread that is killed at any step", () => {
       }
     }
   }
+
+  test("of a call on all keys of a full store leaves room for one of another bucket", () => {
+    inSteps(() => {
+      const keys = keysOf(0, 5, 5);
+      const [other] = keysOf(1, 1, 5) as [string];
+      const work = {
+        held: keys,
+        call: (api: Limiter) => void consumeAll(keys.map((key) => ({ limiter: api, key }))),
+      };
+      const number = algorithms.number!;
+      const steps = stepsOf(storeOf(2, 5), number, work);
+      for (let last = 0; last < steps; last++) {
+        const store = storeOf(2, 5);
+        run(store, number, work, killAt(last));
+        const api = limiterOn(attachSharedStore(store.handle));
+        assert.equal(api.consume(other).allowed, true, `step ${last}`);
+      }
+    });
+  });
+
+  test("as it puts a key in leaves a place too few, which calls on as many keys are told", () => {
+    inSteps(() => {
+      const number = algorithms.number!;
+      const work = calls["a first call"]!;
+      const steps = stepsOf(storeOf(2, 2), number, work);
+      for (let last = 0; last < steps; last++) {
+        const store = storeOf(2, 2);
+        run(store, number, work, killAt(last));
+        const api = limiterOn(attachSharedStore(store.handle));
+        const places = 2 - audit(store.handle).places;
+        if (places === 2) assert.equal(both(api, "two", "three").allowed, true, `step ${last}`);
+        else assert.throws(() => both(api, "two", "three"), StoreFullError, `step ${last}`);
+        assert.equal(api.consume("four").allowed, true, `step ${last}`);
+      }
+    });
+  });
 
   test("of an insertion does not keep calls on two keys of its bucket from an end", () => {
     inSteps(() => {
