@@ -43,7 +43,7 @@ describe("a cluster of six nodes", { skip: WITHOUT_REDIS }, () => {
 
   function storeOf(options: RedisStoreOptions) {
     const rootNodes = cluster.masters.map(({ url }) => ({ url }));
-    const store = redisStore(createCluster({ rootNodes }), { deadline: 1_000, ...options });
+    const store = redisStore(createCluster({ rootNodes }), { deadline: 2_000, ...options });
     open.push(store);
     return store;
   }

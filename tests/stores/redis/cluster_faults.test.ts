@@ -35,7 +35,7 @@ for (const commit of MODES) {
   describe(`a cluster, by ${commit}`, () => {
     test("a node that hangs is left once another one has its slots", () =>
       withFakeCluster(3, async ({ nodes, give, storeOf }) => {
-        const store = storeOf({ commit, deadline: 50 });
+        const store = storeOf({ commit, deadline: 250 });
         const api = limiter(slow, { store, prefix: "api" });
         const keys = [0, 1, 2].map((third) => keyIn(third, "api"));
         for (const key of keys) await api.consume(key);

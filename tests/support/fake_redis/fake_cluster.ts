@@ -45,7 +45,7 @@ export async function withFakeCluster(
       storeOf(options, client) {
         const rootNodes = nodes.map(({ url }) => ({ url }));
         const cluster = createCluster({ rootNodes, ...client });
-        const store = redisStore(cluster, { deadline: 1_000, ...options });
+        const store = redisStore(cluster, { deadline: 2_000, ...options });
         stores.push(store);
         return store;
       },
