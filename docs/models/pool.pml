@@ -4,16 +4,19 @@
  *
  * A stack of chains, here of one block each; its head is a count of the changes and the topmost
  * block, changed by one compare-and-swap. The threads put what they hold and take what there is, in
- * any order. A reader announces a block that it reads; a block that it announced may be put and
- * taken by others meanwhile, but whoever takes it writes into it only if it is not announced.
- * Each step of a thread may be its last.
+ * any order. A block says whose it is (its key) and when it is fresh; in the pool, a link to another
+ * block stands in place of the latter. A reader announces a block that it reads; a block that it
+ * announced may be put and taken by others meanwhile, but whoever takes it writes into it only if it
+ * is not announced. What the reader reads of the key, it believes; what it reads of when it is
+ * fresh, only if the slot has the block still. Each step of a thread may be its last.
  *
  * Shown, over all orders of steps: no block is ever two threads', or a thread's and the pool's; a
- * block is lost only with a thread that died; nobody writes into a block while it is read; and who
- * goes on always ends: a swap fails only when another one has succeeded.
+ * block is lost only with a thread that died; whoever reads a block reads whose it is; and who goes
+ * on always ends: a swap fails only when another one has succeeded.
  *
  * CARELESS 1: the count stays as it is, so that a head can come back. CARELESS 2: a taker writes
- * without a look at what is announced.
+ * without a look at what is announced. CARELESS 3: links stand where the key does. CARELESS 4: the
+ * reader believes when it is fresh without a second look at the slot.
  */
 
 #ifndef CARELESS
@@ -26,17 +29,25 @@
 #define BLOCKS 3
 #define NONE 0
 #define POOL 9
+/* Of the block in the slot: no links, and no keys of others. */
+#define KEY 7
+#define FRESH 8
 
 /* The head: both are read and swapped at once. */
 byte count;
 byte top;
-byte below[BLOCKS + 1];
+byte key[BLOCKS + 1];
+byte freshAt[BLOCKS + 1];
+#if CARELESS == 3
+#define LINK key
+#else
+#define LINK freshAt
+#endif
 /* Who has a block: POOL, a thread (1 or 2), or the reader's slot (0). */
 byte owner[BLOCKS + 1];
 byte swaps;
-/* The block that the reader announces, and whether it is between its look and its last read. */
+/* The block that the reader announces. */
 byte announced;
-bool reading;
 byte dead;
 
 inline stop_or_go() {
@@ -55,7 +66,7 @@ proctype Thread(byte me) {
     /* put */
     before = swaps;
     atomic { seenCount = count; seenTop = top };
-    below[mine] = seenTop;
+    LINK[mine] = seenTop;
     stop_or_go();
     atomic {
       if
@@ -79,7 +90,7 @@ proctype Thread(byte me) {
     if
     :: seenTop == NONE -> done++
     :: else ->
-      next = below[seenTop];
+      next = LINK[seenTop];
       stop_or_go();
       atomic {
         if
@@ -107,7 +118,7 @@ proctype Thread(byte me) {
         :: !pinned ->
 #endif
           /* It writes: whoever reads the block is told something else. */
-          assert(!(reading && announced == mine))
+          key[mine] = me
         :: else
         fi
       :: else
@@ -122,12 +133,21 @@ stopped:
 /* Reads the block of a slot: announces it, looks whether it is still the slot's, and reads. */
 proctype Reader() {
   byte block = BLOCKS;
+  byte hint;
   announced = block;
   if
   :: owner[block] == 0 ->
-    reading = true;
     stop_or_go();
-    reading = false
+    assert(key[block] == KEY);
+    hint = freshAt[block];
+#if CARELESS == 4
+    assert(hint == FRESH)
+#else
+    if
+    :: owner[block] == 0 -> assert(hint == FRESH)
+    :: else
+    fi
+#endif
   :: else
   fi;
   announced = NONE;
@@ -142,7 +162,7 @@ proctype Changer() {
   do
   :: true ->
     atomic { seenCount = count; seenTop = top };
-    below[BLOCKS] = seenTop;
+    LINK[BLOCKS] = seenTop;
     stop_or_go();
     atomic {
       if
@@ -166,6 +186,8 @@ init {
   byte block, pooled;
   owner[1] = 1;
   owner[2] = 2;
+  key[BLOCKS] = KEY;
+  freshAt[BLOCKS] = FRESH;
   atomic { run Thread(1); run Thread(2); run Reader(); run Changer() };
   (_nr_pr == 1);
   /* What is in the pool is the pool's, each block once. */
@@ -175,7 +197,7 @@ init {
     assert(owner[block] == POOL);
     owner[block] = 8;
     pooled++;
-    block = below[block]
+    block = LINK[block]
   :: else -> break
   od;
   assert(pooled <= BLOCKS);
