@@ -13,8 +13,8 @@ import { connect, type OwnClient, ownOptions } from "./node_redis.ts";
 
 /** A node-redis cluster client; `createCluster` returns it. */
 export interface NodeRedisCluster {
-  /** The client of the node that has a key's slot. */
-  getNodeClientForKey(key: string): unknown;
+  /** A client of some node that has a slot. */
+  getSlotRandomNode(slot: number): unknown;
   /** Makes another cluster client with the same options, but for those given. */
   duplicate(overrides?: never): unknown;
 }

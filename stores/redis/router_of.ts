@@ -23,7 +23,7 @@ export function routerOf(
 ): Router {
   const has = (name: string) => typeof client === "object" && client !== null && name in client;
   requireNoPrefix(client);
-  if (has("getNodeClientForKey")) return clusterRouter(client as NodeRedisCluster, commit, parts);
+  if (has("getSlotRandomNode")) return clusterRouter(client as NodeRedisCluster, commit, parts);
   if (has("getMasterNode")) {
     return singleRouter(sentinelDial(client as NodeRedisSentinel), commit, parts);
   }
