@@ -77,11 +77,17 @@ export function attachThread(memory: Memory, isAgain: boolean): Thread {
   const endOfRecords = () =>
     records + Math.min(threads, Atomics.load(ints, header.records)) * RECORD;
 
+  /** Whether a record's thread announces nothing, as most do: it is in no call. */
+  function isSilent(other: number): boolean {
+    const cell = other + ANNOUNCED;
+    return (ints[cell]! | ints[cell + 1]! | ints[cell + 2]! | ints[cell + 3]!) === 0;
+  }
+
   /** The blocks that other threads announce. */
   function announcedBlocks(): readonly number[] {
     pinned.length = 0;
-    for (let other = records; other < endOfRecords(); other += RECORD) {
-      if (other === record) continue;
+    for (let other = records, end = endOfRecords(); other < end; other += RECORD) {
+      if (isSilent(other) || other === record) continue;
       for (let cell = other + ANNOUNCED; cell < other + ANNOUNCED + ANNOUNCED_CELLS; cell++) {
         const word = ints[cell]!;
         if (word !== 0) pinned.push(word & blockMask);
@@ -94,10 +100,10 @@ export function attachThread(memory: Memory, isAgain: boolean): Thread {
   }
 
   function isAnnounced(word: number): boolean {
-    for (let other = records; other < endOfRecords(); other += RECORD) {
-      if (other === record) continue;
+    for (let other = records, end = endOfRecords(); other < end; other += RECORD) {
+      if (isSilent(other) || other === record) continue;
       for (let cell = other + ANNOUNCED; cell < other + ANNOUNCED + ANNOUNCED_CELLS; cell++) {
-        if (Atomics.load(ints, cell) === word) return true;
+        if (ints[cell] === word) return true;
       }
       for (let seen = ints[other + SEEN_SIZE]! - 1; seen >= 0; seen--) {
         if (ints[other + SEEN + seen] === word) return true;
