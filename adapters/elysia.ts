@@ -34,6 +34,7 @@ import type { HeaderField } from "./http/header_writer.ts";
 import { type HitContext, hitContext } from "./http/hit_context.ts";
 import type { HitStoreOptions } from "./http/hit_counter.ts";
 import type { ClientKeyOptions, Outcome, RateLimitOptions } from "./http/options.ts";
+import { GONE_STATUS } from "./http/refund.ts";
 
 /** An app that has the plugin: the decision is on the context. */
 export type WithRateLimit<App> = App & {
@@ -47,6 +48,8 @@ export type WithRateLimit<App> = App & {
 
 const FIELDS = Symbol("tidegate fields");
 const SETTLE = Symbol("tidegate settle");
+const SIGNAL = Symbol("tidegate signal");
+const GONE = Symbol("tidegate gone");
 
 /** What the hooks use of the context. */
 interface HookContext {
@@ -58,6 +61,10 @@ interface HookContext {
   /** The fields of each limit, in the order of the limits. */
   [FIELDS]?: readonly (readonly HeaderField[])[];
   [SETTLE]?: readonly ((outcome: Outcome) => void)[];
+  /** Aborted when the client goes away. */
+  [SIGNAL]?: AbortSignal | undefined;
+  /** Whether the client had gone away when the handler was done. */
+  [GONE]?: boolean;
 }
 
 /** What is used of the app. */
@@ -99,10 +106,14 @@ export function rateLimit(
     context[FIELDS] = before === undefined ? [verdict.headers] : [...before, verdict.headers];
     context.rateLimit = verdict.decision;
     if (verdict.refusal !== undefined) {
+      // Elysia calls no other hook for what is answered here.
+      for (const tell of context[SETTLE] ?? []) tell({ status: verdict.refusal.status });
       return finishAll(refusalResponse(verdict.refusal, []), context[FIELDS]);
     }
     if (verdict.settle !== undefined) {
       context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
+      // Some servers never abort a signal that is first asked for when the client has gone.
+      context[SIGNAL] = request.signal;
     }
   }
 
@@ -120,6 +131,7 @@ export function rateLimit(
 function tellInResponse(context: HookContext): Response | undefined {
   const limits = context[FIELDS] ?? [];
   const { response, set } = context;
+  if (context[SIGNAL]?.aborted) context[GONE] = true;
   // A response that never changes stands as a function that copies it.
   const own = typeof response === "function" ? response() : response;
   if (!isResponse(own)) {
@@ -132,6 +144,7 @@ function tellInResponse(context: HookContext): Response | undefined {
 
 function tellInError(context: HookContext): void {
   const { set } = context;
+  if (context[SIGNAL]?.aborted) context[GONE] = true;
   setAll(set.headers, context[FIELDS] ?? []);
 }
 
@@ -152,7 +165,8 @@ function setAll(
 
 function settle(context: HookContext): void {
   const { response, set } = context;
-  const status = isResponse(response) ? response.status : Number(set.status ?? 200);
+  const answered = isResponse(response) ? response.status : Number(set.status ?? 200);
+  const status = context[GONE] ? GONE_STATUS : answered;
   for (const tell of context[SETTLE] ?? []) tell({ status });
 }
 

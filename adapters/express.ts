@@ -71,6 +71,8 @@ export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
     if (verdict.refusal !== undefined) {
       return refuseOnNode(response, verdict.refusal, verdict.headers);
     }
+    // Somebody else has answered while the request waited for its verdict.
+    if (response.writableEnded) return;
     admitOnNode(response, verdict);
     next();
   }

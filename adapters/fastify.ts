@@ -23,7 +23,7 @@ import type { Decision } from "../core/decision.ts";
 import { applyHeaders } from "./http/apply_headers.ts";
 import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
 import { gate, type Verdict } from "./http/gate.ts";
-import { closingOf, nodeHeader, statusOf } from "./http/node_response.ts";
+import { closingOf, nodeHeader, whenEnded } from "./http/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 
 /** What is needed of Fastify's request. */
@@ -38,6 +38,8 @@ export interface FastifyRequestLike {
 export interface FastifyReplyLike {
   /** Node's response. */
   readonly raw: ServerResponse;
+  /** Whether somebody has answered. */
+  readonly sent: boolean;
   /** Sets a header field. */
   header(name: string, value: string): unknown;
   /** Reads a header field. */
@@ -129,6 +131,8 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
   function proceed(verdict: Verdict, request: Request, reply: FastifyReplyLike): boolean {
     const { decision, headers, refusal, settle } = verdict;
     (request as { rateLimit?: Decision | undefined }).rateLimit = decision;
+    // Somebody else has answered while the request waited for its verdict.
+    if (reply.sent) return false;
     applyHeaders({
       get: (name) => reply.getHeader(name)?.toString(),
       set: (name, value) => void reply.header(name, value),
@@ -141,7 +145,7 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
       return false;
     }
     if (settle !== undefined) {
-      reply.raw.once("close", () => settle({ status: statusOf(reply.raw) }));
+      whenEnded(reply.raw, (status) => settle({ status }));
     }
     return true;
   }

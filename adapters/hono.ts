@@ -18,6 +18,7 @@
 
 import type { Decision } from "../core/decision.ts";
 import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
+import { fetchOutcome } from "./http/fetch_outcome.ts";
 import { fetchSource } from "./http/fetch_source.ts";
 import { finishResponse, refusalResponse } from "./http/fetch_response.ts";
 import { gate } from "./http/gate.ts";
@@ -70,19 +71,23 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     const answer = decide(context, undefined);
     const verdict = answer instanceof Promise ? await answer : answer;
     context.set("rateLimit", verdict.decision);
-    if (verdict.refusal !== undefined) return refusalResponse(verdict.refusal, verdict.headers);
+    const { headers, refusal, settle } = verdict;
+    if (refusal !== undefined) return refusalResponse(refusal, headers);
+    // Some servers never abort a signal that is first asked for when the client has gone.
+    const signal = settle === undefined ? undefined : context.req.raw.signal;
     try {
       await next();
     } catch (error) {
-      verdict.settle?.({ status: 500, error });
+      settle?.(fetchOutcome({ status: 500, error }, signal));
       throw error;
     }
     const { res } = context;
-    if (verdict.settle !== undefined) {
-      verdict.settle({ status: res.status, error: context.error });
-    }
-    const finished = finishResponse(res, verdict.headers);
-    if (finished !== res) context.res = finished;
+    settle?.(fetchOutcome({ status: res.status, error: context.error }, signal));
+    const finished = finishResponse(res, headers);
+    if (finished === res) return;
+    // Hono sets the fields of the response at hand once more, on the one that takes its place.
+    context.res = undefined as never;
+    context.res = finished;
   };
 }
 

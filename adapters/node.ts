@@ -60,6 +60,8 @@ export function rateLimit(
       if (verdict.refusal !== undefined) {
         return refuseOnNode(response, verdict.refusal, verdict.headers);
       }
+      // Somebody else has answered while the request waited for its verdict.
+      if (response.writableEnded) return;
       admitOnNode(response, verdict);
       return handler(request, response, verdict.decision);
     }

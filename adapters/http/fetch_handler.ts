@@ -1,4 +1,6 @@
+import { isPromise } from "../../core/answer.ts";
 import type { Decision } from "../../core/decision.ts";
+import { fetchOutcome } from "./fetch_outcome.ts";
 import { finishResponse, isResponse, refusalResponse } from "./fetch_response.ts";
 import { fetchSource } from "./fetch_source.ts";
 import { gate, type Verdict } from "./gate.ts";
@@ -52,8 +54,8 @@ function proceed<Info, Answers extends Answer>(
   }
   if (verdict.settle !== undefined) return proceedAndSettle(verdict, handler, request, info);
   const answer = handler(request, info, verdict.decision);
-  return answer instanceof Promise
-    ? answer.then((answer) => finish(answer, verdict))
+  return isPromise(answer)
+    ? Promise.resolve(answer).then((answer) => finish(answer, verdict))
     : finish(answer, verdict);
 }
 
@@ -65,14 +67,17 @@ async function proceedAndSettle<Info, Answers extends Answer>(
   info: Info,
 ): Promise<Answers | Response> {
   const settle = verdict.settle!;
+  // Some servers never abort a signal that is first asked for when the client has gone.
+  const { signal } = request;
+  let answer: Answers;
   try {
-    const answer = await handler(request, info, verdict.decision);
-    settle({ status: isResponse(answer) ? answer.status : 101 });
-    return finish(answer, verdict);
+    answer = await handler(request, info, verdict.decision);
   } catch (error) {
-    settle({ status: 500, error });
+    settle(fetchOutcome({ status: 500, error }, signal));
     throw error;
   }
+  settle(fetchOutcome({ status: isResponse(answer) ? answer.status : 101 }, signal));
+  return finish(answer, verdict);
 }
 
 function finish<Answers extends Answer>(answer: Answers, { headers }: Verdict): Answers | Response {

@@ -12,6 +12,7 @@
  * text is answered with a 400. What an option's function throws is the adapter's to pass on; a
  * store that cannot decide is a 503.
  */
+import { isPromise } from "../../core/answer.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
 import { checkRateLimitOptions } from "./check_options.ts";
@@ -107,27 +108,19 @@ export function gate<Request, Info = undefined>(
   const tellsTime = readHeaderForms("create rateLimit", forms).includes("legacy");
 
   function decide(request: Request, info: Info): Verdict | Promise<Verdict> {
-    if (skip === undefined) return weigh(request, info);
+    if (skip === undefined) return choose(request, info);
     const skipped = skip(request, info);
-    if (!(skipped instanceof Promise)) return skipped ? UNLIMITED : weigh(request, info);
-    return skipped.then((skipped) => skipped ? UNLIMITED : weigh(request, info));
+    if (!isPromise(skipped)) return skipped ? UNLIMITED : choose(request, info);
+    return later(skipped, (skipped) => skipped ? UNLIMITED : choose(request, info));
   }
 
-  function weigh(request: Request, info: Info): Verdict | Promise<Verdict> {
-    const plan = fixed ?? choosePlan(request, info);
-    const key = keyOf === undefined ? clientKey(request, info) : keyOf(request, info);
-    const units = typeof cost === "number" ? cost : cost(request, info);
-    if (plan instanceof Promise || key instanceof Promise || units instanceof Promise) {
-      return Promise.all([plan, key, units]).then(([plan, key, units]) =>
-        take(request, info, plan, key, units)
-      );
-    }
-    return take(request, info, plan, key, units);
-  }
-
-  function choosePlan(request: Request, info: Info) {
+  // One option after the other: if two were asked at once, and both failed, one failure would have
+  // nobody to hear of it, and end the process.
+  function choose(request: Request, info: Info): Verdict | Promise<Verdict> {
+    if (fixed !== undefined) return identify(request, info, fixed);
     const limiter = (chosen as Exclude<typeof chosen, AnyLimiter>)(request, info);
-    return limiter instanceof Promise ? limiter.then(planOf) : planOf(limiter);
+    if (!isPromise(limiter)) return identify(request, info, planOf(limiter));
+    return later(limiter, (limiter) => identify(request, info, planOf(limiter)));
   }
 
   function planOf(limiter: AnyLimiter | undefined): LimitPlan | undefined {
@@ -140,25 +133,47 @@ export function gate<Request, Info = undefined>(
     return plan;
   }
 
-  function take(
+  function identify(
     request: Request,
     info: Info,
     plan: LimitPlan | undefined,
-    key: string | undefined,
-    units: number,
   ): Verdict | Promise<Verdict> {
     if (plan === undefined) return UNLIMITED;
-    const shadowed = typeof shadow === "boolean" ? shadow : shadow(request, info);
-    const fault = faultOf(key);
+    const key = keyOf === undefined ? clientKey(request, info) : keyOf(request, info);
+    if (!isPromise(key)) return price(request, info, plan, key);
+    return later(key, (key) => price(request, info, plan, key));
+  }
+
+  function price(
+    request: Request,
+    info: Info,
+    plan: LimitPlan,
+    key: string | undefined,
+  ): Verdict | Promise<Verdict> {
+    // A promise is not the answer `true`, and nobody is let through for one.
+    const shadowed = typeof shadow === "boolean" ? shadow : shadow(request, info) === true;
+    const fault = faultOf(request, info, key, shadowed);
     if (fault !== undefined) return shadowed ? UNLIMITED : fault;
-    return consume({ request, info, plan, key: key!, units, shadowed });
+    const units = typeof cost === "number" ? cost : cost(request, info);
+    if (!isPromise(units)) return consume({ request, info, plan, key: key!, units, shadowed });
+    return later(
+      units,
+      (units) => consume({ request, info, plan, key: key!, units, shadowed }),
+    );
   }
 
   /** What to answer to a key that cannot be used; `undefined` if it can. */
-  function faultOf(key: string | undefined): Verdict | undefined {
-    if (key === undefined && keyOf === undefined) return ofUnknownAddress();
+  function faultOf(
+    request: Request,
+    info: Info,
+    key: string | undefined,
+    shadowed: boolean,
+  ): Verdict | undefined {
+    if (key === undefined && keyOf === undefined) return ofUnknownAddress(request, info, shadowed);
     if (key === undefined || key === null || key === "") {
-      return unknownAddress === undefined ? refusedWith(BAD_KEY) : ofUnknownAddress();
+      return unknownAddress === undefined
+        ? refusedWith(BAD_KEY)
+        : ofUnknownAddress(request, info, shadowed);
     }
     // What is no string at all is the fault of the option, and the limiter says so.
     if (keyOf === undefined || typeof key !== "string") return undefined;
@@ -166,13 +181,18 @@ export function gate<Request, Info = undefined>(
     return LONE_SURROGATE.test(key) ? refusedWith(BAD_KEY) : undefined;
   }
 
-  function ofUnknownAddress(): Verdict {
+  function ofUnknownAddress(request: Request, info: Info, shadowed: boolean): Verdict {
     if (unknownAddress === "admit") return UNLIMITED;
     if (unknownAddress === "refuse") return refusedWith(UNKNOWN_ADDRESS);
-    throw new TypeError(
+    // The address is gone with the connection, and so is whoever could be told.
+    if (source.signal(request, info)?.aborted) return refusedWith(GONE);
+    const error = new TypeError(
       "Cannot limit the rate as the address of the client must be known: give `key`, `address` " +
         "or `unknownAddress`",
     );
+    if (!shadowed) throw error;
+    if (onFailure !== undefined) onFailure(error, request);
+    return UNLIMITED;
   }
 
   function consume(call: Call<Request, Info>): Verdict | Promise<Verdict> {
@@ -180,8 +200,11 @@ export function gate<Request, Info = undefined>(
     try {
       if (plan.delays && !shadowed) return takeTurn(call).catch((error) => failed(call, error));
       const answer = plan.limiter.consume(key, units);
-      return answer instanceof Promise
-        ? answer.then((decision) => start(call, decision), (error) => failed(call, error))
+      return isPromise(answer)
+        ? Promise.resolve(answer).then(
+          (decision) => start(call, decision),
+          (error) => failed(call, error),
+        )
         : start(call, answer);
     } catch (error) {
       return failed(call, error);
@@ -198,14 +221,19 @@ export function gate<Request, Info = undefined>(
   /** Waits until the call may start. */
   async function takeTurn(call: Call<Request, Info>): Promise<Verdict> {
     const { request, info, plan, key, units } = call;
-    const decision = await startInTurn(plan.limiter, key, units, source.signal(request, info));
+    const signal = source.signal(request, info);
+    const decision = await startInTurn(plan.limiter, key, units, signal, (decision) => {
+      if (onDecision !== undefined) onDecision(decision, request, key);
+    });
     return decision === undefined ? refusedWith(GONE) : judge(call, decision);
   }
 
   /** Lets an admitted call wait that nobody knew would have to: its place stays its own. */
   function start(call: Call<Request, Info>, decision: Decision): Verdict | Promise<Verdict> {
-    if (decision.delay === 0 || call.shadowed) return judge(call, decision);
-    const waited = waitOut(decision.delay, undefined, source.signal(call.request, call.info));
+    const { request, info, key, shadowed } = call;
+    if (onDecision !== undefined) onDecision(decision, request, key);
+    if (decision.delay === 0 || shadowed) return judge(call, decision);
+    const waited = waitOut(decision.delay, undefined, source.signal(request, info));
     return Promise.resolve(waited).then((isHere) =>
       isHere ? judge(call, decision) : refusedWith(GONE)
     );
@@ -213,10 +241,12 @@ export function gate<Request, Info = undefined>(
 
   function judge(call: Call<Request, Info>, decision: Decision): Verdict {
     const { request, info, plan, key, units } = call;
-    if (onDecision !== undefined) onDecision(decision, request, key);
     const { allowed, source } = decision;
     const settle = isRefunded !== undefined && allowed && units > 0 && source !== "policy"
-      ? settlement(plan.limiter, key, units, isRefunded)
+      ? settlement(plan.limiter, key, units, isRefunded, (error) => {
+        if (onFailure === undefined) console.error(error);
+        else onFailure(error, request);
+      })
       : undefined;
     if (call.shadowed) return verdictOf(decision, [], undefined, settle);
     const partitionKey = partition === undefined ? undefined : partition(request, info);
@@ -239,6 +269,14 @@ export function gate<Request, Info = undefined>(
   }
 
   return decide;
+}
+
+/** What comes after an option's answer: a promise, whatever kind of promise that was. */
+function later<Value, Next>(
+  answer: PromiseLike<Value>,
+  next: (value: Value) => Next | Promise<Next>,
+): Promise<Next> {
+  return Promise.resolve(answer).then(next);
 }
 
 function isStoreFailure(error: unknown): boolean {

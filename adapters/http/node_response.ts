@@ -35,22 +35,29 @@ export function closingOf(response: ServerResponse): AbortSignal {
 /** Sets the fields of a verdict, and tells its rule of refunds when the response has ended. */
 export function admitOnNode(response: ServerResponse, { headers, settle }: Verdict): void {
   setOnNode(response, headers);
-  if (settle !== undefined) {
-    response.once("close", () => settle({ status: statusOf(response) }));
-  }
+  if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
 }
 
-/** How a response ended that is closed: a status that was never sent is nobody's. */
-export function statusOf(response: ServerResponse): number {
-  return response.headersSent ? response.statusCode : GONE_STATUS;
+/**
+ * Tells the status with which a response has ended. Where the client went away first, what has been
+ * answered since was told to nobody, be it the handler's own answer to that.
+ */
+export function whenEnded(response: ServerResponse, tell: (status: number) => void): void {
+  let gone = false;
+  // The handler listens later, so that it has not answered yet.
+  response.req.once("aborted", () => gone = !response.headersSent);
+  response.once("close", () => {
+    tell(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
+  });
 }
 
-/** Answers a refused client. */
+/** Answers a refused client, unless somebody else has answered while it waited for the verdict. */
 export function refuseOnNode(
   response: ServerResponse,
   { status, contentType, body }: Refusal,
   headers: readonly HeaderField[],
 ): void {
+  if (response.headersSent) return;
   setOnNode(response, headers);
   response.statusCode = status;
   response.setHeader("Content-Type", contentType);

@@ -13,8 +13,9 @@ export type Awaitable<Value> = Value | Promise<Value>;
 /** How a request ended, as far as a refund depends on it. */
 export interface Outcome {
   /**
-   * The status of the response; 500 if the handler threw, 499 if the client went away before there
-   * was a response (on Express, Fastify and node:http, where that can be told).
+   * The status of the response; 500 if the handler threw; 499 if the client went away before there
+   * was a response, whatever the handler has made of that. Fetch-style servers tell of it by the
+   * request's signal.
    */
   readonly status: number;
   /** What the handler threw. */
@@ -72,8 +73,9 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly partition?: ((request: Request, info: Info) => string) | undefined;
   /**
    * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
-   * above), `"successful"` ones, or what a function says. By name, nothing is given back to a client
-   * that went away before there was a response.
+   * above), `"successful"` ones, or those that a function answers `true` to. By name, nothing is
+   * given back to a client that went away before there was a response. A function that throws gives
+   * nothing back either.
    */
   readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
   /**
@@ -94,7 +96,8 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
   /**
    * Told when the store could not decide (`StoreUnavailableError`, `ContentionError` or
-   * `StoreFullError`). The client is answered with a 503, or let through in shadow mode.
+   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Told also
+   * of an unknown address in shadow mode, and of what `refund` throws, which is printed otherwise.
    */
   readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
   /** A number from 0 up to 1 for the jitter; default `Math.random`. */

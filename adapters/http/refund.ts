@@ -1,3 +1,4 @@
+import { isPromise } from "../../core/answer.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 
 type RefundRule = (outcome: Outcome) => boolean;
@@ -19,27 +20,36 @@ export function refundRule(
 
 /**
  * What is to be called once when an admitted request has ended: it gives the units back if the rule
- * says so.
+ * says so. It never throws: the response is on its way, and where it comes from an event of the
+ * server's, an error would end the process.
+ *
+ * @param failed Told what the rule has thrown.
  */
 export function settlement(
   limiter: AnyLimiter,
   key: string,
   units: number,
   isRefunded: RefundRule,
+  failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
   let settled = false;
   return function settle(outcome) {
     if (settled) return;
     settled = true;
-    if (!isRefunded(outcome)) return;
+    try {
+      // A promise is not the answer `true`, and gives nothing back.
+      if (isRefunded(outcome) !== true) return;
+    } catch (error) {
+      return failed(error);
+    }
     try {
       const answer = limiter.refund(key, units);
-      if (answer instanceof Promise) answer.catch(ignore);
+      if (isPromise(answer)) Promise.resolve(answer).catch(ignore);
     } catch (error) {
       ignore(error);
     }
   };
 }
 
-/** What could not be given back stays charged: the safe side. The response is on its way. */
+/** What could not be given back stays charged: the safe side. */
 function ignore(_error: unknown): void {}

@@ -12,6 +12,7 @@ import type { AnyLimiter } from "./options.ts";
  * A client that goes away meanwhile gives its place back if it is the newest. Any other stays
  * charged: if it were given back, the next call would get the newest one's start, which is taken.
  *
+ * @param tell Told the decision before the wait.
  * @returns The decision; `undefined` if the client has gone away.
  */
 export async function startInTurn(
@@ -19,11 +20,13 @@ export async function startInTurn(
   key: string,
   cost: number,
   signal: AbortSignal | undefined,
+  tell: (decision: Decision) => void,
 ): Promise<Decision | undefined> {
   if (signal?.aborted) return undefined;
   const internals = internalsOf(limiter);
   if (internals === undefined) {
     const decision = await limiter.consume(key, cost);
+    tell(decision);
     return await waitOut(decision.delay, undefined, signal) ? decision : undefined;
   }
   let freshAt = 0;
@@ -32,6 +35,7 @@ export async function startInTurn(
   const seeing = attempting(limiter.algorithm, Infinity, (sight) => freshAt = sight.freshAt);
   const [decision] = await run(seeing, cost);
   internals.report(decision!, key, cost);
+  tell(decision!);
   if (await waitOut(decision!.delay, internals.clock, signal)) return decision;
   await run(givingBackTheNewest(limiter.algorithm, freshAt), -cost);
   return undefined;
