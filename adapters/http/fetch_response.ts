@@ -24,10 +24,27 @@ export function finishResponse(response: Response, headers: readonly HeaderField
     return response;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const copy = new Response(response.body, response);
+    const copy = copyOf(response);
     applyHeaders(copy.headers, headers);
     return copy;
   }
+}
+
+/** What runtimes decode as they fetch. They leave the fields as they came. */
+const DECODED_REGEXP = /^(?:gzip|br)$/i;
+
+/**
+ * A copy whose fields can be set. Of a response that was fetched and decoded the runtime knows that
+ * it is no longer encoded; of the copy it does not, so there the fields must say so.
+ */
+function copyOf(response: Response): Response {
+  const copy = new Response(response.body, response);
+  const isFetched = response.url !== "" && response.body !== null;
+  if (isFetched && DECODED_REGEXP.test(copy.headers.get("content-encoding") ?? "")) {
+    copy.headers.delete("content-encoding");
+    copy.headers.delete("content-length");
+  }
+  return copy;
 }
 
 /** Whether a value is a response, be it of another making than the global one. */

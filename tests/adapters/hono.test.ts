@@ -54,11 +54,18 @@ describe("tidegate/hono", () => {
   test("tells the limit on a response that was fetched, whose fields cannot be set", async () => {
     const origin = await serveFetch(() =>
       new Response("<p>hello</p>", {
-        headers: { "content-type": "text/html", "x-other": "1", connection: "close" },
+        headers: {
+          "content-type": "text/html",
+          "x-other": "1",
+          "ratelimit-policy": '"origin";q=9',
+          ratelimit: '"origin";r=9',
+          "x-ratelimit-limit": "999",
+          connection: "close",
+        },
       })
     );
     const app = new Hono();
-    app.use(rateLimit({ limiter: apiLimiter() }));
+    app.use(rateLimit({ limiter: apiLimiter(), headers: ["draft-11", "legacy"] }));
     app.get("/", () => fetch(`http://127.0.0.1:${origin.port}/`));
     const server = await serveFetch(app.fetch);
     try {
@@ -66,7 +73,8 @@ describe("tidegate/hono", () => {
       assert.equal(body, "<p>hello</p>");
       assert.deepEqual(values("content-type"), ["text/html"]);
       assert.deepEqual(values("x-other"), ["1"]);
-      assert.deepEqual(values("ratelimit"), ['"api";r=1;t=6']);
+      assert.deepEqual(values("ratelimit"), ['"origin";r=9, "api";r=1;t=6']);
+      assert.deepEqual(values("x-ratelimit-limit"), ["10"]);
     } finally {
       await server.close();
       await origin.close();

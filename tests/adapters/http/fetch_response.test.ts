@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import { rateLimit } from "../../../adapters/http.ts";
 import { gcra, limiter } from "../../../mod.ts";
 import { apiLimiter } from "../../support/adapter_behaviour.ts";
 import { rawRequest } from "../../support/raw_request.ts";
+import { runtime } from "../../support/runtime.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
+import { serveNode } from "../../support/serve_node.ts";
 
 const key = () => "one";
 const request = new Request("http://a.test/");
@@ -32,6 +35,37 @@ describe("a handler's response", () => {
       await origin.close();
     }
   });
+
+  for (const [encoding, encode] of [["gzip", gzipSync], ["br", brotliCompressSync]] as const) {
+    test(`that was fetched and decoded from ${encoding} does not claim to be so still`, async () => {
+      const origin = await serveNode((_request, response) => {
+        response.writeHead(200, {
+          "Content-Encoding": encoding,
+          "X-Other": "1",
+          Connection: "close",
+        });
+        response.end(encode("hello ".repeat(100)));
+      });
+      const handler = () => fetch(`http://127.0.0.1:${origin.port}/`);
+      const server = await serveFetch(rateLimit({ limiter: apiLimiter(), key })(handler));
+      const bare = await serveFetch(handler);
+      try {
+        const { values, body } = await rawRequest(server.port);
+        assert.equal(body, "hello ".repeat(100));
+        assert.deepEqual(values("x-other"), ["1"]);
+        assert.deepEqual(values("ratelimit"), ['"api";r=1;t=6']);
+        // Bun's own server claims it, with or without a limit.
+        const untold = runtime() === "bun"
+          ? (await rawRequest(bare.port)).values("content-encoding")
+          : [];
+        assert.deepEqual(values("content-encoding"), untold);
+      } finally {
+        await server.close();
+        await bare.close();
+        await origin.close();
+      }
+    });
+  }
 
   test("that is given again and again holds the fields once", async () => {
     const same = new Response(null, { status: 204 });
