@@ -14,7 +14,6 @@
  */
 import { isPromise } from "../../core/answer.ts";
 import type { Decision } from "../../core/decision.ts";
-import { ContentionError, StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
 import { checkRateLimitOptions } from "./check_options.ts";
 import { clientKeyOf, type RequestSource } from "./client_key.ts";
 import type { HeaderField } from "./header_writer.ts";
@@ -32,6 +31,7 @@ import {
   UNKNOWN_ADDRESS,
 } from "./refusal.ts";
 import { startInTurn, waitOut } from "./start_in_turn.ts";
+import { isStoreFailure } from "./store_failure.ts";
 
 /** What becomes of a request. */
 export interface Verdict {
@@ -277,11 +277,6 @@ function later<Value, Next>(
   next: (value: Value) => Next | Promise<Next>,
 ): Promise<Next> {
   return Promise.resolve(answer).then(next);
-}
-
-function isStoreFailure(error: unknown): boolean {
-  return error instanceof StoreUnavailableError || error instanceof ContentionError ||
-    error instanceof StoreFullError;
 }
 
 /** A refusal, in which what is `undefined` of a change stays as it was. */

@@ -12,6 +12,7 @@ import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter.t
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import type { Awaitable } from "./options.ts";
+import { isStoreFailure } from "./store_failure.ts";
 
 /** Where the hits of another middleware are counted. */
 export interface HitStoreOptions {
@@ -40,6 +41,9 @@ export interface HitCounter {
 
 /** More hits than any window sees. */
 const LIMIT = 1_000_000_000;
+/** What stands for an empty key, which others count like any other and stores do not take. */
+const EMPTY_KEY = "(empty)";
+const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";
 
 /**
@@ -55,10 +59,10 @@ export function hitCounters(options: HitStoreOptions): (period: number) => HitCo
     const algorithm = fixedWindow({ limit: LIMIT, period, anchor: "first" });
     const limiter = limiterOn(algorithm, store, prefix, { clock }) as Limiter | AsyncLimiter;
     return {
-      hit: (key) => then(limiter.consume(key), hitsOf),
-      takeBack: (key) => then(limiter.refund(key), nothing),
-      read: (key) => then(limiter.peek(key, 0), hitsOf),
-      forget: (key) => limiter.reset(key),
+      hit: (key) => then(limiter.consume(storable(key)), hitsOf),
+      takeBack: (key) => unlessAway(() => then(limiter.refund(storable(key)), nothing)),
+      read: (key) => then(limiter.peek(storable(key), 0), hitsOf),
+      forget: (key) => limiter.reset(storable(key)),
     };
   };
 }
@@ -123,8 +127,33 @@ export function then<Value, Next>(
   return answer instanceof Promise ? answer.then(next) : next(answer);
 }
 
-function hitsOf({ remaining, resetAfter }: Decision): Hits {
-  return { count: LIMIT - remaining, resetAfter };
+/** A key that stores take, of one that clients have a hand in. */
+function storable(key: string): string {
+  if (typeof key !== "string") return key;
+  return key === "" ? EMPTY_KEY : key.replaceAll(LONE_SURROGATES, "\ufffd");
+}
+
+function hitsOf({ allowed, source, remaining, retryAfter, resetAfter }: Decision): Hits {
+  if (source !== "policy") return { count: LIMIT - remaining, resetAfter };
+  // Nothing was counted. One hit is within any limit, and so many are within none.
+  return allowed ? { count: 1, resetAfter: 0 } : { count: LIMIT, resetAfter: retryAfter };
+}
+
+/**
+ * What cannot be taken back stays counted: the safe side. The response is there, and some
+ * middlewares would make an error of it.
+ */
+function unlessAway(takeBack: () => Awaitable<void>): Awaitable<void> {
+  try {
+    const done = takeBack();
+    return done instanceof Promise ? done.catch(rethrowOthers) : done;
+  } catch (error) {
+    return rethrowOthers(error);
+  }
+}
+
+function rethrowOthers(error: unknown): void {
+  if (!isStoreFailure(error)) throw error;
 }
 
 function nothing(): void {}

@@ -11,7 +11,7 @@ import { elysiaRateLimitContext } from "../../adapters/elysia.ts";
 import { expressRateLimitStore } from "../../adapters/express.ts";
 import { honoRateLimiterStore } from "../../adapters/hono.ts";
 import type { HitStoreOptions } from "../../adapters/hono.ts";
-import { memoryStore } from "../../mod.ts";
+import { type AsyncStore, type Decision, memoryStore, StoreUnavailableError } from "../../mod.ts";
 import { asyncMemoryStore } from "../support/async_memory_store.ts";
 import { rawRequest } from "../support/raw_request.ts";
 import { serveFetch, type TestServer } from "../support/serve_fetch.ts";
@@ -65,20 +65,24 @@ const apps: Record<string, (options: HitStoreOptions) => Promise<TestServer>> = 
   },
 };
 
+/** The statuses of one request after the other. */
+async function statusesOf(start: () => Promise<TestServer>, paths: string): Promise<number[]> {
+  const server = await start();
+  try {
+    const seen: number[] = [];
+    for (const path of paths.split(" ")) {
+      seen.push((await rawRequest(server.port, { path })).status);
+    }
+    return seen;
+  } finally {
+    await server.close();
+  }
+}
+
 for (const [name, start] of Object.entries(apps)) {
   describe(`the store for ${name}`, () => {
-    async function statuses(options: HitStoreOptions, paths: string): Promise<number[]> {
-      const server = await start(options);
-      try {
-        const seen: number[] = [];
-        for (const path of paths.split(" ")) {
-          seen.push((await rawRequest(server.port, { path })).status);
-        }
-        return seen;
-      } finally {
-        await server.close();
-      }
-    }
+    const statuses = (options: HitStoreOptions, paths: string) =>
+      statusesOf(() => start(options), paths);
 
     test("admits as many as the middleware's limit says", async () => {
       assert.deepEqual(await statuses({}, "/ / /"), [200, 200, 429]);
@@ -105,7 +109,62 @@ for (const [name, start] of Object.entries(apps)) {
   });
 }
 
+/** A store that is away: what units a call takes decides what becomes of it. */
+function storeThatIsAway(answer: (cost: number) => Partial<Decision> | undefined): AsyncStore {
+  const store = asyncMemoryStore();
+  return {
+    ...store,
+    async run(operations, now) {
+      const answered = answer(operations[0]!.cost);
+      if (answered === undefined) throw new StoreUnavailableError("Cannot reach it", "no");
+      const decisions = await store.run(operations, now);
+      return decisions.map((decision) => ({ ...decision, ...answered }));
+    },
+  };
+}
+
+for (const [name, start] of Object.entries(apps)) {
+  describe(`the store for ${name}, where the store below is away,`, () => {
+    const statuses = (store: AsyncStore, paths: string) =>
+      statusesOf(() => start({ store, prefix: "a" }), paths);
+
+    test("admits or refuses as its failure policy says", async () => {
+      const policy = (allowed: boolean) =>
+        storeThatIsAway(() => ({
+          allowed,
+          remaining: 0,
+          retryAfter: allowed ? 0 : 1_000,
+          nextAfter: 0,
+          resetAfter: 0,
+          source: "policy",
+        }));
+      assert.deepEqual(await statuses(policy(true), "/ / /"), [200, 200, 200]);
+      assert.deepEqual(await statuses(policy(false), "/"), [429]);
+    });
+
+    test("leaves the answer alone if a hit cannot be taken back", async () => {
+      const store = storeThatIsAway((cost) => cost < 0 ? undefined : {});
+      const good = storeThatIsAway(() => ({}));
+      const [expected] = await statuses(good, "/bad");
+      assert.deepEqual(await statuses(store, "/bad /bad /"), [expected, expected, 429]);
+    });
+  });
+}
+
 describe("the stores of others", () => {
+  test("count keys that a store would not take", async () => {
+    const store = expressRateLimitStore();
+    store.init({ windowMs: 60_000 });
+    const hits = async (key: string) => (await store.increment(key)).totalHits;
+    assert.deepEqual([await hits(""), await hits(""), await hits("one")], [1, 2, 1]);
+    assert.deepEqual([await hits("half \ud83d"), await hits("half \ud83d")], [1, 2]);
+    await store.decrement("");
+    assert.equal((await store.get(""))?.totalHits, 1);
+    await store.resetKey("");
+    assert.equal(await store.get(""), undefined);
+    await assert.rejects(async () => await store.increment(undefined as never), TypeError);
+  });
+
   test("open a window at the first hit", async () => {
     const clock = testClock(1_000_500);
     const store: Store = expressRateLimitStore({ clock });
