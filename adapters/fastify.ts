@@ -17,7 +17,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../core/decision.ts";
 import { applyHeaders } from "./http/apply_headers.ts";
@@ -30,6 +30,8 @@ import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 export interface FastifyRequestLike {
   /** Node's request. */
   readonly raw: IncomingMessage;
+  /** The header fields. */
+  readonly headers: IncomingHttpHeaders;
   /** The client's address, by the server's option `trustProxy`. */
   readonly ip: string;
 }
@@ -125,7 +127,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
  */
 export function rateLimitHook<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: RateLimitOptions<Request, FastifyReplyLike>,
-): FastifyHook<Request> {
+): FastifyHook<NoInfer<Request>> {
   const decide = gate(options, sourceFor(options));
 
   function proceed(verdict: Verdict, request: Request, reply: FastifyReplyLike): boolean {

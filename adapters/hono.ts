@@ -34,7 +34,16 @@ export type RateLimitVariables = {
 /** What is needed of Hono's context. */
 export interface HonoContext {
   /** The request. */
-  readonly req: { readonly raw: Request };
+  readonly req: {
+    /** The request as the server handed it over. */
+    readonly raw: Request;
+    /** The path of its URL. */
+    readonly path: string;
+    /** Its method. */
+    readonly method: string;
+    /** A header field; `undefined` if there is none. */
+    header(name: string): string | undefined;
+  };
   /** The response. */
   res: Response;
   /** What a handler threw. */
@@ -44,6 +53,9 @@ export interface HonoContext {
   /** Puts a variable on the context. */
   // deno-lint-ignore no-explicit-any
   set: any;
+  /** Reads a variable of the context. */
+  // deno-lint-ignore no-explicit-any
+  get: any;
 }
 
 /** A middleware of Hono. */

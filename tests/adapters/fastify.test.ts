@@ -54,11 +54,21 @@ describe("tidegate/fastify", () => {
   test("limits a scope, and single routes, one limit before the other", async () => {
     const app = Fastify({ forceCloseConnections: true });
     const login = gcra({ name: "login", limit: 1, period: "1m" });
-    const onRequest = rateLimitHook({ limiter: limiter(login, { clock: () => 0 }) });
+    const onRequest = rateLimitHook({
+      limiter: limiter(login, { clock: () => 0 }),
+      key: ({ ip, headers }) => `${ip} ${headers["x-user"]}`,
+    });
     await app.register(async (scope) => {
       await scope.register(rateLimit({ limiter: apiLimiter() }));
       scope.get("/limited", { onRequest }, () => "hello");
     });
+    // Written in place, its functions must be typed as well.
+    const options = { limiter: apiLimiter(), headers: false } as const;
+    app.get(
+      "/other",
+      { onRequest: rateLimitHook({ ...options, key: ({ ip }) => ip }) },
+      (request) => String(decisionOf(request)?.remaining),
+    );
     app.get("/", () => "hello");
     await app.listen({ port: 0, host: "127.0.0.1" });
     try {
@@ -67,6 +77,7 @@ describe("tidegate/fastify", () => {
       assert.deepEqual(limited.values("ratelimit-policy"), [
         '"api";q=10;w=60, "login";q=1;w=60',
       ]);
+      assert.equal((await rawRequest(portOf(app), { path: "/other" })).body, "1");
       const refused = await rawRequest(portOf(app), { path: "/limited" });
       assert.equal(refused.status, 429);
       assert.deepEqual(refused.values("ratelimit"), ['"api";r=0;t=6, "login";r=0;t=60']);

@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { rateLimit, type RateLimitVariables } from "../../adapters/hono.ts";
+import { type HonoContext, rateLimit, type RateLimitVariables } from "../../adapters/hono.ts";
+import type { RateLimitOptions } from "../../adapters/http.ts";
 import { gcra, limiter } from "../../mod.ts";
 import { apiLimiter, describeAdapter } from "../support/adapter_behaviour.ts";
 import { rawRequest } from "../support/raw_request.ts";
@@ -49,6 +50,27 @@ describe("tidegate/hono", () => {
     } finally {
       await server.close();
     }
+  });
+
+  test("gives the options' functions the context, typed without being told", async () => {
+    const app = new Hono<{ Variables: RateLimitVariables & { user: string } }>();
+    app.use(async (c, next) => {
+      c.set("user", "one");
+      await next();
+    });
+    const skip: RateLimitOptions<HonoContext>["skip"] = ({ req }) =>
+      req.method === "OPTIONS" || req.path === "/free";
+    app.use(rateLimit({
+      limiter: apiLimiter(),
+      key: (c) => `${c.get("user")} ${c.req.header("x-part")}`,
+      skip,
+      onDecision: (_decision, _context, key) => keys.push(key),
+    }));
+    app.get("*", (c) => c.text("hello"));
+    const keys: string[] = [];
+    await app.request("/", { headers: { "X-Part": "two" } });
+    await app.request("/free");
+    assert.deepEqual(keys, ["one two"]);
   });
 
   test("tells the limit on a response that was fetched, whose fields cannot be set", async () => {
