@@ -92,14 +92,14 @@ export function rateLimit(
   const decide = gate(options, fetchSource);
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
-    const { request, server } = context;
+    const { request, server, set } = context;
     let verdict: Verdict;
     try {
       const answer = decide(request, server);
       verdict = answer instanceof Promise ? await answer : answer;
     } catch (error) {
       // Elysia would answer with the status at hand, which is 200.
-      context.set.status = 500;
+      set.status = 500;
       throw error;
     }
     const before = context[FIELDS];
@@ -108,7 +108,7 @@ export function rateLimit(
     if (verdict.refusal !== undefined) {
       // Elysia calls no other hook for what is answered here.
       for (const tell of context[SETTLE] ?? []) tell({ status: verdict.refusal.status });
-      return finishAll(refusalResponse(verdict.refusal, []), context[FIELDS]);
+      return finishOwn(refusalResponse(verdict.refusal, []), set.headers, context[FIELDS]);
     }
     if (verdict.settle !== undefined) {
       context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
@@ -138,8 +138,7 @@ function tellInResponse(context: HookContext): Response | undefined {
     setAll(set.headers, limits);
     return undefined;
   }
-  for (const [name] of limits.flat()) delete set.headers[name];
-  return finishAll(own, limits);
+  return finishOwn(own, set.headers, limits);
 }
 
 function tellInError(context: HookContext): void {
@@ -148,17 +147,35 @@ function tellInError(context: HookContext): void {
   setAll(set.headers, context[FIELDS] ?? []);
 }
 
-function finishAll(response: Response, limits: readonly (readonly HeaderField[])[]): Response {
-  return limits.reduce(finishResponse, response);
+/**
+ * Sets the fields on a response of its own. Elysia leaves out what it was to set if the response
+ * has such a field; so what stands there of the same names, such as another plugin's exposed
+ * headers, is put on the response first.
+ */
+function finishOwn(
+  response: Response,
+  headers: Record<string, string>,
+  limits: readonly (readonly HeaderField[])[],
+): Response {
+  const names = new Set(limits.flat().map(([name]) => name.toLowerCase()));
+  const standing: HeaderField[] = [];
+  for (const name of names) {
+    const value = headers[name];
+    if (value === undefined) continue;
+    delete headers[name];
+    if (!response.headers.has(name)) standing.push([name, value]);
+  }
+  return [standing, ...limits].reduce(finishResponse, response);
 }
 
+/** Sets the fields by the names that Elysia has them under, which are in lower case. */
 function setAll(
   headers: Record<string, string>,
   limits: readonly (readonly HeaderField[])[],
 ): void {
   const holder: HeaderHolder = {
-    get: (name) => headers[name],
-    set: (name, value) => headers[name] = value,
+    get: (name) => headers[name.toLowerCase()],
+    set: (name, value) => headers[name.toLowerCase()] = value,
   };
   for (const fields of limits) applyHeaders(holder, fields);
 }

@@ -10,7 +10,7 @@ export interface HeaderHolder {
 
 const EXPOSED = "Access-Control-Expose-Headers";
 const MEMBERS_REGEXP = /(?:[^",]|"(?:[^"\\]|\\.)*")+/g;
-const HEAD_REGEXP = /^(?:[^";]|"(?:[^"\\]|\\.)*")+/;
+const NAME_REGEXP = /^"(?:[^"\\]|\\.)*"/;
 
 /**
  * Sets the fields one by one. Where one limit stands before another, their policies come together
@@ -39,8 +39,8 @@ function isList(name: string, value: string): boolean {
 
 /** Both lists in one, without those members of the first that the second has as well. */
 function joinLists(before: string, after: string): string {
-  const heads = new Set(membersOf(after).map(headOf));
-  const kept = membersOf(before).filter((member) => !heads.has(headOf(member)));
+  const named = new Set(membersOf(after).map(nameOf));
+  const kept = membersOf(before).filter((member) => !named.has(nameOf(member)));
   return [...kept, after].join(", ");
 }
 
@@ -48,7 +48,7 @@ function membersOf(list: string): readonly string[] {
   return (list.match(MEMBERS_REGEXP) ?? []).map((member) => member.trim());
 }
 
-/** What a member is called: all before its parameters. */
-function headOf(member: string): string {
-  return HEAD_REGEXP.exec(member)?.[0].toLowerCase() ?? member;
+/** What a member is called: its string before its parameters; without one all that it says. */
+function nameOf(member: string): string {
+  return (NAME_REGEXP.exec(member)?.[0] ?? member).toLowerCase();
 }

@@ -106,4 +106,56 @@ describe("tidegate/elysia", () => {
       await server.close();
     }
   });
+
+  test("leaves what other plugins set, on answers of every kind", async () => {
+    const app = new Elysia()
+      .onRequest(({ set }) => {
+        set.headers["access-control-expose-headers"] = "X-Other";
+        set.headers["ratelimit-policy"] = '"outer";q=9';
+        set.headers["x-ratelimit-limit"] = "999";
+        set.headers["x-other"] = "1";
+      })
+      .use(rateLimit({
+        limiter: apiLimiter(),
+        key: (request) => request.url,
+        cost: (request) => request.url.endsWith("/refused") ? 3 : 1,
+        headers: ["draft-11", "legacy"],
+        exposeHeaders: true,
+      }))
+      .get("/made", () => "hello")
+      .get("/own", () => new Response("hello"))
+      .get("/throw", () => {
+        throw new Error("boom");
+      });
+    const server = await serveApp(app as unknown as Elysia);
+    try {
+      for (const path of ["/made", "/own", "/throw", "/refused"]) {
+        const { values } = await rawRequest(server.port, { path });
+        const left = path === "/refused" ? "r=2" : "r=1;t=6";
+        assert.deepEqual(values("ratelimit-policy"), ['"outer";q=9, "api";q=10;w=60'], path);
+        assert.deepEqual(values("ratelimit"), [`"api";${left}`], path);
+        assert.deepEqual(values("x-ratelimit-limit"), ["10"], path);
+        assert.deepEqual(values("x-other"), ["1"], path);
+        assert.match(values("access-control-expose-headers").join(), /^X-Other, RateLimit-/, path);
+      }
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("tells the first limit's rule of refunds when the second one refuses", async () => {
+    const [outer, inner] = [apiLimiter(), apiLimiter()];
+    const key = () => "one";
+    const app = new Elysia()
+      .use(rateLimit({ limiter: outer, key, refund: "failed" }))
+      .use(rateLimit({ limiter: inner, key, cost: 3 }))
+      .get("/", () => "hello");
+    const server = await serveApp(app as unknown as Elysia);
+    try {
+      assert.equal((await rawRequest(server.port)).status, 429);
+      assert.equal(outer.peek("one", 0).remaining, 2);
+    } finally {
+      await server.close();
+    }
+  });
 });

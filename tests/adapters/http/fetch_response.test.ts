@@ -96,6 +96,15 @@ describe("a handler's response", () => {
     assert.deepEqual(fields(refused)[1], '"other, \\"quoted\\"";r=0;t=3600, "api";r=0;t=6');
   });
 
+  test("of two limits whose policies have numbers and no names tells both", async () => {
+    const headers = "draft-7";
+    const hourly = limiter(gcra({ limit: 10, period: "1h" }));
+    const inner = rateLimit({ limiter: hourly, key, headers });
+    const outer = rateLimit({ limiter: apiLimiter(), key, headers });
+    const limited = outer(inner(() => new Response("hello")));
+    assert.equal((await limited(request)).headers.get("ratelimit-policy"), "10;w=3600, 10;w=60");
+  });
+
   test("of an error stays one", async () => {
     const limited = rateLimit({ limiter: apiLimiter(), key });
     const failing = limited(() => Promise.reject(new Error("boom")));
