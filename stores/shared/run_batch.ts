@@ -89,7 +89,10 @@ export function batchOf(
   function stateOf(stored: string, algorithm: Algorithm): unknown {
     const place = look(stored, algorithm);
     seen.set(stored, place);
-    return place.block === 0 ? undefined : store.formFor(algorithm).load(place.block);
+    if (place.block === 0) return undefined;
+    const state = store.formFor(algorithm).load(place.block);
+    // A key that was put in for this batch holds nothing yet, and may take over from older options.
+    return state === algorithm.initial ? undefined : state;
   }
 
   function isStill(): boolean {

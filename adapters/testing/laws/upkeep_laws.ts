@@ -60,6 +60,18 @@ export function upkeepLaws({ bench, make, subjects }: StoreCase): readonly Law[]
               if (first?.allowed !== left >= 1) {
                 throw new Error(`Expected ${left >= 1} of a dry run`);
               }
+              if (left === 0) return;
+              await store.run([{ ...look, cost: 1, dry: false }], now);
+              const [after, forgotten] = [
+                await runOn(store, slot, 0, now),
+                await runOn(store, old, 0, now),
+              ];
+              if (after.remaining !== left - 1) {
+                throw new Error(`Expected ${left - 1} left after a call, not ${after.remaining}`);
+              }
+              if (forgotten.remaining !== old.algorithm.capacity) {
+                throw new Error(`Expected the older key to be fresh, not ${inWords(forgotten)}`);
+              }
             });
           });
         },
