@@ -102,23 +102,29 @@ export function binder(
     algorithms: readonly Algorithm[],
     before: readonly BoundLimit[],
   ): readonly BoundLimit[] {
+    const ids = new Set(algorithms.map(({ id }) => id));
     return algorithms.map((algorithm, place): BoundLimit => {
       store.accepts(algorithm);
       const lane = store.lane?.(`${prefix}/${name}`, algorithm) as BoundLimit["lane"];
-      const last = before.find(({ algorithm: { id } }) => id === algorithm.id) ?? before[place];
-      const older = last === undefined || changes === "reset"
-        ? []
-        : olderThan(algorithm, last, changes);
+      const there = before[place];
+      const last = before.find(({ algorithm: { id } }) => id === algorithm.id) ??
+        (there !== undefined && ids.has(there.algorithm.id) ? undefined : there);
+      const older = last === undefined || changes === "reset" ? [] : olderThan(ids, last, changes);
       return { algorithm, lane, older };
     });
   }
 
-  function olderThan(algorithm: Algorithm, last: BoundLimit, mode: ReplaceMode): readonly Older[] {
+  /** The versions that a limit takes over from: none that holds beside it, for that keeps its use. */
+  function olderThan(
+    holding: ReadonlySet<string>,
+    last: BoundLimit,
+    mode: ReplaceMode,
+  ): readonly Older[] {
     const instant = now();
     const all = [{ algorithm: last.algorithm, mode, until: instant + longest(last.algorithm) }]
       .concat(last.older);
     return all
-      .filter(({ algorithm: { id }, until }) => id !== algorithm.id && until > instant)
+      .filter(({ algorithm: { id }, until }) => !holding.has(id) && until > instant)
       .slice(0, MOST_OLDER);
   }
 

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import type { Verdict } from "../../../core/rules.ts";
-import type { AsyncStore } from "../../../core/store.ts";
+import type { AsyncStore, SyncStore } from "../../../core/store.ts";
 import { ruleEngine, type RuleEngineOptions, type RuleRequest } from "../../../adapters/rules.ts";
 import { readRules, type RuleFile } from "../../../adapters/rules/rule_set.ts";
 import { memoryStore } from "../../../stores/memory.ts";
+import { sharedStore } from "../../../stores/shared.ts";
 
 type Entry = readonly [string, string];
 
@@ -208,7 +209,18 @@ describe("a rule", () => {
   });
 });
 
-describe("a changed limit", () => {
+const STORES = {
+  "the memory store": memoryStore,
+  "the shared store": () => sharedStore({ capacity: 1_000 }),
+} as const;
+
+for (const [name, storeOf] of Object.entries(STORES)) {
+  describe(`a changed limit on ${name}`, () => changedLimits(storeOf));
+}
+
+function changedLimits(storeOf: () => SyncStore): void {
+  const open = (file: RuleFile) => engineOf(file, { store: storeOf() });
+
   const per = (limit: number, changes?: RuleFile["changes"]) =>
     shop([{ key: "user", limits: [{ algorithm: "slidingLog", limit, period: "1m" }] }], {
       changes,
@@ -217,7 +229,7 @@ describe("a changed limit", () => {
     peek({ ...asking(USER), cost: 0 }).decision?.remaining;
 
   test("keeps what a key had used", () => {
-    const { consume, peek, change } = engineOf(per(10));
+    const { consume, peek, change } = open(per(10));
     consume({ ...asking(USER), cost: 4 });
     change(per(5));
     assert.equal(left(peek), 1);
@@ -228,18 +240,18 @@ describe("a changed limit", () => {
   });
 
   test("keeps its share, or nothing, as the domain says", () => {
-    const proportional = engineOf(per(10));
+    const proportional = open(per(10));
     proportional.consume({ ...asking(USER), cost: 5 });
     proportional.change(per(100, "proportional"));
     assert.equal(left(proportional.peek), 50);
-    const fresh = engineOf(per(10));
+    const fresh = open(per(10));
     fresh.consume({ ...asking(USER), cost: 5 });
     fresh.change(per(100, "reset"));
     assert.equal(left(fresh.peek), 100);
   });
 
   test("keeps what a key had used before the change before the last", () => {
-    const { consume, peek, change } = engineOf(per(10));
+    const { consume, peek, change } = open(per(10));
     consume({ ...asking(USER), cost: 4 });
     change(per(11));
     change(per(12));
@@ -248,7 +260,7 @@ describe("a changed limit", () => {
   });
 
   test("and changed back again counts on", () => {
-    const { consume, peek, change } = engineOf(per(10));
+    const { consume, peek, change } = open(per(10));
     consume({ ...asking(USER), cost: 4 });
     change(per(20));
     consume({ ...asking(USER), cost: 1 });
@@ -257,7 +269,7 @@ describe("a changed limit", () => {
   });
 
   test("is a limit like any other once nothing can be left of the old one", () => {
-    const { consume, peek, change, advance } = engineOf(per(10));
+    const { consume, peek, change, advance } = open(per(10));
     consume({ ...asking(USER), cost: 10 });
     change(per(5));
     advance(120_001);
@@ -274,7 +286,27 @@ describe("a changed limit", () => {
     assert.equal(peek(asking(ADDRESS)).decision?.remaining, 0);
     assert.deepEqual(peek(asking(USER)).rules, []);
   });
-});
+
+  test("that moves to another place, with a new one in its own, keeps its counter", () => {
+    const [short, minute, hour] = [
+      { limit: 100, period: "1s" },
+      { limit: 10, period: "1m" },
+      { limit: 50, period: "1h" },
+    ] as const;
+    const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
+      shop([{ key: "user", limits }]);
+    const { consume, peek, change } = open(user(short, minute));
+    consume({ ...asking(USER), cost: 9 });
+    change(user(minute, hour));
+    consume(asking(USER));
+    assert.equal(consume(asking(USER)).allowed, false);
+    change(user(hour));
+    change(user(hour, minute));
+    consume(asking(USER));
+    assert.equal(consume(asking(USER)).allowed, false, "back again, and still under its own");
+    assert.equal(left(peek), 0);
+  });
+}
 
 describe("limits of a key's own", () => {
   const file = (lookup: "default" | "wait") =>
