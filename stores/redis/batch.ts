@@ -33,7 +33,7 @@ export function enlist(job: Job, { jobs, cells }: Batch): void {
   for (let place = 0; place < keys.length; place++) {
     const key = keys[place]!;
     let cell = cells.get(key);
-    if (cell === undefined) cells.set(key, cell = cellOf(key, slot));
+    if (cell === undefined) cells.set(key, cell = cellOf(key, slot, cells.size));
     if (place === 0) job.cell = cell;
   }
   jobs.push(job);

@@ -18,12 +18,14 @@ import { type Batch, canShare, enlist } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
 import type { Breaker } from "./breaker.ts";
 import { casCommit } from "./cas_commit.ts";
+import { inParts } from "./in_parts.ts";
 import type { Job } from "./job.ts";
 import { jobQueue, MOST_JOBS } from "./job_queue.ts";
 import type { Link } from "./link.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import type { StoreParts } from "./store_parts.ts";
 import type { Trouble } from "./trouble.ts";
+import { turn } from "./turn.ts";
 import { unavailable } from "./unavailable.ts";
 import { watchCommit } from "./watch_commit.ts";
 
@@ -96,6 +98,7 @@ export function batcher(
         const node = link.current() ?? await dial();
         const hasFought = lost > 0;
         if (node !== undefined && queue.size > 0) deal(await runNext(node));
+        // Callers just answered call again in this turn, all for one batch.
         if (lost === 0) await (hasFought && Math.random() < COURTESY ? pause() : turn());
       }
     } finally {
@@ -138,22 +141,15 @@ export function batcher(
   async function runNext(node: NodeConnection): Promise<BatchEnd> {
     counters.batches++;
     const batch = queue.take(node.commit === "cas");
-    try {
-      if (node.commit === "cas" && !batch.watched) {
-        return await casCommit(node, batch, answer, parts);
-      }
-      loading = batch;
-      return await watchCommit(node, batch, { onLoaded: endOfLoading, answer }, parts);
-    } catch (error) {
-      // A fault in here: whatever it is, nobody may wait for ever.
-      return {
-        ...ALL_ANSWERED,
-        unsure: batch.jobs,
-        trouble: { kind: "lost", error: error as Error },
-      };
-    } finally {
-      endOfLoading();
+    if (node.commit === "cas" && !batch.watched) {
+      counters.roundTrips++;
+      return await inParts(batch, (part) => guarded(part, casCommit(node, part, answer, parts)));
     }
+    loading = batch;
+    const watcher = { onLoaded: endOfLoading, answer };
+    const end = await guarded(batch, watchCommit(node, batch, watcher, parts));
+    endOfLoading();
+    return end;
   }
 
   /** Tells callers what was decided; by then the server is known to be well. */
@@ -233,9 +229,13 @@ function mayJoin(batch: Batch, job: Job): boolean {
   return loaded === keys.length;
 }
 
-/** The rest of this turn of the event loop: callers just answered call again, all for one batch. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** What came of a batch. A fault in here, whatever it is, may have nobody wait for ever. */
+async function guarded({ jobs }: Batch, end: Promise<BatchEnd>): Promise<BatchEnd> {
+  try {
+    return await end;
+  } catch (error) {
+    return { ...ALL_ANSWERED, unsure: jobs, trouble: { kind: "lost", error: error as Error } };
+  }
 }
 
 /**

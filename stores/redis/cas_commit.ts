@@ -11,7 +11,7 @@
  */
 
 import { type Batch, describeAll, fateOf, stepAll } from "./batch.ts";
-import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
+import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
 import { type Cell, hold, rootOf } from "./cell.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import type { Command } from "./connection.ts";
@@ -50,6 +50,9 @@ export async function casCommit(
   }
   const now = (askTime ? clock.now() : undefined) ?? Date.now();
   const stepped = describeAll(batch, stepAll(batch, now, counters), now);
+  if (!node.connection.open) {
+    return notApplied(stepped, { kind: "lost", error: new Error("The connection was lost") });
+  }
   const comparisons = comparisonsOf(batch.cells.values());
 
   const replies = await callScripts(node, comparisons, batch.asking, parts);
@@ -88,11 +91,11 @@ async function callScripts(
   asking: boolean,
   parts: StoreParts,
 ): Promise<readonly unknown[] | Trouble> {
-  if (!node.connection.open) return { kind: "lost", error: new Error("The connection was lost") };
   const first = await send("EVALSHA", COMPARE_AND_SET_SHA, comparisons);
   if (!cameBack(first)) return first;
   const unknown = comparisons.filter((_, place) => isUnknownScript(first[place]));
   if (unknown.length === 0) return first;
+  parts.counters.roundTrips++;
   const second = await send("EVAL", COMPARE_AND_SET, unknown);
   if (!cameBack(second)) return second;
   const again = [...second];
@@ -108,7 +111,6 @@ async function callScripts(
       if (asking) commands.push(["ASKING"]);
       commands.push(commandOf(name, script, comparison));
     }
-    parts.counters.roundTrips++;
     const start = performance.now();
     const trip = await roundTrip(node.connection, commands, parts.deadline);
     if (!cameBack(trip)) return trip;

@@ -18,6 +18,8 @@ const LONGEST = 2 ** 42;
 export interface Cell {
   readonly key: string;
   readonly slot: number;
+  /** How many cells came before it in its batch. */
+  readonly place: number;
   /** The text that the server holds, or is thought to hold; `undefined` if none. */
   held: string | undefined;
   /** The instant until which the server keeps the value, by its clock; 0 if that is not known. */
@@ -45,10 +47,11 @@ export interface Cell {
 }
 
 /** A cell of a key of which nothing is known yet. */
-export function cellOf(key: string, slot: number): Cell {
+export function cellOf(key: string, slot: number, place: number): Cell {
   const cell: Omit<Cell, "root"> & { root: Cell | undefined } = {
     key,
     slot,
+    place,
     held: undefined,
     keptUntil: 0,
     state: undefined,
