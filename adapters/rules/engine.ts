@@ -229,6 +229,6 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     replace(rules): void {
       current = bound.bindAll(rules, current);
     },
-    forgetLookups: () => keys?.clear(),
+    forgetLookups: () => keys?.refresh(),
   };
 }

@@ -23,8 +23,8 @@ export interface KeyLimitsOptions {
   /** For how long, in milliseconds; default 60,000. */
   readonly timeToLive?: number | undefined;
   /**
-   * How long a lookup may take, in milliseconds; default 1,000. After it the lookup has failed: the
-   * rule's own limits decide, and what it may still say is not heard.
+   * How long a lookup may take, in milliseconds; default 1,000. After it the lookup has failed: what
+   * was known before or else the rule's own limits decide, and what it may still say is not heard.
    */
   readonly deadline?: number | undefined;
 }
@@ -43,8 +43,11 @@ export interface KeyLimitsCache {
     | Promise<KnownLimits>;
   /** How many keys are remembered. */
   size(): number;
-  /** Forgets everything, so that keys are asked for anew. */
-  clear(): void;
+  /**
+   * Has all keys asked for anew. What was known decides until then, unless the rule waits, and what
+   * a key had used under it goes on to count.
+   */
+  refresh(): void;
 }
 
 interface Entry {
@@ -53,10 +56,15 @@ interface Entry {
   staleAt: number;
   /** Being asked for; `undefined` if it is not. */
   asking: Promise<KnownLimits> | undefined;
+  /** After how many refreshes it was asked for. */
+  age: number;
 }
 
 /** The most questions to the source at a time; the others are decided by the rule. */
 const MOST_ASKING = 1_000;
+
+/** The most questions without an answer, those included whose time is over. */
+const MOST_UNANSWERED = 10_000;
 
 /** A source that failed is asked again after this long. */
 const RETRY_AFTER = 1_000;
@@ -75,6 +83,8 @@ export function keyLimitsCache(
 ): KeyLimitsCache {
   const entries = new Map<string, Entry>();
   let asking = 0;
+  let unanswered = 0;
+  let age = 0;
 
   function ask(
     entry: Entry,
@@ -84,20 +94,36 @@ export function keyLimitsCache(
   ): Promise<KnownLimits> {
     asking++;
     const answer = (async () => {
+      let known: KnownLimits;
+      let life = timeToLive;
       try {
-        const found = await withDeadline(lookup(domain.name, key), deadline);
-        entry.known = verdictOf(found, domain, entry.known?.limits ?? before);
-        entry.staleAt = now() + timeToLive;
+        const found = await withDeadline(askSource(domain.name, key), deadline);
+        known = verdictOf(found, domain, entry.known?.limits ?? before);
       } catch (error) {
         fail(error, key);
-        entry.staleAt = now() + Math.min(RETRY_AFTER, timeToLive);
+        known = entry.known;
+        life = Math.min(RETRY_AFTER, timeToLive);
       }
       asking--;
-      entry.asking = undefined;
-      return entry.known;
+      // After a refresh the key is asked for anew: this answer is for those who waited for it.
+      if (entry.asking === answer) {
+        entry.asking = undefined;
+        entry.known = known;
+        entry.staleAt = now() + life;
+      }
+      return known;
     })();
     entry.asking = answer;
     return answer;
+  }
+
+  async function askSource(domain: string, key: string): Promise<KeyLimits> {
+    unanswered++;
+    try {
+      return await lookup(domain, key);
+    } finally {
+      unanswered--;
+    }
   }
 
   function verdictOf(
@@ -114,6 +140,14 @@ export function keyLimitsCache(
       );
     }
     const algorithms = found.map(algorithmOf);
+    const twin = algorithms.find(({ id }, place) =>
+      algorithms.findIndex((other) => other.id === id) !== place
+    );
+    if (twin !== undefined) {
+      throw new TypeError(
+        `Cannot use the limits of a key as they must differ: ${twin.id} is there twice`,
+      );
+    }
     return {
       kind: "limited",
       limits: bind(domain, algorithms, before),
@@ -124,7 +158,12 @@ export function keyLimitsCache(
 
   function entryOf(name: string): Entry {
     const found = entries.get(name);
-    const entry = found ?? { known: undefined, staleAt: -Infinity, asking: undefined };
+    const entry = found ?? { known: undefined, staleAt: -Infinity, asking: undefined, age };
+    if (entry.age !== age) {
+      entry.age = age;
+      entry.staleAt = -Infinity;
+      entry.asking = undefined;
+    }
     // Put last, so that the first one of the map is the one used longest ago.
     if (found !== undefined) entries.delete(name);
     else if (entries.size >= maxKeys) entries.delete(entries.keys().next().value!);
@@ -136,7 +175,8 @@ export function keyLimitsCache(
     of(domain, rule, key, limits) {
       const entry = entryOf(`${domain.name}\0${rule.label}\0${key}`);
       const isFirst = entry.staleAt === -Infinity;
-      if (entry.asking === undefined && entry.staleAt <= now() && asking < MOST_ASKING) {
+      const mayAsk = asking < MOST_ASKING && unanswered < MOST_UNANSWERED;
+      if (entry.asking === undefined && entry.staleAt <= now() && mayAsk) {
         // It is kept in the entry; nobody need wait for it.
         void ask(entry, domain, key, limits);
       }
@@ -144,7 +184,9 @@ export function keyLimitsCache(
       return waits ? entry.asking : entry.known;
     },
     size: () => entries.size,
-    clear: () => entries.clear(),
+    refresh(): void {
+      age++;
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import type { Verdict } from "../../../core/rules.ts";
 import type { AsyncStore, SyncStore } from "../../../core/store.ts";
 import { ruleEngine, type RuleEngineOptions, type RuleRequest } from "../../../adapters/rules.ts";
+import type { KeyLimits } from "../../../adapters/rules/key_limits.ts";
 import { readRules, type RuleFile } from "../../../adapters/rules/rule_set.ts";
 import { memoryStore } from "../../../stores/memory.ts";
 import { sharedStore } from "../../../stores/shared.ts";
@@ -407,6 +408,81 @@ describe("limits of a key's own", () => {
     const empty = await (consume(asking(["user", "43"])) as Verdict | Promise<Verdict>);
     assert.equal(empty.decision?.limit, waited.decision?.limit);
     assert.match(errors[1]!, /at least one limit: current value is \[\]/);
+  });
+
+  test("that are asked for anew keep what was used, and decide until the new ones are known", async () => {
+    for (const kind of ["default", "wait"] as const) {
+      let own: KeyLimits = [{ limit: 10, period: "1h" }];
+      const lookup = () => Promise.resolve(own);
+      const { engine } = engineOf(file(kind), { lookup });
+      await engine.peek(asking(USER));
+      await settled();
+      await engine.consume({ ...asking(USER), cost: 10 });
+      own = [{ limit: 12, period: "1h" }];
+      engine.forgetLookups();
+      assert.equal((await engine.peek(asking(USER))).allowed, kind === "wait", kind);
+      await settled();
+      assert.equal((await engine.peek({ ...asking(USER), cost: 0 })).decision?.remaining, 2, kind);
+      own = "blocked";
+      engine.forgetLookups();
+      await engine.peek(asking(USER));
+      await settled();
+      engine.forgetLookups();
+      assert.equal((await engine.consume(asking(USER))).allowed, false, `${kind}: still blocked`);
+    }
+  });
+
+  test("that were asked for before a refresh do not hold after it", async () => {
+    const { lookup, answers, asked } = source();
+    const { engine } = engineOf(file("wait"), { lookup });
+    const early = engine.peek({ ...asking(USER), cost: 0 });
+    engine.forgetLookups();
+    const late = engine.peek({ ...asking(USER), cost: 0 });
+    assert.equal(asked.length, 2);
+    answers[1]!([{ limit: 7, period: "1m" }]);
+    assert.equal((await late).decision?.limit, 7);
+    answers[0]!([{ limit: 5, period: "1m" }]);
+    assert.equal((await early).decision?.limit, 5);
+    assert.equal((await engine.peek(asking(USER))).decision?.limit, 7);
+  });
+
+  test("that are the same twice, or cannot be asked for, are a failed lookup", async () => {
+    const errors: string[] = [];
+    let asked = 0;
+    const { engine, advance } = engineOf(file("wait"), {
+      lookup() {
+        if (asked++ < 1) throw new Error("not now");
+        return Promise.resolve([{ limit: 5, period: "1m" }, { limit: 5, period: "1m" }]);
+      },
+      onLookupError: (error) => errors.push((error as Error).message),
+    });
+    assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
+    advance(1_000);
+    await engine.peek(asking(USER));
+    await settled();
+    assert.equal(asked, 2);
+    assert.deepEqual(errors, [
+      "not now",
+      "Cannot use the limits of a key as they must differ: gcra/5/60000/5 is there twice",
+    ]);
+    assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
+  });
+
+  test("are asked for no more where thousands of questions have no answer", async () => {
+    let asked = 0;
+    const { engine, advance } = engineOf(file("default"), {
+      lookup() {
+        asked++;
+        return new Promise(() => {});
+      },
+      lookupCache: { deadline: 1 },
+    });
+    for (let round = 0; round < 12; round++) {
+      for (let user = 0; user < 1_000; user++) engine.peek(asking(["user", `${round} ${user}`]));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      advance(10);
+    }
+    assert.ok(asked <= 10_000, `${asked}`);
   });
 
   test("that cannot be had leave the decision to the rule", async () => {
