@@ -58,6 +58,8 @@ export interface StoreBase<Decisions, Answer, Done> {
    * @param now The instant for all of them; without it the store's own time.
    */
   run(operations: readonly Operation[], now?: number): Decisions;
+  /** The most operations of one `run`, where the store has a bound. */
+  readonly mostOperations?: number | undefined;
   /** Throws a `RangeError` if states of the algorithm cannot fit the store. */
   accepts(algorithm: Algorithm): void;
   /** Forgets a stored key. */

@@ -19,6 +19,7 @@ import {
 } from "../../core/rules.ts";
 import type { Operation, Store } from "../../core/store.ts";
 import { after, type Soon, together } from "./after.ts";
+import { tooManyLimits } from "./too_many_limits.ts";
 import type { Binder, BoundLimit, BoundVerdict } from "./bound_rules.ts";
 
 /** What a rule that holds comes to on the store. */
@@ -155,10 +156,7 @@ export function charger(
         bound.operation(domain.name, limit, applied.key, cost, dry)
       );
     });
-    const decisions = wanted.length === 0
-      ? []
-      : after(together(wanted), (operations): Soon<readonly Decision[]> =>
-        store.run(operations as readonly Operation[], now()));
+    const decisions = wanted.length === 0 ? [] : after(together(wanted), runAll);
     return after(decisions, (all) => {
       let next = 0;
       return charges.map(({ applied, verdict }) => {
@@ -169,7 +167,35 @@ export function charger(
     });
   }
 
+  /** Runs operations; those on the same key as one, for a limit of a descriptor may be a rule's. */
+  function runAll(operations: readonly Operation[]): Soon<readonly Decision[]> {
+    const places = new Map<string, number>();
+    const wanted: Operation[] = [];
+    for (const operation of operations) {
+      const twin = places.get(operation.key);
+      if (twin === undefined) {
+        places.set(operation.key, wanted.length);
+        wanted.push(operation);
+      } else wanted[twin] = merged(wanted[twin]!, operation);
+    }
+    if (wanted.length > (store.mostOperations ?? Infinity)) {
+      throw tooManyLimits(store.mostOperations!, wanted.length);
+    }
+    if (wanted.length === operations.length) return store.run(wanted, now());
+    return after<readonly Decision[], readonly Decision[]>(
+      store.run(wanted, now()),
+      (decisions) => operations.map(({ key }) => decisions[places.get(key)!]!),
+    );
+  }
+
   return { charge, chargeInLane };
+}
+
+/** Two operations on one key as one, with all of their units. */
+function merged(one: Operation, other: Operation): Operation {
+  const most = Number.MAX_SAFE_INTEGER;
+  const cost = Math.max(-most, Math.min(one.cost + other.cost, most));
+  return { ...one, cost, replaces: one.replaces ?? other.replaces };
 }
 
 /** Verdicts in the order of the rules that they are of. */

@@ -93,18 +93,23 @@ export function keyLimitsCache(
     before: readonly BoundLimit[],
   ): Promise<KnownLimits> {
     asking++;
-    const answer = (async () => {
-      let known: KnownLimits;
+    const answer: Promise<KnownLimits> = told().then((known) => {
+      asking--;
+      return known;
+    });
+    entry.asking = answer;
+    return answer;
+
+    async function told(): Promise<KnownLimits> {
+      let known = entry.known;
       let life = timeToLive;
       try {
         const found = await withDeadline(askSource(domain.name, key), deadline);
-        known = verdictOf(found, domain, entry.known?.limits ?? before);
+        known = verdictOf(found, domain, known?.limits ?? before);
       } catch (error) {
         fail(error, key);
-        known = entry.known;
         life = Math.min(RETRY_AFTER, timeToLive);
       }
-      asking--;
       // After a refresh the key is asked for anew: this answer is for those who waited for it.
       if (entry.asking === answer) {
         entry.asking = undefined;
@@ -112,9 +117,7 @@ export function keyLimitsCache(
         entry.staleAt = now() + life;
       }
       return known;
-    })();
-    entry.asking = answer;
-    return answer;
+    }
   }
 
   async function askSource(domain: string, key: string): Promise<KeyLimits> {

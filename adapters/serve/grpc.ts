@@ -6,6 +6,7 @@ import type {
 } from "@grpc/grpc-js";
 
 import type { RuleEngine } from "../rules/engine.ts";
+import { isTooManyLimits } from "../rules/too_many_limits.ts";
 import { decideCall, type EnvoyAnswer, type EnvoyCall, faultOfCall } from "./envoy_call.ts";
 import { callOfMessage, messageOfAnswer } from "./envoy_protobuf.ts";
 import type { Figures } from "./figures.ts";
@@ -88,6 +89,10 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
       done(200);
       reply(null, answer);
     } catch (error) {
+      if (isTooManyLimits(error)) {
+        done(400);
+        return reply({ code: grpc.status.INVALID_ARGUMENT, details: error.message });
+      }
       onError(error);
       done(503);
       reply({ code: grpc.status.UNAVAILABLE, details: "the store does not answer" });

@@ -10,6 +10,7 @@ import type { Verdict } from "../../core/rules.ts";
 import { type ClientAddress, clientAddress } from "../http/client_address.ts";
 import { after, type Soon, together } from "../rules/after.ts";
 import type { RuleEngine, RuleRequest } from "../rules/engine.ts";
+import { isTooManyLimits } from "../rules/too_many_limits.ts";
 import { checkCall } from "./check_call.ts";
 import { decideCall, faultOfCall } from "./envoy_call.ts";
 import { callOfJson, jsonOfAnswer } from "./envoy_json.ts";
@@ -204,6 +205,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   }
 
   function failed(error: unknown): Response {
+    if (isTooManyLimits(error)) return problemResponse(faultOf(400, error.message));
     onError(error);
     const name = error instanceof Error ? error.name : "";
     return STORE_ERRORS.has(name)

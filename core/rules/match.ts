@@ -159,7 +159,7 @@ function idOf({ limit }: Applied): string | undefined {
 function merged(one: Applied, other: Applied): Applied {
   return {
     ...one,
-    cost: one.cost + other.cost,
+    cost: Math.min(one.cost + other.cost, Number.MAX_SAFE_INTEGER),
     descriptors: [...one.descriptors, ...other.descriptors],
   };
 }

@@ -88,6 +88,8 @@ export const COUNTERS = 16;
 /** The batch's slots: three words each. */
 export const BATCH = 48;
 export const MOST_KEYS_OF_BATCH = 48;
+/** Each operation may have a second key: the one that it takes over from. */
+export const MOST_OPERATIONS: number = MOST_KEYS_OF_BATCH / 2;
 /** The ring of spare blocks. */
 export const RING = 256;
 export const RING_SIZE = 128;

@@ -7,7 +7,7 @@ import type { Lane, Operation, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { checkForm, type Form, formOf } from "./forms.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./hash.ts";
-import { BLOCK, CALLS, header, type Memory, OWNER } from "./layout.ts";
+import { BLOCK, CALLS, header, type Memory, MOST_OPERATIONS, OWNER } from "./layout.ts";
 import { numberLane } from "./number_lane.ts";
 import { OUT_OF_NODES, threadNodes } from "./nodes.ts";
 import { batchOf } from "./run_batch.ts";
@@ -280,6 +280,7 @@ export function openStore(memory: Memory): OpenStore {
   return {
     run,
     lane,
+    mostOperations: MOST_OPERATIONS,
     accepts: checkForm,
     delete: forget,
     close,

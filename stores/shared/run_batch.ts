@@ -6,7 +6,7 @@ import { StoreFullError } from "../../core/errors.ts";
 import { transact, type Write } from "../../core/transact.ts";
 import { type Change, changeAll } from "./batch.ts";
 import type { Form } from "./forms.ts";
-import { type Memory, MOST_KEYS_OF_BATCH } from "./layout.ts";
+import { type Memory, MOST_OPERATIONS } from "./layout.ts";
 import type { Nodes } from "./nodes.ts";
 import type { Table } from "./table.ts";
 import type { Changer } from "./thread.ts";
@@ -64,8 +64,8 @@ export function batchOf(
   now: number,
 ): Batch {
   const { memory: { ints, capacity }, table } = store;
-  if (operations.length * 2 > MOST_KEYS_OF_BATCH) {
-    const rule = `a batch on the shared store must have at most ${MOST_KEYS_OF_BATCH / 2} keys`;
+  if (operations.length > MOST_OPERATIONS) {
+    const rule = `a batch on the shared store must have at most ${MOST_OPERATIONS} keys`;
     throw new RangeError(complaint("run operations", rule, operations.length));
   }
   const seen = new Map<string, Seen>();

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import type { Verdict } from "../../../core/rules.ts";
 import type { AsyncStore, SyncStore } from "../../../core/store.ts";
+import { gcra } from "../../../core/gcra.ts";
 import { ruleEngine, type RuleEngineOptions, type RuleRequest } from "../../../adapters/rules.ts";
 import type { KeyLimits } from "../../../adapters/rules/key_limits.ts";
 import { readRules, type RuleFile } from "../../../adapters/rules/rule_set.ts";
@@ -91,6 +92,44 @@ describe("a request", () => {
       assert.throws(() => engine.reset(request), { message });
     }
     assert.equal(peek(asking(USER)).decision?.remaining, 1);
+  });
+
+  test("is charged for all of its units where a limit of a descriptor is that of a rule", () => {
+    const { consume, peek } = engineOf(shop([{ key: "user", limits: two() }]));
+    const limit = gcra(two()[0]!);
+    const request = {
+      domain: "shop",
+      descriptors: [{ entries: [USER] }, { entries: [USER], limit }],
+    };
+    assert.equal(consume(request).allowed, true);
+    assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 0);
+    assert.equal(consume(request).allowed, false);
+  });
+
+  test("of more units than numbers hold is refused like one of too many", () => {
+    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const { engine, consume, peek } = engineOf(shop([{ key: "user", limits }]));
+    const most = Number.MAX_SAFE_INTEGER;
+    const request = { ...asking(USER, USER), cost: most };
+    const refused = consume(request);
+    assert.equal(refused.allowed, false);
+    assert.equal(refused.decision?.retryAfter, Infinity);
+    engine.refund(request);
+    assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 2);
+  });
+
+  test("of more limits than the store charges at once says so, and is not charged", () => {
+    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const store = sharedStore({ capacity: 100 });
+    const { consume, peek } = engineOf(shop([{ key: "user", limits }]), { store });
+    const users = (count: number) =>
+      asking(...Array.from({ length: count }, (_, place): Entry => ["user", `${place}`]));
+    assert.equal(consume(users(12)).allowed, true);
+    assert.throws(() => consume(users(13)), {
+      message:
+        "Cannot decide as the rules of a request must have at most 24 limits together on this store: current value is 26",
+    });
+    assert.equal(peek({ ...asking(["user", "0"]), cost: 0 }).decision?.remaining, 1);
   });
 
   test("can be given back and forgotten", () => {

@@ -5,6 +5,8 @@ import { describe, test } from "node:test";
 import type { AsyncStore } from "../../../core/store.ts";
 import { StoreUnavailableError } from "../../../mod.ts";
 import { objectSource } from "../../../adapters/rules.ts";
+import type { LogEvent } from "../../../adapters/serve.ts";
+import { sharedStore } from "../../../stores/shared.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { get, post, SHOP, withService } from "./support/running.ts";
 
@@ -177,6 +179,26 @@ describe("the service refuses with a problem:", () => {
       const { body } = await post(service, "/v1/peek", asking("a", 0));
       assert.equal(body.remaining, 3, "nothing was charged");
     }));
+
+  test("more limits at once than the store charges, and more units than numbers hold", async () => {
+    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const rules = objectSource({ domain: "shop", rules: [{ key: "user", limits }] });
+    const errors: unknown[] = [];
+    const log = ({ level, error }: LogEvent) => level === "error" && errors.push(error);
+    await withService(async (service) => {
+      const users = Array.from({ length: 13 }, (_, place) => ({ entries: { user: `${place}` } }));
+      const many = await post(service, "/v1/consume", { descriptors: users });
+      assert.equal(many.status, 400);
+      assert.match(many.body.detail, /at most 24 limits together on this store/);
+      const twice = [1, 2].map(() => ({ entries: { user: "1" }, cost: Number.MAX_SAFE_INTEGER }));
+      for (const path of ["/v1/consume", "/v1/peek", "/v1/refund"]) {
+        const answer = await post(service, path, { descriptors: twice });
+        assert.equal(answer.status, 200, path);
+        assert.equal(answer.body.allowed, path === "/v1/refund", path);
+      }
+    }, { rules, log, store: sharedStore({ capacity: 100 }) });
+    assert.deepEqual(errors, []);
+  });
 
   test("a chunked body that never ends", () =>
     withService(async (service) => {
