@@ -85,7 +85,8 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
    * A cost of 0 looks, and does not wait.
    *
    * @throws {RateLimitedError} At once if the line is longer than `maxWait`, the cost above the
-   * capacity or `maxWaiting` reached; later, if others were faster than foreseen.
+   * capacity or `maxWaiting` reached; later, if others were faster than foreseen, or another store
+   * answers that can never admit as much, such as a share of the limit.
    * @throws What the signal was aborted with.
    */
   acquire(key: string, options?: AcquireOptions): Promise<Decision>;

@@ -60,7 +60,8 @@ export function attempting(
   tell: (sight: Sight) => void,
   keepsState: () => boolean = () => false,
 ): Algorithm {
-  return steppedOtherwise(algorithm, (state, now, cost) => {
+  const around = (inner: Algorithm) => attempting(inner, patience, tell, keepsState);
+  return steppedOtherwise(algorithm, around, (state, now, cost) => {
     const result = algorithm.step(state, now, cost);
     // A store may ask for a look beside the call.
     if (cost === 0) return result;
@@ -81,7 +82,8 @@ export function attempting(
  * whose units are given back was the last one to take any.
  */
 export function givingBackTheNewest(algorithm: Algorithm, freshAt: number): Algorithm {
-  return steppedOtherwise(algorithm, (state, now, cost) => {
+  const around = (inner: Algorithm) => givingBackTheNewest(inner, freshAt);
+  return steppedOtherwise(algorithm, around, (state, now, cost) => {
     const [look] = algorithm.step(state, now, 0);
     return now + look.resetAfter === freshAt ? algorithm.step(state, now, cost) : [look, state];
   });
@@ -93,7 +95,11 @@ function detached(algorithm: Algorithm, state: unknown): unknown {
 }
 
 /** The same algorithm with another step, and without halves, which would not fit that step. */
-function steppedOtherwise(algorithm: Algorithm, step: Algorithm["step"]): Algorithm {
+function steppedOtherwise(
+  algorithm: Algorithm,
+  around: (inner: Algorithm) => Algorithm,
+  step: Algorithm["step"],
+): Algorithm {
   const { name, id, policies, capacity, initial, codec, parts, slots } = algorithm;
   return {
     name,
@@ -103,6 +109,7 @@ function steppedOtherwise(algorithm: Algorithm, step: Algorithm["step"]): Algori
     initial,
     step,
     codec,
+    wraps: { inner: algorithm, around },
     ...(parts === undefined ? {} : { parts }),
     ...(slots === undefined ? {} : { slots }),
   };

@@ -9,6 +9,8 @@
  * Who has a `maxWait` is judged when joining, and again when the head was refused otherwise than
  * foreseen: from the state that the head's last refusal saw, all in line are admitted one after the
  * other, as a fold of the reducer. What each one leads to is kept, so that a joiner costs one step.
+ * Where another store answers, or a failure policy, only the head's own wait is known: whoever has no
+ * time for that is refused.
  */
 
 import { type Answer, isPromise } from "./answer.ts";
@@ -107,12 +109,15 @@ async function serve(line: Line): Promise<void> {
       line.trying = false;
       // A failure policy answers without the state, and takes nothing.
       if (decision.source === "policy") sight = undefined;
+      // By the state of another store, which has a limit of its own, nothing can be foreseen.
+      const foresight = decision.source === undefined ? sight : undefined;
       if (line.waiting[0] !== head) await undo(line, head, decision, sight);
       else if (decision.allowed) admit(line, head, decision, sight);
+      else if (decision.retryAfter === Infinity) head.fail(neverAdmitted(head, decision));
       else {
-        learn(line, head, decision, sight);
+        learn(line, head, decision, foresight);
         judge(line);
-        const isUnseen = line.hurried > 0 && line.base === undefined && sight !== undefined;
+        const isUnseen = line.hurried > 0 && line.base === undefined && foresight !== undefined;
         if (line.waiting[0] === head && !line.stirred && !isUnseen) {
           await sleep(line, head, decision.retryAfter);
         }
@@ -156,8 +161,9 @@ function admit(line: Line, head: Waiter, decision: Decision, sight: Sight | unde
   line.waiting.shift();
   if (head.deadline < Infinity) line.hurried--;
   const ahead = line.base?.ahead ?? 0;
-  line.base = line.judged > 0 ? { ...head.leads!, ahead } : undefined;
-  line.judged = Math.max(0, line.judged - 1);
+  const isForeseen = line.judged > 0 && decision.source === undefined;
+  line.base = isForeseen ? { ...head.leads!, ahead } : undefined;
+  line.judged = isForeseen ? line.judged - 1 : 0;
   const starter = sight && starterOf(line, decision, sight.freshAt, head.wish.cost);
   head.admit({ decision, starter });
 }
@@ -225,6 +231,11 @@ function sleep(line: Line, { wish }: Waiter, milliseconds: number): Promise<void
     };
     cancel = wish.owner.after(milliseconds, line.wake);
   });
+}
+
+/** The error of a head that another store than the limiter's own can never serve. */
+function neverAdmitted({ wish }: Waiter, decision: Decision): RateLimitedError {
+  return rateLimited(wish, decision, "cost must be at most what the store that answers can admit");
 }
 
 /** The error of a caller that gives up, or is given up. */

@@ -33,7 +33,7 @@ export interface FallbackOptions {
  * nothing that others have taken from it; it answers with its balance then.
  *
  * A cost c counts as c / share there, rounded up. So the limiter's capacity times the share must be
- * at least 1.
+ * at least 1, and an `acquire` of more than the share can hold is refused.
  *
  * @param store The store to ask first, of any kind. It must throw when it is away.
  * @param other The store to ask then; on one that answers at once it must do so too. It must hold
@@ -74,6 +74,10 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
   const shares = new WeakMap<Algorithm, Algorithm>();
 
   function sharedBy(algorithm: Algorithm): Algorithm {
+    // A step of the caller's own, such as that of one who waits, goes around the share.
+    if (algorithm.wraps !== undefined) {
+      return algorithm.wraps.around(sharedBy(algorithm.wraps.inner));
+    }
     const known = shares.get(algorithm);
     if (known !== undefined) return known;
     const made = shareOf(algorithm, share);
