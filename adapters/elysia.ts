@@ -57,7 +57,7 @@ interface HookContext {
   readonly server: unknown;
   readonly set: { readonly headers: Record<string, string>; status?: number | string };
   readonly response?: unknown;
-  rateLimit?: Decision | undefined;
+  rateLimit?: Decision;
   /** The fields of each limit, in the order of the limits. */
   [FIELDS]?: readonly (readonly HeaderField[])[];
   [SETTLE]?: readonly ((outcome: Outcome) => void)[];
@@ -104,7 +104,7 @@ export function rateLimit(
     }
     const before = context[FIELDS];
     context[FIELDS] = before === undefined ? [verdict.headers] : [...before, verdict.headers];
-    context.rateLimit = verdict.decision;
+    if (verdict.decision !== undefined) context.rateLimit = verdict.decision;
     if (verdict.refusal !== undefined) {
       // Elysia calls no other hook for what is answered here.
       for (const tell of context[SETTLE] ?? []) tell({ status: verdict.refusal.status });

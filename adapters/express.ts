@@ -67,7 +67,7 @@ export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
   const decide = gate(options, sourceFor(options));
 
   function proceed(verdict: Verdict, response: ExpressResponse, next: ExpressNext): void {
-    response.locals["rateLimit"] = verdict.decision;
+    if (verdict.decision !== undefined) response.locals["rateLimit"] = verdict.decision;
     if (verdict.refusal !== undefined) {
       return refuseOnNode(response, verdict.refusal, verdict.headers);
     }

@@ -132,7 +132,7 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
 
   function proceed(verdict: Verdict, request: Request, reply: FastifyReplyLike): boolean {
     const { decision, headers, refusal, settle } = verdict;
-    (request as { rateLimit?: Decision | undefined }).rateLimit = decision;
+    if (decision !== undefined) (request as { rateLimit?: Decision }).rateLimit = decision;
     // Somebody else has answered while the request waited for its verdict.
     if (reply.sent) return false;
     applyHeaders({

@@ -82,8 +82,8 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
   return async function limitRate(context, next) {
     const answer = decide(context, undefined);
     const verdict = answer instanceof Promise ? await answer : answer;
-    context.set("rateLimit", verdict.decision);
-    const { headers, refusal, settle } = verdict;
+    const { decision, headers, refusal, settle } = verdict;
+    if (decision !== undefined) context.set("rateLimit", decision);
     if (refusal !== undefined) return refusalResponse(refusal, headers);
     // Some servers never abort a signal that is first asked for when the client has gone.
     const signal = settle === undefined ? undefined : context.req.raw.signal;

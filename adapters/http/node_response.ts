@@ -27,9 +27,15 @@ export function nodeHeader(
 /** Aborted when the response is closed: the client has gone, if that is before its end. */
 export function closingOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  if (response.destroyed) controller.abort();
+  if (isClosed(response)) controller.abort();
   else response.once("close", () => controller.abort());
   return controller.signal;
+}
+
+/** Whether the response is closed. Those of node:http2 do not say so themselves. */
+function isClosed(response: ServerResponse): boolean {
+  const { stream } = response as { readonly stream?: { readonly destroyed: boolean } };
+  return response.destroyed || stream?.destroyed === true;
 }
 
 /** Sets the fields of a verdict, and tells its rule of refunds when the response has ended. */

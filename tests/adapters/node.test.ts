@@ -1,6 +1,11 @@
+import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { connect, constants, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { describe, test } from "node:test";
 
 import { rateLimit } from "../../adapters/node.ts";
+import { leakyQueue, limiter } from "../../mod.ts";
 import { describeAdapter } from "../support/adapter_behaviour.ts";
 import { serveNode } from "../support/serve_node.ts";
 
@@ -45,4 +50,43 @@ describeAdapter("tidegate/node", {
       }
     });
   },
+});
+
+describe("tidegate/node", () => {
+  test("takes no place for a stream of HTTP/2 that was closed before its key was known", async () => {
+    let [arrive, leave] = [() => {}, () => {}];
+    const arrived = new Promise<void>((resolve) => arrive = resolve);
+    const left = new Promise<void>((resolve) => leave = resolve);
+    const queue = limiter(leakyQueue({ limit: 1, period: "1h", queue: 1 }));
+    queue.consume("one");
+    const places: string[] = [];
+    const server = createServer(
+      rateLimit({
+        limiter: queue,
+        key: (_request, response) => {
+          response.once("close", leave);
+          arrive();
+          return left.then(() => "one");
+        },
+        onError: () => places.push("error"),
+      })(() => void places.push("handler")) as never,
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    try {
+      session.on("error", () => {});
+      const stream = session.request({ ":path": "/" });
+      stream.on("error", () => {});
+      stream.end();
+      await arrived;
+      stream.close(constants.NGHTTP2_CANCEL);
+      await left;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(queue.peek("one", 0).remaining, 1);
+      assert.deepEqual(places, []);
+    } finally {
+      session.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
 });
