@@ -54,7 +54,7 @@ const GONE = Symbol("tidegate gone");
 /** What the hooks use of the context. */
 interface HookContext {
   readonly request: Request;
-  readonly server: unknown;
+  server: unknown;
   readonly set: { readonly headers: Record<string, string>; status?: number | string };
   readonly response?: unknown;
   rateLimit?: Decision;
@@ -69,6 +69,8 @@ interface HookContext {
 
 /** What is used of the app. */
 interface ElysiaApp {
+  readonly config?: { readonly aot?: boolean };
+  readonly server?: unknown;
   onRequest(hook: (context: HookContext) => Promise<unknown>): unknown;
   mapResponse(scope: { as: "global" }, hook: (context: HookContext) => unknown): unknown;
   onError(scope: { as: "global" }, hook: (context: HookContext) => void): unknown;
@@ -117,9 +119,21 @@ export function rateLimit(
     }
   }
 
+  /**
+   * For apps without code made ahead, of which Elysia maps no handler's answers: the fields must
+   * stand there before. Nor is the server on their context.
+   */
+  async function limitAhead(context: HookContext, app: ElysiaApp): Promise<Response | undefined> {
+    context.server ??= app.server;
+    const refused = await limitRate(context);
+    if (refused === undefined) setAll(context.set.headers, context[FIELDS] ?? []);
+    return refused;
+  }
+
   return function use<App>(app: App): WithRateLimit<App> {
     const elysia = app as unknown as ElysiaApp;
-    elysia.onRequest(limitRate);
+    const isDynamic = elysia.config?.aot === false;
+    elysia.onRequest(isDynamic ? (context) => limitAhead(context, elysia) : limitRate);
     elysia.mapResponse({ as: "global" }, tellInResponse);
     elysia.onError({ as: "global" }, tellInError);
     if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settle);

@@ -27,34 +27,36 @@ function typeOf(values: RawAnswer["values"]): string | undefined {
 
 const elsewhere = runtime() === "bun" ? {} : { address: () => "127.0.0.1" };
 
-describeAdapter("tidegate/elysia", {
-  options: elsewhere,
-  // Elsewhere than on Bun.
-  ignoresCharset: runtime() !== "bun",
-  start(options, flow) {
-    const app = new Elysia();
-    if (options !== undefined) app.use(rateLimit(options));
-    app.get("/", "hello")
-      .get("/text", () => new Response("hello"))
-      .get("/json", () => ({ a: 1 }))
-      .get(
-        "/image",
-        () => new Response(new Uint8Array(4), { headers: { "content-type": "image/png" } }),
-      )
-      .get("/empty", ({ status }) => status(204))
-      .get(
-        "/left",
-        (context) =>
-          String((context as { rateLimit?: { remaining: number } }).rateLimit?.remaining),
-      )
-      .get("/bad", ({ status }) => status(400, "bad"))
-      .get("/throw", () => {
-        throw new Error("boom");
-      })
-      .get("/stream", () => new Response(twoParts(flow)));
-    return serveApp(app as unknown as Elysia);
-  },
-});
+for (const aot of [true, false]) {
+  describeAdapter(aot ? "tidegate/elysia" : "tidegate/elysia without code made ahead", {
+    options: elsewhere,
+    // Elsewhere than on Bun.
+    ignoresCharset: runtime() !== "bun",
+    start(options, flow) {
+      const app = new Elysia({ aot });
+      if (options !== undefined) app.use(rateLimit(options));
+      app.get("/", "hello")
+        .get("/text", () => new Response("hello"))
+        .get("/json", () => ({ a: 1 }))
+        .get(
+          "/image",
+          () => new Response(new Uint8Array(4), { headers: { "content-type": "image/png" } }),
+        )
+        .get("/empty", ({ status }) => status(204))
+        .get(
+          "/left",
+          (context) =>
+            String((context as { rateLimit?: { remaining: number } }).rateLimit?.remaining),
+        )
+        .get("/bad", ({ status }) => status(400, "bad"))
+        .get("/throw", () => {
+          throw new Error("boom");
+        })
+        .get("/stream", () => new Response(twoParts(flow)));
+      return serveApp(app as unknown as Elysia);
+    },
+  });
+}
 
 describe("tidegate/elysia", () => {
   test("leaves answers of other kinds as they are", async () => {
