@@ -243,7 +243,7 @@ export function gate<Request, Info = undefined>(
     const { request, info, plan, key, units } = call;
     const { allowed, source } = decision;
     const settle = isRefunded !== undefined && allowed && units > 0 && source !== "policy"
-      ? settlement(plan.limiter, key, units, isRefunded, (error) => {
+      ? settlement(plan.limiter, key, units, decision, isRefunded, (error) => {
         if (onFailure === undefined) console.error(error);
         else onFailure(error, request);
       })

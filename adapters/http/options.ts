@@ -75,7 +75,7 @@ export interface RateLimitOptions<Request, Info = undefined>
    * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
    * above), `"successful"` ones, or those that a function answers `true` to. By name, nothing is
    * given back to a client that went away before there was a response. A function that throws gives
-   * nothing back either.
+   * nothing back either, nor does a request that ends when its units have run out by themselves.
    */
   readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
   /**

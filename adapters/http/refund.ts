@@ -1,4 +1,6 @@
 import { isPromise } from "../../core/answer.ts";
+import type { Decision } from "../../core/decision.ts";
+import { internalsOf } from "../../core/limiter.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 
 type RefundRule = (outcome: Outcome) => boolean;
@@ -23,15 +25,22 @@ export function refundRule(
  * says so. It never throws: the response is on its way, and where it comes from an event of the
  * server's, an error would end the process.
  *
+ * Once the key would have been fresh again there is nothing of the request's left to give back: it
+ * would be what later requests have taken, such as those of the next window.
+ *
+ * @param decision The decision that admitted the request, just made.
  * @param failed Told what the rule has thrown.
  */
 export function settlement(
   limiter: AnyLimiter,
   key: string,
   units: number,
+  decision: Decision,
   isRefunded: RefundRule,
   failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
+  const { resetAfter } = decision;
+  const takenAt = timeOf(limiter);
   let settled = false;
   return function settle(outcome) {
     if (settled) return;
@@ -43,12 +52,18 @@ export function settlement(
       return failed(error);
     }
     try {
+      if (timeOf(limiter) - takenAt >= resetAfter) return;
       const answer = limiter.refund(key, units);
       if (isPromise(answer)) Promise.resolve(answer).catch(ignore);
     } catch (error) {
       ignore(error);
     }
   };
+}
+
+/** Milliseconds by the limiter's own clock, or since some instant. */
+function timeOf(limiter: AnyLimiter): number {
+  return internalsOf(limiter)?.now() ?? performance.now();
 }
 
 /** What could not be given back stays charged: the safe side. */

@@ -13,6 +13,7 @@ import {
   type AsyncLimiter,
   type AsyncStore,
   type Decision,
+  fixedWindow,
   gcra,
   leakyQueue,
   limiter,
@@ -212,6 +213,21 @@ describe("the gate", () => {
       settle!({ status });
       assert.equal(api.peek("192.0.2.7", 0).remaining, left);
     }
+  });
+
+  test("gives nothing back when the units have run out by themselves", async () => {
+    const clock = testClock(0);
+    const api = limiter(fixedWindow({ limit: 2, period: "1s" }), { clock });
+    const decide = gateOf({ limiter: api, refund: "failed" });
+    const late = await decide();
+    const inTime = await decide();
+    await clock.advance(999);
+    inTime.settle!({ status: 500 });
+    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
+    await clock.advance(1);
+    await decide();
+    late.settle!({ status: 500 });
+    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
   });
 
   test("does not mind a refund that fails", async () => {
