@@ -98,7 +98,7 @@ export type Limiter = LimiterBase<Decision, void, SyncStore>;
 /** A limiter on a store that answers by promises. */
 export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncStore>;
 
-/** What `consumeAll` needs of a limiter beside its public face. */
+/** What adapters and `consumeAll` need of a limiter beside its public face. */
 export interface LimiterInternals {
   /** The operation of a call. */
   operation(key: string, cost: number): Operation;
@@ -106,6 +106,11 @@ export interface LimiterInternals {
   now(): number | undefined;
   readonly clock: Clock | undefined;
   report(decision: Decision, key: string, cost: number): void;
+  /**
+   * `acquire`, but an abort is told only when nothing is charged any more: after a call on the store
+   * that is under way, and what gives its units back.
+   */
+  acquireWhole(key: string, options: AcquireOptions): Promise<Decision>;
 }
 
 const internals = new WeakMap<object, LimiterInternals>();
@@ -169,9 +174,9 @@ export function limiterOn(
 
   async function wait(
     key: string,
-    wish: Pick<Wish, "cost" | "maxWait" | "signal">,
+    wish: Pick<Wish, "cost" | "maxWait" | "signal" | "whole">,
   ): Promise<Decision> {
-    const { cost, maxWait, signal } = wish;
+    const { cost } = wish;
     if (cost > algorithm.capacity) {
       const rule = `cost must be at most the capacity of ${algorithm.capacity}`;
       throw rateLimited({ key, cost }, await decide(key, cost, true, instant()), rule);
@@ -185,9 +190,28 @@ export function limiterOn(
     waiting++;
     try {
       const stored = bound.storedKey(key);
-      return await waitInLine(lines, stored, { owner, key, cost, maxWait, signal });
+      return await waitInLine(lines, stored, { owner, key, ...wish });
     } finally {
       waiting--;
+    }
+  }
+
+  async function acquire(
+    key: string,
+    whole: boolean,
+    options: AcquireOptions = {},
+  ): Promise<Decision> {
+    const { cost = 1, maxWait = Infinity, signal } = options;
+    requireKey(key);
+    requireCost("acquire", cost);
+    requireMaxWait(maxWait);
+    signal?.throwIfAborted();
+    if (cost === 0) return telling(decide(key, 0, true, instant()), key, 0);
+    try {
+      return told(await wait(key, { cost, maxWait, signal, whole }), key, cost);
+    } catch (error) {
+      if (error instanceof RateLimitedError) told(error.decision, key, cost);
+      throw error;
     }
   }
 
@@ -216,22 +240,15 @@ export function limiterOn(
       requireKey(key);
       return stirring(bound.forget(key) as void, key);
     },
-    async acquire(key: string, options: AcquireOptions = {}): Promise<Decision> {
-      const { cost = 1, maxWait = Infinity, signal } = options;
-      requireKey(key);
-      requireCost("acquire", cost);
-      requireMaxWait(maxWait);
-      signal?.throwIfAborted();
-      if (cost === 0) return telling(decide(key, 0, true, instant()), key, 0);
-      try {
-        return told(await wait(key, { cost, maxWait, signal }), key, cost);
-      } catch (error) {
-        if (error instanceof RateLimitedError) told(error.decision, key, cost);
-        throw error;
-      }
-    },
+    acquire: (key: string, options?: AcquireOptions) => acquire(key, false, options),
   });
-  internals.set(made, { operation: bound.operation, now: instant, clock, report: told });
+  internals.set(made, {
+    operation: bound.operation,
+    now: instant,
+    clock,
+    report: told,
+    acquireWhole: (key, options) => acquire(key, true, options),
+  });
   return made;
 }
 

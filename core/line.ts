@@ -23,6 +23,8 @@ export interface Wish {
   /** The longest wait in milliseconds; may be `Infinity`. */
   readonly maxWait: number;
   readonly signal: AbortSignal | undefined;
+  /** Whether an abort is told only when what was taken meanwhile has been given back. */
+  readonly whole: boolean;
 }
 
 /** An admitted call, and its place if it has to wait for its start. */
@@ -38,6 +40,8 @@ export interface Waiter {
   leads: Projection | undefined;
   readonly admit: (admission: Admission) => void;
   readonly fail: (reason: unknown) => void;
+  /** Tells one that left during its call why, once that has ended; only after it left so. */
+  told: (() => void) | undefined;
 }
 
 /** The base of judgement, and how far the store's clock was ahead of the limiter's. */

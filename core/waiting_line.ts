@@ -63,14 +63,17 @@ function join(line: Line, wish: Wish, close: () => void): Promise<Admission> {
       wish,
       deadline: owner.now() + maxWait,
       leads: undefined,
+      told: undefined,
       admit(admission) {
         signal?.removeEventListener("abort", abort);
         resolve(admission);
       },
       fail(reason) {
+        const tries = line.trying && line.waiting[0] === waiter;
         leave(line, waiter);
         signal?.removeEventListener("abort", abort);
-        reject(reason);
+        if (wish.whole && tries) waiter.told = () => reject(reason);
+        else reject(reason);
       },
     };
     const abort = () => waiter.fail(signal!.reason);
@@ -126,6 +129,7 @@ async function serve(line: Line): Promise<void> {
       line.trying = false;
       head.fail(reason);
     }
+    head.told?.();
   }
   line.serving = false;
 }

@@ -5,7 +5,7 @@
  * interrupted, and whoever made one knows whether it was charged. Waiting can be interrupted at any
  * time, and takes back what it took:
  *
- *   while it queues              nothing has been taken
+ *   while it queues              nothing has been taken; a call under way is taken back
  *   in the delay of a queue      the place is given back, if it is the newest
  *   admitted at that instant     the units are given back
  *
@@ -167,11 +167,11 @@ export function waitFor(
   key: string,
   { cost, maxWait, restore }: Patience,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
-  const { limiter, limit, attributes, metrics } = bound;
+  const { internals, limit, attributes, metrics } = bound;
   const undo = (decision: Decision) => giveBack(bound, key, cost, decision, undefined);
   // A refusal is an answer here: as an error it would put the key, which it names, into the span.
   const waiting = Effect.callback<Decision | RateLimitedError>((resume, signal) => {
-    const outcome = limiter.acquire(key, { cost, maxWait, signal });
+    const outcome = internals.acquireWhole(key, { cost, maxWait, signal });
     outcome.then(
       (decision) => resume(Effect.succeed(decision)),
       (cause) =>

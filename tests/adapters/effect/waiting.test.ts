@@ -11,8 +11,9 @@ import {
   RateLimiter,
   withLimit,
 } from "../../../adapters/effect.ts";
-import { gcra, leakyQueue, slidingLog } from "../../../mod.ts";
+import { gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
 import { policyStore } from "../../support/policy_store.ts";
+import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { inTestTime } from "./support/in_test_time.ts";
 
@@ -25,6 +26,14 @@ const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.exit(effect),
     (exit) => Effect.map(Clock.currentTimeMillis, (at) => ({ at, exit })),
   );
+
+/** Lets the event loop turn until something has happened, or so many times. */
+const turns = (happened: () => boolean, most = 1_000) =>
+  Effect.promise(async () => {
+    for (let turn = 0; turn < most && !happened(); turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  });
 
 describe("acquire", () => {
   test("waits on the TestClock, in order, one adjustment for all", async () => {
@@ -110,6 +119,35 @@ describe("acquire", () => {
       yield* Fiber.interrupt(waiting);
       assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
     }));
+  });
+
+  test("has given everything back when an interrupt is over, also where the store answers later", async () => {
+    const memory = memoryStore();
+    const { store, held } = promised(memory);
+    const balance = () => memory.lane!("slow", slow.algorithm)("a", 0, true, 0).remaining;
+    await inTestTime(
+      Effect.gen(function* () {
+        const limiter = yield* RateLimiter;
+        const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
+          startImmediately: true,
+        });
+        yield* turns(() => held.count() === 1);
+        assert.equal(balance(), 0);
+        let over = false;
+        const interrupting = yield* Effect.forkChild(
+          Effect.andThen(Fiber.interrupt(waiting), Effect.sync(() => over = true)),
+        );
+        yield* turns(() => over, 20);
+        assert.equal(over, false, "what was taken is not yet given back");
+        while (!over) {
+          held.release();
+          yield* turns(() => over, 5);
+        }
+        yield* Fiber.join(interrupting);
+        assert.equal(balance(), 1);
+      }),
+      layerStore(store),
+    );
   });
 
   test("leaves the state of those who stayed, whoever is interrupted and when", async () => {
