@@ -17,6 +17,7 @@ import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
 import type * as Fiber from "effect/Fiber";
 
+import { afterwards, type Answer } from "../../core/answer.ts";
 import { checkCost, checkText } from "../../core/check.ts";
 import type { Clock as LimiterClock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
@@ -228,13 +229,15 @@ function consumeOne(
   key: string,
   cost: number,
   tell: (freshAt: number) => void,
-): Decision | Promise<Decision> {
+): Answer<Decision> {
   checkText("decide", "key", key);
   checkCost("consume", cost, 0);
   const stepped = attempting(algorithm, Infinity, ({ freshAt }) => tell(freshAt));
   const operation = { ...internals.operation(key, cost), algorithm: stepped };
-  const answer = store.run([operation], internals.now());
-  return answer instanceof Promise ? answer.then(first) : first(answer);
+  return afterwards<readonly Decision[], Decision>(
+    store.run([operation], internals.now()),
+    (decisions) => decisions[0]!,
+  );
 }
 
 /**
@@ -265,8 +268,4 @@ function giveBack(
     );
   });
   return Effect.ignore(given);
-}
-
-function first(decisions: readonly Decision[]): Decision {
-  return decisions[0]!;
 }

@@ -8,6 +8,7 @@ import {
   RateLimitStoreError,
 } from "effect/persistence/RateLimiter";
 
+import type { Answer as CoreAnswer } from "../../core/answer.ts";
 import { checkText } from "../../core/check.ts";
 import type { Store } from "../../core/store.ts";
 import { adaptiveCallTurn, adaptiveFeedbackTurn, adaptiveMachine } from "./adaptive_turns.ts";
@@ -89,7 +90,7 @@ export function layerRateLimiterStore(
 
 /** Runs a turn at the time of the fiber's clock, or of the store on the default one. */
 function answered<Answer>(
-  run: (now: number | undefined) => Answer | Promise<Answer>,
+  run: (now: number | undefined) => CoreAnswer<Answer>,
 ): Effect.Effect<Answer, RateLimiterError> {
   const asked = Effect.withFiber<Answer>((fiber) =>
     settled(run(timeOf(fiber.getRef(Clock.Clock))), (answer) => Effect.succeed(answer))

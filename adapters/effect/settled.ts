@@ -1,5 +1,7 @@
 import * as Effect from "effect/Effect";
 
+import { type Answer as CoreAnswer, isPromise } from "../../core/answer.ts";
+
 /** What a span says of a call. */
 export type SpanAttributes = Readonly<Record<string, unknown>>;
 
@@ -10,15 +12,16 @@ export type SpanAttributes = Readonly<Record<string, unknown>>;
  * must know whether it was charged. It is a span, if it is given a name. A rejection is a defect.
  */
 export function settled<Answer, A, E>(
-  answer: Answer | Promise<Answer>,
+  answer: CoreAnswer<Answer>,
   tell: (answer: Answer) => Effect.Effect<A, E>,
   name?: string,
   attributes?: SpanAttributes,
 ): Effect.Effect<A, E> {
-  if (!(answer instanceof Promise)) return tell(answer);
+  if (!isPromise(answer)) return tell(answer);
+  const promise = Promise.resolve(answer);
   // An interrupt may come before anybody awaits it; a rejection must not end the process then.
-  answer.catch(noOne);
-  const awaited = Effect.uninterruptible(Effect.promise(() => answer));
+  promise.catch(noOne);
+  const awaited = Effect.uninterruptible(Effect.promise(() => promise));
   const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
   return Effect.flatMap(traced, tell);
 }

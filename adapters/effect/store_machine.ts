@@ -8,6 +8,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
+import { afterwards, type Answer as CoreAnswer } from "../../core/answer.ts";
 import type { Codec } from "../../core/codec.ts";
 import type { Decision } from "../../core/decision.ts";
 import { decisionOf } from "../../core/decision_of.ts";
@@ -37,7 +38,7 @@ export type Stepper<State> = <Answer>(
   key: string,
   turn: (state: State, now: number) => Turn<Answer, State>,
   now: number | undefined,
-) => Answer | Promise<Answer>;
+) => CoreAnswer<Answer>;
 
 /**
  * Puts a machine on a store.
@@ -54,12 +55,12 @@ export function machineOn<State>(
     key: string,
     turn: (state: State, now: number) => Turn<Answer, State>,
     now: number | undefined,
-  ): Answer | Promise<Answer> {
+  ): CoreAnswer<Answer> {
     let told: Answer;
     const algorithm = reducing(machine, turn, (answer) => told = answer);
     const stored = store.keyOf?.(prefix, machine.id, key) ?? storedKey(prefix, machine.id, key);
     const ran = store.run([{ key: stored, algorithm, cost: 1, dry: false }], now);
-    return ran instanceof Promise ? ran.then(() => told) : told!;
+    return afterwards<readonly Decision[], Answer>(ran, () => told);
   };
 }
 

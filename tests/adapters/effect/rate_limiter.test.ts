@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, test } from "node:test";
 import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect";
+import { RateLimiter as PersistedRateLimiter } from "effect/persistence";
 import { TestClock } from "effect/testing";
 import fc from "fast-check";
 
 import {
   Decision,
   layerMemory,
+  layerRateLimiterStore,
   layerStore,
   layerStoreScoped,
   limit,
@@ -24,7 +26,7 @@ import {
   slidingLog,
   StoreUnavailableError,
 } from "../../../mod.ts";
-import type { Decision as CoreDecision } from "../../../mod.ts";
+import type { AsyncStore, Decision as CoreDecision } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { inTestTime } from "./support/in_test_time.ts";
@@ -199,6 +201,37 @@ describe("RateLimiter", () => {
     const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
     const decision = await inTestTime(consume, layerStoreScoped(Effect.succeed(store)));
     assert.equal(decision.allowed, true);
+  });
+
+  test("waits for promises of any kind", async () => {
+    const memory = memoryStore();
+    const thenable = <Value>(value: Value) =>
+      ({ then: (keep) => Promise.resolve(value).then(keep) }) as Promise<Value>;
+    const store: AsyncStore = {
+      ...asyncMemoryStore(),
+      run: (operations, now) => thenable(memory.run(operations, now)),
+      delete: (key) => thenable(memory.delete(key)),
+    };
+    const own = Effect.gen(function* () {
+      const limiter = yield* RateLimiter;
+      assert.equal((yield* limiter.consume(api, "a")).remaining, 1);
+      assert.equal((yield* limiter.consumeOrFail(api, "a")).remaining, 0);
+      assert.equal((yield* limiter.refund(api, "a")).remaining, 1);
+      yield* limiter.reset(api, "a");
+      const queue = limit("queue", leakyQueue({ limit: 1, period: "1m", queue: 1 }));
+      assert.equal((yield* limiter.consumeOrFail(queue, "a")).remaining, 1);
+      const both = yield* limiter.consumeAll([{ limit: api, key: "a" }, {
+        limit: queue,
+        key: "a",
+      }]);
+      assert.deepEqual(both.parts?.map(({ remaining }) => remaining), [1, 0]);
+    });
+    await inTestTime(own, layerStore(store));
+    const effects = PersistedRateLimiter.RateLimiterStore.use((limiter) =>
+      limiter.fixedWindow({ key: "a", tokens: 1, limit: 5, refillRate: Duration.seconds(1) })
+    );
+    const answer = await Effect.runPromise(Effect.provide(effects, layerRateLimiterStore(store)));
+    assert.equal(answer[0], 1);
   });
 
   test("leaves no rejection unheard where an interrupt comes before it is awaited", async () => {
