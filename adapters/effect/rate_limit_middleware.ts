@@ -20,7 +20,9 @@ import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
 
 import type { Decision as CoreDecision } from "../../core/decision.ts";
+import { applyHeaders } from "../http/apply_headers.ts";
 import { type Gate, gate, type Verdict } from "../http/gate.ts";
+import type { HeaderField } from "../http/header_writer.ts";
 import type { AnyLimiter, RateLimitOptions as GateOptions } from "../http/options.ts";
 import type { RequestSource } from "../http/client_key.ts";
 import { GONE_STATUS } from "../http/refund.ts";
@@ -200,6 +202,16 @@ export function layerRateLimit<R = never>(
       });
     }
 
+    /** Logs what went wrong with a request, once. */
+    function reported(request: Request): Effect.Effect<void> {
+      return Effect.suspend(() => {
+        if (!failures.has(request)) return Effect.void;
+        const failure = failures.get(request);
+        failures.delete(request);
+        return Effect.logError("Cannot limit the rate of a request", failure);
+      });
+    }
+
     const weigh = Effect.fnUntraced(function* (request: Request, route: Route) {
       const chosen = typeof limit === "function" ? limit(request, route) : limit;
       if (chosen === undefined) return undefined;
@@ -210,10 +222,10 @@ export function layerRateLimit<R = never>(
         key: key === undefined ? undefined : yield* found(key(request, route)),
         cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
       };
-      const verdict = yield* judged((signal) => decide(request, { ...info, signal }));
-      if (failures.has(request)) {
-        yield* Effect.logError("Cannot limit the rate of a request", failures.get(request));
-      }
+      const verdict = yield* Effect.ensuring(
+        judged((signal) => decide(request, { ...info, signal })),
+        reported(request),
+      );
       if (verdict.decision !== undefined) {
         yield* counted(chosen, verdict.decision, info.cost);
       }
@@ -225,9 +237,10 @@ export function layerRateLimit<R = never>(
         const request = yield* HttpServerRequest.HttpServerRequest;
         const verdict = yield* Effect.provideContext(weigh(request, { endpoint, group }), services);
         if (verdict === undefined) return yield* httpEffect;
-        yield* HttpEffect.appendPreResponseHandler((_request, response) =>
-          Effect.sync(() => finished(verdict, response))
-        );
+        yield* HttpEffect.appendPreResponseHandler((_request, response) => {
+          verdict.settle?.({ status: response.status });
+          return Effect.as(reported(request), withFields(response, verdict.headers));
+        });
         if (verdict.refusal !== undefined) return yield* refused(verdict.refusal);
         const decision = verdict.decision && withDurations(verdict.decision);
         return yield* Effect.provideService(httpEffect, RateLimitDecision, decision);
@@ -265,13 +278,17 @@ function judged(
   });
 }
 
-/** The response with the verdict's fields; what depends on its status is settled. */
-function finished(
-  { headers, settle }: Verdict,
+/** The response with the verdict's fields, beside those of others. */
+function withFields(
   response: HttpServerResponse.HttpServerResponse,
+  fields: readonly HeaderField[],
 ): HttpServerResponse.HttpServerResponse {
-  settle?.({ status: response.status });
-  return HttpServerResponse.setHeaders(response, headers);
+  const own = new Map<string, string>();
+  applyHeaders({
+    get: (name) => own.get(name) ?? response.headers[name.toLowerCase()],
+    set: (name, value) => own.set(name, value),
+  }, fields);
+  return HttpServerResponse.setHeaders(response, own);
 }
 
 function refused({ status, body }: Refusal): Effect.Effect<

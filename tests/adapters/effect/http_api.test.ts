@@ -227,6 +227,48 @@ describe("the middleware of HttpApi", () => {
     await web.dispose();
   });
 
+  test("logs what the rule of refunds throws, and answers all the same", async () => {
+    const logged: unknown[] = [];
+    const logger = Logger.make(({ message }) => logged.push(message));
+    const fault = new Error("no rule");
+    const refund = (): boolean => {
+      throw fault;
+    };
+    const web = HttpRouter.toWebHandler(
+      HttpApiBuilder.layer(Api).pipe(
+        Layer.provide(handlers),
+        Layer.provide(layerRateLimit({ limit: api, key: everybody, refund })),
+        Layer.provide(layerMemory()),
+        Layer.provide(HttpServer.layerServices),
+        Layer.provideMerge(Logger.layer([logger])),
+      ),
+      { disableLogger: true },
+    );
+    const { status, fields } = await ask(web, "/users");
+    assert.deepEqual([status, fields[1]], [200, '"api";r=1;t=30']);
+    assert.deepEqual(logged, [["Cannot limit the rate of a request", fault]]);
+    await web.dispose();
+  });
+
+  test("exposes its fields to other origins beside those that are exposed already", async () => {
+    const web = HttpRouter.toWebHandler(
+      HttpApiBuilder.layer(Api).pipe(
+        Layer.provide(handlers),
+        Layer.provide(layerRateLimit({ limit: api, key: everybody, exposeHeaders: true })),
+        Layer.provide(layerMemory()),
+        Layer.provide(HttpRouter.cors({ exposedHeaders: ["ETag"] })),
+        Layer.provide(HttpServer.layerServices),
+      ),
+      { disableLogger: true },
+    );
+    const { headers } = await web.handler(new Request("http://localhost/users"));
+    assert.equal(
+      headers.get("access-control-expose-headers"),
+      "ETag, RateLimit-Policy, RateLimit",
+    );
+    await web.dispose();
+  });
+
   test("tells instants by the TestClock", async () => {
     const program = Effect.gen(function* () {
       yield* TestClock.setTime(1_764_000_000_000);
