@@ -89,6 +89,11 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     return mayWriteBy((name) => headers.get(name));
   }
 
+  /** Whether a browser may have been led here by a name of somebody else's; a token tells it apart. */
+  function isLedHere({ headers }: Request): boolean {
+    return token === undefined && !isNoName(headers.get("host") ?? "");
+  }
+
   /** The answer to a body that asks for verdicts. */
   function decide(text: string, way: Way): Soon<Response> {
     const { domains } = engine.rules;
@@ -143,7 +148,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   async function live(request: Request): Promise<Response> {
     const { rules, keys, threads, store } = await allFigures();
     // Keys are often people's names or addresses: they are for those who may write.
-    const shown = mayWrite(request) ? keys : undefined;
+    const shown = mayWrite(request) && !isLedHere(request) ? keys : undefined;
     const domains = [...engine.rules.domains.keys()];
     const body = JSON.stringify({ domains, rules, keys: shown, threads, store });
     return new Response(body, { headers: JSON_HEADERS });
@@ -151,11 +156,13 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
 
   /**
    * The page, limited by the rules like any other: one who reloads it for ever is a client, too. Its
-   * files and figures are not, so that a page that is open goes on.
+   * files and figures are not, so that a page that is open goes on. Who may change nothing takes no
+   * units by it either.
    */
   async function page(request: Request, peer: string | undefined): Promise<Response> {
     const file = await pageFile("/")!;
-    if (engine.rules.routes.size !== 1) return file;
+    const mayTake = mayWrite(request) && !isLedHere(request);
+    if (engine.rules.routes.size !== 1 || !mayTake) return file;
     const verdict = await check(asItself(request), new URLSearchParams(), peer);
     if (verdict.status !== 200) return verdict;
     verdict.headers.forEach((value, name) => file.headers.set(name, value));
@@ -295,11 +302,14 @@ function isForeign({ headers }: Request, hasToken: boolean): boolean {
   const origin = headers.get("origin");
   if (origin === null) return false;
   if (!URL.canParse(origin)) return true;
-  const { host, hostname } = new URL(origin);
-  return host !== headers.get("host") || !(hasToken || IS_NO_NAME.test(hostname));
+  const { host } = new URL(origin);
+  return host !== headers.get("host") || !(hasToken || isNoName(host));
 }
 
-const IS_NO_NAME = /^(localhost|[0-9.]+|\[[0-9a-f:.]+\])$/;
+/** Whether a host, with its port or without, is an address or `localhost`. */
+function isNoName(host: string): boolean {
+  return /^(localhost|[0-9.]+|\[[0-9a-f:.]+\])(:\d+)?$/i.test(host);
+}
 
 function wrongMethod(allow: string): Response {
   return problemResponse(faultOf(405, `the method must be ${allow}`), { allow });

@@ -140,7 +140,9 @@ function showKeys(keys) {
   }));
   const empty = byId("no-keys");
   empty.hidden = sorted.length > 0;
-  empty.textContent = keys === undefined ? "Shown with the token only." : "No key was refused.";
+  empty.textContent = keys === undefined
+    ? "Shown only with the token, or at localhost."
+    : "No key was refused.";
 }
 
 /** @param {string[]} domains */

@@ -281,6 +281,38 @@ describe("the service refuses with a problem:", () => {
   });
 });
 
+test("the page takes no units of those who may not, and shows them no keys", async () => {
+  const rules = objectSource({
+    domain: "shop",
+    rules: [{ key: "user", limits: [{ limit: 2, period: "1h" }] }],
+    routes: [{ descriptors: [{ user: "{header.x-user}" }] }],
+  });
+  const lines = ["X-User: a"];
+  const page = { method: "GET", path: "/", body: "", lines };
+  const live = { method: "GET", path: "/v1/live", body: "", lines: [] };
+  await withService(async (service) => {
+    for (let times = 0; times < 3; times++) {
+      assert.equal((await rawRequest(service.port, page)).status, 200, "without the token");
+    }
+    assert.equal((await post(service, "/v1/peek", asking("a", 0))).body.remaining, 2);
+    const own = { ...page, lines: [...lines, "X-Tidegate-Token: secret"] };
+    const statuses = [1, 2, 3].map(async () => (await rawRequest(service.port, own)).status);
+    assert.deepEqual((await Promise.all(statuses)).sort(), [200, 200, 429]);
+  }, { rules, token: "secret" });
+  await withService(async (service) => {
+    const host = `evil.example:${service.port}`;
+    for (let times = 0; times < 3; times++) {
+      assert.equal((await rawRequest(service.port, { ...page, host })).status, 200, host);
+    }
+    assert.equal((await post(service, "/v1/peek", asking("a", 0))).body.remaining, 2);
+    assert.doesNotMatch((await rawRequest(service.port, { ...live, host })).body, /"keys":\[/);
+    for (const name of ["localhost", "127.0.0.1", "[::1]"]) {
+      const by = { ...live, host: `${name}:${service.port}` };
+      assert.match((await rawRequest(service.port, by)).body, /"keys":\[/, name);
+    }
+  }, { rules });
+});
+
 test("an empty token is refused at the start: somebody meant to shut others out", async () => {
   for (const token of ["", 7 as unknown as string]) {
     await assert.rejects(
