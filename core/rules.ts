@@ -24,6 +24,7 @@ export {
   type DescriptorEntry,
   type Match,
   matchDescriptor,
+  OVERRIDE,
 } from "./rules/match.ts";
 export { neverBinding, type NeverBinds } from "./rules/never_binds.ts";
 export type { ChargeMode, DomainOptions, RuleOptions } from "./rules/options.ts";

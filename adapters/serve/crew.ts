@@ -6,7 +6,7 @@
 import { Worker } from "node:worker_threads";
 
 import type { RuleDocument } from "../rules/rule_set.ts";
-import type { FiguresSnapshot } from "./figures.ts";
+import { addFigures, type FiguresSnapshot } from "./figures.ts";
 import type { Log } from "./log.ts";
 import { errorText } from "./log.ts";
 import type { FromWorker, Question, ToWorker, WorkerSettings } from "./messages.ts";
@@ -32,7 +32,10 @@ export interface Crew {
   /** Gives all of them other rules. */
   apply(documents: readonly RuleDocument[]): void;
   forgetLookups(): void;
-  /** What each of them has counted; one that does not answer within a second is left out. */
+  /**
+   * What each of them has counted, and what those that ended had when they were last asked, so that
+   * no sum grows smaller. One that does not answer within a second is told as it last was.
+   */
   figures(): Promise<readonly FiguresSnapshot[]>;
   drain(): void;
   /** Ends all of them, letting calls end for so many milliseconds. */
@@ -46,6 +49,8 @@ export async function crew(options: CrewOptions): Promise<Crew> {
   const { size, settings, answer, log, program = workerProgram(), restartAfter = 1_000 } = options;
   const workers = new Set<Worker>();
   const replies = new Map<number, (figures: FiguresSnapshot) => void>();
+  const lastTold = new Map<Worker, FiguresSnapshot>();
+  let ofEnded: readonly FiguresSnapshot[] = [];
   let asked = 0;
   let stopping = false;
   let port = 0;
@@ -65,6 +70,7 @@ export async function crew(options: CrewOptions): Promise<Crew> {
       worker.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
       worker.on("exit", (code) => {
         workers.delete(worker);
+        keepFigures(worker);
         reject(new Error(`Cannot start a worker as it ended with ${code}`));
         if (!stopping && port !== 0) replace(code);
       });
@@ -81,6 +87,14 @@ export async function crew(options: CrewOptions): Promise<Crew> {
     }, restartAfter);
   }
 
+  /** Keeps what a worker that ended had counted; keys and threads are of those that live. */
+  function keepFigures(worker: Worker): void {
+    const last = lastTold.get(worker);
+    lastTold.delete(worker);
+    if (last === undefined) return;
+    ofEnded = [addFigures([...ofEnded, { ...last, keys: [], store: {}, threads: 0 }])];
+  }
+
   function tell(worker: Worker, message: ToWorker): void {
     worker.postMessage(message);
   }
@@ -88,6 +102,7 @@ export async function crew(options: CrewOptions): Promise<Crew> {
   function heard(worker: Worker, message: FromWorker): void {
     switch (message.kind) {
       case "figures":
+        lastTold.set(worker, message.figures);
         replies.get(message.id)?.(message.figures);
         break;
       case "log":
@@ -110,7 +125,10 @@ export async function crew(options: CrewOptions): Promise<Crew> {
   function figuresOf(worker: Worker): Promise<readonly FiguresSnapshot[]> {
     return new Promise((resolve) => {
       const id = asked++;
-      const timer = setTimeout(() => done([]), PATIENCE);
+      const timer = setTimeout(() => {
+        const last = lastTold.get(worker);
+        done(last === undefined ? [] : [last]);
+      }, PATIENCE);
       function done(all: readonly FiguresSnapshot[]): void {
         clearTimeout(timer);
         replies.delete(id);
@@ -145,7 +163,10 @@ export async function crew(options: CrewOptions): Promise<Crew> {
     port,
     apply: (documents) => all({ kind: "rules", documents }),
     forgetLookups: () => all({ kind: "forgetLookups" }),
-    figures: async () => (await Promise.all([...workers].map(figuresOf))).flat(),
+    async figures() {
+      const told = await Promise.all([...workers].map(figuresOf));
+      return [...told.flat(), ...ofEnded];
+    },
     drain: () => all({ kind: "drain" }),
     stop,
   };

@@ -11,7 +11,8 @@
  * elements in data streams" (2005), the space-saving algorithm.
  */
 
-import type { Rule, RuleVerdict, Verdict } from "../../core/rules.ts";
+import { OVERRIDE, type Rule, type RuleVerdict, type Verdict } from "../../core/rules.ts";
+import type { RuleSet } from "../rules/rule_set.ts";
 
 /** What one rule said so far. */
 export interface RuleFigures {
@@ -82,6 +83,8 @@ export interface Figures {
   verdict(verdict: Verdict): void;
   /** Counts a call. */
   call(route: string, status: number, seconds: number): void;
+  /** Forgets what was counted of all other rules: these are the ones that there are now. */
+  keep(rules: RuleSet): void;
   /** What was counted so far. */
   snapshot(): FiguresSnapshot;
 }
@@ -109,8 +112,8 @@ export function figures(store: () => Readonly<Record<string, number>> = () => ({
   function countersOf(rule: Rule): Counters {
     const known = byRule.get(rule);
     if (known !== undefined) return known;
-    const name = `${rule.domain}\0${rule.label}`;
-    const counters = byName.get(name) ?? {
+    const name = nameOf(rule);
+    const counters: Counters = byName.get(name) ?? {
       domain: rule.domain,
       rule: rule.name ?? rule.label,
       admitted: 0,
@@ -184,6 +187,11 @@ export function figures(store: () => Readonly<Record<string, number>> = () => ({
       latency[bucket]!++;
       latencySum += seconds;
     },
+    keep({ rules, domains }): void {
+      const names = new Set(rules.map(nameOf));
+      for (const domain of domains.keys()) names.add(nameOf({ domain, label: OVERRIDE }));
+      for (const name of byName.keys()) if (!names.has(name)) byName.delete(name);
+    },
     snapshot(): FiguresSnapshot {
       const flat = [...calls].flatMap(([route, statuses]) =>
         [...statuses].map(([status, number]) => [`${route} ${status}`, number] as const)
@@ -201,6 +209,13 @@ export function figures(store: () => Readonly<Record<string, number>> = () => ({
       return all;
     },
   };
+}
+
+/** What tells rules apart over their versions. */
+function nameOf(
+  { domain, label, name }: Pick<Rule, "domain" | "label"> & Partial<Pick<Rule, "name">>,
+): string {
+  return `${domain}\0${label}\0${name ?? ""}`;
 }
 
 /** Adds up the snapshots of several threads. */
@@ -230,6 +245,16 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
     store: Object.assign({}, ...all.map(({ store }) => store)),
     threads: all.reduce((sum, { threads }) => sum + threads, 0),
   };
+}
+
+/** The figures of rules that are there, and of limits that came with descriptors. */
+export function figuresOfRules(
+  all: readonly RuleFigures[],
+  { rules, domains }: RuleSet,
+): readonly RuleFigures[] {
+  const known = new Set(rules.map(({ domain, name, label }) => `${domain}\0${name ?? label}`));
+  for (const domain of domains.keys()) known.add(`${domain}\0${OVERRIDE}`);
+  return all.filter(({ domain, rule }) => known.has(`${domain}\0${rule}`));
 }
 
 function addRule(rules: Map<string, Counters>, figure: RuleFigures): void {

@@ -8,7 +8,7 @@ import type { RuleDocument, RuleFormat } from "../rules/rule_set.ts";
 import { fileSource } from "../rules/sources/file_source.ts";
 import type { RuleSource } from "../rules/sources/source.ts";
 import { type Crew, crew } from "./crew.ts";
-import { addFigures, type FiguresSnapshot } from "./figures.ts";
+import { addFigures, figuresOfRules, type FiguresSnapshot } from "./figures.ts";
 import { type GrpcServer, grpcServer } from "./grpc.ts";
 import { listen, type Listening } from "./listen.ts";
 import { errorText, type Log, type LogEvent } from "./log.ts";
@@ -127,7 +127,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const others = workers === undefined ? [] : await workers.figures();
     const { threads: here, ...own } = thread.figures.snapshot();
     const all = addFigures([{ ...own, threads: workers === undefined ? here : 0 }, ...others]);
-    return all;
+    // Workers that ended may have counted rules that are there no more.
+    return { ...all, rules: figuresOfRules(all.rules, thread.engine.rules) };
   }
 
   const thread: ServiceThread = serviceThread({

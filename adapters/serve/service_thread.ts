@@ -59,7 +59,10 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     engine,
     figures: counted,
     handler,
-    apply: (rules) => engine.replace(rules),
+    apply(rules): void {
+      engine.replace(rules);
+      counted.keep(rules);
+    },
     drain(): void {
       draining = true;
     },

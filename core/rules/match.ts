@@ -114,12 +114,15 @@ export function applicableRules(
     : found.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
 }
 
+/** What limits that come with descriptors are called in place of a rule's label. */
+export const OVERRIDE = "override";
+
 /** The rule of a limit that comes with a descriptor: the file has none for it. */
 function overrideOf(domain: string): Rule {
   return {
     index: -1,
     domain,
-    label: "override",
+    label: OVERRIDE,
     name: undefined,
     kind: "limited",
     limits: [],

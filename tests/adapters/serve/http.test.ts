@@ -121,6 +121,31 @@ describe("the service", () => {
       }
     }));
 
+  test("counts the rules that there are, by the names that they have", () => {
+    const source = objectSource({ domain: "shop", rules: [] });
+    const set = (name: string, value?: string) =>
+      source.set({
+        domain: "shop",
+        rules: [{ key: "user", value, name, limits: [{ limit: 9, period: "1h" }] }],
+      });
+    return withService(async (service) => {
+      for (const name of ["old", "new"]) {
+        set(name);
+        assert.equal(await service.reload(), true);
+        await post(service, "/v1/consume", asking("a"));
+        const limited = { requestsPerUnit: 5, unit: "MINUTE" };
+        const entries = [{ key: "user", value: "a" }];
+        await post(service, "/json", {
+          domain: "shop",
+          descriptors: [{ entries, limit: limited }],
+        });
+      }
+      const { rules } = await service.figures();
+      const told = rules.map(({ rule, admitted }) => [rule, admitted]).sort();
+      assert.deepEqual(told, [["new", 1], ["override", 2]]);
+    }, { rules: source });
+  });
+
   test("tells the keys refused most, the most often refused first", () =>
     withService(async (service) => {
       for (let times = 0; times < 8; times++) await post(service, "/v1/consume", asking("loud"));

@@ -4,11 +4,17 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 
+import { figures } from "../../../../adapters/serve/figures.ts";
+
 const port = parentPort!;
+const counted = figures();
+counted.call("any", 200, 0);
 const word = new Int32Array(workerData.shared as SharedArrayBuffer);
 port.on("message", (message: { readonly kind: string; readonly id: number }) => {
   if (message.kind === "rules") throw new Error("no taste for rules");
-  if (message.kind === "figures") port.postMessage({ kind: "figures", id: message.id, figures: 1 });
+  if (message.kind === "figures") {
+    port.postMessage({ kind: "figures", id: message.id, figures: counted.snapshot() });
+  }
   if (message.kind === "stop") port.postMessage({ kind: "stopped" });
 });
 if (Atomics.load(word, 0) === 0) port.postMessage({ kind: "listening", port: 4_242 });
