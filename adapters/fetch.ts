@@ -52,7 +52,10 @@ export interface LimitedFetchOptions {
   readonly key?: ((url: URL) => string) | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
-  /** The longest wait for one call altogether, in milliseconds; default 60,000. */
+  /**
+   * The longest wait for one call altogether, in milliseconds; default 60,000. It counts from the
+   * call, so what refusals took to come is part of it.
+   */
   readonly maxWait?: number | undefined;
   /**
    * The longest pause that a server can impose, in milliseconds; default 3,600,000, an hour. If it

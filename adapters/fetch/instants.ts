@@ -18,11 +18,18 @@ const EARLIEST_EPOCH = 1e9;
 /** From here on an instant is in milliseconds. */
 const EARLIEST_EPOCH_MILLISECONDS = 1e11;
 
-/** Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of three forms. */
+/**
+ * Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of three forms. Some send a
+ * fraction of a second.
+ */
 export function parseRetryAfter(field: string, now: number): number | undefined {
   const text = field.trim();
-  if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;
-  return until(parseHttpDate(text, now), now);
+  return parseDuration(text, 1000) ?? until(parseHttpDate(text, now), now);
+}
+
+/** Reads a number of units of so many milliseconds each; what has more digits is no duration. */
+export function parseDuration(text: string, unit: number): number | undefined {
+  return /^\d{1,15}(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * unit) : undefined;
 }
 
 /**

@@ -10,7 +10,7 @@
  * | `X-RateLimit-Remaining-Tokens`, ... | OpenAI: one set for each thing that is limited |
  * | `Anthropic-RateLimit-Tokens-Remaining`, ... | Anthropic: the same, in another order |
  */
-import { parseHttpDate, parseReset, parseRetryAfter } from "./instants.ts";
+import { parseDuration, parseHttpDate, parseReset, parseRetryAfter } from "./instants.ts";
 import { type BareItem, parseStructuredList } from "./structured_list.ts";
 
 /** One limit of a server, as far as it tells. */
@@ -35,6 +35,8 @@ export interface LimitsTold {
 
 const VENDOR_REGEXP =
   /^(?:x-rate-?limit|ratelimit|anthropic-ratelimit)-(?:([a-z-]+)-)?(limit|remaining|reset|reset-after)(?:-([a-z-]+))?$/;
+/** Names of fields that are read; the pattern would take quadratic time for long ones. */
+const LONGEST_NAME = 128;
 /** Clocks that differ by more than a day are not both clocks. */
 const WIDEST_SKEW = 86_400_000;
 /** Limits of a response that are read. */
@@ -78,8 +80,8 @@ function serverTime(field: string | null, now: number): number {
 
 function readRetryAfter(headers: Pick<Headers, "get">, now: number): number | undefined {
   for (const name of ["retry-after-ms", "x-ms-retry-after-ms"]) {
-    const milliseconds = headers.get(name)?.trim() ?? "";
-    if (/^\d{1,13}(\.\d+)?$/.test(milliseconds)) return Math.ceil(Number(milliseconds));
+    const milliseconds = parseDuration(headers.get(name)?.trim() ?? "", 1);
+    if (milliseconds !== undefined) return milliseconds;
   }
   const field = headers.get("retry-after");
   return field === null ? undefined : parseRetryAfter(field, now);
@@ -145,7 +147,7 @@ function readDictionary(field: string): readonly Quota[] {
 function readTriples(headers: Pick<Headers, "get" | "forEach">, now: number): readonly Quota[] {
   const found = new Map<string, Map<string, string>>();
   headers.forEach((value, name) => {
-    const match = VENDOR_REGEXP.exec(name.toLowerCase());
+    const match = name.length > LONGEST_NAME ? null : VENDOR_REGEXP.exec(name.toLowerCase());
     if (match === null) return;
     const [, before, part = "", after] = match;
     const quota = before ?? after ?? "";

@@ -139,6 +139,24 @@ test("a field of spaces takes no longer than any other", () => {
   for (let call = 0; call < 1_000; call++) assert.equal(parseStructuredList(field), undefined);
 });
 
+test("a long name of a field takes no longer than any other", () => {
+  const headers = new Headers([[`x-ratelimit${"-limit".repeat(10_000)}1`, "1"]]);
+  // In quadratic time these would take half an hour.
+  for (let call = 0; call < 1_000; call++) assert.deepEqual(readLimits(headers, 0).quotas, []);
+});
+
+test("a wait is never taken for a shorter one as it is very long, or a fraction", () => {
+  const waits: [Record<string, string>, number][] = [
+    [{ "Retry-After": "99999999999" }, 99_999_999_999_000],
+    [{ "Retry-After": "30.25" }, 30_250],
+    [{ "Retry-After-Ms": "99999999999999" }, 99_999_999_999_999],
+    [{ "Retry-After-Ms": "0.5" }, 1],
+  ];
+  for (const [fields, wait] of waits) {
+    assert.equal(waitTold(readLimits(new Headers(fields), 0)), wait, JSON.stringify(fields));
+  }
+});
+
 test("times of reset are read in every form", () => {
   const now = 1_764_000_000_000;
   const forms: [text: string, wait: number | undefined][] = [
