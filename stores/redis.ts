@@ -32,7 +32,7 @@ import { policyDecision } from "./redis/policy_decision.ts";
 import { type RedisClient, routerOf } from "./redis/router_of.ts";
 import { serverClock } from "./redis/server_clock.ts";
 import type { StoreParts } from "./redis/store_parts.ts";
-import { keyNamer } from "./redis/stored_redis_key.ts";
+import { keyNamer, rememberingNamer } from "./redis/stored_redis_key.ts";
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -230,7 +230,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Promise<Decision>> {
-    const nameOf = keyNamer(prefix, algorithm.id, hashTag);
+    const nameOf = rememberingNamer(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
       const operation: Operation = { key: stored, algorithm, cost, dry, replaces: undefined };

@@ -10,7 +10,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { halvesOf } from "../../core/halves_of.ts";
 import { transact } from "../../core/transact.ts";
-import { type Cell, cellOf, describe, leave, rootOf, tie } from "./cell.ts";
+import { type Cell, describe, emptyCell, leave, rootOf, tie } from "./cell.ts";
 import type { Job } from "./job.ts";
 import type { Counters } from "./store_parts.ts";
 
@@ -27,13 +27,27 @@ export interface Batch {
   open: boolean;
 }
 
+/** Calls of a batch, and the cells of their keys: what is stepped and put in words together. */
+export interface Part {
+  readonly jobs: readonly Job[];
+  readonly cells: readonly Cell[];
+  /** All cells of the batch by key, for calls that need several. */
+  readonly cellOf: ReadonlyMap<string, Cell>;
+  readonly asking: boolean;
+}
+
+/** A batch as one part. */
+export function whole({ jobs, cells, asking }: Batch): Part {
+  return { jobs, cells: [...cells.values()], cellOf: cells, asking };
+}
+
 /** Takes a call into a batch. */
 export function enlist(job: Job, { jobs, cells }: Batch): void {
   const { keys, slot } = job;
   for (let place = 0; place < keys.length; place++) {
     const key = keys[place]!;
     let cell = cells.get(key);
-    if (cell === undefined) cells.set(key, cell = cellOf(key, slot, cells.size));
+    if (cell === undefined) cells.set(key, cell = emptyCell(key, slot, cells.size));
     if (place === 0) job.cell = cell;
   }
   jobs.push(job);
@@ -49,13 +63,13 @@ export function canShare({ jobs, cells }: Batch, { alone, keys }: Job): boolean 
  * Steps calls in their order, and answers those that have decisions now. One whose reducer throws is
  * told at once, and changes nothing.
  */
-export function stepAll({ jobs, cells }: Batch, now: number, counters: Counters): Job[] {
+export function stepAll({ jobs, cellOf }: Part, now: number, counters: Counters): Job[] {
   const stepped: Job[] = [];
   for (const job of jobs) {
     try {
-      job.decisions = step(job, cells, now, counters);
+      job.decisions = step(job, cellOf, now, counters);
       stepped.push(job);
-      if (job.keys.length > 1) tie(job.keys, cells);
+      if (job.keys.length > 1) tie(job.keys, cellOf);
     } catch (error) {
       job.fail(error as Error);
     }
@@ -68,12 +82,12 @@ export function stepAll({ jobs, cells }: Batch, now: number, counters: Counters)
  * the others are answered.
  */
 export function describeAll(
-  { cells }: Batch,
+  { cells }: Part,
   stepped: readonly Job[],
   now: number,
 ): readonly Job[] {
   const faults = new Map<Cell, Error>();
-  for (const cell of cells.values()) {
+  for (const cell of cells) {
     try {
       describe(cell, now);
     } catch (error) {
@@ -81,7 +95,7 @@ export function describeAll(
     }
   }
   if (faults.size === 0) return stepped;
-  for (const cell of cells.values()) if (faults.has(rootOf(cell))) leave(cell);
+  for (const cell of cells) if (faults.has(rootOf(cell))) leave(cell);
   return stepped.filter((job) => {
     const fault = faults.get(fateOf(job));
     if (fault !== undefined) job.fail(fault);

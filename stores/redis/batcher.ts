@@ -14,7 +14,7 @@
  */
 
 import { ContentionError } from "../../core/errors.ts";
-import { type Batch, canShare, enlist } from "./batch.ts";
+import { type Batch, canShare, enlist, type Part } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
 import type { Breaker } from "./breaker.ts";
 import { casCommit } from "./cas_commit.ts";
@@ -230,7 +230,7 @@ function mayJoin(batch: Batch, job: Job): boolean {
 }
 
 /** What came of a batch. A fault in here, whatever it is, may have nobody wait for ever. */
-async function guarded({ jobs }: Batch, end: Promise<BatchEnd>): Promise<BatchEnd> {
+async function guarded({ jobs }: Pick<Part, "jobs">, end: Promise<BatchEnd>): Promise<BatchEnd> {
   try {
     return await end;
   } catch (error) {

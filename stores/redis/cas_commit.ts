@@ -10,7 +10,7 @@
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { type Batch, describeAll, fateOf, stepAll } from "./batch.ts";
+import { describeAll, fateOf, type Part, stepAll } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
 import { type Cell, hold, rootOf } from "./cell.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
@@ -33,37 +33,37 @@ interface Comparison {
 type Fate = "lost" | Trouble;
 
 /**
- * Runs a batch as one script call per slot.
+ * Runs a batch, or a part of one, as one script call per slot.
  *
  * @param answer Tells callers what was decided.
  */
 export async function casCommit(
   node: NodeConnection,
-  batch: Batch,
+  part: Part,
   answer: (jobs: readonly Job[]) => void,
   parts: StoreParts,
 ): Promise<BatchEnd> {
   const { clock, known, counters, askTime } = parts;
-  for (const cell of batch.cells.values()) {
+  for (const cell of part.cells) {
     const guess = known.of(cell.key);
     hold(cell, guess?.text, guess);
   }
   const now = (askTime ? clock.now() : undefined) ?? Date.now();
-  const stepped = describeAll(batch, stepAll(batch, now, counters), now);
+  const stepped = describeAll(part, stepAll(part, now, counters), now);
   if (!node.connection.open) {
     return notApplied(stepped, { kind: "lost", error: new Error("The connection was lost") });
   }
-  const comparisons = comparisonsOf(batch.cells.values());
+  const comparisons = comparisonsOf(part.cells);
 
-  const replies = await callScripts(node, comparisons, batch.asking, parts);
+  const replies = await callScripts(node, comparisons, part.asking, parts);
   if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: stepped, trouble: replies };
   const fates = new Map<Cell, Fate>();
   for (const [place, one] of comparisons.entries()) judge(one, replies[place], fates, parts);
-  return sortOut(stepped, batch.cells, fates, answer);
+  return sortOut(stepped, part.cellOf, fates, answer);
 }
 
 /** What is to be compared, by slot. */
-function comparisonsOf(cells: Iterable<Cell>): readonly Comparison[] {
+function comparisonsOf(cells: readonly Cell[]): readonly Comparison[] {
   const slots = new Map<number, Comparison>();
   const groups = new Map<Cell, Cell[]>();
   for (const cell of cells) {
@@ -193,7 +193,7 @@ function learnHeld({ key }: Cell, text: string, known: StoreParts["known"]): voi
 /** Answers the calls whose groups were committed: all those that no other fate is known of. */
 function sortOut(
   stepped: readonly Job[],
-  cells: ReadonlyMap<string, Cell>,
+  cellOf: ReadonlyMap<string, Cell>,
   fates: ReadonlyMap<Cell, Fate>,
   answer: (jobs: readonly Job[]) => void,
 ): BatchEnd {
@@ -211,7 +211,7 @@ function sortOut(
     if (fate === undefined) committed.push(job);
     else if (fate === "lost") {
       // A value that is no text comes back changed, and would never compare as equal.
-      job.watched = job.keys.some((key) => cells.get(key)!.unreadable);
+      job.watched = job.keys.some((key) => cellOf.get(key)!.unreadable);
       conflicted.push(job);
     } else {
       (mayHaveWritten(fate.error) ? unsure : unapplied).push(job);

@@ -47,7 +47,7 @@ export interface Cell {
 }
 
 /** A cell of a key of which nothing is known yet. */
-export function cellOf(key: string, slot: number, place: number): Cell {
+export function emptyCell(key: string, slot: number, place: number): Cell {
   const cell: Omit<Cell, "root"> & { root: Cell | undefined } = {
     key,
     slot,

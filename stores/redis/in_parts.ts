@@ -7,9 +7,9 @@
  * them. A key is in one part only, and so are all keys of a call.
  */
 
-import type { Batch } from "./batch.ts";
+import { type Batch, type Part, whole } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
-import type { Cell } from "./cell.ts";
+import type { Job } from "./job.ts";
 import { turn } from "./turn.ts";
 
 /** The fewest keys of a part: each costs a command, a write and a turn of the event loop. */
@@ -20,10 +20,10 @@ const MOST_PARTS = 4;
 /** Commits a batch part by part, all on their way at the same time. */
 export async function inParts(
   batch: Batch,
-  commit: (part: Batch) => Promise<BatchEnd>,
+  commit: (part: Part) => Promise<BatchEnd>,
 ): Promise<BatchEnd> {
   const parts = split(batch);
-  if (parts.length === 1) return await commit(batch);
+  if (parts.length === 1) return await commit(parts[0]!);
   const ends: Promise<BatchEnd>[] = [];
   for (const part of parts) {
     if (ends.length > 0) await turn();
@@ -32,19 +32,21 @@ export async function inParts(
   return (await Promise.all(ends)).reduce(both);
 }
 
-/** Parts of about the same number of keys; the batch itself where it is not worth it. */
-function split(batch: Batch): readonly Batch[] {
-  const { jobs, cells } = batch;
+/** Parts of about the same number of keys; one where more are not worth it. */
+function split(batch: Batch): readonly Part[] {
+  const { jobs, cells, asking } = batch;
   const count = Math.min(Math.floor(cells.size / LEAST_KEYS), MOST_PARTS);
-  if (count < 2 || jobs.some(({ keys }) => keys.length > 1)) return [batch];
-  const parts = Array.from(
-    { length: count },
-    (): Batch => ({ ...batch, jobs: [], cells: new Map() }),
-  );
-  const partOf = ({ place }: Cell) => parts[Math.floor(place * count / cells.size)]!;
-  for (const cell of cells.values()) partOf(cell).cells.set(cell.key, cell);
-  for (const job of jobs) partOf(job.cell!).jobs.push(job);
-  return parts;
+  const one = whole(batch);
+  if (count < 2 || jobs.some(({ keys }) => keys.length > 1)) return [one];
+  const size = Math.ceil(cells.size / count);
+  const calls = Array.from({ length: count }, (): Job[] => []);
+  for (const job of jobs) calls[Math.floor(job.cell!.place / size)]!.push(job);
+  return calls.map((jobs, place) => ({
+    jobs,
+    cells: one.cells.slice(place * size, (place + 1) * size),
+    cellOf: cells,
+    asking,
+  }));
 }
 
 function both(one: BatchEnd, other: BatchEnd): BatchEnd {

@@ -14,7 +14,7 @@
  * no EXEC; but a call that was refused because of others in the batch stands and falls with them.
  */
 
-import { type Batch, describeAll, fateOf, stepAll } from "./batch.ts";
+import { type Batch, describeAll, fateOf, stepAll, whole } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
 import { type Cell, hold, isReplaced, rootOf } from "./cell.ts";
 import type { Command } from "./connection.ts";
@@ -40,25 +40,24 @@ export async function watchCommit(
   { onLoaded, answer }: Watcher,
   parts: StoreParts,
 ): Promise<BatchEnd> {
-  const { jobs, cells, asking } = batch;
-  const commands = loadCommands([...cells.keys()], node.watching, asking, parts.askTime);
+  const { asking } = batch;
+  const commands = loadCommands([...batch.cells.keys()], node.watching, asking, parts.askTime);
   node.watching = true;
   parts.counters.roundTrips++;
   const replies = await roundTrip(node.connection, commands, parts.deadline);
   onLoaded();
+  const part = whole(batch);
+  const { jobs, cells } = part;
   if (!cameBack(replies)) return notApplied(jobs, replies);
   const refusal = firstError(replies);
   if (refusal !== undefined) return notApplied(jobs, troubleOfReply(refusal));
 
   const time = parts.askTime ? replies.at(-1) : undefined;
   const values = replies.at(parts.askTime ? -2 : -1) as readonly (string | null)[];
-  let place = 0;
-  for (const cell of cells.values()) {
-    hold(cell, values[place++] ?? undefined, parts.known.of(cell.key));
-  }
+  for (const cell of cells) hold(cell, values[cell.place] ?? undefined, parts.known.of(cell.key));
   const now = time === undefined ? Date.now() : Math.floor(timeOf(time));
-  const stepped = describeAll(batch, stepAll(batch, now, parts.counters), now);
-  const changes = [...cells.values()].filter(isReplaced);
+  const stepped = describeAll(part, stepAll(part, now, parts.counters), now);
+  const changes = cells.filter(isReplaced);
   const [waiting, settled] = divide(stepped, changes, cells);
   answer(settled);
   if (changes.length === 0) return ALL_ANSWERED;
@@ -87,10 +86,10 @@ function loadCommands(
 function divide(
   stepped: readonly Job[],
   changes: readonly Cell[],
-  cells: ReadonlyMap<string, Cell>,
+  cells: readonly Cell[],
 ): readonly [waiting: readonly Job[], settled: readonly Job[]] {
   if (changes.length === 0) return [[], stepped];
-  if (changes.length === cells.size) return [stepped, []];
+  if (changes.length === cells.length) return [stepped, []];
   const changed = new Set(changes.map(rootOf));
   const waiting: Job[] = [];
   const settled: Job[] = [];

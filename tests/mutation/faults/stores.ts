@@ -65,7 +65,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "Callers are answered before the commit",
     file: WATCH,
-    search: "if (changes.length === cells.size) return [stepped, []];",
+    search: "if (changes.length === cells.length) return [stepped, []];",
     replace: "if (changes.length === cells.size) return [[], stepped];",
     laws: ["redisStore by watch"],
   },
@@ -93,7 +93,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "Keys of one call that are committed each by itself",
     file: "stores/redis/batch.ts",
-    search: "if (job.keys.length > 1) tie(job.keys, cells);",
+    search: "if (job.keys.length > 1) tie(job.keys, cellOf);",
     replace: "",
     laws: ["redisStore by cas"],
   },
