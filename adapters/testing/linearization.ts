@@ -76,11 +76,16 @@ export function linearization<State>(
   options: LinearizationOptions<State> = {},
 ): readonly number[] | undefined {
   const { initial = algorithm.initial, maxSteps = 1_000_000 } = options;
+  const places = [...history.keys()].sort((one, other) => at(one).start - at(other).start);
   const done: boolean[] = history.map(() => false);
   const order: number[] = [];
   const tried = new Set<string>();
+  let answered = history.filter(({ decision }) => decision !== undefined).length;
   let steps = 0;
 
+  function at(i: number): ObservedCall {
+    return history[i] as ObservedCall;
+  }
   /** The state after a call, if it can come next with the answer that it got. */
   function after(state: State, { now, cost, dry, decision }: ObservedCall): State | undefined {
     if (++steps > maxSteps) {
@@ -93,36 +98,69 @@ export function linearization<State>(
     return dry === true ? state : next;
   }
   /** The calls that no open call precedes. */
-  function open(): number[] {
+  function open(from: number): number[] {
+    const found: number[] = [];
     let end = Infinity;
-    history.forEach((call, i) => {
-      if (done[i] === false && call.decision !== undefined) end = Math.min(end, call.end);
-    });
-    return [...history.keys()].filter((i) => done[i] === false && at(i).start <= end);
+    for (let place = from; place < places.length; place++) {
+      const i = places[place] as number;
+      const { start, end: ended, decision } = at(i);
+      if (start > end) break;
+      if (done[i] === true) continue;
+      found.push(i);
+      if (decision !== undefined) end = Math.min(end, ended);
+    }
+    return found.filter((i) => at(i).start <= end);
   }
-  function at(i: number): ObservedCall {
-    return history[i] as ObservedCall;
-  }
-  function search(state: State): boolean {
-    if (history.every((call, i) => done[i] === true || call.decision === undefined)) return true;
-    const key = `${done.map(Number).join("")} ${algorithm.codec.encode(state)}`;
-    if (tried.has(key)) return false;
+  /** What is to be tried in a state; nothing if that was tried before. */
+  function junction(state: State, before: number, reached: number): Junction<State> {
+    let from = before;
+    while (from < places.length && done[places[from] as number] === true) from++;
+    const left = places.slice(from, reached).filter((i) => done[i] === false);
+    const key = `${from} ${reached} ${left} ${algorithm.codec.encode(state)}`;
+    if (tried.has(key)) return { from, reached, ways: [] };
     tried.add(key);
-    const fitting = open().flatMap((i) => {
+    const fitting = open(from).flatMap((i) => {
       const next = after(state, at(i));
       return next === undefined ? [] : [{ i, next }];
     });
     const harmless = fitting.find(({ i }) => isHarmless(at(i)));
-    for (const { i, next } of harmless === undefined ? fitting : [harmless]) {
-      done[i] = true;
-      order.push(i);
-      if (search(next)) return true;
-      order.pop();
-      done[i] = false;
-    }
-    return false;
+    return { from, reached, ways: harmless === undefined ? fitting.reverse() : [harmless] };
   }
-  return search(initial) ? order : undefined;
+  function mark(i: number, isDone: boolean): void {
+    done[i] = isDone;
+    if (at(i).decision !== undefined) answered += isDone ? -1 : 1;
+  }
+
+  // A stack of its own: histories are longer than the machine's is deep.
+  const path = [junction(initial, 0, 0)];
+  while (answered > 0 && path.length > 0) {
+    const { from, reached, ways } = path.at(-1) as Junction<State>;
+    const way = ways.pop();
+    if (way === undefined) {
+      path.pop();
+      if (order.length > 0) mark(order.pop() as number, false);
+    } else {
+      mark(way.i, true);
+      order.push(way.i);
+      path.push(junction(way.next, from, Math.max(reached, placeOf(way.i, from) + 1)));
+    }
+  }
+  return answered === 0 ? order : undefined;
+
+  /** The place of a call in the order of the starts. */
+  function placeOf(i: number, from: number): number {
+    return places.indexOf(i, from);
+  }
+}
+
+/** Where the search can go on. */
+interface Junction<State> {
+  /** All calls before this place, in the order of the starts, are done. */
+  readonly from: number;
+  /** No call from this place on is done. */
+  readonly reached: number;
+  /** The calls that can come next, and the states after them: the last one is tried first. */
+  readonly ways: { readonly i: number; readonly next: State }[];
 }
 
 /** Whether the call changed nothing, whatever the state was. */

@@ -62,6 +62,17 @@ test("a search that takes too long says so", () => {
   assert.throws(() => linearization(algorithm, history, { maxSteps: 3 }), RangeError);
 });
 
+test("a history may be as long as it likes", () => {
+  const algorithm = gcra({ limit: 100_000, period: "1h" });
+  let state = algorithm.initial;
+  const history = Array.from({ length: 20_000 }, (_, i): ObservedCall => {
+    const [decision, next] = algorithm.step(state, i, 1);
+    state = next;
+    return { start: i - i % 3, end: i + 2, now: i, cost: 1, decision };
+  });
+  assert.equal(linearization(algorithm, history)?.length, 20_000);
+});
+
 test("every history that was made in some order has one", () => {
   const drawn = fc.array(
     fc.record({ at: fc.nat({ max: 40 }), cost: fc.integer({ min: -2, max: 3 }) }),
