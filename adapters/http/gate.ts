@@ -148,7 +148,7 @@ export function gate<Request, Info = undefined>(
     request: Request,
     info: Info,
     plan: LimitPlan,
-    key: string | undefined,
+    key: string | null | undefined,
   ): Verdict | Promise<Verdict> {
     // A promise is not the answer `true`, and nobody is let through for one.
     const shadowed = typeof shadow === "boolean" ? shadow : shadow(request, info) === true;
@@ -166,7 +166,7 @@ export function gate<Request, Info = undefined>(
   function faultOf(
     request: Request,
     info: Info,
-    key: string | undefined,
+    key: string | null | undefined,
     shadowed: boolean,
   ): Verdict | undefined {
     if (key === undefined && keyOf === undefined) return ofUnknownAddress(request, info, shadowed);

@@ -26,9 +26,9 @@ export interface Outcome {
 export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingOptions {
   /**
    * The address that the request came from, where the adapter's own way to find it will not do.
-   * `undefined` if it is not known.
+   * `undefined` or `null` if it is not known.
    */
-  readonly address?: ((request: Request, info: Info) => string | undefined) | undefined;
+  readonly address?: ((request: Request, info: Info) => string | null | undefined) | undefined;
   /** Bits of an IPv6 address that make one client, 32 to 128; default 64. */
   readonly ipv6Prefix?: number | undefined;
 }
@@ -50,10 +50,12 @@ export interface RateLimitOptions<Request, Info = undefined>
     | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>);
   /**
    * Whose units: a function of the request; default the client's address. A request without a key
-   * (`undefined` or empty), or whose key is no text (lone surrogates), is refused with a 400; one
+   * (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is refused with a 400; one
    * whose key is longer than 1,024 characters with a 431.
    */
-  readonly key?: ((request: Request, info: Info) => Awaitable<string | undefined>) | undefined;
+  readonly key?:
+    | ((request: Request, info: Info) => Awaitable<string | null | undefined>)
+    | undefined;
   /**
    * What to do with a request whose address is not known, or that has no key: `"refuse"` it with a
    * 403, or `"admit"` it without a limit. Without this option an unknown address is an error, and

@@ -78,6 +78,22 @@ describe("a promise where none is meant", () => {
   });
 });
 
+test("a header field can be the key or the address as it is, be it there or not", async () => {
+  const api = apiLimiter();
+  const byKey = rateLimit({ limiter: api, key: ({ headers }) => headers.get("x-key") });
+  const byAddress = rateLimit({
+    limiter: api,
+    address: ({ headers }) => headers.get("cf-connecting-ip"),
+    unknownAddress: "refuse",
+  });
+  const statusOf = async (limited: typeof byKey, headers: Record<string, string>) =>
+    (await limited(() => new Response("hello"))(new Request("http://a.test/", { headers }))).status;
+  assert.equal(await statusOf(byKey, { "x-key": "one" }), 200);
+  assert.equal(await statusOf(byKey, {}), 400);
+  assert.equal(await statusOf(byAddress, { "cf-connecting-ip": "192.0.2.7" }), 200);
+  assert.equal(await statusOf(byAddress, {}), 403);
+});
+
 describe("options that fail", () => {
   test("are asked one after the other, so that no failure goes unheard", async () => {
     let costs = 0;
