@@ -171,7 +171,7 @@ function finishOwn(
   headers: Record<string, string>,
   limits: readonly (readonly HeaderField[])[],
 ): Response {
-  const names = new Set(limits.flat().map(([name]) => name.toLowerCase()));
+  const names = new Set(limits.flat().map(([name]) => lowered(name)));
   const standing: HeaderField[] = [];
   for (const name of names) {
     const value = headers[name];
@@ -188,10 +188,19 @@ function setAll(
   limits: readonly (readonly HeaderField[])[],
 ): void {
   const holder: HeaderHolder = {
-    get: (name) => headers[name.toLowerCase()],
-    set: (name, value) => headers[name.toLowerCase()] = value,
+    get: (name) => headers[lowered(name)],
+    set: (name, value) => headers[lowered(name)] = value,
   };
   for (const fields of limits) applyHeaders(holder, fields);
+}
+
+/** The fields' names in lower case: made once, as a text made anew is slow to find a property by. */
+const LOWERED = new Map<string, string>();
+
+function lowered(name: string): string {
+  let known = LOWERED.get(name);
+  if (known === undefined) LOWERED.set(name, known = name.toLowerCase());
+  return known;
 }
 
 function settle(context: HookContext): void {
