@@ -4,7 +4,7 @@ import type { Decision } from "../core/decision.ts";
 import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../core/store.ts";
 import { aged } from "./aged.ts";
 import { after, ended } from "./answers.ts";
-import { boundedMap } from "./bounded_map.ts";
+import { laneMap } from "./lane_map.ts";
 import { keyIn, laneOf } from "./lane_of.ts";
 import { LONGEST_KEY } from "./longest_key.ts";
 import { wrapped } from "./wrapped.ts";
@@ -76,7 +76,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   const { maxKeys = 10_000 } = options;
   checkInteger("create denyCache", "maxKeys", maxKeys, 1);
   const inner = store as SyncStore;
-  const refusals = boundedMap<Refusal>(maxKeys);
+  const refusals = laneMap<Refusal>(inner, maxKeys);
   const givenBack = new Uint32Array(COUNTERS);
 
   /** Does what may free units of keys, and forgets their refusals: those under way as well. */
@@ -91,36 +91,32 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
     return ended(call, forget);
   }
 
-  /** The refusal that still answers a call. */
-  function remembered(
-    stored: string,
+  /** What a refusal says of a call, if it still holds. */
+  function answerOf(
+    { decision, cost: least, at, ownTime, promised }: Refusal,
     cost: number,
     now: number | undefined,
   ): Decision | undefined {
-    const refusal = refusals.get(stored);
-    if (refusal === undefined || cost < refusal.cost || refusal.ownTime !== (now === undefined)) {
-      return undefined;
-    }
-    const { decision, at, ownTime, promised } = refusal;
+    if (cost < least || ownTime !== (now === undefined)) return undefined;
     const passed = (now ?? performance.now()) - at;
     // The store counts in whole milliseconds, and may have rounded its instant down.
-    if (passed >= decision.retryAfter - (ownTime ? 1 : 0)) {
-      refusals.delete(stored);
-      return undefined;
-    }
+    if (passed >= decision.retryAfter - (ownTime ? 1 : 0)) return undefined;
     const answer = aged(decision, passed);
     return promised ? Promise.resolve(answer) as unknown as Decision : answer;
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
     const ask = laneOf(inner, prefix, algorithm);
+    const refused = refusals.of(prefix, algorithm.id);
     return function decideOne(key, cost, dry, now) {
+      const refusal = refused.get(key);
+      if (refusal !== undefined && cost > 0 && cost <= algorithm.capacity) {
+        const answer = answerOf(refusal, cost, now);
+        if (answer !== undefined) return answer;
+      }
       if (key.length > LONGEST_KEY) return ask(key, cost, dry, now);
       const stored = keyIn(inner, prefix, algorithm.id, key);
       if (cost < 0) return freeing([stored], () => ask(key, cost, dry, now));
-      const mayKnow = cost > 0 && cost <= algorithm.capacity;
-      const known = mayKnow ? remembered(stored, cost, now) : undefined;
-      if (known !== undefined) return known;
       const counter = counterOf(stored);
       const before = givenBack[counter];
       const at = now ?? performance.now();
@@ -130,7 +126,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
         // What an earlier refusal told of the balance is no longer so.
         if (decision.allowed && !dry && cost > 0) refusals.delete(stored);
         else if (isWorthKeeping(decision) && givenBack[counter] === before) {
-          refusals.set(stored, { decision, cost, at, ownTime: now === undefined, promised });
+          refused.set(key, { decision, cost, at, ownTime: now === undefined, promised });
         }
         return decision;
       });

@@ -26,13 +26,14 @@ import { checkCost, checkInteger, checkNow, checkOptions, complaint } from "../c
 import type { Decision } from "../core/decision.ts";
 import { StoreUnavailableError } from "../core/errors.ts";
 import type { AsyncStore, Lane, Operation } from "../core/store.ts";
+import { remembering } from "./remembering.ts";
 import type { Job } from "./redis/job.ts";
 import { knownValues } from "./redis/known_values.ts";
 import { policyDecision } from "./redis/policy_decision.ts";
 import { type RedisClient, routerOf } from "./redis/router_of.ts";
 import { serverClock } from "./redis/server_clock.ts";
 import type { StoreParts } from "./redis/store_parts.ts";
-import { keyNamer, rememberingNamer } from "./redis/stored_redis_key.ts";
+import { keyNamer } from "./redis/stored_redis_key.ts";
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -230,7 +231,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Promise<Decision>> {
-    const nameOf = rememberingNamer(keyNamer(prefix, algorithm.id, hashTag));
+    const nameOf = remembering(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
       const operation: Operation = { key: stored, algorithm, cost, dry, replaces: undefined };

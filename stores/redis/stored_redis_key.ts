@@ -44,26 +44,6 @@ export function keyNamer(
   };
 }
 
-/** The most stored keys that a limiter remembers. */
-const MOST_NAMES = 20_000;
-
-/**
- * Remembers what a namer answered. A text put together anew for each call would have to be hashed
- * anew by every table that it is looked up in.
- */
-export function rememberingNamer(nameOf: (key: string) => string): (key: string) => string {
-  const names = new Map<string, string>();
-  return function remembered(key) {
-    let name = names.get(key);
-    if (name === undefined) {
-      name = nameOf(key);
-      if (names.size >= MOST_NAMES) names.clear();
-      names.set(key, name);
-    }
-    return name;
-  };
-}
-
 const MALFORMED = /\p{Surrogate}/u;
 /** What has to be escaped, and halves of characters. */
 const UNUSUAL = /[%{}\ud800-\udfff]/;
