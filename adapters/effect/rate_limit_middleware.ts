@@ -27,6 +27,7 @@ import type { AnyLimiter, RateLimitOptions as GateOptions } from "../http/option
 import type { RequestSource } from "../http/client_key.ts";
 import { GONE_STATUS } from "../http/refund.ts";
 import type { Refusal } from "../http/refusal.ts";
+import { checkLayerOptions } from "./check_layer_options.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
@@ -146,8 +147,8 @@ type Request = HttpServerRequest.HttpServerRequest;
  * Without `key` a client is its address, as the server tells it; with `trustedProxies` the address
  * that those vouch for. `RateLimitDecision` holds the decision in handlers.
  *
- * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range.
+ * @throws {TypeError} If an option is of the wrong type, or there is no limit.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
  *
  * @example
  * ```ts
@@ -174,6 +175,7 @@ type Request = HttpServerRequest.HttpServerRequest;
 export function layerRateLimit<R = never>(
   options: RateLimitOptions<R>,
 ): Layer.Layer<RateLimit, never, RateLimiter | R> {
+  checkLayerOptions(options, sourceOf(options?.trustedProxies));
   const { limit, key, cost = 1, skip, ...rest } = options;
   const failures = new WeakMap<Request, unknown>();
   const gateAt = (now: () => number): Gate<Request, Info> =>
@@ -184,8 +186,7 @@ export function layerRateLimit<R = never>(
       cost: (_request, info) => info.cost,
       onFailure: (error, request) => failures.set(request, error),
       now,
-    }, sourceOf(options.trustedProxies ?? []));
-  gateAt(Date.now); // bad options throw here, and not when the layer is built
+    }, sourceOf(options.trustedProxies));
 
   const make = Effect.gen(function* () {
     const limiter = yield* RateLimiter;
@@ -251,7 +252,7 @@ export function layerRateLimit<R = never>(
 }
 
 /** How requests are read: the socket's address where proxies are named, otherwise the server's. */
-function sourceOf(trustedProxies: readonly string[]): RequestSource<Request, Info> {
+function sourceOf(trustedProxies: readonly string[] = []): RequestSource<Request, Info> {
   return {
     address: ({ remoteAddress, peerAddress }) =>
       Option.getOrUndefined(trustedProxies.length === 0 ? remoteAddress : peerAddress),

@@ -356,6 +356,30 @@ describe("the middleware of HttpApi", () => {
   });
 });
 
+describe("the options of the middleware", () => {
+  const rate = { limit: 1, period: "1s" } as const;
+
+  test("are checked when it is made", () => {
+    const bad: [options: unknown, error: RegExp][] = [
+      [undefined, /^TypeError: Cannot create layerRateLimit as its options must be an object/],
+      [{}, /^TypeError: Cannot create layerRateLimit as it needs a limit/],
+      [{ limit: null }, /^TypeError: Cannot create layerRateLimit as it needs a limit/],
+      [{ limit: "api" }, /^TypeError: Cannot create layerRateLimit as it needs a limit/],
+      [{ limit: gcra(rate) }, /^TypeError: Cannot create layerRateLimit as it needs a limit/],
+      [{ limit: api, cost: -1 }, /^RangeError: .*cost must be/],
+      [{ limit: api, cost: "1" }, /^(Type|Range)Error: .*cost must be/],
+      [{ limit: api, key: "address" }, /^TypeError: .*key must be a function/],
+      [{ limit: api, skip: true }, /^TypeError: .*skip must be a function/],
+      [{ limit: api, refund: "fail" }, /^TypeError: .*refund must be/],
+      [{ limit: limit("api", gcra({ ...rate, name: "a\r\nb" })) }, /^RangeError: .*policy's name/],
+    ];
+    for (const [options, error] of bad) {
+      assert.throws(() => layerRateLimit(options as never), error, JSON.stringify(options));
+    }
+    layerRateLimit({ limit: () => undefined, cost: () => Effect.succeed(1) });
+  });
+});
+
 describe("over a real socket", () => {
   test("a client is the address that a trusted proxy vouches for", async () => {
     const peers = new WeakMap<object, string>();
