@@ -11,9 +11,10 @@
  * import { rateLimit } from "tidegate/http";
  * import assert from "node:assert/strict";
  *
+ * const users = new Map([["k1", "ada"]]);
  * const limited = rateLimit({
  *   limiter: limiter(gcra({ limit: 100, period: "1m", burst: 1 })),
- *   key: (request) => request.headers.get("x-api-key") ?? "nobody",
+ *   key: ({ headers }) => users.get(headers.get("x-api-key") ?? ""),
  * });
  * const fetch = limited(() => new Response("hello"));
  * // Bun.serve({ fetch }); Deno.serve(fetch);

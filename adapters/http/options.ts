@@ -49,7 +49,8 @@ export interface RateLimitOptions<Request, Info = undefined>
     | AnyLimiter
     | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>);
   /**
-   * Whose units: a function of the request; default the client's address. A request without a key
+   * Whose units: a function of the request; default the client's address. What a client says itself
+   * must be checked first: one that makes up a new key for each request has no limit. A request without a key
    * (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is refused with a 400; one
    * whose key is longer than 1,024 characters with a 431.
    */
@@ -75,9 +76,10 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly partition?: ((request: Request, info: Info) => string) | undefined;
   /**
    * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
-   * above), `"successful"` ones, or those that a function answers `true` to. By name, nothing is
-   * given back to a client that went away before there was a response. A function that throws gives
-   * nothing back either, nor does a request that ends when its units have run out by themselves.
+   * above, so that who only fails is not limited), `"successful"` ones, or those that a function
+   * answers `true` to. By name, nothing is given back to a client that went away before there was a
+   * response. A function that throws gives nothing back either, nor does a request that ends when its
+   * units have run out by themselves.
    */
   readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
   /**
