@@ -50,9 +50,9 @@ export interface RateLimitOptions<Request, Info = undefined>
     | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>);
   /**
    * Whose units: a function of the request; default the client's address. What a client says itself
-   * must be checked first: one that makes up a new key for each request has no limit. A request without a key
-   * (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is refused with a 400; one
-   * whose key is longer than 1,024 characters with a 431.
+   * must be checked first: one that makes up a new key for each request has no limit. A request
+   * without a key (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is
+   * refused with a 400; one whose key is longer than 1,024 characters with a 431.
    */
   readonly key?:
     | ((request: Request, info: Info) => Awaitable<string | null | undefined>)
