@@ -222,10 +222,10 @@ export function gate<Request, Info = undefined>(
   async function takeTurn(call: Call<Request, Info>): Promise<Verdict> {
     const { request, info, plan, key, units } = call;
     const signal = source.signal(request, info);
-    const decision = await startInTurn(plan.limiter, key, units, signal, (decision) => {
+    const turn = await startInTurn(plan.limiter, key, units, signal, (decision) => {
       if (onDecision !== undefined) onDecision(decision, request, key);
     });
-    return decision === undefined ? refusedWith(GONE) : judge(call, decision);
+    return turn === undefined ? refusedWith(GONE) : judge(call, turn.decision, turn.giveBack);
   }
 
   /** Lets an admitted call wait that nobody knew would have to: its place stays its own. */
@@ -239,11 +239,15 @@ export function gate<Request, Info = undefined>(
     );
   }
 
-  function judge(call: Call<Request, Info>, decision: Decision): Verdict {
+  function judge(
+    call: Call<Request, Info>,
+    decision: Decision,
+    giveBack: () => unknown = () => call.plan.limiter.refund(call.key, call.units),
+  ): Verdict {
     const { request, info, plan, key, units } = call;
     const { allowed, source } = decision;
     const settle = isRefunded !== undefined && allowed && units > 0 && source !== "policy"
-      ? settlement(plan.limiter, key, units, decision, isRefunded, (error) => {
+      ? settlement(plan.limiter, decision, giveBack, isRefunded, (error) => {
         if (onFailure === undefined) console.error(error);
         else onFailure(error, request);
       })

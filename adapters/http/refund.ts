@@ -28,18 +28,19 @@ export function refundRule(
  * Once the key would have been fresh again there is nothing of the request's left to give back: it
  * would be what later requests have taken, such as those of the next window.
  *
+ * @param limiter Whose clock counts.
  * @param decision The decision that admitted the request, just made.
+ * @param giveBack Gives the units back.
+ * @param isRefunded The rule.
  * @param failed Told what the rule has thrown.
  */
 export function settlement(
   limiter: AnyLimiter,
-  key: string,
-  units: number,
-  decision: Decision,
+  { resetAfter }: Decision,
+  giveBack: () => unknown,
   isRefunded: RefundRule,
   failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
-  const { resetAfter } = decision;
   const takenAt = timeOf(limiter);
   let settled = false;
   return function settle(outcome) {
@@ -53,7 +54,7 @@ export function settlement(
     }
     try {
       if (timeOf(limiter) - takenAt >= resetAfter) return;
-      const answer = limiter.refund(key, units);
+      const answer = giveBack();
       if (isPromise(answer)) Promise.resolve(answer).catch(ignore);
     } catch (error) {
       ignore(error);

@@ -5,6 +5,14 @@ import { internalsOf, type LimiterInternals } from "../../core/limiter.ts";
 import { attempting, givingBackTheNewest } from "../../core/projection.ts";
 import type { AnyLimiter } from "./options.ts";
 
+/** A call that may start. */
+export interface Turn {
+  /** The decision that admitted it, or refused it. */
+  readonly decision: Decision;
+  /** Gives its place back if it is the newest. */
+  giveBack(): unknown;
+}
+
 /**
  * Decides at once, as `consume` does, and if the call is admitted waits out its delay.
  * (`acquire` would wait for the admission as well, where a server must refuse.)
@@ -13,7 +21,7 @@ import type { AnyLimiter } from "./options.ts";
  * charged: if it were given back, the next call would get the newest one's start, which is taken.
  *
  * @param tell Told the decision before the wait.
- * @returns The decision; `undefined` if the client has gone away.
+ * @returns The call's turn; `undefined` if the client has gone away.
  */
 export async function startInTurn(
   limiter: AnyLimiter,
@@ -21,23 +29,27 @@ export async function startInTurn(
   cost: number,
   signal: AbortSignal | undefined,
   tell: (decision: Decision) => void,
-): Promise<Decision | undefined> {
+): Promise<Turn | undefined> {
   if (signal?.aborted) return undefined;
   const internals = internalsOf(limiter);
   if (internals === undefined) {
     const decision = await limiter.consume(key, cost);
     tell(decision);
-    return await waitOut(decision.delay, undefined, signal) ? decision : undefined;
+    const isHere = await waitOut(decision.delay, undefined, signal);
+    return isHere ? { decision, giveBack: () => limiter.refund(key, cost) } : undefined;
   }
   let freshAt = 0;
   const run = (algorithm: Algorithm, units: number) =>
     limiter.store.run([{ ...internals.operation(key, units), algorithm }], internals.now());
+  const giveBack = () => run(givingBackTheNewest(limiter.algorithm, freshAt), -cost);
   const seeing = attempting(limiter.algorithm, Infinity, (sight) => freshAt = sight.freshAt);
   const [decision] = await run(seeing, cost);
   internals.report(decision!, key, cost);
   tell(decision!);
-  if (await waitOut(decision!.delay, internals.clock, signal)) return decision;
-  await run(givingBackTheNewest(limiter.algorithm, freshAt), -cost);
+  if (await waitOut(decision!.delay, internals.clock, signal)) {
+    return { decision: decision!, giveBack };
+  }
+  await giveBack();
   return undefined;
 }
 

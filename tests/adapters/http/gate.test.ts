@@ -371,6 +371,32 @@ describe("the gate of a queue", () => {
     ]);
   });
 
+  test("gives back by its rule of refunds only the newest place, so that spacing holds", async () => {
+    const clock = testClock();
+    const begin = clock();
+    const starts: number[] = [];
+    const decide = gateOf({ limiter: limiter(queue, { clock }), refund: "failed" });
+    const arrive = async () => {
+      const { settle } = await decide();
+      starts.push(clock() - begin);
+      return settle!;
+    };
+    const first = arrive();
+    const calls = [arrive(), arrive()];
+    await clock.advance(100);
+    // Others wait behind it: the next one must not get the start of the last of them.
+    (await first)({ status: 500 });
+    await clock.advance(900);
+    calls.push(arrive());
+    await clock.advance(9_000);
+    await Promise.all(calls);
+    const last = arrive();
+    await clock.advance(100);
+    (await last)({ status: 500 });
+    await arrive();
+    assert.deepEqual(starts, [0, 1_000, 2_000, 3_000, 10_000, 10_100]);
+  });
+
   test("takes nothing for a client that has gone already", async () => {
     const api = limiter(queue, { clock: () => 0 });
     const { refusal } = await gateOf({ limiter: api })({
