@@ -16,6 +16,7 @@ import { isPromise } from "../../core/answer.ts";
 import type { Decision } from "../../core/decision.ts";
 import { checkRateLimitOptions } from "./check_options.ts";
 import { clientKeyOf, type RequestSource } from "./client_key.ts";
+import { giveBack } from "./give_back.ts";
 import type { HeaderField } from "./header_writer.ts";
 import { type LimitPlan, planLimit } from "./limit_plan.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
@@ -242,15 +243,17 @@ export function gate<Request, Info = undefined>(
   function judge(
     call: Call<Request, Info>,
     decision: Decision,
-    giveBack: () => unknown = () => call.plan.limiter.refund(call.key, call.units),
+    givePlaceBack?: () => unknown,
   ): Verdict {
     const { request, info, plan, key, units } = call;
     const { allowed, source } = decision;
     const settle = isRefunded !== undefined && allowed && units > 0 && source !== "policy"
-      ? settlement(plan.limiter, decision, giveBack, isRefunded, (error) => {
-        if (onFailure === undefined) console.error(error);
-        else onFailure(error, request);
-      })
+      ? settlement(
+        plan.limiter,
+        givePlaceBack ?? ((passed) => giveBack(plan.limiter, key, units, decision, passed)),
+        isRefunded,
+        (error) => onFailure === undefined ? console.error(error) : onFailure(error, request),
+      )
       : undefined;
     if (call.shadowed) return verdictOf(decision, [], undefined, settle);
     const partitionKey = partition === undefined ? undefined : partition(request, info);

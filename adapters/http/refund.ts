@@ -1,5 +1,4 @@
 import { isPromise } from "../../core/answer.ts";
-import type { Decision } from "../../core/decision.ts";
 import { internalsOf } from "../../core/limiter.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 
@@ -25,19 +24,14 @@ export function refundRule(
  * says so. It never throws: the response is on its way, and where it comes from an event of the
  * server's, an error would end the process.
  *
- * Once the key would have been fresh again there is nothing of the request's left to give back: it
- * would be what later requests have taken, such as those of the next window.
- *
  * @param limiter Whose clock counts.
- * @param decision The decision that admitted the request, just made.
- * @param giveBack Gives the units back.
+ * @param giveBack Gives the units back, told how many milliseconds have passed.
  * @param isRefunded The rule.
  * @param failed Told what the rule has thrown.
  */
 export function settlement(
   limiter: AnyLimiter,
-  { resetAfter }: Decision,
-  giveBack: () => unknown,
+  giveBack: (passed: number) => unknown,
   isRefunded: RefundRule,
   failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
@@ -53,8 +47,7 @@ export function settlement(
       return failed(error);
     }
     try {
-      if (timeOf(limiter) - takenAt >= resetAfter) return;
-      const answer = giveBack();
+      const answer = giveBack(timeOf(limiter) - takenAt);
       if (isPromise(answer)) Promise.resolve(answer).catch(ignore);
     } catch (error) {
       ignore(error);

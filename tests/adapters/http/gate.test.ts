@@ -230,6 +230,39 @@ describe("the gate", () => {
     assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
   });
 
+  for (const nested of [false, true]) {
+    test(`gives back to each part of an all what is left there${nested ? ", within another" : ""}`, async () => {
+      const clock = testClock(0);
+      const parts = [
+        fixedWindow({ limit: 2, period: "1s" }),
+        fixedWindow({ limit: 10, period: "1m" }),
+      ] as const;
+      const limits = nested ? all(all(...parts), gcra({ limit: 9, period: "1d" })) : all(...parts);
+      for (
+        const options of [{ clock }, { clock, store: asyncMemoryStore(), prefix: "p" }] as const
+      ) {
+        const api = limiter(limits, options as { clock: typeof clock });
+        const left = async (): Promise<number[]> => {
+          const { parts } = await api.peek("192.0.2.7", 0);
+          return (nested ? parts![0]!.parts! : parts!).map(({ remaining }) => remaining);
+        };
+        const decide = gateOf({ limiter: api, refund: "failed" });
+        const late = await decide();
+        const later = await decide();
+        assert.deepEqual(await left(), [0, 8]);
+        await clock.advance(1_000);
+        await decide();
+        late.settle!({ status: 500 });
+        assert.deepEqual(await left(), [1, 8]);
+        await clock.advance(60_000);
+        await decide();
+        later.settle!({ status: 500 });
+        assert.deepEqual(await left(), [1, 9]);
+        await clock.advance(60_000 - clock() % 60_000);
+      }
+    });
+  }
+
   test("does not mind a refund that fails", async () => {
     const store = asyncMemoryStore();
     const failing: AsyncStore = {
