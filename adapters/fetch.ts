@@ -18,7 +18,7 @@
  */
 
 import { checkInteger, checkOptions, complaint } from "../core/check.ts";
-import { checkClock, type Clock } from "../core/clock.ts";
+import { checkClock, type Clock, passingTime } from "../core/clock.ts";
 import { decisionOf } from "../core/decision_of.ts";
 import { RateLimitedError } from "../core/errors.ts";
 import { type AsyncLimiter, type Limiter, limiterOn } from "../core/limiter.ts";
@@ -137,20 +137,21 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
   const { key: keyOf = hostOf, random = Math.random, onRetry, clock = Date.now } = options;
   const { fetch: send = globalThis.fetch, budget = defaultBudget(clock) } = options;
   const paused = pauses(maxPause);
+  const passed = passingTime(options.clock);
 
   /** Waits out the server's pause, then in the limiter's line. */
   async function waitForTurn(key: string, deadline: number, signal: AbortSignal | undefined) {
     while (true) {
-      for (let pause = paused.left(key, clock()); pause > 0; pause = paused.left(key, clock())) {
-        if (clock() + pause > deadline) throw tooLong(key, pause);
+      for (let pause = paused.left(key, passed()); pause > 0; pause = paused.left(key, passed())) {
+        if (passed() + pause > deadline) throw tooLong(key, pause);
         await wait(clock, pause, signal);
       }
       if (limiter === undefined) return;
-      const patience = Math.max(0, deadline - clock());
+      const patience = Math.max(0, deadline - passed());
       const { source } = await limiter.acquire(key, { cost, maxWait: patience, signal });
       // The server may have asked for a pause meanwhile: what is held until its end would be sent
       // in one burst.
-      if (!signal?.aborted && paused.left(key, clock()) === 0) return;
+      if (!signal?.aborted && paused.left(key, passed()) === 0) return;
       if (cost > 0 && source !== "policy" && !isQueue(limiter)) await limiter.refund(key, cost);
       signal?.throwIfAborted();
     }
@@ -164,7 +165,7 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
   /** Remembers the pause that a response asks for. Not every `Retry-After` is about limits. */
   function learn(key: string, told: LimitsTold, refused: boolean): void {
     const pause = waitTold(refused ? told : { ...told, retryAfter: undefined });
-    if (pause !== undefined) paused.pause(key, clock(), pause);
+    if (pause !== undefined) paused.pause(key, passed(), pause);
   }
 
   /** Milliseconds until a refused request should be sent again; `undefined` if it should not. */
@@ -179,7 +180,7 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
     const url = new URL(input instanceof Request ? input.url : input);
     const key = keyOf(url);
     const signal = signalOf(input, init);
-    const deadline = clock() + maxWait;
+    const deadline = passed() + maxWait;
     for (let attempt = 0;; attempt++) {
       await waitForTurn(key, deadline, signal);
       const response = await send(input, init);
@@ -192,7 +193,7 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
         return response;
       }
       const pause = retryIn(told, attempt);
-      if (pause === undefined || clock() + pause > deadline) return response;
+      if (pause === undefined || passed() + pause > deadline) return response;
       if (!(await budget.consume(own)).allowed) return response;
       response.body?.cancel().catch(ignore);
       onRetry?.({ key: own, status: response.status, wait: pause, attempt: attempt + 1 });

@@ -17,6 +17,14 @@ export interface Clock {
   after?(milliseconds: number, wake: () => void): () => void;
 }
 
+/**
+ * Milliseconds that pass as waits on a clock do, for deadlines: by the clock itself if it brings
+ * `after`, otherwise real ones, whatever steps the clock takes.
+ */
+export function passingTime(clock: Clock | undefined): () => number {
+  return clock?.after === undefined ? () => performance.now() : clock;
+}
+
 /** The longest that a timer holds: 2^31 - 1 ms, some 25 days. A longer one fires at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 

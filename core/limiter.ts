@@ -2,7 +2,7 @@ import type { Algorithm } from "./algorithm.ts";
 import { afterwards, isPromise } from "./answer.ts";
 import { type Answered, boundStore } from "./bound_store.ts";
 import { checkCost, checkNow, checkText, complaint } from "./check.ts";
-import { afterRealTime, type Clock } from "./clock.ts";
+import { afterRealTime, type Clock, passingTime } from "./clock.ts";
 import type { Decision } from "./decision.ts";
 import { RateLimitedError } from "./errors.ts";
 import type { LineOwner, Lines, Wish } from "./line.ts";
@@ -167,7 +167,7 @@ export function limiterOn(
 
   const owner: LineOwner = {
     algorithm,
-    now: () => instant() ?? Date.now(),
+    passing: passingTime(clock),
     after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
     run: (key, stepped, cost) => bound.run(key, stepped, cost, instant()),
   };

@@ -6,9 +6,9 @@ import type { Projection, Vantage } from "./projection.ts";
 /** What a line needs of a limiter. */
 export interface LineOwner {
   readonly algorithm: Algorithm;
-  /** The limiter's time. */
-  now(): number;
-  /** Calls back after so many milliseconds of that time; returns what cancels it. */
+  /** Time that passes as waits do, whatever steps the clock takes that decides. */
+  passing(): number;
+  /** Calls back after so many milliseconds have passed; returns what cancels it. */
   after(milliseconds: number, wake: () => void): () => void;
   /** Runs one operation on one of the limiter's keys. */
   run(key: string, algorithm: Algorithm, cost: number): Answer<Decision>;
@@ -35,6 +35,7 @@ export interface Admission {
 
 export interface Waiter {
   readonly wish: Wish;
+  /** When it will have waited for long enough, in the time that passes; may be `Infinity`. */
   readonly deadline: number;
   /** Where the line leads with this one at its end. */
   leads: Projection | undefined;
@@ -44,8 +45,11 @@ export interface Waiter {
   told: (() => void) | undefined;
 }
 
-/** The base of judgement, and how far the store's clock was ahead of the limiter's. */
+/** The base of judgement, and how to tell the store's time from then on. */
 export interface Base extends Vantage {
+  /** By whose time that passes. */
+  readonly owner: LineOwner;
+  /** How far the store's clock was ahead of that. */
   readonly ahead: number;
 }
 

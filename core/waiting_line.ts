@@ -8,7 +8,8 @@
  *
  * Who has a `maxWait` is judged when joining, and again when the head was refused otherwise than
  * foreseen: from the state that the head's last refusal saw, all in line are admitted one after the
- * other, as a fold of the reducer. What each one leads to is kept, so that a joiner costs one step.
+ * other, as a fold of the reducer. What each one leads to is kept, so that a joiner costs one step;
+ * all are judged anew when the clock that decides has stepped back.
  * Where another store answers, or a failure policy, only the head's own wait is known: whoever has no
  * time for that is refused.
  */
@@ -18,6 +19,7 @@ import type { Decision } from "./decision.ts";
 import { RateLimitedError } from "./errors.ts";
 import {
   type Admission,
+  type Base,
   closeEmpty,
   type Line,
   lineOf,
@@ -28,6 +30,9 @@ import {
 } from "./line.ts";
 import { attempting, givingBackTheNewest, project, type Sight } from "./projection.ts";
 import { starterOf, waitOut } from "./starting_place.ts";
+
+/** A store's clock that is further behind than foreseen, in milliseconds, has stepped back. */
+const LARGEST_JITTER = 100;
 
 /**
  * Waits for one's turn, takes, and waits out the delay.
@@ -57,11 +62,11 @@ export function stirLine(lines: Lines, stored: string): void {
 
 /** Queues, and is admitted or fails. The first in line tries before anything else can run. */
 function join(line: Line, wish: Wish, close: () => void): Promise<Admission> {
-  const { owner, maxWait, signal } = wish;
+  const { maxWait, signal } = wish;
   return new Promise((resolve, reject) => {
     const waiter: Waiter = {
       wish,
-      deadline: owner.now() + maxWait,
+      deadline: Math.ceil(wish.owner.passing() + maxWait),
       leads: undefined,
       told: undefined,
       admit(admission) {
@@ -140,7 +145,7 @@ function attempt(
   tell: (sight: Sight) => void,
 ): Answer<Decision> {
   const { owner, key, cost } = wish;
-  const patience = Math.max(0, deadline - owner.now());
+  const patience = Math.max(0, deadline - passing(wish));
   const trying = attempting(owner.algorithm, patience, tell, () => line.hurried > 0);
   return owner.run(key, trying, cost);
 }
@@ -164,9 +169,8 @@ async function undo(
 function admit(line: Line, head: Waiter, decision: Decision, sight: Sight | undefined): void {
   line.waiting.shift();
   if (head.deadline < Infinity) line.hurried--;
-  const ahead = line.base?.ahead ?? 0;
   const isForeseen = line.judged > 0 && decision.source === undefined;
-  line.base = isForeseen ? { ...head.leads!, ahead } : undefined;
+  line.base = isForeseen ? { ...line.base!, ...head.leads! } : undefined;
   line.judged = isForeseen ? line.judged - 1 : 0;
   const starter = sight && starterOf(line, decision, sight.freshAt, head.wish.cost);
   head.admit({ decision, starter });
@@ -180,12 +184,13 @@ function learn(
   sight: Sight | undefined,
 ): void {
   if (sight === undefined) return giveUp(line, decision);
-  if (line.judged > 0 && leads!.at === sight.at + decision.retryAfter) return;
+  const foreseen = line.judged > 0 && leads!.at === sight.at + decision.retryAfter;
+  if (foreseen && instantBy(line.base!) - sight.at <= LARGEST_JITTER) return;
   line.judged = 0;
   line.base = undefined;
   // Whoever was not in a hurry when the store was asked may be now: the head then tries again.
   if (line.hurried === 0 || sight.refusedFrom === undefined) return;
-  line.base = { ...sight.refusedFrom, ahead: sight.at - Math.floor(wish.owner.now()) };
+  line.base = { ...sight.refusedFrom, owner: wish.owner, ahead: sight.at - passing(wish) };
 }
 
 /** Refuses those whose time is up before the head may try again: all that is known unseen. */
@@ -193,10 +198,24 @@ function giveUp(line: Line, decision: Decision): void {
   line.judged = 0;
   line.base = undefined;
   for (const waiter of [...line.waiting]) {
-    const { owner } = waiter.wish;
-    if (owner.now() + decision.retryAfter <= waiter.deadline) continue;
+    if (!isTooLate(waiter, decision.retryAfter)) continue;
     waiter.fail(rateLimited(waiter.wish, decision));
   }
+}
+
+/** Whether so long a wait from now would end after the deadline. Waits are whole milliseconds. */
+function isTooLate({ wish, deadline }: Waiter, wait: number): boolean {
+  return passing(wish) + wait > deadline;
+}
+
+/** The store's time, as far as can be told. */
+function instantBy(base: Base): number {
+  return passing(base) + base.ahead;
+}
+
+/** The whole milliseconds that have passed, from an instant of no meaning. */
+function passing({ owner }: Pick<Wish, "owner">): number {
+  return Math.floor(owner.passing());
 }
 
 /** Refuses those who could not start in time, as far as can be foreseen. */
@@ -209,10 +228,9 @@ function judge(line: Line): void {
     const waiter = line.waiting[line.judged]!;
     const { owner, cost } = waiter.wish;
     const from = line.judged === 0 ? base : line.waiting[line.judged - 1]!.leads!;
-    const now = owner.now();
-    const instant = Math.max(0, Math.floor(now + base.ahead));
+    const instant = Math.max(0, instantBy(base));
     const projection = project(owner.algorithm, from, instant, cost);
-    if (now + projection.wait > waiter.deadline) {
+    if (isTooLate(waiter, projection.wait)) {
       const [look] = owner.algorithm.step(base.state, instant, 0);
       waiter.fail(
         rateLimited(waiter.wish, { ...look, allowed: false, retryAfter: projection.wait }),

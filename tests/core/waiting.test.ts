@@ -231,6 +231,17 @@ describe("acquire", () => {
     ]);
   });
 
+  test("a clock that steps back, or stands still, lets nobody wait for longer than maxWait", async () => {
+    for (const step of [-3_600_000, 0]) {
+      let now = 1_790_000_000_000;
+      const api = limiter(gcra({ limit: 1, period: 20 }), { clock: () => now });
+      api.consume("key");
+      const waiting = api.acquire("key", { maxWait: 30 });
+      now += step;
+      await assert.rejects(waiting, RateLimitedError);
+    }
+  });
+
   test("a line is closed when nobody is in it, so a limiter forgets its callers", async () => {
     const clock = virtualClock(1_000_000);
     let looks = 0;

@@ -338,6 +338,22 @@ describe("limitedFetch", () => {
       assert.equal(clock.waiting(), 0);
     }));
 
+  test("pauses for as long as it was asked to, though the clock steps back", async () => {
+    let now = 1_790_000_000_000;
+    const answers = [refusal({ "Retry-After-Ms": "20" }), ok];
+    const fetch = limitedFetch({
+      clock: () => now,
+      random: () => 0,
+      maxWait: 60,
+      fetch: () => {
+        now -= 3_600_000;
+        return Promise.resolve(answers.shift()!());
+      },
+      onRetry: () => now -= 3_600_000,
+    });
+    assert.equal((await fetch("http://a.test/")).status, 200);
+  });
+
   test("takes nothing where the signal is aborted in the pause or in the limiter's line", () => {
     const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
     return answering([last], async (url, requests) => {

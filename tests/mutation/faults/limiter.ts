@@ -71,8 +71,8 @@ export const LIMITER_FAULTS: readonly Fault[] = [
   {
     what: "`maxWait` is checked only when the time is up",
     file: LINE,
-    search: "if (now + projection.wait > waiter.deadline)",
-    replace: "if (now > waiter.deadline)",
+    search: "if (isTooLate(waiter, projection.wait))",
+    replace: "if (isTooLate(waiter, 0))",
     laws: ["limiter"],
   },
 ];
