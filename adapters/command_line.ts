@@ -21,6 +21,7 @@ import { parseArgs } from "node:util";
 
 import type { Descriptor } from "../core/rules.ts";
 import { replayCommand } from "./replay/replay_command.ts";
+import { inTime } from "./rules/in_time.ts";
 import { type RuleEngine, ruleEngine } from "./rules/engine.ts";
 import { explainMatch, explainVerdict } from "./rules/explain.ts";
 import { problemText } from "./rules/problem.ts";
@@ -157,8 +158,12 @@ async function runServe(
   // Told before the start, so that no signal comes too soon.
   const ended = tools.ended();
   const log = lineLog((line) => print(line.trimEnd()));
-  const service = await serve({
-    rules: await sourceOf(rules, (error) => log({ event: "redis-error", error: errorText(error) })),
+  const source = await sourceOf(
+    rules,
+    (error) => log({ event: "redis-error", error: errorText(error) }),
+  );
+  const starting = serve({
+    rules: source,
     format: formatOf(values),
     mergeDomains: values["merge-domains"],
     hostname: values.hostname,
@@ -174,8 +179,16 @@ async function runServe(
     trustedProxies: values.trust?.split(","),
     log,
   });
-  await ended;
-  await service.stop();
+  const isStarted = await Promise.race([starting.then(() => true), ended.then(() => false)]);
+  // Told to end while it starts: what it waits for is let go of.
+  if (!isStarted) await source.close?.();
+  try {
+    const service = await starting;
+    await ended;
+    await service.stop();
+  } catch (error) {
+    if (isStarted) throw error;
+  }
   return 0;
 }
 
@@ -253,7 +266,7 @@ async function askService(url: string, request: object): Promise<string> {
 }
 
 async function readAt(path: string, values: Values) {
-  const source = await sourceOf(path, () => {});
+  const source = await sourceOf(path);
   let documents: readonly RuleDocument[];
   try {
     documents = await source.load();
@@ -264,14 +277,53 @@ async function readAt(path: string, values: Values) {
   return readRules(documents, await yamlReader(), options);
 }
 
-async function sourceOf(path: string, onError: (error: unknown) => void): Promise<RuleSource> {
+/** Milliseconds for which a service that starts dials Redis for its rules. */
+const FIRST_DIAL = 5_000;
+
+/**
+ * The source of the rules at a path.
+ *
+ * @param onError Told of errors of a connection, which is dialled again; without it the first one
+ * is the end.
+ */
+async function sourceOf(path: string, onError?: (error: unknown) => void): Promise<RuleSource> {
   if (!/^rediss?:/.test(path)) return fileSource(path);
   const { createClient } = await loadRedis();
-  const client = createClient({ url: path });
-  client.on("error", onError);
-  await client.connect();
+  // While the connection is down a read fails at once, rather than wait and be kept.
+  const client = createClient({ url: path, disableOfflineQueue: true });
   const source = redisSource(client as unknown as RedisRulesClient);
-  return { ...source, close: () => Promise.resolve(client.destroy()) };
+  let dialled: Promise<unknown> | undefined;
+  let giveUp: (error: unknown) => void = () => {};
+  let last: unknown;
+  client.on("error", (error) => {
+    last = error;
+    if (onError === undefined) giveUp(error);
+    else onError(error);
+  });
+
+  async function dial(): Promise<void> {
+    const ended = new Promise<never>((_resolve, reject) => giveUp = reject);
+    try {
+      await inTime(Promise.race([client.connect(), ended]), FIRST_DIAL, "dial");
+    } catch (error) {
+      // The path may hold a password.
+      const reason = errorText(last ?? error);
+      throw new Error(`Cannot reach Redis at ${new URL(path).host}: ${reason}`);
+    }
+  }
+
+  return {
+    ...source,
+    async load() {
+      await (dialled ??= dial());
+      return await source.load();
+    },
+    close() {
+      giveUp(new Error("the source was closed"));
+      if (client.isOpen) client.destroy();
+      return Promise.resolve();
+    },
+  };
 }
 
 function domainOf(rules: RuleSet, wanted: string | undefined): string {

@@ -7,10 +7,14 @@
  * during one starts another.
  */
 
+import { inTime } from "./in_time.ts";
 import { problemText, type RuleProblem } from "./problem.ts";
 import { yamlReader } from "./read_yaml.ts";
 import { readRules, type ReadRulesOptions, type RuleDocument, type RuleSet } from "./rule_set.ts";
 import type { RuleSource } from "./sources/source.ts";
+
+/** Milliseconds for which a read that is under way is waited for at the end. */
+const LAST_READ = 1_000;
 
 /** What happened to the rules. */
 export type RulesEvent =
@@ -51,7 +55,7 @@ export interface FollowedRules {
 /**
  * Loads the rules of a source, and follows its changes.
  *
- * @throws {Error} If the first load fails; the message says why.
+ * @throws {Error} If the first load fails; the message says why, and the source is closed.
  *
  * @example
  * ```ts
@@ -148,7 +152,10 @@ export async function followRules(
     return running;
   }
 
-  if (!await reload()) throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
+  if (!await reload()) {
+    await source.close?.();
+    throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
+  }
   const stop = source.watch?.(() => void reload(), onLimitsChanged);
   // What changed between the first load and the watcher's start.
   if (stop !== undefined) void reload();
@@ -157,7 +164,10 @@ export async function followRules(
     async close(): Promise<void> {
       closed = true;
       stop?.();
-      await running;
+      // A source that hangs is not waited for: what it may still say is not heard.
+      await inTime<unknown>(running ?? Promise.resolve(), LAST_READ, "read the rules").catch(
+        () => {},
+      );
       await source.close?.();
     },
   };

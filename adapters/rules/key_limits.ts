@@ -9,6 +9,7 @@
 
 import { algorithmOf, type Domain, type LimitOptions, type Rule } from "../../core/rules.ts";
 import type { Binder, BoundLimit, BoundVerdict } from "./bound_rules.ts";
+import { inTime } from "./in_time.ts";
 
 /** What a source knows of a key: limits of its own (at least one), a verdict, or nothing. */
 export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
@@ -104,7 +105,11 @@ export function keyLimitsCache(
       let known = entry.known;
       let life = timeToLive;
       try {
-        const found = await withDeadline(askSource(domain.name, key), deadline);
+        const found = await inTime(
+          askSource(domain.name, key),
+          deadline,
+          "wait for the limits of a key",
+        );
         known = verdictOf(found, domain, known?.limits ?? before);
       } catch (error) {
         fail(error, key);
@@ -191,15 +196,4 @@ export function keyLimitsCache(
       age++;
     },
   };
-}
-
-/** What a promise is kept with, or an error if that takes too long. */
-function withDeadline<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout>;
-  const over = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`Cannot wait for the limits of a key as it took over ${milliseconds} ms`));
-    }, milliseconds);
-  });
-  return Promise.race([promise, over]).finally(() => clearTimeout(timer));
 }

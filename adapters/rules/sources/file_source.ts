@@ -138,6 +138,10 @@ async function isQuiet(file: string, settle: number): Promise<boolean> {
 }
 
 async function readBounded(file: string): Promise<string> {
+  // To open a pipe is to wait for whoever writes into it.
+  if (!(await stat(file)).isFile()) {
+    throw new Error(`Cannot load rules as ${file} must be a regular file`);
+  }
   const handle = await open(file, "r");
   try {
     const { size } = await handle.stat();

@@ -8,6 +8,7 @@
 
 import { ALGORITHM_NAMES } from "../../../core/rules.ts";
 import { show } from "../../../core/check.ts";
+import { inTime } from "../in_time.ts";
 import type { KeyLimits } from "../key_limits.ts";
 import { ruleSchema } from "../own_schema.ts";
 import { pathText } from "../problem.ts";
@@ -47,6 +48,8 @@ export interface RedisSourceOptions {
   readonly limitsKey?: string | undefined;
   /** Milliseconds between reads in case a message was lost; default 30,000. */
   readonly pollEvery?: number | undefined;
+  /** Milliseconds that a read of all documents may take; default 10,000. */
+  readonly deadline?: number | undefined;
 }
 
 /** The most documents. */
@@ -87,7 +90,8 @@ export function redisSource(
   client: RedisRulesClient,
   options: RedisSourceOptions = {},
 ): RuleSource {
-  const { key = "tidegate:rules", limitsKey = "tidegate:limits", pollEvery = 30_000 } = options;
+  const { key = "tidegate:rules", limitsKey = "tidegate:limits" } = options;
+  const { pollEvery = 30_000, deadline = 10_000 } = options;
 
   async function lookup(domain: string, wanted: string): Promise<KeyLimits> {
     const field = `${domain}/${wanted}`;
@@ -102,28 +106,30 @@ export function redisSource(
     return text === null ? undefined : limitsOf(text, `${limitsKey} ${field}`);
   }
 
+  async function documents(): Promise<readonly RuleDocument[]> {
+    const names = (await client.hKeys(key)).sort();
+    if (names.length === 0 || names.length > MOST_DOCUMENTS) {
+      throw new Error(
+        `Cannot load rules as the hash ${key} must hold 1 to ${MOST_DOCUMENTS} fields: it has ${names.length}`,
+      );
+    }
+    const found: RuleDocument[] = [];
+    for (const name of names) {
+      const length = await client.hStrLen(key, name);
+      if (length > LONGEST_TEXT) {
+        throw new Error(
+          `Cannot load rules as ${name} must be at most ${LONGEST_TEXT} bytes long: it is ${length}`,
+        );
+      }
+      found.push({ name, text: (await client.hGet(key, name)) ?? "" });
+    }
+    return found;
+  }
+
   return {
     name: `Redis hash ${key}`,
     lookup,
-    async load(): Promise<readonly RuleDocument[]> {
-      const names = (await client.hKeys(key)).sort();
-      if (names.length === 0 || names.length > MOST_DOCUMENTS) {
-        throw new Error(
-          `Cannot load rules as the hash ${key} must hold 1 to ${MOST_DOCUMENTS} fields: it has ${names.length}`,
-        );
-      }
-      const documents: RuleDocument[] = [];
-      for (const name of names) {
-        const length = await client.hStrLen(key, name);
-        if (length > LONGEST_TEXT) {
-          throw new Error(
-            `Cannot load rules as ${name} must be at most ${LONGEST_TEXT} bytes long: it is ${length}`,
-          );
-        }
-        documents.push({ name, text: (await client.hGet(key, name)) ?? "" });
-      }
-      return documents;
-    },
+    load: () => inTime(documents(), deadline, `read the hash ${key}`),
     watch(changed, limitsChanged) {
       const subscriber = client.duplicate();
       // While the connection is down it is dialled again by the client; the reads go on.

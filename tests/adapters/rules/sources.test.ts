@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import {
   objectSource,
   type RedisRulesClient,
   redisSource,
+  type RedisSubscriber,
   ruleEngine,
   type RulesEvent,
   type RuleSource,
@@ -193,6 +195,13 @@ describe("a file", () => {
       await assert.rejects(following(fileSource(file)), /rules is required here/);
     }));
 
+  test("that is a pipe is an error, rather than a wait for its writer", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      execFileSync("mkfifo", [file]);
+      await assert.rejects(following(fileSource(file)), /rules.yaml must be a regular file/);
+    }));
+
   test("that stays broken is told of once", () =>
     inFolder(async (folder) => {
       const file = join(folder, "rules.yaml");
@@ -225,6 +234,28 @@ describe("a folder", () => {
       assert.deepEqual([...engine.rules.domains.keys()], ["api"]);
       await followed.close();
     }));
+});
+
+test("a source is closed where its first load fails, and is not waited for where it hangs", async () => {
+  let closed = 0;
+  let loads = 0;
+  const good = { name: "good", data: { domain: "shop", rules: [] } };
+  const source: RuleSource = {
+    name: "test",
+    load: () => loads++ === 1 ? Promise.resolve([good]) : new Promise(() => {}),
+    close() {
+      closed++;
+      return Promise.resolve();
+    },
+  };
+  const failing = { ...source, load: () => Promise.reject(new Error("not there")) };
+  await assert.rejects(following(failing), /not there/);
+  assert.equal(closed, 1);
+  loads = 1;
+  const { followed } = await following(source);
+  void followed.reload();
+  await followed.close();
+  assert.equal(closed, 2);
 });
 
 test("an object in code can be changed while it is used", async () => {
@@ -269,6 +300,27 @@ withRedis("Redis", (redis) => {
     await client.hSet("tidegate:rules", { "a.yaml": rulesOf(5), "b.yaml": rulesOf(6, "api") });
     await told(loaded(4));
     assert.equal(engine.rules.domains.size, 2);
+    await followed.close();
+    client.destroy();
+  });
+
+  test("that hangs leaves the rules in place, and is told of", async () => {
+    const client = await connected();
+    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
+    const reader = client as unknown as RedisRulesClient;
+    let hangs = false;
+    const through = {
+      hKeys: (key: string) => hangs ? new Promise<string[]>(() => {}) : client.hKeys(key),
+      hStrLen: (key: string, field: string) => reader.hStrLen(key, field),
+      hGet: (key: string, field: string) => client.hGet(key, field),
+      duplicate: () => client.duplicate() as unknown as RedisSubscriber,
+    };
+    const source = redisSource(through, { pollEvery: 600_000, deadline: 50 });
+    const { limit, followed, events } = await following(source);
+    hangs = true;
+    assert.equal(await followed.reload(), false);
+    assert.ok(events.some(refused(/Cannot read the hash tidegate:rules as it took over 50 ms/)));
+    assert.equal(limit(), 10);
     await followed.close();
     client.destroy();
   });

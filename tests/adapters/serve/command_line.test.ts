@@ -105,6 +105,28 @@ withRedis("tidegate with Redis", (redis) => {
     client.destroy();
   });
 
+  test("ends where the rules cannot be had, and when it is told to while it waits for them", async () => {
+    const client = createClient({ url: redis().url });
+    client.on("error", () => {});
+    await client.connect();
+    await client.flushAll();
+    client.destroy();
+    const empty = spawned("serve", redis().url, "--port", "0", "--no-grpc", "--threads", "1");
+    assert.equal(await empty.ended, 1);
+    assert.match(empty.said(), /must hold 1 to 1000 fields: it has 0/);
+    // Nobody listens at the port 1.
+    const lint = await run("lint", "redis://127.0.0.1:1");
+    assert.equal(lint.status, 1);
+    assert.match(lint.complaints, /^Cannot reach Redis at 127.0.0.1:1: .*ECONNREFUSED/);
+    const waiting = spawned("serve", "redis://127.0.0.1:1", "--port", "0", "--no-grpc");
+    while (!waiting.said().includes("redis-error")) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    // Deno takes a child that it has killed to have died of it, whatever its status.
+    process.kill(waiting.child.pid!, "SIGTERM");
+    assert.equal(await waiting.ended, 0);
+  });
+
   test("says which state the counters hold, and why a call is refused", async () => {
     const client = createClient({ url: redis().url });
     client.on("error", () => {});
@@ -155,12 +177,21 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
   }
 });
 
-test("tidegate serve runs until it is told to end, and logs each event as JSON", async () => {
+/** Runs the command in a process of its own. */
+function spawned(...args: readonly string[]) {
   const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2"];
-  const args = [...before, `${rootPath}adapters/bin.ts`, "serve", EXAMPLE, ...options];
-  const child = spawn(process.execPath, args, { cwd: rootPath, stdio: ["ignore", "pipe", "pipe"] });
+  const all = [...before, `${rootPath}adapters/bin.ts`, ...args];
+  const child = spawn(process.execPath, all, { cwd: rootPath, stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  child.stdout.on("data", (data) => text += String(data));
+  child.stderr.on("data", (data) => text += String(data));
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { child, ended, said: () => text };
+}
+
+test("tidegate serve runs until it is told to end, and logs each event as JSON", async () => {
+  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2"];
+  const { child, ended } = spawned("serve", EXAMPLE, ...options);
   const events: Record<string, unknown>[] = [];
   let complaints = "";
   child.stderr.on("data", (data) => complaints += String(data));
@@ -177,7 +208,6 @@ test("tidegate serve runs until it is told to end, and logs each event as JSON",
     body: JSON.stringify({ entries: { user: "42" } }),
   });
   assert.equal((await response.json()).allowed, true);
-  // Deno takes a child that it has killed to have died of it, whatever its status.
   process.kill(child.pid!, "SIGTERM");
   assert.equal(await ended, 0, complaints);
   assert.deepEqual(events.map(({ event }) => event), [
