@@ -9,7 +9,6 @@ export interface HeaderHolder {
 }
 
 const EXPOSED = "Access-Control-Expose-Headers";
-const MEMBERS_REGEXP = /(?:[^",]|"(?:[^"\\]|\\.)*")+/g;
 const NAME_REGEXP = /^"(?:[^"\\]|\\.)*"/;
 
 /**
@@ -44,8 +43,25 @@ function joinLists(before: string, after: string): string {
   return [...kept, after].join(", ");
 }
 
+/**
+ * The members, divided by the commas that stand in no string. Each character is looked at once: the
+ * list may be a stranger's, where the response was fetched.
+ */
 function membersOf(list: string): readonly string[] {
-  return (list.match(MEMBERS_REGEXP) ?? []).map((member) => member.trim());
+  const members: string[] = [];
+  let quoted = false;
+  let start = 0;
+  for (let place = 0; place < list.length; place++) {
+    const character = list[place];
+    if (character === '"') quoted = !quoted;
+    else if (character === "\\" && quoted) place++;
+    else if (character === "," && !quoted) {
+      members.push(list.slice(start, place));
+      start = place + 1;
+    }
+  }
+  members.push(list.slice(start));
+  return members.map((member) => member.trim()).filter((member) => member !== "");
 }
 
 /** What a member is called: its string before its parameters; without one all that it says. */
