@@ -21,9 +21,10 @@ import * as Option from "effect/Option";
 
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import { applyHeaders } from "../http/apply_headers.ts";
+import { fetchOutcome } from "../http/fetch_outcome.ts";
 import { type Gate, gate, type Verdict } from "../http/gate.ts";
 import type { HeaderField } from "../http/header_writer.ts";
-import type { AnyLimiter, RateLimitOptions as GateOptions } from "../http/options.ts";
+import type { AnyLimiter, Outcome, RateLimitOptions as GateOptions } from "../http/options.ts";
 import type { RequestSource } from "../http/client_key.ts";
 import { GONE_STATUS } from "../http/refund.ts";
 import type { Refusal } from "../http/refusal.ts";
@@ -239,7 +240,7 @@ export function layerRateLimit<R = never>(
         const verdict = yield* Effect.provideContext(weigh(request, { endpoint, group }), services);
         if (verdict === undefined) return yield* httpEffect;
         yield* HttpEffect.appendPreResponseHandler((_request, response) => {
-          verdict.settle?.({ status: response.status });
+          verdict.settle?.(outcomeOf(request, response));
           return Effect.as(reported(request), withFields(response, verdict.headers));
         });
         if (verdict.refusal !== undefined) return yield* refused(verdict.refusal);
@@ -277,6 +278,16 @@ function judged(
     );
     return Effect.promise(() => verdict.then(goneBefore, noOne));
   });
+}
+
+/** How a request ended: where the client has gone away, that is how, whatever the handler made of it. */
+function outcomeOf(
+  { source }: Request,
+  { status }: HttpServerResponse.HttpServerResponse,
+): Outcome {
+  // A request of a web handler, or of a server of Node's kind.
+  const { signal, socket } = source as { signal?: AbortSignal; socket?: { destroyed?: boolean } };
+  return socket?.destroyed === true ? { status: GONE_STATUS } : fetchOutcome({ status }, signal);
 }
 
 /** The response with the verdict's fields, beside those of others. */

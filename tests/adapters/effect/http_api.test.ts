@@ -206,6 +206,37 @@ describe("the middleware of HttpApi", () => {
     }
   });
 
+  test("gives nothing back to a client that goes away, though its handler goes on, and fails", async () => {
+    const stubborn = HttpApiGroup.make("stubborn")
+      .add(HttpApiEndpoint.get("write", "/write", { success: Schema.String }))
+      .middleware(RateLimit);
+    const OneApi = HttpApi.make("one").add(stubborn);
+    const client = new AbortController();
+    const leaving = Effect.andThen(
+      Effect.sync(() => client.abort()),
+      Effect.andThen(Effect.sleep(1), Effect.die("no disk")),
+    );
+    const store = memoryStore();
+    const web = HttpRouter.toWebHandler(
+      HttpApiBuilder.layer(OneApi).pipe(
+        Layer.provide(HttpApiBuilder.group(
+          OneApi,
+          "stubborn",
+          (group) => group.handle("write", () => Effect.uninterruptible(leaving)),
+        )),
+        Layer.provide(layerRateLimit({ limit: api, key: everybody, refund: "failed" })),
+        Layer.provide(layerStore(store)),
+        Layer.provide(HttpServer.layerServices),
+      ),
+      { disableLogger: true },
+    );
+    const { signal } = client;
+    await web.handler(new Request("http://localhost/write", { signal })).catch(() => {});
+    await web.dispose();
+    const balance = store.lane!("api", api.algorithm)("everybody", 0, true, undefined);
+    assert.equal(balance.remaining, 1);
+  });
+
   test("answers 503 when the store cannot decide, and logs why", async () => {
     const failure = new StoreUnavailableError("Cannot reach Redis", "no");
     const store = { ...asyncMemoryStore(), run: () => Promise.reject(failure) };
