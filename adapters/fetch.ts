@@ -17,7 +17,7 @@
  * @module
  */
 
-import { checkInteger, checkOptions, complaint } from "../core/check.ts";
+import { checkInteger, checkOptions, checkText, complaint } from "../core/check.ts";
 import { checkClock, type Clock, passingTime } from "../core/clock.ts";
 import { decisionOf } from "../core/decision_of.ts";
 import { RateLimitedError } from "../core/errors.ts";
@@ -179,6 +179,7 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
   return async function fetchWithinLimits(input, init) {
     const url = new URL(input instanceof Request ? input.url : input);
     const key = keyOf(url);
+    checkText("fetch", "key", key);
     const signal = signalOf(input, init);
     const deadline = passed() + maxWait;
     for (let attempt = 0;; attempt++) {

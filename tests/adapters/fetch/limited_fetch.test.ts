@@ -433,6 +433,18 @@ describe("limitedFetch", () => {
     });
   });
 
+  test("sends nothing for a key that is no text", async () => {
+    for (const key of ["", undefined, 5]) {
+      let sent = 0;
+      const fetch = limitedFetch({
+        key: () => key as string,
+        fetch: () => Promise.resolve(refusal({})()).finally(() => sent++),
+      });
+      await assert.rejects(fetch("http://a.test/"), /^TypeError: Cannot fetch as key must be/);
+      assert.equal(sent, 0);
+    }
+  });
+
   test("refuses options that cannot be meant", () => {
     const bad = [
       ...[{ retries: -1 }, { maxWait: NaN }, { cost: 0.5 }, { clock: 5 }, 7, null],
