@@ -52,7 +52,9 @@ export function virtualClock(now = 0): VirtualClock {
   let time = now;
   let passed = 0;
 
-  function step(milliseconds: number): void {
+  /** Moves on to an instant in the time that passes; if it is past already, stays. */
+  function reach(instant: number): void {
+    const milliseconds = Math.max(0, instant - passed);
     time += milliseconds;
     passed += milliseconds;
   }
@@ -64,7 +66,7 @@ export function virtualClock(now = 0): VirtualClock {
     }
     if (next === undefined) return false;
     sleepers.delete(next);
-    step(Math.max(0, next.due - passed));
+    reach(next.due);
     next.wake();
     return true;
   }
@@ -78,12 +80,12 @@ export function virtualClock(now = 0): VirtualClock {
     advance(milliseconds: number): void {
       const end = passed + milliseconds;
       while (wakeNext(end));
-      step(end - passed);
+      reach(end);
     },
     async pass(milliseconds: number): Promise<void> {
       const end = passed + milliseconds;
       do await settled(); while (wakeNext(end));
-      step(end - passed);
+      reach(end);
       await settled();
     },
     set(to: number): void {

@@ -56,3 +56,16 @@ test("pass lets promises settle between wakes", async () => {
   assert.deepEqual(times, [10, 20, 30]);
   assert.equal(clock(), 35);
 });
+
+test("time that is let pass while time passes never runs back", async () => {
+  const clock = virtualClock();
+  clock.after(10, () => clock.advance(100));
+  clock.advance(20);
+  assert.equal(clock(), 110);
+  let woken = 0;
+  clock.after(15, () => woken++);
+  await Promise.all([clock.pass(20), clock.pass(5)]);
+  assert.equal(clock(), 130);
+  clock.advance(9);
+  assert.equal(woken, 1, "once, and not again or later");
+});
