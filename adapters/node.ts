@@ -18,57 +18,86 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
 import type { Decision } from "../core/decision.ts";
-import { clientKeyOf } from "./http/client_key.ts";
+import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
 import { gate, type Verdict } from "./http/gate.ts";
 import { admitOnNode, nodeSource, refuseOnNode } from "./http/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "./http/options.ts";
 
+/** A request of node:http, or of node:http2's compatible interface. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** A response of node:http, or of node:http2's compatible interface. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
 /** The options of `rateLimit`; the functions among them are given the request and the response. */
-export interface NodeRateLimitOptions extends RateLimitOptions<IncomingMessage, ServerResponse> {
+export interface NodeRateLimitOptions<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+> extends RateLimitOptions<Request, Response> {
   /**
    * Told when an option's function has failed, or the address of a client is not known and there is
    * no `unknownAddress`; by default the error is printed. The client is answered with a 500.
    */
-  readonly onError?: ((error: unknown, request: IncomingMessage) => void) | undefined;
+  readonly onError?: ((error: unknown, request: Request) => void) | undefined;
 }
 
 /** A handler of node:http, told the decision as well. */
-export type NodeHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
+export type NodeHandler<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+> = (
+  request: Request,
+  response: Response,
   decision: Decision | undefined,
 ) => void | Promise<void>;
 
+/** A handler with a gate before it, for `createServer`. */
+export type LimitedNodeHandler<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+> = (request: Request, response: Response) => void;
+
 /**
  * Limits the rate of a handler.
+ *
+ * For a server of node:http2 its types are given:
+ * `rateLimit<Http2ServerRequest, Http2ServerResponse>(options)`.
  *
  * @param options Only `limiter` is required.
  * @returns What takes the handler and returns the limited one, for `createServer`.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
  */
-export function rateLimit(
-  options: NodeRateLimitOptions,
-): (handler: NodeHandler) => (request: IncomingMessage, response: ServerResponse) => void {
-  const decide = gate(options, nodeSource);
+export function rateLimit<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+>(
+  options: NodeRateLimitOptions<Request, Response>,
+): (
+  handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
+) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
+  const decide = gate(options, sourceOf<Request, Response>());
   const { onError = (error: unknown) => console.error(error) } = options;
 
   return function limit(handler) {
-    function proceed(verdict: Verdict, request: IncomingMessage, response: ServerResponse) {
+    function proceed(verdict: Verdict, request: Request, response: Response) {
+      const written = response as unknown as ServerResponse;
       if (verdict.refusal !== undefined) {
-        return refuseOnNode(response, verdict.refusal, verdict.headers);
+        return refuseOnNode(written, verdict.refusal, verdict.headers);
       }
       // Somebody else has answered while the request waited for its verdict.
       if (response.writableEnded) return;
-      admitOnNode(response, verdict);
+      admitOnNode(written, verdict);
       return handler(request, response, verdict.decision);
     }
 
-    function fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
+    function fail(error: unknown, request: Request, response: Response): void {
       onError(error, request);
-      refuseOnNode(response, { status: 500, contentType: "text/plain", body: "" }, []);
+      const refusal = { status: 500, contentType: "text/plain", body: "" };
+      refuseOnNode(response as unknown as ServerResponse, refusal, []);
     }
 
     // An error of the handler is its own; one before it must not end the server.
@@ -94,8 +123,19 @@ export function rateLimit(
  * @param options Whom to believe about addresses, as in `rateLimit`.
  * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
  */
-export function clientKey(
-  options: ClientKeyOptions<IncomingMessage, ServerResponse> = {},
-): (request: IncomingMessage, response: ServerResponse) => string | undefined {
-  return clientKeyOf(options, nodeSource);
+export function clientKey<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+>(
+  options: ClientKeyOptions<Request, Response> = {},
+): (request: Request, response: Response) => string | undefined {
+  return clientKeyOf(options, sourceOf<Request, Response>());
+}
+
+/** Both kinds of requests and responses are read in the same way. */
+function sourceOf<Request extends NodeRequest, Response extends NodeResponse>(): RequestSource<
+  Request,
+  Response
+> {
+  return nodeSource as unknown as RequestSource<Request, Response>;
 }

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { connect, constants, createServer } from "node:http2";
+import {
+  connect,
+  constants,
+  createServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 
@@ -61,7 +67,7 @@ describe("tidegate/node", () => {
     queue.consume("one");
     const places: string[] = [];
     const server = createServer(
-      rateLimit({
+      rateLimit<Http2ServerRequest, Http2ServerResponse>({
         limiter: queue,
         key: (_request, response) => {
           response.once("close", leave);
@@ -69,7 +75,7 @@ describe("tidegate/node", () => {
           return left.then(() => "one");
         },
         onError: () => places.push("error"),
-      })(() => void places.push("handler")) as never,
+      })(() => void places.push("handler")),
     );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
