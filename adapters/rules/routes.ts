@@ -85,7 +85,10 @@ function patternOf(
   path: RouteFault["path"],
   faults: RouteFault[],
 ): URLPattern | undefined {
-  if (typeof URLPattern === "undefined") return undefined;
+  if (typeof URLPattern === "undefined") {
+    faults.push({ path, message: "a path needs a runtime with URLPattern: Bun, Deno, or Node 24" });
+    return undefined;
+  }
   try {
     return new URLPattern({ pathname });
   } catch (error) {

@@ -68,5 +68,6 @@ export function canonicalPath(uri: string): string | undefined {
   }
   const last = parts.at(-1)!;
   if (last === "." || last === "..") segments.push("");
-  return `/${segments.join("/")}`;
+  // A percent code that was decoded once is text: nobody after this may take it for a dot.
+  return `/${segments.join("/")}`.replaceAll(/%(?=2e)/gi, "%25");
 }

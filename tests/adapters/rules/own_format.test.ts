@@ -132,6 +132,24 @@ describe("every error has its file, line, path and what was expected:", () => {
     });
   }
 
+  test("a path where the runtime has no patterns, rather than any path", () => {
+    const scope = globalThis as { URLPattern?: unknown };
+    const own = Object.getOwnPropertyDescriptor(scope, "URLPattern")!;
+    delete scope.URLPattern;
+    try {
+      const data = {
+        domain: "shop",
+        rules: [],
+        routes: [{ path: "/a", descriptors: [{ a: "b" }] }],
+      };
+      const { rules, problems } = readRules([{ name: "rules", data }], undefined);
+      assert.equal(rules, undefined);
+      assert.match(problems.map(problemText).join(), /routes\[0\].path: a path needs .*URLPattern/);
+    } finally {
+      Object.defineProperty(scope, "URLPattern", own);
+    }
+  });
+
   test("and all of them are told at once", () => {
     const text = ruleOf("shadow: 1", "limits: [{ limit: 1, period: 0 }]", "nmae: x");
     assert.equal(problemsOf(text).length, 3);

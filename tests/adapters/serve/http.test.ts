@@ -504,6 +504,21 @@ describe("a check for a proxy", () => {
       }
     }));
 
+  test("meets the rule of its folder, though dots are written twice in percent codes", () =>
+    withService(async (service) => {
+      const paths = ["/api/%252e%252e/x", "/api/%252E./x", "/api/a/%25%32%65%252e/../%252e%252e/x"];
+      for (const path of paths) {
+        const asked = await get(service, "/check?from=nginx", { "x-original-uri": path });
+        assert.match(asked.headers.get("ratelimit") ?? "", /r=\d/, path);
+      }
+    }, {
+      rules: objectSource({
+        domain: "shop",
+        rules: [{ key: "route", limits: [{ limit: 9, period: "1h" }] }],
+        routes: [{ path: "/api/*", descriptors: [{ route: "api" }] }],
+      }),
+    }));
+
   test("is about the request that the proxy tells of, whatever the client has written", () =>
     withService(async (service) => {
       const told = { "x-original-uri": "/login", "x-original-method": "POST" };
