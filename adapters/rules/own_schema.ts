@@ -13,10 +13,14 @@ const PERIOD: Schema = {
   ],
 };
 
+/** The largest number that floats hold exactly. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
 const BURST: Schema = {
   description: "Units that a fresh key admits at once; by default the limit.",
   type: "integer",
   minimum: 1,
+  maximum: MOST,
 };
 
 /** The options of each algorithm beside limit, period and name. */
@@ -26,7 +30,11 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
     anchor: {
       description:
         "Where windows lie: at multiples of the period (epoch), shifted by milliseconds, or opened by the first call.",
-      anyOf: [{ type: "string", enum: ["epoch", "first"] }, { type: "integer" }],
+      anyOf: [{ type: "string", enum: ["epoch", "first"] }, {
+        type: "integer",
+        minimum: -MOST,
+        maximum: MOST,
+      }],
     },
   },
   slidingLog: {},
@@ -38,7 +46,7 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
   },
   leakyBucket: { burst: BURST },
   leakyQueue: {
-    queue: { description: "How many calls may wait.", type: "integer", minimum: 0 },
+    queue: { description: "How many calls may wait.", type: "integer", minimum: 0, maximum: MOST },
   },
 };
 
@@ -61,6 +69,7 @@ function limitSchema(algorithm: AlgorithmName): Schema {
         description: "Units admitted per period in the long run.",
         type: "integer",
         minimum: 1,
+        maximum: MOST,
       },
       period: PERIOD,
       name: {
@@ -83,14 +92,7 @@ function limitSchema(algorithm: AlgorithmName): Schema {
 
 const LIMIT: Schema = {
   description: "A limit: an algorithm and its options.",
-  anyOf: [
-    ...ALGORITHM_NAMES.map(limitSchema),
-    {
-      type: "object",
-      properties: { algorithm: { type: "string", enum: ALGORITHM_NAMES } },
-      required: ["algorithm"],
-    },
-  ],
+  anyOf: ALGORITHM_NAMES.map(limitSchema),
 };
 
 const RULE: Schema = {
@@ -164,6 +166,7 @@ const ROUTE: Schema = {
       description: "Units that a request takes; 1 unless given.",
       type: "integer",
       minimum: 0,
+      maximum: MOST,
     },
     descriptors: {
       description:

@@ -103,10 +103,23 @@ function chosenOf(schema: Schema, value: unknown, root: Schema): Schema {
   if (schema.anyOf === undefined) return schema;
   const all = schema.anyOf.map((each) => chosenOf(resolved(each, root), value, root));
   const ofType = all.filter((each) => isOfType(each, value));
-  return ofType.find((each) => constantsFit(each, value)) ?? ofType[0] ?? {
-    ...schema,
-    description: all.map(nameOf).join(" or "),
-  };
+  const meant = ofType.find((each) => constantsFit(each, value));
+  if (meant !== undefined) return meant;
+  return ofType.length > 0
+    ? constantsOf(ofType)
+    : { ...schema, description: all.map(nameOf).join(" or ") };
+}
+
+/** The constants that maps of several kinds are told apart by: the value must have one of them. */
+function constantsOf(kinds: readonly Schema[]): Schema {
+  const names = new Set(kinds.flatMap(({ properties = {} }) => Object.keys(properties)));
+  const properties = [...names].flatMap((name) => {
+    const constants = kinds.flatMap((kind) => kind.properties?.[name]?.const ?? []);
+    return constants.length === 0
+      ? []
+      : [[name, { type: "string", enum: constants } satisfies Schema]];
+  });
+  return { type: "object", properties: Object.fromEntries(properties) };
 }
 
 function constantsFit({ properties = {}, required = [] }: Schema, value: unknown): boolean {
@@ -177,8 +190,8 @@ function numberExpectation(
   value: number,
 ): string | undefined {
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return undefined;
-  if (maximum !== Infinity) return `expected an integer from ${minimum} to ${maximum}`;
-  return minimum === -Infinity
+  if (maximum < Number.MAX_SAFE_INTEGER) return `expected an integer from ${minimum} to ${maximum}`;
+  return minimum <= Number.MIN_SAFE_INTEGER
     ? "expected an integer"
     : `expected an integer of at least ${minimum}`;
 }
