@@ -50,6 +50,9 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
  * ```
  */
 export const withLimit: {
+  (
+    options: WithLimitOptions & { readonly refundIf?: undefined },
+  ): <A, E, R>(self: Effect.Effect<A, E, R>) => Limited<A, E, R>;
   <A, E>(
     options: WithLimitOptions<NoInfer<A>, NoInfer<E>>,
   ): <R>(self: Effect.Effect<A, E, R>) => Limited<A, E, R>;

@@ -9,6 +9,7 @@ import {
   limit,
   RateLimited,
   RateLimiter,
+  type RateLimitStoreError,
   withLimit,
 } from "../../../adapters/effect.ts";
 import { gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
@@ -309,6 +310,22 @@ describe("withLimit", () => {
       layerStore(store),
     );
     assert.deepEqual(costs, [1, 1, 1, 1]);
+  });
+
+  test("keeps the types of the effects that one and the same limit is put on", async () => {
+    const limited = withLimit({ limit: slow, key: "a", onExceeded: "wait" });
+    const length: Effect.Effect<number, unknown, RateLimiter> = Effect.map(
+      limited(Effect.succeed("hello")),
+      (text) => text.length,
+    );
+    const count: Effect.Effect<number, "no" | RateLimited | RateLimitStoreError, RateLimiter> =
+      limited(Effect.fail("no" as const));
+    await inTestTime(Effect.gen(function* () {
+      assert.equal(yield* length, 5);
+      const failing = yield* Effect.forkChild(Effect.flip(count));
+      yield* TestClock.adjust("10 seconds");
+      assert.equal(yield* Fiber.join(failing), "no");
+    }));
   });
 
   test("gives the units back for the outcomes it is told", async () => {
