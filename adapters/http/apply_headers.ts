@@ -27,13 +27,19 @@ export function applyHeaders(holder: HeaderHolder, fields: readonly HeaderField[
 }
 
 function setJoined(holder: HeaderHolder, name: string, value: string): void {
-  const before = isList(name, value) ? holder.get(name) : undefined;
-  holder.set(name, before ? joinLists(before, value) : value);
+  const before = holder.get(name);
+  holder.set(name, before && isOneList(name, before, value) ? joinLists(before, value) : value);
 }
 
-function isList(name: string, value: string): boolean {
-  if (name === "RateLimit") return value.startsWith('"');
-  return name === "RateLimit-Policy" || name === EXPOSED;
+/** Whether two values make one list. Policies with names and without are of different forms. */
+function isOneList(name: string, before: string, after: string): boolean {
+  if (name === EXPOSED) return true;
+  if (name === "RateLimit") return isNamed(before) && isNamed(after);
+  return name === "RateLimit-Policy" && isNamed(before) === isNamed(after);
+}
+
+function isNamed(list: string): boolean {
+  return list.trimStart().startsWith('"');
 }
 
 /** Both lists in one, without those members of the first that the second has as well. */
