@@ -71,6 +71,9 @@ export function faultOfCall(call: EnvoyCall): string | undefined {
     if (limit !== undefined && periodOf(limit.unit) === undefined) {
       return `the unit of a limit must be known, not ${limit.unit}`;
     }
+    if (limit !== undefined && limit.requestsPerUnit >= 2 ** 32) {
+      return "requests_per_unit must be at most 4294967295";
+    }
   }
   return undefined;
 }

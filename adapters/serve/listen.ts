@@ -86,19 +86,39 @@ function listenOnBun(bun: BunRuntime, options: ListenOptions): Listening {
   };
 }
 
+/**
+ * Deno's server can be shut down gently or broken off, but not one after the other. So calls are
+ * counted: once none is under way it is shut down, and after the grace it is broken off.
+ */
 function listenOnDeno(deno: DenoRuntime, options: ListenOptions): Listening {
   const { hostname, port, handler } = options;
   const abort = new AbortController();
+  let underWay = 0;
+  let stopping = false;
+  let ended = () => {};
+
+  async function counted(request: Request, peer: string | undefined): Promise<Response> {
+    if (stopping) return problemResponse(faultOf(503, "the service is stopping"), CLOSE);
+    underWay++;
+    try {
+      return await handler(request, () => peer);
+    } finally {
+      underWay--;
+      if (underWay === 0) ended();
+    }
+  }
+
   const server = deno.serve(
     { hostname, port, onListen() {}, signal: abort.signal },
-    (request, { remoteAddr }) => handler(request, () => remoteAddr.hostname),
+    (request, { remoteAddr }) => counted(request, remoteAddr.hostname),
   );
   return {
     port: server.addr.port,
     async stop(grace) {
-      let ended = false;
-      await within(grace, server.shutdown().then(() => ended = true));
-      if (!ended) abort.abort();
+      stopping = true;
+      if (underWay > 0) await within(grace, new Promise<void>((resolve) => ended = resolve));
+      if (underWay > 0) abort.abort();
+      else await within(grace, server.shutdown());
     },
   };
 }

@@ -4,6 +4,7 @@ import { connect } from "node:http2";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
+import { faultOfCall } from "../../../adapters/serve/envoy_call.ts";
 import { callOfMessage } from "../../../adapters/serve/envoy_protobuf.ts";
 import { fileSource } from "../../../adapters/rules.ts";
 import type { Service } from "../../../adapters/serve.ts";
@@ -145,6 +146,19 @@ describe("Envoy's gRPC", () => {
           }],
         },
       ];
+      // Another program may write more than the protocol's 32 bits.
+      assert.match(
+        faultOfCall({
+          domain: "shop",
+          hitsAddend: 1,
+          descriptors: [{
+            entries: [["user", "a"]],
+            hitsAddend: undefined,
+            limit: { requestsPerUnit: 2 ** 60, unit: "MINUTE" },
+          }],
+        }) ?? "",
+        /requests_per_unit must be at most 4294967295/,
+      );
       for (const { error, details } of await ask(service, bad)) {
         assert.equal(error, 3, details);
       }

@@ -5,10 +5,12 @@ import { describe, test } from "node:test";
 import type { AsyncStore } from "../../../core/store.ts";
 import { StoreUnavailableError } from "../../../mod.ts";
 import { objectSource } from "../../../adapters/rules.ts";
-import type { LogEvent } from "../../../adapters/serve.ts";
+import { type LogEvent, serve } from "../../../adapters/serve.ts";
 import { sharedStore } from "../../../stores/shared.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { get, post, SHOP, withService } from "./support/running.ts";
+
+const HALF_A_BODY = "POST /v1/consume HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{";
 
 const asking = (user: string, cost?: number) => ({ entries: { user }, cost });
 
@@ -644,6 +646,30 @@ test("a service stops gracefully: what is under way is answered", async () => {
     await stopped;
     await assert.rejects(get(service, "/healthz"));
   }, { rules });
+});
+
+test("a service stops though clients send half a call and no more", async () => {
+  const errors: unknown[] = [];
+  const hear = (event: Event) => errors.push((event as ErrorEvent).error);
+  // An error that nobody catches is told to Deno's scope; its test runner lets it pass.
+  const scope = globalThis as Partial<EventTarget>;
+  scope.addEventListener?.("error", hear);
+  for (const half of ["GET /healthz HTTP/1.1\r\nHost:", HALF_A_BODY]) {
+    const service = await serve({ rules: objectSource(SHOP), port: 0 });
+    const socket = connect(service.port, "127.0.0.1");
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("error", () => {});
+    socket.resume();
+    await new Promise<void>((resolve) => socket.write(half, () => resolve()));
+    // A call is under way once another one, sent after it, was answered.
+    await get(service, "/healthz");
+    await service.stop(50);
+    socket.end();
+    await closed;
+    await assert.rejects(get(service, "/healthz"));
+  }
+  scope.removeEventListener?.("error", hear);
+  assert.deepEqual(errors, []);
 });
 
 test("what cannot be started leaves nothing behind, and says why", async () => {
