@@ -89,6 +89,15 @@ export function givingBackTheNewest(algorithm: Algorithm, freshAt: number): Algo
   });
 }
 
+/** The same algorithm, but it gives nothing back. */
+export function givingNothingBack(algorithm: Algorithm): Algorithm {
+  return steppedOtherwise(
+    algorithm,
+    givingNothingBack,
+    (state, now, cost) => algorithm.step(state, now, Math.max(0, cost)),
+  );
+}
+
 /** A state as the reducer's own. */
 function detached(algorithm: Algorithm, state: unknown): unknown {
   return algorithm.codec.decode(algorithm.codec.encode(state));

@@ -18,6 +18,9 @@ import { halvesOf } from "../core/halves_of.ts";
  * @param share More than 0, at most 1.
  */
 export function shareOf(algorithm: Algorithm, share: number): Algorithm {
+  if (algorithm.wraps !== undefined) {
+    return algorithm.wraps.around(shareOf(algorithm.wraps.inner, share));
+  }
   if (algorithm.parts !== undefined) {
     return all(...algorithm.parts.map((part) => shareOf(part, share))) as Algorithm;
   }

@@ -31,6 +31,7 @@ import {
 } from "../../core/limiter.ts";
 import { attempting, givingBackTheNewest } from "../../core/projection.ts";
 import type { Store } from "../../core/store.ts";
+import { giveBack } from "../http/give_back.ts";
 import { withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import { limiterClock } from "./limiter_clock.ts";
@@ -53,7 +54,10 @@ export interface BoundLimit {
 export interface Admission {
   /** The decision, with durations in milliseconds. */
   readonly decision: Decision;
-  /** Gives the units back; what cannot be given back stays charged, the safe side. */
+  /**
+   * Gives the units back, as far as they have not been renewed since; what cannot be given back
+   * stays charged, the safe side.
+   */
   readonly undo: Effect.Effect<void>;
 }
 
@@ -153,7 +157,7 @@ export function take(
   function tell(decision: Decision): Effect.Effect<Admission, RateLimited> {
     note(fiber, bound, verb, decision, cost);
     return decision.allowed
-      ? Effect.succeed({ decision, undo: giveBack(bound, key, cost, decision, freshAt) })
+      ? Effect.succeed({ decision, undo: undone(fiber, bound, key, cost, decision, freshAt) })
       : Effect.fail(rateLimited(bound.limit, key, cost, decision));
   }
 
@@ -169,7 +173,7 @@ export function waitFor(
   { cost, maxWait, restore }: Patience,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   const { internals, limit, attributes, metrics } = bound;
-  const undo = (decision: Decision) => giveBack(bound, key, cost, decision, undefined);
+  const undo = (decision: Decision) => undone(fiber, bound, key, cost, decision, undefined);
   // A refusal is an answer here: as an error it would put the key, which it names, into the span.
   const waiting = Effect.callback<Decision | RateLimitedError>((resume, signal) => {
     const outcome = internals.acquireWhole(key, { cost, maxWait, signal });
@@ -241,25 +245,30 @@ function consumeOne(
 }
 
 /**
- * Gives units back. The place in a queue is given back only if it is the newest, and known to be:
- * otherwise the next call would be given the newest one's, which is taken.
+ * Gives units back, as far as they are there. The place in a queue is given back only if it is the
+ * newest, and known to be: otherwise the next call would be given the newest one's, which is taken.
  */
-function giveBack(
+function undone(
+  fiber: Fiber.Fiber<unknown, unknown>,
   bound: BoundLimit,
   key: string,
   cost: number,
-  { source }: Decision,
+  decision: Decision,
   freshAt: number | undefined,
 ): Effect.Effect<void> {
   // A failure policy has taken nothing.
-  if (cost === 0 || source === "policy") return Effect.void;
+  if (cost === 0 || decision.source === "policy") return Effect.void;
   const { limiter, limit: { algorithm }, internals, attributes } = bound;
   if (mayDelay(bound) && freshAt === undefined) return Effect.void;
+  const clock = fiber.getRef(Clock.Clock);
+  const takenAt = clock.currentTimeMillisUnsafe();
   const given = onStore(() => {
-    const answer = freshAt === undefined ? limiter.refund(key, cost) : limiter.store.run([{
-      ...internals.operation(key, -cost),
-      algorithm: givingBackTheNewest(algorithm, freshAt),
-    }], internals.now());
+    const answer = freshAt === undefined
+      ? giveBack(limiter, key, cost, decision, clock.currentTimeMillisUnsafe() - takenAt)
+      : limiter.store.run([{
+        ...internals.operation(key, -cost),
+        algorithm: givingBackTheNewest(algorithm, freshAt),
+      }], internals.now());
     return settled<unknown, void, never>(
       answer,
       () => Effect.void,

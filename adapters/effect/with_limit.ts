@@ -20,7 +20,10 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
   readonly onExceeded?: "fail" | "wait" | undefined;
   /** With `"wait"` the longest wait; without one there is no end to it. */
   readonly maxWait?: Duration.Input | undefined;
-  /** Which outcomes give the units back: failures that should not count, for example. */
+  /**
+   * Which outcomes give the units back: failures that should not count, for example. What has been
+   * renewed since they were taken is not given back, as it would be that of later calls.
+   */
   readonly refundIf?: ((exit: Exit.Exit<A, E>) => boolean) | undefined;
 }
 

@@ -2,6 +2,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { all } from "../../core/all.ts";
 import type { Decision } from "../../core/decision.ts";
 import { internalsOf } from "../../core/limiter.ts";
+import { givingNothingBack } from "../../core/projection.ts";
 import type { AnyLimiter } from "./options.ts";
 
 /**
@@ -39,9 +40,4 @@ function keepingWhatIsOver(algorithm: Algorithm, decision: Decision, passed: num
   if (parts === undefined || decision.parts?.length !== parts.length) return algorithm;
   const kept = parts.map((part, place) => keepingWhatIsOver(part, decision.parts![place]!, passed));
   return kept.every((part, place) => part === parts[place]) ? algorithm : all(...kept);
-}
-
-function givingNothingBack(algorithm: Algorithm): Algorithm {
-  const { halves: _, ...same } = algorithm;
-  return { ...same, step: (state, now, cost) => algorithm.step(state, now, Math.max(0, cost)) };
 }

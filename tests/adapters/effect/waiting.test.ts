@@ -12,7 +12,7 @@ import {
   type RateLimitStoreError,
   withLimit,
 } from "../../../adapters/effect.ts";
-import { gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
+import { all, fixedWindow, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
 import { policyStore } from "../../support/policy_store.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -311,6 +311,31 @@ describe("withLimit", () => {
     );
     assert.deepEqual(costs, [1, 1, 1, 1]);
   });
+
+  for (const onExceeded of ["fail", "wait"] as const) {
+    test(`gives back what is left of the units, and nothing of later calls: ${onExceeded}`, async () => {
+      const second = fixedWindow({ limit: 1, period: "10s" });
+      const both = limit("both", all(second, fixedWindow({ limit: 5, period: "1m" })));
+      const window = limit("window", second);
+      await inTestTime(Effect.gen(function* () {
+        const limiter = yield* RateLimiter;
+        for (const limit of [window, both]) {
+          const late = Effect.andThen(Effect.sleep("15 seconds"), Effect.fail("no"));
+          const refundIf = Exit.isFailure;
+          const limited = withLimit(late, { limit, key: "a", onExceeded, refundIf });
+          const running = yield* Effect.forkChild(Effect.exit(limited), { startImmediately: true });
+          yield* TestClock.adjust("11 seconds");
+          yield* limiter.consume(limit, "a");
+          yield* TestClock.adjust("5 seconds");
+          yield* Fiber.join(running);
+          const { allowed, parts } = yield* limiter.peek(limit, "a");
+          assert.equal(allowed, false, "the unit of the second window is not the first one's");
+          if (limit === both) assert.equal(parts![1]!.remaining, 4);
+          yield* TestClock.adjust("44 seconds");
+        }
+      }));
+    });
+  }
 
   test("keeps the types of the effects that one and the same limit is put on", async () => {
     const limited = withLimit({ limit: slow, key: "a", onExceeded: "wait" });
