@@ -14,6 +14,7 @@ import { listen, type Listening } from "./listen.ts";
 import { errorText, type Log, type LogEvent } from "./log.ts";
 import type { Question } from "./messages.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "./read_request.ts";
+import { requireFreePort } from "./require_free_port.ts";
 import { type RedisOptions, storeOnRedis } from "./service_store.ts";
 import { type ServiceThread, serviceThread } from "./service_thread.ts";
 import { tokenCheck } from "./token_check.ts";
@@ -185,6 +186,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       const shared = redis === undefined
         ? { handle: (store as SharedStore).handle }
         : { redis: { ...redis } };
+      if (port !== 0) await requireFreePort(hostname, port);
       const started = documents;
       listening = workers = await crew({
         size: threads,
