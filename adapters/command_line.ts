@@ -116,7 +116,7 @@ export async function commandLine(
     ended: () => world.ended ?? endOfProcess(),
   };
   try {
-    if (args[0] === "replay") return await replayCommand(args.slice(1), tools.print);
+    if (args[0] === "replay") return await runReplay(args.slice(1), tools);
     const { values, positionals } = parse(args);
     const [command, ...operands] = positionals;
     if (values.help === true || command === undefined) {
@@ -144,6 +144,15 @@ function parse(args: readonly string[]): { values: Values; positionals: string[]
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   } catch (error) {
     throw usage(errorText(error));
+  }
+}
+
+async function runReplay(args: readonly string[], tools: Tools): Promise<number> {
+  try {
+    return await replayCommand(args, tools.print);
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    throw String(code).startsWith("ERR_PARSE_ARGS") ? usage(errorText(error)) : error;
   }
 }
 

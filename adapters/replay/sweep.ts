@@ -50,7 +50,10 @@ export interface SweepReport {
   readonly name: string;
   /** The curve where it falls, by rising limit. */
   readonly points: readonly SweepPoint[];
-  /** For each share, the smallest limit found that hits no larger one. */
+  /**
+   * For each share, the smallest limit found that hits no larger one; `Infinity` if none up to the
+   * units of the busiest client does, as with a fixed burst.
+   */
   readonly smallest: readonly { readonly share: number; readonly limit: number }[];
 }
 
@@ -223,7 +226,7 @@ function between(
   { tooLow, enough }: { readonly tooLow: number; readonly enough: number },
 ): readonly number[] {
   const gap = enough - tooLow;
-  if (gap <= 1) return [];
+  if (gap <= 1 || gap === Infinity) return [];
   const parts = Math.min(gap, FAN + 1);
   return Array.from(
     { length: parts - 1 },

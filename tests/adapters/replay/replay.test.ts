@@ -230,6 +230,16 @@ describe("sweep", () => {
     assert.deepEqual(report!.smallest, [{ share: 0.1, limit: 90 }]);
   });
 
+  test("says so where no limit leaves all clients alone", async () => {
+    const burst = {
+      name: "burst",
+      make: (limit: number) => gcra({ limit, period: "1m", burst: 2 }),
+    };
+    const log = Array.from({ length: 8 }, (_, at) => ({ at, key: "a", cost: 1 }));
+    const [report] = await sweep(log, [burst], { shares: [0, 1] });
+    assert.deepEqual(report?.smallest, [{ share: 0, limit: Infinity }, { share: 1, limit: 1 }]);
+  });
+
   test("refuses what it cannot sweep", async () => {
     await assert.rejects(sweep([], []), TypeError);
     await assert.rejects(sweep([], families, { shares: [2] }), RangeError);

@@ -166,6 +166,7 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
     [["serve", EXAMPLE, "--port", "eighty"], /--port must be a whole number/],
     [["serve", EXAMPLE, "--prot", "80"], /prot/],
     [["lint", EXAMPLE, "--format", "xml"], /--format must be/],
+    [["replay", "log", "--ruel", "gcra:1/1s"], /ruel/],
   ];
   for (const [args, message] of cases) {
     test(args.join(" ").replace(rootPath, ""), async () => {
