@@ -237,7 +237,11 @@ export function layerRateLimit<R = never>(
     const middleware: HttpApiMiddleware.HttpApiMiddleware<never, RateLimitConfig["error"], never> =
       Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
         const request = yield* HttpServerRequest.HttpServerRequest;
-        const verdict = yield* Effect.provideContext(weigh(request, { endpoint, group }), services);
+        // What the request brings, such as its span, goes before what the server was started with.
+        const verdict = yield* Effect.updateContext(
+          weigh(request, { endpoint, group }),
+          (own: Context.Context<never>) => Context.merge(services, own),
+        );
         if (verdict === undefined) return yield* httpEffect;
         yield* HttpEffect.appendPreResponseHandler((_request, response) => {
           verdict.settle?.(outcomeOf(request, response));

@@ -139,6 +139,27 @@ describe("the middleware of HttpApi", () => {
     await web.dispose();
   });
 
+  test("runs effects among the options as parts of the request, and not of the server's start", async () => {
+    const tenant = Context.Reference("tenant", { defaultValue: () => "nobody" });
+    const told: string[] = [];
+    const key = () => Effect.map(tenant, (name) => (told.push(name), name));
+    const web = HttpRouter.toWebHandler(
+      HttpApiBuilder.layer(Api).pipe(
+        Layer.provide(handlers),
+        Layer.provide(
+          Layer.provide(layerRateLimit({ limit: api, key }), Layer.succeed(tenant, "startup")),
+        ),
+        Layer.provide(layerMemory()),
+        Layer.provide(HttpServer.layerServices),
+      ),
+      { disableLogger: true },
+    );
+    const request = () => new Request("http://localhost/users");
+    await web.handler(request(), Context.make(tenant, "acme"));
+    await web.dispose();
+    assert.deepEqual(told, ["acme"]);
+  });
+
   test("takes limit, key, cost and skip of the request and the route", async () => {
     class Plan extends Context.Service<Plan, { readonly cost: number }>()("tests/Plan") {}
     const layer = HttpApiBuilder.layer(Api).pipe(
