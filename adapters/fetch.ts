@@ -28,6 +28,7 @@ import { isRepeatable } from "./fetch/is_repeatable.ts";
 import { pauses } from "./fetch/pauses.ts";
 import { type LimitsTold, readLimits, waitTold } from "./fetch/quotas.ts";
 import { wait } from "./fetch/wait.ts";
+import { isStoreFailure } from "./http/store_failure.ts";
 
 /** What sends requests: `fetch` itself, or one that is called like it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -67,7 +68,8 @@ export interface LimitedFetchOptions {
   readonly retries?: number | undefined;
   /**
    * The limit of retries altogether, by key, so that retries do not multiply the load on a server
-   * in trouble; default one a second, and ten at once.
+   * in trouble; default one a second, and ten at once. Where its store cannot decide, nothing is
+   * sent again.
    */
   readonly budget?: Limiter | AsyncLimiter | undefined;
   /** Told of every retry. */
@@ -195,7 +197,7 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
       }
       const pause = retryIn(told, attempt);
       if (pause === undefined || passed() + pause > deadline) return response;
-      if (!(await budget.consume(own)).allowed) return response;
+      if (!(await hasRoom(budget, own))) return response;
       response.body?.cancel().catch(ignore);
       onRetry?.({ key: own, status: response.status, wait: pause, attempt: attempt + 1 });
       await wait(clock, pause, signal);
@@ -208,6 +210,16 @@ export { type LimitsTold, type Quota, readLimits } from "./fetch/quotas.ts";
 function defaultBudget(clock: Clock): Limiter {
   const rate = gcra({ limit: 60, period: "1m", burst: 10 });
   return limiterOn(rate, memoryStore({ maxKeys: 1_000 }), "retries", { clock }) as Limiter;
+}
+
+/** Whether the budget allows a retry. One that cannot decide does not: the answer is at hand. */
+async function hasRoom(budget: Limiter | AsyncLimiter, key: string): Promise<boolean> {
+  try {
+    return (await budget.consume(key)).allowed;
+  } catch (error) {
+    if (isStoreFailure(error)) return false;
+    throw error;
+  }
 }
 
 /** A 429, or a server in trouble that says when to come back. */

@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 
 import { limitedFetch, type LimitedFetchOptions } from "../../../adapters/fetch.ts";
 import { pauses } from "../../../adapters/fetch/pauses.ts";
-import { gcra, limiter, RateLimitedError } from "../../../mod.ts";
+import { gcra, limiter, RateLimitedError, StoreUnavailableError } from "../../../mod.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { policyStore } from "../../support/policy_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
@@ -147,6 +148,17 @@ describe("limitedFetch", () => {
       const { fetch, ended } = limited({ budget, retries: 10 });
       assert.equal((await ended(fetch(url))).status, 429);
       assert.equal(requests.length, 3);
+    }));
+
+  test("gives the refusal to the caller where the budget cannot decide", () =>
+    answering([refusal({ "Retry-After": "0" })], async (url, requests) => {
+      const away = new StoreUnavailableError("Cannot reach Redis", "no");
+      const store = { ...asyncMemoryStore(), run: () => Promise.reject(away) };
+      const budget = limiter(gcra({ limit: 2, period: "1d" }), { store, prefix: "retries" });
+      const { fetch, ended } = limited({ budget });
+      const response = await ended(fetch(url));
+      assert.deepEqual([response.status, await response.text()], [429, "later"]);
+      assert.equal(requests.length, 1);
     }));
 
   test("repeats after a 503 only what may be repeated, and only if asked to come back", () =>
