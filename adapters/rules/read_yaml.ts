@@ -34,6 +34,9 @@ export interface YamlReader {
 /** The most aliases that a text may expand to: enough for people, too few for a bomb. */
 const MOST_ALIASES = 100;
 
+/** The most levels of a text: an alias within what it names has no end of them. */
+const MOST_LEVELS = 200;
+
 let reader: Promise<YamlReader> | undefined;
 
 /**
@@ -79,7 +82,10 @@ async function loadReader(): Promise<YamlReader> {
 function readDocument(
   document: Document,
   lines: LineCounter,
-  { isMap, isSeq, isScalar }: Pick<typeof import("yaml"), "isMap" | "isSeq" | "isScalar">,
+  { isAlias, isMap, isSeq, isScalar }: Pick<
+    typeof import("yaml"),
+    "isAlias" | "isMap" | "isSeq" | "isScalar"
+  >,
 ): ReadText {
   // What is only a warning, such as a tag that nobody knows, is hardly meant either.
   const [error] = [...document.errors, ...document.warnings];
@@ -94,6 +100,9 @@ function readDocument(
     data = document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (thrown) {
     return unreadable(thrown, undefined);
+  }
+  if (isDeep(data)) {
+    return unreadable(new Error(`Nested more than ${MOST_LEVELS} levels deep`), undefined);
   }
   return { data, errors: [], placeOf };
 
@@ -123,7 +132,8 @@ function readDocument(
       if (!isMap(node)) continue;
       const seen = new Set<unknown>();
       for (const { key } of node.items) {
-        const name = isScalar(key) ? key.value : key;
+        const meant = isAlias(key) ? key.resolve(document) : key;
+        const name = isScalar(meant) ? meant.value : meant;
         if (seen.has(name)) return key as Node;
         seen.add(name);
       }
@@ -136,6 +146,18 @@ function readDocument(
     const node = path.length === 0 ? document.contents : document.getIn(path, true);
     return (node ?? undefined) as Node | undefined;
   }
+}
+
+/** Whether data has too many levels; the deepest part is looked at first. */
+function isDeep(root: unknown): boolean {
+  const open: [value: unknown, level: number][] = [[root, 0]];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [value, level] = next;
+    if (typeof value !== "object" || value === null) continue;
+    if (level === MOST_LEVELS) return true;
+    for (const child of Object.values(value)) open.push([child, level + 1]);
+  }
+  return false;
 }
 
 function unreadable(error: unknown, place: TextPlace | undefined): ReadText {

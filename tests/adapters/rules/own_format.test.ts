@@ -167,6 +167,16 @@ describe("what would do harm is refused:", () => {
   const cases: readonly [name: string, text: string, message: RegExp][] = [
     ["a bomb of aliases", bomb, /Excessive alias count/],
     ["an alias of itself", "domain: &a [*a]\nrules: []\n", /error/],
+    [
+      "rules within themselves",
+      "domain: a\nrules: &a [{ key: b, rules: *a }]\n",
+      /200 levels deep/,
+    ],
+    [
+      "Envoy's descriptors within themselves",
+      "domain: a\ndescriptors: &a [{ key: b, descriptors: *a }]\n",
+      /200 levels deep/,
+    ],
     ["deep nesting", "[".repeat(200_000), /error/],
     ["several documents", "domain: a\nrules: []\n---\ndomain: b\nrules: []\n", /error/],
     ["a tag of its own", "domain: !!js/function x\nrules: []\n", /error/],
@@ -191,7 +201,12 @@ describe("what would do harm is refused:", () => {
 
   test("a key that stands twice, however deep", () => {
     for (
-      const text of ["rules: [{ key: a, key: b }]", "a: { b: [{ c: 1, c: 2 }] }", "? [1]\n: 1"]
+      const text of [
+        "rules: [{ key: a, key: b }]",
+        "a: { b: [{ c: 1, c: 2 }] }",
+        "? [1]\n: 1",
+        "rules: [{ &k key: a, *k : b }]",
+      ]
     ) {
       const { rules, problems } = read(`domain: a\n${text}\n`);
       assert.equal(rules, undefined, text);
