@@ -23,7 +23,7 @@ import type { Descriptor } from "../core/rules.ts";
 import { replayCommand } from "./replay/replay_command.ts";
 import { inTime } from "./rules/in_time.ts";
 import { type RuleEngine, ruleEngine } from "./rules/engine.ts";
-import { explainMatch, explainVerdict } from "./rules/explain.ts";
+import { explainMatch, explainReplaced, explainVerdict } from "./rules/explain.ts";
 import { problemText } from "./rules/problem.ts";
 import { yamlReader } from "./rules/read_yaml.ts";
 import { readRules, type RuleDocument, type RuleFormat, type RuleSet } from "./rules/rule_set.ts";
@@ -245,6 +245,7 @@ async function runExplain(
   await withEngine(rules, values, async (engine) => {
     const redis = values.redis;
     tools.print(redis === undefined ? "for keys never used:" : `with the counters of ${redis}:`);
+    explainReplaced(rules.domains.get(domain)!, descriptors).forEach(tools.print);
     explainVerdict(await engine.peek(request), descriptors).forEach(tools.print);
   });
   return 0;

@@ -51,6 +51,19 @@ function chosen(rules: KeyRules, value: string): readonly [RuleNode | undefined,
   return [rules.bare, "as every value does"];
 }
 
+/** The rules that match, and do not apply as another one that matches replaces them. */
+export function explainReplaced(domain: Domain, descriptors: readonly Descriptor[]): string[] {
+  const matched = descriptors.flatMap(({ entries }) =>
+    matchDescriptor(domain, entries)?.rule ?? []
+  );
+  return matched.flatMap(({ name }) => {
+    const by = matched.find(({ replaces }) => name !== undefined && replaces.includes(name));
+    return by === undefined
+      ? []
+      : [`rule ${name} does not apply, as ${by.name ?? by.label} replaces it`];
+  });
+}
+
 /** A verdict in words, line by line. */
 export function explainVerdict(
   { allowed, rules }: Verdict,

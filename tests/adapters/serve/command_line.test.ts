@@ -74,6 +74,13 @@ describe("tidegate explain", () => {
     }
   });
 
+  test("says which rules are replaced, and by which", async () => {
+    const login = ["route=login", "address=192.0.2.7"];
+    const { printed } = await run("explain", EXAMPLE, ...login, "+", "address=192.0.2.7");
+    assert.match(printed, /^rule per-address does not apply, as logins replaces it$/m);
+    assert.doesNotMatch((await run("explain", EXAMPLE, ...login)).printed, /does not apply/);
+  });
+
   test("says why nothing matches", async () => {
     const { printed } = await run("explain", EXAMPLE, "path=/", "user=1");
     assert.match(printed, /no rule for the key path here; there are: address, user, route/);
