@@ -114,6 +114,10 @@ const Base = {
   period: PeriodSchema,
   name: Schema.optionalKey(Schema.String),
 };
+/** What is told where no algorithm is named that fits: the default one is tried on every policy. */
+const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
+  '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "slidingWindow", "slidingLog", ' +
+  '"slidingCounter" or "all"';
 const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
 
 /**
@@ -142,7 +146,9 @@ const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
 export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
   Schema.Struct({
     ...Burst,
-    algorithm: Schema.Literal("gcra").pipe(Schema.withDecodingDefaultKey(Effect.succeed("gcra"))),
+    algorithm: Schema.Literal("gcra").annotate({ message: OTHERWISE }).pipe(
+      Schema.withDecodingDefaultKey(Effect.succeed("gcra")),
+    ),
   }),
   Schema.Struct({ ...Burst, algorithm: Schema.Literal("leakyBucket") }),
   Schema.Struct({
@@ -163,7 +169,8 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
     algorithm: Schema.Literal("slidingWindow"),
     precision: PeriodSchema,
   }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literals(["slidingLog", "slidingCounter"]) }),
+  Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingLog") }),
+  Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingCounter") }),
   Schema.Struct({
     algorithm: Schema.Literal("all"),
     policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
