@@ -4,6 +4,7 @@ import { type RuleEngine, ruleEngine } from "../rules/engine.ts";
 import type { KeyLookup } from "../rules/key_limits.ts";
 import type { RuleSet } from "../rules/rule_set.ts";
 import { type Figures, figures, type FiguresSnapshot } from "./figures.ts";
+import { storeFigures } from "./store_figures.ts";
 import { type ServiceHandler, serviceHandler } from "./handler.ts";
 import type { RequestLimits } from "./read_request.ts";
 
@@ -37,7 +38,7 @@ export interface ServiceThread {
 /** Makes a thread of the service. */
 export function serviceThread(options: ThreadOptions): ServiceThread {
   const { store, tellsStore } = options;
-  const counted = figures(tellsStore ? () => storeFigures(store) : undefined);
+  const counted = figures(tellsStore ? storeFigures(store) : undefined);
   let draining = false;
   const engine = ruleEngine({
     store,
@@ -67,13 +68,4 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
       draining = true;
     },
   };
-}
-
-/** The numbers that a store tells of itself. */
-function storeFigures(store: Store): Readonly<Record<string, number>> {
-  const { statistics } = store as { statistics?: () => unknown };
-  const told = statistics?.();
-  if (typeof told !== "object" || told === null || told instanceof Promise) return {};
-  const numbers = Object.entries(told).filter(([, value]) => typeof value === "number");
-  return Object.fromEntries(numbers) as Record<string, number>;
 }
