@@ -17,8 +17,12 @@ export function show(value: unknown): string {
       return String(value);
     case "bigint":
       return `${value}n`;
+    case "object":
+      if (value === null) return "null";
+      if (!Array.isArray(value)) return "an object";
+      return value.length === 0 ? "an empty array" : "an array";
     default:
-      return value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+      return `a ${typeof value}`;
   }
 }
 
@@ -59,6 +63,15 @@ export function checkOptions(action: string, options: unknown): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(complaint(action, "its options must be an object", options));
   }
+}
+
+/** Requires a store, so that a forgotten one, or the function that makes it, is told at once. */
+export function checkStore(action: string, option: string, store: unknown): void {
+  const { run, accepts } = (store ?? {}) as { readonly run?: unknown; readonly accepts?: unknown };
+  if (typeof run === "function" && typeof accepts === "function") return;
+  throw new TypeError(
+    complaint(action, `${option} must be a store, such as memoryStore()`, store),
+  );
 }
 
 /**

@@ -1,15 +1,19 @@
 import type { Algorithm } from "./algorithm.ts";
-import { checkOptions, checkText, complaint } from "./check.ts";
+import { checkOptions, checkStore, checkText, complaint } from "./check.ts";
 import { checkClock } from "./clock.ts";
 import type { LimiterOptions } from "./limiter.ts";
 
-/** Checks the options that do not depend on the store, and the algorithm. */
-export function checkLimiter(algorithm: Algorithm, options: LimiterOptions): void {
+/** Checks the algorithm, the options, and that a store is one. */
+export function checkLimiter(
+  algorithm: Algorithm,
+  options: LimiterOptions & { readonly store?: unknown },
+): void {
   const action = "create limiter";
   if (typeof algorithm?.step !== "function") {
     throw new TypeError(complaint(action, "it needs an algorithm, such as gcra(...)", algorithm));
   }
   checkOptions(action, options);
+  if (options.store !== undefined) checkStore(action, "store", options.store);
   checkClock(action, options.clock);
   const { onDecision, replaces, maxWaiting } = options;
   if (onDecision !== undefined && typeof onDecision !== "function") {

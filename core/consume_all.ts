@@ -55,16 +55,15 @@ export function consumeAll(entries: readonly Entry<AsyncLimiter>[]): Promise<Dec
 export function consumeAll(
   entries: readonly Entry<Limiter>[] | readonly Entry<AsyncLimiter>[],
 ): Decision | Promise<Decision> {
-  const parts = entries.map((entry) => partOf(entry));
-  const head = parts[0];
-  if (head === undefined) {
-    throw new TypeError(complaint(ACTION, "it needs at least one entry", "none"));
+  if (!Array.isArray(entries) || entries.length === 0) {
+    throw new TypeError(complaint(ACTION, "it needs a list of at least one entry", entries));
   }
+  const parts = entries.map((entry) => partOf(entry));
   requireTogether(entries, parts);
   const capacity = Math.min(...entries.map(({ limiter }) => limiter.algorithm.capacity));
   const answer = entries[0]!.limiter.store.run(
     parts.map((part) => part.operation),
-    head.limiter.now(),
+    parts[0]!.limiter.now(),
   );
   return afterwards(answer, told) as Decision | Promise<Decision>;
 
@@ -82,7 +81,8 @@ interface Part {
   readonly operation: Operation;
 }
 
-function partOf({ limiter, key, cost = 1 }: Entry<Limiter | AsyncLimiter>): Part {
+function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
+  const { limiter, key, cost = 1 } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)
     : undefined;

@@ -1,7 +1,7 @@
 import type { Algorithm } from "./algorithm.ts";
 import { afterwards, isPromise } from "./answer.ts";
 import { type Answered, boundStore } from "./bound_store.ts";
-import { checkCost, checkNow, checkText, complaint } from "./check.ts";
+import { checkCost, checkNow, checkOptions, checkText, complaint } from "./check.ts";
 import { afterRealTime, type Clock, passingTime } from "./clock.ts";
 import type { Decision } from "./decision.ts";
 import { RateLimitedError } from "./errors.ts";
@@ -201,10 +201,12 @@ export function limiterOn(
     whole: boolean,
     options: AcquireOptions = {},
   ): Promise<Decision> {
+    requireKey("acquire", key);
+    checkOptions("acquire", options);
     const { cost = 1, maxWait = Infinity, signal } = options;
-    requireKey(key);
     requireCost("acquire", cost);
     requireMaxWait(maxWait);
+    requireSignal(signal);
     signal?.throwIfAborted();
     if (cost === 0) return telling(decide(key, 0, true, instant()), key, 0);
     try {
@@ -221,23 +223,23 @@ export function limiterOn(
     prefix,
     consume(key: string, cost = 1): Decision {
       // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
-      if (typeof key !== "string" || key === "") requireKey(key);
+      if (typeof key !== "string" || key === "") requireKey("consume", key);
       if (cost >>> 0 !== cost) requireCost("consume", cost);
       const answer = decide(key, cost, false, clock === undefined ? undefined : instant());
       return onDecision === undefined ? answer : telling(answer, key, cost);
     },
     peek(key: string, cost = 1): Decision {
-      requireKey(key);
+      requireKey("peek", key);
       requireCost("peek", cost);
       return decide(key, cost, true, instant());
     },
     refund(key: string, cost = 1): Decision {
-      requireKey(key);
+      requireKey("refund", key);
       checkCost("refund", cost, 1);
       return stirring(telling(decide(key, -cost, false, instant()), key, -cost), key);
     },
     reset(key: string): void {
-      requireKey(key);
+      requireKey("reset", key);
       return stirring(bound.forget(key) as void, key);
     },
     acquire: (key: string, options?: AcquireOptions) => acquire(key, false, options),
@@ -259,8 +261,8 @@ function linesOf(store: Store): Lines {
   return lines;
 }
 
-function requireKey(key: string): void {
-  checkText("decide", "key", key);
+function requireKey(action: string, key: string): void {
+  checkText(action, "key", key);
 }
 
 function requireCost(action: string, cost: number): void {
@@ -272,4 +274,10 @@ function requireMaxWait(maxWait: number): void {
   throw new RangeError(
     complaint("acquire", "maxWait must be milliseconds of at least 0, or Infinity", maxWait),
   );
+}
+
+function requireSignal(signal: AbortSignal | undefined): void {
+  // Not by its class: one of another realm will do.
+  if (signal === undefined || typeof signal?.throwIfAborted === "function") return;
+  throw new TypeError(complaint("acquire", "signal must be an AbortSignal", signal));
 }

@@ -266,9 +266,11 @@ export function rateLimited(
   decision: Decision,
   rule = "its turn must come within maxWait",
 ): RateLimitedError {
-  const wait = decision.retryAfter === Infinity ? "never" : `in ${decision.retryAfter} ms`;
+  const wait = decision.retryAfter === Infinity
+    ? "it would never come"
+    : `it would come in ${decision.retryAfter} ms`;
   return new RateLimitedError(
-    `Cannot acquire ${cost} of ${JSON.stringify(key)} as ${rule}: it would come ${wait}`,
+    `Cannot acquire ${cost} of ${JSON.stringify(key)} as ${rule}: ${wait}`,
     decision,
   );
 }

@@ -1,5 +1,5 @@
 import type { Algorithm } from "../core/algorithm.ts";
-import { checkInteger, checkOptions } from "../core/check.ts";
+import { checkInteger, checkOptions, checkStore } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../core/store.ts";
 import { aged } from "./aged.ts";
@@ -72,6 +72,7 @@ export function denyCache(store: AsyncStore, options?: DenyCacheOptions): AsyncS
 /** The same on a store of either kind. */
 export function denyCache(store: Store, options?: DenyCacheOptions): Store;
 export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
+  checkStore("create denyCache", "its store", store);
   checkOptions("create denyCache", options);
   const { maxKeys = 10_000 } = options;
   checkInteger("create denyCache", "maxKeys", maxKeys, 1);

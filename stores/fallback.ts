@@ -1,5 +1,5 @@
 import type { Algorithm } from "../core/algorithm.ts";
-import { checkOptions, complaint } from "../core/check.ts";
+import { checkOptions, checkStore, complaint } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { decisionOf } from "../core/decision_of.ts";
 import { ContentionError, StoreUnavailableError } from "../core/errors.ts";
@@ -17,6 +17,8 @@ export interface FallbackOptions {
    */
   readonly share: number;
 }
+
+const ACTION = "create fallback";
 
 /**
  * A store that asks another one when the first cannot decide: when that throws a
@@ -68,6 +70,8 @@ export function fallback(
 /** The same on a store that answers by promises. */
 export function fallback(store: AsyncStore, other: Store, options: FallbackOptions): AsyncStore;
 export function fallback(store: Store, other: Store, options: FallbackOptions): Store {
+  checkStore(ACTION, "its store", store);
+  checkStore(ACTION, "the other store", other);
   const share = readShare(options);
   const first = store as SyncStore;
   const second = other as SyncStore;
@@ -169,12 +173,11 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
 }
 
 function readShare(options: FallbackOptions): number {
-  const action = "create fallback";
-  checkOptions(action, options);
+  checkOptions(ACTION, options);
   const { share } = options;
   const rule = "share must be more than 0 and at most 1";
-  if (typeof share !== "number") throw new TypeError(complaint(action, rule, share));
-  if (!(share > 0 && share <= 1)) throw new RangeError(complaint(action, rule, share));
+  if (typeof share !== "number") throw new TypeError(complaint(ACTION, rule, share));
+  if (!(share > 0 && share <= 1)) throw new RangeError(complaint(ACTION, rule, share));
   return share;
 }
 

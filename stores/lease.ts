@@ -16,7 +16,7 @@
  */
 
 import type { Algorithm } from "../core/algorithm.ts";
-import { checkInteger, checkOptions, complaint } from "../core/check.ts";
+import { checkInteger, checkOptions, checkStore, complaint } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { parsePeriod, type Period } from "../core/period.ts";
 import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../core/store.ts";
@@ -110,6 +110,7 @@ export function lease(store: AsyncStore, options: LeaseOptions): AsyncStore;
 export function lease(store: Store, options: LeaseOptions): Store;
 export function lease(store: Store, options: LeaseOptions): Store {
   const action = "create lease";
+  checkStore(action, "its store", store);
   checkOptions(action, options);
   const { units, maxKeys = 10_000 } = options;
   checkInteger(action, "units", units, 2);

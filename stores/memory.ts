@@ -9,7 +9,7 @@
  */
 
 import type { Algorithm } from "../core/algorithm.ts";
-import { checkInteger, complaint } from "../core/check.ts";
+import { checkInteger, checkOptions, complaint } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { StoreFullError, StoreUnavailableError } from "../core/errors.ts";
 import { halvesOf } from "../core/halves_of.ts";
@@ -87,6 +87,7 @@ interface Table {
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  checkOptions("create memoryStore", options);
   const { maxKeys = 1_000_000, onFull = "evict" } = options;
   checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
   if (maxKeys > 2 ** 30) {

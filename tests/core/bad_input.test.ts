@@ -15,6 +15,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "../../mod.ts";
+import { denyCache, fallback, lease } from "../../stores/stores.ts";
 
 /** Options that no type allows, as they come from JSON or plain JavaScript. */
 // deno-lint-ignore no-explicit-any
@@ -130,8 +131,8 @@ describe("the options of one algorithm", () => {
       "RangeError",
       "precision",
     ],
-    ["no algorithm", () => all(), "TypeError", "at least one algorithm"],
-    ["a foreign thing", () => all(untyped(good)), "TypeError", "must be algorithms", "a object"],
+    ["no algorithm", () => all(), "TypeError", "at least one algorithm", "an empty array"],
+    ["a foreign thing", () => all(untyped(good)), "TypeError", "must be algorithms", "an object"],
   ];
   for (const [title, create, name, ...parts] of wrong) {
     test(title, () => void assert.throws(create, fault(name, ...parts)));
@@ -186,13 +187,30 @@ describe("a limiter's arguments", () => {
 
   test("keys", () => {
     for (const key of ["", undefined, null, 42, {}]) {
-      for (const call of [api.consume, api.peek, api.refund, api.reset]) {
+      for (const call of ["consume", "peek", "refund", "reset"] as const) {
         assert.throws(
-          () => call(untyped(key)),
-          fault("TypeError", "key must be a non-empty string"),
+          () => api[call](untyped(key)),
+          fault("TypeError", `Cannot ${call} as key must be a non-empty string`),
         );
       }
     }
+  });
+
+  test("the options of acquire", async () => {
+    const wrong: readonly [unknown, unknown, string][] = [
+      ["", {}, "Cannot acquire as key must be a non-empty string"],
+      ["a", 3, "Cannot acquire as its options must be an object: current value is 3"],
+      ["a", null, "its options must be an object"],
+      ["a", { signal: 5 }, "Cannot acquire as signal must be an AbortSignal: current value is 5"],
+      ["a", { signal: null }, "signal must be an AbortSignal"],
+    ];
+    for (const [key, options, message] of wrong) {
+      await assert.rejects(
+        api.acquire(untyped(key), untyped(options)),
+        fault("TypeError", message),
+      );
+    }
+    assert.equal(api.peek("a", 0).remaining, 10);
   });
 
   test("costs", async () => {
@@ -235,6 +253,9 @@ describe("a limiter's arguments", () => {
     const create = (options: unknown) => () => limiter(gcra(good), untyped(options));
     assert.throws(create({ store }), fault("TypeError", "prefix must be a non-empty string"));
     assert.throws(create({ store, prefix: "" }), fault("TypeError", "prefix", '""'));
+    for (const foreign of [memoryStore, {}, 5, null]) {
+      assert.throws(create({ store: foreign, prefix: "a" }), fault("TypeError", "be a store"));
+    }
     assert.throws(create({ clock: 5 }), fault("TypeError", "clock must be a function"));
     assert.throws(create({ onDecision: 5 }), fault("TypeError", "onDecision must be a function"));
     assert.throws(create({ maxWaiting: 0 }), fault("RangeError", "maxWaiting"));
@@ -249,9 +270,24 @@ describe("a limiter's arguments", () => {
       fault("TypeError", "must have other options"),
     );
     assert.throws(() => limiter(untyped(good)), fault("TypeError", "it needs an algorithm"));
+    assert.throws(() => memoryStore(untyped(5)), fault("TypeError", "options must be an object"));
     assert.throws(() => memoryStore({ maxKeys: 0 }), fault("RangeError", "maxKeys"));
     assert.throws(() => memoryStore({ maxKeys: 2 ** 31 }), fault("RangeError", "maxKeys"));
     assert.throws(() => memoryStore({ onFull: untyped("ask") }), fault("TypeError", '"ask"'));
+  });
+
+  test("stores made of stores", () => {
+    const store = memoryStore();
+    const wrong: readonly [() => unknown, string][] = [
+      [() => denyCache(untyped(undefined)), "Cannot create denyCache as its store must be a store"],
+      [() => lease(untyped({}), { units: 2, ttl: 10 }), "Cannot create lease as its store must be"],
+      [() => fallback(untyped(5), store, { share: 1 }), "Cannot create fallback as its store must"],
+      [
+        () => fallback(store, untyped(memoryStore), { share: 1 }),
+        "the other store must be a store",
+      ],
+    ];
+    for (const [create, message] of wrong) assert.throws(create, fault("TypeError", message));
   });
 
   test("consumeAll", () => {
@@ -261,7 +297,10 @@ describe("a limiter's arguments", () => {
     const elsewhere = limiter(gcra(good), { store: memoryStore(), prefix: "one" });
     const clocked = limiter(gcra(good), { store, prefix: "clocked", clock: () => 5_000 });
     const wrong: readonly [unknown, string][] = [
-      [[], "at least one entry"],
+      [undefined, "at least one entry: current value is undefined"],
+      [{}, "at least one entry: current value is an object"],
+      [[], "at least one entry: current value is an empty array"],
+      [[null], "must have a limiter"],
       [[{ limiter: one, key: "a" }, { limiter: elsewhere, key: "a" }], "of one store"],
       [[{ limiter: one, key: "a" }, { limiter: clocked, key: "a" }], "of one clock"],
       [[{ limiter: one, key: "a" }, { limiter: one, key: "a" }], "no stored key may come twice"],
