@@ -11,7 +11,10 @@ const MOST_TIME = 0.02;
  *
  * @param time Milliseconds that pass.
  */
-export function storeFigures(store: Store, time = () => performance.now()): () => Numbers {
+export function storeFigures(
+  store: Store,
+  time: () => number = () => performance.now(),
+): () => Numbers {
   const { statistics } = store as { readonly statistics?: () => unknown };
   let known: Numbers = {};
   let freshUntil = -Infinity;
