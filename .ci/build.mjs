@@ -1,5 +1,5 @@
 // `npm run build`: the npm package's JavaScript and types, in dist/, by the compiler alone.
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
@@ -17,7 +17,20 @@ export async function build() {
   // The page of the service is plain files, which the compiler leaves alone.
   const page = "adapters/serve/page";
   cpSync(join(root, page), join(root, "dist", page), { recursive: true });
+  if (ended.status === 0) nameLibrary("core/store.d.ts", "esnext.disposable");
   return ended;
+}
+
+/**
+ * Lets a declaration file bring a library of the compiler with it, which a consumer's settings may
+ * lack. The source cannot: JSR takes no such line.
+ *
+ * @param {string} file
+ * @param {string} library
+ */
+function nameLibrary(file, library) {
+  const path = join(root, "dist", file);
+  writeFileSync(path, `/// <reference lib="${library}" />\n${readFileSync(path, "utf8")}`);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,7 +1,18 @@
 // Packs the npm package, unpacks it where a consumer would have it, and tries it there: its types
-// with the compiler, its code on the Node of the system, which is older than that of the tests.
+// with the compiler, beside all peers and without any, its code on the Node of the system, which is
+// older than that of the tests.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 
@@ -39,16 +50,48 @@ export function unpackPackage() {
   }
   const manifest = { name: "consumer", private: true, type: "module" };
   writeFileSync(join(consumer, "package.json"), JSON.stringify(manifest));
-  writeFileSync(join(consumer, "types.ts"), importsOfAll());
+  writeFileSync(join(consumer, "types.ts"), importsOf(entryNames()));
 }
 
 /** Checks the published types as a consumer's compiler does. */
 export function checkTypes() {
-  return child("tsc", [
-    ...["--noEmit", "--strict", "--ignoreConfig"],
-    ...["--module", "nodenext", "--target", "es2022", "--types", "node"],
-    "types.ts",
-  ], { cwd: consumer });
+  return tsc(consumer, ["--target", "es2022", "--types", "node"], "types.ts");
+}
+
+/** The entry points that are a peer's own, whose types are made of it. */
+const OF_PEERS = ["tidegate/effect", "tidegate/testing"];
+
+/** The entry points for places that have no Node and no types of it. */
+const WITHOUT_NODE = ["", "/shared", "/stores", "/redis", "/http", "/hono", "/elysia", "/fetch"];
+
+/** Checks the published types where no peer is installed: in a folder that none is above. */
+export async function checkBareTypes() {
+  const bare = mkdtempSync(join(tmpdir(), "tidegate-bare-"));
+  try {
+    const modules = join(bare, "node_modules");
+    mkdirSync(join(modules, "@types"), { recursive: true });
+    cpSync(join(consumer, "node_modules/tidegate"), join(modules, "tidegate"), { recursive: true });
+    symlinkSync(join(root, "node_modules/@types/node"), join(modules, "@types/node"));
+    writeFileSync(join(bare, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    const names = entryNames().filter((name) => !OF_PEERS.includes(name));
+    writeFileSync(join(bare, "node.ts"), importsOf(names));
+    writeFileSync(join(bare, "web.ts"), importsOf(WITHOUT_NODE.map((path) => `tidegate${path}`)));
+    const node = await tsc(bare, ["--lib", "es2022", "--types", "node"], "node.ts");
+    if (node.status !== 0) return node;
+    return await tsc(bare, ["--lib", "es2022,dom", "--types", ""], "web.ts");
+  } finally {
+    rmSync(bare, { recursive: true, force: true });
+  }
+}
+
+/** @param {string} cwd @param {string[]} options @param {string} file */
+function tsc(cwd, options, file) {
+  const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
+  return child(
+    "tsc",
+    ["--noEmit", "--ignoreConfig", ...strict, "--module", "nodenext", ...options, file],
+    { cwd },
+  );
 }
 
 /**
@@ -64,10 +107,17 @@ export function tryPackage(report) {
   ], { cwd: consumer });
 }
 
-/** A module that imports every entry point by name. */
-function importsOfAll() {
+/** The name of every entry point. */
+function entryNames() {
   const { deno, npm } = readManifests();
-  const names = Object.keys(deno.exports).map((path) => path.replace(/^\./, npm.name));
+  return Object.keys(deno.exports).map((path) => path.replace(/^\./, npm.name));
+}
+
+/**
+ * A module that imports entry points by name.
+ * @param {string[]} names
+ */
+function importsOf(names) {
   const imports = names.map((name, index) => `import * as entry${index} from "${name}";`);
   const uses = names.map((_, index) => `entry${index}`).join(", ");
   return `${imports.join("\n")}\nexport const entries: readonly object[] = [${uses}];\n`;

@@ -16,7 +16,7 @@ import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 import { countFile } from "./junit.mjs";
 import { readManifests } from "./manifests.mjs";
-import { checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
+import { checkBareTypes, checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
 import { redisServer } from "./redis_server.mjs";
 
 const PARTS = ["checks", "docs", "bun", "deno", "node", "package"];
@@ -168,6 +168,7 @@ async function runPackage() {
     unpackPackage();
     return await checkTypes();
   });
+  await check("Types of the built package without peers", checkBareTypes);
   const name = `node ${systemNode().major} (built package)`;
   await counted(name, `The built package on Node ${systemNode().major}`, tryPackage);
 }

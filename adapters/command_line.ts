@@ -30,9 +30,10 @@ import { readRules, type RuleDocument, type RuleFormat, type RuleSet } from "./r
 import { fileSource } from "./rules/sources/file_source.ts";
 import { type RedisRulesClient, redisSource } from "./rules/sources/redis_source.ts";
 import type { RuleSource } from "./rules/sources/source.ts";
+import { loadRedis } from "./serve/load_redis.ts";
 import { errorText, lineLog } from "./serve/log.ts";
 import { serve } from "./serve/service.ts";
-import { loadRedis, type RedisOptions, storeOnRedis } from "./serve/service_store.ts";
+import { type RedisOptions, storeOnRedis } from "./serve/service_store.ts";
 
 /** What a command is given of the world around it. */
 export interface CommandWorld {

@@ -1,5 +1,6 @@
 import type { AsyncStore } from "../../core/store.ts";
 import { type RedisClient, redisStore } from "../../stores/redis.ts";
+import { loadRedis } from "./load_redis.ts";
 
 /** How the service uses Redis. */
 export interface RedisOptions {
@@ -25,15 +26,4 @@ export async function storeOnRedis(
   const client = createClient({ url });
   client.on("error", onError);
   return redisStore(client as unknown as RedisClient, { onUnavailable, deadline });
-}
-
-/** The package `redis`. */
-export async function loadRedis(): Promise<typeof import("redis")> {
-  try {
-    return await import("redis");
-  } catch (cause) {
-    const message =
-      "Cannot use Redis as the package redis must be installed: run npm install redis";
-    throw new Error(message, { cause });
-  }
 }
