@@ -281,6 +281,8 @@ async function readAt(path: string, values: Values) {
   let documents: readonly RuleDocument[];
   try {
     documents = await source.load();
+  } catch (cause) {
+    throw new Error(`Cannot load rules from ${source.name}`, { cause });
   } finally {
     await source.close?.();
   }

@@ -139,7 +139,8 @@ const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
 
 /** Without a list of its own, the middleware believes whom the app believes. */
 function sourceFor<Request extends ExpressRequest>(
-  { trustedProxies }: ClientKeyOptions<Request, ExpressResponse>,
+  options: ClientKeyOptions<Request, ExpressResponse>,
 ): RequestSource<ExpressRequest, ExpressResponse> {
-  return trustedProxies === undefined ? byTrustProxy : nodeSource;
+  // Options that are none are told of by `gate`.
+  return options?.trustedProxies === undefined ? byTrustProxy : nodeSource;
 }

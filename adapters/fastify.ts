@@ -198,7 +198,8 @@ const byTrustProxy: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
 
 /** Without a list of its own, the plugin believes whom the server believes. */
 function sourceFor<Request extends FastifyRequestLike>(
-  { trustedProxies }: ClientKeyOptions<Request, FastifyReplyLike>,
+  options: ClientKeyOptions<Request, FastifyReplyLike>,
 ): RequestSource<FastifyRequestLike, FastifyReplyLike> {
-  return trustedProxies === undefined ? byTrustProxy : ofSocket;
+  // Options that are none are told of by `gate`.
+  return options?.trustedProxies === undefined ? byTrustProxy : ofSocket;
 }
