@@ -58,6 +58,12 @@ export function checkText(
   }
 }
 
+/** Requires a function. */
+export function checkFunction(action: string, option: string, value: unknown): void {
+  if (typeof value === "function") return;
+  throw new TypeError(complaint(action, `${option} must be a function`, value));
+}
+
 /** Requires options to be an object, so that a forgotten one is not a puzzle. */
 export function checkOptions(action: string, options: unknown): void {
   if (typeof options !== "object" || options === null) {

@@ -1,5 +1,5 @@
 import type { Algorithm } from "./algorithm.ts";
-import { checkOptions, checkStore, checkText, complaint } from "./check.ts";
+import { checkFunction, checkOptions, checkStore, checkText, complaint } from "./check.ts";
 import { checkClock } from "./clock.ts";
 import type { LimiterOptions } from "./limiter.ts";
 
@@ -16,9 +16,7 @@ export function checkLimiter(
   if (options.store !== undefined) checkStore(action, "store", options.store);
   checkClock(action, options.clock);
   const { onDecision, replaces, maxWaiting } = options;
-  if (onDecision !== undefined && typeof onDecision !== "function") {
-    throw new TypeError(complaint(action, "onDecision must be a function", onDecision));
-  }
+  if (onDecision !== undefined) checkFunction(action, "onDecision", onDecision);
   if (maxWaiting !== undefined && !(Number.isSafeInteger(maxWaiting) && maxWaiting >= 1)) {
     throw new RangeError(complaint(action, "maxWaiting must be a positive integer", maxWaiting));
   }

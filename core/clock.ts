@@ -1,4 +1,4 @@
-import { complaint } from "./check.ts";
+import { checkFunction } from "./check.ts";
 
 /**
  * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` tells them. `Date.now` itself
@@ -44,7 +44,5 @@ export function afterRealTime(milliseconds: number, wake: () => void): () => voi
 
 /** Requires a clock to be a function. */
 export function checkClock(action: string, clock: unknown): void {
-  if (clock !== undefined && typeof clock !== "function") {
-    throw new TypeError(complaint(action, "clock must be a function", clock));
-  }
+  if (clock !== undefined) checkFunction(action, "clock", clock);
 }

@@ -1,4 +1,4 @@
-import { checkOptions, complaint } from "../../core/check.ts";
+import { checkInteger, checkOptions, complaint } from "../../core/check.ts";
 import type { LogEntry } from "./log_entry.ts";
 import {
   type ColumnOptions,
@@ -55,13 +55,16 @@ export async function* readLog(
 ): AsyncGenerator<LogEntry> {
   checkOptions("read a log", options);
   const { format = "common", columns, key = usualKey, cost = one, onBadLine } = options;
+  const { maxLine = MAX_LINE } = options;
+  requireText(text);
+  checkInteger("read a log", "maxLine", maxLine, 1);
   if (!FORMATS.includes(format)) {
     const rule = `format must be one of ${FORMATS.join(", ")}`;
     throw new TypeError(complaint("read a log", rule, format));
   }
   const read = lineReader(format, columns);
   let isHeader = format === "tsv" || format === "csv";
-  for await (const lines of linesOf(text, options.maxLine ?? MAX_LINE)) {
+  for await (const lines of linesOf(text, maxLine)) {
     for (const line of lines) {
       const entry = line === undefined ? undefined : entryOf(read, line, key, cost);
       if (entry !== undefined) yield entry;
@@ -69,6 +72,14 @@ export async function* readLog(
       isHeader = false;
     }
   }
+}
+
+function requireText(text: unknown): void {
+  if (typeof text === "string") return;
+  const source = (text ?? {}) as { [Symbol.iterator]?: unknown; [Symbol.asyncIterator]?: unknown };
+  if (source[Symbol.iterator] !== undefined || source[Symbol.asyncIterator] !== undefined) return;
+  const rule = "it must be text, or pieces of it such as a file's stream";
+  throw new TypeError(complaint("read a log", rule, text));
 }
 
 function entryOf(

@@ -1,3 +1,4 @@
+import { checkFunction, checkOptions } from "../../core/check.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
 import type { Law } from "./law.ts";
@@ -32,6 +33,7 @@ export interface LimiterLawsOptions {
  * @param makeLimiter Makes a limiter.
  * @param options What to draw from.
  * @returns The laws; each runs by itself under any runner, asynchronously.
+ * @throws {TypeError} If `makeLimiter` is no function, such as a limiter itself.
  *
  * @example
  * ```ts
@@ -46,6 +48,8 @@ export function limiterLaws(
   makeLimiter: MakeLimiter,
   options: LimiterLawsOptions = {},
 ): readonly Law[] {
+  checkFunction("make limiterLaws", "what makes a limiter", makeLimiter);
+  checkOptions("make limiterLaws", options);
   const { subjects = algorithms(), acquire = true } = options;
   const arbitrary = subjectArbitrary(subjects);
   const calls = callLaws(makeLimiter, arbitrary);

@@ -1,3 +1,4 @@
+import { checkFunction, checkOptions } from "../../core/check.ts";
 import type { Store } from "../../core/store.ts";
 import type { Law } from "./law.ts";
 import { raceLaws } from "./laws/race_laws.ts";
@@ -30,6 +31,7 @@ export interface StoreLawsOptions {
  * @param makeStore Makes a store in which nothing is held, or one whose keys nobody else uses.
  * @param options What to draw from.
  * @returns The laws; each runs by itself under any runner, asynchronously.
+ * @throws {TypeError} If `makeStore` is no function, such as a store itself.
  *
  * @example
  * ```ts
@@ -40,6 +42,8 @@ export interface StoreLawsOptions {
  * ```
  */
 export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}): readonly Law[] {
+  checkFunction("make storeLaws", "what makes a store", makeStore);
+  checkOptions("make storeLaws", options);
   const { reuse = false, subjects = algorithms(), writes } = options;
   const bench = storeBench(makeStore, reuse);
   const storeCase = { make: makeStore, bench, subjects: subjectArbitrary(subjects), writes };

@@ -1,3 +1,4 @@
+import { complaint } from "../../core/check.ts";
 import type { Clock } from "../../core/clock.ts";
 
 /** A clock that stands still until it is told to move. */
@@ -9,6 +10,8 @@ export interface VirtualClock extends Clock {
   /**
    * Lets time pass and wakes those whose time has come, in order. A wake may ask to be woken again.
    * What a wake does by promises is done only after this returns: see `pass`.
+   *
+   * @throws {RangeError} If the milliseconds are no finite number of at least 0.
    */
   advance(milliseconds: number): void;
   /** As `advance`, but lets promises settle before it starts, between wakes, and at the end. */
@@ -58,6 +61,14 @@ export function virtualClock(now = 0): VirtualClock {
     time += milliseconds;
     passed += milliseconds;
   }
+
+  /** When so many milliseconds have passed. */
+  function endOf(milliseconds: number): number {
+    if (Number.isFinite(milliseconds) && milliseconds >= 0) return passed + milliseconds;
+    const rule = "it must be finite milliseconds of at least 0 (set steps a clock back)";
+    throw new RangeError(complaint("let time pass", rule, milliseconds));
+  }
+
   /** Moves on to the first sleeper due by `end` and wakes it; says whether there was one. */
   function wakeNext(end: number): boolean {
     let next: Sleeper | undefined;
@@ -78,12 +89,12 @@ export function virtualClock(now = 0): VirtualClock {
       return () => void sleepers.delete(sleeper);
     },
     advance(milliseconds: number): void {
-      const end = passed + milliseconds;
+      const end = endOf(milliseconds);
       while (wakeNext(end));
       reach(end);
     },
     async pass(milliseconds: number): Promise<void> {
-      const end = passed + milliseconds;
+      const end = endOf(milliseconds);
       do await settled(); while (wakeNext(end));
       reach(end);
       await settled();

@@ -154,6 +154,22 @@ describe("readLog", () => {
     );
   });
 
+  test("refuses what is no text, and lines of no length", async () => {
+    for (const text of [undefined, null, 5, {}]) {
+      await assert.rejects(entriesOf(text as never), {
+        name: "TypeError",
+        message: /^Cannot read a log as it must be text, or pieces of it .*: current value is /,
+      });
+    }
+    for (const maxLine of [0, NaN]) {
+      await assert.rejects(entriesOf("", { maxLine }), {
+        name: "RangeError",
+        message:
+          `Cannot read a log as maxLine must be a positive integer: current value is ${maxLine}`,
+      });
+    }
+  });
+
   test("refuses a form that it does not know", async () => {
     await assert.rejects(entriesOf("", { format: "xml" as never }), {
       name: "TypeError",

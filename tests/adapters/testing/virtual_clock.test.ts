@@ -69,3 +69,13 @@ test("time that is let pass while time passes never runs back", async () => {
   clock.advance(9);
   assert.equal(woken, 1, "once, and not again or later");
 });
+
+test("a virtual clock lets no time pass that is none", async () => {
+  const clock = virtualClock(1_000);
+  for (const milliseconds of [-1, NaN, Infinity]) {
+    const fault = { name: "RangeError", message: /^Cannot let time pass as .*: current value is / };
+    assert.throws(() => clock.advance(milliseconds), fault);
+    await assert.rejects(clock.pass(milliseconds), fault);
+  }
+  assert.equal(clock(), 1_000);
+});

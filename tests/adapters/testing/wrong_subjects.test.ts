@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { algorithmLaws, limiterLaws, storeLaws } from "../../../adapters/testing/mod.ts";
+import { gcra, limiter, memoryStore } from "../../../mod.ts";
+
+// deno-lint-ignore no-explicit-any
+const untyped = (value: unknown) => value as any;
+
+test("laws tell what they were given in place of what they need", () => {
+  const wrong: readonly [() => unknown, string][] = [
+    [
+      () => algorithmLaws(untyped(gcra)),
+      "Cannot put laws to the proof as it needs an algorithm, a subject, or an arbitrary of " +
+      "either: current value is a function",
+    ],
+    [() => algorithmLaws(untyped(undefined)), "current value is undefined"],
+    [() => algorithmLaws(untyped(null)), "current value is null"],
+    [
+      () => storeLaws(untyped(memoryStore())),
+      "Cannot make storeLaws as what makes a store must be a function: current value is an object",
+    ],
+    [() => storeLaws(memoryStore, { subjects: untyped({}) }), "it needs an algorithm, a subject"],
+    [
+      () => limiterLaws(untyped(limiter(gcra({ limit: 1, period: 1 })))),
+      "Cannot make limiterLaws as what makes a limiter must be a function",
+    ],
+  ];
+  for (const [make, message] of wrong) {
+    assert.throws(make, ({ name, message: told }: Error) => {
+      assert.equal(name, "TypeError", told);
+      assert.ok(told.includes(message), told);
+      return true;
+    });
+  }
+});
