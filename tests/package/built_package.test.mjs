@@ -2,7 +2,7 @@
 // package is unpacked (see .ci/package.mjs), on a Node that knows no TypeScript.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import process from "node:process";
 import { test } from "node:test";
@@ -36,6 +36,13 @@ test("the package is the packed one, and holds its types and its licence", () =>
     if (types !== undefined) assert.ok(readFileSync(new URL(types, home), "utf8").length > 0);
   }
   assert.match(readFileSync(new URL("LICENSE", home), "utf8"), /MIT License/);
+});
+
+test("what the README links to is in the package", () => {
+  const text = readFileSync(new URL("README.md", home), "utf8");
+  const links = [...text.matchAll(/\]\((?!https?:|#)([^)\s#]+)/g)];
+  assert.ok(links.length > 0);
+  for (const [, link] of links) assert.ok(existsSync(new URL(link, home)), link);
 });
 
 test("a limiter refuses what is over the limit, and says when to come back", () => {
