@@ -20,6 +20,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
+import { checkFunction } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
 import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
 import { gate, type Verdict } from "./http/gate.ts";
@@ -83,6 +84,7 @@ export function rateLimit<
   const { onError = (error: unknown) => console.error(error) } = options;
 
   return function limit(handler) {
+    checkFunction("limit a handler", "handler", handler);
     function proceed(verdict: Verdict, request: Request, response: Response) {
       const written = response as unknown as ServerResponse;
       if (verdict.refusal !== undefined) {

@@ -13,7 +13,8 @@ export function checkRateLimitOptions<Request, Info>(
   options: RateLimitOptions<Request, Info>,
 ): void {
   checkOptions(ACTION, options);
-  const { limiter, cost = 1, jitter = 0, unknownAddress, unit, refund, shadow } = options;
+  const { limiter, cost = 1, jitter = 0, unknownAddress, unit, refund, shadow, exposeHeaders } =
+    options;
   if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
     throw new TypeError(complaint(ACTION, "it needs a limiter, such as limiter(...)", limiter));
   }
@@ -24,9 +25,14 @@ export function checkRateLimitOptions<Request, Info>(
   requireOneOf("unknownAddress", unknownAddress, ["refuse", "admit"]);
   requireOneOf("unit", unit, ["requests", "content-bytes", "concurrent-requests"]);
   if (typeof refund !== "function") {
-    requireOneOf("refund", refund, ["failed", "successful"]);
+    requireOneOf("refund", refund, ["failed", "successful"], "or a function");
   }
-  if (typeof shadow !== "boolean") requireFunction("shadow", shadow);
+  if (shadow !== undefined && typeof shadow !== "boolean" && typeof shadow !== "function") {
+    throw new TypeError(complaint(ACTION, "shadow must be a boolean or a function", shadow));
+  }
+  if (exposeHeaders !== undefined && typeof exposeHeaders !== "boolean") {
+    throw new TypeError(complaint(ACTION, "exposeHeaders must be a boolean", exposeHeaders));
+  }
   for (const option of FUNCTIONS) requireFunction(option, options[option]);
 }
 
@@ -41,10 +47,15 @@ const FUNCTIONS = [
   "now",
 ] as const;
 
-function requireOneOf(option: string, value: unknown, known: readonly string[]): void {
+function requireOneOf(
+  option: string,
+  value: unknown,
+  known: readonly string[],
+  otherwise = "",
+): void {
   if (value === undefined || known.includes(value as string)) return;
   const names = known.map((name) => `"${name}"`).join(" or ");
-  throw new TypeError(complaint(ACTION, `${option} must be ${names}`, value));
+  throw new TypeError(complaint(ACTION, `${option} must be ${names} ${otherwise}`.trim(), value));
 }
 
 function requireFunction(option: string, value: unknown): void {

@@ -1,4 +1,5 @@
 import { isPromise } from "../../core/answer.ts";
+import { checkFunction } from "../../core/check.ts";
 import type { Decision } from "../../core/decision.ts";
 import { fetchOutcome } from "./fetch_outcome.ts";
 import { finishResponse, isResponse, refusalResponse } from "./fetch_response.ts";
@@ -34,6 +35,7 @@ export function limitHandler<Info>(
   const decide = gate(options, fetchSource);
 
   return function limit(handler) {
+    checkFunction("limit a handler", "handler", handler);
     return function limited(request, info) {
       const verdict = decide(request, info!);
       return verdict instanceof Promise

@@ -24,10 +24,13 @@ export function readHeaderForms(
   headers: HeaderForm | readonly HeaderForm[] | false,
 ): readonly HeaderForm[] {
   const forms = headers === false ? [] : typeof headers === "string" ? [headers] : headers;
-  const known = Array.isArray(forms) && forms.every((form) => FORMS.includes(form));
-  if (!known) {
+  const unknown = Array.isArray(forms) ? forms.findIndex((form) => !FORMS.includes(form)) : 0;
+  if (unknown !== -1) {
     const names = FORMS.map((form) => `"${form}"`).join(", ");
-    throw new TypeError(complaint(action, `headers must be of ${names}, or false`, headers));
+    const given = Array.isArray(forms) ? forms[unknown] : headers;
+    throw new TypeError(
+      complaint(action, `headers must be one or more of ${names}, or false`, given),
+    );
   }
   if (forms.includes("draft-11") && forms.includes("draft-7")) {
     const rule = 'headers must not be both "draft-11" and "draft-7", which write one field';

@@ -7,7 +7,7 @@
  * store's lane, without a list of operations.
  */
 
-import { checkNow } from "../../core/check.ts";
+import { checkNow, checkOptions, checkStore } from "../../core/check.ts";
 import type { Clock } from "../../core/clock.ts";
 import {
   applicableRules,
@@ -117,7 +117,9 @@ const FIRST: readonly number[] = Object.freeze([0]);
  * ```
  */
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
+  checkOptions("create ruleEngine", options);
   const { store = memoryStore(), prefix = "rules", clock, lookup, onVerdict } = options;
+  checkStore("create ruleEngine", "store", store);
   const now = clock === undefined ? () => undefined : () => checkNow(clock());
   const instant = clock ?? Date.now;
   const bound = binder(store, prefix, instant, now);

@@ -7,10 +7,12 @@
  * during one starts another.
  */
 
+import { checkFunction, checkOptions } from "../../core/check.ts";
 import { inTime } from "./in_time.ts";
 import { problemText, type RuleProblem } from "./problem.ts";
 import { yamlReader } from "./read_yaml.ts";
 import { readRules, type ReadRulesOptions, type RuleDocument, type RuleSet } from "./rule_set.ts";
+import { checkSource } from "./sources/check_source.ts";
 import type { RuleSource } from "./sources/source.ts";
 
 /** Milliseconds for which a read that is under way is waited for at the end. */
@@ -80,6 +82,9 @@ export async function followRules(
   source: RuleSource,
   options: FollowRulesOptions,
 ): Promise<FollowedRules> {
+  checkOptions("follow rules", options);
+  checkSource("follow rules", "source", source);
+  checkFunction("follow rules", "apply", options.apply);
   const { apply, onEvent = () => {}, onLimitsChanged = () => {} } = options;
   let held: readonly RuleDocument[] = [];
   let running: Promise<boolean> | undefined;

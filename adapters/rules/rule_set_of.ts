@@ -1,3 +1,4 @@
+import { complaint } from "../../core/check.ts";
 import { problemText } from "./problem.ts";
 import { readRules, type RuleFile, type RuleSet } from "./rule_set.ts";
 
@@ -12,6 +13,9 @@ export function ruleSetOf(
   rules: RuleFile | readonly RuleFile[] | RuleSet | undefined,
 ): RuleSet {
   if (rules === undefined) return NO_RULES;
+  if (typeof rules !== "object" || rules === null) {
+    throw new TypeError(complaint("use the rules", "they must be an object, or several", rules));
+  }
   if ("domains" in rules) return rules;
   const files: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
   const documents = files.map((data) => ({ name: "rules", data }));

@@ -1,3 +1,4 @@
+import { checkOptions, complaint } from "../../core/check.ts";
 import { gcra } from "../../core/gcra.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory.ts";
@@ -5,6 +6,7 @@ import { type SharedStore, sharedStore } from "../../stores/shared.ts";
 import { followRules, type RulesEvent } from "../rules/follow_rules.ts";
 import { problemText } from "../rules/problem.ts";
 import type { RuleDocument, RuleFormat } from "../rules/rule_set.ts";
+import { checkSource } from "../rules/sources/check_source.ts";
 import { fileSource } from "../rules/sources/file_source.ts";
 import type { RuleSource } from "../rules/sources/source.ts";
 import { type Crew, crew } from "./crew.ts";
@@ -101,12 +103,16 @@ export interface Service {
  * ```
  */
 export async function serve(options: ServeOptions): Promise<Service> {
+  checkOptions("serve", options);
   const { hostname = "127.0.0.1", port = 8080, threads = 1, capacity = 1_000_000 } = options;
   const { format, mergeDomains, redis, maxBody = 2 ** 20 } = options;
   requireThreads(threads, options.store);
+  requirePort("port", port);
+  requirePort("grpcPort", options.grpcPort);
   tokenCheck(options.token);
   const log = quieted(options.log ?? (() => {}));
   const source = typeof options.rules === "string" ? fileSource(options.rules) : options.rules;
+  checkSource("serve", "rules", source);
   const limits: RequestLimits = { ...REQUEST_LIMITS, ...options.limits };
   const trustedProxies = options.trustedProxies ?? ["loopback"];
   const settings = { token: options.token, maxBody, limits, trustedProxies };
@@ -244,6 +250,11 @@ export async function serve(options: ServeOptions): Promise<Service> {
     await endAll();
     throw error;
   }
+}
+
+function requirePort(option: string, port: number | undefined): void {
+  if (port === undefined || (Number.isSafeInteger(port) && port >= 0 && port <= 65_535)) return;
+  throw new RangeError(complaint("serve", `${option} must be an integer from 0 to 65535`, port));
 }
 
 function requireThreads(threads: number, store: Store | undefined): void {

@@ -12,6 +12,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
+import { checkText } from "../../../core/check.ts";
 import { LONGEST_TEXT, type RuleDocument } from "../rule_set.ts";
 import type { RuleSource } from "./source.ts";
 
@@ -50,6 +51,7 @@ const MOST_READS = 80;
  * ```
  */
 export function fileSource(path: string, options: FileSourceOptions = {}): RuleSource {
+  checkText("create fileSource", "path", path);
   const { pollEvery = 2_000, settle = 100 } = options;
 
   return {

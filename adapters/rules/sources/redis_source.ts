@@ -7,7 +7,7 @@
  */
 
 import { ALGORITHM_NAMES } from "../../../core/rules.ts";
-import { show } from "../../../core/check.ts";
+import { complaint, show } from "../../../core/check.ts";
 import { inTime } from "../in_time.ts";
 import type { KeyLimits } from "../key_limits.ts";
 import { ruleSchema } from "../own_schema.ts";
@@ -90,6 +90,10 @@ export function redisSource(
   client: RedisRulesClient,
   options: RedisSourceOptions = {},
 ): RuleSource {
+  if (typeof client?.hGet !== "function") {
+    const rule = "it needs a client of node-redis, such as createClient()";
+    throw new TypeError(complaint("create redisSource", rule, client));
+  }
   const { key = "tidegate:rules", limitsKey = "tidegate:limits" } = options;
   const { pollEvery = 30_000, deadline = 10_000 } = options;
 

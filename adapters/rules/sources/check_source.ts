@@ -1,0 +1,13 @@
+import { complaint } from "../../../core/check.ts";
+import type { RuleSource } from "./source.ts";
+
+/**
+ * Requires a source of rules, so that a forgotten one is told at once.
+ *
+ * @throws {TypeError} If it is none.
+ */
+export function checkSource(action: string, name: string, source: unknown): void {
+  if (typeof (source as Partial<RuleSource> | undefined | null)?.load === "function") return;
+  const rule = `${name} must be a source, such as fileSource("rules.yaml")`;
+  throw new TypeError(complaint(action, rule, source));
+}
