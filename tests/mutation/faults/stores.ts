@@ -66,7 +66,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     what: "Callers are answered before the commit",
     file: WATCH,
     search: "if (changes.length === cells.length) return [stepped, []];",
-    replace: "if (changes.length === cells.size) return [[], stepped];",
+    replace: "if (changes.length === cells.length) return [[], stepped];",
     laws: ["redisStore by watch"],
   },
   {
