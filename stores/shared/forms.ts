@@ -81,6 +81,8 @@ export interface Form {
   readonly kind: number;
   /** Whether the states are one number each, in the first cell. */
   readonly isNumber: boolean;
+  /** What `load` reads of a key without use: the fresh state of the first algorithm of its id. */
+  readonly initial: unknown;
   /** Reads the state of a block; `undefined` if its words are none. */
   load(block: number): unknown;
   /** Writes a state into a block; `old` is the block that it replaces, 0 if there is none. */
@@ -129,10 +131,11 @@ export function formOf(memory: Memory, nodes: Nodes, algorithm: Algorithm): Form
   const { ints, floats, blocks } = memory;
   const cellsAt = (block: number) => (blocks >> 1) + 4 * block + 2;
   const held = KINDS_OF_BLOCKS.get(part.types.join());
-  if (held === undefined) return chainForm(memory, nodes, part);
+  if (held === undefined) return chainForm(memory, nodes, part, algorithm.initial);
   return {
     kind: held,
     isNumber: isNumber(algorithm),
+    initial: algorithm.initial,
     load: (block) => part.load(ints, floats, cellsAt(block)),
     save: (state, block, old) =>
       part.save(state, ints, floats, cellsAt(block), old === 0 ? -1 : cellsAt(old)),
@@ -275,7 +278,12 @@ function allPart(algorithm: Algorithm, parts: readonly Part[]): Part {
 }
 
 /** States of more than two cells: copied from nodes to an array of the thread's own, and back. */
-function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
+function chainForm(
+  { ints, blocks }: Memory,
+  nodes: Nodes,
+  part: Part,
+  initial: unknown,
+): Form {
   const cells = part.types.length;
   const length = Math.ceil(cells / CELLS_PER_NODE);
   const scratch = new Float64Array(2 * length * CELLS_PER_NODE);
@@ -313,6 +321,7 @@ function chainForm({ ints, blocks }: Memory, nodes: Nodes, part: Part): Form {
   return {
     kind: kind.chain,
     isNumber: false,
+    initial,
     load(block) {
       read(block, 0);
       return part.load(scratchInts, scratch, 0);

@@ -90,9 +90,10 @@ export function batchOf(
     const place = look(stored, algorithm);
     seen.set(stored, place);
     if (place.block === 0) return undefined;
-    const state = store.formFor(algorithm).load(place.block);
+    const form = store.formFor(algorithm);
+    const state = form.load(place.block);
     // A key that was put in for this batch holds nothing yet, and may take over from older options.
-    return state === algorithm.initial ? undefined : state;
+    return state === form.initial ? undefined : state;
   }
 
   function isStill(): boolean {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
+  type Algorithm,
   all,
   consumeAll,
+  fixedWindow,
   gcra,
   limiter,
   slidingLog,
@@ -267,4 +269,18 @@ test("a key whose state is one number takes less than 64 bytes", () => {
   // Buckets come in powers of two: three keys to one, and up to six.
   assert.ok((bytes(98_304) - bytes(1)) / 98_304 <= 64);
   assert.ok((bytes(1_000_000) - bytes(1)) / 1_000_000 <= 64);
+});
+
+test("a changed limit takes over older use, whoever has used equal options before", () => {
+  const store = sharedStore({ capacity: 100 });
+  // Of so many units that a state is no single number.
+  const made = (limit: number) => fixedWindow({ limit, period: 1 }) as Algorithm;
+  const [older, other, newer] = [made(70_000), made(80_000), made(80_000)];
+  const on = (algorithm: Algorithm, key: string) => ({ key, algorithm, cost: 1, dry: false });
+  store.run([{ ...on(older, "older"), cost: 600 }], NOW);
+  store.run([on(other, "another key")], NOW);
+  const replaces = { key: "older", algorithm: older, mode: "keep" } as const;
+  store.run([{ ...on(newer, "newer"), replaces }], NOW);
+  const [look] = store.run([{ ...on(newer, "newer"), cost: 0 }], NOW);
+  assert.equal(look?.remaining, 80_000 - 601);
 });
