@@ -17,7 +17,7 @@
  * @module
  */
 
-import { checkInteger, checkOptions, checkText, complaint } from "../core/check.ts";
+import { checkFunction, checkInteger, checkOptions, checkText, complaint } from "../core/check.ts";
 import { checkClock, type Clock, passingTime } from "../core/clock.ts";
 import { decisionOf } from "../core/decision_of.ts";
 import { RateLimitedError } from "../core/errors.ts";
@@ -281,9 +281,7 @@ function checkFetchOptions(options: LimitedFetchOptions): void {
     throw new TypeError(complaint(ACTION, `${option} must be a limiter`, value));
   }
   for (const option of ["key", "onRetry", "fetch", "random"] as const) {
-    const value = options[option];
-    if (value === undefined || typeof value === "function") continue;
-    throw new TypeError(complaint(ACTION, `${option} must be a function`, value));
+    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
   }
 }
 

@@ -26,7 +26,7 @@ export function passingTime(clock: Clock | undefined): () => number {
 }
 
 /** The longest that a timer holds: 2^31 - 1 ms, some 25 days. A longer one fires at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+export const LONGEST_TIMER: number = 2 ** 31 - 1;
 
 /** Calls `wake` after so many milliseconds of real time; returns what cancels that. */
 export function afterRealTime(milliseconds: number, wake: () => void): () => void {

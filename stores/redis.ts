@@ -22,7 +22,15 @@
  */
 
 import type { Algorithm } from "../core/algorithm.ts";
-import { checkCost, checkInteger, checkNow, checkOptions, complaint } from "../core/check.ts";
+import {
+  checkCost,
+  checkFunction,
+  checkInteger,
+  checkNow,
+  checkOptions,
+  complaint,
+} from "../core/check.ts";
+import { LONGEST_TIMER } from "../core/clock.ts";
 import type { Decision } from "../core/decision.ts";
 import { StoreUnavailableError } from "../core/errors.ts";
 import type { AsyncStore, Lane, Operation } from "../core/store.ts";
@@ -298,9 +306,7 @@ function readOptions(options: RedisStoreOptions): ReadOptions {
   checkChoice(action, "commit", commit, ["watch", "cas", "auto"]);
   checkChoice(action, "time", time, ["server", "client"]);
   checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
-  if (hashTag !== undefined && typeof hashTag !== "function") {
-    throw new TypeError(complaint(action, "hashTag must be a function", hashTag));
-  }
+  if (hashTag !== undefined) checkFunction(action, "hashTag", hashTag);
   return {
     commit,
     time,
@@ -320,8 +326,6 @@ function checkTimer(action: string, option: string, milliseconds: number): void 
   const rule = `${option} must be at most ${LONGEST_TIMER} ms`;
   throw new RangeError(complaint(action, rule, milliseconds));
 }
-
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 function checkChoice(
   action: string,

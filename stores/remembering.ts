@@ -18,11 +18,12 @@ export function remembering(nameOf: (key: string) => string): (key: string) => s
   function remember(key: string): string {
     const name = nameOf(key);
     if (key.length > LONGEST_KEY) return name;
-    size += key.length + name.length;
-    if (names.size >= MOST_KEYS || size > MOST_TEXT) {
+    const length = key.length + name.length;
+    if (names.size >= MOST_KEYS || size + length > MOST_TEXT) {
       names.clear();
-      size = key.length + name.length;
+      size = 0;
     }
+    size += length;
     names.set(key, name);
     return name;
   }

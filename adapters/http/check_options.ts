@@ -1,4 +1,4 @@
-import { checkCost, checkOptions, complaint } from "../../core/check.ts";
+import { checkCost, checkFunction, checkOptions, complaint } from "../../core/check.ts";
 import type { RateLimitOptions } from "./options.ts";
 
 const ACTION = "create rateLimit";
@@ -33,7 +33,9 @@ export function checkRateLimitOptions<Request, Info>(
   if (exposeHeaders !== undefined && typeof exposeHeaders !== "boolean") {
     throw new TypeError(complaint(ACTION, "exposeHeaders must be a boolean", exposeHeaders));
   }
-  for (const option of FUNCTIONS) requireFunction(option, options[option]);
+  for (const option of FUNCTIONS) {
+    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
+  }
 }
 
 const FUNCTIONS = [
@@ -56,9 +58,4 @@ function requireOneOf(
   if (value === undefined || known.includes(value as string)) return;
   const names = known.map((name) => `"${name}"`).join(" or ");
   throw new TypeError(complaint(ACTION, `${option} must be ${names} ${otherwise}`.trim(), value));
-}
-
-function requireFunction(option: string, value: unknown): void {
-  if (value === undefined || typeof value === "function") return;
-  throw new TypeError(complaint(ACTION, `${option} must be a function`, value));
 }

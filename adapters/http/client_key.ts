@@ -1,4 +1,4 @@
-import { complaint } from "../../core/check.ts";
+import { checkFunction } from "../../core/check.ts";
 import { addressKey, checkPrefixLength } from "./address_key.ts";
 import { clientAddress, forwardedField } from "./client_address.ts";
 import type { ClientKeyOptions } from "./options.ts";
@@ -29,9 +29,7 @@ export function clientKeyOf<Request, Info>(
   const { trustedProxies = [], ipv6Prefix = 64 } = options;
   const address = options.address ?? source.address;
   checkPrefixLength(action, ipv6Prefix);
-  if (typeof address !== "function") {
-    throw new TypeError(complaint(action, "address must be a function", address));
-  }
+  checkFunction(action, "address", address);
   const field = forwardedField(options);
   const addressOf = clientAddress(options);
 

@@ -20,7 +20,7 @@ import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
 import type { StoreParts } from "./store_parts.ts";
-import { mayHaveWritten, type Trouble, troubleOfReply } from "./trouble.ts";
+import { foundClosed, mayHaveWritten, type Trouble, troubleOfReply } from "./trouble.ts";
 
 /** What one script call compares: cells of one slot, those of a group side by side. */
 interface Comparison {
@@ -50,9 +50,7 @@ export async function casCommit(
   }
   const now = (askTime ? clock.now() : undefined) ?? Date.now();
   const stepped = describeAll(part, stepAll(part, now, counters), now);
-  if (!node.connection.open) {
-    return notApplied(stepped, { kind: "lost", error: new Error("The connection was lost") });
-  }
+  if (!node.connection.open) return notApplied(stepped, foundClosed());
   const comparisons = comparisonsOf(part.cells);
 
   const replies = await callScripts(node, comparisons, part.asking, parts);

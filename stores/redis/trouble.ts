@@ -18,6 +18,11 @@ export interface Trouble {
   readonly error: Error;
 }
 
+/** The trouble of a connection that is found closed before anything was sent. */
+export function foundClosed(): Trouble {
+  return { kind: "lost", error: new Error("The connection was lost") };
+}
+
 /** Replies that say that the slot is elsewhere, or moving there; nothing was applied. */
 const ELSEWHERE_REGEXP = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/;
 

@@ -23,7 +23,7 @@ import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
 import type { StoreParts } from "./store_parts.ts";
-import { firstError, troubleOfReply } from "./trouble.ts";
+import { firstError, foundClosed, troubleOfReply } from "./trouble.ts";
 
 /** What the batcher is told on the way. */
 interface Watcher {
@@ -107,9 +107,7 @@ async function commit(
   answer: Watcher["answer"],
   parts: StoreParts,
 ): Promise<BatchEnd> {
-  if (!node.connection.open) {
-    return notApplied(waiting, { kind: "lost", error: new Error("The connection was lost") });
-  }
+  if (!node.connection.open) return notApplied(waiting, foundClosed());
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
