@@ -32,16 +32,16 @@ import {
 } from "../core/check.ts";
 import { LONGEST_TIMER } from "../core/clock.ts";
 import type { Decision } from "../core/decision.ts";
-import { StoreUnavailableError } from "../core/errors.ts";
 import type { AsyncStore, Lane, Operation } from "../core/store.ts";
 import { remembering } from "./remembering.ts";
-import type { Job } from "./redis/job.ts";
+import { giveUp } from "./redis/give_up.ts";
+import { type Answer, Job, type Several } from "./redis/job.ts";
 import { knownValues } from "./redis/known_values.ts";
-import { policyDecision } from "./redis/policy_decision.ts";
 import { type RedisClient, routerOf } from "./redis/router_of.ts";
 import { serverClock } from "./redis/server_clock.ts";
 import type { StoreParts } from "./redis/store_parts.ts";
 import { keyNamer } from "./redis/stored_redis_key.ts";
+import { unavailable } from "./redis/unavailable.ts";
 
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -182,6 +182,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     known: knownValues(),
     clock: serverClock(),
     counters,
+    giveUp(jobs, applied, cause) {
+      counters.unavailable += jobs.length;
+      for (const job of jobs) {
+        giveUp(job, unavailable(applied, cause), onUnavailable, router.untilProbe(job.slot));
+      }
+    },
   };
   const router = routerOf(client, commit, parts);
 
@@ -189,70 +195,39 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return keyNamer(prefix, id, hashTag)(key);
   }
 
-  /** Hands a call to its node, and has it answered by the policy if nobody else does. */
-  function submit(
-    operations: readonly Operation[],
-    keys: readonly string[],
-    at: number | undefined,
-    settle: (decisions: readonly Decision[]) => void,
-    reject: (error: Error) => void,
-  ): void {
-    const slot = router.slotOf(keys[0]!);
-    const job: Job = {
-      operations,
-      keys,
-      slot,
-      at,
-      born: performance.now(),
-      tries: 0,
-      redirects: 0,
-      asking: false,
-      alone: false,
-      watched: false,
-      cell: undefined,
-      decisions: NONE,
-      settle,
-      fail(error) {
-        const policy = onUnavailable !== "throw" && error instanceof StoreUnavailableError;
-        if (!policy || operations.length === 0) return reject(error);
-        const allows = onUnavailable === "allow";
-        const retryAfter = Math.max(1, Math.ceil(router.untilProbe(slot)));
-        settle(
-          operations.map(({ algorithm, cost }) =>
-            policyDecision(algorithm, cost, allows, retryAfter)
-          ),
-        );
-      },
-    };
-    router.submit(job);
-  }
-
   function run(operations: readonly Operation[], at?: number): Promise<readonly Decision[]> {
-    if (operations.length === 0) return Promise.resolve(NONE);
+    if (operations.length === 0) return Promise.resolve([]);
     const instant = at === undefined ? undefined : checkNow(at);
     for (const { cost } of operations) checkCost("run an operation", cost);
     const keys = operations.flatMap(({ key, replaces }) =>
       replaces === undefined ? [key] : [key, replaces.key]
     );
     requireOneSlot(keys, router.slotOf);
-    return new Promise((resolve, reject) => submit(operations, keys, instant, resolve, reject));
+    return ask(keys[0]!, instant, undefined, { operations, keys });
   }
 
   function lane(prefix: string, algorithm: Algorithm): Lane<Promise<Decision>> {
     const nameOf = remembering(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
-      const operation: Operation = { key: stored, algorithm, cost, dry, replaces: undefined };
-      return new Promise((resolve, reject) =>
-        submit([operation], [stored], at, (decisions) => resolve(decisions[0]!), reject)
-      );
+      return ask(stored, at, { key: stored, algorithm, cost, dry, replaces: undefined }, undefined);
     };
   }
 
   function forget(stored: string): Promise<void> {
-    return new Promise((resolve, reject) =>
-      submit([], [stored], undefined, () => resolve(), reject)
-    );
+    return ask<undefined>(stored, undefined, undefined, undefined);
+  }
+
+  function ask<Told extends Answer>(
+    key: string,
+    at: number | undefined,
+    one: Operation | undefined,
+    several: Several | undefined,
+  ): Promise<Told> {
+    return new Promise((resolve, reject) => {
+      const settle = resolve as (answer: Answer) => void;
+      router.submit(new Job(key, router.slotOf(key), at, one, several, settle, reject));
+    });
   }
 
   function close(): Promise<void> {
@@ -271,8 +246,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     statistics: () => ({ ...counters }),
   };
 }
-
-const NONE: readonly Decision[] = [];
 
 /** The options, with their defaults. */
 type ReadOptions =

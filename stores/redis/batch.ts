@@ -9,9 +9,10 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { halvesOf } from "../../core/halves_of.ts";
+import type { Operation } from "../../core/store.ts";
 import { transact } from "../../core/transact.ts";
 import { type Cell, describe, emptyCell, leave, rootOf, tie } from "./cell.ts";
-import type { Job } from "./job.ts";
+import { type Answer, type Job, keysOf, type Several } from "./job.ts";
 import type { Counters } from "./store_parts.ts";
 
 /** What one batch is made of. */
@@ -27,35 +28,25 @@ export interface Batch {
   open: boolean;
 }
 
-/** Calls of a batch, and the cells of their keys: what is stepped and put in words together. */
-export interface Part {
-  readonly jobs: readonly Job[];
-  readonly cells: readonly Cell[];
-  /** All cells of the batch by key, for calls that need several. */
-  readonly cellOf: ReadonlyMap<string, Cell>;
-  readonly asking: boolean;
-}
-
-/** A batch as one part. */
-export function whole({ jobs, cells, asking }: Batch): Part {
-  return { jobs, cells: [...cells.values()], cellOf: cells, asking };
-}
-
 /** Takes a call into a batch. */
 export function enlist(job: Job, { jobs, cells }: Batch): void {
-  const { keys, slot } = job;
-  for (let place = 0; place < keys.length; place++) {
-    const key = keys[place]!;
-    let cell = cells.get(key);
-    if (cell === undefined) cells.set(key, cell = emptyCell(key, slot, cells.size));
-    if (place === 0) job.cell = cell;
-  }
+  const { key, slot, several } = job;
+  job.cell = cellIn(cells, key, slot);
+  if (several !== undefined) for (const each of several.keys) cellIn(cells, each, slot);
   jobs.push(job);
 }
 
+/** The cell of a key; an empty one if it is new. */
+function cellIn(cells: Map<string, Cell>, key: string, slot: number): Cell {
+  let cell = cells.get(key);
+  if (cell === undefined) cells.set(key, cell = emptyCell(key, slot, cells.size));
+  return cell;
+}
+
 /** Whether a call can be in a batch with those in it, as far as one of them must be alone. */
-export function canShare({ jobs, cells }: Batch, { alone, keys }: Job): boolean {
-  if (jobs.length === 0 || !(alone || jobs[0]!.alone)) return true;
+export function canShare({ jobs, cells }: Batch, job: Job): boolean {
+  if (jobs.length === 0 || !(job.alone || jobs[0]!.alone)) return true;
+  const keys = keysOf(job);
   return cells.size === keys.length && keys.every((key) => cells.has(key));
 }
 
@@ -63,18 +54,18 @@ export function canShare({ jobs, cells }: Batch, { alone, keys }: Job): boolean 
  * Steps calls in their order, and answers those that have decisions now. One whose reducer throws is
  * told at once, and changes nothing.
  */
-export function stepAll({ jobs, cellOf }: Part, now: number, counters: Counters): Job[] {
-  const stepped: Job[] = [];
+export function stepAll({ jobs, cells }: Batch, now: number, counters: Counters): readonly Job[] {
+  const failed = new Set<Job>();
   for (const job of jobs) {
     try {
-      job.decisions = step(job, cellOf, now, counters);
-      stepped.push(job);
-      if (job.keys.length > 1) tie(job.keys, cellOf);
+      job.answer = step(job, cells, now, counters);
+      if (job.several !== undefined) tie(job.several.keys, cells);
     } catch (error) {
-      job.fail(error as Error);
+      failed.add(job);
+      job.reject(error as Error);
     }
   }
-  return stepped;
+  return failed.size === 0 ? jobs : jobs.filter((job) => !failed.has(job));
 }
 
 /**
@@ -82,12 +73,12 @@ export function stepAll({ jobs, cellOf }: Part, now: number, counters: Counters)
  * the others are answered.
  */
 export function describeAll(
-  { cells }: Part,
+  { cells }: Batch,
   stepped: readonly Job[],
   now: number,
 ): readonly Job[] {
   const faults = new Map<Cell, Error>();
-  for (const cell of cells) {
+  for (const cell of cells.values()) {
     try {
       describe(cell, now);
     } catch (error) {
@@ -95,10 +86,10 @@ export function describeAll(
     }
   }
   if (faults.size === 0) return stepped;
-  for (const cell of cells) if (faults.has(rootOf(cell))) leave(cell);
+  for (const cell of cells.values()) if (faults.has(rootOf(cell))) leave(cell);
   return stepped.filter((job) => {
     const fault = faults.get(fateOf(job));
-    if (fault !== undefined) job.fail(fault);
+    if (fault !== undefined) job.reject(fault);
     return fault === undefined;
   });
 }
@@ -114,27 +105,38 @@ export function fateOf(job: Job): Cell {
  * @throws What a reducer throws at bad input; the cells are unchanged.
  */
 function step(
-  { operations, keys, at, cell: own }: Job,
+  { one, several, at, cell }: Job,
   cells: ReadonlyMap<string, Cell>,
   now: number,
   counters: Counters,
-): readonly Decision[] {
+): Answer {
   const instant = at ?? now;
-  if (operations.length === 0) {
-    for (const key of keys) forget(cells.get(key)!);
-    return [];
-  }
-  const only = operations[0]!;
-  if (operations.length === 1 && only.replaces === undefined) {
-    const { algorithm, cost, dry } = only;
-    const cell = own!;
-    const { take, decide } = halvesOf(algorithm);
-    const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
-    const next = take(state, instant, cost);
-    const decision = decide(state, next, instant, cost);
-    if (next !== state && !dry) put(cell, algorithm, next, decision.resetAfter);
-    return [decision];
-  }
+  if (one !== undefined) return stepOne(one, cell!, instant, counters);
+  if (several !== undefined) return stepSeveral(several, cells, instant, counters);
+  forget(cell!);
+  return undefined;
+}
+
+function stepOne(
+  { algorithm, cost, dry }: Operation,
+  cell: Cell,
+  instant: number,
+  counters: Counters,
+): Decision {
+  const { take, decide } = halvesOf(algorithm);
+  const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
+  const next = take(state, instant, cost);
+  const decision = decide(state, next, instant, cost);
+  if (next !== state && !dry) put(cell, algorithm, next, decision.resetAfter);
+  return decision;
+}
+
+function stepSeveral(
+  { operations }: Several,
+  cells: ReadonlyMap<string, Cell>,
+  instant: number,
+  counters: Counters,
+): readonly Decision[] {
   const { decisions, writes } = transact(
     operations,
     (key, algorithm) => stateOf(cells.get(key)!, algorithm, counters),

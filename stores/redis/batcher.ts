@@ -2,7 +2,8 @@
  * The way of a call: it waits in the queue of its node until the batch before is done, goes into the
  * next one with all others that came in the meantime, and is answered when that is committed. One
  * batch at a time, as what costs is the round trip and not the calls in it: the longer one takes,
- * the more calls share the next.
+ * the more calls share the next. By cas several may be under way where calls have many keys: see
+ * fleet.ts.
  *
  * | what came of the batch | its calls |
  * |---|---|
@@ -14,19 +15,17 @@
  */
 
 import { ContentionError } from "../../core/errors.ts";
-import { type Batch, canShare, enlist, type Part } from "./batch.ts";
+import { type Batch, canShare, enlist } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd } from "./batch_end.ts";
 import type { Breaker } from "./breaker.ts";
 import { casCommit } from "./cas_commit.ts";
-import { inParts } from "./in_parts.ts";
+import { fleet } from "./fleet.ts";
 import type { Job } from "./job.ts";
 import { jobQueue, MOST_JOBS } from "./job_queue.ts";
 import type { Link } from "./link.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import type { StoreParts } from "./store_parts.ts";
 import type { Trouble } from "./trouble.ts";
-import { turn } from "./turn.ts";
-import { unavailable } from "./unavailable.ts";
 import { watchCommit } from "./watch_commit.ts";
 
 /** How often a call is tried before it is told of the contention. */
@@ -57,11 +56,21 @@ export function batcher(
   parts: StoreParts,
   moved?: (jobs: readonly Job[], trouble: Trouble) => void,
 ): Batcher {
-  const { deadline, dialDeadline, maxPending, counters } = parts;
+  const { deadline, dialDeadline, maxPending, counters, giveUp } = parts;
   const queue = jobQueue();
-  let running = false;
+  const underWay = fleet();
   let closed = false;
-  /** How many batches in a row lost the race. */
+  /** Whether a batch is about to be made, as soon as there is a connection. */
+  let starting = false;
+  /** Whether keys are left to others for a moment. */
+  let resting = false;
+  /** Whether the batch under way is a watched one, which no other may join. */
+  let exclusive = false;
+  /** Calls that lost the race, and are tried again when all batches under way are back. */
+  let losers: Job[] = [];
+  /** Whether one of the batches under way has told of trouble: it is the same for the others. */
+  let troubled = false;
+  /** How many times in a row there were losers. */
   let lost = 0;
   /** How many connections in a row were lost without one answer. */
   let barren = 0;
@@ -72,38 +81,57 @@ export function batcher(
   let dialling = false;
 
   function submit(job: Job): void {
-    if (closed) return fail([job], "no", new Error("The store was closed"));
+    if (closed) return giveUp([job], "no", new Error("The store was closed"));
     if (loading !== undefined && breaker.untilProbe() === 0 && mayJoin(loading, job)) {
       enlist(job, loading);
       return;
     }
     if (queue.size >= maxPending) {
-      return fail([job], "no", new Error(`${maxPending} calls wait already`));
+      return giveUp([job], "no", new Error(`${maxPending} calls wait already`));
     }
-    if (!breaker.admits()) return fail([job], "no", new Error("It failed a moment ago"));
+    if (!breaker.admits()) return giveUp([job], "no", new Error("It failed a moment ago"));
     queue.add(job);
-    start();
     if (dialling) loseNoPatience();
+    else start();
   }
 
+  /** Has the next batch made in the next turn: callers just answered call again in this one. */
   function start(): void {
-    if (running) return;
-    running = true;
-    setImmediate(run);
+    if (starting || !maySend()) return;
+    starting = true;
+    setImmediate(next);
   }
 
-  async function run(): Promise<void> {
-    try {
-      while (queue.size > 0) {
-        const node = link.current() ?? await dial();
-        const hasFought = lost > 0;
-        if (node !== undefined && queue.size > 0) deal(await runNext(node));
-        // Callers just answered call again in this turn, all for one batch.
-        if (lost === 0) await (hasFought && Math.random() < COURTESY ? pause() : turn());
-      }
-    } finally {
-      running = false;
+  function maySend(): boolean {
+    if (queue.size === 0 || resting) return false;
+    if (underWay.size === 0) return true;
+    const isCalm = !exclusive && lost === 0 && losers.length === 0 && !troubled;
+    return isCalm && underWay.admits(queue.size) && !queue.first()!.watched;
+  }
+
+  /** Sends the next batch, and deals with what comes of it. */
+  async function next(): Promise<void> {
+    const node = link.current() ?? await dial();
+    starting = false;
+    if (node === undefined || !maySend()) return;
+    const hasFought = lost > 0;
+    const isCas = node.commit === "cas";
+    const batch = queue.take(isCas, isCas && !hasFought ? underWay.share(queue.size) : MOST_JOBS);
+    exclusive = !isCas || batch.watched;
+    underWay.launched(batch);
+    const ending = run(node, batch);
+    // Only now, so that its commands are written before those of the next one are made.
+    start();
+    const end = await ending;
+    underWay.landed(batch);
+    deal(end);
+    if (lost > 0 && queue.size > 0) return await next();
+    if (hasFought && lost === 0 && Math.random() < COURTESY) {
+      resting = true;
+      await pause();
+      resting = false;
     }
+    start();
   }
 
   /** A connection; without one nobody waits any more. */
@@ -114,7 +142,7 @@ export function batcher(
       return await link.dialled();
     } catch (error) {
       breaker.failed();
-      fail(queue.takeOlderThan(Infinity), "no", error as Error);
+      giveUp(queue.takeAll(), "no", error as Error);
       return undefined;
     } finally {
       dialling = false;
@@ -126,24 +154,24 @@ export function batcher(
   /** Sees to it that no call waits for a dial longer than it should. */
   function loseNoPatience(): void {
     const patience = link.hasBeenUp() ? deadline : dialDeadline;
+    const now = performance.now();
+    queue.await(now);
     const oldest = queue.first();
     if (impatience !== undefined || oldest === undefined) return;
-    const left = oldest.born + patience - performance.now();
     impatience = setTimeout(() => {
       impatience = undefined;
-      const late = queue.takeOlderThan(performance.now() - patience);
+      const late = queue.takeWaitingSince(performance.now() - patience);
       if (late.length > 0) breaker.failed();
-      fail(late, "no", new Error(`No connection within ${patience} ms`));
+      giveUp(late, "no", new Error(`No connection within ${patience} ms`));
       loseNoPatience();
-    }, Math.max(1, left));
+    }, Math.max(1, oldest.waitsSince + patience - now));
   }
 
-  async function runNext(node: NodeConnection): Promise<BatchEnd> {
+  async function run(node: NodeConnection, batch: Batch): Promise<BatchEnd> {
     counters.batches++;
-    const batch = queue.take(node.commit === "cas");
-    if (node.commit === "cas" && !batch.watched) {
+    if (!exclusive) {
       counters.roundTrips++;
-      return await inParts(batch, (part) => guarded(part, casCommit(node, part, answer, parts)));
+      return await guarded(batch, casCommit(node, batch, answer, parts));
     }
     loading = batch;
     const watcher = { onLoaded: endOfLoading, answer };
@@ -159,7 +187,7 @@ export function batcher(
       breaker.succeeded();
     }
     counters.decisions += jobs.length;
-    for (const job of jobs) job.settle(job.decisions);
+    for (const job of jobs) job.resolve(job.answer);
   }
 
   function endOfLoading(): void {
@@ -167,49 +195,63 @@ export function batcher(
   }
 
   function deal({ conflicted, unapplied, unsure, trouble }: BatchEnd): void {
-    lost = conflicted.length > 0 ? lost + 1 : 0;
     counters.conflicts += conflicted.length;
-    tryAgain(conflicted, () => {
+    losers.push(...conflicted);
+    if (trouble !== undefined) hear(trouble, unapplied, unsure);
+    if (underWay.size > 0) return;
+    troubled = false;
+    lost = losers.length > 0 ? lost + 1 : 0;
+    const jobs = losers;
+    losers = [];
+    tryAgain(jobs, (job) => {
       counters.contended++;
-      return new ContentionError(
-        `Cannot decide as its keys must be left alone for one round trip: others changed them ` +
-          `${MOST_TRIES} times`,
+      job.reject(
+        new ContentionError(
+          `Cannot decide as its keys must be left alone for one round trip: others changed them ` +
+            `${MOST_TRIES} times`,
+        ),
       );
     });
-    if (trouble === undefined) return;
-    fail(unsure, "unknown", trouble.error);
-    if (trouble.kind === "moved" && moved !== undefined) return moved(unapplied, trouble);
-    link.drop();
-    if (trouble.kind === "lost" && ++barren < MOST_BARREN) {
-      return tryAgain(unapplied, () => unavailable("no", trouble.error));
-    }
-    breaker.failed();
-    fail(unapplied, "no", trouble.error);
-    fail(queue.takeOlderThan(Infinity), "no", trouble.error);
   }
 
-  function tryAgain(jobs: readonly Job[], tooOften: () => Error): void {
-    if (closed) return fail(jobs, "no", new Error("The store was closed"));
+  /** Deals with what kept a batch from its end; of several that met with it the first tells the breaker. */
+  function hear(
+    trouble: Trouble,
+    unapplied: readonly Job[],
+    unsure: readonly Job[],
+  ): void {
+    const { kind, error } = trouble;
+    giveUp(unsure, "unknown", error);
+    if (kind === "moved" && moved !== undefined) return moved(unapplied, trouble);
+    const isFirst = !troubled;
+    troubled = true;
+    // Others under way may still be told by an error that they were not applied.
+    if (kind !== "refused" || underWay.size === 0) link.drop();
+    if (kind === "lost" && (isFirst ? ++barren : barren) < MOST_BARREN) {
+      return tryAgain(unapplied, (job) => giveUp([job], "no", error));
+    }
+    if (isFirst) breaker.failed();
+    giveUp(unapplied, "no", error);
+    giveUp(queue.takeAll(), "no", error);
+  }
+
+  function tryAgain(jobs: readonly Job[], tooOften: (job: Job) => void): void {
+    if (closed) return giveUp(jobs, "no", new Error("The store was closed"));
     const again: Job[] = [];
     for (const job of jobs) {
       if (++job.tries < MOST_TRIES) again.push(job);
-      else job.fail(tooOften());
+      else tooOften(job);
     }
     queue.addFirst(again);
   }
 
-  function fail(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void {
-    counters.unavailable += jobs.length;
-    for (const job of jobs) job.fail(unavailable(applied, cause));
-  }
-
   return {
     submit,
-    isIdle: () => !running,
+    isIdle: () => queue.size === 0 && underWay.size === 0 && !starting,
     close() {
       closed = true;
       link.close();
-      fail(queue.takeOlderThan(Infinity), "no", new Error("The store was closed"));
+      giveUp(queue.takeAll(), "no", new Error("The store was closed"));
     },
   };
 }
@@ -220,17 +262,18 @@ export function batcher(
  */
 function mayJoin(batch: Batch, job: Job): boolean {
   const { jobs, cells } = batch;
-  const { keys, asking } = job;
-  const fits = batch.asking === asking && canShare(batch, job) && jobs.length < MOST_JOBS;
+  const fits = batch.asking === job.asking && canShare(batch, job) && jobs.length < MOST_JOBS;
   if (!fits) batch.open = false;
   if (!batch.open) return false;
+  if (job.several === undefined) return cells.has(job.key);
+  const { keys } = job.several;
   const loaded = keys.filter((key) => cells.has(key)).length;
   if (loaded > 0 && loaded < keys.length) batch.open = false;
   return loaded === keys.length;
 }
 
 /** What came of a batch. A fault in here, whatever it is, may have nobody wait for ever. */
-async function guarded({ jobs }: Pick<Part, "jobs">, end: Promise<BatchEnd>): Promise<BatchEnd> {
+async function guarded({ jobs }: Batch, end: Promise<BatchEnd>): Promise<BatchEnd> {
   try {
     return await end;
   } catch (error) {

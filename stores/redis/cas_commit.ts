@@ -10,12 +10,12 @@
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { describeAll, fateOf, type Part, stepAll } from "./batch.ts";
+import { type Batch, describeAll, fateOf, stepAll } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
 import { type Cell, hold, rootOf } from "./cell.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import type { Command } from "./connection.ts";
-import type { Job } from "./job.ts";
+import { type Job, keysOf } from "./job.ts";
 import type { NodeConnection } from "./node_connection.ts";
 import { cameBack, roundTrip } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
@@ -33,35 +33,37 @@ interface Comparison {
 type Fate = "lost" | Trouble;
 
 /**
- * Runs a batch, or a part of one, as one script call per slot.
+ * Runs a batch as one script call per slot.
  *
  * @param answer Tells callers what was decided.
  */
 export async function casCommit(
   node: NodeConnection,
-  part: Part,
+  batch: Batch,
   answer: (jobs: readonly Job[]) => void,
   parts: StoreParts,
 ): Promise<BatchEnd> {
   const { clock, known, counters, askTime } = parts;
-  for (const cell of part.cells) {
+  for (const cell of batch.cells.values()) {
     const guess = known.of(cell.key);
     hold(cell, guess?.text, guess);
   }
   const now = (askTime ? clock.now() : undefined) ?? Date.now();
-  const stepped = describeAll(part, stepAll(part, now, counters), now);
+  const stepped = describeAll(batch, stepAll(batch, now, counters), now);
   if (!node.connection.open) return notApplied(stepped, foundClosed());
-  const comparisons = comparisonsOf(part.cells);
+  const comparisons = comparisonsOf(batch.cells.values());
+  // What comes after it on this connection finds these values, unless it loses the race.
+  for (const cell of batch.cells.values()) learn(cell, known);
 
-  const replies = await callScripts(node, comparisons, part.asking, parts);
+  const replies = await callScripts(node, comparisons, batch.asking, parts);
   if (!cameBack(replies)) return { ...ALL_ANSWERED, unsure: stepped, trouble: replies };
   const fates = new Map<Cell, Fate>();
   for (const [place, one] of comparisons.entries()) judge(one, replies[place], fates, parts);
-  return sortOut(stepped, part.cellOf, fates, answer);
+  return sortOut(stepped, batch.cells, fates, answer);
 }
 
 /** What is to be compared, by slot. */
-function comparisonsOf(cells: readonly Cell[]): readonly Comparison[] {
+function comparisonsOf(cells: Iterable<Cell>): readonly Comparison[] {
   const slots = new Map<number, Comparison>();
   const groups = new Map<Cell, Cell[]>();
   for (const cell of cells) {
@@ -161,25 +163,21 @@ function judge(
   const failures = reply as readonly (string | number)[];
   let at = AFTER_TIME;
   let place = 0;
-  for (let group = 0; group < sizes.length; group++) {
+  for (let group = 0; at < failures.length; group++) {
     const end = place + sizes[group]!;
-    const lost = failures[at] === group;
-    if (lost) {
-      fates.set(rootOf(cells[place]!), "lost");
+    if (failures[at] === group) {
       at++;
+      fates.set(rootOf(cells[place]!), "lost");
+      for (const cell of cells.slice(place, end)) learnHeld(cell, String(failures[at++]), known);
     }
-    for (; place < end; place++) {
-      const cell = cells[place]!;
-      if (lost) learnHeld(cell, String(failures[at++]), known);
-      else learnCommitted(cell, known);
-    }
+    place = end;
   }
 }
 
 /** Where the failures begin in the reply. */
 const AFTER_TIME = 2;
 
-function learnCommitted(cell: Cell, known: StoreParts["known"]): void {
+function learn(cell: Cell, known: StoreParts["known"]): void {
   const { key, next, state, keptUntil } = cell;
   if (cell.changed || state !== undefined) known.learn(key, next, state, keptUntil);
 }
@@ -209,7 +207,7 @@ function sortOut(
     if (fate === undefined) committed.push(job);
     else if (fate === "lost") {
       // A value that is no text comes back changed, and would never compare as equal.
-      job.watched = job.keys.some((key) => cellOf.get(key)!.unreadable);
+      job.watched = keysOf(job).some((key) => cellOf.get(key)!.unreadable);
       conflicted.push(job);
     } else {
       (mayHaveWritten(fate.error) ? unsure : unapplied).push(job);

@@ -29,7 +29,6 @@ import type { Router } from "./router.ts";
 import { serverClock } from "./server_clock.ts";
 import type { StoreParts } from "./store_parts.ts";
 import type { Trouble } from "./trouble.ts";
-import { unavailable } from "./unavailable.ts";
 
 /** How often a node may send a call elsewhere before it is told that the cluster does not settle. */
 const MOST_REDIRECTS = 32;
@@ -50,7 +49,7 @@ export function clusterRouter(
   commit: Commit | "auto",
   parts: StoreParts,
 ): Router {
-  const { deadline, dialDeadline, maxPending, counters } = parts;
+  const { deadline, dialDeadline, maxPending, giveUp } = parts;
   const stations = new Map<string, Station>();
   const map: ClusterMap = clusterMap(
     cluster,
@@ -211,8 +210,7 @@ export function clusterRouter(
   }
 
   function fail(jobs: readonly Job[], cause: Error): void {
-    counters.unavailable += jobs.length;
-    for (const job of jobs) job.fail(unavailable("no", cause));
+    giveUp(jobs, "no", cause);
   }
 
   return {

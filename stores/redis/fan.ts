@@ -9,7 +9,7 @@ export function fan(count: number, make: () => Batcher): Batcher {
   const batchers = Array.from({ length: count }, make);
   if (count === 1) return batchers[0]!;
   return {
-    submit: (job) => batchers[placeOf(job.keys[0]!, count)]!.submit(job),
+    submit: (job) => batchers[placeOf(job.key, count)]!.submit(job),
     isIdle: () => batchers.every((each) => each.isIdle()),
     close: () => batchers.forEach((each) => each.close()),
   };

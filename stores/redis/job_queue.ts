@@ -15,10 +15,18 @@ export interface JobQueue {
   add(job: Job): void;
   /** Puts calls that were tried in vain at the head. */
   addFirst(jobs: readonly Job[]): void;
-  /** Takes the next batch: of one slot, or of as many as there is room for, but for a watched one. */
-  take(manySlots: boolean): Batch;
-  /** Takes out every call that came before an instant. */
-  takeOlderThan(instant: number): Job[];
+  /**
+   * Takes the next batch: of one slot, or of as many as there is room for, but for a watched one.
+   *
+   * @param most The most calls of it.
+   */
+  take(manySlots: boolean, most: number): Batch;
+  /** Takes out all calls. */
+  takeAll(): Job[];
+  /** From now on all calls wait for a connection, if they did not before. */
+  await(now: number): void;
+  /** Takes out every call that has waited for a connection since an instant. */
+  takeWaitingSince(instant: number): Job[];
 }
 
 /** Makes an empty queue. */
@@ -27,11 +35,11 @@ export function jobQueue(): JobQueue {
   let size = 0;
 
   /** Moves calls of one slot to the batch while there is room; answers whether all of them went. */
-  function fill(batch: Batch, slot: number, queue: Job[]): boolean {
+  function fill(batch: Batch, slot: number, queue: Job[], most: number): boolean {
     let taken = 0;
     for (const job of queue) {
-      const full = batch.jobs.length >= MOST_JOBS ||
-        (batch.jobs.length > 0 && batch.cells.size + job.keys.length > MOST_KEYS);
+      const full = batch.jobs.length >= most ||
+        (batch.jobs.length > 0 && batch.cells.size + countOf(job) > MOST_KEYS);
       const fits = job.asking === batch.asking && job.watched === batch.watched &&
         canShare(batch, job);
       if (full || !fits) break;
@@ -45,6 +53,17 @@ export function jobQueue(): JobQueue {
     slots.set(slot, queue.slice(taken));
     batch.open = false;
     return false;
+  }
+
+  function takeIf(isTaken: (job: Job) => boolean): Job[] {
+    const taken: Job[] = [];
+    for (const [slot, queue] of [...slots]) {
+      const left = queue.filter((job) => !isTaken(job) || !taken.push(job));
+      if (left.length === 0) slots.delete(slot);
+      else slots.set(slot, left);
+    }
+    size -= taken.length;
+    return taken;
   }
 
   return {
@@ -69,25 +88,27 @@ export function jobQueue(): JobQueue {
       }
       size += jobs.length;
     },
-    take(manySlots) {
+    take(manySlots, most) {
       let batch: Batch | undefined;
       for (const [slot, queue] of [...slots]) {
         batch ??= batchFor(queue[0]!);
-        if (!fill(batch, slot, queue) || !manySlots || batch.watched) break;
+        if (!fill(batch, slot, queue, Math.min(most, MOST_JOBS)) || !manySlots || batch.watched) break;
       }
       return batch!;
     },
-    takeOlderThan(instant) {
-      const old: Job[] = [];
-      for (const [slot, queue] of [...slots]) {
-        const young = queue.filter((job) => job.born > instant || !old.push(job));
-        if (young.length === 0) slots.delete(slot);
-        else slots.set(slot, young);
+    takeAll: () => takeIf(() => true),
+    await(now) {
+      for (const queue of slots.values()) {
+        for (const job of queue) if (job.waitsSince === 0) job.waitsSince = now;
       }
-      size -= old.length;
-      return old;
     },
+    takeWaitingSince: (instant) => takeIf((job) => job.waitsSince <= instant),
   };
+}
+
+/** How many keys a call needs. */
+function countOf({ several }: Job): number {
+  return several === undefined ? 1 : several.keys.length;
 }
 
 /** An empty batch for calls like this one. */

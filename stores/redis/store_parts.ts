@@ -1,3 +1,4 @@
+import type { Job } from "./job.ts";
 import type { KnownValues } from "./known_values.ts";
 import type { ServerClock } from "./server_clock.ts";
 
@@ -28,4 +29,6 @@ export interface StoreParts {
   readonly known: KnownValues;
   readonly clock: ServerClock;
   readonly counters: Counters;
+  /** Tells calls that Redis does not decide them: by an error, or as the store's policy has it. */
+  giveUp(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
 }

@@ -14,7 +14,7 @@
  * no EXEC; but a call that was refused because of others in the batch stands and falls with them.
  */
 
-import { type Batch, describeAll, fateOf, stepAll, whole } from "./batch.ts";
+import { type Batch, describeAll, fateOf, stepAll } from "./batch.ts";
 import { ALL_ANSWERED, type BatchEnd, notApplied } from "./batch_end.ts";
 import { type Cell, hold, isReplaced, rootOf } from "./cell.ts";
 import type { Command } from "./connection.ts";
@@ -46,8 +46,8 @@ export async function watchCommit(
   parts.counters.roundTrips++;
   const replies = await roundTrip(node.connection, commands, parts.deadline);
   onLoaded();
-  const part = whole(batch);
-  const { jobs, cells } = part;
+  const { jobs } = batch;
+  const cells = [...batch.cells.values()];
   if (!cameBack(replies)) return notApplied(jobs, replies);
   const refusal = firstError(replies);
   if (refusal !== undefined) return notApplied(jobs, troubleOfReply(refusal));
@@ -56,7 +56,7 @@ export async function watchCommit(
   const values = replies.at(parts.askTime ? -2 : -1) as readonly (string | null)[];
   for (const cell of cells) hold(cell, values[cell.place] ?? undefined, parts.known.of(cell.key));
   const now = time === undefined ? Date.now() : Math.floor(timeOf(time));
-  const stepped = describeAll(part, stepAll(part, now, parts.counters), now);
+  const stepped = describeAll(batch, stepAll(batch, now, parts.counters), now);
   const changes = cells.filter(isReplaced);
   const [waiting, settled] = divide(stepped, changes, cells);
   answer(settled);

@@ -42,6 +42,16 @@ describe("a batch", () => {
       assert.deepEqual(names(fake.commands, 1), Array(4).fill("EVALSHA"));
     }));
 
+  test("by watch begins when the one before it has ended, however many calls wait", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter }) => {
+      await limiter.peek("warm up");
+      const before = fake.commands.length;
+      const calls = Array.from({ length: 300 }, (_, place) => limiter.consume(`key ${place}`));
+      await Promise.all(calls);
+      const steps = names(fake.commands, before).filter((name) => name === "WATCH" || name === "EXEC");
+      assert.deepEqual(steps, ["WATCH", "EXEC", "WATCH", "EXEC", "WATCH", "EXEC"]);
+    }));
+
   test("that changes nothing is one round trip, and writes nothing", () =>
     withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
       await limiter.consume("a", 10);
@@ -260,7 +270,7 @@ describe("several connections", () => {
   for (const commit of MODES) {
     test(`by ${commit} share the keys: a key is always the same one's`, () =>
       withFake({ commit, connections: 3 }, async ({ limiter, store }) => {
-        const keys = Array.from({ length: 60 }, (_, place) => `key ${place}`);
+        const keys = Array.from({ length: 30 }, (_, place) => `key ${place}`);
         for (let round = 0; round < 4; round++) {
           const calls = [...keys, ...keys].map((key) => limiter.consume(key));
           assert.ok((await Promise.all(calls)).every(({ allowed }) => allowed));

@@ -1,34 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Job } from "../../../stores/redis/job.ts";
+import { Job, keysOf } from "../../../stores/redis/job.ts";
 import { type JobQueue, jobQueue } from "../../../stores/redis/job_queue.ts";
 
 /** A call on keys of the slot 1. */
 function jobOn(keys: readonly string[], alone: boolean): Job {
-  return {
-    operations: [],
-    keys,
-    slot: 1,
-    at: undefined,
-    born: 0,
-    tries: 0,
-    redirects: 0,
-    asking: false,
-    alone,
-    watched: false,
-    cell: undefined,
-    decisions: [],
-    settle() {},
-    fail() {},
-  };
+  const several = keys.length > 1 ? { operations: [], keys } : undefined;
+  const job = new Job(keys[0]!, 1, undefined, undefined, several, () => {}, () => {});
+  job.alone = alone;
+  return job;
 }
 
 /** The keys of each call, by batch. */
 function batchesOf(queue: JobQueue, manySlots: boolean): readonly (readonly string[])[] {
   const batches: string[][] = [];
   while (queue.size > 0) {
-    batches.push(queue.take(manySlots).jobs.map(({ keys }) => keys.join("+")));
+    batches.push(queue.take(manySlots, 100).jobs.map((job) => keysOf(job).join("+")));
   }
   return batches;
 }
