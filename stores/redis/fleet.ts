@@ -38,6 +38,8 @@ export function fleet(): Fleet {
   let calls = 0;
   /** How many keys the last batch had for each of its calls. */
   let keysPerCall = 1;
+  /** How many calls must wait for one more batch. */
+  let least = 1;
 
   /** How many batches all calls that wait or are under way are worth. */
   function worth(waiting: number): number {
@@ -45,20 +47,23 @@ export function fleet(): Fleet {
     return Math.max(1, Math.min(Math.floor(keys / LEAST_KEYS), MOST_BATCHES));
   }
 
+  function count(batches: number, { jobs }: Batch): void {
+    size += batches;
+    calls += batches * jobs.length;
+    const isFull = size === MOST_BATCHES;
+    least = isFull ? Infinity : (size + 1) * LEAST_KEYS / keysPerCall - calls;
+  }
+
   return {
     get size() {
       return size;
     },
-    admits: (waiting) => size < worth(waiting),
+    admits: (waiting) => size === 0 || waiting >= least,
     share: (waiting) => Math.ceil((waiting + calls) / worth(waiting)),
-    launched({ jobs, cells }) {
-      size++;
-      calls += jobs.length;
-      keysPerCall = cells.size / jobs.length;
+    launched(batch) {
+      keysPerCall = batch.cells.size / batch.jobs.length;
+      count(1, batch);
     },
-    landed({ jobs }) {
-      size--;
-      calls -= jobs.length;
-    },
+    landed: (batch) => count(-1, batch),
   };
 }
