@@ -32,7 +32,7 @@ export interface Batch {
 export function enlist(job: Job, { jobs, cells }: Batch): void {
   const { key, slot, several } = job;
   job.cell = cellIn(cells, key, slot);
-  if (several !== undefined) for (const each of several.keys) cellIn(cells, each, slot);
+  if (several !== undefined) { for (const each of several.keys) cellIn(cells, each, slot); }
   jobs.push(job);
 }
 

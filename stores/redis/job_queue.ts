@@ -92,7 +92,9 @@ export function jobQueue(): JobQueue {
       let batch: Batch | undefined;
       for (const [slot, queue] of [...slots]) {
         batch ??= batchFor(queue[0]!);
-        if (!fill(batch, slot, queue, Math.min(most, MOST_JOBS)) || !manySlots || batch.watched) break;
+        if (!fill(batch, slot, queue, Math.min(most, MOST_JOBS)) || !manySlots || batch.watched) {
+          break;
+        }
       }
       return batch!;
     },

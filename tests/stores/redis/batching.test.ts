@@ -48,7 +48,9 @@ describe("a batch", () => {
       const before = fake.commands.length;
       const calls = Array.from({ length: 300 }, (_, place) => limiter.consume(`key ${place}`));
       await Promise.all(calls);
-      const steps = names(fake.commands, before).filter((name) => name === "WATCH" || name === "EXEC");
+      const steps = names(fake.commands, before).filter((name) =>
+        name === "WATCH" || name === "EXEC"
+      );
       assert.deepEqual(steps, ["WATCH", "EXEC", "WATCH", "EXEC", "WATCH", "EXEC"]);
     }));
 
