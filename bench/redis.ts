@@ -37,7 +37,7 @@ interface Figures {
 function inOneProcess(title: string, workload: "hot" | "zipf", inFlight: number): Case {
   return {
     title,
-    names: CONTESTANTS,
+    names: [...CONTESTANTS, "bare batch"],
     standard: STANDARD,
     run: (server, name, milliseconds) =>
       alone(server, name, workload, inFlight, milliseconds, false),

@@ -64,7 +64,7 @@ export function batcher(
   let starting = false;
   /** Whether keys are left to others for a moment. */
   let resting = false;
-  /** Whether the batch under way is a watched one, which no other may join. */
+  /** Whether the batch under way is a watched transaction: there can be but one on a connection. */
   let exclusive = false;
   /** Calls that lost the race, and are tried again when all batches under way are back. */
   let losers: Job[] = [];
@@ -90,6 +90,7 @@ export function batcher(
       return giveUp([job], "no", new Error(`${maxPending} calls wait already`));
     }
     if (!breaker.admits()) return giveUp([job], "no", new Error("It failed a moment ago"));
+    if (dialling) job.waitsSince ||= performance.now();
     queue.add(job);
     if (dialling) loseNoPatience();
     else start();
@@ -120,13 +121,13 @@ export function batcher(
     exclusive = !isCas || batch.watched;
     underWay.launched(batch);
     const ending = run(node, batch);
-    // Only now, so that its commands are written before those of the next one are made.
+    // Only now, so that its commands are written before the next batch is made.
     start();
     const end = await ending;
     underWay.landed(batch);
     deal(end);
-    if (lost > 0 && queue.size > 0) return await next();
-    if (hasFought && lost === 0 && Math.random() < COURTESY) {
+    if (lost > 0) return startAtOnce();
+    if (hasFought && Math.random() < COURTESY) {
       resting = true;
       await pause();
       resting = false;
@@ -134,9 +135,17 @@ export function batcher(
     start();
   }
 
+  /** Has those who lost try again without a turn of the event loop: others take theirs meanwhile. */
+  function startAtOnce(): void {
+    if (starting || !maySend()) return;
+    starting = true;
+    void next();
+  }
+
   /** A connection; without one nobody waits any more. */
   async function dial(): Promise<NodeConnection | undefined> {
     dialling = true;
+    queue.markWaiting(performance.now());
     loseNoPatience();
     try {
       return await link.dialled();
@@ -154,8 +163,6 @@ export function batcher(
   /** Sees to it that no call waits for a dial longer than it should. */
   function loseNoPatience(): void {
     const patience = link.hasBeenUp() ? deadline : dialDeadline;
-    const now = performance.now();
-    queue.await(now);
     const oldest = queue.first();
     if (impatience !== undefined || oldest === undefined) return;
     impatience = setTimeout(() => {
@@ -164,7 +171,7 @@ export function batcher(
       if (late.length > 0) breaker.failed();
       giveUp(late, "no", new Error(`No connection within ${patience} ms`));
       loseNoPatience();
-    }, Math.max(1, oldest.waitsSince + patience - now));
+    }, Math.max(1, oldest.waitsSince + patience - performance.now()));
   }
 
   async function run(node: NodeConnection, batch: Batch): Promise<BatchEnd> {

@@ -23,8 +23,8 @@ export interface JobQueue {
   take(manySlots: boolean, most: number): Batch;
   /** Takes out all calls. */
   takeAll(): Job[];
-  /** From now on all calls wait for a connection, if they did not before. */
-  await(now: number): void;
+  /** From now on all calls wait for a connection, if they have not before. */
+  markWaiting(now: number): void;
   /** Takes out every call that has waited for a connection since an instant. */
   takeWaitingSince(instant: number): Job[];
 }
@@ -99,7 +99,7 @@ export function jobQueue(): JobQueue {
       return batch!;
     },
     takeAll: () => takeIf(() => true),
-    await(now) {
+    markWaiting(now) {
       for (const queue of slots.values()) {
         for (const job of queue) if (job.waitsSince === 0) job.waitsSince = now;
       }
