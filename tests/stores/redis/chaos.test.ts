@@ -24,58 +24,85 @@ function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
+/** How many keys, and how many callers of each of six stores: with many, batches follow each other. */
+const LOADS = { "one key": [1, 4], "60 keys": [60, 80] } as const;
+
+/** What became of the calls on one key. */
+interface Told {
+  readonly key: string;
+  admitted: number;
+  unknown: number;
+}
+
 withRedis("connections killed under load", (redis) => {
   for (const commit of MODES) {
-    test(`lose no update, by ${commit}`, async () => {
-      const stores = Array.from(
-        { length: 6 },
-        () => redisStore(createClient({ url: redis().url }), { commit, deadline: 2_000 }),
-      );
-      let admitted = 0;
-      let unknown = 0;
-      const end = performance.now() + CHAOS;
+    for (const [load, [keys, callers]] of Object.entries(LOADS)) {
+      test(`lose no update on ${load}, by ${commit}`, async () => {
+        const stores = Array.from(
+          { length: 6 },
+          () => redisStore(createClient({ url: redis().url }), { commit, deadline: 2_000 }),
+        );
+        const prefix = `${commit} ${load}`;
+        const tolds = Array.from(
+          { length: keys },
+          (_, place): Told => ({ key: `key ${place}`, admitted: 0, unknown: 0 }),
+        );
+        const end = performance.now() + CHAOS;
 
-      async function load(store: (typeof stores)[number]): Promise<void> {
-        const api = limiter(endless, { store, prefix: commit });
-        while (performance.now() < end) {
-          try {
-            if ((await api.consume("one key")).allowed) admitted++;
-          } catch (error) {
-            if (error instanceof StoreUnavailableError && error.applied === "unknown") unknown++;
-            await sleep(1);
+        async function call(store: (typeof stores)[number], first: number): Promise<void> {
+          const api = limiter(endless, { store, prefix });
+          for (let place = first; performance.now() < end; place++) {
+            const told = tolds[place % keys]!;
+            try {
+              if ((await api.consume(told.key)).allowed) told.admitted++;
+            } catch (error) {
+              if (error instanceof StoreUnavailableError && error.applied === "unknown") {
+                told.unknown++;
+              }
+              await sleep(1);
+            }
           }
         }
-      }
 
-      const killer = createClient({ url: redis().url });
-      await killer.connect();
-      const kills = (async () => {
-        for (; performance.now() < end; await sleep(KILL_EVERY)) {
-          await killer.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
-        }
-      })();
-      await Promise.all([...stores, ...stores, ...stores, ...stores].map(load));
-      await kills;
-      await killer.close();
-      const connections = stores.reduce((sum, store) => sum + store.statistics().connections, 0);
-      await Promise.all(stores.map((store) => store.close()));
-
-      const store = redisStore(createClient({ url: redis().url }), { commit });
-      const { remaining } = await limiter(endless, { store, prefix: commit }).peek("one key", 0);
-      await store.close();
-      const used = endless.capacity - remaining;
-      assert.ok(connections > 2 * stores.length, `only ${connections} connections`);
-      assert.ok(used >= admitted, `${admitted - used} of ${admitted} updates were lost`);
-      assert.ok(
-        used <= admitted + unknown,
-        `${used} charged, ${admitted} told, ${unknown} unknown`,
-      );
-      if (process.env.TIDEGATE_CHAOS !== undefined) {
-        console.log(
-          `${commit}: 0 of ${admitted} lost, ${unknown} unknown, ${connections} connections`,
+        const killer = createClient({ url: redis().url });
+        await killer.connect();
+        const kills = (async () => {
+          for (; performance.now() < end; await sleep(KILL_EVERY)) {
+            await killer.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+          }
+        })();
+        await Promise.all(
+          stores.flatMap((store) =>
+            Array.from({ length: callers }, (_, place) => call(store, place))
+          ),
         );
-      }
-    });
+        await kills;
+        await killer.close();
+        const connections = stores.reduce((sum, store) => sum + store.statistics().connections, 0);
+        await Promise.all(stores.map((store) => store.close()));
+
+        assert.ok(connections > 2 * stores.length, `only ${connections} connections`);
+        const store = redisStore(createClient({ url: redis().url }), { commit });
+        const api = limiter(endless, { store, prefix });
+        for (const { key, admitted, unknown } of tolds) {
+          const used = endless.capacity - (await api.peek(key, 0)).remaining;
+          assert.ok(used >= admitted, `${admitted - used} of ${admitted} updates were lost`);
+          assert.ok(
+            used <= admitted + unknown,
+            `${used} charged, ${admitted} told, ${unknown} unknown`,
+          );
+        }
+        await store.close();
+        if (process.env.TIDEGATE_CHAOS !== undefined) {
+          const sum = (of: (told: Told) => number) =>
+            tolds.reduce((all, told) => all + of(told), 0);
+          console.log(
+            `${commit}, ${load}: 0 of ${sum((told) => told.admitted)} lost, ` +
+              `${sum((told) => told.unknown)} unknown, ${connections} connections`,
+          );
+        }
+      });
+    }
   }
 });
 
