@@ -91,9 +91,16 @@ export const STORE_FAULTS: readonly Fault[] = [
     laws: ["redisStore by cas"],
   },
   {
+    what: "Calls by compare and set that are answered though their guess was wrong",
+    file: "stores/redis/cas_commit.ts",
+    search: 'fates.set(rootOf(cells[place]!), "lost");',
+    replace: "",
+    laws: ["redisStore by cas"],
+  },
+  {
     what: "Keys of one call that are committed each by itself",
     file: "stores/redis/batch.ts",
-    search: "if (job.keys.length > 1) tie(job.keys, cellOf);",
+    search: "if (job.several !== undefined) tie(job.several.keys, cells);",
     replace: "",
     laws: ["redisStore by cas"],
   },
