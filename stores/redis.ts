@@ -35,7 +35,7 @@ import type { Decision } from "../core/decision.ts";
 import type { AsyncStore, Lane, Operation } from "../core/store.ts";
 import { remembering } from "./remembering.ts";
 import { giveUp } from "./redis/give_up.ts";
-import { type Answer, Job, type Several } from "./redis/job.ts";
+import { type Answer, newJob, type Several } from "./redis/job.ts";
 import { knownValues } from "./redis/known_values.ts";
 import { type RedisClient, routerOf } from "./redis/router_of.ts";
 import { serverClock } from "./redis/server_clock.ts";
@@ -226,7 +226,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   ): Promise<Told> {
     return new Promise((resolve, reject) => {
       const settle = resolve as (answer: Answer) => void;
-      router.submit(new Job(key, router.slotOf(key), at, one, several, settle, reject));
+      router.submit(newJob(key, router.slotOf(key), at, one, several, settle, reject));
     });
   }
 

@@ -70,6 +70,8 @@ export function batcher(
   let losers: Job[] = [];
   /** Whether one of the batches under way has told of trouble: it is the same for the others. */
   let troubled = false;
+  /** Whether the connection is to be given up when all batches under way are back. */
+  let spoilt = false;
   /** How many times in a row there were losers. */
   let lost = 0;
   /** How many connections in a row were lost without one answer. */
@@ -112,9 +114,12 @@ export function batcher(
 
   /** Sends the next batch, and deals with what comes of it. */
   async function next(): Promise<void> {
-    const node = link.current() ?? await dial();
+    // Nobody may be waiting any more: then nobody is dialled.
+    const node = link.current() ?? (maySend() ? await dial() : undefined);
     starting = false;
-    if (node === undefined || !maySend()) return;
+    // Callers who were told that there is no connection may have called again by now.
+    if (node === undefined) return start();
+    if (!maySend()) return;
     const hasFought = lost > 0;
     const isCas = node.commit === "cas";
     const batch = queue.take(isCas, isCas && !hasFought ? underWay.share(queue.size) : MOST_JOBS);
@@ -206,6 +211,8 @@ export function batcher(
     losers.push(...conflicted);
     if (trouble !== undefined) hear(trouble, unapplied, unsure);
     if (underWay.size > 0) return;
+    if (spoilt) link.drop();
+    spoilt = false;
     troubled = false;
     lost = losers.length > 0 ? lost + 1 : 0;
     const jobs = losers;
@@ -233,13 +240,15 @@ export function batcher(
     const isFirst = !troubled;
     troubled = true;
     // Others under way may still be told by an error that they were not applied.
-    if (kind !== "refused" || underWay.size === 0) link.drop();
+    if (kind === "refused") spoilt = true;
+    else link.drop();
     if (kind === "lost" && (isFirst ? ++barren : barren) < MOST_BARREN) {
       return tryAgain(unapplied, (job) => giveUp([job], "no", error));
     }
     if (isFirst) breaker.failed();
-    giveUp(unapplied, "no", error);
-    giveUp(queue.takeAll(), "no", error);
+    const waiting = [...unapplied, ...losers, ...queue.takeAll()];
+    losers = [];
+    giveUp(waiting, "no", error);
   }
 
   function tryAgain(jobs: readonly Job[], tooOften: (job: Job) => void): void {

@@ -163,7 +163,7 @@ function judge(
   const failures = reply as readonly (string | number)[];
   let at = AFTER_TIME;
   let place = 0;
-  for (let group = 0; at < failures.length; group++) {
+  for (let group = 0; group < sizes.length && at < failures.length; group++) {
     const end = place + sizes[group]!;
     if (failures[at] === group) {
       at++;
@@ -171,6 +171,9 @@ function judge(
       for (const cell of cells.slice(place, end)) learnHeld(cell, String(failures[at++]), known);
     }
     place = end;
+  }
+  if (at !== failures.length) {
+    throw new Error("The reply of the script does not fit what was asked");
   }
 }
 

@@ -49,7 +49,8 @@ export function fleet(): Fleet {
 
   function count(batches: number, { jobs }: Batch): void {
     size += batches;
-    calls += batches * jobs.length;
+    // More calls may have joined a watched batch since; but such a one is under way alone.
+    calls = size === 0 ? 0 : calls + batches * jobs.length;
     const isFull = size === MOST_BATCHES;
     least = isFull ? Infinity : (size + 1) * LEAST_KEYS / keysPerCall - calls;
   }

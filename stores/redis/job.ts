@@ -12,15 +12,8 @@ export interface Several {
   readonly keys: readonly string[];
 }
 
-/**
- * A call on the store: what it asks, and how far it has come.
- *
- * A class, as nothing else here is. V8 watches how many objects of a literal survive; where it is
- * most of them, as with calls that wait for a reply, it goes on to make them in its old generation.
- * There they stay until a full collection, and keep alive whatever they refer to: with 512 calls in
- * flight that took a third of the time. Objects that a constructor makes always begin young.
- */
-export class Job {
+/** A call on the store: what it asks, and how far it has come. */
+export interface Job {
   /** The stored key; of several the first. */
   readonly key: string;
   /** The hash slot of all keys; 0 on a single server. */
@@ -36,23 +29,59 @@ export class Job {
   /** Tells the caller that it could not be done. */
   readonly reject: (error: Error) => void;
   /** How often it has been tried in vain. */
-  tries = 0;
+  tries: number;
   /** How often a node of a cluster has sent it elsewhere. */
-  redirects = 0;
+  redirects: number;
   /** Whether its slot is being moved to the node that it waits for. */
-  asking = false;
+  asking: boolean;
   /** Whether it shares a batch only with calls on its very keys, as its slot is in two places. */
-  alone = false;
+  alone: boolean;
   /** Whether a value was found that only a watched transaction replaces safely. */
-  watched = false;
+  watched: boolean;
   /** Since when it has waited for a connection, by `performance.now`; 0 if it has not. */
-  waitsSince = 0;
+  waitsSince: number;
   /** The cell of the first key, in the batch that it is in. */
-  cell: Cell | undefined = undefined;
+  cell: Cell | undefined;
   /** What the caller is told once the batch is committed. */
+  answer: Answer;
+}
+
+/** A call that has not been tried yet. */
+export function newJob(
+  key: string,
+  slot: number,
+  at: number | undefined,
+  one: Operation | undefined,
+  several: Several | undefined,
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+): Job {
+  return new YoungJob(key, slot, at, one, several, resolve, reject);
+}
+
+/**
+ * A class where a literal would do. V8 watches how many objects of a literal survive; where it is
+ * most of them, as with calls that wait for a reply, it goes on to make them in its old generation.
+ * There they stay until a full collection, and keep alive whatever they refer to: with 512 calls in
+ * flight that took a third of the time. Objects that a constructor makes always begin young.
+ */
+class YoungJob implements Job {
+  readonly key: string;
+  readonly slot: number;
+  readonly at: number | undefined;
+  readonly one: Operation | undefined;
+  readonly several: Several | undefined;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+  tries = 0;
+  redirects = 0;
+  asking = false;
+  alone = false;
+  watched = false;
+  waitsSince = 0;
+  cell: Cell | undefined = undefined;
   answer: Answer = undefined;
 
-  /** A call that has not been tried yet. */
   constructor(
     key: string,
     slot: number,

@@ -46,11 +46,11 @@ export function jobQueue(): JobQueue {
       enlist(job, batch);
       taken++;
     }
-    slots.delete(slot);
     size -= taken;
-    // What is left goes behind the other slots, so that none of them starves.
+    if (taken > 0) slots.delete(slot);
     if (taken === queue.length) return true;
-    slots.set(slot, queue.slice(taken));
+    // What is left goes behind the other slots, so that none of them starves.
+    if (taken > 0) slots.set(slot, queue.slice(taken));
     batch.open = false;
     return false;
   }

@@ -163,6 +163,7 @@ function sendAll(client: OwnClient, commands: readonly Command[]): Promise<reado
   return new Promise((resolve, reject) => {
     const replies: unknown[] = new Array(commands.length);
     let left = commands.length;
+    if (left === 0) resolve(replies);
 
     function take(place: number, reply: unknown): void {
       replies[place] = reply;

@@ -379,3 +379,27 @@ describe("what a call is told when Redis is away", () => {
       assert.deepEqual(verdicts, [true, true, true, true, true, false, false, false]);
     }));
 });
+
+describe("a store without a server", () => {
+  test("tells also who calls again as soon as told, and is the probe", () =>
+    withFake({ commit: "cas", connectDeadline: 500 }, async ({ fake, limiter }) => {
+      await fake.stop();
+      await assert.rejects(async () => {
+        try {
+          await limiter.consume("a");
+        } catch {
+          // In this very turn it is time for the next probe.
+          for (const end = performance.now() + 30; performance.now() < end;);
+          await limiter.consume("a");
+        }
+      }, StoreUnavailableError);
+    }));
+
+  test("dials nobody when it is closed in the turn of its first call", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      const call = limiter.consume("a");
+      await Promise.all([assert.rejects(call, StoreUnavailableError), store.close()]);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.deepEqual(fake.commands, []);
+    }));
+});

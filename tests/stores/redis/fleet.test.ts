@@ -2,6 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { consumeAll, type Decision, type StoreUnavailableError } from "../../../mod.ts";
+import { casCommit } from "../../../stores/redis/cas_commit.ts";
+import { emptyCell } from "../../../stores/redis/cell.ts";
+import { knownValues } from "../../../stores/redis/known_values.ts";
+import type { NodeConnection } from "../../../stores/redis/node_connection.ts";
+import { serverClock } from "../../../stores/redis/server_clock.ts";
+import type { StoreParts } from "../../../stores/redis/store_parts.ts";
 import type { FakeRedis } from "../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 
@@ -137,6 +143,61 @@ describe("calls on many keys, by cas", () => {
       assert.equal(store.statistics().connections, 2);
     }));
 
+  test("go by another connection after an error, though a later batch was taken", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("warm up");
+      const demoted = new Error("READONLY You can't write against a read only replica.");
+      const second = storedKeyOf(KEYS[25]!);
+      fake.faults = (command) =>
+        command.includes(FIRST) ? 20 : command.includes(second) ? demoted : undefined;
+      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
+      assert.equal(errors.length, 25);
+      await new Promise((resolve) => setTimeout(resolve, 26));
+      await limiter.consume("after");
+      assert.equal(store.statistics().connections, 2);
+    }));
+
+  test("that lost a race are told of a silent server when the others are", () =>
+    withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
+      await Promise.all(KEYS.map((key) => limiter.consume(key)));
+      fake.keyspace.delete(FIRST);
+      let silent = false;
+      fake.faults = (command) => {
+        silent ||= command.includes(LAST);
+        return silent ? "silence" : command.includes(FIRST) ? 20 : undefined;
+      };
+      const results = await Promise.allSettled(KEYS.map((key) => limiter.consume(key)));
+      const [first] = errorsOf(results.slice(0, 1));
+      assert.equal(first?.applied, "no");
+      // Nobody was dialled for its sake.
+      assert.equal(store.statistics().connections, 1);
+    }));
+
+  test("are decided as before when some have joined a batch under WATCH", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("warm up");
+      fake.keyspace.set(FIRST, "\ud800");
+      fake.faults = ([name]) => name === "WATCH" ? 30 : undefined;
+      const calls = [limiter.consume(KEYS[0]!)];
+      while (!fake.commands.some(([name]) => name === "WATCH")) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      for (let call = 0; call < 5; call++) calls.push(limiter.consume(KEYS[0]!));
+      assert.deepEqual((await Promise.all(calls)).map(({ remaining }) => remaining), [
+        9,
+        8,
+        7,
+        6,
+        5,
+        4,
+      ]);
+      const { connections } = store.statistics();
+      for (const key of KEYS.slice(1, 4)) {
+        assert.equal((await limiter.consume(key)).remaining, 9);
+      }
+      assert.equal(store.statistics().connections, connections);
+    }));
+
   test("are all told that nobody knows, where the server does not reply", () =>
     withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
       await limiter.peek("warm up");
@@ -180,4 +241,24 @@ describe("calls on many keys, by cas", () => {
         assert.equal(remaining, place >= 75 ? 10 : 9);
       }
     }));
+
+  test("end in an error, not without end, where the reply does not fit", async () => {
+    const parts = {
+      known: knownValues(),
+      clock: serverClock(),
+      deadline: 1_000,
+      askTime: true,
+    } as unknown as StoreParts;
+    for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
+      const connection = {
+        open: true,
+        send: () => Promise.resolve([["1", "2", ...failures]]),
+        destroy() {},
+      };
+      const cells = new Map([["a", emptyCell("a", 0, 0)]]);
+      const batch = { jobs: [], cells, asking: false, watched: false, open: true };
+      const node: NodeConnection = { connection, commit: "cas", watching: false };
+      await assert.rejects(casCommit(node, batch, () => {}, parts), /does not fit/);
+    }
+  });
 });

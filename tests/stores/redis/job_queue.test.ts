@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Job, keysOf } from "../../../stores/redis/job.ts";
+import { type Job, keysOf, newJob } from "../../../stores/redis/job.ts";
 import { type JobQueue, jobQueue } from "../../../stores/redis/job_queue.ts";
 
 /** A call on keys of the slot 1. */
 function jobOn(keys: readonly string[], alone: boolean): Job {
   const several = keys.length > 1 ? { operations: [], keys } : undefined;
-  const job = new Job(keys[0]!, 1, undefined, undefined, several, () => {}, () => {});
+  const job = newJob(keys[0]!, 1, undefined, undefined, several, () => {}, () => {});
   job.alone = alone;
   return job;
 }
@@ -34,3 +34,17 @@ for (const manySlots of [false, true]) {
     assert.deepEqual(batchesOf(queue, manySlots), [["a", "b"], ["b", "b", "b"], ["a+b"], ["a+c"]]);
   });
 }
+
+test("a slot of which a batch takes nothing keeps its place", () => {
+  const queue = jobQueue();
+  const add = (key: string, slot: number) =>
+    queue.add(newJob(key, slot, undefined, undefined, undefined, () => {}, () => {}));
+  for (const key of ["a", "b", "c"]) add(key, 1);
+  add("d", 2);
+  add("e", 3);
+  const batches: string[] = [];
+  while (queue.size > 0) {
+    batches.push(queue.take(true, 2).jobs.map(({ key }) => key).join("+"));
+  }
+  assert.deepEqual(batches, ["a+b", "d+e", "c"]);
+});

@@ -108,8 +108,11 @@ export function startFakeRedis(
         const answer = own.run(command);
         if (fault === "drop after") return drop();
         if (fault === "silence after") silent = true;
-        else if (fault === "hang up") socket.end(encodeReply(answer, own.protocol));
-        else {
+        else if (fault === "hang up") {
+          reply(answer);
+          if (late === undefined) socket.end();
+          else void late.then(() => socket.end());
+        } else {
           if (typeof fault === "number") {
             late = (late ?? Promise.resolve())
               .then(() => new Promise((resolve) => setTimeout(resolve, fault)));
