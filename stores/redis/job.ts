@@ -13,38 +13,7 @@ export interface Several {
 }
 
 /** A call on the store: what it asks, and how far it has come. */
-export interface Job {
-  /** The stored key; of several the first. */
-  readonly key: string;
-  /** The hash slot of all keys; 0 on a single server. */
-  readonly slot: number;
-  /** The instant to decide at; `undefined` for the store's time. */
-  readonly at: number | undefined;
-  /** The only operation, if it needs one key; `undefined` of several, and to forget the key. */
-  readonly one: Operation | undefined;
-  /** Operations that are run all or nothing, if it is not that one. */
-  readonly several: Several | undefined;
-  /** Tells the caller. */
-  readonly resolve: (answer: Answer) => void;
-  /** Tells the caller that it could not be done. */
-  readonly reject: (error: Error) => void;
-  /** How often it has been tried in vain. */
-  tries: number;
-  /** How often a node of a cluster has sent it elsewhere. */
-  redirects: number;
-  /** Whether its slot is being moved to the node that it waits for. */
-  asking: boolean;
-  /** Whether it shares a batch only with calls on its very keys, as its slot is in two places. */
-  alone: boolean;
-  /** Whether a value was found that only a watched transaction replaces safely. */
-  watched: boolean;
-  /** Since when it has waited for a connection, by `performance.now`; 0 if it has not. */
-  waitsSince: number;
-  /** The cell of the first key, in the batch that it is in. */
-  cell: Cell | undefined;
-  /** What the caller is told once the batch is committed. */
-  answer: Answer;
-}
+export type Job = YoungJob;
 
 /** A call that has not been tried yet. */
 export function newJob(
@@ -65,21 +34,36 @@ export function newJob(
  * There they stay until a full collection, and keep alive whatever they refer to: with 512 calls in
  * flight that took a third of the time. Objects that a constructor makes always begin young.
  */
-class YoungJob implements Job {
+class YoungJob {
+  /** The stored key; of several the first. */
   readonly key: string;
+  /** The hash slot of all keys; 0 on a single server. */
   readonly slot: number;
+  /** The instant to decide at; `undefined` for the store's time. */
   readonly at: number | undefined;
+  /** The only operation, if it needs one key; `undefined` of several, and to forget the key. */
   readonly one: Operation | undefined;
+  /** Operations that are run all or nothing, if it is not that one. */
   readonly several: Several | undefined;
+  /** Tells the caller. */
   readonly resolve: (answer: Answer) => void;
+  /** Tells the caller that it could not be done. */
   readonly reject: (error: Error) => void;
+  /** How often it has been tried in vain. */
   tries = 0;
+  /** How often a node of a cluster has sent it elsewhere. */
   redirects = 0;
+  /** Whether its slot is being moved to the node that it waits for. */
   asking = false;
+  /** Whether it shares a batch only with calls on its very keys, as its slot is in two places. */
   alone = false;
+  /** Whether a value was found that only a watched transaction replaces safely. */
   watched = false;
+  /** Since when it has waited for a connection, by `performance.now`; 0 if it has not. */
   waitsSince = 0;
+  /** The cell of the first key, in the batch that it is in. */
   cell: Cell | undefined = undefined;
+  /** What the caller is told once the batch is committed. */
   answer: Answer = undefined;
 
   constructor(
