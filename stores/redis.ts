@@ -185,7 +185,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     giveUp(jobs, applied, cause) {
       counters.unavailable += jobs.length;
       for (const job of jobs) {
-        giveUp(job, unavailable(applied, cause), onUnavailable, router.untilProbe(job.slot));
+        giveUp(job, unavailable(applied, cause), onUnavailable, router.untilProbe);
       }
     },
   };
