@@ -35,5 +35,7 @@ function nameLibrary(file, library) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   install();
-  process.exitCode = (await build()).status;
+  const { status, output } = await build();
+  process.stdout.write(output);
+  process.exitCode = status;
 }

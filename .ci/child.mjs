@@ -1,14 +1,13 @@
-// Runs one command of the test runner: with a deadline, without stdin, in a process group of its
-// own, so that nothing it started can outlive it unnoticed.
+// Runs one command of the test runner: without stdin, in a process group of its own, so that nothing
+// it starts outlives it unnoticed. What it prints is kept, as several commands run side by side.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
-import { createInterface } from "node:readline";
 
 import { root } from "./install.mjs";
 import { whenOrphaned } from "./orphaned.mjs";
 
-/** The process groups under way. @type {Set<number>} */
+/** The process groups that run now. @type {Set<number>} */
 const groups = new Set();
 
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
@@ -16,72 +15,72 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
 }
 whenOrphaned(endAll);
 
-/** How long, in milliseconds, what a command started may outlive it. */
-const GRACE = 2000;
+/** How long, in milliseconds, a process may outlive the command that started it. */
+const GRACE = 2_000;
+
+/** How long, in milliseconds, a command may print nothing before it counts as hung. */
+const SILENCE = 5 * 60_000;
 
 /**
  * @typedef {object} Ended
- * @property {number} status The exit status; 124 after the deadline.
- * @property {boolean} left Whether processes were left behind and had to be ended.
+ * @property {number} status The exit status; 124 after too long a silence.
+ * @property {boolean} left Whether processes were left behind and had to be killed.
  * @property {number} seconds How long it took.
+ * @property {string} output What it printed, standard output and error as they came.
  */
 
 /**
  * @param {string} command
  * @param {string[]} args
- * @param {{ env?: Record<string, string>, cwd?: string, minutes?: number }} [options]
+ * @param {object} [options]
+ * @param {Record<string, string>} [options.env]
+ * @param {string} [options.cwd]
+ * @param {(text: string) => void} [options.onOutput] Receives what it prints, as it comes.
  * @returns {Promise<Ended>}
  */
-export async function child(command, args, { env = {}, cwd = root, minutes = 5 } = {}) {
+export async function child(command, args, { env = {}, cwd = root, onOutput } = {}) {
   const begun = performance.now();
   const started = spawn(command, args, {
     cwd,
     env: { ...process.env, NO_COLOR: "1", ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-    // A group of its own, which can be ended as a whole.
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own, which can be killed as a whole.
     detached: true,
   });
-  printWithDotsJoined(started.stdout);
   const group = started.pid;
   if (group !== undefined) groups.add(group);
-  let late = false;
-  const deadline = setTimeout(() => {
-    console.error(`${command} was ended as it took more than ${minutes} minutes`);
-    late = true;
-    end(group);
-  }, minutes * 60_000);
+  let output = "";
+  let hung = false;
+  const silence = setTimeout(() => {
+    output += `\n${command} was killed as it printed nothing for ${SILENCE / 60_000} minutes\n`;
+    hung = true;
+    kill(group);
+  }, SILENCE);
+  for (const stream of [started.stdout, started.stderr]) {
+    stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+      silence.refresh();
+      output += text;
+      onOutput?.(text);
+    });
+  }
   const closed = new Promise((resolve) => started.on("close", resolve));
   const status = await new Promise((resolve) => {
     started.on("error", (error) => {
-      console.error(`Cannot run ${command}: ${error.message}`);
+      output += `Cannot run ${command}: ${error.message}\n`;
       resolve(127);
     });
-    started.on("exit", (code) => resolve(late ? 124 : code ?? 1));
+    started.on("exit", (code) => resolve(hung ? 124 : code ?? 1));
   });
   const seconds = (performance.now() - begun) / 1000;
-  clearTimeout(deadline);
-  // Whoever is left may hold the output open, so its end is waited for no longer than theirs.
-  const left = !late && await staysAlive(group);
-  if (left) end(group);
+  clearTimeout(silence);
+  // A process left behind may hold the output open, so its end is not waited for any longer.
+  const left = !hung && await staysAlive(group);
+  if (left) kill(group);
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, GRACE).unref())]);
   started.stdout.destroy();
+  started.stderr.destroy();
   if (group !== undefined) groups.delete(group);
-  return { status, left, seconds };
-}
-
-/**
- * Prints what a command prints. Deno's dot reporter writes a line for each dot where there is no
- * terminal; those go on one line.
- * @param {import("node:stream").Readable} stream
- */
-function printWithDotsJoined(stream) {
-  let dots = 0;
-  createInterface({ input: stream }).on("line", (line) => {
-    const dot = /^[.!,]$/.test(line);
-    if (dots > 0 && (!dot || dots % 80 === 0)) process.stdout.write("\n");
-    process.stdout.write(dot ? line : `${line}\n`);
-    dots = dot ? dots + 1 : 0;
-  });
+  return { status, left, seconds, output };
 }
 
 /**
@@ -91,14 +90,9 @@ function printWithDotsJoined(stream) {
 async function staysAlive(group) {
   for (let waited = 0; waited < GRACE; waited += 50) {
     if (!isAlive(group)) return false;
-    await pause(50);
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return true;
-}
-
-/** @param {number} milliseconds */
-function pause(milliseconds) {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** @param {number | undefined} group */
@@ -113,8 +107,8 @@ function isAlive(group) {
 }
 
 /**
- * The states of a group's processes. One that has ended (Z) may stay listed for ever where the
- * first process of a container does not look after orphans.
+ * The states of a group's processes. One that has ended (Z) may stay listed where the first process
+ * of a container does not reap orphans.
  * @param {number} group
  */
 function statesOf(group) {
@@ -138,7 +132,7 @@ function statOf(id) {
 }
 
 /** @param {number | undefined} group */
-function end(group) {
+function kill(group) {
   if (group === undefined) return;
   try {
     process.kill(-group, "SIGKILL");
@@ -148,6 +142,6 @@ function end(group) {
 }
 
 function endAll() {
-  groups.forEach(end);
+  groups.forEach(kill);
   process.exit(130);
 }

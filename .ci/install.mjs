@@ -12,20 +12,25 @@ const modules = join(root, "node_modules");
 const binaries = join(modules, ".bin");
 const minutes = 60_000;
 
-/** Makes `node_modules` what package-lock.json says, and its programs callable by name. */
+/** The runtimes that come as npm packages. */
+const RUNTIMES = /** @type {const} */ (["bun", "deno", "node"]);
+
+/**
+ * Makes `node_modules` what package-lock.json says, and its programs callable by name.
+ * @returns {readonly string[]} The runtimes that do not run on this machine.
+ */
 export function install() {
   const reason = whyStale();
   if (reason !== undefined) {
     console.log(`Installing the development dependencies (${reason})`);
-    npm(["ci", "--loglevel=error"]);
-  }
-  for (const program of ["bun", "deno", "node"]) {
-    if (!runs(program)) npm(["rebuild", "--ignore-scripts=false", program]);
-    if (!runs(program)) {
-      throw new Error(`Cannot run node_modules/.bin/${program}: run "npm rebuild ${program}"`);
-    }
+    npm(["ci"]);
   }
   process.env.PATH = [binaries, process.env.PATH].join(delimiter);
+  return RUNTIMES.filter((name) => {
+    if (runs(name)) return false;
+    npm(["rebuild", "--ignore-scripts=false", name]);
+    return !runs(name);
+  });
 }
 
 /** @returns {string | undefined} */
@@ -64,7 +69,7 @@ function npm(args) {
     stdio: ["ignore", "inherit", "inherit"],
     timeout: 10 * minutes,
   });
-  if (status !== 0) {
+  if (status !== 0 && args[0] === "ci") {
     throw new Error(`Cannot install the dependencies as "npm ${args.join(" ")}" failed`, {
       cause: error,
     });

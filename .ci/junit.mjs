@@ -2,8 +2,9 @@
 // Deno counts a `describe` as a test and what is in it as steps. Here only single tests count.
 import { existsSync, readFileSync } from "node:fs";
 
-// Node leaves a bare `>` in attributes, so they are matched one by one.
-const TESTCASE_REGEXP = /<testcase\b((?:\s+[\w:.-]+="[^"]*")*)\s*(?:\/>|>([\s\S]*?)<\/testcase>)/g;
+/** An element `testcase`. Node leaves a bare `>` in attributes, so they are matched one by one. */
+export const TESTCASE_REGEXP =
+  /<testcase\b((?:\s+[\w:.-]+="[^"]*")*)\s*(?:\/>|>([\s\S]*?)<\/testcase>)/g;
 
 /**
  * @typedef {object} Counts
@@ -28,11 +29,10 @@ export function countFile(file) {
  */
 export function countCases(xml) {
   const cases = [...xml.matchAll(TESTCASE_REGEXP)].map(
-    ([, attributes = "", body = ""]) => ({
-      name: (/\bname="([^"]*)"/.exec(attributes)?.[1] ?? "").replaceAll("&gt;", ">"),
-      steps: attributes.includes('classname="ext:deno_node/'),
-      body,
-    }),
+    ([, text = "", body = ""]) => {
+      const { name = "", classname = "" } = attributesOf(text);
+      return { name, steps: classname.startsWith("ext:deno_node/"), body };
+    },
   );
   const groups = groupsOf(cases.filter(({ steps }) => steps).map(({ name }) => name));
   const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -43,6 +43,18 @@ export function countCases(xml) {
     else counts.passed++;
   }
   return counts;
+}
+
+/**
+ * The attributes of an element, by name.
+ * @param {string} text
+ * @returns {Record<string, string | undefined>}
+ */
+export function attributesOf(text) {
+  const pairs = [...text.matchAll(/([\w:.-]+)="([^"]*)"/g)];
+  return Object.fromEntries(
+    pairs.map(([, name = "", value = ""]) => [name, value.replaceAll("&gt;", ">")]),
+  );
 }
 
 /**

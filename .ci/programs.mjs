@@ -1,18 +1,20 @@
-// Finds a program that tests need (redis-server, nginx, chromium), and installs it from the
-// distribution's packages when it is missing: as root for the whole system, otherwise unpacked
-// under node_modules/.cache, where it needs nobody's leave and goes with `rm -rf node_modules`.
+// The programs that tests need beside the packages of npm. `npm test` installs what is missing from
+// the distribution's packages: as root for the whole system, otherwise unpacked under
+// node_modules/.cache. Tests only look for them, and are skipped by name where there is none.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 
+/** @typedef {"redis-server" | "nginx" | "caddy" | "chromium" | "wrk"} ProgramName */
+
 /**
- * @typedef {object} Wanted
- * @property {string} program The file's name, `redis-server`.
- * @property {string} variable An environment variable that gives its path, `REDIS_SERVER`.
- * @property {string} debian The Debian package that holds it.
+ * The programs of the tests, by the name of the file and of its Debian package. REDIS_SERVER,
+ * NGINX, ... may give their paths.
+ * @type {readonly ProgramName[]}
  */
+const PROGRAMS = ["redis-server", "nginx", "caddy", "chromium"];
 
 /**
  * @typedef {object} Program
@@ -24,52 +26,68 @@ const cache = fileURLToPath(new URL("../node_modules/.cache/debian/", import.met
 const minutes = 60_000;
 
 /**
- * Finds a program without installing anything: where the variable points, on the PATH, among
- * the system's own folders, or where an earlier `ensureProgram` unpacked it.
- * @param {Wanted} wanted
+ * Finds a program without installing anything: where its variable points, on the PATH, among the
+ * system's own folders, or where an earlier run unpacked it. TIDEGATE_WITHOUT names programs to
+ * leave out, as in `TIDEGATE_WITHOUT=nginx,caddy`.
+ * @param {ProgramName} name
  * @returns {Program | undefined}
  */
-export function findProgram({ program, variable, debian }) {
+export function findProgram(name) {
+  if (leftOut().includes(name)) return undefined;
+  const variable = name.toUpperCase().replaceAll("-", "_");
   const given = process.env[variable];
   if (given) {
-    if (executable(given)) return { command: given, env: {} };
+    if (isExecutable(given)) return { command: given, env: {} };
     throw new Error(`Cannot use ${variable} as it must be the path of a program: it is ${given}`);
   }
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   for (const folder of [...folders, "/usr/local/bin", "/usr/bin", "/usr/sbin"]) {
-    const command = join(folder, program);
-    if (executable(command)) return { command, env: {} };
+    const command = join(folder, name);
+    if (isExecutable(command)) return { command, env: {} };
   }
-  return findUnpacked(program, join(cache, debian));
+  return findUnpacked(name, join(cache, name));
 }
 
 /**
- * Finds a program, and installs it if there is none.
- * @param {Wanted} wanted
+ * Finds a program that a test was not skipped for.
+ * @param {ProgramName} name
  * @returns {Program}
  */
-export function ensureProgram(wanted) {
-  const found = findProgram(wanted);
-  if (found !== undefined) return found;
-  const { program, variable, debian } = wanted;
-  console.log(`Installing ${program} from the package ${debian}`);
-  const root = process.getuid?.() === 0;
-  if (root) installForAll(debian);
-  const installed = findProgram(wanted);
-  if (installed !== undefined) return installed;
-  unpack(debian, join(cache, debian));
-  const unpacked = findProgram(wanted);
-  if (unpacked !== undefined) return unpacked;
-  throw new Error(
-    `Cannot find ${program}: install it with "sudo apt-get install ${debian}", ` +
-      `or set ${variable} to its path`,
-  );
+export function requireProgram(name) {
+  const program = findProgram(name);
+  if (program !== undefined) return program;
+  throw new Error(`Cannot find ${name}: install it with "sudo apt-get install ${name}"`);
 }
 
-/** @param {string} debian */
-function installForAll(debian) {
+/**
+ * Installs the programs that are missing, as far as that is possible here.
+ * @param {readonly ProgramName[]} names
+ * @returns {readonly ProgramName[]} Those that are still missing.
+ */
+export function installPrograms(names = PROGRAMS) {
+  const missing = () => names.filter((name) => findProgram(name) === undefined);
+  const wanted = missing().filter((name) => !leftOut().includes(name));
+  if (wanted.length > 0 && findCommand("apt-get")) {
+    console.log(`Installing ${wanted.join(", ")}`);
+    if (process.getuid?.() === 0) installForAll(wanted);
+    for (const name of wanted) if (missing().includes(name)) unpack(name, join(cache, name));
+  }
+  return missing();
+}
+
+function leftOut() {
+  return (process.env.TIDEGATE_WITHOUT ?? "").split(",");
+}
+
+/** @param {string} name */
+function findCommand(name) {
+  return spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0;
+}
+
+/** @param {readonly string[]} names */
+function installForAll(names) {
   run("apt-get", ["update", "-qq"]);
-  run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", debian]);
+  run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...names]);
 }
 
 /**
@@ -123,7 +141,7 @@ function findUnpacked(program, folder) {
   const tree = join(folder, "root");
   for (const place of ["usr/bin", "usr/sbin", "bin", "sbin"]) {
     const command = join(tree, place, program);
-    if (executable(command)) return { command, env: libraries(tree) };
+    if (isExecutable(command)) return { command, env: libraries(tree) };
   }
   return undefined;
 }
@@ -148,7 +166,7 @@ function libraries(tree) {
 }
 
 /** @param {string} path */
-function executable(path) {
+function isExecutable(path) {
   try {
     accessSync(path, constants.X_OK);
     return true;
@@ -168,7 +186,7 @@ function run(command, args, cwd) {
     cwd,
     encoding: "utf8",
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
-    stdio: ["ignore", "pipe", args.includes("--simulate") ? "ignore" : "inherit"],
+    stdio: ["ignore", "pipe", "ignore"],
     timeout: 5 * minutes,
   });
 }

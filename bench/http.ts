@@ -18,7 +18,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
 
-import { ensureProgram } from "../.ci/programs.mjs";
+import { installPrograms, requireProgram } from "../.ci/programs.mjs";
 
 const SERVERS = [
   "bun",
@@ -39,7 +39,8 @@ const short = process.argv.includes("--short");
 const rounds = short ? 5 : 9;
 const seconds = short ? 1 : 2;
 const ticksPerSecond = Number(spawnSync("getconf", ["CLK_TCK"]).stdout.toString()) || 100;
-const wrk = ensureProgram({ program: "wrk", variable: "WRK", debian: "wrk" });
+installPrograms(["wrk"]);
+const wrk = requireProgram("wrk");
 
 interface Server {
   readonly name: string;

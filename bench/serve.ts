@@ -17,12 +17,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 
-import { ensureProgram } from "../.ci/programs.mjs";
+import { installPrograms, requireProgram } from "../.ci/programs.mjs";
 
 const short = process.argv.includes("--short");
 const rounds = short ? 3 : 9;
 const seconds = short ? 1 : 3;
-const wrk = ensureProgram({ program: "wrk", variable: "WRK", debian: "wrk" });
+installPrograms(["wrk"]);
+const wrk = requireProgram("wrk");
 const folder = mkdtempSync(join(tmpdir(), "tidegate-bench-"));
 
 interface Server {

@@ -68,6 +68,8 @@ async function loadReader(): Promise<YamlReader> {
           stringKeys: false,
           prettyErrors: false,
           strict: true,
+          // Warnings are read below; none goes to the console.
+          logLevel: "error",
           ...(plain ? { schema: "failsafe" as const } : {}),
         });
         return readDocument(document as Document, lines, yaml);

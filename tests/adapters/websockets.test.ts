@@ -99,7 +99,7 @@ async function untouchedOnNode(): Promise<void> {
 describe("an upgrade to a websocket is unharmed, and limited, by", () => {
   for (const [name, start] of Object.entries(apps)) {
     test(name, async () => {
-      if (runtime().startsWith("node")) return await untouchedOnNode();
+      if (runtime() === "node") return await untouchedOnNode();
       const server = await start();
       try {
         assert.equal(await echoed(server.port), "hello");

@@ -10,7 +10,7 @@ interface NodeInfo {
 }
 
 describeAdapter("tidegate/http", {
-  options: runtime().startsWith("node")
+  options: runtime() === "node"
     ? {
       address: (_: unknown, info: NodeInfo) => info.incoming.socket.remoteAddress,
     }

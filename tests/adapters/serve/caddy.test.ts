@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { objectSource } from "../../../adapters/rules.ts";
+import { needs } from "../../support/program.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { startCaddy } from "./support/caddy.ts";
 import { withService } from "./support/running.ts";
@@ -24,25 +25,29 @@ const lies = [
 ];
 const paths = ["/shop/1", "//shop/1", "/%73hop/1", "/x/../shop/1"];
 
-test("Caddy with forward_auth lets exactly the limit through, whatever clients write", () =>
-  withService(async (service) => {
-    const caddy = await startCaddy(service.url);
-    try {
-      const answers = await Promise.all(
-        Array.from({ length: 3 * LIMIT }, (_, place) =>
-          rawRequest(caddy.port, {
-            path: paths[place % paths.length]!,
-            lines: lies[(place >> 2) % lies.length]!,
-          })),
-      );
-      const passed = answers.filter(({ status }) => status === 200);
-      const refused = answers.filter(({ status }) => status === 429);
-      assert.equal(passed.length, LIMIT);
-      assert.equal(refused.length, 2 * LIMIT);
-      assert.ok(passed.every(({ body }) => body === "the page"));
-      assert.ok(refused.every(({ values }) => Number(values("retry-after")[0]) > 0));
-      assert.equal((await fetch(`${caddy.url}/elsewhere`)).status, 200);
-    } finally {
-      await caddy.stop();
-    }
-  }, { rules }));
+test(
+  "Caddy with forward_auth lets exactly the limit through, whatever clients write",
+  needs("caddy"),
+  () =>
+    withService(async (service) => {
+      const caddy = await startCaddy(service.url);
+      try {
+        const answers = await Promise.all(
+          Array.from({ length: 3 * LIMIT }, (_, place) =>
+            rawRequest(caddy.port, {
+              path: paths[place % paths.length]!,
+              lines: lies[(place >> 2) % lies.length]!,
+            })),
+        );
+        const passed = answers.filter(({ status }) => status === 200);
+        const refused = answers.filter(({ status }) => status === 429);
+        assert.equal(passed.length, LIMIT);
+        assert.equal(refused.length, 2 * LIMIT);
+        assert.ok(passed.every(({ body }) => body === "the page"));
+        assert.ok(refused.every(({ values }) => Number(values("retry-after")[0]) > 0));
+        assert.equal((await fetch(`${caddy.url}/elsewhere`)).status, 200);
+      } finally {
+        await caddy.stop();
+      }
+    }, { rules }),
+);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { objectSource } from "../../../adapters/rules.ts";
+import { needs } from "../../support/program.ts";
 import { startNginx } from "./support/nginx.ts";
 import { withService } from "./support/running.ts";
 
@@ -14,33 +15,37 @@ const rules = objectSource({
   routes: [{ path: "/shop/*", descriptors: [{ address: "{address}" }] }],
 });
 
-test("nginx with auth_request lets exactly the limit through", () =>
-  withService(async (service) => {
-    const nginx = await startNginx(service.url);
-    try {
-      const answers = await Promise.all(
-        Array.from({ length: 3 * LIMIT }, async (_, place) => {
-          const response = await fetch(`${nginx.url}/shop/${place}`, {
-            headers: { "x-forwarded-for": `203.0.113.${place}` },
-          });
-          const { status, headers } = response;
-          return { status, headers, body: await response.text() };
-        }),
-      );
-      const passed = answers.filter(({ status }) => status === 200);
-      const refused = answers.filter(({ status }) => status === 429);
-      assert.equal(passed.length, LIMIT);
-      assert.equal(refused.length, 2 * LIMIT);
-      assert.ok(passed.every(({ body }) => body === "the page\n"));
-      assert.ok(passed.every(({ headers }) => /r=\d+/.test(headers.get("ratelimit") ?? "")));
-      for (const { headers } of refused) {
-        const wait = Number(headers.get("retry-after"));
-        assert.ok(wait > 0 && wait <= 86_400 / LIMIT, String(wait));
+test(
+  "nginx with auth_request lets exactly the limit through",
+  needs("nginx"),
+  () =>
+    withService(async (service) => {
+      const nginx = await startNginx(service.url);
+      try {
+        const answers = await Promise.all(
+          Array.from({ length: 3 * LIMIT }, async (_, place) => {
+            const response = await fetch(`${nginx.url}/shop/${place}`, {
+              headers: { "x-forwarded-for": `203.0.113.${place}` },
+            });
+            const { status, headers } = response;
+            return { status, headers, body: await response.text() };
+          }),
+        );
+        const passed = answers.filter(({ status }) => status === 200);
+        const refused = answers.filter(({ status }) => status === 429);
+        assert.equal(passed.length, LIMIT);
+        assert.equal(refused.length, 2 * LIMIT);
+        assert.ok(passed.every(({ body }) => body === "the page\n"));
+        assert.ok(passed.every(({ headers }) => /r=\d+/.test(headers.get("ratelimit") ?? "")));
+        for (const { headers } of refused) {
+          const wait = Number(headers.get("retry-after"));
+          assert.ok(wait > 0 && wait <= 86_400 / LIMIT, String(wait));
+        }
+        const free = await fetch(`${nginx.url}/elsewhere`);
+        assert.equal(free.status, 200);
+        await free.text();
+      } finally {
+        await nginx.stop();
       }
-      const free = await fetch(`${nginx.url}/elsewhere`);
-      assert.equal(free.status, 200);
-      await free.text();
-    } finally {
-      await nginx.stop();
-    }
-  }, { rules }));
+    }, { rules }),
+);

@@ -19,19 +19,22 @@ import {
   tell,
   until,
 } from "../../support/redis/redis_cluster.ts";
-import { type RedisProcess, WITHOUT_REDIS } from "../../support/redis/redis_process.ts";
+import { needs } from "../../support/program.ts";
+import type { RedisProcess } from "../../support/redis/redis_process.ts";
 
 const MODES = ["watch", "cas"] as const;
+
+const redis = needs("redis-server");
 
 /** So slow that nothing comes back within a test. */
 const slow = gcra({ limit: 1, period: "1d", burst: 2_000 });
 
-describe("a cluster of six nodes", { skip: WITHOUT_REDIS }, () => {
+describe("a cluster of six nodes", redis, () => {
   let cluster: RedisClusterProcess;
   let open: RedisStore[] = [];
 
   before(async () => {
-    if (!WITHOUT_REDIS) cluster = await startCluster();
+    if (!redis.skip) cluster = await startCluster();
   });
   afterEach(async () => {
     await Promise.all(open.map((store) => store.close()));

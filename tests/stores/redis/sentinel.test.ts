@@ -7,7 +7,7 @@ import { createSentinel } from "redis";
 import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis.ts";
 import { tell, until } from "../../support/redis/redis_cluster.ts";
-import { WITHOUT_REDIS } from "../../support/redis/redis_process.ts";
+import { needs } from "../../support/program.ts";
 import { startSentinel } from "../../support/redis/redis_sentinel.ts";
 
 /** So slow that nothing comes back within a test. */
@@ -52,7 +52,7 @@ describe("a sentinel that is silent", () => {
 
   test(
     "is passed over for the next one",
-    { skip: WITHOUT_REDIS },
+    needs("redis-server"),
     () =>
       withSilence(async (port) => {
         const servers = await startSentinel();
@@ -77,7 +77,7 @@ describe("a sentinel that is silent", () => {
   );
 });
 
-describe("a master with a sentinel", { skip: WITHOUT_REDIS }, () => {
+describe("a master with a sentinel", needs("redis-server"), () => {
   test("is found, and its replica once that has taken over", async () => {
     const servers = await startSentinel();
     const stores = (["watch", "cas"] as const).map((commit) =>

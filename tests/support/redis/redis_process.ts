@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { redisServer } from "../../../.ci/redis_server.mjs";
+import { requireProgram } from "../../../.ci/programs.mjs";
 import { freePort } from "./free_port.ts";
 
 /** A redis-server of this test's own. */
@@ -22,30 +22,26 @@ export interface RedisProcess {
   stop(): Promise<void>;
 }
 
-/** Whether tests with a real server are left out, on request. */
-export const WITHOUT_REDIS: boolean = process.env.TIDEGATE_SKIP_REDIS === "1";
-
 /**
  * Starts a redis-server on a free port of 127.0.0.1, without persistence.
  *
  * @param settings More settings, as on its command line.
  */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisProcess> {
-  const program = redisServer();
-  if (program === undefined) throw new Error("There is no redis-server, as the run asked for none");
+  const { command, env } = requireProgram("redis-server");
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "tidegate-redis-"));
   let child = await start();
 
   async function start(): Promise<ChildProcess> {
     const started = spawn(
-      program!.command,
+      command,
       [
         ...["--port", String(port), "--bind", "127.0.0.1", "--dir", folder],
         ...["--save", "", "--appendonly", "no", "--loglevel", "warning"],
         ...settings,
       ],
-      { env: { ...process.env, ...program!.env }, stdio: "ignore" },
+      { env: { ...process.env, ...env }, stdio: "ignore" },
     );
     await answers(port, started);
     return started;

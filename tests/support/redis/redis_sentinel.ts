@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { redisServer } from "../../../.ci/redis_server.mjs";
+import { requireProgram } from "../../../.ci/programs.mjs";
 import { freePort } from "./free_port.ts";
 import { tell, until } from "./redis_cluster.ts";
 import { type RedisProcess, startRedis } from "./redis_process.ts";
@@ -28,7 +28,7 @@ export async function startSentinel(): Promise<RedisSentinelProcess> {
   await until(async () =>
     (await tell<string>(replica, "INFO", "replication")).includes("master_link_status:up")
   );
-  const program = redisServer()!;
+  const program = requireProgram("redis-server");
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "tidegate-sentinel-"));
   const settings = join(folder, "sentinel.conf");

@@ -1,16 +1,15 @@
 import { after, before, describe } from "node:test";
 
-import { type RedisProcess, startRedis, WITHOUT_REDIS } from "./redis_process.ts";
+import { needs } from "../program.ts";
+import { type RedisProcess, startRedis } from "./redis_process.ts";
 
-/**
- * Tests that share one redis-server. They are left out only if the run asks for that, which its
- * summary says.
- */
+/** Tests that share one redis-server. */
 export function withRedis(name: string, tests: (redis: () => RedisProcess) => void): void {
-  describe(name, { skip: WITHOUT_REDIS }, () => {
+  const { skip } = needs("redis-server");
+  describe(name, { skip }, () => {
     let redis: RedisProcess | undefined;
     before(async () => {
-      if (!WITHOUT_REDIS) redis = await startRedis();
+      if (!skip) redis = await startRedis();
     });
     after(async () => {
       await redis?.stop();

@@ -5,15 +5,11 @@ import process from "node:process";
 
 import { chromium } from "playwright-core";
 
-import { ensureProgram } from "../../../../.ci/programs.mjs";
+import { requireProgram } from "../../../../.ci/programs.mjs";
 
 const [url = "", token = ""] = process.argv.slice(2);
 const screenshots = process.env.TIDEGATE_SCREENSHOTS;
-const { command, env } = ensureProgram({
-  program: "chromium",
-  variable: "CHROMIUM",
-  debian: "chromium",
-});
+const { command, env } = requireProgram("chromium");
 const browser = await chromium.launch({
   executablePath: command,
   env: { ...process.env, ...env },

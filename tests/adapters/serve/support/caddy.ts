@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { ensureProgram } from "../../../../.ci/programs.mjs";
+import { requireProgram } from "../../../../.ci/programs.mjs";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { answers } from "./answers.ts";
 
@@ -22,7 +22,7 @@ export interface Caddy {
  * @param service Where the service is: `http://127.0.0.1:8080`.
  */
 export async function startCaddy(service: string): Promise<Caddy> {
-  const { command, env } = ensureProgram({ program: "caddy", variable: "CADDY", debian: "caddy" });
+  const { command, env } = requireProgram("caddy");
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "tidegate-caddy-"));
   const file = join(folder, "Caddyfile");

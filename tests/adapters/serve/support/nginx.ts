@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { ensureProgram } from "../../../../.ci/programs.mjs";
+import { requireProgram } from "../../../../.ci/programs.mjs";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { answers } from "./answers.ts";
 
@@ -21,7 +21,7 @@ export interface Nginx {
  * @param service Where the service is: `http://127.0.0.1:8080`.
  */
 export async function startNginx(service: string): Promise<Nginx> {
-  const { command, env } = ensureProgram({ program: "nginx", variable: "NGINX", debian: "nginx" });
+  const { command, env } = requireProgram("nginx");
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "tidegate-nginx-"));
   mkdirSync(join(folder, "www"));

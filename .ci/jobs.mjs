@@ -1,0 +1,256 @@
+// What `npm test` runs: the checks, the documentation's examples, the suite on each runtime, and the
+// packed package.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+
+import { build } from "./build.mjs";
+import { child } from "./child.mjs";
+import { root } from "./install.mjs";
+import { countFile } from "./junit.mjs";
+import { readManifests } from "./manifests.mjs";
+import { checkBareTypes, checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
+
+/** The runtimes that run the whole suite. */
+export const RUNTIMES = /** @type {const} */ (["bun", "deno", "node"]);
+
+/** The parts of a run, by the names that `--only` takes. */
+export const PARTS = /** @type {readonly string[]} */ (["checks", "docs", ...RUNTIMES, "package"]);
+
+/** A test that takes longer than this, in milliseconds, has failed. Deno knows no such limit. */
+const TEST_TIMEOUT = 120_000;
+
+/** @typedef {typeof RUNTIMES[number]} Runtime */
+/** @typedef {import("./child.mjs").Ended} Ended */
+/** @typedef {import("./junit.mjs").Counts} Counts */
+/** @typedef {(text: string) => void} OnOutput */
+
+/**
+ * @typedef {object} Plan
+ * @property {readonly string[]} parts
+ * @property {{ readonly whole: boolean, readonly list: readonly string[] }} files
+ * @property {number} seed
+ * @property {string} reports The folder for JUnit files.
+ * @property {readonly string[]} missing Runtimes and programs that cannot be had here.
+ */
+
+/**
+ * @typedef {object} Result
+ * @property {boolean} failed
+ * @property {Counts} counts
+ * @property {number} seconds
+ * @property {string} output
+ */
+
+/**
+ * @typedef {object} Job
+ * @property {string} part
+ * @property {string} title
+ * @property {number} guess How many seconds it takes on two cores, about.
+ * @property {string} [after] The title of the job that must end first.
+ * @property {(onOutput: OnOutput) => Promise<Result>} run Never rejects.
+ */
+
+/**
+ * The jobs of a run, the longest first.
+ * @param {Plan} plan
+ * @returns {Job[]}
+ */
+export function jobsOf(plan) {
+  const { parts, missing } = plan;
+  const runtimes = RUNTIMES.filter((name) => parts.includes(name)).map((name) =>
+    missing.includes(name) ? skippedJob(name) : suiteJob(name, plan)
+  );
+  const built = parts.includes("checks") || parts.includes("package");
+  return [
+    ...runtimes,
+    ...(built ? [checkJob("Build", 3, build)] : []),
+    ...(parts.includes("checks") ? checkJobs() : []),
+    ...(parts.includes("docs") ? [docsJob(plan)] : []),
+    ...(parts.includes("package") ? packageJobs(plan) : []),
+  ];
+}
+
+function checkJobs() {
+  const entries = /** @type {string[]} */ (Object.values(readManifests().deno.exports));
+  const doc = ["doc", "--lint", "--quiet", "--no-npm", ...entries];
+  const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet"];
+  return [
+    checkJob("Publishing to JSR", 15, () => child("deno", publish)),
+    checkJob("Types, by deno", 11, () => child("deno", ["check", "--quiet", ...forDeno()])),
+    checkJob("Types, by tsc", 4, () => child("tsc", ["--noEmit"])),
+    checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
+    checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
+    checkJob("Documentation", 1, () => child("deno", doc)),
+  ];
+}
+
+/**
+ * One step that passes or fails as a whole.
+ * @param {string} title
+ * @param {number} guess
+ * @param {() => Promise<Ended>} start
+ * @param {Partial<Job>} [more]
+ * @returns {Job}
+ */
+function checkJob(title, guess, start, more = {}) {
+  const run = async () => {
+    const ended = await start().catch(asFailure);
+    return resultOf(ended, { passed: ended.status === 0 ? 1 : 0, failed: 0, skipped: 0 });
+  };
+  return { part: "checks", title, guess, run, ...more };
+}
+
+/** Everything but the examples for Bun alone: Deno does not know its types. */
+function forDeno() {
+  const forAll = (/** @type {string} */ file) =>
+    !/\bBun\./.test(readFileSync(join(root, file), "utf8"));
+  const examples = ["examples", "bench"].flatMap((folder) => filesUnder(folder, ".ts"));
+  return ["mod.ts", "core", "stores", "adapters", "tests", ...examples.filter(forAll)];
+}
+
+/**
+ * The examples in the documentation.
+ * @param {Plan} plan
+ */
+function docsJob(plan) {
+  const pages = readdirSync(root).filter((name) => name.endsWith(".md"));
+  const places = ["mod.ts", "core", "stores", "adapters", ...filesUnder("docs", ".md"), ...pages];
+  return testJob("docs", "Documentation examples", 30, plan, (report, onOutput) =>
+    child("deno", [
+      ...["test", "-A", "--doc", "--quiet", "--reporter=dot", `--junit-path=${report}`],
+      ...places,
+    ], { onOutput }));
+}
+
+/**
+ * The suite on one runtime.
+ * @param {Runtime} name
+ * @param {Plan} plan
+ */
+function suiteJob(name, plan) {
+  const { seed, files } = plan;
+  const sharing = RUNTIMES.filter((runtime) => plan.parts.includes(runtime)).length;
+  const env = {
+    TIDEGATE_RUNTIME: name,
+    // Each runtime draws cases of its own, and its share of them.
+    TIDEGATE_SEED: String((seed + RUNTIMES.indexOf(name)) % 2 ** 31),
+    TIDEGATE_RUNS: String(Number(process.env.TIDEGATE_RUNS ?? 1) / sharing),
+    TIDEGATE_WITHOUT: plan.missing.join(),
+    DENO_NO_UPDATE_CHECK: "1",
+  };
+  return testJob(
+    name,
+    name,
+    120,
+    plan,
+    (report, onOutput) =>
+      child(name, [...argumentsOf(name, report), ...files.list], { env, onOutput }),
+  );
+}
+
+/**
+ * @param {Runtime} name
+ * @param {string} report
+ * @returns {string[]}
+ */
+function argumentsOf(name, report) {
+  switch (name) {
+    case "bun":
+      return [
+        ...["test", "--dots", `--timeout=${TEST_TIMEOUT}`],
+        ...["--reporter=junit", `--reporter-outfile=${report}`],
+      ];
+    case "deno":
+      return [
+        ...["test", "-A", "--no-check", "--quiet", "--reporter=dot", `--junit-path=${report}`],
+      ];
+    case "node":
+      return [
+        // One process for all files, as on Bun and Deno.
+        ...["--test", "--test-isolation=none", `--test-timeout=${TEST_TIMEOUT}`],
+        ...["--test-reporter=dot", "--test-reporter-destination=stdout"],
+        ...["--test-reporter=junit", `--test-reporter-destination=${report}`],
+      ];
+  }
+}
+
+/**
+ * The packed package, as its users get it.
+ * @param {Plan} plan
+ */
+function packageJobs(plan) {
+  const types = "Types of the built package";
+  const name = `The built package on Node ${systemNode().major}`;
+  const check = () => {
+    unpackPackage();
+    return checkTypes();
+  };
+  return [
+    checkJob(types, 5, check, { part: "package", after: "Build" }),
+    checkJob(`${types} without peers`, 5, checkBareTypes, { part: "package", after: types }),
+    { ...testJob("package", name, 10, plan, (report) => tryPackage(report)), after: types },
+  ];
+}
+
+/**
+ * Many tests, counted from their report.
+ * @param {string} part
+ * @param {string} title
+ * @param {number} guess
+ * @param {Plan} plan
+ * @param {(report: string, onOutput: OnOutput) => Promise<Ended>} start
+ * @returns {Job}
+ */
+function testJob(part, title, guess, { reports }, start) {
+  const run = async (/** @type {OnOutput} */ onOutput) => {
+    const report = join(reports, `${part}.xml`);
+    const ended = await start(report, onOutput).catch(asFailure);
+    return resultOf(ended, countFile(report));
+  };
+  return { part, title, guess, run };
+}
+
+/**
+ * A runtime that does not run here.
+ * @param {Runtime} name
+ * @returns {Job}
+ */
+function skippedJob(name) {
+  const counts = { passed: 0, failed: 0, skipped: 1 };
+  const run = () => Promise.resolve({ failed: false, counts, seconds: 0, output: "" });
+  return { part: name, title: name, guess: 0, run };
+}
+
+/**
+ * A job has failed, too, where nothing ran and where it left processes behind.
+ * @param {Ended} ended
+ * @param {Counts} counts
+ * @returns {Result}
+ */
+function resultOf({ status, left, seconds, output }, counts) {
+  const failed = status !== 0 || left || counts.passed === 0;
+  const note = left ? "\nProcesses were left behind, and were killed\n" : "";
+  const failures = failed ? Math.max(counts.failed, 1) : 0;
+  return { failed, counts: { ...counts, failed: failures }, seconds, output: output + note };
+}
+
+/**
+ * A job that could not be started has failed; the others go on.
+ * @param {unknown} error
+ * @returns {Ended}
+ */
+function asFailure(error) {
+  const output = error instanceof Error ? `${error.stack}\n` : String(error);
+  return { status: 1, left: false, seconds: 0, output };
+}
+
+/** @param {string} folder @param {string} ending */
+function filesUnder(folder, ending) {
+  const top = join(root, folder);
+  if (!existsSync(top)) return [];
+  return readdirSync(top, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(ending) && !path.includes("node_modules"))
+    .map((path) => join(folder, path))
+    .sort();
+}

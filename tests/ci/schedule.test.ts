@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+
+import { schedule } from "../../.ci/schedule.mjs";
+import { fcOptions } from "../support/seed.ts";
+
+/** Jobs by number, each after none or an earlier one. */
+const drawn = fc.array(fc.option(fc.nat(), { nil: undefined }), { maxLength: 12 });
+
+test("every job runs once, after the one it needs, and no more at once than there are slots", () =>
+  fc.assert(
+    fc.asyncProperty(drawn, fc.integer({ min: 1, max: 4 }), async (needs, slots) => {
+      const ended: string[] = [];
+      let running = 0;
+      const jobs = needs.map((need, place) => {
+        const after = need === undefined || place === 0 ? undefined : String(need % place);
+        return {
+          title: String(place),
+          ...(after === undefined ? {} : { after }),
+          async run() {
+            assert.ok(++running <= slots);
+            assert.ok(after === undefined || ended.includes(after));
+            await Promise.resolve();
+            running--;
+          },
+        };
+      });
+      await schedule(jobs, slots, { onStart() {}, onEnd: ({ title }) => ended.push(title) });
+      assert.deepEqual(ended.map(Number).sort((a, b) => a - b), needs.map((_, place) => place));
+    }),
+    fcOptions(),
+  ));
