@@ -18,7 +18,7 @@ export const RUNTIMES = /** @type {const} */ (["bun", "deno", "node"]);
 export const PARTS = /** @type {readonly string[]} */ (["checks", "docs", ...RUNTIMES, "package"]);
 
 /** A test that takes longer than this, in milliseconds, has failed. Deno knows no such limit. */
-const TEST_TIMEOUT = 120_000;
+const TEST_TIMEOUT = 300_000;
 
 /** @typedef {typeof RUNTIMES[number]} Runtime */
 /** @typedef {import("./child.mjs").Ended} Ended */

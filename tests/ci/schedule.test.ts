@@ -26,7 +26,10 @@ test("every job runs once, after the one it needs, and no more at once than ther
           },
         };
       });
-      await schedule(jobs, slots, { onStart() {}, onEnd: ({ title }) => ended.push(title) });
+      await schedule(jobs, slots, {
+        onStart() {},
+        onEnd: ({ title }: { readonly title: string }) => void ended.push(title),
+      });
       assert.deepEqual(ended.map(Number).sort((a, b) => a - b), needs.map((_, place) => place));
     }),
     fcOptions(),
