@@ -34,6 +34,7 @@ import { loadRedis } from "./serve/load_redis.ts";
 import { errorText, lineLog } from "./serve/log.ts";
 import { serve } from "./serve/service.ts";
 import { type RedisOptions, storeOnRedis } from "./serve/service_store.ts";
+import { sharesPort } from "./serve/shares_port.ts";
 
 /** What a command is given of the world around it. */
 export interface CommandWorld {
@@ -60,7 +61,8 @@ of all:    --format auto|tidegate|envoy   the form of the rules
 of serve:  --hostname 127.0.0.1           where to listen
            --port 8080                    for HTTP; 0 for a free one
            --grpc-port 8081               for Envoy's gRPC; --no-grpc for none
-           --threads N                    that serve HTTP; by default one for each core, at most 8
+           --threads N                    that serve HTTP; by default one for each core, at most 8;
+                                          one on Node before 22.12
            --capacity 1000000             keys of the embedded store
            --redis URL                    keep counters in Redis
            --on-unavailable throw|allow|deny   what decides when Redis does not answer
@@ -182,7 +184,8 @@ async function runServe(
       ? undefined
       : integerOf(values["grpc-port"], "grpc-port") ??
         8081,
-    threads: integerOf(values.threads, "threads") ?? Math.min(8, availableParallelism()),
+    threads: integerOf(values.threads, "threads") ??
+      (sharesPort() ? Math.min(8, availableParallelism()) : 1),
     capacity: integerOf(values.capacity, "capacity"),
     redis: redisOf(values),
     token: values.token ?? env.TIDEGATE_TOKEN,

@@ -23,7 +23,7 @@ import {
   sortedLog,
   sweep,
 } from "../adapters/replay.ts";
-import { CROWDS, peak, requestsPerSecond } from "../examples/stampede.ts";
+import { CROWDS, peak, requestsPerSecond, SETTLED } from "../examples/stampede.ts";
 import { admittedAt, ASKED, LIMITS, mostInAMinute } from "../examples/window_edge.ts";
 import {
   type Algorithm,
@@ -75,7 +75,9 @@ function drawWindowEdge(): void {
 /** Requests per second of a crowd. */
 function drawStampede(): void {
   for (const crowd of CROWDS) {
-    console.log(`${crowd.name}: peak ${peak(requestsPerSecond(crowd))} requests in a second`);
+    const seconds = requestsPerSecond(crowd);
+    const settled = peak(seconds.slice(SETTLED));
+    console.log(`${crowd.name}: peak ${peak(seconds)} requests in a second, ${settled} settled`);
   }
   const shown = CROWDS.filter(({ name }) => !name.includes("first"));
   const series = shown.map((crowd) => ({

@@ -60,9 +60,12 @@ export function requestsPerSecond({ algorithm, jitter }: Crowd): readonly number
   return seconds;
 }
 
-/** The busiest second once everybody has settled: from the third minute on. */
+/** The second from which on every client has used up its first units: the third minute begins. */
+export const SETTLED = 120;
+
+/** The requests of the busiest second. */
 export function peak(seconds: readonly number[]): number {
-  return Math.max(...seconds.slice(120));
+  return Math.max(...seconds);
 }
 
 /** Random numbers from 0 up to 1, the same at every run (a multiplicative generator, by Lehmer). */
@@ -76,6 +79,11 @@ function seeded(seed: number): () => number {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   for (const crowd of CROWDS) {
-    console.log(`${crowd.name}: at most ${peak(requestsPerSecond(crowd))} requests in a second`);
+    const seconds = requestsPerSecond(crowd);
+    const settled = peak(seconds.slice(SETTLED));
+    console.log(
+      `${crowd.name}: at most ${peak(seconds)} requests in a second, ` +
+        `${settled} from the third minute on`,
+    );
   }
 }

@@ -24,13 +24,41 @@ describe("the page", () => {
     assert.match(readText("README.md"), /^```ts$/m);
   });
 
+  test("README.md names the versions of the runtimes that the suite runs on", () => {
+    const { packages } = JSON.parse(readText("package-lock.json"));
+    const [bun, deno, node] = ["bun", "deno", "node"].map((name) =>
+      packages[`node_modules/${name}`].version.split(".")
+    );
+    const words = `Bun ${bun[0]}.${bun[1]}, Deno ${deno[0]}.${deno[1]} and Node ${node[0]}`;
+    assert.ok(readText("README.md").replaceAll("\n", " ").includes(words), words);
+  });
+
+  test("docs/README.md links to every other page of docs, and README.md to it", () => {
+    const index = "docs/README.md";
+    const targets = (page: string) => linksOf(page, readText(page)).map(({ target }) => target);
+    const linked = [...targets(index), ...targets("README.md").filter((path) => path === index)];
+    const pagesOfDocs = files.map(({ path }) => path).filter((path) => path.startsWith("docs/"));
+    assert.deepEqual(pagesOfDocs.filter((path) => !linked.includes(path)), []);
+  });
+
   for (const { path, text } of files) {
-    test(`${path} links to files that are there`, () => {
-      const links = [...text.matchAll(/\]\((?!https?:|mailto:|#)([^)\s#]+)/g)];
-      for (const [, link = ""] of links) {
-        const target = new URL(link, `file:///${path}`).pathname.slice(1);
-        assert.ok(exists(decodeURI(target)), `${path} links to ${link}`);
+    test(`${path} links to files and sections that are there`, () => {
+      for (const { target, section } of linksOf(path, text)) {
+        assert.ok(exists(target), `${path} links to ${target}`);
+        if (section === "") continue;
+        const sections = [...readText(target).matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+          title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")
+        );
+        assert.ok(sections.includes(section), `${path} links to ${target}#${section}`);
       }
+    });
+  }
+
+  /** The links of a page to files of this tree, from its top, and to their sections. */
+  function linksOf(page: string, text: string) {
+    return [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)/g)].map(([, link = ""]) => {
+      const { pathname, hash } = new URL(link, `file:///${page}`);
+      return { target: decodeURI(pathname.slice(1)), section: hash.slice(1) };
     });
   }
 });

@@ -1,6 +1,6 @@
 import type { Decision } from "../../core/decision.ts";
 import type { Candidate } from "./candidate.ts";
-import { type LogEntry, type LogSource, openSource } from "./log_entry.ts";
+import type { LogEntry, LogReader } from "./log_entry.ts";
 
 /** One client under one candidate. */
 export interface Tally {
@@ -33,14 +33,14 @@ export interface Pass {
 
 /** Steps every client's states through the log; `see` is told of each decision. */
 export async function decideLog(
-  source: LogSource,
+  read: LogReader,
   candidates: readonly Required<Candidate>[],
   maxClients: number,
   see: (entry: LogEntry, place: number, decision: Decision) => void,
 ): Promise<Pass> {
   const clients = new Map<string, Client>();
   const pass = { requests: 0, units: 0, untracked: 0, backSteps: 0, start: 0, end: 0, clients };
-  for await (const given of openSource(source)) {
+  await read((given) => {
     const { at: written, key, cost } = given;
     if (pass.requests === 0) pass.start = pass.end = written;
     if (written < pass.end) pass.backSteps++;
@@ -52,7 +52,7 @@ export async function decideLog(
     if (client === undefined) {
       if (clients.size === maxClients) {
         pass.untracked++;
-        continue;
+        return;
       }
       client = newClient(key, candidates);
       clients.set(key, client);
@@ -66,7 +66,7 @@ export async function decideLog(
       count(tally, at, decision);
       see(entry, place, decision);
     }
-  }
+  });
   for (const { tallies } of clients.values()) {
     for (const tally of tallies) endLockOut(tally, tally.lockedUntil);
   }

@@ -5,7 +5,7 @@ export function count(number: number): string {
 
 /** A part in percent: `15.9`. */
 export function percent(part: number, whole: number): string {
-  if (whole === 0 || part === 0) return "0";
+  if (part === 0) return "0";
   const share = part / whole * 100;
   return share < 0.01 ? "< 0.01" : share < 10 ? share.toFixed(2) : share.toFixed(1);
 }

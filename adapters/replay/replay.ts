@@ -9,7 +9,7 @@
 import { checkInteger, checkOptions } from "../../core/check.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
 import { type Client, decideLog } from "./decide_log.ts";
-import type { LogSource } from "./log_entry.ts";
+import { type LogReader, logReader, type LogSource } from "./log_entry.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "./report.ts";
 import { type BinGatherer, gatherBins } from "./time_bins.ts";
 
@@ -44,8 +44,8 @@ interface Total {
  * @param source The log; it is opened twice.
  * @param candidates The limits to try; at most 64.
  * @param options As above.
- * @throws {TypeError} If an argument is of the wrong type.
- * @throws {RangeError} If an option is out of range.
+ * @throws {TypeError} If an argument is of the wrong type, or the log can be read only once.
+ * @throws {RangeError} If an option is out of range, or the log holds no request.
  *
  * @example
  * ```ts
@@ -69,6 +69,7 @@ export async function replay(
 ): Promise<ReplayReport> {
   const { maxClients, topClients, bins } = readOptions(options);
   const named = readCandidates(candidates);
+  const read = logReader("replay a log", source);
   const totals = named.map((): Total => ({
     denied: 0,
     deniedUnits: 0,
@@ -76,7 +77,7 @@ export async function replay(
     delay: 0,
     timeline: gatherBins(bins),
   }));
-  const pass = await decideLog(source, named, maxClients, (entry, place, decision) => {
+  const pass = await decideLog(read, named, maxClients, (entry, place, decision) => {
     const total = totals[place]!;
     total.timeline.add(entry.at, entry.cost, decision.allowed);
     if (!decision.allowed) {
@@ -88,7 +89,7 @@ export async function replay(
     }
   });
   const shown = named.map((_, place) => worthShowing(pass.clients, place, topClients));
-  const timelines = await timelinesOf(source, named, shown, { maxClients, bins });
+  const timelines = await timelinesOf(read, named, shown, { maxClients, bins });
 
   return {
     requests: pass.requests,
@@ -158,7 +159,7 @@ function hitBy(
 
 /** The timelines of the clients that are shown, by a second pass. */
 async function timelinesOf(
-  source: LogSource,
+  read: LogReader,
   candidates: readonly Required<Candidate>[],
   shown: readonly (readonly Client[])[],
   { maxClients, bins }: { readonly maxClients: number; readonly bins: number },
@@ -167,7 +168,7 @@ async function timelinesOf(
     new Map(clients.map(({ key }) => [key, gatherBins(bins)]))
   );
   if (gatherers.every(({ size }) => size === 0)) return gatherers;
-  await decideLog(source, candidates, maxClients, ({ at, key, cost }, place, { allowed }) => {
+  await decideLog(read, candidates, maxClients, ({ at, key, cost }, place, { allowed }) => {
     gatherers[place]!.get(key)?.add(at, cost, allowed);
   });
   return gatherers;

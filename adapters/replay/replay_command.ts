@@ -3,7 +3,7 @@
  */
 
 import { createReadStream } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -32,7 +32,8 @@ slidingWindow:1000/1h,precision=1m
 --key NAME                     whose requests: a field or column; or ip/64 for addresses, IPv6 ones
                                by so many bits; default the host as it is
 --cost NAME[,NAME]             fields or columns that hold what a request costs; default 1
---sort                         put the requests in order of time first; holds the log in memory
+--sort                         put the requests in order of time first; holds the log in memory,
+                               which a pipe needs: zcat LOG.gz | tidegate replay /dev/stdin --sort
 --sweep PERIOD                 also find the smallest limits for this period
 --html FILE                    write a page with plots
 --title TEXT                   what to call it`;
@@ -59,6 +60,7 @@ const OPTIONS = {
  * @param print Prints a line.
  * @returns The exit status.
  * @throws {TypeError} If an argument is wrong.
+ * @throws {RangeError} If the log holds no request.
  */
 export async function replayCommand(
   args: readonly string[],
@@ -76,19 +78,17 @@ export async function replayCommand(
   }
   const candidates = rules.map((rule) => ({ name: rule, algorithm: ruleOf(rule) }));
   const families = period === undefined ? [] : familiesOf(period as Period);
-  const bad = { count: 0, first: "" };
-  const options: ReadLogOptions = {
-    format: (values.format ?? "common") as LogFormat,
-    key: keyOf(values.key),
-    cost: costOf(values.cost),
-    onBadLine(line) {
-      if (bad.count++ === 0) bad.first = line;
-    },
-  };
-  function stream(): AsyncGenerator<LogEntry> {
+  const { format = "common", key, cost } = values;
+  const form = { format: format as LogFormat, key: keyOf(key), cost: costOf(cost) };
+  const formText = Object.entries({ format, key, cost })
+    .flatMap(([name, value]) => value === undefined ? [] : [`--${name} ${value}`])
+    .join(" ");
+  const bad: BadLines = { count: 0, first: "" };
+  async function* stream(): AsyncGenerator<LogEntry> {
     bad.count = 0;
-    return readAll(positionals, options);
+    for (const path of positionals) yield* readFile(path, form, formText, bad);
   }
+  if (values.sort !== true) await requireFiles(positionals);
   const log = values.sort === true ? await sortedLog(stream) : stream;
   const report = await replay(log, candidates);
   if (bad.count > 0) {
@@ -104,11 +104,55 @@ export async function replayCommand(
   return 0;
 }
 
-async function* readAll(
-  paths: readonly string[],
-  options: ReadLogOptions,
+/** Lines that are no requests. */
+interface BadLines {
+  count: number;
+  first: string;
+}
+
+/** Requires files, which can be read several times; a pipe can be read only once. */
+async function requireFiles(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const stats = await stat(path);
+    if (stats.isFile()) continue;
+    const what = stats.isFIFO() ? "a pipe" : stats.isDirectory() ? "a directory" : "a device";
+    throw new TypeError(
+      `Cannot replay ${path} as it must be a file, which can be read several times, ` +
+        `or be held in memory with --sort: it is ${what}`,
+    );
+  }
+}
+
+/**
+ * The requests of a file.
+ *
+ * @param formText The form, as the command line gives it.
+ * @param bad Counts the lines that are no requests.
+ * @throws {TypeError} If it has lines, and none of them is a request.
+ */
+async function* readFile(
+  path: string,
+  form: ReadLogOptions,
+  formText: string,
+  bad: BadLines,
 ): AsyncGenerator<LogEntry> {
-  for (const path of paths) yield* readLog(createReadStream(path), options);
+  let requests = 0;
+  const lines: BadLines = { count: 0, first: "" };
+  function onBadLine(line: string): void {
+    if (lines.count++ === 0) lines.first = line;
+  }
+  for await (const entry of readLog(createReadStream(path), { ...form, onBadLine })) {
+    requests++;
+    yield entry;
+  }
+  if (requests === 0 && lines.count > 0) {
+    throw new TypeError(
+      `Cannot replay ${path} as its lines must fit ${formText}: ` +
+        `none of ${count(lines.count)} does; the first is "${plain(lines.first)}"`,
+    );
+  }
+  if (bad.count === 0) bad.first = lines.first;
+  bad.count += lines.count;
 }
 
 /** `gcra:60/1m,burst=10`: a name, a limit, a period, and options of the factory. */

@@ -27,7 +27,7 @@ export async function sortedLog(
   const { maxEntries = 5_000_000 } = options;
   checkInteger("sort a log", "maxEntries", maxEntries, 1);
   const entries: LogEntry[] = [];
-  for await (const entry of openSource(source)) {
+  for await (const entry of openSource("sort a log", source)) {
     if (entries.length === maxEntries) {
       const rule = "it must have at most maxEntries entries";
       throw new RangeError(complaint("sort a log", rule, maxEntries));

@@ -12,7 +12,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkOptions, complaint } from "../../core/check.ts";
 import { decideLog } from "./decide_log.ts";
-import { type LogSource, openSource } from "./log_entry.ts";
+import { type LogReader, logReader, type LogSource } from "./log_entry.ts";
 
 /** An algorithm whose limit is to be found. */
 export interface SweepFamily {
@@ -68,8 +68,8 @@ const FAN = 15;
  * @param source The log.
  * @param families The algorithms, at least one and at most 16.
  * @param options As above.
- * @throws {TypeError} If an argument is of the wrong type.
- * @throws {RangeError} If an option is out of range.
+ * @throws {TypeError} If an argument is of the wrong type, or the log can be read only once.
+ * @throws {RangeError} If an option is out of range, or the log holds no request.
  *
  * @example
  * ```ts
@@ -94,7 +94,8 @@ export async function sweep(
   options: SweepOptions = {},
 ): Promise<readonly SweepReport[]> {
   const { points, shares, of, maxClients } = readOptions(families, options);
-  const ceiling = await largestUse(source, maxClients);
+  const read = logReader("sweep a limit", source);
+  const ceiling = await largestUse(read, maxClients);
   const known = families.map(() => new Map<number, SweepPoint>());
 
   /** Tries the limits that are not known yet, all families in one pass. */
@@ -105,7 +106,7 @@ export async function sweep(
         .map((limit) => ({ place, limit, name: "", algorithm: family.make(limit), denied: 0 }))
     );
     if (trials.length === 0) return;
-    const pass = await decideLog(source, trials, maxClients, (_entry, trial, { allowed }) => {
+    const pass = await decideLog(read, trials, maxClients, (_entry, trial, { allowed }) => {
       if (!allowed) trials[trial]!.denied++;
     });
     const hit = trials.map(() => 0);
@@ -115,8 +116,8 @@ export async function sweep(
     trials.forEach(({ place, limit, denied }, trial) => {
       known[place]!.set(limit, {
         limit,
-        denied: share(denied, pass.requests),
-        clientsHit: share(hit[trial]!, pass.clients.size),
+        denied: denied / pass.requests,
+        clientsHit: hit[trial]! / pass.clients.size,
       });
     });
   }
@@ -170,16 +171,16 @@ function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
 }
 
 /** The units of the busiest client: a limit of as many refuses nobody. */
-async function largestUse(source: LogSource, maxClients: number): Promise<number> {
+async function largestUse(read: LogReader, maxClients: number): Promise<number> {
   const used = new Map<string, number>();
   let most = 1;
-  for await (const { key, cost } of openSource(source)) {
+  await read(({ key, cost }) => {
     const before = used.get(key);
-    if (before === undefined && used.size === maxClients) continue;
+    if (before === undefined && used.size === maxClients) return;
     const units = (before ?? 0) + cost;
     used.set(key, units);
     most = Math.max(most, units);
-  }
+  });
   return most;
 }
 
@@ -232,8 +233,4 @@ function between(
     { length: parts - 1 },
     (_, place) => tooLow + Math.round(gap * (place + 1) / parts),
   );
-}
-
-function share(part: number, whole: number): number {
-  return whole === 0 ? 0 : part / whole;
 }

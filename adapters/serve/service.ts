@@ -19,6 +19,7 @@ import { REQUEST_LIMITS, type RequestLimits } from "./read_request.ts";
 import { requireFreePort } from "./require_free_port.ts";
 import { type RedisOptions, storeOnRedis } from "./service_store.ts";
 import { type ServiceThread, serviceThread } from "./service_thread.ts";
+import { sharesPort } from "./shares_port.ts";
 import { tokenCheck } from "./token_check.ts";
 
 /** The options of `serve`. */
@@ -35,7 +36,7 @@ export interface ServeOptions {
   readonly port?: number | undefined;
   /** The port for gRPC; 0 for a free one; without it there is no gRPC. */
   readonly grpcPort?: number | undefined;
-  /** Worker threads that serve HTTP; 1, the default, serves in this thread. */
+  /** Threads that serve HTTP: workers, or this thread if 1 (default); 1 on Node before 22.12. */
   readonly threads?: number | undefined;
   /** The most keys of the embedded store; default 1,000,000. */
   readonly capacity?: number | undefined;
@@ -265,6 +266,10 @@ function requireThreads(threads: number, store: Store | undefined): void {
   }
   if (threads > 1 && store !== undefined) {
     throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
+  }
+  if (threads > 1 && !sharesPort()) {
+    const rule = "threads must be 1 on Node before 22.12, where they cannot share a port";
+    throw new RangeError(complaint("serve", rule, threads));
   }
 }
 

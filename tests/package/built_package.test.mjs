@@ -1,7 +1,7 @@
 // Tries the packed npm package as its users get it. Runs in a folder of its own where the
 // package is unpacked (see .ci/package.mjs), on a Node that knows no TypeScript.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import process from "node:process";
@@ -83,4 +83,31 @@ test("the command checks rules, and has the page beside it", () => {
     /rules.json:1:\d+: error: .*limit: expected an integer of at least 1, not 0/,
   );
   assert.ok(readFileSync(new URL("dist/adapters/serve/page/page.js", home), "utf8").length > 0);
+});
+
+test("the command serves with as many threads as this Node lets share a port", async () => {
+  const file = new URL("served.json", import.meta.url);
+  const rules = [{ key: "user", limits: [{ limit: 1, period: "1m" }] }];
+  writeFileSync(file, JSON.stringify({ domain: "shop", rules }));
+  const command = fileURLToPath(new URL(manifest.bin.tidegate, home));
+  const serve = [command, "serve", fileURLToPath(file), "--port", "0", "--no-grpc"];
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const [byDefault, withTwo] = [await served([]), await served(["--threads", "2"])];
+  assert.match(byDefault, /"event":"listening"/);
+  if (major > 22 || (major === 22 && minor >= 12)) assert.match(withTwo, /"threads":2/);
+  else assert.match(withTwo, /^Cannot serve as threads must be 1 on Node before 22.12, .* is 2$/m);
+
+  /** What the service says until it listens, or fails to; then it is ended. */
+  async function served(/** @type {string[]} */ more) {
+    const service = spawn(process.execPath, [...serve, ...more]);
+    let text = "";
+    for (const stream of [service.stdout, service.stderr]) {
+      stream.on("data", (data) => {
+        text += data;
+        if (text.includes("listening")) service.kill();
+      });
+    }
+    await new Promise((resolve) => service.on("close", resolve));
+    return text;
+  }
 });

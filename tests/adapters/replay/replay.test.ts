@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { type LogEntry, replay, sortedLog, sweep } from "../../../adapters/replay.ts";
+import {
+  type LogEntry,
+  type LogSource,
+  replay,
+  sortedLog,
+  sweep,
+} from "../../../adapters/replay.ts";
 import {
   type Algorithm,
   fixedWindow,
@@ -25,7 +31,8 @@ const anyEntry = fc.record({
   key: fc.constantFrom("a", "b", "c", "__proto__"),
   cost: fc.integer({ min: 1, max: 3 }),
 });
-const anyLog = fc.array(anyEntry, { maxLength: 60 }).map((log) => log.sort((a, b) => a.at - b.at));
+const anyLog = fc.array(anyEntry, { minLength: 1, maxLength: 60 })
+  .map((log) => log.sort((a, b) => a.at - b.at));
 
 /** The plain way: each client alone, entry by entry. */
 function deniedOf(log: readonly LogEntry[], algorithm: Algorithm): Map<string, number> {
@@ -148,11 +155,6 @@ describe("replay", () => {
     assert.equal(allowed.reduce((sum, units) => sum + units), 1_000);
   });
 
-  test("reports on an empty log", async () => {
-    const report = await replay([], [{ algorithm: gcra({ limit: 1, period: "1s" }) }]);
-    assert.deepEqual([report.requests, report.clients], [0, 0]);
-  });
-
   test("refuses what is no candidate or no bound", async () => {
     const algorithm = gcra({ limit: 1, period: "1s" });
     await assert.rejects(replay([], []), TypeError);
@@ -160,6 +162,56 @@ describe("replay", () => {
     await assert.rejects(replay([], Array(65).fill({ algorithm })), RangeError);
     await assert.rejects(replay([], [{ algorithm }], { maxClients: 0 }), RangeError);
   });
+});
+
+describe("a log that is read several times", () => {
+  const readers: [action: string, read: (log: LogSource) => Promise<unknown>][] = [
+    ["replay a log", (log) => replay(log, [{ algorithm: gcra({ limit: 1, period: "1m" }) }])],
+    ["sweep a limit", (log) => sweep(log, families)],
+  ];
+  for (const [action, read] of readers) {
+    test(`${action}: refuses what can be read only once`, async () => {
+      async function* entries() {
+        yield* every([1, 2, 3]);
+      }
+      for (const once of [entries(), every([1, 2, 3]).values(), undefined, "log"]) {
+        await assert.rejects(read(once as never), {
+          name: "TypeError",
+          message: new RegExp(
+            `^Cannot ${action} as the log must be an array of entries, or a function that opens it: ` +
+              "current value is ",
+          ),
+        });
+      }
+      for (const opened of [entries(), every([1, 2, 3]).values()]) {
+        await assert.rejects(read(() => opened), {
+          name: "TypeError",
+          message: `Cannot ${action} as the log must be opened anew for each pass: ` +
+            "the first pass read 3 entries, a later one 0",
+        });
+      }
+    });
+
+    test(`${action}: refuses a log without requests`, async () => {
+      for (const log of [[], () => []]) {
+        await assert.rejects(read(log), {
+          name: "RangeError",
+          message: `Cannot ${action} as the log must hold at least one request: current value is 0`,
+        });
+      }
+    });
+
+    test(`${action}: reads no further than the first pass of a log that grows`, async () => {
+      const log = every([1, 2, 3]);
+      const before = await read(log);
+      const grown = await read(() => {
+        const entries = [...log];
+        log.push(...every([4]));
+        return entries;
+      });
+      assert.deepEqual(grown, before);
+    });
+  }
 });
 
 describe("sortedLog", () => {
@@ -188,7 +240,7 @@ describe("sortedLog", () => {
 describe("sweep", () => {
   test("finds the smallest limit for each share, as trying all of them does", async () => {
     await fc.assert(
-      fc.asyncProperty(anyLog.filter(({ length }) => length > 0), async (log) => {
+      fc.asyncProperty(anyLog, async (log) => {
         const shares = [0, 0.3, 0.5];
         const reports = await sweep(log, families, { shares, points: 3 });
         const clients = new Set(log.map(({ key }) => key)).size;

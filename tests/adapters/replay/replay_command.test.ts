@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import process from "node:process";
+import { gzipSync } from "node:zlib";
 
 import { commandLine } from "../../../adapters/serve.ts";
+import { rootPath } from "../../support/tree.ts";
 
 /** Runs the command, and collects what it prints. */
 async function run(...args: readonly string[]) {
@@ -16,6 +20,19 @@ async function run(...args: readonly string[]) {
     env: {},
   });
   return { status, printed: printed.join("\n"), complaints: complaints.join("\n") };
+}
+
+/** Runs a line of shell, in which "$@" is the command in a process of its own, and $0 a file. */
+async function runInShell(line: string, file: string, ...args: readonly string[]) {
+  const deno = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
+  const command = [process.execPath, ...deno, `${rootPath}adapters/bin.ts`, "replay", ...args];
+  const child = spawn("sh", ["-c", line, file, ...command], { stdio: ["ignore", "pipe", "pipe"] });
+  let printed = "";
+  let complaints = "";
+  child.stdout.on("data", (data) => printed += String(data));
+  child.stderr.on("data", (data) => complaints += String(data));
+  const status = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { status, printed, complaints };
 }
 
 describe("tidegate replay", () => {
@@ -33,6 +50,7 @@ describe("tidegate replay", () => {
       line(second, `2001:db8::${second + 2}`),
     ]);
     writeFileSync(log, `${lines.join("")}nonsense\n`);
+    writeFileSync(`${log}.gz`, gzipSync(readFileSync(log)));
     writeFileSync(costs, "time,in,out,who\n1000,5,5,a\n1001,1,0,a\n1002,1,0,b\n");
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -72,8 +90,6 @@ describe("tidegate replay", () => {
     const text = readFileSync(costs, "utf8").trimEnd().split("\n");
     const mixed = join(folder, "mixed.csv");
     writeFileSync(mixed, [text[0], text[3], text[2], text[1]].join("\n"));
-    const args = [mixed, "--format", "csv", "--rule", "gcra:1/1m", "--cost", "nope"];
-    assert.match((await run(...args)).printed, /^no entries: 3,/m);
     const rule = [mixed, "--format", "csv", "--rule", "gcra:1/1m"];
     assert.match((await run(...rule)).printed, /^2 requests were out of order/m);
     assert.doesNotMatch((await run(...rule, "--sort")).printed, /out of order/);
@@ -114,6 +130,79 @@ describe("tidegate replay", () => {
       assert.match(complaints, complaint);
     });
   }
+
+  const pipes: [line: string, path: string][] = [
+    [`cat "$0" | "$@"`, "/dev/stdin"],
+    [`gzip -dc "$0.gz" | "$@" 3<&0`, "/dev/fd/3"],
+  ];
+  for (const [line, path] of pipes) {
+    test(`refuses the pipe ${line}, as it is read several times`, async () => {
+      const args = [path, "--rule", "gcra:1/1m", "--sweep", "1m"];
+      const { status, printed, complaints } = await runInShell(line, log, ...args);
+      assert.deepEqual({ status, printed, complaints }, {
+        status: 1,
+        printed: "",
+        complaints:
+          `Cannot replay ${path} as it must be a file, which can be read several times, ` +
+          "or be held in memory with --sort: it is a pipe\n",
+      });
+    });
+
+    test(`holds the pipe ${line} in memory to sort it`, async () => {
+      const args = ["--rule", "gcra:1/1m", "--sweep", "1m"];
+      const piped = await runInShell(line, log, path, ...args, "--sort");
+      const { printed } = await run(log, ...args);
+      assert.deepEqual(piped, { status: 0, printed: `${printed}\n`, complaints: "" });
+    });
+  }
+
+  test("refuses a named pipe and a directory before it opens them", async () => {
+    const pipe = join(folder, "pipe");
+    assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
+    for (const [path, what] of [[pipe, "a pipe"], [folder, "a directory"]] as const) {
+      const { status, complaints } = await run(log, path, "--rule", "gcra:1/1m");
+      assert.equal(status, 1);
+      assert.ok(complaints.endsWith(`: it is ${what}`), complaints);
+    }
+  });
+
+  const unknown: [what: string, args: string[], given: string, lines: number][] = [
+    ["of another form", ["--format", "json"], "--format json", 9],
+    ["without such a key", ["--key", "who"], "--format common --key who", 9],
+    ["without such a cost", ["--cost", "a,b"], "--format common --cost a,b", 9],
+  ];
+  for (const [what, args, given, lines] of unknown) {
+    test(`refuses a log ${what}`, async () => {
+      const first = readFileSync(log, "utf8").split("\n")[0]!.slice(0, 60);
+      assert.deepEqual(await run(log, ...args, "--rule", "gcra:1/1m", "--sweep", "1m"), {
+        status: 1,
+        printed: "",
+        complaints: `Cannot replay ${log} as its lines must fit ${given}: ` +
+          `none of ${lines} does; the first is "${first}..."`,
+      });
+    });
+  }
+
+  test("refuses a log of which one file is of another form", async () => {
+    const { status, complaints } = await run(log, costs, "--rule", "gcra:1/1m");
+    assert.equal(status, 1);
+    assert.match(complaints, /costs\.csv .* none of 4 does; the first is "time,in,out,who"$/);
+  });
+
+  test("refuses a log without requests", async () => {
+    const empty = join(folder, "empty.log");
+    writeFileSync(empty, "");
+    for (const more of [[], ["--sort"]]) {
+      const { status, printed, complaints } = await run(empty, "--rule", "gcra:1/1m", ...more);
+      assert.deepEqual({ status, printed, complaints }, {
+        status: 1,
+        printed: "",
+        complaints:
+          "Cannot replay a log as the log must hold at least one request: current value is 0",
+      });
+    }
+    assert.equal((await run(log, empty, "--rule", "gcra:1/1m")).status, 0);
+  });
 
   test("complains of a log that is not there", async () => {
     const { status, complaints } = await run("/nowhere.log", "--rule", "gcra:1/1m");
