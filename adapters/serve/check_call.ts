@@ -18,14 +18,14 @@ import { problem, PROBLEM_TYPE } from "../http/problem.ts";
 import { after, type Soon } from "../rules/after.ts";
 import type { RuleEngine } from "../rules/engine.ts";
 import { faultOf, problemResponse } from "./problem_response.ts";
-import { toldCall } from "./told_call.ts";
+import { type RequestHead, toldCall } from "./told_call.ts";
 
 /** The statuses that a refusal can be given. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
 /** Answers checks. */
 export type CheckCall = (
-  request: Request,
+  request: RequestHead,
   query: URLSearchParams,
   peer: string | undefined,
 ) => Soon<Response>;

@@ -20,6 +20,8 @@ import { pageFile } from "./page_file.ts";
 import { type Fault, faultOf, problemResponse } from "./problem_response.ts";
 import { readBody } from "./read_body.ts";
 import { type Asked, readRequest, REQUEST_LIMITS, type RequestLimits } from "./read_request.ts";
+import { type RequestTarget, requestTarget } from "./request_target.ts";
+import type { RequestHead } from "./told_call.ts";
 import { tokenCheck } from "./token_check.ts";
 import { verdictJson } from "./verdict_json.ts";
 
@@ -172,7 +174,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   /** What answers a call: a response, or what takes the body and makes one. */
   function route(
     request: Request,
-    path: string,
+    { path, query }: RequestTarget,
     peer: () => string | undefined,
   ): Soon<Response> | BodyAnswer {
     const { method } = request;
@@ -187,7 +189,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     }
     if (path === "/check") {
       if (!mayWrite(request)) return noToken();
-      return check(request, new URL(request.url).searchParams, peer());
+      return check(request, new URLSearchParams(query), peer());
     }
     if (method !== "GET" && method !== "HEAD") return wrongMethod("GET, HEAD");
     switch (path) {
@@ -222,10 +224,10 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
 
   return function handle(request, peer) {
     const start = performance.now();
-    const path = pathOf(request.url);
+    const target = requestTarget(request);
     let answer: Soon<Response> | BodyAnswer;
     try {
-      answer = route(request, path, peer);
+      answer = target === undefined ? noTarget() : route(request, target, peer);
     } catch (error) {
       return counted(failed(error));
     }
@@ -250,7 +252,7 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     }
 
     function counted(response: Response): Response {
-      const known = COUNTED.has(path) ? path : "other";
+      const known = target !== undefined && COUNTED.has(target.path) ? target.path : "other";
       figures.call(known, response.status, (performance.now() - start) / 1_000);
       return response;
     }
@@ -275,22 +277,14 @@ const STORE_ERRORS: ReadonlySet<string> = new Set([
   "StoreFullError",
 ]);
 
-/** The path of an absolute URL, without parsing all of it. */
-function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("://") + 3);
-  if (start === -1) return "/";
-  const query = url.indexOf("?", start);
-  return query === -1 ? url.slice(start) : url.slice(start, query);
-}
-
 /** The request as one for the service itself: without what a proxy would say of another one. */
-function asItself({ url, headers }: Request): Request {
+function asItself({ headers }: Request): RequestHead {
   const own = new Headers(headers);
   for (const name of ["uri", "method"]) {
     own.delete(`x-original-${name}`);
     own.delete(`x-forwarded-${name}`);
   }
-  return new Request(url, { headers: own });
+  return { method: "GET", headers: own };
 }
 
 /**
@@ -309,6 +303,11 @@ function isForeign({ headers }: Request, hasToken: boolean): boolean {
 /** Whether a host, with its port or without, is an address or `localhost`. */
 function isNoName(host: string): boolean {
   return /^(localhost|[0-9.]+|\[[0-9a-f:.]+\])(:\d+)?$/i.test(host);
+}
+
+function noTarget(): Response {
+  const detail = "the Host field must be a host, with or without a port, and the target a path";
+  return problemResponse(faultOf(400, detail));
 }
 
 function wrongMethod(allow: string): Response {

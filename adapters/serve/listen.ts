@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 
 import type { ServiceHandler } from "./handler.ts";
 import { faultOf, problemResponse } from "./problem_response.ts";
+import { targetOf } from "./request_target.ts";
 
 /** Where and how to listen. */
 export interface ListenOptions {
@@ -196,20 +197,13 @@ function requestOf(
     value === undefined ? [] : [[name, String(value)] as [string, string]]
   );
   const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(
-    new URL(targetOf(url)),
-    {
-      method,
-      headers: list,
-      ...(hasBody ? { body } : {}),
-    },
-  );
-}
-
-/** The URL of a request's target: a path, or a whole URL as it is sent to proxies. */
-function targetOf(target: string): string {
-  if (target.startsWith("/")) return `http://localhost${target}`;
-  return /^https?:\/\//i.test(target) && URL.canParse(target) ? target : "http://localhost/";
+  const target = targetOf(url);
+  if (target === undefined) throw new TypeError("the target has no path");
+  return new Request(`http://localhost${target.path}?${target.query}`, {
+    method,
+    headers: list,
+    ...(hasBody ? { body } : {}),
+  });
 }
 
 /** Waits for a promise, but no longer than so many milliseconds. */

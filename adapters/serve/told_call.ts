@@ -18,6 +18,9 @@ export interface ToldCall {
   readonly path: string;
 }
 
+/** What is read of a proxy's own request. */
+export type RequestHead = Pick<Request, "method" | "headers">;
+
 const FAMILIES = {
   nginx: { uri: "x-original-uri", method: "x-original-method" },
   forwarded: { uri: "x-forwarded-uri", method: "x-forwarded-method" },
@@ -33,7 +36,7 @@ export const FAMILY_NAMES: readonly string[] = Object.keys(FAMILIES);
  *
  * @param from The family to believe; `null` if it is not named.
  */
-export function toldCall({ headers, method }: Request, from: string | null): ToldCall | string {
+export function toldCall({ headers, method }: RequestHead, from: string | null): ToldCall | string {
   if (from !== null && !FAMILY_NAMES.includes(from)) {
     return `from must be one of ${FAMILY_NAMES.join(", ")}`;
   }

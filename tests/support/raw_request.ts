@@ -18,18 +18,20 @@ export interface RawRequest {
   /** Header lines. */
   readonly lines?: readonly string[];
   readonly body?: string;
-  /** The field Host; by default the address. */
-  readonly host?: string;
+  /** The field Host; by default the address; `null` leaves it out. */
+  readonly host?: string | null;
+  /** The version of HTTP; by default 1.1. */
+  readonly version?: "1.0" | "1.1";
 }
 
 /** Sends one request to a port of this machine over a socket of its own, and reads the answer. */
 export function rawRequest(port: number, request: RawRequest = {}): Promise<RawAnswer> {
   const { method = "GET", path = "/", lines = [], body = "" } = request;
-  const { host = `127.0.0.1:${port}` } = request;
+  const { host = `127.0.0.1:${port}`, version = "1.1" } = request;
   const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   const head = [
-    `${method} ${path} HTTP/1.1`,
-    `Host: ${host}`,
+    `${method} ${path} HTTP/${version}`,
+    ...(host === null ? [] : [`Host: ${host}`]),
     "Connection: close",
     ...length,
     ...lines,

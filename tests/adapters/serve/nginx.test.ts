@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { objectSource } from "../../../adapters/rules.ts";
 import { needs } from "../../support/program.ts";
+import { rawRequest } from "../../support/raw_request.ts";
 import { startNginx } from "./support/nginx.ts";
 import { withService } from "./support/running.ts";
 
@@ -44,6 +45,26 @@ test(
         const free = await fetch(`${nginx.url}/elsewhere`);
         assert.equal(free.status, 200);
         await free.text();
+      } finally {
+        await nginx.stop();
+      }
+    }, { rules }),
+);
+
+test(
+  "a client of HTTP/1.0 passes no limit where nginx hands its Host on",
+  needs("nginx"),
+  () =>
+    withService(async (service) => {
+      const upstream = "proxy_http_version 1.0; proxy_set_header Host $host;";
+      const nginx = await startNginx(service.url, upstream);
+      try {
+        const request = { version: "1.0", host: null, path: "/shop/1" } as const;
+        const answers = await Promise.all(
+          Array.from({ length: 2 * LIMIT }, () => rawRequest(nginx.port, request)),
+        );
+        const statuses = answers.map(({ status }) => status).sort();
+        assert.deepEqual(statuses, [...Array(LIMIT).fill(200), ...Array(LIMIT).fill(429)]);
       } finally {
         await nginx.stop();
       }

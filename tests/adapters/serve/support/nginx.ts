@@ -11,27 +11,33 @@ import { answers } from "./answers.ts";
 /** An nginx of this test's own. */
 export interface Nginx {
   readonly url: string;
+  readonly port: number;
   /** Ends it, and leaves nothing behind. */
   stop(): Promise<void>;
 }
+
+/** How nginx connects to the service. */
+const KEEP_ALIVE = `proxy_http_version 1.1; proxy_set_header Connection "";`;
 
 /**
  * Starts nginx in front of nothing but itself, with a service that says who may pass.
  *
  * @param service Where the service is: `http://127.0.0.1:8080`.
+ * @param upstream Directives for calls of the service.
  */
-export async function startNginx(service: string): Promise<Nginx> {
+export async function startNginx(service: string, upstream = KEEP_ALIVE): Promise<Nginx> {
   const { command, env } = requireProgram("nginx");
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "tidegate-nginx-"));
   mkdirSync(join(folder, "www"));
   writeFileSync(join(folder, "www/page.html"), "the page\n");
-  writeFileSync(join(folder, "nginx.conf"), configuration(folder, port, service));
+  writeFileSync(join(folder, "nginx.conf"), configuration(folder, port, service, upstream));
   const args = ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")];
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: "ignore" });
   await answers(port, child);
   return {
     url: `http://127.0.0.1:${port}`,
+    port,
     async stop() {
       const ended = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGQUIT");
@@ -41,7 +47,7 @@ export async function startNginx(service: string): Promise<Nginx> {
   };
 }
 
-function configuration(folder: string, port: number, service: string): string {
+function configuration(folder: string, port: number, service: string, upstream: string): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");
   return `
@@ -69,8 +75,7 @@ http {
     location = /_limit {
       internal;
       proxy_pass http://tidegate/check?from=nginx&status=403;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
+      ${upstream}
       proxy_pass_request_body off;
       proxy_set_header Content-Length "";
       proxy_set_header X-Original-URI $request_uri;

@@ -1,0 +1,37 @@
+/** What a request is for. */
+export interface RequestTarget {
+  /** The path as it was sent: it starts with a slash, unless the target is malformed. */
+  readonly path: string;
+  /** The query, without its question mark. */
+  readonly query: string;
+}
+
+const ORIGIN_REGEXP = /^https?:\/\/[^/?#]+/i;
+const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i;
+
+/**
+ * The target of a request; `undefined` if it has no path, or the field Host is invalid.
+ *
+ * Servers make the URL of a request of Host and the target. Bun leaves it relative where Host is
+ * missing or no host; Deno puts the two together as they are, so that a Host of `a/healthz?` would
+ * choose the path. So Host is checked first (RFC 9112, 3.2); HTTP/1.0 needs none.
+ */
+export function requestTarget({ url, headers }: Request): RequestTarget | undefined {
+  return isHost(headers.get("host")) ? targetOf(url) : undefined;
+}
+
+/** The path and the query of a target, `/path?query` or a whole URL; `undefined` of any other. */
+export function targetOf(text: string): RequestTarget | undefined {
+  const start = text.startsWith("/") ? 0 : ORIGIN_REGEXP.exec(text)?.[0].length;
+  if (start === undefined) return undefined;
+  const mark = text.indexOf("?", start);
+  const path = mark === -1 ? text.slice(start) : text.slice(start, mark);
+  return { path: path === "" ? "/" : path, query: mark === -1 ? "" : text.slice(mark + 1) };
+}
+
+/** Whether the field Host is missing, empty, or a host with at most a port. */
+function isHost(field: string | null): boolean {
+  if (field === null || field === "") return true;
+  const match = HOST_REGEXP.exec(field);
+  return match !== null && Number(match[1] ?? 0) <= 65_535;
+}
