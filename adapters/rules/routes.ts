@@ -22,7 +22,7 @@ export interface HttpCall {
   readonly method: string;
   /** The path, without a query. */
   readonly path: string;
-  /** The client's address; `undefined` if it is not known. */
+  /** The client's address, of IPv6 its network; `undefined` if it is not known. */
   readonly address: string | undefined;
   /** A header's value, by its name in lower case; `undefined` or `null` if it is absent. */
   header(name: string): string | null | undefined;

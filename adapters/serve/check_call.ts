@@ -33,7 +33,7 @@ export type CheckCall = (
 /**
  * Makes what answers checks.
  *
- * @param addressOf Tells the client's address.
+ * @param addressOf Finds the client's address; of IPv6 its network.
  * @param maxText The most characters of a value; a request with a longer one is refused, as counters
  * are kept by values and the client chooses them.
  */

@@ -7,6 +7,7 @@
  */
 
 import type { Verdict } from "../../core/rules.ts";
+import { addressKey } from "../http/address_key.ts";
 import { type ClientAddress, clientAddress } from "../http/client_address.ts";
 import { after, type Soon, together } from "../rules/after.ts";
 import type { RuleEngine, RuleRequest } from "../rules/engine.ts";
@@ -73,10 +74,9 @@ type BodyAnswer = (text: string) => Soon<Response>;
 export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOptions): ServiceHandler {
   const { token, maxBody = 2 ** 20, figures, allFigures, isReady, onError } = options;
   const limits = { ...REQUEST_LIMITS, ...options.limits };
-  const told = clientAddress({ trustedProxies: options.trustedProxies ?? ["loopback"] });
-  const ofPeer = clientAddress();
+  const behindProxies = clientAddress({ trustedProxies: options.trustedProxies ?? ["loopback"] });
   // A proxy that tells no client is limited itself: rules by address must not be passed by silence.
-  const addressOf: ClientAddress = (peer, field) => told(peer, field) ?? ofPeer(peer, undefined);
+  const addressOf: ClientAddress = (peer, field) => addressKey(behindProxies(peer, field) ?? peer);
   const check = checkCall(engine, addressOf, limits.maxText);
   const mayWriteBy = tokenCheck(token);
 

@@ -569,6 +569,27 @@ describe("a check for a proxy", () => {
       assert.equal((await check(service, "/login")).status, 200, "another method");
     }));
 
+  test("counts by the network of an IPv6 client, which has 2^64 addresses", () =>
+    withService(async (service) => {
+      const calls: readonly (readonly [address: string, status: number])[] = [
+        ["2001:db8:1:2::1", 200],
+        ["[2001:db8:1:2:ffff::2]:80", 200],
+        ["2001:DB8:1:2:0:0:0:3", 429],
+        ["2001:db8:1:3::1", 200],
+        ["::ffff:203.0.113.7", 200],
+        ["203.0.113.7", 200],
+        ["203.0.113.7", 429],
+        ["203.0.113.8", 200],
+      ];
+      for (const [address, status] of calls) {
+        const headers = { "x-original-method": "POST", "x-forwarded-for": address };
+        assert.equal((await check(service, "/login", headers)).status, status, address);
+      }
+      const { body } = await get(service, "/v1/live");
+      const keys = body.keys.map(({ key }: { readonly key: string }) => key);
+      assert.ok(keys.some((key: string) => key.includes("2001:db8:1:2::/64")), String(keys));
+    }));
+
   test("takes a proxy that tells no client for the client", () =>
     withService(async (service) => {
       const login = (told: Record<string, string>) =>
