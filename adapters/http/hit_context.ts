@@ -1,5 +1,12 @@
 import { complaint } from "../../core/check.ts";
-import { type HitCounter, hitCounters, type HitStoreOptions, then } from "./hit_counter.ts";
+import {
+  type HitCounter,
+  hitCounters,
+  type HitStoreOptions,
+  MOST_HITS,
+  then,
+} from "./hit_counter.ts";
+import { hitWindow } from "./hit_window.ts";
 import type { Awaitable } from "./options.ts";
 
 /** What elysia-rate-limit asks of a context. */
@@ -7,10 +14,11 @@ export interface HitContext {
   /** Told of the plugin's window, in milliseconds, or a function that chooses it. */
   // deno-lint-ignore no-explicit-any
   init(options: { readonly duration: number | ((...args: any[]) => unknown) }): void;
-  /** Counts a hit. */
+  /** Counts a hit; the window lasts at least as long as the longest duration given for it. */
   increment(key: string, duration?: number): Awaitable<{
     count: number;
     nextReset: Date;
+    /** When the window was opened; where durations differ, that or an instant since then. */
     start: number;
   }>;
   /** Takes a hit back. */
@@ -21,47 +29,43 @@ export interface HitContext {
   kill(): void;
 }
 
-/** Keys whose window is remembered, where a function chooses it. */
-const MOST_DURATIONS = 10_000;
-
 /** A context for elysia-rate-limit. */
 export function hitContext(options: HitStoreOptions): HitContext {
-  const counterOf = hitCounters(options);
+  const counterBy = hitCounters(options);
   const now = options.clock ?? Date.now;
-  const durations = new Map<string, number>();
   let usual: number | undefined;
+  let latest = 1;
+  let counter = counterBy(hitWindow(MOST_HITS, latest));
 
-  /** The counter of a key's window: the one given, the one last given, or the plugin's. */
-  function counterFor(key: string, given?: number): HitCounter {
-    const duration = given ?? durations.get(key) ?? usual;
-    if (duration === undefined) {
-      throw new TypeError(complaint("count hits", "duration must be known", duration));
+  /** The counter that opens and extends windows by a duration; keys are the same in all of them. */
+  function counterOf(duration: number): HitCounter {
+    if (duration !== latest) {
+      counter = counterBy(hitWindow(MOST_HITS, duration));
+      latest = duration;
     }
-    if (duration !== usual) {
-      durations.delete(key);
-      if (durations.size >= MOST_DURATIONS) durations.delete(durations.keys().next().value!);
-      durations.set(key, duration);
-    }
-    return counterOf(duration);
+    return counter;
   }
 
   return {
     init({ duration }) {
       usual = typeof duration === "number" ? duration : undefined;
     },
-    increment(key, duration) {
-      const length = duration ?? usual;
-      return then(counterFor(key, length).hit(key), ({ count, resetAfter }) => {
+    increment(key, given = usual) {
+      if (given === undefined) {
+        throw new TypeError(complaint("count hits", "duration must be known", given));
+      }
+      const duration = Math.ceil(given);
+      return then(counterOf(duration).hit(key), ({ count, resetAfter }) => {
         const end = now() + resetAfter;
-        return { count, nextReset: new Date(end), start: end - (length ?? resetAfter) };
+        return { count, nextReset: new Date(end), start: end - Math.max(duration, resetAfter) };
       });
     },
-    decrement: (key) => counterFor(key).takeBack(key),
+    decrement: (key) => counter.takeBack(key),
     reset(key) {
       if (key === undefined) {
         throw new TypeError(complaint("forget hits", "a key must be given", key));
       }
-      return counterFor(key).forget(key);
+      return counter.forget(key);
     },
     kill() {},
   };

@@ -3,15 +3,16 @@
  * has had in its window, which opens at the first of them. It is a fixed window whose limit nobody
  * reaches.
  */
+import type { Algorithm } from "../../core/algorithm.ts";
 import { complaint } from "../../core/check.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
 import { fixedWindow } from "../../core/fixed_window.ts";
 import { checkPrefix } from "../../core/check_limiter.ts";
-import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter.ts";
+import { limiterOn } from "../../core/limiter.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory.ts";
-import type { Awaitable } from "./options.ts";
+import type { AnyLimiter, Awaitable } from "./options.ts";
 import { isStoreFailure } from "./store_failure.ts";
 
 /** Where the hits of another middleware are counted. */
@@ -40,24 +41,26 @@ export interface HitCounter {
 }
 
 /** More hits than any window sees. */
-const LIMIT = 1_000_000_000;
+export const MOST_HITS: number = 1_000_000_000;
 /** What stands for an empty key, which others count like any other and stores do not take. */
 const EMPTY_KEY = "(empty)";
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";
 
 /**
- * Makes what makes counters, one for each length of window.
+ * Makes what makes counters of windows whose limit is `MOST_HITS`. Windows with the same id are one
+ * for each key.
  *
  * @throws {TypeError} If a store comes without a prefix.
  */
-export function hitCounters(options: HitStoreOptions): (period: number) => HitCounter {
+export function hitCounters(
+  options: HitStoreOptions,
+): (window: Algorithm) => HitCounter {
   const { store = memoryStore(), prefix = "hits", clock } = options;
   if (options.store !== undefined) checkPrefix(options.prefix);
 
-  return function hitCounter(period) {
-    const algorithm = fixedWindow({ limit: LIMIT, period, anchor: "first" });
-    const limiter = limiterOn(algorithm, store, prefix, { clock }) as Limiter | AsyncLimiter;
+  return function hitCounter(window) {
+    const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
     return {
       hit: (key) => then(limiter.consume(storable(key)), hitsOf),
       takeBack: (key) => unlessAway(() => then(limiter.refund(storable(key)), nothing)),
@@ -95,7 +98,7 @@ export interface HitInfo {
 
 /** A store for express-rate-limit and hono-rate-limiter. */
 export function hitStore(options: HitStoreOptions): HitStore {
-  const counterOf = hitCounters(options);
+  const counterBy = hitCounters(options);
   const now = options.clock ?? Date.now;
   let counter: HitCounter | undefined;
 
@@ -111,7 +114,9 @@ export function hitStore(options: HitStoreOptions): HitStore {
   return {
     prefix: options.prefix ?? "",
     localKeys: options.store === undefined,
-    init: ({ windowMs }) => void (counter = counterOf(windowMs)),
+    init({ windowMs }) {
+      counter = counterBy(fixedWindow({ limit: MOST_HITS, period: windowMs, anchor: "first" }));
+    },
     get: (key) => then(ready().read(key), (hits) => hits.count === 0 ? undefined : infoOf(hits)),
     increment: (key) => then(ready().hit(key), infoOf),
     decrement: (key) => ready().takeBack(key),
@@ -133,10 +138,14 @@ function storable(key: string): string {
   return key === "" ? EMPTY_KEY : key.replaceAll(LONE_SURROGATES, "\ufffd");
 }
 
-function hitsOf({ allowed, source, remaining, retryAfter, resetAfter }: Decision): Hits {
-  if (source !== "policy") return { count: LIMIT - remaining, resetAfter };
+function hitsOf(decision: Decision): Hits {
+  const { allowed, source, limit, remaining, retryAfter, resetAfter } = decision;
+  // Where another store answers with a share of the limit, a hit counts as many times as much.
+  if (source !== "policy") {
+    return { count: Math.round((limit - remaining) * (MOST_HITS / limit)), resetAfter };
+  }
   // Nothing was counted. One hit is within any limit, and so many are within none.
-  return allowed ? { count: 1, resetAfter: 0 } : { count: LIMIT, resetAfter: retryAfter };
+  return allowed ? { count: 1, resetAfter: 0 } : { count: MOST_HITS, resetAfter: retryAfter };
 }
 
 /**

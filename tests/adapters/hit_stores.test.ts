@@ -1,20 +1,24 @@
 import { Elysia } from "elysia";
-import { rateLimit as elysiaRateLimit } from "elysia-rate-limit";
+import { DefaultContext, rateLimit as elysiaRateLimit } from "elysia-rate-limit";
 import express from "express";
 import { rateLimit as expressRateLimit, type Store } from "express-rate-limit";
 import { Hono } from "hono";
 import { rateLimiter } from "hono-rate-limiter";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import fc from "fast-check";
 
 import { elysiaRateLimitContext } from "../../adapters/elysia.ts";
 import { expressRateLimitStore } from "../../adapters/express.ts";
 import { honoRateLimiterStore } from "../../adapters/hono.ts";
 import type { HitStoreOptions } from "../../adapters/hono.ts";
 import { type AsyncStore, type Decision, memoryStore, StoreUnavailableError } from "../../mod.ts";
+import { fallback } from "../../stores/stores.ts";
+import { sharedStore } from "../../stores/shared.ts";
 import { asyncMemoryStore } from "../support/async_memory_store.ts";
 import { rawRequest } from "../support/raw_request.ts";
 import { serveFetch, type TestServer } from "../support/serve_fetch.ts";
+import { fcOptions } from "../support/seed.ts";
 import { serveNode } from "../support/serve_node.ts";
 import { testClock } from "../support/test_clock.ts";
 
@@ -188,19 +192,102 @@ describe("the stores of others", () => {
     assert.throws(() => elysiaRateLimitContext().increment("one"), /duration must be known/);
   });
 
-  test("count windows of several lengths apart", async () => {
-    const clock = testClock(0);
-    const context = elysiaRateLimitContext({ clock });
+  test("may be taken back, and forgotten, whatever the duration", async () => {
+    const context = elysiaRateLimitContext({ clock: testClock(0) });
     context.init({ duration: () => 1_000 });
     const hit = { count: 1, nextReset: new Date(1_000), start: 0 };
     assert.deepEqual(await context.increment("one", 1_000), hit);
     await context.increment("one", 1_000);
+    assert.equal((await context.increment("two", 5_000)).nextReset.getTime(), 5_000);
     await context.decrement("one");
     assert.equal((await context.increment("one", 1_000)).count, 2);
-    assert.equal((await context.increment("two", 5_000)).nextReset.getTime(), 5_000);
     await context.reset("two");
     assert.equal((await context.increment("two", 5_000)).count, 1);
     assert.throws(() => context.reset(), TypeError);
+    for (const duration of [0, -1, NaN, Infinity]) {
+      assert.throws(() => context.increment("one", duration), RangeError, String(duration));
+    }
     context.kill();
   });
+});
+
+describe("the context for elysia-rate-limit counts a key once,", () => {
+  test("where the plugin's duration is a function", async () => {
+    let duration = 60_000;
+    const app = new Elysia()
+      .use(elysiaRateLimit({
+        duration: () => duration--,
+        max: 2,
+        scoping: "global",
+        generator: () => "one",
+        context: elysiaRateLimitContext(),
+      }))
+      .get("/", () => "hello");
+    assert.deepEqual(await statusesOf(() => serveFetch(app.handle), "/ / /"), [200, 200, 429]);
+  });
+
+  const stores: Record<string, HitStoreOptions["store"]> = {
+    "in its own store": undefined,
+    "in an asynchronous store": asyncMemoryStore(),
+    "in shared memory": sharedStore({ capacity: 1_000 }),
+  };
+  let made = 0;
+  for (const [where, store] of Object.entries(stores)) {
+    const options = () => store === undefined ? {} : { store, prefix: String(made++) };
+
+    test(`${where}, where the duration is the time until midnight`, async () => {
+      const midnight = 1_764_028_800_000;
+      const clock = testClock(midnight - 10_000);
+      const context = elysiaRateLimitContext({ ...options(), clock });
+      context.init({ duration: () => midnight - clock() });
+      for (let count = 1; count <= 5; count++) {
+        const hit = await context.increment("one", midnight - clock());
+        assert.deepEqual([hit.count, hit.nextReset.getTime()], [count, midnight]);
+        await clock.advance(1_999);
+      }
+      await clock.advance(5);
+      assert.equal((await context.increment("one", 1_000)).count, 1);
+    });
+
+    test(`${where}, as the plugin's own context does`, async () => {
+      const hits = fc.array(
+        fc.record({
+          passed: fc.nat({ max: 50 }),
+          key: fc.constantFrom("one", "two"),
+          duration: fc.integer({ min: 1, max: 100 }),
+        }),
+        { minLength: 1, maxLength: 30 },
+      );
+      await fc.assert(
+        fc.asyncProperty(hits, async (hits) => {
+          let now = 1_764_000_000_000;
+          const duration = () => 1;
+          const own = new DefaultContext();
+          own.init({ duration } as never);
+          const context = elysiaRateLimitContext({ ...options(), clock: () => now });
+          context.init({ duration });
+          for (const { passed, key, duration } of hits) {
+            now += passed;
+            const expected = await own.increment(key, duration, now);
+            const { count, nextReset } = await context.increment(key, duration);
+            assert.deepEqual({ count, nextReset }, {
+              count: expected.count,
+              nextReset: expected.nextReset,
+            });
+          }
+        }),
+        fcOptions({ numRuns: 100 }),
+      );
+    });
+  }
+});
+
+test("hits that another store counts weigh as much as its share says", async () => {
+  const away = storeThatIsAway(() => undefined);
+  const store = fallback(away, memoryStore(), { share: 1 / 4 });
+  const counted = expressRateLimitStore({ store, prefix: "a" });
+  counted.init({ windowMs: 60_000 });
+  const totals: number[] = [];
+  for (let hits = 0; hits < 3; hits++) totals.push((await counted.increment("one")).totalHits);
+  assert.deepEqual(totals, [4, 8, 12]);
 });
