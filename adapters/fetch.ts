@@ -23,6 +23,7 @@ import { decisionOf } from "../core/decision_of.ts";
 import { RateLimitedError } from "../core/errors.ts";
 import { type AsyncLimiter, type Limiter, limiterOn } from "../core/limiter.ts";
 import { gcra } from "../core/gcra.ts";
+import { firstPrinted, guarded } from "../core/guarded.ts";
 import { memoryStore } from "../stores/memory.ts";
 import { isRepeatable } from "./fetch/is_repeatable.ts";
 import { pauses } from "./fetch/pauses.ts";
@@ -136,7 +137,8 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
 export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
   checkFetchOptions(options);
   const { limiter, cost = 1, maxWait = 60_000, maxPause = 3_600_000, retries = 3 } = options;
-  const { key: keyOf = hostOf, random = Math.random, onRetry, clock = Date.now } = options;
+  const { key: keyOf = hostOf, random = Math.random, clock = Date.now } = options;
+  const onRetry = options.onRetry && guarded(options.onRetry, firstPrinted());
   const { fetch: send = globalThis.fetch, budget = defaultBudget(clock) } = options;
   const paused = pauses(maxPause);
   const passed = passingTime(options.clock);

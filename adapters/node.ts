@@ -22,6 +22,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
 import { checkFunction } from "../core/check.ts";
 import type { Decision } from "../core/decision.ts";
+import { firstPrinted, guarded } from "../core/guarded.ts";
 import { clientKeyOf, type RequestSource } from "./http/client_key.ts";
 import { gate, type Verdict } from "./http/gate.ts";
 import { admitOnNode, nodeSource, refuseOnNode } from "./http/node_response.ts";
@@ -39,8 +40,9 @@ export interface NodeRateLimitOptions<
   Response extends NodeResponse = ServerResponse,
 > extends RateLimitOptions<Request, Response> {
   /**
-   * Told when an option's function has failed, or the address of a client is not known and there is
-   * no `unknownAddress`; by default the error is printed. The client is answered with a 500.
+   * Called when `limiter`, `key`, `cost` or `skip` has failed, or the address of a client is not known
+   * and there is no `unknownAddress`; by default the error is printed. The client is answered with a
+   * 500.
    */
   readonly onError?: ((error: unknown, request: Request) => void) | undefined;
 }
@@ -81,7 +83,10 @@ export function rateLimit<
   handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
   const decide = gate(options, sourceOf<Request, Response>());
-  const { onError = (error: unknown) => console.error(error) } = options;
+  const tellError = guarded(
+    options.onError ?? ((error: unknown) => console.error(error)),
+    firstPrinted(),
+  );
 
   return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
@@ -97,7 +102,7 @@ export function rateLimit<
     }
 
     function fail(error: unknown, request: Request, response: Response): void {
-      onError(error, request);
+      tellError(error, request);
       const refusal = { status: 500, contentType: "text/plain", body: "" };
       refuseOnNode(response as unknown as ServerResponse, refusal, []);
     }

@@ -15,8 +15,10 @@ export function checkLimiter(
   checkOptions(action, options);
   if (options.store !== undefined) checkStore(action, "store", options.store);
   checkClock(action, options.clock);
-  const { onDecision, replaces, maxWaiting } = options;
-  if (onDecision !== undefined) checkFunction(action, "onDecision", onDecision);
+  const { replaces, maxWaiting } = options;
+  for (const option of ["onDecision", "onFailure"] as const) {
+    if (options[option] !== undefined) checkFunction(action, option, options[option]);
+  }
   if (maxWaiting !== undefined && !(Number.isSafeInteger(maxWaiting) && maxWaiting >= 1)) {
     throw new RangeError(complaint(action, "maxWaiting must be a positive integer", maxWaiting));
   }

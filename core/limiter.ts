@@ -5,6 +5,7 @@ import { checkCost, checkNow, checkOptions, checkText, complaint } from "./check
 import { afterRealTime, type Clock, passingTime } from "./clock.ts";
 import type { Decision } from "./decision.ts";
 import { RateLimitedError } from "./errors.ts";
+import { failureReport, guarded } from "./guarded.ts";
 import type { LineOwner, Lines, Wish } from "./line.ts";
 import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "./store.ts";
 import { rateLimited, stirLine, waitInLine } from "./waiting_line.ts";
@@ -18,10 +19,18 @@ export interface LimiterOptions {
   readonly prefix?: string | undefined;
   /** Where `now` comes from; without it the store's own time. */
   readonly clock?: Clock | undefined;
-  /** Called with every verdict that a caller is given, `peek` apart; for metrics. */
+  /**
+   * Called with every verdict that a caller is given, `peek` apart; for metrics. It may be
+   * asynchronous: nobody waits for it. Its failure changes no verdict, and goes to `onFailure`.
+   */
   readonly onDecision?:
     | ((decision: Decision, key: string, cost: number) => void)
     | undefined;
+  /**
+   * Called with what `onDecision` throws, or rejects with, and the key of the call; without it the
+   * first failure is printed.
+   */
+  readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
   /** The options that this limiter's took the place of, so that a changed limit forgets nothing. */
   readonly replaces?: { readonly algorithm: Algorithm; readonly mode: ReplaceMode } | undefined;
   /** The most callers that may wait in `acquire`; a positive integer; default 10,000. */
@@ -132,11 +141,13 @@ export function limiterOn(
   prefix: string,
   options: LimiterOptions,
 ): Limiter | AsyncLimiter {
-  const { clock, onDecision, replaces, maxWaiting = 10_000 } = options;
+  const { clock, onDecision, onFailure, replaces, maxWaiting = 10_000 } = options;
   store.accepts(algorithm);
   const bound = boundStore(store, prefix, algorithm, replaces);
   const { decide } = bound;
   const lines = linesOf(store);
+  const failed = failureReport(onFailure);
+  const decided = onDecision && guarded(onDecision, (error, _decision, key) => failed(error, key));
   let waiting = 0;
 
   /** The instant to decide at; `undefined` for the store's own time. */
@@ -145,7 +156,7 @@ export function limiterOn(
   }
 
   function told(decision: Decision, key: string, cost: number): Decision {
-    if (onDecision !== undefined) onDecision(decision, key, cost);
+    if (decided !== undefined) decided(decision, key, cost);
     return decision;
   }
 
@@ -226,7 +237,7 @@ export function limiterOn(
       if (typeof key !== "string" || key === "") requireKey("consume", key);
       if (cost >>> 0 !== cost) requireCost("consume", cost);
       const answer = decide(key, cost, false, clock === undefined ? undefined : instant());
-      return onDecision === undefined ? answer : telling(answer, key, cost);
+      return decided === undefined ? answer : telling(answer, key, cost);
     },
     peek(key: string, cost = 1): Decision {
       requireKey("peek", key);

@@ -178,14 +178,21 @@ export function layerRateLimit<R = never>(
 ): Layer.Layer<RateLimit, never, RateLimiter | R> {
   checkLayerOptions(options, sourceOf(options?.trustedProxies));
   const { limit, key, cost = 1, skip, ...rest } = options;
-  const failures = new WeakMap<Request, unknown>();
+  const contexts = new WeakMap<Request, Context.Context<never>>();
+
+  /** Logs what went wrong with a request, be it answered by then or not. */
+  function logFailure(error: unknown, request: Request): void {
+    const logging = Effect.logError("Cannot limit the rate of a request", error);
+    Effect.runForkWith(contexts.get(request)!)(logging);
+  }
+
   const gateAt = (now: () => number): Gate<Request, Info> =>
     gate<Request, Info>({
       ...rest,
       limiter: (_request, info) => info.limiter,
       key: key === undefined ? undefined : (_request, info) => info.key,
       cost: (_request, info) => info.cost,
-      onFailure: (error, request) => failures.set(request, error),
+      onFailure: logFailure,
       now,
     }, sourceOf(options.trustedProxies));
 
@@ -204,16 +211,6 @@ export function layerRateLimit<R = never>(
       });
     }
 
-    /** Logs what went wrong with a request, once. */
-    function reported(request: Request): Effect.Effect<void> {
-      return Effect.suspend(() => {
-        if (!failures.has(request)) return Effect.void;
-        const failure = failures.get(request);
-        failures.delete(request);
-        return Effect.logError("Cannot limit the rate of a request", failure);
-      });
-    }
-
     const weigh = Effect.fnUntraced(function* (request: Request, route: Route) {
       const chosen = typeof limit === "function" ? limit(request, route) : limit;
       if (chosen === undefined) return undefined;
@@ -224,10 +221,8 @@ export function layerRateLimit<R = never>(
         key: key === undefined ? undefined : yield* found(key(request, route)),
         cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
       };
-      const verdict = yield* Effect.ensuring(
-        judged((signal) => decide(request, { ...info, signal })),
-        reported(request),
-      );
+      contexts.set(request, yield* Effect.context());
+      const verdict = yield* judged((signal) => decide(request, { ...info, signal }));
       if (verdict.decision !== undefined) {
         yield* counted(chosen, verdict.decision, info.cost);
       }
@@ -245,7 +240,7 @@ export function layerRateLimit<R = never>(
         if (verdict === undefined) return yield* httpEffect;
         yield* HttpEffect.appendPreResponseHandler((_request, response) => {
           verdict.settle?.(outcomeOf(request, response));
-          return Effect.as(reported(request), withFields(response, verdict.headers));
+          return Effect.succeed(withFields(response, verdict.headers));
         });
         if (verdict.refusal !== undefined) return yield* refused(verdict.refusal);
         const decision = verdict.decision && withDurations(verdict.decision);

@@ -1,3 +1,4 @@
+import { isPromise } from "../../core/answer.ts";
 import { checkFunction } from "../../core/check.ts";
 import { addressKey, checkPrefixLength } from "./address_key.ts";
 import { clientAddress, forwardedField } from "./client_address.ts";
@@ -34,16 +35,23 @@ export function clientKeyOf<Request, Info>(
   const addressOf = clientAddress(options);
 
   function ofSocket(request: Request, info: Info): string | undefined {
-    const peer = address(request, info);
-    return typeof peer === "string" ? addressKey(peer, ipv6Prefix) : undefined;
+    const peer = textOf(address(request, info));
+    return peer === undefined ? undefined : addressKey(peer, ipv6Prefix);
   }
 
   function behindProxies(request: Request, info: Info): string | undefined {
-    const peer = address(request, info);
-    if (typeof peer !== "string") return undefined;
+    const peer = textOf(address(request, info));
+    if (peer === undefined) return undefined;
     const client = addressOf(peer, source.header(request, field));
     return client === undefined ? undefined : addressKey(client, ipv6Prefix);
   }
 
   return trustedProxies.length === 0 ? ofSocket : behindProxies;
+}
+
+/** An address, if it is text. A promise is none, and what it rejects with must not end the process. */
+function textOf(address: unknown): string | undefined {
+  if (typeof address === "string") return address;
+  if (isPromise(address)) Promise.resolve(address).catch(() => {});
+  return undefined;
 }

@@ -7,7 +7,11 @@ export function refusalResponse(
   { status, contentType, body }: Refusal,
   headers: readonly HeaderField[],
 ): Response {
-  const response = new Response(body, { status, headers: { "Content-Type": contentType } });
+  // Some statuses are of responses without a body, and an empty one is one.
+  const response = new Response(body === "" ? null : body, {
+    status,
+    headers: { "Content-Type": contentType },
+  });
   applyHeaders(response.headers, headers);
   return response;
 }

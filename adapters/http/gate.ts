@@ -9,11 +9,13 @@
  * promise is made.
  *
  * Keys come from clients, so nothing that they send is an error: a key that is missing, empty or no
- * text is answered with a 400. What an option's function throws is the adapter's to pass on; a
- * store that cannot decide is a 503.
+ * text is answered with a 400. What `limiter`, `key`, `cost` and `skip` throw is the adapter's to
+ * pass on, as nothing was decided; a store that cannot decide is a 503. The other functions of the
+ * options change no verdict by failing: they are called by `guarded`.
  */
 import { isPromise } from "../../core/answer.ts";
 import type { Decision } from "../../core/decision.ts";
+import { failureReport, guarded } from "../../core/guarded.ts";
 import { checkRateLimitOptions } from "./check_options.ts";
 import { clientKeyOf, type RequestSource } from "./client_key.ts";
 import { giveBack } from "./give_back.ts";
@@ -24,6 +26,7 @@ import { readHeaderForms } from "./header_form.ts";
 import { refundRule, settlement } from "./refund.ts";
 import {
   BAD_KEY,
+  changedRefusal,
   GONE,
   KEY_TOO_LONG,
   type Refusal,
@@ -98,13 +101,19 @@ export function gate<Request, Info = undefined>(
   source: RequestSource<Request, Info>,
 ): Gate<Request, Info> {
   checkRateLimitOptions(options);
-  const { limiter: chosen, skip, key: keyOf, cost = 1, shadow = false, onDecision } = options;
-  const { onFailure, partition, respond, jitter = 0, random = Math.random, now = Date.now } =
-    options;
+  const { limiter: chosen, skip, key: keyOf, cost = 1, shadow = false, onFailure } = options;
+  const { jitter = 0, random = Math.random, now = Date.now } = options;
   const { headers: forms = "draft-11", exposeHeaders = false, unknownAddress } = options;
   const fixed = typeof chosen === "function" ? undefined : planLimit(chosen, options);
   const plans = new WeakMap<AnyLimiter, LimitPlan>();
   const clientKey = clientKeyOf(options, source);
+  const report = failureReport(onFailure);
+  const isShadowed = typeof shadow === "function" ? guarded(shadow, report) : () => shadow;
+  const partition = options.partition && guarded(options.partition, report);
+  const respond = options.respond &&
+    guarded(options.respond, (error, _usual, _decision, request) => report(error, request));
+  const onDecision = options.onDecision &&
+    guarded(options.onDecision, (error, _decision, request) => report(error, request));
   const isRefunded = refundRule(options.refund);
   const tellsTime = readHeaderForms("create rateLimit", forms).includes("legacy");
 
@@ -152,7 +161,7 @@ export function gate<Request, Info = undefined>(
     key: string | null | undefined,
   ): Verdict | Promise<Verdict> {
     // A promise is not the answer `true`, and nobody is let through for one.
-    const shadowed = typeof shadow === "boolean" ? shadow : shadow(request, info) === true;
+    const shadowed = isShadowed(request, info) === true;
     const fault = faultOf(request, info, key, shadowed);
     if (fault !== undefined) return shadowed ? UNLIMITED : fault;
     const units = typeof cost === "number" ? cost : cost(request, info);
@@ -192,7 +201,7 @@ export function gate<Request, Info = undefined>(
         "or `unknownAddress`",
     );
     if (!shadowed) throw error;
-    if (onFailure !== undefined) onFailure(error, request);
+    if (onFailure !== undefined) report(error, request);
     return UNLIMITED;
   }
 
@@ -215,7 +224,7 @@ export function gate<Request, Info = undefined>(
   /** Nothing of the request's is wrong where the store cannot decide. */
   function failed({ request, shadowed }: Call<Request, Info>, error: unknown): Verdict {
     if (!isStoreFailure(error)) throw error;
-    if (onFailure !== undefined) onFailure(error, request);
+    if (onFailure !== undefined) report(error, request);
     return shadowed ? UNLIMITED : refusedWith(UNAVAILABLE);
   }
 
@@ -252,7 +261,7 @@ export function gate<Request, Info = undefined>(
         plan.limiter,
         givePlaceBack ?? ((passed) => giveBack(plan.limiter, key, units, decision, passed)),
         isRefunded,
-        (error) => onFailure === undefined ? console.error(error) : onFailure(error, request),
+        (error) => report(error, request),
       )
       : undefined;
     if (call.shadowed) return verdictOf(decision, [], undefined, settle);
@@ -268,11 +277,19 @@ export function gate<Request, Info = undefined>(
     }
     if (exposeHeaders) expose(headers);
     headers.push(NO_STORE);
+    return verdictOf(decision, headers, refusalFor(call, decision), undefined);
+  }
+
+  function refusalFor({ request, plan }: Call<Request, Info>, decision: Decision): Refusal {
     const usual = refusalOf(decision, plan.violated(decision));
-    const refusal = respond === undefined
-      ? usual
-      : changed(usual, respond(usual, decision, request));
-    return verdictOf(decision, headers, refusal, undefined);
+    const change = respond?.(usual, decision, request);
+    if (!change) return usual;
+    try {
+      return changedRefusal(usual, change);
+    } catch (error) {
+      report(error, request);
+      return usual;
+    }
   }
 
   return decide;
@@ -284,15 +301,6 @@ function later<Value, Next>(
   next: (value: Value) => Next | Promise<Next>,
 ): Promise<Next> {
   return Promise.resolve(answer).then(next);
-}
-
-/** A refusal, in which what is `undefined` of a change stays as it was. */
-function changed(usual: Refusal, { status, contentType, body }: Partial<Refusal>): Refusal {
-  return {
-    status: status ?? usual.status,
-    contentType: contentType ?? usual.contentType,
-    body: body ?? usual.body,
-  };
 }
 
 /** Refuses without a decision. */

@@ -71,20 +71,20 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly exposeHeaders?: boolean | undefined;
   /**
    * What tells a client's quota from that of others in the fields (`pk`). A public name or a keyed
-   * hash: neither an address nor a secret.
+   * hash: neither an address nor a secret. If it fails, the fields go without.
    */
   readonly partition?: ((request: Request, info: Info) => string) | undefined;
   /**
    * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
    * above, so that who only fails is not limited), `"successful"` ones, or those that a function
    * answers `true` to. By name, nothing is given back to a client that went away before there was a
-   * response. A function that throws gives nothing back either, nor does a request that ends when its
+   * response. A function that fails gives nothing back either, nor does a request that ends when its
    * units have run out by themselves.
    */
   readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
   /**
    * Decides and reports, but refuses and delays nobody and tells clients nothing, whatever the key
-   * and even if the store fails: to try a limit out. Default `false`.
+   * and even if the store fails: to try a limit out. Default `false`; so is a function that fails.
    */
   readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
   /**
@@ -92,16 +92,21 @@ export interface RateLimitOptions<Request, Info = undefined>
    * refused together do not come back together; at least 0; default 0.
    */
   readonly jitter?: number | undefined;
-  /** Changes what a refused client is answered. */
+  /**
+   * Changes what a refused client is answered. If it fails, or answers what cannot be sent, the
+   * refusal stays as it was.
+   */
   readonly respond?:
     | ((refusal: Refusal, decision: Decision, request: Request) => Partial<Refusal>)
     | undefined;
-  /** Told of every decision, in shadow mode too. */
+  /** Called with every decision, in shadow mode too. It may be asynchronous: nobody waits for it. */
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
   /**
-   * Told when the store could not decide (`StoreUnavailableError`, `ContentionError` or
-   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Told also
-   * of an unknown address in shadow mode, and of what `refund` throws, which is printed otherwise.
+   * Called when the store could not decide (`StoreUnavailableError`, `ContentionError` or
+   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Called also
+   * with the error of an unknown address in shadow mode, and with what `onDecision`, `partition`,
+   * `refund`, `respond` and `shadow` throw or reject with; without it the first of those failures is
+   * printed. None of them changes a verdict.
    */
   readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
   /** A number from 0 up to 1 for the jitter; default `Math.random`. */

@@ -1,4 +1,5 @@
 import { isPromise } from "../../core/answer.ts";
+import { guarded } from "../../core/guarded.ts";
 import { internalsOf } from "../../core/limiter.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./options.ts";
 
@@ -27,7 +28,7 @@ export function refundRule(
  * @param limiter Whose clock counts.
  * @param giveBack Gives the units back, told how many milliseconds have passed.
  * @param isRefunded The rule.
- * @param failed Told what the rule has thrown.
+ * @param failed Given what the rule throws, or rejects with.
  */
 export function settlement(
   limiter: AnyLimiter,
@@ -35,17 +36,13 @@ export function settlement(
   isRefunded: RefundRule,
   failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
+  const decides = guarded(isRefunded, failed);
   const takenAt = timeOf(limiter);
   let settled = false;
   return function settle(outcome) {
     if (settled) return;
     settled = true;
-    try {
-      // A promise is not the answer `true`, and gives nothing back.
-      if (isRefunded(outcome) !== true) return;
-    } catch (error) {
-      return failed(error);
-    }
+    if (decides(outcome) !== true) return;
     try {
       const answer = giveBack(timeOf(limiter) - takenAt);
       if (isPromise(answer)) Promise.resolve(answer).catch(ignore);

@@ -1,3 +1,4 @@
+import { complaint } from "../../core/check.ts";
 import type { Decision } from "../../core/decision.ts";
 import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
 
@@ -13,6 +14,8 @@ export interface Refusal {
   /** The body: a problem (RFC 9457) as JSON. */
   readonly body: string;
 }
+
+const ACTION = "answer a refused client by respond";
 
 /** The answer to a client whose address is not known, where that is a reason to refuse. */
 export const UNKNOWN_ADDRESS: Refusal = refusalWith({
@@ -48,6 +51,31 @@ export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" 
 export function refusalOf(decision: Decision, violated: readonly string[]): Refusal {
   const failed = decision.source === "policy";
   return refusalWith(problem(failed ? "temporary-reduced-capacity" : "quota-exceeded", violated));
+}
+
+const CONTENT_TYPE_REGEXP = /^[\x20-\x7e]+$/;
+/** The statuses of responses without a body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * A refusal as `respond` changed it: what is `undefined` stays as it was.
+ *
+ * @throws {TypeError} If no server could send it.
+ */
+export function changedRefusal(usual: Refusal, change: Partial<Refusal>): Refusal {
+  const { status = usual.status, contentType = usual.contentType, body = usual.body } = change;
+  if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
+    throw new TypeError(complaint(ACTION, "status must be an integer from 200 to 599", status));
+  }
+  if (typeof contentType !== "string" || !CONTENT_TYPE_REGEXP.test(contentType)) {
+    const rule = "contentType must be of printable ASCII characters";
+    throw new TypeError(complaint(ACTION, rule, contentType));
+  }
+  if (typeof body !== "string" || (body !== "" && BODILESS.has(status))) {
+    const rule = "body must be a string, and empty with the status 204, 205 or 304";
+    throw new TypeError(complaint(ACTION, rule, body));
+  }
+  return { status, contentType, body };
 }
 
 function refusalWith(body: Pick<Problem, "type" | "title" | "status">): Refusal {

@@ -18,6 +18,7 @@ import {
   OPEN_VERDICT,
   type Verdict,
 } from "../../core/rules.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { after, type Soon, together } from "./after.ts";
@@ -118,8 +119,10 @@ const FIRST: readonly number[] = Object.freeze([0]);
  */
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   checkOptions("create ruleEngine", options);
-  const { store = memoryStore(), prefix = "rules", clock, lookup, onVerdict } = options;
+  const { store = memoryStore(), prefix = "rules", clock, lookup } = options;
   checkStore("create ruleEngine", "store", store);
+  const print = firstPrinted();
+  const onVerdict = options.onVerdict && guarded(options.onVerdict, print);
   const now = clock === undefined ? () => undefined : () => checkNow(clock());
   const instant = clock ?? Date.now;
   const bound = binder(store, prefix, instant, now);
@@ -128,7 +131,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     lookup,
     bound.bind,
     instant,
-    options.onLookupError ?? (() => {}),
+    guarded(options.onLookupError ?? (() => {}), print),
     options.lookupCache,
   );
   let current: BoundRules = bound.bindAll(ruleSetOf(options.rules), undefined);

@@ -8,6 +8,7 @@
  */
 
 import { checkFunction, checkOptions } from "../../core/check.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { inTime } from "./in_time.ts";
 import { problemText, type RuleProblem } from "./problem.ts";
 import { yamlReader } from "./read_yaml.ts";
@@ -38,8 +39,11 @@ export type RulesEvent =
 
 /** The options of `followRules`. */
 export interface FollowRulesOptions extends ReadRulesOptions {
-  /** Called with a whole configuration, and with what it was read from. */
-  readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void;
+  /**
+   * Called with a whole configuration, and with what it was read from. One that throws, or rejects,
+   * has not taken it: the load has failed.
+   */
+  readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void | Promise<void>;
   /** Told of loads that worked and of those that did not. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
   /** Called when limits of keys of their own have changed. */
@@ -85,7 +89,10 @@ export async function followRules(
   checkOptions("follow rules", options);
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
-  const { apply, onEvent = () => {}, onLimitsChanged = () => {} } = options;
+  const { apply } = options;
+  const print = firstPrinted();
+  const onEvent = guarded(options.onEvent ?? (() => {}), print);
+  const onLimitsChanged = guarded(options.onLimitsChanged ?? (() => {}), print);
   let held: readonly RuleDocument[] = [];
   let running: Promise<boolean> | undefined;
   let again = false;
@@ -119,7 +126,7 @@ export async function followRules(
       return refuse(errors.slice(0, 10).map(problemText).join("; "), problems);
     }
     if (closed) return false;
-    apply(rules, documents);
+    await apply(rules, documents);
     held = documents;
     refusal = "";
     const domains = [...rules.domains.keys()];

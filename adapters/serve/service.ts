@@ -1,5 +1,6 @@
 import { checkOptions, complaint } from "../../core/check.ts";
 import { gcra } from "../../core/gcra.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory.ts";
 import { type SharedStore, sharedStore } from "../../stores/shared.ts";
@@ -280,7 +281,8 @@ function eventOf(event: RulesEvent): LogEvent {
 }
 
 /** The same log, but an error that comes again and again is written at most five times a second. */
-function quieted(log: Log): Log {
+function quieted(written: Log): Log {
+  const log = guarded(written, firstPrinted());
   const store = memoryStore({ maxKeys: 1_000 });
   const often = store.lane!("log", gcra({ limit: 5, period: "1s" }));
   return (event) => {

@@ -197,19 +197,27 @@ describe("acquire on a store whose failure policy answers", () => {
 });
 
 describe("acquire", () => {
-  test("a throwing onDecision fails its own call, and nobody hangs", async () => {
+  test("a throwing onDecision changes no call's outcome, and nobody hangs", async () => {
     const clock = virtualClock(1_000_000);
+    const failures: unknown[] = [];
     const api = limiter(gcra({ limit: 1, period: 1_000 }), {
       clock,
-      onDecision(decision) {
-        if (!decision.allowed) throw new Error("told");
+      onDecision() {
+        throw new Error("down");
       },
+      onFailure: (error) => failures.push(error),
     });
     api.consume("key");
     const calls = [{}, { maxWait: 10 }, { maxWait: 2_500 }, { maxWait: 2_500 }]
       .map((options) => outcome(api.acquire("key", options)));
     await clock.pass(5_000);
-    assert.deepEqual(await Promise.all(calls), ["admitted", "Error", "admitted", "Error"]);
+    assert.deepEqual(await Promise.all(calls), [
+      "admitted",
+      "RateLimitedError",
+      "admitted",
+      "RateLimitedError",
+    ]);
+    assert.equal(failures.length, 5);
     assert.equal(clock.sleepers, 0);
   });
 

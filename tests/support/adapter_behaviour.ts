@@ -6,6 +6,7 @@ import type { RateLimitOptions } from "../../adapters/http.ts";
 import type { Limiter } from "../../core/limiter.ts";
 import { all, gcra, leakyQueue, limiter, StoreUnavailableError } from "../../mod.ts";
 import { asyncMemoryStore } from "./async_memory_store.ts";
+import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "./failing_callbacks.ts";
 import { type RawAnswer, rawRequest } from "./raw_request.ts";
 import type { TestServer } from "./serve_fetch.ts";
 
@@ -213,6 +214,36 @@ export function describeAdapter(name: string, subject: AdapterSubject): void {
         fault = undefined;
         assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
       });
+    });
+
+    test("answers the same where the other functions of the options fail, and goes on", async () => {
+      for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+        const failures: unknown[] = [];
+        const callbacks = {
+          onDecision: fail,
+          partition: fail,
+          refund: fail,
+          respond: fail,
+          shadow: fail,
+        };
+        const onFailure = (error: unknown) => void failures.push(error);
+        await serving({ ...callbacks, onFailure }, async (port) => {
+          assert.deepEqual(await statuses(port, 3), [200, 200, 429], way);
+          const { values, body } = await rawRequest(port, { path: "/text" });
+          assert.deepEqual(values("content-type"), ["application/problem+json"]);
+          assert.equal(JSON.parse(body).status, 429);
+          // A server may hear of the end of a request after its client.
+          for (let tries = 0; failures.length < 16 && tries < 100; tries++) await failed();
+        });
+        // Each of the four calls onDecision, partition and shadow; two call refund, two respond.
+        assert.deepEqual(failures, Array(16).fill(FAILURE), way);
+        const printed = await printedBy(() =>
+          serving({ ...callbacks, onFailure: fail }, async (port) => {
+            assert.deepEqual(await statuses(port, 3), [200, 200, 429], way);
+          })
+        );
+        assert.equal(printed.length, 1, way);
+      }
     });
 
     test("takes key, cost and skip from the options", () =>

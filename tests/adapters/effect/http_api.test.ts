@@ -34,6 +34,7 @@ import {
 } from "../../../mod.ts";
 import type { Decision } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { FAILURE, printedBy, WAYS_TO_FAIL } from "../../support/failing_callbacks.ts";
 
 const Failure = Schema.Struct({ why: Schema.String }).annotate({ httpApiStatus: 418 });
 
@@ -279,28 +280,30 @@ describe("the middleware of HttpApi", () => {
     await web.dispose();
   });
 
-  test("logs what the rule of refunds throws, and answers all the same", async () => {
-    const logged: unknown[] = [];
-    const logger = Logger.make(({ message }) => logged.push(message));
-    const fault = new Error("no rule");
-    const refund = (): boolean => {
-      throw fault;
-    };
-    const web = HttpRouter.toWebHandler(
-      HttpApiBuilder.layer(Api).pipe(
-        Layer.provide(handlers),
-        Layer.provide(layerRateLimit({ limit: api, key: everybody, refund })),
-        Layer.provide(layerMemory()),
-        Layer.provide(HttpServer.layerServices),
-        Layer.provideMerge(Logger.layer([logger])),
-      ),
-      { disableLogger: true },
-    );
-    const { status, fields } = await ask(web, "/users");
-    assert.deepEqual([status, fields[1]], [200, '"api";r=1;t=30']);
-    assert.deepEqual(logged, [["Cannot limit the rate of a request", fault]]);
-    await web.dispose();
-  });
+  for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+    test(`logs every function of the options that ${way}, and answers all the same`, async () => {
+      const logged: unknown[] = [];
+      const logger = Logger.make(({ message }) => logged.push(message));
+      const failing = { refund: fail, shadow: fail, partition: fail };
+      const web = HttpRouter.toWebHandler(
+        HttpApiBuilder.layer(Api).pipe(
+          Layer.provide(handlers),
+          Layer.provide(layerRateLimit({ limit: api, key: everybody, ...failing })),
+          Layer.provide(layerMemory()),
+          Layer.provide(HttpServer.layerServices),
+          Layer.provideMerge(Logger.layer([logger])),
+        ),
+        { disableLogger: true },
+      );
+      const printed = await printedBy(async () => {
+        const { status, fields } = await ask(web, "/users");
+        assert.deepEqual([status, fields[1]], [200, '"api";r=1;t=30']);
+      });
+      assert.deepEqual(logged, Array(3).fill(["Cannot limit the rate of a request", FAILURE]));
+      assert.deepEqual(printed, []);
+      await web.dispose();
+    });
+  }
 
   test("exposes its fields to other origins beside those that are exposed already", async () => {
     const web = HttpRouter.toWebHandler(
