@@ -16,15 +16,15 @@
  */
 
 import type { Algorithm } from "./core/algorithm.ts";
-import { checkLimiter, checkPrefix } from "./core/check_limiter.ts";
+import { checkLimiter, checkPrefix } from "./core/limiter/check_limiter.ts";
 import {
   type AsyncLimiter,
   type AsyncLimiterOptions,
   type Limiter,
   limiterOn,
   type SyncLimiterOptions,
-} from "./core/limiter.ts";
-import { memoryStore } from "./stores/memory.ts";
+} from "./core/limiter/limiter.ts";
+import { memoryStore } from "./stores/memory/memory_store.ts";
 
 /**
  * Makes a limiter: an algorithm, a store and a prefix for its keys.
@@ -64,12 +64,12 @@ export function limiter(
 }
 
 export type { Algorithm, Halves, Policy } from "./core/algorithm.ts";
-export { all, type AllState } from "./core/all.ts";
+export { all, type AllState } from "./core/algorithms/all.ts";
 export type { Clock } from "./core/clock.ts";
 export type { Codec } from "./core/codec.ts";
-export { consumeAll, type Entry } from "./core/consume_all.ts";
+export { consumeAll, type Entry } from "./core/limiter/consume_all.ts";
 export type { Decision, DecisionSource } from "./core/decision.ts";
-export type { ArrivalState } from "./core/drained_bucket.ts";
+export type { ArrivalState } from "./core/algorithms/arrival_time_algorithm.ts";
 export {
   ContentionError,
   RateLimitedError,
@@ -80,10 +80,10 @@ export {
   fixedWindow,
   type FixedWindowOptions,
   type FixedWindowState,
-} from "./core/fixed_window.ts";
-export { gcra } from "./core/gcra.ts";
-export { leakyBucket } from "./core/leaky_bucket.ts";
-export { leakyQueue, type LeakyQueueOptions } from "./core/leaky_queue.ts";
+} from "./core/algorithms/fixed_window.ts";
+export { gcra } from "./core/algorithms/gcra.ts";
+export { leakyBucket } from "./core/algorithms/leaky_bucket.ts";
+export { leakyQueue, type LeakyQueueOptions } from "./core/algorithms/leaky_queue.ts";
 export type {
   AcquireOptions,
   AsyncLimiter,
@@ -92,12 +92,12 @@ export type {
   LimiterBase,
   LimiterOptions,
   SyncLimiterOptions,
-} from "./core/limiter.ts";
-export type { Period } from "./core/period.ts";
-export type { BurstOptions, RateOptions } from "./core/rate_options.ts";
-export { slidingCounter, type SlidingCounterState } from "./core/sliding_counter.ts";
-export { slidingLog } from "./core/sliding_log.ts";
-export { slidingWindow, type SlidingWindowOptions } from "./core/sliding_window.ts";
+} from "./core/limiter/limiter.ts";
+export type { Period } from "./core/options/period.ts";
+export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";
+export { slidingCounter, type SlidingCounterState } from "./core/algorithms/sliding_counter.ts";
+export { slidingLog } from "./core/algorithms/sliding_log.ts";
+export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";
 export type {
   AsyncStore,
   Lane,
@@ -109,14 +109,14 @@ export type {
   SyncStore,
 } from "./core/store.ts";
 export { storedKey } from "./core/stored_key.ts";
-export type { FineInstant } from "./core/ticks.ts";
-export type { Timeline } from "./core/timeline.ts";
-export { tokenBucket, type TokenBucketOptions } from "./core/token_bucket.ts";
+export type { FineInstant } from "./core/arithmetic/ticks.ts";
+export type { Timeline } from "./core/timeline/timeline.ts";
+export { tokenBucket, type TokenBucketOptions } from "./core/algorithms/token_bucket.ts";
 export { transact, type Transaction, type Write } from "./core/transact.ts";
-export type { WideUse } from "./core/window_use.ts";
+export type { WideUse } from "./core/arithmetic/window_use.ts";
 export {
   type MemoryStore,
   memoryStore,
   type MemoryStoreOptions,
   type MemoryStoreStatistics,
-} from "./stores/memory.ts";
+} from "./stores/memory/memory_store.ts";

@@ -15,7 +15,7 @@ export async function build() {
   rmSync(join(root, "dist"), { recursive: true, force: true });
   const ended = await child("tsc", ["-p", "tsconfig.build.json"]);
   // The page of the service is plain files, which the compiler leaves alone.
-  const page = "adapters/serve/page";
+  const page = "adapters/service/http/page";
   cpSync(join(root, page), join(root, "dist", page), { recursive: true });
   if (ended.status === 0) nameLibrary("core/store.d.ts", "esnext.disposable");
   return ended;

@@ -9,7 +9,7 @@ import { whenOrphaned } from "./orphaned.mjs";
 install();
 const port = process.env.PORT ?? "8080";
 const service = spawn("bun", [
-  ...["adapters/bin.ts", "serve", "examples/rules.yaml"],
+  ...["adapters/command/bin.ts", "serve", "examples/rules.yaml"],
   ...["--threads", "2", "--port", port],
   ...process.argv.slice(2),
 ], { cwd: root, stdio: "inherit" });

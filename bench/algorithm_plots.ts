@@ -11,9 +11,9 @@
 import { createReadStream, mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
 
-import { seriesPlot } from "../adapters/replay/plots/series_plot.ts";
-import { sweepPlot } from "../adapters/replay/plots/sweep_plot.ts";
-import { timelinePlot } from "../adapters/replay/plots/timeline_plot.ts";
+import { seriesPlot } from "../adapters/replay/output/plots/series_plot.ts";
+import { sweepPlot } from "../adapters/replay/output/plots/sweep_plot.ts";
+import { timelinePlot } from "../adapters/replay/output/plots/timeline_plot.ts";
 import {
   type LogSource,
   readLog,
@@ -22,7 +22,7 @@ import {
   replayTable,
   sortedLog,
   sweep,
-} from "../adapters/replay.ts";
+} from "../adapters/replay/replay.ts";
 import { CROWDS, peak, requestsPerSecond, SETTLED } from "../examples/stampede.ts";
 import { admittedAt, ASKED, LIMITS, mostInAMinute } from "../examples/window_edge.ts";
 import {

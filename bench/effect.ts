@@ -15,9 +15,9 @@ import {
   makeRateLimiter,
   RateLimiter,
   withLimit,
-} from "../adapters/effect.ts";
+} from "../adapters/effect/effect.ts";
 import { gcra, limiter, memoryStore } from "../mod.ts";
-import { sharedStore } from "../stores/shared.ts";
+import { sharedStore } from "../stores/shared/shared_store.ts";
 import { compare, finish, row, runtime, type Variant } from "./measure.ts";
 
 const SHORT = process.argv.includes("--short");

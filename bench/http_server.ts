@@ -13,9 +13,9 @@ import { getConnInfo } from "hono/bun";
 import { rateLimiter } from "hono-rate-limiter";
 import process from "node:process";
 
-import { rateLimit as limitElysia } from "../adapters/elysia.ts";
-import { rateLimit as limitHono } from "../adapters/hono.ts";
-import { rateLimit } from "../adapters/http.ts";
+import { rateLimit as limitElysia } from "../adapters/frameworks/elysia.ts";
+import { rateLimit as limitHono } from "../adapters/frameworks/hono.ts";
+import { rateLimit } from "../adapters/http/http.ts";
 import { gcra, limiter } from "../mod.ts";
 
 const LIMIT = 1_000_000_000;

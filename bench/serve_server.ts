@@ -9,8 +9,8 @@
 import process from "node:process";
 import { Worker } from "node:worker_threads";
 
-import { objectSource } from "../adapters/rules.ts";
-import { serve } from "../adapters/serve.ts";
+import { objectSource } from "../adapters/rules/rules.ts";
+import { serve } from "../adapters/service/service.ts";
 
 const THREADS = 2;
 

@@ -15,7 +15,7 @@ import { writeFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import process from "node:process";
 
-import { sharedStore } from "../stores/shared.ts";
+import { sharedStore } from "../stores/shared/shared_store.ts";
 import { crossoverPlot } from "./shared_plot.ts";
 import { median, row, runtime } from "./measure.ts";
 import type { Case } from "./shared_cases.ts";

@@ -7,7 +7,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { type Algorithm, gcra, type Limiter, limiter, memoryStore, slidingWindow } from "../mod.ts";
-import { type SharedStore, sharedStore } from "../stores/shared.ts";
+import { type SharedStore, sharedStore } from "../stores/shared/shared_store.ts";
 import { compare, finish, median } from "./measure.ts";
 
 /** A case, and how long it is run. */

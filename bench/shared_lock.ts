@@ -16,7 +16,7 @@
 import process from "node:process";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
-import { halvesOf } from "../core/halves_of.ts";
+import { halvesOf } from "../core/algorithms/halves_of.ts";
 import { type Algorithm, gcra } from "../mod.ts";
 import { median, row, runtime } from "./measure.ts";
 

@@ -1,5 +1,10 @@
-import { legend, logarithmic, magnitudes, valueAxis } from "../adapters/replay/plots/axis.ts";
-import { element, label, line, picture, track } from "../adapters/replay/plots/svg.ts";
+import {
+  legend,
+  logarithmic,
+  magnitudes,
+  valueAxis,
+} from "../adapters/replay/output/plots/axis.ts";
+import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
 
 /** What one form of a window costs, by its sub-buckets. */
 export interface Curve {

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { gcra, limiter } from "../mod.ts";
-import { lease } from "../stores/stores.ts";
-import { attachSharedStore, type SharedStoreHandle } from "../stores/shared.ts";
+import { lease } from "../stores/layered/layered.ts";
+import { attachSharedStore, type SharedStoreHandle } from "../stores/shared/shared_store.ts";
 
 /** What a thread of bench/shared.ts is to do, and for how long. */
 export interface Load {

@@ -1,4 +1,4 @@
-import { checkFunction } from "./check.ts";
+import { checkFunction } from "./options/checks.ts";
 
 /**
  * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` tells them. `Date.now` itself

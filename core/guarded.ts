@@ -1,4 +1,4 @@
-import { isPromise } from "./answer.ts";
+import { isPromise } from "./maybe_promise.ts";
 
 /**
  * A caller's function, made safe to call: what it throws is reported, and so is what it rejects with

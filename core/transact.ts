@@ -1,7 +1,7 @@
 import type { Algorithm } from "./algorithm.ts";
-import { checkCost, checkNow } from "./check.ts";
+import { checkCost, checkNow } from "./options/checks.ts";
 import type { Decision } from "./decision.ts";
-import { halvesOf } from "./halves_of.ts";
+import { halvesOf } from "./algorithms/halves_of.ts";
 import type { Operation, Replaced } from "./store.ts";
 
 /** A state to be kept, or a key to be forgotten. */

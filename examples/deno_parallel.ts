@@ -9,14 +9,14 @@
 // Not the global one: a channel that cannot be unref'ed keeps the server from ending.
 import { BroadcastChannel } from "node:worker_threads";
 
-import { rateLimit } from "../adapters/http.ts";
+import { rateLimit } from "../adapters/http/http.ts";
 import { gcra, limiter } from "../mod.ts";
 import {
   attachSharedStore,
   type SharedStore,
   sharedStore,
   type SharedStoreHandle,
-} from "../stores/shared.ts";
+} from "../stores/shared/shared_store.ts";
 
 /** Deno's types of `navigator` lack its locks. */
 const { locks } = navigator as unknown as {

@@ -13,8 +13,8 @@ import process from "node:process";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 import { gcra, limiter } from "../mod.ts";
-import { rateLimit } from "../adapters/node.ts";
-import { attachSharedStore, sharedStore } from "../stores/shared.ts";
+import { rateLimit } from "../adapters/frameworks/node.ts";
+import { attachSharedStore, sharedStore } from "../stores/shared/shared_store.ts";
 
 const port = Number(process.env.PORT ?? 8080);
 const threads = Number(process.env.THREADS ?? availableParallelism());

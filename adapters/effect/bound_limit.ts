@@ -17,8 +17,8 @@ import * as Clock from "effect/Clock";
 import * as Effect from "effect/Effect";
 import type * as Fiber from "effect/Fiber";
 
-import { afterwards, type Answer } from "../../core/answer.ts";
-import { checkCost, checkText } from "../../core/check.ts";
+import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
+import { checkCost, checkText } from "../../core/options/checks.ts";
 import type { Clock as LimiterClock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
@@ -28,17 +28,17 @@ import {
   type Limiter,
   type LimiterInternals,
   limiterOn,
-} from "../../core/limiter.ts";
-import { attempting, givingBackTheNewest } from "../../core/projection.ts";
+} from "../../core/limiter/limiter.ts";
+import { refundingNewest, withMaxDelay } from "../../core/limiter/projection.ts";
 import type { Store } from "../../core/store.ts";
-import { giveBack } from "../http/give_back.ts";
+import { refundUnits } from "../http/gate/refund_units.ts";
 import { withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import { limiterClock } from "./limiter_clock.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
 import { RateLimited } from "./rate_limited.ts";
 import { type RateLimitStoreError, storeErrorOf } from "./rate_limit_store_error.ts";
-import { settled, type SpanAttributes } from "./settled.ts";
+import { type SpanAttributes, whenSettled } from "./settled.ts";
 
 /** A limit on a store and a clock. */
 export interface BoundLimit {
@@ -62,7 +62,7 @@ export interface Admission {
 }
 
 /** What a fiber waits with. */
-export interface Patience {
+export interface WaitOptions {
   readonly cost: number;
   /** The longest wait in milliseconds; may be `Infinity`. */
   readonly maxWait: number;
@@ -77,7 +77,7 @@ export type Binder = (
 ) => BoundLimit;
 
 /** Binds limits to a store, once for each clock that is met. */
-export function binderOn(store: Store): Binder {
+export function limitBinder(store: Store): Binder {
   const clocks = new WeakMap<Clock.Clock, {
     readonly clock: LimiterClock | undefined;
     readonly bound: WeakMap<Limit, BoundLimit>;
@@ -111,7 +111,7 @@ function bindTo(store: Store, limit: Limit, clock: LimiterClock | undefined): Bo
 }
 
 /** Work on a store; what a store throws in it, or rejects with, is a typed failure. */
-export function onStore<A, E>(
+export function storeEffect<A, E>(
   work: (fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<A, E>,
 ): Effect.Effect<A, E | RateLimitStoreError> {
   return Effect.catchDefect(Effect.withFiber(work), failOrDie);
@@ -124,7 +124,7 @@ export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreEr
 }
 
 /** Notes a verdict: counts it, and makes it an event of the span at hand. */
-export function note(
+export function recordVerdict(
   fiber: Fiber.Fiber<unknown, unknown>,
   { limit: { prefix }, metrics }: BoundLimit,
   verb: string,
@@ -155,13 +155,13 @@ export function take(
     : bound.limiter.consume(key, cost);
 
   function tell(decision: Decision): Effect.Effect<Admission, RateLimited> {
-    note(fiber, bound, verb, decision, cost);
+    recordVerdict(fiber, bound, verb, decision, cost);
     return decision.allowed
-      ? Effect.succeed({ decision, undo: undone(fiber, bound, key, cost, decision, freshAt) })
+      ? Effect.succeed({ decision, undo: undoOf(fiber, bound, key, cost, decision, freshAt) })
       : Effect.fail(rateLimited(bound.limit, key, cost, decision));
   }
 
-  return Effect.uninterruptible(settled(answer, tell, `RateLimiter.${verb}`, bound.attributes));
+  return Effect.uninterruptible(whenSettled(answer, tell, `RateLimiter.${verb}`, bound.attributes));
 }
 
 /** Waits for the units, in line, and for the delay of a queue. */
@@ -170,13 +170,13 @@ export function waitFor(
   bound: BoundLimit,
   verb: string,
   key: string,
-  { cost, maxWait, restore }: Patience,
+  { cost, maxWait, restore }: WaitOptions,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   const { internals, limit, attributes, metrics } = bound;
-  const undo = (decision: Decision) => undone(fiber, bound, key, cost, decision, undefined);
+  const undo = (decision: Decision) => undoOf(fiber, bound, key, cost, decision, undefined);
   // A refusal is an answer here: as an error it would put the key, which it names, into the span.
   const waiting = Effect.callback<Decision | RateLimitedError>((resume, signal) => {
-    const outcome = internals.acquireWhole(key, { cost, maxWait, signal });
+    const outcome = internals.acquireOrUndo(key, { cost, maxWait, signal });
     outcome.then(
       (decision) => resume(Effect.succeed(decision)),
       (cause) =>
@@ -192,10 +192,10 @@ export function waitFor(
     outcome: Decision | RateLimitedError,
   ): Effect.Effect<Admission, RateLimited> {
     if (outcome instanceof RateLimitedError) {
-      note(fiber, bound, verb, outcome.decision, cost);
+      recordVerdict(fiber, bound, verb, outcome.decision, cost);
       return Effect.fail(rateLimited(limit, key, cost, outcome.decision));
     }
-    note(fiber, bound, verb, outcome, cost);
+    recordVerdict(fiber, bound, verb, outcome, cost);
     metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
     return Effect.succeed({ decision: outcome, undo: undo(outcome) });
   }
@@ -233,12 +233,12 @@ function consumeOne(
   key: string,
   cost: number,
   tell: (freshAt: number) => void,
-): Answer<Decision> {
+): MaybePromise<Decision> {
   checkText("decide", "key", key);
   checkCost("consume", cost, 0);
-  const stepped = attempting(algorithm, Infinity, ({ freshAt }) => tell(freshAt));
+  const stepped = withMaxDelay(algorithm, Infinity, ({ freshAt }) => tell(freshAt));
   const operation = { ...internals.operation(key, cost), algorithm: stepped };
-  return afterwards<readonly Decision[], Decision>(
+  return andThen<readonly Decision[], Decision>(
     store.run([operation], internals.now()),
     (decisions) => decisions[0]!,
   );
@@ -248,7 +248,7 @@ function consumeOne(
  * Gives units back, as far as they are there. The place in a queue is given back only if it is the
  * newest, and known to be: otherwise the next call would be given the newest one's, which is taken.
  */
-function undone(
+function undoOf(
   fiber: Fiber.Fiber<unknown, unknown>,
   bound: BoundLimit,
   key: string,
@@ -262,14 +262,14 @@ function undone(
   if (mayDelay(bound) && freshAt === undefined) return Effect.void;
   const clock = fiber.getRef(Clock.Clock);
   const takenAt = clock.currentTimeMillisUnsafe();
-  const given = onStore(() => {
+  const given = storeEffect(() => {
     const answer = freshAt === undefined
-      ? giveBack(limiter, key, cost, decision, clock.currentTimeMillisUnsafe() - takenAt)
+      ? refundUnits(limiter, key, cost, decision, clock.currentTimeMillisUnsafe() - takenAt)
       : limiter.store.run([{
         ...internals.operation(key, -cost),
-        algorithm: givingBackTheNewest(algorithm, freshAt),
+        algorithm: refundingNewest(algorithm, freshAt),
       }], internals.now());
-    return settled<unknown, void, never>(
+    return whenSettled<unknown, void, never>(
       answer,
       () => Effect.void,
       "RateLimiter.refund",

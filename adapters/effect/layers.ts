@@ -3,14 +3,18 @@ import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 
 import type { Store } from "../../core/store.ts";
-import { memoryStore, type MemoryStoreOptions } from "../../stores/memory.ts";
-import { type RedisClient, redisStore, type RedisStoreOptions } from "../../stores/redis.ts";
+import { memoryStore, type MemoryStoreOptions } from "../../stores/memory/memory_store.ts";
+import {
+  type RedisClient,
+  redisStore,
+  type RedisStoreOptions,
+} from "../../stores/redis/redis_store.ts";
 import {
   attachSharedStore,
   sharedStore,
   type SharedStoreHandle,
   type SharedStoreOptions,
-} from "../../stores/shared.ts";
+} from "../../stores/shared/shared_store.ts";
 import { makeRateLimiter, RateLimiter } from "./rate_limiter.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
-import { checkText } from "../../core/check.ts";
-import { checkLimiter } from "../../core/check_limiter.ts";
-import type { LimiterOptions } from "../../core/limiter.ts";
+import { checkText } from "../../core/options/checks.ts";
+import { checkLimiter } from "../../core/limiter/check_limiter.ts";
+import type { LimiterOptions } from "../../core/limiter/limiter.ts";
 
 /** The options of `limit`. */
 export type LimitOptions = Pick<LimiterOptions, "replaces" | "maxWaiting">;

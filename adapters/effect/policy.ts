@@ -7,8 +7,8 @@ import * as SchemaGetter from "effect/SchemaGetter";
 import * as SchemaIssue from "effect/SchemaIssue";
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { all } from "../../core/all.ts";
-import { parsePeriod, type Period } from "../../core/period.ts";
+import { all } from "../../core/algorithms/all.ts";
+import { parsePeriod, type Period } from "../../core/options/period.ts";
 import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
 
 /** What every policy of a single limit says. */

@@ -2,7 +2,7 @@ import type * as Cause from "effect/Cause";
 import * as Duration from "effect/Duration";
 import * as Schema from "effect/Schema";
 
-import { show } from "../../core/check.ts";
+import { formatValue } from "../../core/options/checks.ts";
 import { Decision } from "./decision.ts";
 
 /** The fields of `RateLimited`. */
@@ -67,7 +67,9 @@ export const RateLimited: Schema.Class<RateLimited, RateLimitedFields, Cause.Yie
     const when = Duration.isFinite(this.retryAfter)
       ? `in ${Duration.toMillis(this.retryAfter)} ms`
       : "never";
-    return `Cannot take ${this.cost} of ${show(this.key)} under ${show(this.prefix)} as the ` +
+    return `Cannot take ${this.cost} of ${formatValue(this.key)} under ${
+      formatValue(this.prefix)
+    } as the ` +
       `limit must have room: it would come ${when}`;
   }
 };

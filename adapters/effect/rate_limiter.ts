@@ -2,16 +2,23 @@ import * as Context from "effect/Context";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 
-import { consumeAll } from "../../core/consume_all.ts";
+import { consumeAll } from "../../core/limiter/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
-import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Store } from "../../core/store.ts";
-import { type Admission, binderOn, note, onStore, take, waitFor } from "./bound_limit.ts";
+import {
+  type Admission,
+  limitBinder,
+  recordVerdict,
+  storeEffect,
+  take,
+  waitFor,
+} from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import type { RateLimited } from "./rate_limited.ts";
 import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
-import { settled } from "./settled.ts";
+import { whenSettled } from "./settled.ts";
 
 /** The options of a wait. */
 export interface AcquireOptions {
@@ -126,7 +133,7 @@ export const RateLimiter: Context.Service<RateLimiter, RateLimiter> = Context.Se
 
 /** Makes the service on a store, which stays the caller's to close. */
 export function makeRateLimiter(store: Store): RateLimiter {
-  const bind = binderOn(store);
+  const bind = limitBinder(store);
 
   /** One call on a limit: a verdict, with durations. */
   function verdict(
@@ -135,13 +142,13 @@ export function makeRateLimiter(store: Store): RateLimiter {
     key: string,
     cost: number = 1,
   ): Effect.Effect<Decision, RateLimitStoreError> {
-    return onStore((fiber) => {
+    return storeEffect((fiber) => {
       const bound = bind(limit, fiber);
       const answer: CoreDecision | Promise<CoreDecision> = bound.limiter[verb](key, cost);
-      return settled(
+      return whenSettled(
         answer,
         (decision) => {
-          if (verb === "consume") note(fiber, bound, verb, decision, cost);
+          if (verb === "consume") recordVerdict(fiber, bound, verb, decision, cost);
           return Effect.succeed(withDurations(decision));
         },
         `RateLimiter.${verb}`,
@@ -157,29 +164,29 @@ export function makeRateLimiter(store: Store): RateLimiter {
     peek: (limit, key, cost) => verdict("peek", limit, key, cost),
     refund: (limit, key, cost) => verdict("refund", limit, key, cost),
     reset: (limit, key) =>
-      onStore((fiber) => {
+      storeEffect((fiber) => {
         const { limiter, attributes } = bind(limit, fiber);
         const done: void | Promise<void> = limiter.reset(key);
-        return settled(done, () => Effect.void, "RateLimiter.reset", attributes);
+        return whenSettled(done, () => Effect.void, "RateLimiter.reset", attributes);
       }),
     consumeOrFail: (limit, key, cost = 1) =>
-      onStore((fiber) =>
+      storeEffect((fiber) =>
         Effect.map(take(fiber, bind(limit, fiber), "consumeOrFail", key, cost), decisionOf)
       ),
     acquire: (limit, key, { cost = 1, maxWait } = {}) =>
-      onStore((fiber) => {
+      storeEffect((fiber) => {
         const patience = { cost, maxWait: millisOf(maxWait) };
         return Effect.map(waitFor(fiber, bind(limit, fiber), "acquire", key, patience), decisionOf);
       }),
     admit: (limit, key, { cost = 1, maxWait, wait = false, restore } = {}) =>
-      onStore((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
+      storeEffect((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
         const bound = bind(limit, fiber);
         return wait
           ? waitFor(fiber, bound, "admit", key, { cost, maxWait: millisOf(maxWait), restore })
           : take(fiber, bound, "admit", key, cost);
       }),
     consumeAll: (entries) =>
-      onStore((fiber) => {
+      storeEffect((fiber) => {
         const bound = entries.map((entry) => bind(entry.limit, fiber));
         const answer: CoreDecision | Promise<CoreDecision> = consumeAll(
           entries.map(({ key, cost }, place) => ({
@@ -189,12 +196,12 @@ export function makeRateLimiter(store: Store): RateLimiter {
             cost,
           })),
         );
-        return settled(
+        return whenSettled(
           answer,
           (decision) => {
             decision.parts!.forEach((part, place) => {
               const verdict = { ...part, allowed: decision.allowed };
-              note(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
+              recordVerdict(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
             });
             return Effect.succeed(withDurations(decision));
           },

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect";
 
-import { type Answer as CoreAnswer, isPromise } from "../../core/answer.ts";
+import { isPromise, type MaybePromise as CoreAnswer } from "../../core/maybe_promise.ts";
 
 /** What a span says of a call. */
 export type SpanAttributes = Readonly<Record<string, unknown>>;
@@ -11,7 +11,7 @@ export type SpanAttributes = Readonly<Record<string, unknown>>;
  * The wait for a promise cannot be interrupted: calls on a store are short, and whoever made one
  * must know whether it was charged. It is a span, if it is given a name. A rejection is a defect.
  */
-export function settled<Answer, A, E>(
+export function whenSettled<Answer, A, E>(
   answer: CoreAnswer<Answer>,
   tell: (answer: Answer) => Effect.Effect<A, E>,
   name?: string,

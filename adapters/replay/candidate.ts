@@ -1,5 +1,5 @@
 import type { Algorithm } from "../../core/algorithm.ts";
-import { complaint } from "../../core/check.ts";
+import { errorMessage } from "../../core/options/checks.ts";
 
 /** A limit to try. */
 export interface Candidate {
@@ -18,16 +18,16 @@ export function readCandidates(
 ): readonly Required<Candidate>[] {
   const action = "replay a log";
   if (!Array.isArray(candidates) || candidates.length === 0) {
-    throw new TypeError(complaint(action, "it needs at least one candidate", candidates));
+    throw new TypeError(errorMessage(action, "it needs at least one candidate", candidates));
   }
   if (candidates.length > MOST_CANDIDATES) {
     const rule = `there may be at most ${MOST_CANDIDATES} candidates`;
-    throw new RangeError(complaint(action, rule, candidates.length));
+    throw new RangeError(errorMessage(action, rule, candidates.length));
   }
   const taken = new Set<string>();
   return candidates.map(({ name, algorithm }: Candidate) => {
     if (typeof algorithm?.step !== "function") {
-      throw new TypeError(complaint(action, "a candidate must have an algorithm", algorithm));
+      throw new TypeError(errorMessage(action, "a candidate must have an algorithm", algorithm));
     }
     const wanted = name ?? `${algorithm.id.split("/")[0]} ${algorithm.name}`;
     let own = wanted;

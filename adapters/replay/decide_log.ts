@@ -1,6 +1,6 @@
 import type { Decision } from "../../core/decision.ts";
 import type { Candidate } from "./candidate.ts";
-import type { LogEntry, LogReader } from "./log_entry.ts";
+import type { LogEntry, LogReader } from "./log/log_entry.ts";
 
 /** One client under one candidate. */
 export interface Tally {

@@ -10,9 +10,9 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { checkInteger, checkOptions, complaint } from "../../core/check.ts";
+import { checkInteger, checkOptions, errorMessage } from "../../core/options/checks.ts";
 import { decideLog } from "./decide_log.ts";
-import { type LogReader, logReader, type LogSource } from "./log_entry.ts";
+import { type LogReader, logReader, type LogSource } from "./log/log_entry.ts";
 
 /** An algorithm whose limit is to be found. */
 export interface SweepFamily {
@@ -153,18 +153,18 @@ function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
   const action = "sweep a limit";
   checkOptions(action, options);
   if (!Array.isArray(families) || families.length === 0 || families.length > 16) {
-    throw new TypeError(complaint(action, "it needs 1 to 16 algorithms", families));
+    throw new TypeError(errorMessage(action, "it needs 1 to 16 algorithms", families));
   }
   const { points = 24, shares = [0, 0.001, 0.01], of = "clients", maxClients = 100_000 } = options;
   if (of !== "clients" && of !== "requests") {
-    throw new TypeError(complaint(action, 'of must be "clients" or "requests"', of));
+    throw new TypeError(errorMessage(action, 'of must be "clients" or "requests"', of));
   }
   checkInteger(action, "points", points, 2);
   checkInteger(action, "maxClients", maxClients, 1);
-  if (points > 64) throw new RangeError(complaint(action, "points must be at most 64", points));
+  if (points > 64) throw new RangeError(errorMessage(action, "points must be at most 64", points));
   for (const allowed of shares) {
     if (!(allowed >= 0 && allowed <= 1)) {
-      throw new RangeError(complaint(action, "shares must be from 0 to 1", allowed));
+      throw new RangeError(errorMessage(action, "shares must be from 0 to 1", allowed));
     }
   }
   return { points, shares, of, maxClients };

@@ -9,9 +9,9 @@ import { stateLaws } from "./laws/state_laws.ts";
 import { unitLaws } from "./laws/unit_laws.ts";
 import { verdictLaws } from "./laws/verdict_laws.ts";
 import { expectOver, visitsOf } from "./laws/visits.ts";
-import { schedules, type SchedulesOptions } from "./schedules.ts";
-import type { Subject } from "./subject.ts";
-import { subjectArbitrary, type Subjects } from "./subject_arbitrary.ts";
+import { schedules, type SchedulesOptions } from "./arbitraries/schedules.ts";
+import type { Subject } from "./arbitraries/subject.ts";
+import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
 
 /**
  * The laws that every algorithm keeps, each over random schedules: retryAfter is the first

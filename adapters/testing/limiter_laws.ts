@@ -1,11 +1,11 @@
-import { checkFunction, checkOptions } from "../../core/check.ts";
+import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
-import type { AsyncLimiter, Limiter } from "../../core/limiter.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Law } from "./law.ts";
 import { acquireLaws } from "./laws/acquire_laws.ts";
 import { callLaws } from "./laws/call_laws.ts";
-import { subjectArbitrary, type Subjects } from "./subject_arbitrary.ts";
-import { algorithms } from "./subjects.ts";
+import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
+import { algorithms } from "./arbitraries/subjects.ts";
 import type { VirtualClock } from "./virtual_clock.ts";
 
 /** Makes a limiter in whose store nothing is held, on the given clock. */

@@ -1,12 +1,12 @@
-import { checkFunction, checkOptions } from "../../core/check.ts";
+import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import type { Law } from "./law.ts";
 import { raceLaws } from "./laws/race_laws.ts";
-import { type MakeStore, storeBench } from "./laws/store_bench.ts";
+import { type MakeStore, storeFixture } from "./laws/store_fixture.ts";
 import { traceLaws } from "./laws/trace_laws.ts";
 import { upkeepLaws } from "./laws/upkeep_laws.ts";
-import { subjectArbitrary, type Subjects } from "./subject_arbitrary.ts";
-import { algorithms } from "./subjects.ts";
+import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
+import { algorithms } from "./arbitraries/subjects.ts";
 
 /** What the laws of a store draw from. */
 export interface StoreLawsOptions {
@@ -45,7 +45,7 @@ export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}):
   checkFunction("make storeLaws", "what makes a store", makeStore);
   checkOptions("make storeLaws", options);
   const { reuse = false, subjects = algorithms(), writes } = options;
-  const bench = storeBench(makeStore, reuse);
+  const bench = storeFixture(makeStore, reuse);
   const storeCase = { make: makeStore, bench, subjects: subjectArbitrary(subjects), writes };
   return [...traceLaws(storeCase), ...raceLaws(storeCase), ...upkeepLaws(storeCase)]
     .map((made) => ({ ...made, run: closing(made, () => bench.close()) }));

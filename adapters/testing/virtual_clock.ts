@@ -1,4 +1,4 @@
-import { complaint } from "../../core/check.ts";
+import { errorMessage } from "../../core/options/checks.ts";
 import type { Clock } from "../../core/clock.ts";
 
 /** A clock that stands still until it is told to move. */
@@ -66,7 +66,7 @@ export function virtualClock(now = 0): VirtualClock {
   function endOf(milliseconds: number): number {
     if (Number.isFinite(milliseconds) && milliseconds >= 0) return passed + milliseconds;
     const rule = "it must be finite milliseconds of at least 0 (set steps a clock back)";
-    throw new RangeError(complaint("let time pass", rule, milliseconds));
+    throw new RangeError(errorMessage("let time pass", rule, milliseconds));
   }
 
   /** Moves on to the first sleeper due by `end` and wakes it; says whether there was one. */

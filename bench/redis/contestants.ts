@@ -11,9 +11,9 @@ import { createRequire } from "node:module";
 import { createClient } from "redis";
 
 import { type Algorithm, gcra, limiter } from "../../mod.ts";
-import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../stores/redis/compare_and_set.ts";
-import { redisStore } from "../../stores/redis.ts";
-import { denyCache } from "../../stores/stores.ts";
+import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../stores/redis/commit/compare_and_set.ts";
+import { redisStore } from "../../stores/redis/redis_store.ts";
+import { denyCache } from "../../stores/layered/layered.ts";
 
 /** Decides; answers whether it admitted. */
 export interface Contestant {

@@ -1,14 +1,14 @@
 import type { Algorithm } from "../algorithm.ts";
-import { complaint } from "../check.ts";
-import { fixedWindow } from "../fixed_window.ts";
-import { gcra } from "../gcra.ts";
-import { leakyBucket } from "../leaky_bucket.ts";
-import { leakyQueue } from "../leaky_queue.ts";
-import type { Period } from "../period.ts";
-import { slidingCounter } from "../sliding_counter.ts";
-import { slidingLog } from "../sliding_log.ts";
-import { slidingWindow } from "../sliding_window.ts";
-import { tokenBucket } from "../token_bucket.ts";
+import { errorMessage } from "../options/checks.ts";
+import { fixedWindow } from "../algorithms/fixed_window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { leakyBucket } from "../algorithms/leaky_bucket.ts";
+import { leakyQueue } from "../algorithms/leaky_queue.ts";
+import type { Period } from "../options/period.ts";
+import { slidingCounter } from "../algorithms/sliding_counter.ts";
+import { slidingLog } from "../algorithms/sliding_log.ts";
+import { slidingWindow } from "../algorithms/sliding_window.ts";
+import { tokenBucket } from "../algorithms/token_bucket.ts";
 
 /** The names of the algorithms that a rule can choose: those of their factories. */
 export type AlgorithmName =
@@ -69,7 +69,7 @@ export function algorithmOf(options: LimitOptions): Algorithm {
   const { algorithm = "gcra", ...rest } = options;
   if (!Object.hasOwn(FACTORIES, algorithm)) {
     const rule = `algorithm must be one of ${ALGORITHM_NAMES.join(", ")}`;
-    throw new TypeError(complaint("create a limit", rule, algorithm));
+    throw new TypeError(errorMessage("create a limit", rule, algorithm));
   }
   return FACTORIES[algorithm](rest as never);
 }

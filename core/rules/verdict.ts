@@ -1,8 +1,8 @@
 import type { Algorithm } from "../algorithm.ts";
-import { combine } from "../combine.ts";
+import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
-import { decisionOf } from "../decision_of.ts";
-import type { Rule } from "./compile.ts";
+import { makeDecision } from "../make_decision.ts";
+import type { Rule } from "./compile_domain.ts";
 
 /** What one rule says to a request. */
 export interface RuleVerdict {
@@ -35,7 +35,7 @@ export interface Verdict {
 }
 
 /** Nothing holds: admitted. */
-export const OPEN_VERDICT: Verdict = Object.freeze({
+export const NO_RULE_VERDICT: Verdict = Object.freeze({
   allowed: true,
   decision: undefined,
   rules: Object.freeze([]),
@@ -44,7 +44,7 @@ export const OPEN_VERDICT: Verdict = Object.freeze({
 /** The decision of a blocked rule: never, but for a look. */
 export function blockedDecision(cost: number): Decision {
   const allowed = cost <= 0;
-  return decisionOf(allowed, 0, 0, allowed ? 0 : Infinity, 0, 0, 0, undefined, undefined);
+  return makeDecision(allowed, 0, 0, allowed ? 0 : Infinity, 0, 0, 0, undefined, undefined);
 }
 
 /**
@@ -65,7 +65,7 @@ export function verdictOf(rules: readonly RuleVerdict[]): Verdict {
   const capacity = Math.min(
     ...enforced.flatMap(({ capacity, decision }) => decision === undefined ? [] : capacity),
   );
-  const together = combine(decisions, capacity);
+  const together = combineDecisions(decisions, capacity);
   const decision = together.allowed === allowed ? together : { ...together, allowed };
   return { allowed, decision, rules };
 }

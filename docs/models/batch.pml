@@ -1,5 +1,5 @@
 /*
- * Two slots changed at one instant: stores/shared/batch.ts.
+ * Two slots changed at one instant: stores/shared/table/multi_swap.ts.
  *
  * Threads 0 and 1 take one unit from both slots at once, each in an order of its own; thread 2
  * takes one unit from one slot. A slot is version and state, or a mark that names a thread's batch.

@@ -34,7 +34,7 @@
  * record, in the pool of what threads had too much of, or behind those handed out so far.
  */
 
-import { complaint } from "../../core/check.ts";
+import { errorMessage } from "../../core/options/checks.ts";
 
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
@@ -213,12 +213,12 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
 export function attachMemory(buffer: SharedArrayBuffer): Memory {
   const action = "attach a shared store";
   if (!(buffer instanceof SharedArrayBuffer)) {
-    throw new TypeError(complaint(action, "the handle must hold a SharedArrayBuffer", buffer));
+    throw new TypeError(errorMessage(action, "the handle must hold a SharedArrayBuffer", buffer));
   }
   const least = 4 * BUCKETS;
   if (buffer.byteLength < least) {
     const rule = `its buffer must have at least the ${least} bytes of a header`;
-    throw new RangeError(complaint(action, rule, buffer.byteLength));
+    throw new RangeError(errorMessage(action, rule, buffer.byteLength));
   }
   const ints = new Int32Array(buffer, 0, BUCKETS);
   expect("magic number", ints[header.magic]!, MAGIC);
@@ -249,12 +249,12 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
 
   function expect(what: string, found: number, expected: number): void {
     if (found === expected) return;
-    throw new RangeError(complaint(action, `its ${what} must be ${expected}`, found));
+    throw new RangeError(errorMessage(action, `its ${what} must be ${expected}`, found));
   }
 
   function within(what: string, found: number, least: number, most: number): void {
     if (found >= least && found <= most) return;
-    throw new RangeError(complaint(action, `its ${what} must be ${least} to ${most}`, found));
+    throw new RangeError(errorMessage(action, `its ${what} must be ${least} to ${most}`, found));
   }
 }
 

@@ -1,5 +1,5 @@
 import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
-import { counter, total } from "./record.ts";
+import { counter, sumCounters } from "./threads/thread_record.ts";
 
 /** What a shared store holds, and what happened to it, in all threads together. */
 export interface SharedStoreStatistics {
@@ -52,12 +52,12 @@ export function statisticsOf(memory: Memory, now: number): SharedStoreStatistics
     capacity: memory.capacity,
     nodes: Math.min(Atomics.load(ints, header.nodeCount), memory.lastNode),
     maxNodes: memory.lastNode,
-    inserted: total(memory, counter.inserted),
-    evictions: total(memory, counter.evicted),
-    dropped: total(memory, counter.dropped),
-    probes: total(memory, counter.scans),
-    contention: total(memory, counter.contention),
-    takeovers: total(memory, counter.takenOver) + total(memory, counter.aborted),
+    inserted: sumCounters(memory, counter.inserted),
+    evictions: sumCounters(memory, counter.evicted),
+    dropped: sumCounters(memory, counter.dropped),
+    probes: sumCounters(memory, counter.scans),
+    contention: sumCounters(memory, counter.contention),
+    takeovers: sumCounters(memory, counter.takenOver) + sumCounters(memory, counter.aborted),
     threads: Math.min(Atomics.load(ints, header.records), memory.threads),
   };
 }

@@ -8,12 +8,12 @@ import {
   spanBound,
   storeLaws,
   type Subject,
-} from "../../adapters/testing/mod.ts";
+} from "../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
-import { limiterOn } from "../../core/limiter.ts";
+import { limiterOn } from "../../core/limiter/limiter.ts";
 import { sqliteStore } from "../../examples/sqlite_store.ts";
 import { threeStrikes } from "../../examples/three_strikes.ts";
-import { memoryStore } from "../../stores/memory.ts";
+import { memoryStore } from "../../stores/memory/memory_store.ts";
 import { fcOptions } from "../support/seed.ts";
 import { readText } from "../support/tree.ts";
 

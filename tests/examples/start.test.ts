@@ -5,7 +5,7 @@ import { startProgram } from "../support/child_process.ts";
 import { rawRequest } from "../support/raw_request.ts";
 
 test("what npm start starts limits each client: 200 with its fields, then 429", async () => {
-  const words = ["adapters/bin.ts", "serve", "examples/rules.yaml", "--threads", "2"];
+  const words = ["adapters/command/bin.ts", "serve", "examples/rules.yaml", "--threads", "2"];
   const service = startProgram("bun", [...words, "--port", "0"]);
   try {
     const [, port] = await service.line(/"event":"listening","url":"http:\/\/[^:]+:(\d+)"/);

@@ -11,16 +11,16 @@ import {
   storeLaws,
   storesInTurn,
   subjects,
-} from "../../adapters/testing/mod.ts";
-import { limiterOn } from "../../core/limiter.ts";
-import { memoryStore } from "../../stores/memory.ts";
-import { redisStore } from "../../stores/redis.ts";
-import { attachSharedStore, sharedStore } from "../../stores/shared.ts";
-import { crew } from "../stores/shared/crew.ts";
-import type { SeenCall } from "../stores/shared/jobs.ts";
-import { memoryLaws } from "../stores/shared/memory_laws.ts";
-import { names, policy } from "../stores/shared/policies.ts";
-import { windowLaws } from "../stores/shared/window_laws.ts";
+} from "../../adapters/testing/testing.ts";
+import { limiterOn } from "../../core/limiter/limiter.ts";
+import { memoryStore } from "../../stores/memory/memory_store.ts";
+import { redisStore } from "../../stores/redis/redis_store.ts";
+import { attachSharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
+import { startWorkers } from "../stores/shared/support/workers.ts";
+import type { SeenCall } from "../stores/shared/support/jobs.ts";
+import { memoryLaws } from "../stores/shared/support/memory_laws.ts";
+import { names, policy } from "../stores/shared/support/policies.ts";
+import { windowLaws } from "../stores/shared/support/window_laws.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import type { SuiteName } from "./fault.ts";
 
@@ -83,7 +83,7 @@ const handlesInTurn: MakeStore = () => {
 /** Worker threads on one memory, at the same time. */
 async function onThreads(): Promise<Suite> {
   const store = sharedStore({ capacity: 4_000 });
-  const workers = await crew(store, 3);
+  const workers = await startWorkers(store, 3);
   const name = fc.constantFrom(...names);
   // Few: what matters is who comes first to a new key.
   const fewOrMany = fc.oneof(

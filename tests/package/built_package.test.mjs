@@ -82,7 +82,9 @@ test("the command checks rules, and has the page beside it", () => {
     stderr,
     /rules.json:1:\d+: error: .*limit: expected an integer of at least 1, not 0/,
   );
-  assert.ok(readFileSync(new URL("dist/adapters/serve/page/page.js", home), "utf8").length > 0);
+  assert.ok(
+    readFileSync(new URL("dist/adapters/service/http/page/page.js", home), "utf8").length > 0,
+  );
 });
 
 test("the command serves with as many threads as this Node lets share a port", async () => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 
-import type { RateLimitOptions } from "../../adapters/http.ts";
-import type { Limiter } from "../../core/limiter.ts";
+import type { RateLimitOptions } from "../../adapters/http/http.ts";
+import type { Limiter } from "../../core/limiter/limiter.ts";
 import { all, gcra, leakyQueue, limiter, StoreUnavailableError } from "../../mod.ts";
 import { asyncMemoryStore } from "./async_memory_store.ts";
 import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "./failing_callbacks.ts";

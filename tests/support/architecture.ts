@@ -40,7 +40,7 @@ const CLASSES: readonly string[] = [
 ];
 
 /** Core files that may read a clock. */
-const CLOCK_READERS: readonly string[] = ["core/clock.ts", "core/limiter.ts"];
+const CLOCK_READERS: readonly string[] = ["core/clock.ts", "core/limiter/limiter.ts"];
 
 /**
  * Every breach of the rules, as `path: what is wrong`.

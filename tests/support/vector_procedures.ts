@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { virtualClock } from "../../adapters/testing/mod.ts";
+import { virtualClock } from "../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
-import { all } from "../../core/all.ts";
-import { fixedWindow } from "../../core/fixed_window.ts";
-import { gcra } from "../../core/gcra.ts";
-import { leakyQueue } from "../../core/leaky_queue.ts";
-import { limiterOn } from "../../core/limiter.ts";
-import { slidingLog } from "../../core/sliding_log.ts";
-import { memoryStore } from "../../stores/memory.ts";
+import { all } from "../../core/algorithms/all.ts";
+import { fixedWindow } from "../../core/algorithms/fixed_window.ts";
+import { gcra } from "../../core/algorithms/gcra.ts";
+import { leakyQueue } from "../../core/algorithms/leaky_queue.ts";
+import { limiterOn } from "../../core/limiter/limiter.ts";
+import { slidingLog } from "../../core/algorithms/sliding_log.ts";
+import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { VectorCase } from "./vectors.ts";
 
 /** Vectors told as a procedure or as rows rather than as steps on one key, by id. */

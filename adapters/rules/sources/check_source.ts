@@ -1,5 +1,5 @@
-import { complaint } from "../../../core/check.ts";
-import type { RuleSource } from "./source.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import type { RuleSource } from "./rule_source.ts";
 
 /**
  * Requires a source of rules, so that a forgotten one is told at once.
@@ -9,5 +9,5 @@ import type { RuleSource } from "./source.ts";
 export function checkSource(action: string, name: string, source: unknown): void {
   if (typeof (source as Partial<RuleSource> | undefined | null)?.load === "function") return;
   const rule = `${name} must be a source, such as fileSource("rules.yaml")`;
-  throw new TypeError(complaint(action, rule, source));
+  throw new TypeError(errorMessage(action, rule, source));
 }

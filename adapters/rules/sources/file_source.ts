@@ -12,9 +12,9 @@ import { type FSWatcher, watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { checkText } from "../../../core/check.ts";
-import { LONGEST_TEXT, type RuleDocument } from "../rule_set.ts";
-import type { RuleSource } from "./source.ts";
+import { checkText } from "../../../core/options/checks.ts";
+import { LONGEST_TEXT, type RuleDocument } from "../files/read_rules.ts";
+import type { RuleSource } from "./rule_source.ts";
 
 /** The options of `fileSource`. */
 export interface FileSourceOptions {

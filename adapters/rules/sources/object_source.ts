@@ -1,6 +1,6 @@
-import type { KeyLookup } from "../key_limits.ts";
-import type { RuleFile } from "../rule_set.ts";
-import type { RuleSource } from "./source.ts";
+import type { KeyLookup } from "../engine/key_limits.ts";
+import type { RuleFile } from "../files/read_rules.ts";
+import type { RuleSource } from "./rule_source.ts";
 
 /** Rules as objects in code. */
 export interface ObjectSource extends RuleSource {

@@ -6,15 +6,15 @@
  * Values are measured before they are read.
  */
 
-import { ALGORITHM_NAMES } from "../../../core/rules.ts";
-import { complaint, show } from "../../../core/check.ts";
-import { inTime } from "../in_time.ts";
-import type { KeyLimits } from "../key_limits.ts";
-import { ruleSchema } from "../own_schema.ts";
-import { pathText } from "../problem.ts";
-import { LONGEST_TEXT, type RuleDocument } from "../rule_set.ts";
-import { faultsOf } from "../schema.ts";
-import type { RuleSource } from "./source.ts";
+import { ALGORITHM_NAMES } from "../../../core/rules/rules.ts";
+import { errorMessage, formatValue } from "../../../core/options/checks.ts";
+import { withTimeout } from "../with_timeout.ts";
+import type { KeyLimits } from "../engine/key_limits.ts";
+import { ruleSchema } from "../files/rule_schema.ts";
+import { pathText } from "../files/rule_problem.ts";
+import { LONGEST_TEXT, type RuleDocument } from "../files/read_rules.ts";
+import { schemaFaults } from "../files/check_schema.ts";
+import type { RuleSource } from "./rule_source.ts";
 
 /** The part of a node-redis client that is used. */
 export interface RedisRulesClient {
@@ -92,7 +92,7 @@ export function redisSource(
 ): RuleSource {
   if (typeof client?.hGet !== "function") {
     const rule = "it needs a client of node-redis, such as createClient()";
-    throw new TypeError(complaint("create redisSource", rule, client));
+    throw new TypeError(errorMessage("create redisSource", rule, client));
   }
   const { key = "tidegate:rules", limitsKey = "tidegate:limits" } = options;
   const { pollEvery = 30_000, deadline = 10_000 } = options;
@@ -133,7 +133,7 @@ export function redisSource(
   return {
     name: `Redis hash ${key}`,
     lookup,
-    load: () => inTime(documents(), deadline, `read the hash ${key}`),
+    load: () => withTimeout(documents(), deadline, `read the hash ${key}`),
     watch(changed, limitsChanged) {
       const subscriber = client.duplicate();
       // While the connection is down it is dialled again by the client; the reads go on.
@@ -170,12 +170,12 @@ function limitsOf(text: string, name: string): KeyLimits {
   const data: unknown = JSON.parse(text);
   if (data === "unlimited" || data === "blocked") return data;
   const schema = { type: "array", minItems: 1, items: { $ref: "#/$defs/limit" } } as const;
-  const [fault] = faultsOf({ ...schema, $defs: ruleSchema.$defs! }, data);
+  const [fault] = schemaFaults({ ...schema, $defs: ruleSchema.$defs! }, data);
   if (fault === undefined) return data as KeyLimits;
   const place = fault.path.length === 0 ? "" : `${pathText(fault.path)}: `;
   throw new TypeError(
     `Cannot use ${name} as it must be "unlimited", "blocked" or a list of limits (${
       ALGORITHM_NAMES[0]
-    }, ...): ${place}${fault.message}, in ${show(text)}`,
+    }, ...): ${place}${fault.message}, in ${formatValue(text)}`,
   );
 }

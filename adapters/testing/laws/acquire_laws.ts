@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { RateLimitedError } from "../../../core/errors.ts";
-import type { AsyncLimiter, Limiter } from "../../../core/limiter.ts";
+import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
 import { type Law, law } from "../law.ts";
 import type { MakeLimiter } from "../limiter_laws.ts";
-import type { Subject } from "../subject.ts";
+import type { Subject } from "../arbitraries/subject.ts";
 import { inWords } from "../table.ts";
 import { virtualClock } from "../virtual_clock.ts";
 import { LAST_INSTANT } from "./visits.ts";

@@ -1,5 +1,5 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
-import type { Subject } from "../subject.ts";
+import type { Subject } from "../arbitraries/subject.ts";
 import { difference, laterInstants, sameState } from "./probes.ts";
 import type { VisitLaw } from "./visit_law.ts";
 

@@ -1,5 +1,5 @@
 import type { Decision } from "../../../core/decision.ts";
-import { gridsOf, type Subject } from "../subject.ts";
+import { gridsOf, type Subject } from "../arbitraries/subject.ts";
 import { sameDecision } from "./same_decision.ts";
 import { LAST_INSTANT, type Visit } from "./visits.ts";
 

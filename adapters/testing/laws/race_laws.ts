@@ -3,9 +3,9 @@ import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
 import { type Law, law } from "../law.ts";
 import { linearization, type ObservedCall } from "../linearization.ts";
-import { operationOn, runOn, type StoreSlot } from "../store_slots.ts";
+import { operationOn, runOn, type StoreSlot } from "../stores/store_slots.ts";
 import { table } from "../table.ts";
-import { slotsOf, withSlots } from "./store_bench.ts";
+import { slotsOf, withSlots } from "./store_fixture.ts";
 import type { StoreCase } from "./store_case.ts";
 
 /** A call of one of several callers at once. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { type Law, law } from "../law.ts";
-import { storeCommands, storeModel } from "../store_commands.ts";
-import { runOn } from "../store_slots.ts";
-import { slotsOf, withSlots } from "./store_bench.ts";
+import { storeCommands, storeModel } from "../stores/store_commands.ts";
+import { runOn } from "../stores/store_slots.ts";
+import { slotsOf, withSlots } from "./store_fixture.ts";
 import type { StoreCase } from "./store_case.ts";
 import { inWords } from "../table.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import type { ReplaceMode } from "../../../core/store.ts";
 import { type Law, law } from "../law.ts";
-import { operationOn, runOn, type StoreSlot } from "../store_slots.ts";
+import { operationOn, runOn, type StoreSlot } from "../stores/store_slots.ts";
 import { inWords } from "../table.ts";
-import { nextPrefix, slotsOf, withSlots } from "./store_bench.ts";
+import { nextPrefix, slotsOf, withSlots } from "./store_fixture.ts";
 import type { StoreCase } from "./store_case.ts";
 
 /** What a store does beside answering: its own time, changed options, bad input, closing. */

@@ -1,4 +1,4 @@
-import type { Subject } from "../subject.ts";
+import type { Subject } from "../arbitraries/subject.ts";
 import type { Expect, Visit } from "./visits.ts";
 
 /** A law of an algorithm, checked on the visits of one schedule. */

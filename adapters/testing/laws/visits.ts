@@ -1,6 +1,6 @@
 import type { Decision } from "../../../core/decision.ts";
-import { follow, type Schedule } from "../schedule.ts";
-import { gridsOf, type Subject } from "../subject.ts";
+import { follow, type Schedule } from "../arbitraries/schedule.ts";
+import { gridsOf, type Subject } from "../arbitraries/subject.ts";
 import { type Row, table } from "../table.ts";
 
 /** The last instant that a reducer takes. */

@@ -3,7 +3,7 @@ import type { Decision } from "../../../core/decision.ts";
 /**
  * An algorithm told in whole numbers of any size: when it admits, what it remembers, when it has
  * forgotten. A `Rule` has no formula for `remaining`, `retryAfter`, `nextAfter` or `resetAfter`;
- * `judge` finds them by asking `admits` and `fresh` again and again.
+ * `refuseHopeless` finds them by asking `admits` and `fresh` again and again.
  *
  * `undefined` stands for a key that holds no use.
  *

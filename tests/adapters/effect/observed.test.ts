@@ -10,7 +10,7 @@ import {
   RateLimiter,
   unitsMetric,
   waitMetric,
-} from "../../../adapters/effect.ts";
+} from "../../../adapters/effect/effect.ts";
 import { type AsyncStore, gcra, memoryStore } from "../../../mod.ts";
 import { inTestTime } from "./support/in_test_time.ts";
 

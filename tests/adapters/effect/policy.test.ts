@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { Cause, ConfigProvider, Duration, Effect, Exit, Schema } from "effect";
 import fc from "fast-check";
 
-import { algorithmOf, limitConfig, Policy } from "../../../adapters/effect.ts";
+import { algorithmOf, limitConfig, Policy } from "../../../adapters/effect/effect.ts";
 import {
   all,
   fixedWindow,

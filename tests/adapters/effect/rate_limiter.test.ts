@@ -16,8 +16,8 @@ import {
   RateLimited,
   RateLimiter,
   RateLimitStoreError,
-} from "../../../adapters/effect.ts";
-import { settled } from "../../../adapters/effect/settled.ts";
+} from "../../../adapters/effect/effect.ts";
+import { whenSettled } from "../../../adapters/effect/settled.ts";
 import {
   all,
   gcra,
@@ -240,7 +240,7 @@ describe("RateLimiter", () => {
     process.on("unhandledRejection", hear);
     const failing = new StoreUnavailableError("Cannot reach Redis", "no");
     // The effect of a fiber that is interrupted here is never run.
-    settled(Promise.reject(failing), () => Effect.void);
+    whenSettled(Promise.reject(failing), () => Effect.void);
     await new Promise((resolve) => setTimeout(resolve, 5));
     process.off("unhandledRejection", hear);
     assert.deepEqual(unheard, []);

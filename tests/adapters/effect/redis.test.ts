@@ -11,9 +11,9 @@ import {
   limit,
   RateLimiter,
   RateLimitStoreError,
-} from "../../../adapters/effect.ts";
+} from "../../../adapters/effect/effect.ts";
 import { gcra } from "../../../mod.ts";
-import { redisStore } from "../../../stores/redis.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
 const patient = { deadline: 5_000 };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { Effect } from "effect";
 
-import { layerShared, SharedHandle } from "../../../adapters/effect.ts";
+import { layerShared, SharedHandle } from "../../../adapters/effect/effect.ts";
 
 const WORKER = new URL("./support/taking_worker.ts", import.meta.url);
 

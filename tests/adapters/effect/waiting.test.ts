@@ -11,7 +11,7 @@ import {
   RateLimiter,
   type RateLimitStoreError,
   withLimit,
-} from "../../../adapters/effect.ts";
+} from "../../../adapters/effect/effect.ts";
 import { all, fixedWindow, gcra, leakyQueue, memoryStore, slidingLog } from "../../../mod.ts";
 import { policyStore } from "../../support/policy_store.ts";
 import { promised } from "../../support/promised_store.ts";

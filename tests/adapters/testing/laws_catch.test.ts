@@ -8,12 +8,12 @@ import {
   type Rule,
   storeLaws,
   type Subject,
-} from "../../../adapters/testing/mod.ts";
+} from "../../../adapters/testing/testing.ts";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { gcra } from "../../../core/gcra.ts";
-import { type Limiter, limiterOn } from "../../../core/limiter.ts";
-import { memoryStore } from "../../../stores/memory.ts";
+import { gcra } from "../../../core/algorithms/gcra.ts";
+import { type Limiter, limiterOn } from "../../../core/limiter/limiter.ts";
+import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const honest = gcra({ limit: 3, period: 10, burst: 4 });

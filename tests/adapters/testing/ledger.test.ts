@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ledger } from "../../../adapters/testing/mod.ts";
+import { ledger } from "../../../adapters/testing/testing.ts";
 
 test("a ledger gives back the newest units first", () => {
   const book = ledger();

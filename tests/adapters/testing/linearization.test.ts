@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { algorithms, linearization, type ObservedCall } from "../../../adapters/testing/mod.ts";
-import { gcra } from "../../../core/gcra.ts";
+import { algorithms, linearization, type ObservedCall } from "../../../adapters/testing/testing.ts";
+import { gcra } from "../../../core/algorithms/gcra.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const algorithm = gcra({ limit: 2, period: "1h" });

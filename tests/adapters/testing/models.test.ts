@@ -19,7 +19,7 @@ import {
   slidingWindowRule,
   table,
   tokenBucketRule,
-} from "../../../adapters/testing/mod.ts";
+} from "../../../adapters/testing/testing.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 type Options = { limit: number; period: number; burst?: number | undefined };

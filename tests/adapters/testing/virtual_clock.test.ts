@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { virtualClock } from "../../../adapters/testing/mod.ts";
+import { virtualClock } from "../../../adapters/testing/testing.ts";
 
 test("a virtual clock wakes sleepers in the order of their time, at their time", () => {
   const clock = virtualClock(100);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { algorithmLaws, limiterLaws, storeLaws } from "../../../adapters/testing/mod.ts";
+import { algorithmLaws, limiterLaws, storeLaws } from "../../../adapters/testing/testing.ts";
 import { gcra, limiter, memoryStore } from "../../../mod.ts";
 
 // deno-lint-ignore no-explicit-any

@@ -1,6 +1,6 @@
 import type { Fault } from "../fault.ts";
 
-const TICKS = "core/ticks.ts";
+const TICKS = "core/arithmetic/ticks.ts";
 
 /** Faults of states as words and as text. */
 export const CODEC_FAULTS: readonly Fault[] = [
@@ -41,35 +41,35 @@ export const CODEC_FAULTS: readonly Fault[] = [
   },
   {
     what: "A window with more units than the limit is read",
-    file: "core/window_use.ts",
+    file: "core/arithmetic/window_use.ts",
     search: "Number.isSafeInteger(used) && used >= 1 && used <= limit;",
     replace: "Number.isSafeInteger(used) && used >= 1;",
     laws: ["fixedWindow"],
   },
   {
     what: "A log in text whose first gap is dropped",
-    file: "core/window_of_slots.ts",
+    file: "core/algorithms/timeline_algorithm.ts",
     search: "const gap = buckets[place - 2]! - buckets[place]!;\n          text +=",
     replace: "const gap = buckets[place - 2]! - buckets[place]! - 1;\n          text +=",
     laws: ["slidingLog"],
   },
   {
     what: "A log in text that holds more than the limit is read",
-    file: "core/window_of_slots.ts",
+    file: "core/algorithms/timeline_algorithm.ts",
     search: "gaps[0]! - slot < slots && total <= limit;",
     replace: "gaps[0]! - slot < slots;",
     laws: ["slidingWindow", "slidingLog"],
   },
   {
     what: "Two counters in text of which one is lost",
-    file: "core/sliding_counter.ts",
+    file: "core/algorithms/sliding_counter.ts",
     search: "`c1 ${window} ${previous} ${current}`",
     replace: "`c1 ${window} 0 ${current}`",
     laws: ["slidingCounter"],
   },
   {
     what: "Text of `all` that leaves a part's rest unread",
-    file: "core/all.ts",
+    file: "core/algorithms/all.ts",
     search: "return place === text.length ? pieces : undefined;",
     replace: "return pieces;",
     laws: ["all"],

@@ -1,27 +1,27 @@
 import type { Fault } from "../fault.ts";
 
-const COMBINE = "core/combine.ts";
+const COMBINE = "core/algorithms/combine_decisions.ts";
 const TRANSACT = "core/transact.ts";
 
 /** Faults of several limits together. */
 export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "`all` charges the parts that admit, though one refuses",
-    file: "core/all.ts",
+    file: "core/algorithms/all.ts",
     search: "else if (cost > 0 && !part.decide(state, state, now, cost).allowed) return states;",
     replace: "",
     laws: ["all"],
   },
   {
     what: "`all` tells the balance of a part as if it had been charged",
-    file: "core/all.ts",
+    file: "core/algorithms/all.ts",
     search: "if (!allowed) {\n        decisions.forEach(",
     replace: "if (false) {\n        decisions.forEach(",
     laws: ["all"],
   },
   {
     what: "`all` keeps fresh parts as a used state",
-    file: "core/all.ts",
+    file: "core/algorithms/all.ts",
     search: "next === undefined ? states : isFresh ? initial : next",
     replace: "next === undefined ? states : next",
     laws: ["all"],

@@ -1,7 +1,7 @@
 import type { Fault } from "../fault.ts";
 
-const LIMITER = "core/limiter.ts";
-const LINE = "core/waiting_line.ts";
+const LIMITER = "core/limiter/limiter.ts";
+const LINE = "core/limiter/wait_in_queue.ts";
 
 /** Faults of the limiter and of waiting for one's turn. */
 export const LIMITER_FAULTS: readonly Fault[] = [
@@ -15,22 +15,25 @@ export const LIMITER_FAULTS: readonly Fault[] = [
   {
     what: "`refund` takes",
     file: LIMITER,
-    search: "return stirring(telling(decide(key, -cost, false, instant()), key, -cost), key);",
-    replace: "return stirring(telling(decide(key, cost, false, instant()), key, -cost), key);",
+    search:
+      "return wakeWhenDone(reportWhenDecided(decide(key, -cost, false, instant()), key, -cost), key);",
+    replace:
+      "return wakeWhenDone(reportWhenDecided(decide(key, cost, false, instant()), key, -cost), key);",
     laws: ["limiter"],
   },
   {
     what: "`refund` wakes nobody",
     file: LIMITER,
-    search: "return stirring(telling(decide(key, -cost, false, instant()), key, -cost), key);",
-    replace: "return telling(decide(key, -cost, false, instant()), key, -cost);",
+    search:
+      "return wakeWhenDone(reportWhenDecided(decide(key, -cost, false, instant()), key, -cost), key);",
+    replace: "return reportWhenDecided(decide(key, -cost, false, instant()), key, -cost);",
     laws: ["limiter"],
   },
   {
     what: "`reset` forgets nothing",
     file: LIMITER,
-    search: "return stirring(bound.forget(key) as void, key);",
-    replace: "return stirring(undefined as void, key);",
+    search: "return wakeWhenDone(bound.delete(key) as void, key);",
+    replace: "return wakeWhenDone(undefined as void, key);",
     laws: ["limiter"],
   },
   {
@@ -57,15 +60,15 @@ export const LIMITER_FAULTS: readonly Fault[] = [
   {
     what: "The first in line sleeps a millisecond too long",
     file: LINE,
-    search: "cancel = wish.owner.after(milliseconds, line.wake);",
-    replace: "cancel = wish.owner.after(milliseconds + 1, line.wake);",
+    search: "cancel = request.limiter.after(milliseconds, line.wake);",
+    replace: "cancel = request.limiter.after(milliseconds + 1, line.wake);",
     laws: ["limiter"],
   },
   {
     what: "The delay of a queue is not waited out",
     file: LINE,
-    search: "waitOut(line, wish, starter, decision.delay)",
-    replace: "waitOut(line, wish, starter, 0)",
+    search: "waitForStart(line, wish, delayed, decision.delay)",
+    replace: "waitForStart(line, request, delayed, 0)",
     laws: ["limiter"],
   },
   {

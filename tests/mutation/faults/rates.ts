@@ -1,7 +1,7 @@
 import type { Fault } from "../fault.ts";
 
-const WHOLE = "core/whole_arrival_time.ts";
-const TICKS = "core/ticks.ts";
+const WHOLE = "core/arithmetic/whole_arrival_time.ts";
+const TICKS = "core/arithmetic/ticks.ts";
 
 /** Faults of GCRA, the buckets and the queue. */
 export const RATE_FAULTS: readonly Fault[] = [
@@ -98,14 +98,14 @@ export const RATE_FAULTS: readonly Fault[] = [
   },
   {
     what: "The queue holds one call too many",
-    file: "core/leaky_queue.ts",
+    file: "core/algorithms/leaky_queue.ts",
     search: "burst: options.queue + 1,",
     replace: "burst: options.queue + 2,",
     laws: ["leakyQueue"],
   },
   {
     what: "A float: the emission interval in milliseconds",
-    file: "core/drained_bucket.ts",
+    file: "core/algorithms/arrival_time_algorithm.ts",
     search: "const divisor = greatestCommonDivisor(bucket.limit, bucket.period);",
     replace: "const divisor = bucket.limit;",
     laws: ["gcra"],
@@ -119,14 +119,14 @@ export const RATE_FAULTS: readonly Fault[] = [
   },
   {
     what: "`<` for `<=` where instants are two numbers",
-    file: "core/arrival_time.ts",
+    file: "core/arithmetic/arrival_time.ts",
     search: "ahead(tat, now) <= tolerance - increment",
     replace: "ahead(tat, now) < tolerance - increment",
     laws: ["tokenBucketByInterval"],
   },
   {
     what: "A refund of all use that leaves a used key",
-    file: "core/arrival_time.ts",
+    file: "core/arithmetic/arrival_time.ts",
     search: "return decrement < ahead(tat, now) ?",
     replace: "return decrement <= ahead(tat, now) ?",
     laws: ["tokenBucketByInterval"],
@@ -161,42 +161,42 @@ export const RATE_FAULTS: readonly Fault[] = [
   },
   {
     what: "A bucket that is refilled by one token less",
-    file: "core/token_bucket.ts",
+    file: "core/algorithms/token_bucket.ts",
     search: "const scale = steppedTicks(limit, period);",
     replace: "const scale = steppedTicks(Math.max(1, limit - 1), period);",
     laws: ["tokenBucketByInterval"],
   },
   {
     what: "A look that waits",
-    file: "core/build_algorithm.ts",
+    file: "core/algorithms/build_algorithm.ts",
     search: "allowed && cost > 0 ? delay(state, now) : 0",
     replace: "allowed ? delay(state, now) : 0",
     laws: ["leakyQueue"],
   },
   {
     what: "A fraction of a millisecond that counts",
-    file: "core/check.ts",
+    file: "core/options/checks.ts",
     search: "return Math.floor(now) + 0;",
     replace: "return now;",
     laws: ["slidingCounter"],
   },
   {
     what: "A negative `now` is taken",
-    file: "core/check.ts",
+    file: "core/options/checks.ts",
     search: "!(now >= 0 && now <= LAST_INSTANT)",
     replace: "!(now <= LAST_INSTANT)",
     laws: ["gcra"],
   },
   {
     what: "`NaN` is taken for an instant",
-    file: "core/check.ts",
+    file: "core/options/checks.ts",
     search: "!(now >= 0 && now <= LAST_INSTANT)",
     replace: "now < 0 || now > LAST_INSTANT",
     laws: ["gcra"],
   },
   {
     what: "Half a unit is taken for a cost",
-    file: "core/check.ts",
+    file: "core/options/checks.ts",
     search: "if (Number.isSafeInteger(cost) && cost >= least) return;",
     replace: "if (Number.isFinite(cost) && cost >= least) return;",
     laws: ["gcra"],

@@ -1,11 +1,11 @@
 import type { Fault } from "../fault.ts";
 
-const TABLE = "stores/shared/table.ts";
-const BATCH = "stores/shared/batch.ts";
-const TREE = "stores/shared/segment_tree.ts";
-const SPARES = "stores/shared/spare_blocks.ts";
-const NODES = "stores/shared/nodes.ts";
-const SEQUENCE = "stores/shared/counted_sequence.ts";
+const TABLE = "stores/shared/table/table.ts";
+const BATCH = "stores/shared/table/multi_swap.ts";
+const TREE = "stores/shared/states/segment_tree.ts";
+const SPARES = "stores/shared/memory/spare_blocks.ts";
+const NODES = "stores/shared/memory/nodes.ts";
+const SEQUENCE = "stores/shared/states/running_totals.ts";
 
 /** Faults of the store that threads share. */
 export const SHARED_FAULTS: readonly Fault[] = [

@@ -1,7 +1,7 @@
 import type { Fault } from "../fault.ts";
 
-const MEMORY = "stores/memory.ts";
-const WATCH = "stores/redis/watch_commit.ts";
+const MEMORY = "stores/memory/memory_store.ts";
+const WATCH = "stores/redis/commit/watch_commit.ts";
 
 /** Faults of the stores. */
 export const STORE_FAULTS: readonly Fault[] = [
@@ -78,35 +78,35 @@ export const STORE_FAULTS: readonly Fault[] = [
   },
   {
     what: "Compare and set that does not compare",
-    file: "stores/redis/compare_and_set.ts",
+    file: "stores/redis/commit/compare_and_set.ts",
     search: "if (held[place] or '') ~= ARGV[at] then same = false end",
     replace: "if false then same = false end",
     laws: ["redisStore by cas"],
   },
   {
     what: "Compare and set that compares only the first key of a batch",
-    file: "stores/redis/compare_and_set.ts",
+    file: "stores/redis/commit/compare_and_set.ts",
     search: "for place = key, last do\n    if (held[place]",
     replace: "for place = key, key do\n    if (held[place]",
     laws: ["redisStore by cas"],
   },
   {
     what: "Calls by compare and set that are answered though their guess was wrong",
-    file: "stores/redis/cas_commit.ts",
+    file: "stores/redis/commit/cas_commit.ts",
     search: 'fates.set(rootOf(cells[place]!), "lost");',
     replace: "",
     laws: ["redisStore by cas"],
   },
   {
     what: "Keys of one call that are committed each by itself",
-    file: "stores/redis/batch.ts",
-    search: "if (job.several !== undefined) tie(job.several.keys, cells);",
+    file: "stores/redis/batches/batch.ts",
+    search: "if (job.several !== undefined) tieCells(job.several.keys, cells);",
     replace: "",
     laws: ["redisStore by cas"],
   },
   {
     what: "A value in Redis that expires while it holds use",
-    file: "stores/redis/cell.ts",
+    file: "stores/redis/batches/cell.ts",
     search: "cell.lifetime = Math.ceil(resetAfter + MARGIN + LEEWAY);",
     replace: "cell.lifetime = 1;",
     laws: ["redisStore by watch"],

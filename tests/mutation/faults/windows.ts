@@ -1,9 +1,9 @@
 import type { Fault } from "../fault.ts";
 
-const FIXED = "core/fixed_window.ts";
-const SLOTS = "core/window_of_slots.ts";
-const COUNTER = "core/sliding_counter.ts";
-const TIMELINE = "core/counted_timeline.ts";
+const FIXED = "core/algorithms/fixed_window.ts";
+const SLOTS = "core/algorithms/timeline_algorithm.ts";
+const COUNTER = "core/algorithms/sliding_counter.ts";
+const TIMELINE = "core/timeline/counted_timeline.ts";
 
 /** Faults of windows, logs and counters. */
 export const WINDOW_FAULTS: readonly Fault[] = [
@@ -51,7 +51,7 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   },
   {
     what: "A full window that reads as the next one, empty",
-    file: "core/window_use.ts",
+    file: "core/arithmetic/window_use.ts",
     search: "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / limit);",
     replace: "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / limit);",
     laws: ["fixedWindow"],

@@ -1,8 +1,8 @@
 import { test } from "node:test";
 import { createClient } from "redis";
 
-import { storeLaws } from "../../../adapters/testing/mod.ts";
-import { redisStore } from "../../../stores/redis.ts";
+import { storeLaws } from "../../../adapters/testing/testing.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { fcOptions } from "../../support/seed.ts";
 

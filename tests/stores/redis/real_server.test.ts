@@ -4,7 +4,7 @@ import process from "node:process";
 import { createClient, createClientPool } from "redis";
 
 import { gcra, limiter, slidingLog } from "../../../mod.ts";
-import { redisStore } from "../../../stores/redis.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
 const MODES = ["watch", "cas"] as const;

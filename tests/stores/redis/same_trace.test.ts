@@ -11,11 +11,11 @@ import {
   limiter,
   memoryStore,
 } from "../../../mod.ts";
-import { redisStore } from "../../../stores/redis.ts";
-import { sharedStore } from "../../../stores/shared.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { names, policy } from "../shared/policies.ts";
+import { names, policy } from "../shared/support/policies.ts";
 
 /** A step of a trace, on keys of a few. */
 type Step =

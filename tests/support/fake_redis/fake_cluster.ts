@@ -1,7 +1,11 @@
 import { createCluster } from "redis";
 
-import { type RedisStore, redisStore, type RedisStoreOptions } from "../../../stores/redis.ts";
-import { hashSlot, SLOTS } from "../../../stores/redis/hash_slot.ts";
+import {
+  type RedisStore,
+  redisStore,
+  type RedisStoreOptions,
+} from "../../../stores/redis/redis_store.ts";
+import { hashSlot, SLOTS } from "../../../stores/redis/routing/hash_slot.ts";
 import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
 
 /** Fake servers that say that they are a cluster. They share no keys. */

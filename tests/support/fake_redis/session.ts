@@ -1,4 +1,7 @@
-import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../../stores/redis/compare_and_set.ts";
+import {
+  COMPARE_AND_SET,
+  COMPARE_AND_SET_SHA,
+} from "../../../stores/redis/commit/compare_and_set.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { Reply } from "./resp.ts";
 
@@ -173,7 +176,7 @@ export function session(state: ServerState): Session {
     watched.clear();
   }
 
-  /** What the one script does: see stores/redis/compare_and_set.ts. */
+  /** What the one script does: see stores/redis/commit/compare_and_set.ts. */
   function compareAndSet([count = "0", ...rest]: readonly string[]): Reply {
     const keys = rest.slice(0, Number(count));
     const [sizes = "", ...values] = rest.slice(Number(count));

@@ -1,7 +1,11 @@
 import { createClient } from "redis";
 
 import { type AsyncLimiter, gcra, limiter } from "../../../mod.ts";
-import { type RedisStore, redisStore, type RedisStoreOptions } from "../../../stores/redis.ts";
+import {
+  type RedisStore,
+  redisStore,
+  type RedisStoreOptions,
+} from "../../../stores/redis/redis_store.ts";
 import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
 
 /** A store on a fake server, and a limiter of 10 units that never come back within a test. */

@@ -7,7 +7,7 @@ import { createClient } from "redis";
 
 import { ContentionError } from "../../../core/errors.ts";
 import { limiter } from "../../../mod.ts";
-import { redisStore } from "../../../stores/redis.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { contested } from "./contested.ts";
 
 const [url = "", commit = "", offered = "", processes = ""] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { Effect, type Layer } from "effect";
 import { TestClock } from "effect/testing";
 
-import { layerMemory, type RateLimiter } from "../../../../adapters/effect.ts";
+import { layerMemory, type RateLimiter } from "../../../../adapters/effect/effect.ts";
 
 /** Runs a program under a `TestClock`, by default on a memory store of its own. */
 export function inTestTime<A, E>(

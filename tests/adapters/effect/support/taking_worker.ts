@@ -11,9 +11,9 @@ import {
   layerRateLimiterStore,
   limit,
   RateLimiter,
-} from "../../../../adapters/effect.ts";
+} from "../../../../adapters/effect/effect.ts";
 import { gcra } from "../../../../mod.ts";
-import { attachSharedStore } from "../../../../stores/shared.ts";
+import { attachSharedStore } from "../../../../stores/shared/shared_store.ts";
 
 const { handle, fibers, calls } = workerData;
 const api = limit("api", gcra({ limit: 1_000, period: "1d" }));

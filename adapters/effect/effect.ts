@@ -1,0 +1,90 @@
+/**
+ * Rate limiting for Effect programs: limits as plain values, the counters in a layer, refusals as
+ * typed errors, and waiting that an interrupt undoes.
+ *
+ * The service `RateLimiter` holds a store; `layerMemory` keeps the counters in the process, and the
+ * other layers in shared memory or on Redis, with no change to the program. Time is that of the
+ * fiber's `Clock`, so that a `TestClock` drives verdicts and waiting alike. Effect is a peer:
+ * `npm install effect`.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect";
+ * import { gcra } from "tidegate";
+ * import { layerMemory, limit, withLimit } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const login = limit("login", gcra({ limit: 5, period: "1m", burst: 1 }));
+ * const attempt = Effect.succeed("welcome").pipe(withLimit({ limit: login, key: "user:42" }));
+ *
+ * const program = Effect.gen(function* () {
+ *   yield* attempt;
+ *   return yield* Effect.flip(attempt);
+ * });
+ * const error = await Effect.runPromise(Effect.provide(program, layerMemory()));
+ * assert.equal(error._tag, "RateLimited");
+ * ```
+ *
+ * @module
+ */
+
+export type { Admission } from "./bound_limit.ts";
+export { Decision } from "./decision.ts";
+export {
+  layerAttached,
+  layerMemory,
+  layerRedis,
+  layerShared,
+  layerStore,
+  layerStoreScoped,
+  SharedHandle,
+} from "./layers.ts";
+export { type Limit, limit, type LimitOptions } from "./limit.ts";
+export { limitConfig } from "./limit_config.ts";
+export { decisionsMetric, unitsMetric, waitMetric } from "./limit_metrics.ts";
+export {
+  algorithmOf,
+  type AllPolicy,
+  type BurstPolicy,
+  type FixedWindowPolicy,
+  type GcraPolicy,
+  type LeakyBucketPolicy,
+  type LeakyQueuePolicy,
+  Policy,
+  type RatePolicy,
+  type SlidingPolicy,
+  type SlidingWindowPolicy,
+  type TokenBucketPolicy,
+} from "./policy.ts";
+export {
+  type Found,
+  layerRateLimit,
+  type MiddlewareId,
+  RateLimit,
+  type RateLimitConfig,
+  RateLimitDecision,
+  type RateLimitOptions,
+  type Route,
+} from "./http_api/rate_limit_middleware.ts";
+export {
+  QuotaExceeded,
+  type RateLimitProblem,
+  type RateLimitProblemClass,
+  TemporaryReducedCapacity,
+  type ViolatedPolicies,
+} from "./http_api/rate_limit_problems.ts";
+export { RateLimited, type RateLimitedFields } from "./rate_limited.ts";
+export {
+  type AcquireOptions,
+  type AdmitOptions,
+  type LimitEntry,
+  makeRateLimiter,
+  RateLimiter,
+} from "./rate_limiter.ts";
+export {
+  RateLimitStoreError,
+  type RateLimitStoreErrorFields,
+  type StoreErrorReason,
+} from "./rate_limit_store_error.ts";
+export { layerRateLimiterStore } from "./persistence/rate_limiter_store.ts";
+export { type Limited, withLimit, type WithLimitOptions } from "./with_limit.ts";

@@ -1,0 +1,106 @@
+import * as Clock from "effect/Clock";
+import * as Duration from "effect/Duration";
+import * as Effect from "effect/Effect";
+import * as Layer from "effect/Layer";
+import {
+  RateLimiterError,
+  RateLimiterStore,
+  RateLimitStoreError,
+} from "effect/persistence/RateLimiter";
+
+import type { MaybePromise as CoreAnswer } from "../../../core/maybe_promise.ts";
+import { checkText } from "../../../core/options/checks.ts";
+import type { Store } from "../../../core/store.ts";
+import { adaptiveCallTurn, adaptiveFeedbackTurn, adaptiveMachine } from "./adaptive_turns.ts";
+import { timeOf } from "../limiter_clock.ts";
+import { bucketMachine, bucketTurn, counterMachine, counterTurn } from "./refill_turns.ts";
+import { whenSettled } from "../settled.ts";
+import { machineOn } from "./store_machine.ts";
+
+/**
+ * Effect's own `RateLimiterStore` on a store of tidegate, so that its `RateLimiter`, and with it
+ * `HttpClient.withRateLimiter`, counts in shared memory across threads: any store that answers at
+ * once, and one that answers by promises as well.
+ *
+ * It decides as Effect's memory store does, and lets a key go once it is fresh again, which that
+ * one does not. Nothing is written for a refusal.
+ *
+ * @param store Any store; it stays the caller's to close.
+ * @param options `prefix`, what its keys begin with in the store; default `"effect"`.
+ * @throws {RangeError} If the store cannot hold its states.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Layer } from "effect";
+ * import { RateLimiter } from "effect/persistence";
+ * import { memoryStore } from "tidegate";
+ * import { layerRateLimiterStore } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const program = Effect.gen(function* () {
+ *   const limiter = yield* RateLimiter.RateLimiter;
+ *   return yield* limiter.consume({ key: "api.example", limit: 10, window: "1 second" });
+ * });
+ *
+ * const layer = Layer.provide(RateLimiter.layer, layerRateLimiterStore(memoryStore()));
+ * const { remaining } = await Effect.runPromise(Effect.provide(program, layer));
+ * assert.equal(remaining, 9);
+ * ```
+ */
+export function layerRateLimiterStore(
+  store: Store,
+  options: { readonly prefix?: string | undefined } = {},
+): Layer.Layer<RateLimiterStore> {
+  const { prefix = "effect" } = options;
+  checkText("create layerRateLimiterStore", "prefix", prefix);
+  const counters = machineOn(store, prefix, counterMachine);
+  const buckets = machineOn(store, prefix, bucketMachine);
+  const learned = machineOn(store, prefix, adaptiveMachine);
+
+  return Layer.succeed(
+    RateLimiterStore,
+    RateLimiterStore.of({
+      fixedWindow: ({ key, tokens, refillRate, limit }) => {
+        const turn = counterTurn({ tokens, limit, refillRate: Duration.toMillis(refillRate) });
+        return answered((now) => counters(key, turn, now));
+      },
+      tokenBucket: ({ key, refillRate, ...rest }) => {
+        const turn = bucketTurn({ ...rest, refillRate: Duration.toMillis(refillRate) });
+        return answered((now) => buckets(key, turn, now));
+      },
+      adaptiveConsume: ({ key, tokens, fallbackWindow }) => {
+        const turn = adaptiveCallTurn({
+          tokens,
+          fallbackWindow: Duration.toMillis(fallbackWindow),
+        });
+        return Effect.map(
+          answered((now) => learned(key, turn, now)),
+          (answer) => ({ ...answer, delay: Duration.millis(answer.delay) }),
+        );
+      },
+      adaptiveFeedback: ({ key, epoch, tokens, status, retryAfter }) => {
+        if (status !== 429 || retryAfter === undefined) return Effect.void;
+        const wait = Duration.toMillis(retryAfter);
+        const turn = adaptiveFeedbackTurn({ epoch, tokens, retryAfter: wait });
+        return answered((now) => learned(key, turn, now));
+      },
+    }),
+  );
+}
+
+/** Runs a turn at the time of the fiber's clock, or of the store on the default one. */
+function answered<Answer>(
+  run: (now: number | undefined) => CoreAnswer<Answer>,
+): Effect.Effect<Answer, RateLimiterError> {
+  const asked = Effect.withFiber<Answer>((fiber) =>
+    whenSettled(run(timeOf(fiber.getRef(Clock.Clock))), (answer) => Effect.succeed(answer))
+  );
+  return Effect.catchDefect(asked, failed);
+}
+
+function failed(cause: unknown): Effect.Effect<never, RateLimiterError> {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return Effect.fail(
+    new RateLimiterError({ reason: new RateLimitStoreError({ message, cause }) }),
+  );
+}

@@ -1,0 +1,129 @@
+/*
+ * Any state machine on any store.
+ *
+ * A store does one thing: it replaces a key's state by a pure function of it. An algorithm is such a
+ * function with an answer of a fixed form. Here the function is made for one call, and tells its own
+ * answer on the side; the decision that the store hands back only says how long the state must be
+ * kept. After a lost race the store calls again, and the last answer is the one that was committed.
+ */
+
+import type { Algorithm } from "../../../core/algorithm.ts";
+import { andThen, type MaybePromise as CoreAnswer } from "../../../core/maybe_promise.ts";
+import type { Codec } from "../../../core/codec.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { makeDecision } from "../../../core/make_decision.ts";
+import type { Store } from "../../../core/store.ts";
+import { storedKey } from "../../../core/stored_key.ts";
+
+/** What a call makes of a state: its answer, the state after it, and how long that must be kept. */
+export interface Turn<Answer, State> {
+  readonly answer: Answer;
+  /** The same state if nothing changes; `initial` if it cannot be told from a fresh one. */
+  readonly state: State;
+  /** Milliseconds until the state cannot be told from a fresh one. */
+  readonly freshAfter: number;
+}
+
+/** How the states of a machine are kept. */
+export interface Machine<State> {
+  /** Names the machine in stored keys. */
+  readonly id: string;
+  /** The state of a key never used. */
+  readonly initial: State;
+  readonly codec: Codec<State>;
+}
+
+/** Replaces a key's state by what the turn makes of it, atomically, and returns its answer. */
+export type Stepper<State> = <Answer>(
+  key: string,
+  turn: (state: State, now: number) => Turn<Answer, State>,
+  now: number | undefined,
+) => CoreAnswer<Answer>;
+
+/**
+ * Puts a machine on a store.
+ *
+ * @throws {RangeError} If the store cannot hold its states.
+ */
+export function machineOn<State>(
+  store: Store,
+  prefix: string,
+  machine: Machine<State>,
+): Stepper<State> {
+  store.accepts(reducing(machine, (state) => ({ answer: undefined, state, freshAfter: 0 }), noOne));
+  return function step<Answer>(
+    key: string,
+    turn: (state: State, now: number) => Turn<Answer, State>,
+    now: number | undefined,
+  ): CoreAnswer<Answer> {
+    let told: Answer;
+    const algorithm = reducing(machine, turn, (answer) => told = answer);
+    const stored = store.keyOf?.(prefix, machine.id, key) ?? storedKey(prefix, machine.id, key);
+    const ran = store.run([{ key: stored, algorithm, cost: 1, dry: false }], now);
+    return andThen<readonly Decision[], Answer>(ran, () => told);
+  };
+}
+
+/** A turn as a reducer that admits everything. A look is not a turn: it leaves the state alone. */
+function reducing<Answer, State>(
+  { id, initial, codec }: Machine<State>,
+  turn: (state: State, now: number) => Turn<Answer, State>,
+  tell: (answer: Answer) => void,
+): Algorithm {
+  const algorithm: Algorithm<State> = {
+    name: id,
+    id,
+    policies: [],
+    capacity: 1,
+    initial,
+    codec,
+    step(state, now, cost) {
+      if (cost === 0) return [kept(0), state];
+      const taken = turn(state, now);
+      tell(taken.answer);
+      return [kept(Math.max(0, Math.ceil(taken.freshAfter))), taken.state];
+    },
+  };
+  return algorithm as Algorithm;
+}
+
+function kept(resetAfter: number): Decision {
+  return makeDecision(true, 1, 1, 0, 0, resetAfter, 0, undefined, undefined);
+}
+
+function noOne(): void {}
+
+/**
+ * The codec of flat objects of numbers: one word for each field, in order; as text the version and
+ * the numbers.
+ */
+export function fieldsCodec<State extends object>(
+  version: string,
+  initial: State,
+  fields: readonly (keyof State & string)[],
+): Codec<State> {
+  const numberOf = (state: State, field: keyof State): number => state[field] as number;
+
+  function stateOf(values: readonly number[]): State | undefined {
+    if (values.length !== fields.length || values.some((value) => Number.isNaN(value))) {
+      return undefined;
+    }
+    if (fields.every((field, place) => numberOf(initial, field) === values[place])) return initial;
+    return Object.fromEntries(fields.map((field, place) => [field, values[place]])) as State;
+  }
+
+  return {
+    maxWords: fields.length,
+    write(state, words, offset) {
+      fields.forEach((field, place) => words[offset + place] = numberOf(state, field));
+      return fields.length;
+    },
+    read: (words, offset, count) => stateOf([...words.subarray(offset, offset + count)]),
+    encode: (state) => [version, ...fields.map((field) => numberOf(state, field))].join(" "),
+    decode(text) {
+      const [head, ...numbers] = text.split(" ");
+      const plain = numbers.every((number) => /^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(number));
+      return head === version && plain ? stateOf(numbers.map(Number)) : undefined;
+    },
+  };
+}

@@ -1,0 +1,256 @@
+/**
+ * Rate limiting for Elysia.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit } from "tidegate/elysia";
+ * import { Elysia } from "elysia";
+ *
+ * const app = new Elysia()
+ *   .use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }))
+ *   .get("/", ({ rateLimit }) => `${rateLimit?.remaining} left`);
+ * // app.listen(8080);
+ * ```
+ *
+ * @module
+ */
+
+/*
+ * Elysia wraps a response again when a plugin has set a header, and on Bun a body that is wrapped
+ * again loses its content type. So the fields are kept on the context; a handler's own response has
+ * them set in place at the end, and only where Elysia makes the response are they given to it.
+ *
+ * Elysia reads the text of hooks to see what of the context they use. They must not hand it on.
+ */
+
+import type { Decision } from "../../core/decision.ts";
+import { applyHeaders, type HeaderHolder } from "../http/fields/apply_headers.ts";
+import { clientKeyOf } from "../http/address/client_key.ts";
+import { finishResponse, isResponse, refusalResponse } from "../http/servers/fetch_response.ts";
+import { fetchSource } from "../http/servers/fetch_source.ts";
+import { gate, type Verdict } from "../http/gate/gate.ts";
+import type { HeaderField } from "../http/fields/header_writer.ts";
+import { type HitContext, hitContext } from "./hit_context.ts";
+import type { HitStoreOptions } from "./hit_counter.ts";
+import type {
+  ClientKeyOptions,
+  Outcome,
+  RateLimitOptions,
+} from "../http/gate/rate_limit_options.ts";
+import { GONE_STATUS } from "../http/gate/refund_rule.ts";
+
+/** An app that has the plugin: the decision is on the context. */
+export type WithRateLimit<App> = App & {
+  "~Singleton": {
+    decorator: Record<never, never>;
+    store: Record<never, never>;
+    derive: { readonly rateLimit: Decision | undefined };
+    resolve: Record<never, never>;
+  };
+};
+
+const FIELDS = Symbol("tidegate fields");
+const SETTLE = Symbol("tidegate settle");
+const SIGNAL = Symbol("tidegate signal");
+const GONE = Symbol("tidegate gone");
+
+/** What the hooks use of the context. */
+interface HookContext {
+  readonly request: Request;
+  server: unknown;
+  readonly set: { readonly headers: Record<string, string>; status?: number | string };
+  readonly response?: unknown;
+  rateLimit?: Decision;
+  /** The fields of each limit, in the order of the limits. */
+  [FIELDS]?: readonly (readonly HeaderField[])[];
+  [SETTLE]?: readonly ((outcome: Outcome) => void)[];
+  /** Aborted when the client goes away. */
+  [SIGNAL]?: AbortSignal | undefined;
+  /** Whether the client had gone away when the handler was done. */
+  [GONE]?: boolean;
+}
+
+/** What is used of the app. */
+interface ElysiaApp {
+  readonly config?: { readonly aot?: boolean };
+  readonly server?: unknown;
+  onRequest(hook: (context: HookContext) => Promise<unknown>): unknown;
+  mapResponse(scope: { as: "global" }, hook: (context: HookContext) => unknown): unknown;
+  onError(scope: { as: "global" }, hook: (context: HookContext) => void): unknown;
+  onAfterResponse(scope: { as: "global" }, hook: (context: HookContext) => void): unknown;
+}
+
+/**
+ * Makes a plugin that limits the rate of the whole app.
+ *
+ * The client's address is found on Bun; elsewhere give `key` or `address`.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the request and
+ * Bun's server.
+ * @returns The plugin, for `app.use`.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ */
+export function rateLimit(
+  options: RateLimitOptions<Request, unknown>,
+): <App>(app: App) => WithRateLimit<App> {
+  const decide = gate(options, fetchSource);
+
+  async function limitRate(context: HookContext): Promise<Response | undefined> {
+    const { request, server, set } = context;
+    let verdict: Verdict;
+    try {
+      const answer = decide(request, server);
+      verdict = answer instanceof Promise ? await answer : answer;
+    } catch (error) {
+      // Elysia would answer with the status at hand, which is 200.
+      set.status = 500;
+      throw error;
+    }
+    const before = context[FIELDS];
+    context[FIELDS] = before === undefined ? [verdict.headers] : [...before, verdict.headers];
+    if (verdict.decision !== undefined) context.rateLimit = verdict.decision;
+    if (verdict.refusal !== undefined) {
+      // Elysia calls no other hook for what is answered here.
+      for (const tell of context[SETTLE] ?? []) tell({ status: verdict.refusal.status });
+      return finishOwn(refusalResponse(verdict.refusal, []), set.headers, context[FIELDS]);
+    }
+    if (verdict.settle !== undefined) {
+      context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
+      // Some servers never abort a signal that is first asked for when the client has gone.
+      context[SIGNAL] = request.signal;
+    }
+  }
+
+  /**
+   * For apps without code made ahead, of which Elysia maps no handler's answers: the fields must
+   * stand there before. Nor is the server on their context.
+   */
+  async function limitAhead(context: HookContext, app: ElysiaApp): Promise<Response | undefined> {
+    context.server ??= app.server;
+    const refused = await limitRate(context);
+    if (refused === undefined) setAll(context.set.headers, context[FIELDS] ?? []);
+    return refused;
+  }
+
+  return function use<App>(app: App): WithRateLimit<App> {
+    const elysia = app as unknown as ElysiaApp;
+    const isDynamic = elysia.config?.aot === false;
+    elysia.onRequest(isDynamic ? (context) => limitAhead(context, elysia) : limitRate);
+    elysia.mapResponse({ as: "global" }, tellInResponse);
+    elysia.onError({ as: "global" }, tellInError);
+    if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settle);
+    return app as WithRateLimit<App>;
+  };
+}
+
+/** Sets the fields: of a handler's own response in place, otherwise of the one to be made. */
+function tellInResponse(context: HookContext): Response | undefined {
+  const limits = context[FIELDS] ?? [];
+  const { response, set } = context;
+  if (context[SIGNAL]?.aborted) context[GONE] = true;
+  // A response that never changes stands as a function that copies it.
+  const own = typeof response === "function" ? response() : response;
+  if (!isResponse(own)) {
+    setAll(set.headers, limits);
+    return undefined;
+  }
+  return finishOwn(own, set.headers, limits);
+}
+
+function tellInError(context: HookContext): void {
+  const { set } = context;
+  if (context[SIGNAL]?.aborted) context[GONE] = true;
+  setAll(set.headers, context[FIELDS] ?? []);
+}
+
+/**
+ * Sets the fields on a response of its own. Elysia leaves out what it was to set if the response
+ * has such a field; so what stands there of the same names, such as another plugin's exposed
+ * headers, is put on the response first.
+ */
+function finishOwn(
+  response: Response,
+  headers: Record<string, string>,
+  limits: readonly (readonly HeaderField[])[],
+): Response {
+  const names = new Set(limits.flat().map(([name]) => lowered(name)));
+  const standing: HeaderField[] = [];
+  for (const name of names) {
+    const value = headers[name];
+    if (value === undefined) continue;
+    delete headers[name];
+    if (!response.headers.has(name)) standing.push([name, value]);
+  }
+  return [standing, ...limits].reduce(finishResponse, response);
+}
+
+/** Sets the fields by the names that Elysia has them under, which are in lower case. */
+function setAll(
+  headers: Record<string, string>,
+  limits: readonly (readonly HeaderField[])[],
+): void {
+  const holder: HeaderHolder = {
+    get: (name) => headers[lowered(name)],
+    set: (name, value) => headers[lowered(name)] = value,
+  };
+  for (const fields of limits) applyHeaders(holder, fields);
+}
+
+/** The fields' names in lower case: made once, as a text made anew is slow to find a property by. */
+const LOWERED = new Map<string, string>();
+
+function lowered(name: string): string {
+  let known = LOWERED.get(name);
+  if (known === undefined) LOWERED.set(name, known = name.toLowerCase());
+  return known;
+}
+
+function settle(context: HookContext): void {
+  const { response, set } = context;
+  const answered = isResponse(response) ? response.status : Number(set.status ?? 200);
+  const status = context[GONE] ? GONE_STATUS : answered;
+  for (const tell of context[SETTLE] ?? []) tell({ status });
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey(
+  options: ClientKeyOptions<Request, unknown> = {},
+): (request: Request, server: unknown) => string | undefined {
+  return clientKeyOf(options, fetchSource);
+}
+
+/**
+ * A context for elysia-rate-limit, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `context` of elysia-rate-limit. Its `reset` needs a key.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { elysiaRateLimitContext } from "tidegate/elysia";
+ * import { rateLimit } from "elysia-rate-limit";
+ *
+ * const store = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const plugin = rateLimit({
+ *   duration: 60_000,
+ *   max: 100,
+ *   context: elysiaRateLimitContext({ store, prefix: "web" }),
+ * });
+ * // app.use(plugin);
+ * ```
+ */
+export function elysiaRateLimitContext(options: HitStoreOptions = {}): HitContext {
+  return hitContext(options);
+}
+
+export type { HitContext } from "./hit_context.ts";
+export type { HitStoreOptions } from "./hit_counter.ts";

@@ -1,0 +1,146 @@
+/**
+ * Rate limiting for Express 5 and 4.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { decisionOf, rateLimit } from "tidegate/express";
+ * import express from "express";
+ *
+ * const app = express();
+ * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.get("/", (_request, response) => {
+ *   response.send(`${decisionOf(response)?.remaining} left`);
+ * });
+ * // app.listen(8080);
+ * ```
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { Decision } from "../../core/decision.ts";
+import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import { gate, type Verdict } from "../http/gate/gate.ts";
+import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
+import { admitOnNode, nodeSource, refuseOnNode } from "../http/servers/node_response.ts";
+import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+
+/** What is needed of Express's request. */
+export interface ExpressRequest extends IncomingMessage {
+  /** The client's address, by the app's setting `trust proxy`. */
+  readonly ip?: string | undefined;
+}
+
+/** What is needed of Express's response. */
+export interface ExpressResponse extends ServerResponse {
+  /** Values for the handlers to come; the decision is put at `rateLimit`. */
+  // deno-lint-ignore no-explicit-any
+  locals: Record<string, any>;
+}
+
+/** Express's `next`. */
+export type ExpressNext = (error?: unknown) => void;
+
+/** A middleware of Express. */
+export type ExpressMiddleware<Request extends ExpressRequest> = (
+  request: Request,
+  response: ExpressResponse,
+  next: ExpressNext,
+) => void;
+
+/**
+ * Makes a middleware that limits the rate.
+ *
+ * The client's address is that of the socket, unless the app's setting `trust proxy` tells of
+ * proxies, or `trustedProxies` does, which then counts alone.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the request and
+ * the response.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ */
+export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
+  options: RateLimitOptions<Request, ExpressResponse>,
+): ExpressMiddleware<Request> {
+  const decide = gate(options, sourceFor(options));
+
+  function proceed(verdict: Verdict, response: ExpressResponse, next: ExpressNext): void {
+    if (verdict.decision !== undefined) response.locals["rateLimit"] = verdict.decision;
+    if (verdict.refusal !== undefined) {
+      return refuseOnNode(response, verdict.refusal, verdict.headers);
+    }
+    // Somebody else has answered while the request waited for its verdict.
+    if (response.writableEnded) return;
+    admitOnNode(response, verdict);
+    next();
+  }
+
+  return function limitRate(request, response, next) {
+    const verdict = decide(request, response);
+    if (verdict instanceof Promise) {
+      verdict.then((verdict) => proceed(verdict, response, next)).catch(next);
+    } else {
+      proceed(verdict, response, next);
+    }
+  };
+}
+
+/** The decision about the request that a response belongs to; `undefined` if it was not limited. */
+export function decisionOf(response: Pick<ExpressResponse, "locals">): Decision | undefined {
+  return response.locals["rateLimit"];
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey<Request extends ExpressRequest = ExpressRequest>(
+  options: ClientKeyOptions<Request, ExpressResponse> = {},
+): (request: Request, response: ExpressResponse) => string | undefined {
+  return clientKeyOf(options, sourceFor(options));
+}
+
+/**
+ * A store for express-rate-limit, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `store` of express-rate-limit.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { expressRateLimitStore } from "tidegate/express";
+ * import { rateLimit } from "express-rate-limit";
+ *
+ * const store = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const limit = rateLimit({
+ *   windowMs: 60_000,
+ *   limit: 100,
+ *   store: expressRateLimitStore({ store, prefix: "web" }),
+ * });
+ * // app.use(limit);
+ * ```
+ */
+export function expressRateLimitStore(options: HitStoreOptions = {}): HitStore {
+  return hitStore(options);
+}
+
+export type { HitInfo, HitStore, HitStoreOptions } from "./hit_counter.ts";
+
+const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
+  ...nodeSource,
+  address: (request) => request.ip,
+};
+
+/** Without a list of its own, the middleware believes whom the app believes. */
+function sourceFor<Request extends ExpressRequest>(
+  options: ClientKeyOptions<Request, ExpressResponse>,
+): RequestSource<ExpressRequest, ExpressResponse> {
+  // Options that are none are told of by `gate`.
+  return options?.trustedProxies === undefined ? byTrustProxy : nodeSource;
+}

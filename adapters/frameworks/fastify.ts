@@ -1,0 +1,205 @@
+/**
+ * Rate limiting for Fastify 5.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { decisionOf, rateLimit } from "tidegate/fastify";
+ * import Fastify from "fastify";
+ *
+ * const app = Fastify();
+ * await app.register(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.get("/", (request) => `${decisionOf(request)?.remaining} left`);
+ * // await app.listen({ port: 8080 });
+ * ```
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+
+import type { Decision } from "../../core/decision.ts";
+import { applyHeaders } from "../http/fields/apply_headers.ts";
+import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import { gate, type Verdict } from "../http/gate/gate.ts";
+import { closingOf, nodeHeader, whenEnded } from "../http/servers/node_response.ts";
+import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+
+/** What is needed of Fastify's request. */
+export interface FastifyRequestLike {
+  /** Node's request. */
+  readonly raw: IncomingMessage;
+  /** The header fields. */
+  readonly headers: IncomingHttpHeaders;
+  /** The client's address, by the server's option `trustProxy`. */
+  readonly ip: string;
+}
+
+/** What is needed of Fastify's reply. */
+export interface FastifyReplyLike {
+  /** Node's response. */
+  readonly raw: ServerResponse;
+  /** Whether somebody has answered. */
+  readonly sent: boolean;
+  /** Sets a header field. */
+  header(name: string, value: string): unknown;
+  /** Reads a header field. */
+  getHeader(name: string): number | string | string[] | undefined;
+  /** Sets the status. */
+  code(status: number): unknown;
+  /** Answers. */
+  send(body: Uint8Array): unknown;
+}
+
+/** A hook of Fastify. */
+export type FastifyHook<Request extends FastifyRequestLike> = (
+  request: Request,
+  reply: FastifyReplyLike,
+  done: (error?: Error) => void,
+) => void;
+
+/** What is needed of a Fastify server. */
+export interface FastifyInstanceLike {
+  /** Whether requests have a property of this name. */
+  hasRequestDecorator(name: string): boolean;
+  /** Gives requests a property. */
+  decorateRequest(name: string): unknown;
+  /** Calls the hook for every request. */
+  // deno-lint-ignore no-explicit-any
+  addHook(name: "onRequest", hook: (...args: any[]) => void): unknown;
+}
+
+/** A plugin of Fastify. */
+export type FastifyRateLimit = (
+  instance: FastifyInstanceLike,
+  options: unknown,
+  done: (error?: Error) => void,
+) => void;
+
+/**
+ * Makes a plugin that limits the rate of the routes of the server, or of the scope, that it is
+ * registered in.
+ *
+ * The client's address is that of the socket, unless the server's option `trustProxy` tells of
+ * proxies, or `trustedProxies` does, which then counts alone. The decision is at
+ * `request.rateLimit`, and `decisionOf(request)` has its type.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the request and
+ * the reply.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ */
+export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLike>(
+  options: RateLimitOptions<Request, FastifyReplyLike>,
+): FastifyRateLimit {
+  const hook = rateLimitHook(options);
+
+  function limitRate(...[instance, , done]: Parameters<FastifyRateLimit>): void {
+    if (!instance.hasRequestDecorator("rateLimit")) instance.decorateRequest("rateLimit");
+    instance.addHook("onRequest", hook);
+    done();
+  }
+
+  // What fastify-plugin sets: the hook is for the scope that registers, not one of its own.
+  return Object.assign(limitRate, {
+    [Symbol.for("skip-override")]: true,
+    [Symbol.for("fastify.display-name")]: "tidegate",
+    [Symbol.for("plugin-meta")]: { name: "tidegate", fastify: "5.x" },
+  });
+}
+
+/**
+ * Makes an `onRequest` hook that limits the rate, for single routes.
+ *
+ * @param options As those of `rateLimit`.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimitHook } from "tidegate/fastify";
+ * import Fastify from "fastify";
+ *
+ * const app = Fastify();
+ * const onRequest = rateLimitHook({ limiter: limiter(gcra({ limit: 5, period: "1m" })) });
+ * app.post("/login", { onRequest }, () => "welcome");
+ * ```
+ */
+export function rateLimitHook<Request extends FastifyRequestLike = FastifyRequestLike>(
+  options: RateLimitOptions<Request, FastifyReplyLike>,
+): FastifyHook<NoInfer<Request>> {
+  const decide = gate(options, sourceFor(options));
+
+  function proceed(verdict: Verdict, request: Request, reply: FastifyReplyLike): boolean {
+    const { decision, headers, refusal, settle } = verdict;
+    if (decision !== undefined) (request as { rateLimit?: Decision }).rateLimit = decision;
+    // Somebody else has answered while the request waited for its verdict.
+    if (reply.sent) return false;
+    applyHeaders({
+      get: (name) => reply.getHeader(name)?.toString(),
+      set: (name, value) => void reply.header(name, value),
+    }, headers);
+    if (refusal !== undefined) {
+      reply.code(refusal.status);
+      reply.header("Content-Type", refusal.contentType);
+      // Fastify adds a character set to the type of a string.
+      reply.send(Buffer.from(refusal.body));
+      return false;
+    }
+    if (settle !== undefined) {
+      whenEnded(reply.raw, (status) => settle({ status }));
+    }
+    return true;
+  }
+
+  return function onRequest(request, reply, done) {
+    let verdict: Verdict | Promise<Verdict>;
+    try {
+      verdict = decide(request, reply);
+    } catch (error) {
+      // Fastify does not catch what a hook throws.
+      return done(error as Error);
+    }
+    if (verdict instanceof Promise) {
+      verdict.then((verdict) => proceed(verdict, request, reply) && done()).catch(done);
+    } else if (proceed(verdict, request, reply)) {
+      done();
+    }
+  };
+}
+
+/** The decision about a request; `undefined` if it was not limited. */
+export function decisionOf(request: object): Decision | undefined {
+  return (request as { readonly rateLimit?: Decision }).rateLimit;
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey<Request extends FastifyRequestLike = FastifyRequestLike>(
+  options: ClientKeyOptions<Request, FastifyReplyLike> = {},
+): (request: Request, reply: FastifyReplyLike) => string | undefined {
+  return clientKeyOf(options, sourceFor(options));
+}
+
+const ofSocket: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
+  address: ({ raw }) => raw.socket.remoteAddress,
+  header: ({ raw }, name) => nodeHeader(raw, name),
+  signal: (_request, { raw }) => closingOf(raw),
+};
+
+const byTrustProxy: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
+  ...ofSocket,
+  address: ({ ip }) => ip,
+};
+
+/** Without a list of its own, the plugin believes whom the server believes. */
+function sourceFor<Request extends FastifyRequestLike>(
+  options: ClientKeyOptions<Request, FastifyReplyLike>,
+): RequestSource<FastifyRequestLike, FastifyReplyLike> {
+  // Options that are none are told of by `gate`.
+  return options?.trustedProxies === undefined ? byTrustProxy : ofSocket;
+}

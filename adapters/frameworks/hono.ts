@@ -1,0 +1,163 @@
+/**
+ * Rate limiting for Hono.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit, type RateLimitVariables } from "tidegate/hono";
+ * import { Hono } from "hono";
+ *
+ * const app = new Hono<{ Variables: RateLimitVariables }>();
+ * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.get("/", (c) => c.text(`${c.get("rateLimit")?.remaining} left`));
+ * // Bun.serve({ fetch: app.fetch }); Deno.serve(app.fetch); serve(app) of @hono/node-server
+ * ```
+ *
+ * @module
+ */
+
+import type { Decision } from "../../core/decision.ts";
+import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import { fetchOutcome } from "../http/servers/fetch_outcome.ts";
+import { fetchSource } from "../http/servers/fetch_source.ts";
+import { finishResponse, refusalResponse } from "../http/servers/fetch_response.ts";
+import { gate } from "../http/gate/gate.ts";
+import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
+import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+
+/** What the middleware puts on the context. */
+export type RateLimitVariables = {
+  /** The decision about the request; `undefined` if it was not limited. */
+  rateLimit: Decision | undefined;
+};
+
+/** What is needed of Hono's context. */
+export interface HonoContext {
+  /** The request. */
+  readonly req: {
+    /** The request as the server handed it over. */
+    readonly raw: Request;
+    /** The path of its URL. */
+    readonly path: string;
+    /** Its method. */
+    readonly method: string;
+    /** A header field; `undefined` if there is none. */
+    header(name: string): string | undefined;
+  };
+  /** The response. */
+  res: Response;
+  /** What a handler threw. */
+  readonly error: Error | undefined;
+  /** What the server handed over with the request. */
+  readonly env: unknown;
+  /** Puts a variable on the context. */
+  // deno-lint-ignore no-explicit-any
+  set: any;
+  /** Reads a variable of the context. */
+  // deno-lint-ignore no-explicit-any
+  get: any;
+}
+
+/** A middleware of Hono. */
+export type HonoMiddleware<Context extends HonoContext> = (
+  context: Context,
+  next: () => Promise<void>,
+) => Promise<Response | void>;
+
+/**
+ * Makes a middleware that limits the rate.
+ *
+ * The client's address is found on Bun, on Deno and with @hono/node-server; elsewhere give `key`
+ * or `address`.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the context.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ */
+export function rateLimit<Context extends HonoContext = HonoContext>(
+  options: RateLimitOptions<Context>,
+): HonoMiddleware<Context> {
+  const decide = gate(options, honoSource);
+
+  return async function limitRate(context, next) {
+    const answer = decide(context, undefined);
+    const verdict = answer instanceof Promise ? await answer : answer;
+    const { decision, headers, refusal, settle } = verdict;
+    if (decision !== undefined) context.set("rateLimit", decision);
+    if (refusal !== undefined) return refusalResponse(refusal, headers);
+    // Some servers never abort a signal that is first asked for when the client has gone.
+    const signal = settle === undefined ? undefined : context.req.raw.signal;
+    try {
+      await next();
+    } catch (error) {
+      settle?.(fetchOutcome({ status: 500, error }, signal));
+      throw error;
+    }
+    const { res } = context;
+    settle?.(fetchOutcome({ status: res.status, error: context.error }, signal));
+    const finished = finishResponse(res, headers);
+    if (finished === res) return;
+    // Hono sets the fields of the response at hand once more, on the one that takes its place.
+    context.res = undefined as never;
+    context.res = finished;
+  };
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey<Context extends HonoContext = HonoContext>(
+  options: ClientKeyOptions<Context> = {},
+): (context: Context) => string | undefined {
+  const keyOf = clientKeyOf(options, honoSource);
+  return (context) => keyOf(context, undefined);
+}
+
+/**
+ * A store for hono-rate-limiter, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `store` of hono-rate-limiter.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { honoRateLimiterStore } from "tidegate/hono";
+ * import { rateLimiter } from "hono-rate-limiter";
+ *
+ * const store = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const limit = rateLimiter({
+ *   windowMs: 60_000,
+ *   limit: 100,
+ *   keyGenerator: (c) => c.req.header("x-api-key") ?? "",
+ *   store: honoRateLimiterStore({ store, prefix: "web" }),
+ * });
+ * // app.use(limit);
+ * ```
+ */
+export function honoRateLimiterStore(options: HitStoreOptions = {}): HitStore {
+  return hitStore(options);
+}
+
+export type { HitInfo, HitStore, HitStoreOptions } from "./hit_counter.ts";
+
+/** What @hono/node-server hands over, and some hand over Bun's server within. */
+interface HonoServerInfo {
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
+  readonly server?: unknown;
+}
+
+const honoSource: RequestSource<HonoContext> = {
+  address({ req, env }) {
+    const info = env as HonoServerInfo | null | undefined;
+    const address = fetchSource.address(req.raw, info);
+    if (address !== undefined) return address;
+    return info?.incoming?.socket?.remoteAddress ?? fetchSource.address(req.raw, info?.server);
+  },
+  header: ({ req }, name) => req.raw.headers.get(name),
+  signal: ({ req }) => req.raw.signal,
+};

@@ -1,0 +1,148 @@
+/**
+ * Rate limiting for servers of node:http, node:https and node:http2's compatible interface.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit } from "tidegate/node";
+ * import { createServer } from "node:http";
+ *
+ * const limited = rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) });
+ * const server = createServer(limited((_request, response, decision) => {
+ *   response.end(`${decision?.remaining} left`);
+ * }));
+ * // server.listen(8080);
+ * ```
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+
+import { checkFunction } from "../../core/options/checks.ts";
+import type { Decision } from "../../core/decision.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
+import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import { gate, type Verdict } from "../http/gate/gate.ts";
+import { admitOnNode, nodeSource, refuseOnNode } from "../http/servers/node_response.ts";
+import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+
+/** A request of node:http, or of node:http2's compatible interface. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** A response of node:http, or of node:http2's compatible interface. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** The options of `rateLimit`; the functions among them are given the request and the response. */
+export interface NodeRateLimitOptions<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+> extends RateLimitOptions<Request, Response> {
+  /**
+   * Called when `limiter`, `key`, `cost` or `skip` has failed, or the address of a client is not known
+   * and there is no `unknownAddress`; by default the error is printed. The client is answered with a
+   * 500.
+   */
+  readonly onError?: ((error: unknown, request: Request) => void) | undefined;
+}
+
+/** A handler of node:http, told the decision as well. */
+export type NodeHandler<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+> = (
+  request: Request,
+  response: Response,
+  decision: Decision | undefined,
+) => void | Promise<void>;
+
+/** A handler with a gate before it, for `createServer`. */
+export type LimitedNodeHandler<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+> = (request: Request, response: Response) => void;
+
+/**
+ * Limits the rate of a handler.
+ *
+ * For a server of node:http2 its types are given:
+ * `rateLimit<Http2ServerRequest, Http2ServerResponse>(options)`.
+ *
+ * @param options Only `limiter` is required.
+ * @returns What takes the handler and returns the limited one, for `createServer`.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ */
+export function rateLimit<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+>(
+  options: NodeRateLimitOptions<Request, Response>,
+): (
+  handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
+) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
+  const decide = gate(options, sourceOf<Request, Response>());
+  const tellError = guarded(
+    options.onError ?? ((error: unknown) => console.error(error)),
+    firstPrinted(),
+  );
+
+  return function limit(handler) {
+    checkFunction("limit a handler", "handler", handler);
+    function proceed(verdict: Verdict, request: Request, response: Response) {
+      const written = response as unknown as ServerResponse;
+      if (verdict.refusal !== undefined) {
+        return refuseOnNode(written, verdict.refusal, verdict.headers);
+      }
+      // Somebody else has answered while the request waited for its verdict.
+      if (response.writableEnded) return;
+      admitOnNode(written, verdict);
+      return handler(request, response, verdict.decision);
+    }
+
+    function fail(error: unknown, request: Request, response: Response): void {
+      tellError(error, request);
+      const refusal = { status: 500, contentType: "text/plain", body: "" };
+      refuseOnNode(response as unknown as ServerResponse, refusal, []);
+    }
+
+    // An error of the handler is its own; one before it must not end the server.
+    return function limited(request, response) {
+      let verdict: Verdict | Promise<Verdict>;
+      try {
+        verdict = decide(request, response);
+      } catch (error) {
+        return fail(error, request, response);
+      }
+      if (!(verdict instanceof Promise)) return proceed(verdict, request, response) as void;
+      verdict.then(
+        (verdict) => proceed(verdict, request, response),
+        (error) => fail(error, request, response),
+      );
+    };
+  };
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey<
+  Request extends NodeRequest = IncomingMessage,
+  Response extends NodeResponse = ServerResponse,
+>(
+  options: ClientKeyOptions<Request, Response> = {},
+): (request: Request, response: Response) => string | undefined {
+  return clientKeyOf(options, sourceOf<Request, Response>());
+}
+
+/** Both kinds of requests and responses are read in the same way. */
+function sourceOf<Request extends NodeRequest, Response extends NodeResponse>(): RequestSource<
+  Request,
+  Response
+> {
+  return nodeSource as unknown as RequestSource<Request, Response>;
+}

@@ -1,0 +1,50 @@
+import { checkInteger, errorMessage } from "../../../core/options/checks.ts";
+import { formatAddress, isFour, maskAddress, parseAddress } from "./ip_address.ts";
+
+const BYTE = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const FOUR_REGEXP: RegExp = new RegExp(`^(?:::ffff:)?(?:${BYTE}\\.){3}${BYTE}$`);
+const MAPPED = "::ffff:";
+
+/**
+ * The key that stands for a client's address: an IPv4 address as it is, also where IPv6 maps it
+ * (`::ffff:192.0.2.7`, in either spelling), and of an IPv6 address its network, since one client
+ * commands a whole network of addresses.
+ *
+ * Clients of IPv4 that come through a translator (NAT64, `64:ff9b::/96`) are in one such network,
+ * and so have one key: let the translator, or a proxy behind it, tell their own addresses.
+ *
+ * @param address The address as text, perhaps with a port or a zone.
+ * @param prefix Bits of an IPv6 address that count, 32 to 128; default 64. Some providers give
+ * each customer 56.
+ * @returns The key; `undefined` if the text is no address.
+ * @throws {RangeError} If `prefix` is out of range.
+ *
+ * @example
+ * ```ts
+ * import { addressKey } from "tidegate/http";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(addressKey("::ffff:192.0.2.7"), "192.0.2.7");
+ * assert.equal(addressKey("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+ * assert.equal(addressKey("unknown"), undefined);
+ * ```
+ */
+export function addressKey(address: string, prefix = 64): string | undefined {
+  checkPrefixLength("make an address key", prefix);
+  // Most addresses are of IPv4, often mapped by a socket for both: those need no parsing.
+  if (FOUR_REGEXP.test(address)) {
+    return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
+  }
+  const parsed = parseAddress(address);
+  if (parsed === undefined) return undefined;
+  if (isFour(parsed)) return formatAddress(parsed);
+  return `${formatAddress(maskAddress(parsed, prefix))}/${prefix}`;
+}
+
+/** Requires the length of a prefix of IPv6 that still tells clients apart. */
+export function checkPrefixLength(action: string, prefix: number): void {
+  checkInteger(action, "ipv6Prefix", prefix, 32);
+  if (prefix > 128) {
+    throw new RangeError(errorMessage(action, "ipv6Prefix must be at most 128", prefix));
+  }
+}

@@ -1,0 +1,57 @@
+import { isPromise } from "../../../core/maybe_promise.ts";
+import { checkFunction } from "../../../core/options/checks.ts";
+import { addressKey, checkPrefixLength } from "./address_key.ts";
+import { clientAddress, forwardedField } from "./client_address.ts";
+import type { ClientKeyOptions } from "../gate/rate_limit_options.ts";
+
+/** How an adapter reads what the engine needs of a request. */
+export interface RequestSource<Request, Info = undefined> {
+  /** The address that the request came from; `undefined` if it is not known. */
+  address(request: Request, info: Info): string | undefined;
+  /** A header field; `null` or `undefined` if there is none. Its name is in lower case. */
+  header(request: Request, name: string): string | null | undefined;
+  /** Aborted when the client goes away. */
+  signal(request: Request, info: Info): AbortSignal | undefined;
+}
+
+/**
+ * Makes the function that tells the key of a request's client, from its address; `undefined` if
+ * that is not known.
+ *
+ * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network, or
+ * `forwardedHeader` is no name of a field, or given without `trustedProxies`.
+ * @throws {RangeError} If `ipv6Prefix` is out of range.
+ */
+export function clientKeyOf<Request, Info>(
+  options: ClientKeyOptions<Request, Info>,
+  source: RequestSource<Request, Info>,
+): (request: Request, info: Info) => string | undefined {
+  const action = "tell clients apart";
+  const { trustedProxies = [], ipv6Prefix = 64 } = options;
+  const address = options.address ?? source.address;
+  checkPrefixLength(action, ipv6Prefix);
+  checkFunction(action, "address", address);
+  const field = forwardedField(options);
+  const addressOf = clientAddress(options);
+
+  function ofSocket(request: Request, info: Info): string | undefined {
+    const peer = textOf(address(request, info));
+    return peer === undefined ? undefined : addressKey(peer, ipv6Prefix);
+  }
+
+  function behindProxies(request: Request, info: Info): string | undefined {
+    const peer = textOf(address(request, info));
+    if (peer === undefined) return undefined;
+    const client = addressOf(peer, source.header(request, field));
+    return client === undefined ? undefined : addressKey(client, ipv6Prefix);
+  }
+
+  return trustedProxies.length === 0 ? ofSocket : behindProxies;
+}
+
+/** An address, if it is text. A promise is none, and what it rejects with must not end the process. */
+function textOf(address: unknown): string | undefined {
+  if (typeof address === "string") return address;
+  if (isPromise(address)) Promise.resolve(address).catch(() => {});
+  return undefined;
+}

@@ -1,0 +1,213 @@
+/*
+ * The rate limit header fields.
+ *
+ * Every policy is told, in the order of configuration, under the same name in both fields. `q` and
+ * `r` are rounded down, `w` and `t` up. `t` is the time until `r` next grows, and is left out when
+ * it will not: that agrees with revision 10 of the draft ("until additional quota is made
+ * available") and with revision 11 ("the seconds within which the client can use no more than the
+ * available quota") alike. The older forms know one policy only, which is the one with the least
+ * left, and tell the time until its quota is full.
+ *
+ * Source: draft-ietf-httpapi-ratelimit-headers, revisions 06, 07 and 11.
+ */
+import type { Policy } from "../../../core/algorithm.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { type HeaderForm, readHeaderForms } from "./header_form.ts";
+import { byteSequence, quoteString } from "./structured_fields.ts";
+
+/** A header field: its name and its value. */
+export type HeaderField = readonly [name: string, value: string];
+
+/** What a quota counts; clients take it to be requests if it is not said. */
+export type QuotaUnit = "requests" | "content-bytes" | "concurrent-requests";
+
+/** What the fields need of a decision. */
+export type QuotaLeft = Pick<Decision, "remaining" | "nextAfter" | "resetAfter">;
+
+/** The options of `headerWriter`. */
+export interface HeaderWriterOptions {
+  /** Which fields to write; default `"draft-11"`; `false` for none. */
+  readonly headers?: HeaderForm | readonly HeaderForm[] | false | undefined;
+  /** What a unit of cost is; default `"requests"`. */
+  readonly unit?: QuotaUnit | undefined;
+}
+
+/**
+ * Writes the fields for one answer.
+ *
+ * @param quotas What is left of each policy, in the policies' order.
+ * @param now Milliseconds since the Unix epoch; only the form `"legacy"` needs it.
+ * @param partition What tells the client's quota from that of others; must not give away a secret.
+ */
+export type HeaderWriter = (
+  quotas: readonly QuotaLeft[],
+  now: number,
+  partition?: string,
+) => HeaderField[];
+
+/** Writes one form; appends to `fields`. */
+type FormWriter = (
+  fields: HeaderField[],
+  quotas: readonly QuotaLeft[],
+  now: number,
+  partition: string | undefined,
+) => void;
+
+/** The largest integer of a structured field. */
+const LARGEST_INTEGER = 999_999_999_999_999;
+const ACTION = "write rate limit headers";
+
+/**
+ * Makes the writer of the rate limit fields for some policies.
+ *
+ * @param policies As algorithms have them. A period of `Infinity` stands for none. Names that come
+ * twice are numbered.
+ * @throws {RangeError} If a name holds anything but printable ASCII, a limit has more than 15
+ * digits or a period is not above 0.
+ * @throws {TypeError} If a form of header is unknown, or two forms write the same field.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { headerWriter } from "tidegate/http";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = gcra({ limit: 10, period: "1m", name: "api" });
+ * const [decision] = algorithm.step(algorithm.initial, 0, 1);
+ * assert.deepEqual(headerWriter(algorithm.policies)([decision], 0), [
+ *   ["RateLimit-Policy", '"api";q=10;w=60'],
+ *   ["RateLimit", '"api";r=9;t=6'],
+ * ]);
+ * ```
+ */
+export function headerWriter(
+  policies: readonly Policy[],
+  options: HeaderWriterOptions = {},
+): HeaderWriter {
+  const { headers = "draft-11", unit = "requests" } = options;
+  const forms = readHeaderForms(ACTION, headers);
+  policies.forEach(checkPolicy);
+  const writers = forms.map((form): FormWriter => {
+    if (form === "draft-11") return draft11(policies, unit);
+    if (form === "draft-7") return draft7(policies);
+    if (form === "draft-6") return draft6(policies, !forms.some(writesPolicy));
+    return legacy(policies);
+  });
+
+  return function write(quotas, now, partition) {
+    const fields: HeaderField[] = [];
+    for (const writeForm of writers) writeForm(fields, quotas, now, partition);
+    return fields;
+  };
+}
+
+/** The names that policies are given in the fields, quoted by no one yet: those twice numbered. */
+export function distinctNames(policies: readonly Policy[]): readonly string[] {
+  const taken = new Set<string>();
+  return policies.map(({ name }) => {
+    let distinct = name;
+    for (let count = 2; taken.has(distinct); count++) distinct = `${name}-${count}`;
+    taken.add(distinct);
+    return distinct;
+  });
+}
+
+function checkPolicy({ name, limit, period }: Policy): void {
+  quoteString(ACTION, "a policy's name", name);
+  if (!(limit <= LARGEST_INTEGER)) {
+    throw new RangeError(errorMessage(ACTION, "limit must have at most 15 digits", limit));
+  }
+  if (!(period > 0)) throw new RangeError(errorMessage(ACTION, "period must be above 0", period));
+}
+
+function writesPolicy(form: HeaderForm): boolean {
+  return form === "draft-11" || form === "draft-7";
+}
+
+function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
+  const names = distinctNames(policies).map((name) => quoteString(ACTION, "a name", name));
+  const heads = names.map((name) => `${name};r=`);
+  const quotas = policies.map((policy, place) =>
+    `${names[place]};q=${Math.floor(policy.limit)}${windowOf(policy)}${unitOf(unit)}`
+  );
+  const policyField: HeaderField = ["RateLimit-Policy", quotas.join(", ")];
+
+  return function write(fields, lefts, _now, partition) {
+    const key = partition === undefined ? "" : `;pk=${byteSequence(partition)}`;
+    fields.push(
+      key === "" ? policyField : [policyField[0], quotas.map((quota) => quota + key).join(", ")],
+    );
+    let value = "";
+    for (let place = 0; place < heads.length; place++) {
+      const { remaining, nextAfter } = lefts[place]!;
+      const time = nextAfter > 0 ? `;t=${seconds(nextAfter)}` : "";
+      value += (place === 0 ? "" : ", ") + heads[place] + whole(remaining) + time + key;
+    }
+    fields.push(["RateLimit", value]);
+  };
+}
+
+function draft7(policies: readonly Policy[]): FormWriter {
+  const policyField: HeaderField = ["RateLimit-Policy", numbersOf(policies)];
+  return function write(fields, lefts) {
+    const { limit, remaining, reset } = scarcest(policies, lefts);
+    const value = `limit=${limit}, remaining=${remaining}, reset=${seconds(reset)}`;
+    fields.push(policyField, ["RateLimit", value]);
+  };
+}
+
+function draft6(policies: readonly Policy[], withPolicy: boolean): FormWriter {
+  const policyField: HeaderField = ["RateLimit-Policy", numbersOf(policies)];
+  return function write(fields, lefts) {
+    const { limit, remaining, reset } = scarcest(policies, lefts);
+    if (withPolicy) fields.push(policyField);
+    fields.push(
+      ["RateLimit-Limit", String(limit)],
+      ["RateLimit-Remaining", String(remaining)],
+      ["RateLimit-Reset", String(seconds(reset))],
+    );
+  };
+}
+
+function legacy(policies: readonly Policy[]): FormWriter {
+  return function write(fields, lefts, now) {
+    const { limit, remaining, reset } = scarcest(policies, lefts);
+    fields.push(
+      ["X-RateLimit-Limit", String(limit)],
+      ["X-RateLimit-Remaining", String(remaining)],
+      ["X-RateLimit-Reset", String(seconds(now + reset))],
+    );
+  };
+}
+
+/** The policy with the least left, the first of several: a refused one, if any is. */
+function scarcest(policies: readonly Policy[], lefts: readonly QuotaLeft[]) {
+  let place = 0;
+  for (let other = 1; other < policies.length; other++) {
+    if (lefts[other]!.remaining < lefts[place]!.remaining) place = other;
+  }
+  const { remaining, resetAfter } = lefts[place]!;
+  const limit = Math.floor(policies[place]!.limit);
+  return { limit, remaining: whole(remaining), reset: resetAfter };
+}
+
+function numbersOf(policies: readonly Policy[]): string {
+  return policies.map((policy) => `${Math.floor(policy.limit)}${windowOf(policy)}`).join(", ");
+}
+
+function windowOf({ period }: Policy): string {
+  return period === Infinity ? "" : `;w=${seconds(period)}`;
+}
+
+function unitOf(unit: QuotaUnit): string {
+  return unit === "requests" ? "" : `;qu="${unit}"`;
+}
+
+function whole(remaining: number): number {
+  return Math.min(LARGEST_INTEGER, Math.max(0, Math.floor(remaining)));
+}
+
+function seconds(milliseconds: number): number {
+  return Math.min(LARGEST_INTEGER, Math.ceil(milliseconds / 1000));
+}

@@ -1,0 +1,116 @@
+import type { Decision } from "../../../core/decision.ts";
+import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
+import type { ForwardingOptions } from "../address/client_address.ts";
+import type { HeaderWriterOptions } from "../fields/header_writer.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** A limiter on a store of either kind. */
+export type AnyLimiter = Limiter | AsyncLimiter;
+
+/** A value, or a promise of it. */
+export type Awaitable<Value> = Value | Promise<Value>;
+
+/** How a request ended, as far as a refund depends on it. */
+export interface Outcome {
+  /**
+   * The status of the response; 500 if the handler threw; 499 if the client went away before there
+   * was a response, whatever the handler has made of that. Fetch-style servers tell of it by the
+   * request's signal.
+   */
+  readonly status: number;
+  /** What the handler threw. */
+  readonly error?: unknown;
+}
+
+/** How a client is told from others by its address. */
+export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingOptions {
+  /**
+   * The address that the request came from, where the adapter's own way to find it will not do.
+   * `undefined` or `null` if it is not known.
+   */
+  readonly address?: ((request: Request, info: Info) => string | null | undefined) | undefined;
+  /** Bits of an IPv6 address that make one client, 32 to 128; default 64. */
+  readonly ipv6Prefix?: number | undefined;
+}
+
+/**
+ * The options of `rateLimit`, which mean the same in every adapter. Only `limiter` is required.
+ *
+ * @typeParam Request What the adapter's framework calls a request, or its context.
+ * @typeParam Info What comes with it.
+ */
+export interface RateLimitOptions<Request, Info = undefined>
+  extends ClientKeyOptions<Request, Info>, HeaderWriterOptions {
+  /**
+   * The limiter, or a function that chooses one for each request; `undefined` lets the request
+   * pass. Choose from limiters made beforehand: each has memory of its own.
+   */
+  readonly limiter:
+    | AnyLimiter
+    | ((request: Request, info: Info) => Awaitable<AnyLimiter | undefined>);
+  /**
+   * Whose units: a function of the request; default the client's address. What a client says itself
+   * must be checked first: one that makes up a new key for each request has no limit. A request
+   * without a key (`undefined`, `null` or empty), or whose key is no text (lone surrogates), is
+   * refused with a 400; one whose key is longer than 1,024 characters with a 431.
+   */
+  readonly key?:
+    | ((request: Request, info: Info) => Awaitable<string | null | undefined>)
+    | undefined;
+  /**
+   * What to do with a request whose address is not known, or that has no key: `"refuse"` it with a
+   * 403, or `"admit"` it without a limit. Without this option an unknown address is an error, and
+   * a missing key a 400: such requests must not share one limit by accident.
+   */
+  readonly unknownAddress?: "refuse" | "admit" | undefined;
+  /** Units that a request takes, or a function of it; default 1. */
+  readonly cost?: number | ((request: Request, info: Info) => Awaitable<number>) | undefined;
+  /** Which requests pass without a limit. */
+  readonly skip?: ((request: Request, info: Info) => Awaitable<boolean>) | undefined;
+  /** Names the fields in `Access-Control-Expose-Headers`, for scripts of other origins. */
+  readonly exposeHeaders?: boolean | undefined;
+  /**
+   * What tells a client's quota from that of others in the fields (`pk`). A public name or a keyed
+   * hash: neither an address nor a secret. If it fails, the fields go without.
+   */
+  readonly partition?: ((request: Request, info: Info) => string) | undefined;
+  /**
+   * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
+   * above, so that who only fails is not limited), `"successful"` ones, or those that a function
+   * answers `true` to. By name, nothing is given back to a client that went away before there was a
+   * response. A function that fails gives nothing back either, nor does a request that ends when its
+   * units have run out by themselves.
+   */
+  readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
+  /**
+   * Decides and reports, but refuses and delays nobody and tells clients nothing, whatever the key
+   * and even if the store fails: to try a limit out. Default `false`; so is a function that fails.
+   */
+  readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
+  /**
+   * Up to so many milliseconds are added to `Retry-After`, at random, so that those who were
+   * refused together do not come back together; at least 0; default 0.
+   */
+  readonly jitter?: number | undefined;
+  /**
+   * Changes what a refused client is answered. If it fails, or answers what cannot be sent, the
+   * refusal stays as it was.
+   */
+  readonly respond?:
+    | ((refusal: Refusal, decision: Decision, request: Request) => Partial<Refusal>)
+    | undefined;
+  /** Called with every decision, in shadow mode too. It may be asynchronous: nobody waits for it. */
+  readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
+  /**
+   * Called when the store could not decide (`StoreUnavailableError`, `ContentionError` or
+   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Called also
+   * with the error of an unknown address in shadow mode, and with what `onDecision`, `partition`,
+   * `refund`, `respond` and `shadow` throw or reject with; without it the first of those failures is
+   * printed. None of them changes a verdict.
+   */
+  readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
+  /** A number from 0 up to 1 for the jitter; default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+  /** The time for the form of header `"legacy"`; default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}

@@ -1,0 +1,83 @@
+import { errorMessage } from "../../../core/options/checks.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
+
+/** What a refused client is answered. */
+export interface Refusal {
+  /**
+   * 429; 503 if the store cannot decide, or its failure policy refused; 403 for an unknown address,
+   * 400 for a key that is missing or no text, 431 for one that is too long.
+   */
+  readonly status: number;
+  /** The content type of the body: `application/problem+json`. */
+  readonly contentType: string;
+  /** The body: a problem (RFC 9457) as JSON. */
+  readonly body: string;
+}
+
+const ACTION = "answer a refused client by respond";
+
+/** The answer to a client whose address is not known, where that is a reason to refuse. */
+export const UNKNOWN_ADDRESS: Refusal = refusalWith({
+  type: "about:blank",
+  title: "Forbidden",
+  status: 403,
+});
+
+/** The answer to a client whose key is longer than a store should keep. */
+export const KEY_TOO_LONG: Refusal = refusalWith({
+  type: "about:blank",
+  title: "Request Header Fields Too Large",
+  status: 431,
+});
+
+/** The answer to a client without a key, or with one that is no text. */
+export const BAD_KEY: Refusal = refusalWith({
+  type: "about:blank",
+  title: "Bad Request",
+  status: 400,
+});
+
+/** The answer where the store cannot decide. */
+export const UNAVAILABLE: Refusal = refusalWith(problem("temporary-reduced-capacity", []));
+
+/** The answer to a client that has gone away: nobody reads it. The status is nginx's. */
+export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" };
+
+/**
+ * The answer to a refused client. When the failure policy refused, it has done nothing wrong, and
+ * is told so by a 503.
+ */
+export function refusalOf(decision: Decision, violated: readonly string[]): Refusal {
+  const failed = decision.source === "policy";
+  return refusalWith(problem(failed ? "temporary-reduced-capacity" : "quota-exceeded", violated));
+}
+
+const CONTENT_TYPE_REGEXP = /^[\x20-\x7e]+$/;
+/** The statuses of responses without a body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * A refusal as `respond` changed it: what is `undefined` stays as it was.
+ *
+ * @throws {TypeError} If no server could send it.
+ */
+export function changedRefusal(usual: Refusal, change: Partial<Refusal>): Refusal {
+  const { status = usual.status, contentType = usual.contentType, body = usual.body } = change;
+  if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
+    throw new TypeError(errorMessage(ACTION, "status must be an integer from 200 to 599", status));
+  }
+  if (typeof contentType !== "string" || !CONTENT_TYPE_REGEXP.test(contentType)) {
+    const rule = "contentType must be of printable ASCII characters";
+    throw new TypeError(errorMessage(ACTION, rule, contentType));
+  }
+  if (typeof body !== "string" || (body !== "" && BODILESS.has(status))) {
+    const rule = "body must be a string, and empty with the status 204, 205 or 304";
+    throw new TypeError(errorMessage(ACTION, rule, body));
+  }
+  return { status, contentType, body };
+}
+
+function refusalWith(body: Pick<Problem, "type" | "title" | "status">): Refusal {
+  return { status: body.status, contentType: PROBLEM_TYPE, body: JSON.stringify(body) };
+}

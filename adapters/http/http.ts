@@ -1,0 +1,120 @@
+/**
+ * Rate limiting for servers that speak fetch: Bun.serve, Deno.serve and workers; and what all
+ * adapters are made of.
+ *
+ * A client that is within the limit gets the handler's response with the `RateLimit` fields of the
+ * IETF's draft; one that is above it a 429 with `Retry-After` and a problem as JSON.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit } from "tidegate/http";
+ * import assert from "node:assert/strict";
+ *
+ * const users = new Map([["k1", "ada"]]);
+ * const limited = rateLimit({
+ *   limiter: limiter(gcra({ limit: 100, period: "1m", burst: 1 })),
+ *   key: ({ headers }) => users.get(headers.get("x-api-key") ?? ""),
+ * });
+ * const fetch = limited(() => new Response("hello"));
+ * // Bun.serve({ fetch }); Deno.serve(fetch);
+ *
+ * const request = new Request("http://localhost/", { headers: { "x-api-key": "k1" } });
+ * assert.equal((await fetch(request, undefined))?.status, 200);
+ * assert.equal((await fetch(request, undefined))?.status, 429);
+ * ```
+ *
+ * @module
+ */
+
+import { clientKeyOf } from "./address/client_key.ts";
+import {
+  type Answer,
+  type FetchHandler,
+  type LimitedHandler,
+  limitHandler,
+} from "./servers/fetch_handler.ts";
+import { fetchSource } from "./servers/fetch_source.ts";
+import type { ClientKeyOptions, RateLimitOptions } from "./gate/rate_limit_options.ts";
+
+/**
+ * Limits the rate of a handler.
+ *
+ * @param options Only `limiter` is required.
+ * @returns What takes the handler and returns the limited one. The handler is called with the
+ * request, what the server handed over with it, and the decision.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit } from "tidegate/http";
+ *
+ * const limited = rateLimit({
+ *   limiter: limiter(gcra({ limit: 100, period: "1m" })),
+ *   trustedProxies: ["loopback"],
+ * });
+ * const fetch = limited((_request, _info, decision) => {
+ *   return new Response(`${decision?.remaining} left`);
+ * });
+ * // Bun.serve({ fetch }); Deno.serve(fetch);
+ * ```
+ */
+export function rateLimit<Info = unknown>(
+  options: RateLimitOptions<Request, Info>,
+): <Answers extends Answer>(handler: FetchHandler<Info, Answers>) => LimitedHandler<Info, Answers> {
+  return limitHandler(options);
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { clientKey, rateLimit } from "tidegate/http";
+ *
+ * const client = clientKey({ trustedProxies: ["10.0.0.0/8"] });
+ * const limited = rateLimit({
+ *   limiter: limiter(gcra({ limit: 5, period: "1m" })),
+ *   key: (request, info) => `${client(request, info)} ${new URL(request.url).pathname}`,
+ * });
+ * ```
+ */
+export function clientKey<Info = unknown>(
+  options: ClientKeyOptions<Request, Info> = {},
+): (request: Request, info: Info) => string | undefined {
+  return clientKeyOf(options, fetchSource);
+}
+
+export { addressKey } from "./address/address_key.ts";
+export {
+  type ClientAddress,
+  clientAddress,
+  type ForwardingOptions,
+} from "./address/client_address.ts";
+export type { RequestSource } from "./address/client_key.ts";
+export type { Answer, FetchHandler, LimitedHandler } from "./servers/fetch_handler.ts";
+export { type Gate, gate, type Verdict } from "./gate/gate.ts";
+export type { HeaderForm } from "./fields/header_form.ts";
+export {
+  type HeaderField,
+  type HeaderWriter,
+  headerWriter,
+  type HeaderWriterOptions,
+  type QuotaLeft,
+  type QuotaUnit,
+} from "./fields/header_writer.ts";
+export type {
+  AnyLimiter,
+  Awaitable,
+  ClientKeyOptions,
+  Outcome,
+  RateLimitOptions,
+} from "./gate/rate_limit_options.ts";
+export { type Problem, problem, type ProblemKind } from "./gate/problem.ts";
+export type { Refusal } from "./gate/refusal.ts";

@@ -1,0 +1,39 @@
+/** A number as people read it: `26,450,535`. */
+export function count(number: number): string {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** A part in percent: `15.9`. */
+export function percent(part: number, whole: number): string {
+  if (part === 0) return "0";
+  const share = part / whole * 100;
+  return share < 0.01 ? "< 0.01" : share < 10 ? share.toFixed(2) : share.toFixed(1);
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1_000, "s"],
+];
+
+/** A duration as people say it, to two places: `2.8 h`. */
+export function durationText(milliseconds: number): string {
+  if (milliseconds === Infinity) return "for ever";
+  for (const [unit, name] of UNITS) {
+    if (milliseconds >= unit) return `${Number((milliseconds / unit).toPrecision(2))} ${name}`;
+  }
+  return `${milliseconds} ms`;
+}
+
+/** An instant as a date and a time of day, in UTC. */
+export function instantText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** A stranger's text, short and fit for a terminal: without characters that command it. */
+export function numberText(text: string): string {
+  const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
+  // deno-lint-ignore no-control-regex
+  return shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+}

@@ -1,0 +1,104 @@
+import { count } from "../format_numbers.ts";
+import { element, label, line } from "./svg.ts";
+
+/** From values to places on the picture. */
+export type Scale = (value: number) => number;
+
+/** Evenly. */
+export function linear(from: number, to: number, start: number, end: number): Scale {
+  const span = to - from || 1;
+  return (value) => start + (value - from) / span * (end - start);
+}
+
+/** By orders of magnitude; values below `from` lie on its place. */
+export function logarithmic(from: number, to: number, start: number, end: number): Scale {
+  const scale = linear(Math.log(from), Math.log(Math.max(to, from * 1.001)), start, end);
+  return (value) => scale(Math.log(Math.max(value, from)));
+}
+
+/** Round numbers from 0 to at least `most`, some `about` of them. */
+export function roundSteps(most: number, about: number): readonly number[] {
+  const rough = Math.max(most, 1e-9) / about;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, place) => place * step);
+}
+
+/** Powers of ten, with 2 and 5 between them where there is room. */
+export function magnitudes(from: number, to: number): readonly number[] {
+  const factors = Math.log10(to / from) > 4 ? [1] : [1, 2, 5];
+  const values: number[] = [];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); power++) {
+    for (const factor of factors) {
+      const value = Number((factor * 10 ** power).toPrecision(1));
+      if (value >= from && value <= to) values.push(value);
+    }
+  }
+  return values;
+}
+
+const TIME_STEPS: readonly number[] = [
+  ...[1, 5, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000],
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
+  ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
+];
+
+const TIME_UNITS: readonly (readonly [number, string])[] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1_000, "s"],
+  [1, "ms"],
+];
+
+/** An axis of time below a plot: durations since the start. */
+export function timeAxis(
+  x: Scale,
+  span: number,
+  top: number,
+  bottom: number,
+): readonly string[] {
+  const step = TIME_STEPS.find((step) => span / step <= 8) ?? 30 * 86_400_000;
+  // All in the unit of the step, so that 75 min is not said to be 1.3 h.
+  const [unit, name] = TIME_UNITS.find(([unit]) => step >= unit)!;
+  const ticks: string[] = [];
+  for (let at = 0; at <= span; at += step) {
+    ticks.push(
+      line(x(at), top, x(at), bottom + 4, "rule"),
+      label(x(at), bottom + 17, at === 0 ? "0" : `${count(at / unit)} ${name}`, {
+        class: "soft",
+        anchor: "middle",
+      }),
+    );
+  }
+  return ticks;
+}
+
+/** An axis of numbers at the left of a plot. */
+export function valueAxis(
+  y: Scale,
+  values: readonly number[],
+  left: number,
+  right: number,
+  text: (value: number) => string = count,
+): readonly string[] {
+  return values.flatMap((value) => [
+    line(left, y(value), right, y(value), "rule"),
+    label(left - 6, y(value) + 4, text(value), { class: "soft", anchor: "end" }),
+  ]);
+}
+
+/** The names of the series, in one row, each beside a piece of its line. */
+export function legend(names: readonly string[], left: number, top: number): readonly string[] {
+  let x = left;
+  return names.map((name, place) => {
+    const at = x;
+    x += 34 + name.length * 6.6 + 14;
+    return element(
+      "g",
+      {},
+      line(at, top - 4, at + 26, top - 4, `series s${place % 6}`),
+      label(at + 32, top, name),
+    );
+  });
+}

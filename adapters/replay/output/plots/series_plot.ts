@@ -1,0 +1,47 @@
+import { count } from "../format_numbers.ts";
+import { legend, linear, roundSteps, timeAxis, valueAxis } from "./axis.ts";
+import { element, label, line, picture, track } from "./svg.ts";
+
+/** A line of the plot. */
+export interface Series {
+  /** Its name. */
+  readonly name: string;
+  /** Its points: milliseconds since the start, and a value. */
+  readonly points: readonly (readonly [at: number, value: number])[];
+}
+
+const WIDTH = 760;
+const LEFT = 64;
+const RIGHT = 16;
+const TOP = 40;
+
+/** Values over time, a line for each series; `limit` draws a line that should not be crossed. */
+export function seriesPlot(
+  title: string,
+  series: readonly Series[],
+  options: { readonly limit?: number; readonly unit: string; readonly height?: number },
+): string {
+  const { limit, unit, height = 240 } = options;
+  const bottom = TOP + height;
+  const span = Math.max(1, ...series.flatMap(({ points }) => points.map(([at]) => at)));
+  const most = Math.max(
+    limit ?? 0,
+    ...series.flatMap(({ points }) => points.map(([, value]) => value)),
+  );
+  const steps = roundSteps(most, 5);
+  const x = linear(0, span, LEFT, WIDTH - RIGHT);
+  const y = linear(0, steps.at(-1)!, bottom, TOP);
+  return picture(WIDTH, bottom + 40, title, [
+    ...timeAxis(x, span, TOP, bottom),
+    ...valueAxis(y, steps, LEFT, WIDTH - RIGHT, (value) => count(Number(value.toPrecision(6)))),
+    ...(limit === undefined ? [] : [line(LEFT, y(limit), WIDTH - RIGHT, y(limit), "limit")]),
+    ...series.map(({ points }, place) =>
+      element("path", {
+        class: `series s${place % 6}`,
+        d: track(points.map(([at, value]) => [x(at), y(value)])),
+      })
+    ),
+    ...legend(series.map(({ name }) => name), LEFT, 18),
+    label(LEFT, bottom + 34, unit, { class: "soft" }),
+  ]);
+}

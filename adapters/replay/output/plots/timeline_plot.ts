@@ -1,0 +1,75 @@
+import { count, percent } from "../format_numbers.ts";
+import type { TimeBins } from "../../time_bins.ts";
+import { linear, roundSteps, timeAxis, valueAxis } from "./axis.ts";
+import { box, element, label, picture } from "./svg.ts";
+
+/** A row of the plot. */
+export interface TimelinePanel {
+  /** Its name. */
+  readonly name: string;
+  /** What it shows. */
+  readonly bins: TimeBins;
+}
+
+const WIDTH = 760;
+const LEFT = 64;
+const RIGHT = 12;
+const PANEL = 84;
+const GAP = 30;
+const TOP = 34;
+
+/** Units admitted and refused over time: a row of bars for each candidate, all on one scale. */
+export function timelinePlot(title: string, panels: readonly TimelinePanel[]): string {
+  const start = Math.min(...panels.map(({ bins }) => bins.start));
+  const end = Math.max(...panels.map(({ bins }) => bins.start + bins.allowed.length * bins.width));
+  const most = Math.max(1, ...panels.flatMap(({ bins }) => sums(bins)));
+  const bottom = TOP + panels.length * (PANEL + GAP) - GAP;
+  const x = linear(0, end - start, LEFT, WIDTH - RIGHT);
+  const steps = roundSteps(most, 2);
+
+  const rows = panels.flatMap(({ name, bins }, place) => {
+    const top = TOP + place * (PANEL + GAP);
+    const y = linear(0, steps.at(-1)!, top + PANEL, top);
+    const denied = bins.denied.reduce((sum, units) => sum + units, 0);
+    const all = denied + bins.allowed.reduce((sum, units) => sum + units, 0);
+    return [
+      ...valueAxis(y, steps, LEFT, WIDTH - RIGHT),
+      element("path", { class: "calm", d: bars(bins, start, x, y, "allowed") }),
+      element("path", { class: "alarm", d: bars(bins, start, x, y, "denied") }),
+      label(LEFT, top - 8, name, { class: "strong" }),
+      label(WIDTH - RIGHT, top - 8, `${percent(denied, all)} % refused`, {
+        class: denied > 0 ? "alarm" : "soft",
+        anchor: "end",
+      }),
+    ];
+  });
+  const note = `units per ${count(panels[0]!.bins.width / 1_000)} s`;
+  return picture(WIDTH, bottom + 42, title, [
+    ...timeAxis(x, end - start, TOP, bottom),
+    ...rows,
+    label(LEFT, bottom + 34, `${note}; blue admitted, red refused`, { class: "soft" }),
+  ]);
+}
+
+function sums({ allowed, denied }: TimeBins): readonly number[] {
+  return allowed.map((units, place) => units + denied[place]!);
+}
+
+/** The bars of one kind; the refused stand on the admitted. */
+function bars(
+  bins: TimeBins,
+  start: number,
+  x: (value: number) => number,
+  y: (value: number) => number,
+  kind: "allowed" | "denied",
+): string {
+  return bins[kind].map((units, place) => {
+    if (units === 0) return "";
+    const from = bins.start - start + place * bins.width;
+    if (kind === "allowed") return box(x(from), y(units), x(from + bins.width), y(0));
+    // Two pixels at least: a single refusal among thousands is what one looks for.
+    const base = y(bins.allowed[place]!);
+    const top = Math.min(y(bins.allowed[place]! + units), base - 2);
+    return box(x(from), top, x(from + bins.width), base);
+  }).join("");
+}

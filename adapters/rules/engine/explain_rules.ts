@@ -1,0 +1,118 @@
+import type { Decision } from "../../../core/decision.ts";
+import {
+  type Descriptor,
+  type DescriptorEntry,
+  type Domain,
+  matchDescriptor,
+  matchesWildcard,
+  type RuleVerdict,
+  type Verdict,
+} from "../../../core/rules/rules.ts";
+import type { KeyRules, RuleNode } from "../../../core/rules/compile_domain.ts";
+
+/** The way of a descriptor through the rules, line by line: what matched, and what could have. */
+export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]): string[] {
+  const lines: string[] = [];
+  let level: Domain["level"] | undefined = domain.level;
+  for (const [place, [key, value]] of entries.entries()) {
+    const indent = "  ".repeat(place + 1);
+    const rules: KeyRules | undefined = level?.get(key);
+    if (rules === undefined) {
+      const known = level === undefined ? "nothing" : [...level.keys()].join(", ");
+      lines.push(`${indent}${key}=${value}: no rule for the key ${key} here; there are: ${known}`);
+      return [...lines, `${indent}so nothing holds, and the descriptor is admitted uncounted`];
+    }
+    const [node, why] = chosen(rules, value);
+    if (node === undefined) {
+      const values = [
+        ...rules.exact.keys(),
+        ...rules.wildcards.map(({ pattern }) => pattern.text),
+      ];
+      lines.push(
+        `${indent}${key}=${value}: no rule for this value; there are: ${values.join(", ")}`,
+      );
+      return [...lines, `${indent}so nothing holds, and the descriptor is admitted uncounted`];
+    }
+    lines.push(`${indent}${key}=${value}: the rule ${node.rule.label} matches ${why}`);
+    level = node.children;
+  }
+  const match = matchDescriptor(domain, entries);
+  if (match === undefined) {
+    return [...lines, "  the rule has no limits, so the descriptor is admitted uncounted"];
+  }
+  return [...lines, `  its counter is ${match.key}`];
+}
+
+function chosen(rules: KeyRules, value: string): readonly [RuleNode | undefined, string] {
+  const exact = rules.exact.get(value);
+  if (exact !== undefined) return [exact, "by its exact value"];
+  const found = rules.wildcards.find(({ pattern }) => matchesWildcard(pattern, value));
+  if (found !== undefined) return [found.node, `by the pattern ${found.pattern.text}`];
+  return [rules.bare, "as every value does"];
+}
+
+/** The rules that match, and do not apply as another one that matches replaces them. */
+export function explainReplaced(domain: Domain, descriptors: readonly Descriptor[]): string[] {
+  const matched = descriptors.flatMap(({ entries }) =>
+    matchDescriptor(domain, entries)?.rule ?? []
+  );
+  return matched.flatMap(({ name }) => {
+    const by = matched.find(({ replaces }) => name !== undefined && replaces.includes(name));
+    return by === undefined
+      ? []
+      : [`rule ${name} does not apply, as ${by.name ?? by.label} replaces it`];
+  });
+}
+
+/** A verdict in words, line by line. */
+export function explainVerdict(
+  { allowed, rules }: Verdict,
+  descriptors: readonly Descriptor[],
+): string[] {
+  if (rules.length === 0) return ["admitted, as no rule with limits holds"];
+  const lines = rules.flatMap((said) => explainRule(said, descriptors));
+  if (allowed) return [...lines, "admitted"];
+  const by = rules.filter((said) => !said.allowed).map(({ rule }) => rule.name ?? rule.label);
+  return [...lines, `refused by ${by.join(" and ")}`];
+}
+
+function explainRule(
+  { rule, key, cost, decision, limits, allowed }: RuleVerdict,
+  descriptors: readonly Descriptor[],
+): string[] {
+  const shadow = rule.shadow ? ", in the shadow" : "";
+  const asked = descriptors.length > 1 ? ` for ${key}` : "";
+  const head = `rule ${rule.name ?? rule.label}${asked}${shadow}`;
+  if (decision === undefined) return [`${head}: unlimited`];
+  if (limits.length === 0) return [`${head}: blocked`];
+  const parts = limits.length === 1 ? [decision] : decision.parts ?? [decision];
+  const lines = limits.map((limit, place) => {
+    const { limit: units, period, burst } = limit.policies[0]!;
+    const own = limit.id.split("/")[0];
+    const what = `${own} ${units} per ${spanText(period)}${
+      burst === units ? "" : `, burst ${burst}`
+    }`;
+    return `  ${limit.name} (${what}): ${stateText(parts[place]!, cost, burst)}`;
+  });
+  return [`${head}: ${allowed ? "admits" : "refuses"}`, ...lines];
+}
+
+function stateText(decision: Decision, cost: number, burst: number): string {
+  const { allowed, remaining, retryAfter, resetAfter } = decision;
+  const fresh = resetAfter === 0 ? "fresh" : `fresh in ${spanText(resetAfter)}`;
+  if (allowed) return `admits; ${remaining} of ${burst} left, ${fresh}`;
+  if (retryAfter === Infinity) {
+    return `refuses, as a cost of ${cost} is above its capacity ${burst}`;
+  }
+  return `refuses a cost of ${cost} as ${remaining} of ${burst} are left; again in ${
+    spanText(retryAfter)
+  }, ${fresh}`;
+}
+
+/** A span as people read it: `20 s`, `1.5 h`. */
+export function spanText(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${milliseconds} ms`;
+  const units = [[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"], [1_000, "s"]] as const;
+  const [length, name] = units.find(([each]) => milliseconds >= each)!;
+  return `${Math.round(milliseconds / length * 10) / 10} ${name}`;
+}

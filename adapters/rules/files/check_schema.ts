@@ -1,0 +1,209 @@
+/*
+ * The formats are written down once, as JSON Schema. Editors read it as it is, and `schemaFaults` reads
+ * the same definition to check a file, with messages that say what was expected where.
+ *
+ * Only the part of JSON Schema that the formats need is understood. Of several alternatives the one
+ * is taken that the value itself chooses, by its type or by a constant such as `algorithm: gcra`,
+ * so that a message speaks of what was meant and not of everything that was possible.
+ *
+ * Source: JSON Schema, draft 2020-12.
+ */
+
+import { formatValue } from "../../../core/options/checks.ts";
+import type { DataPath } from "./rule_problem.ts";
+
+/** The part of JSON Schema that is understood. */
+export interface Schema {
+  readonly description?: string;
+  readonly type?: "string" | "integer" | "boolean" | "array" | "object";
+  readonly const?: string;
+  readonly enum?: readonly string[];
+  readonly default?: string | number | boolean;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly minProperties?: number;
+  readonly anyOf?: readonly Schema[];
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+}
+
+/** Something in the data that is not as the schema says. */
+export interface SchemaFault {
+  readonly path: DataPath;
+  readonly message: string;
+  /** Whether the key is meant, and not its value. */
+  readonly atKey: boolean;
+}
+
+/** Everything in the data that is not as the schema says, in the order of the data. */
+export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[] {
+  const faults: SchemaFault[] = [];
+
+  function check(schema: Schema, value: unknown, path: DataPath): void {
+    const chosen = chosenOf(resolved(schema, root), value, root);
+    const expected = expectation(chosen, value);
+    if (expected !== undefined) {
+      faults.push({ path, message: `${expected}, not ${formatValue(value)}`, atKey: false });
+    } else if (Array.isArray(value)) {
+      checkItems(chosen, value, path);
+    } else if (typeof value === "object" && value !== null) {
+      checkProperties(chosen, value as Readonly<Record<string, unknown>>, path);
+    }
+  }
+
+  function checkItems({ items }: Schema, values: readonly unknown[], path: DataPath): void {
+    if (items !== undefined) {
+      values.forEach((value, place) => check(items, value, [...path, place]));
+    }
+  }
+
+  function checkProperties(
+    { properties = {}, required = [], additionalProperties = true }: Schema,
+    value: Readonly<Record<string, unknown>>,
+    path: DataPath,
+  ): void {
+    for (const name of required) {
+      if (has(value, name)) continue;
+      faults.push({ path, message: `${name} is required here`, atKey: false });
+    }
+    for (const [name, item] of Object.entries(value)) {
+      if (item === undefined) continue;
+      const place = [...path, name];
+      if (Object.hasOwn(properties, name)) {
+        check(properties[name]!, item, place);
+      } else if (additionalProperties === false) {
+        const known = Object.keys(properties).join(", ");
+        const message = `unknown key ${formatValue(name)}: expected one of ${known}`;
+        faults.push({ path: place, message, atKey: true });
+      } else if (additionalProperties !== true) {
+        check(additionalProperties, item, place);
+      }
+    }
+  }
+
+  check(root, data, []);
+  return faults;
+}
+
+function resolved(schema: Schema, root: Schema): Schema {
+  if (schema.$ref === undefined) return schema;
+  const name = schema.$ref.replace("#/$defs/", "");
+  return resolved(root.$defs![name]!, root);
+}
+
+/** Of several alternatives the one that the value chooses; the first if none fits. */
+function chosenOf(schema: Schema, value: unknown, root: Schema): Schema {
+  if (schema.anyOf === undefined) return schema;
+  const all = schema.anyOf.map((each) => chosenOf(resolved(each, root), value, root));
+  const ofType = all.filter((each) => isOfType(each, value));
+  const meant = ofType.find((each) => constantsFit(each, value));
+  if (meant !== undefined) return meant;
+  return ofType.length > 0
+    ? constantsOf(ofType)
+    : { ...schema, description: all.map(nameOf).join(" or ") };
+}
+
+/** The constants that maps of several kinds are told apart by: the value must have one of them. */
+function constantsOf(kinds: readonly Schema[]): Schema {
+  const names = new Set(kinds.flatMap(({ properties = {} }) => Object.keys(properties)));
+  const properties = [...names].flatMap((name) => {
+    const constants = kinds.flatMap((kind) => kind.properties?.[name]?.const ?? []);
+    return constants.length === 0
+      ? []
+      : [[name, { type: "string", enum: constants } satisfies Schema]];
+  });
+  return { type: "object", properties: Object.fromEntries(properties) };
+}
+
+function constantsFit({ properties = {}, required = [] }: Schema, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(properties).every(([name, { const: constant }]) => {
+    if (constant === undefined) return true;
+    if (!has(value, name)) return !required.includes(name);
+    return (value as Record<string, unknown>)[name] === constant;
+  });
+}
+
+/** An absent option may be there as `undefined` in an object made by code. */
+function has(value: object, name: string): boolean {
+  return Object.hasOwn(value, name) && (value as Record<string, unknown>)[name] !== undefined;
+}
+
+function isOfType({ type }: Schema, value: unknown): boolean {
+  switch (type) {
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "integer":
+      return typeof value === "number";
+    case undefined:
+      return true;
+    case "boolean":
+      return typeof value === "boolean";
+    default:
+      return typeof value === "string";
+  }
+}
+
+/** What was expected in place of the value itself; `undefined` if it is as it should be. */
+function expectation(schema: Schema, value: unknown): string | undefined {
+  if (schema.anyOf !== undefined) return `expected ${schema.description}`;
+  if (!isOfType(schema, value)) {
+    const hint = schema.type === "string" && (typeof value === "number" || value === true)
+      ? " (put it in quotes)"
+      : "";
+    return `expected ${nameOf(schema)}${hint}`;
+  }
+  const { enum: values, const: constant, pattern } = schema;
+  if (constant !== undefined && value !== constant) return `expected ${formatValue(constant)}`;
+  if (values !== undefined && !values.includes(value as string)) {
+    return `expected one of ${values.join(", ")}`;
+  }
+  if (typeof value === "string") {
+    if (value.length < (schema.minLength ?? 0)) return "expected text that is not empty";
+    if (pattern !== undefined && !new RegExp(pattern).test(value)) {
+      return `expected ${schema.description ?? `text of the form ${pattern}`}`;
+    }
+  }
+  if (typeof value === "number") return numberExpectation(schema, value);
+  if (Array.isArray(value) && value.length < (schema.minItems ?? 0)) {
+    return `expected at least ${schema.minItems} item`;
+  }
+  if (
+    schema.minProperties !== undefined && Object.keys(value as object).length < schema.minProperties
+  ) {
+    return `expected at least ${schema.minProperties} entry`;
+  }
+  return undefined;
+}
+
+function numberExpectation(
+  { minimum = -Infinity, maximum = Infinity }: Schema,
+  value: number,
+): string | undefined {
+  if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return undefined;
+  if (maximum < Number.MAX_SAFE_INTEGER) return `expected an integer from ${minimum} to ${maximum}`;
+  return minimum <= Number.MIN_SAFE_INTEGER
+    ? "expected an integer"
+    : `expected an integer of at least ${minimum}`;
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: "text",
+  integer: "an integer",
+  boolean: "true or false",
+  array: "a list",
+  object: "a map",
+};
+
+function nameOf({ type }: Schema): string {
+  return type === undefined ? "something else" : TYPE_NAMES[type]!;
+}

@@ -1,0 +1,161 @@
+import type { Descriptor } from "../../../core/rules/rules.ts";
+
+/** A route as it is written: which HTTP requests it is for, and what they ask for. */
+export interface RouteOptions {
+  /** A URL pattern for the path, `/v1/users/:id`; without one any path. */
+  readonly path?: string | undefined;
+  /** The HTTP methods, in capitals; without them any method. */
+  readonly methods?: readonly string[] | undefined;
+  /** Units that a request takes; default 1. */
+  readonly cost?: number | undefined;
+  /**
+   * What to ask for, as maps of key to value. In a value `{address}`, `{method}`, `{path}`,
+   * `{path.name}` (a part of the pattern) and `{header.name}` stand for the request's own; a
+   * descriptor that asks for what the request has not is left out.
+   */
+  readonly descriptors: readonly Readonly<Record<string, string>>[];
+}
+
+/** What is known of an HTTP request. */
+export interface HttpCall {
+  /** The method, in capitals. */
+  readonly method: string;
+  /** The path, without a query. */
+  readonly path: string;
+  /** The client's address, of IPv6 its network; `undefined` if it is not known. */
+  readonly address: string | undefined;
+  /** A header's value, by its name in lower case; `undefined` or `null` if it is absent. */
+  header(name: string): string | null | undefined;
+}
+
+/** What is wrong with a route. */
+export interface RouteFault {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** From HTTP requests to descriptors. */
+export type Routes = (call: HttpCall) => readonly Descriptor[];
+
+interface Route {
+  readonly pattern: URLPattern | undefined;
+  readonly methods: ReadonlySet<string> | undefined;
+  readonly cost: number;
+  readonly descriptors: readonly (readonly (readonly [key: string, value: readonly Piece[]])[])[];
+}
+
+/** Fixed text, or what stands in braces. */
+type Piece = string | { readonly source: string; readonly name: string };
+
+const SOURCES_REGEXP =
+  /^(address|method|path|path\.[A-Za-z_0-9]+|header\.[a-z0-9!#$%&'*+.^_`|~-]+)$/;
+
+/** Compiles routes, and says everything that is wrong with them. */
+export function compileRoutes(
+  options: readonly RouteOptions[],
+): { readonly routes: Routes; readonly faults: readonly RouteFault[] } {
+  const faults: RouteFault[] = [];
+  const compiled = options.map((option, place) => compileRoute(option, ["routes", place], faults));
+  return { routes: (call) => compiled.flatMap((route) => descriptorsOf(route, call)), faults };
+}
+
+function compileRoute(
+  { path, methods, cost = 1, descriptors }: RouteOptions,
+  place: RouteFault["path"],
+  faults: RouteFault[],
+): Route {
+  return {
+    pattern: path === undefined ? undefined : patternOf(path, [...place, "path"], faults),
+    methods: methods === undefined ? undefined : new Set(methods),
+    cost,
+    descriptors: descriptors.map((descriptor, index) =>
+      Object.entries(descriptor).map(([key, value]) => {
+        const here = [...place, "descriptors", index, key];
+        if (/^\d+$/.test(key)) {
+          faults.push({ path: here, message: "a key of digits alone would lose its place" });
+        }
+        return [key, piecesOf(value, here, faults)] as const;
+      })
+    ),
+  };
+}
+
+function patternOf(
+  pathname: string,
+  path: RouteFault["path"],
+  faults: RouteFault[],
+): URLPattern | undefined {
+  if (typeof URLPattern === "undefined") {
+    faults.push({ path, message: "a path needs a runtime with URLPattern: Bun, Deno, or Node 24" });
+    return undefined;
+  }
+  try {
+    return new URLPattern({ pathname });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
+    return undefined;
+  }
+}
+
+function piecesOf(value: string, path: RouteFault["path"], faults: RouteFault[]): Piece[] {
+  return value.split(/(\{[^{}]*\})/).filter((piece) => piece !== "").map((piece) => {
+    if (!piece.startsWith("{")) return piece;
+    const inner = piece.slice(1, -1);
+    if (!SOURCES_REGEXP.test(inner)) {
+      const known = "{address}, {method}, {path}, {path.name} or {header.name}";
+      faults.push({ path, message: `expected ${known} in braces, not ${piece}` });
+    }
+    const dot = inner.indexOf(".");
+    return dot === -1
+      ? { source: inner, name: "" }
+      : { source: inner.slice(0, dot), name: inner.slice(dot + 1) };
+  });
+}
+
+function descriptorsOf(route: Route, call: HttpCall): Descriptor[] {
+  if (route.methods !== undefined && !route.methods.has(call.method)) return [];
+  const found = route.pattern?.exec({ pathname: call.path });
+  if (found === null) return [];
+  const groups: Readonly<Record<string, string | undefined>> = found?.pathname.groups ?? {};
+  return route.descriptors.flatMap((descriptor): Descriptor[] => {
+    const entries: [string, string][] = [];
+    for (const [key, pieces] of descriptor) {
+      const value = filled(pieces, call, groups);
+      if (value === undefined) return [];
+      entries.push([key, value]);
+    }
+    return [{ entries, cost: route.cost }];
+  });
+}
+
+function filled(
+  pieces: readonly Piece[],
+  call: HttpCall,
+  groups: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  let text = "";
+  for (const piece of pieces) {
+    const value = typeof piece === "string" ? piece : valueOf(piece, call, groups);
+    if (value === undefined || value === null || value === "") return undefined;
+    text += value;
+  }
+  return text;
+}
+
+function valueOf(
+  { source, name }: Exclude<Piece, string>,
+  call: HttpCall,
+  groups: Readonly<Record<string, string | undefined>>,
+): string | null | undefined {
+  switch (source) {
+    case "address":
+      return call.address;
+    case "method":
+      return call.method;
+    case "header":
+      return call.header(name);
+    default:
+      return name === "" ? call.path : groups[name];
+  }
+}

@@ -1,0 +1,174 @@
+import type { Document, LineCounter, Node } from "yaml";
+
+import type { DataPath } from "./rule_problem.ts";
+
+/** A place in a text, counted from 1. */
+export interface TextPlace {
+  /** The line. */
+  readonly line: number;
+  /** The column. */
+  readonly column: number;
+}
+
+/** What a YAML or JSON text says, and where. */
+export interface ReadText {
+  /** The text as data; `undefined` if it could not be read. */
+  readonly data: unknown;
+  /** What kept the text from being read. */
+  readonly errors: readonly { readonly message: string; readonly place: TextPlace | undefined }[];
+  /** Where a path stands in the text: its value, or its key. */
+  placeOf(path: DataPath, atKey: boolean): TextPlace | undefined;
+}
+
+/** Reads texts; it comes as a promise as the package that parses is loaded when it is needed. */
+export interface YamlReader {
+  /**
+   * Reads a text; what keeps it from being read is in the answer.
+   *
+   * @param text YAML 1.2, and so JSON.
+   * @param plain Whether scalars stay the text that they are.
+   */
+  read(text: string, plain: boolean): ReadText;
+}
+
+/** The most aliases that a text may expand to: enough for people, too few for a bomb. */
+const MOST_ALIASES = 100;
+
+/** The most levels of a text: an alias within what it names has no end of them. */
+const MOST_LEVELS = 200;
+
+let reader: Promise<YamlReader> | undefined;
+
+/**
+ * The reader of YAML, by the package `yaml`.
+ *
+ * @throws {Error} If the package is not installed; the message names the command that installs it.
+ */
+export function yamlReader(): Promise<YamlReader> {
+  reader ??= loadReader();
+  return reader;
+}
+
+async function loadReader(): Promise<YamlReader> {
+  let yaml: typeof import("yaml");
+  try {
+    yaml = await import("yaml");
+  } catch (cause) {
+    const message = "Cannot read rules as the package yaml must be installed: run npm install yaml";
+    throw new Error(message, { cause });
+  }
+  return {
+    read(text, plain) {
+      const lines = new yaml.LineCounter();
+      try {
+        const document = yaml.parseDocument(text, {
+          lineCounter: lines,
+          // Compared by the package, keys take time by the square of their number: see duplicateKey.
+          uniqueKeys: false,
+          stringKeys: false,
+          prettyErrors: false,
+          strict: true,
+          // Warnings are read below; none goes to the console.
+          logLevel: "error",
+          ...(plain ? { schema: "failsafe" as const } : {}),
+        });
+        return readDocument(document as Document, lines, yaml);
+      } catch (error) {
+        // A text nested too deeply ends the parser's stack; several documents are an error too.
+        return unreadable(error, undefined);
+      }
+    },
+  };
+}
+
+function readDocument(
+  document: Document,
+  lines: LineCounter,
+  { isAlias, isMap, isSeq, isScalar }: Pick<
+    typeof import("yaml"),
+    "isAlias" | "isMap" | "isSeq" | "isScalar"
+  >,
+): ReadText {
+  // What is only a warning, such as a tag that nobody knows, is hardly meant either.
+  const [error] = [...document.errors, ...document.warnings];
+  if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
+  const twice = duplicateKey(document.contents);
+  if (twice !== undefined) {
+    const place = placeAt(lines, twice.range?.[0] ?? 0);
+    return unreadable(new Error("Map keys must be unique"), place);
+  }
+  let data: unknown;
+  try {
+    data = document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (thrown) {
+    return unreadable(thrown, undefined);
+  }
+  if (isDeep(data)) {
+    return unreadable(new Error(`Nested more than ${MOST_LEVELS} levels deep`), undefined);
+  }
+  return { data, errors: [], placeOf };
+
+  function placeOf(path: DataPath, atKey: boolean): TextPlace | undefined {
+    const key = path.at(-1);
+    if (atKey) {
+      const map = nodeAt(path.slice(0, -1));
+      const pair = isMap(map)
+        ? map.items.find((item) => String((item.key as { value?: unknown }).value) === key)
+        : undefined;
+      const start = (pair?.key as Node | undefined)?.range?.[0];
+      if (start !== undefined) return placeAt(lines, start);
+    }
+    for (let length = path.length; length >= 0; length--) {
+      const start = nodeAt(path.slice(0, length))?.range?.[0];
+      if (start !== undefined) return placeAt(lines, start);
+    }
+    return undefined;
+  }
+
+  /** The first key that stands twice in a map. */
+  function duplicateKey(root: unknown): Node | undefined {
+    const open: unknown[] = [root];
+    while (open.length > 0) {
+      const node = open.pop();
+      if (isSeq(node)) open.push(...[...node.items].reverse());
+      if (!isMap(node)) continue;
+      const seen = new Set<unknown>();
+      for (const { key } of node.items) {
+        const meant = isAlias(key) ? key.resolve(document) : key;
+        const name = isScalar(meant) ? meant.value : meant;
+        if (seen.has(name)) return key as Node;
+        seen.add(name);
+      }
+      for (const { value } of [...node.items].reverse()) open.push(value ?? null);
+    }
+    return undefined;
+  }
+
+  function nodeAt(path: DataPath): Node | undefined {
+    const node = path.length === 0 ? document.contents : document.getIn(path, true);
+    return (node ?? undefined) as Node | undefined;
+  }
+}
+
+/** Whether data has too many levels; the deepest part is looked at first. */
+function isDeep(root: unknown): boolean {
+  const open: [value: unknown, level: number][] = [[root, 0]];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [value, level] = next;
+    if (typeof value !== "object" || value === null) continue;
+    if (level === MOST_LEVELS) return true;
+    for (const child of Object.values(value)) open.push([child, level + 1]);
+  }
+  return false;
+}
+
+function unreadable(error: unknown, place: TextPlace | undefined): ReadText {
+  const message = error instanceof Error ? error.message : String(error);
+  const [line = message] = message.split("\n");
+  return { data: undefined, errors: [{ message: line, place }], placeOf: () => undefined };
+}
+
+function placeAt(lines: LineCounter, offset: number): TextPlace {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}

@@ -1,0 +1,95 @@
+/**
+ * Rules: which limits hold for what, loaded from files, Redis or an object, changed while they are
+ * used, and asked with descriptors as Envoy's rate limit service is.
+ *
+ * @example
+ * ```ts
+ * import { ruleEngine } from "tidegate/rules";
+ * import assert from "node:assert/strict";
+ *
+ * const engine = ruleEngine({
+ *   rules: {
+ *     domain: "shop",
+ *     rules: [
+ *       { key: "user", limits: [{ limit: 2, period: "1m" }] },
+ *       { key: "user", value: "admin", unlimited: true },
+ *     ],
+ *   },
+ * });
+ *
+ * const request = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
+ * assert.equal((await engine.consume(request)).allowed, true);
+ * assert.equal((await engine.consume(request)).allowed, true);
+ * assert.equal((await engine.consume(request)).allowed, false);
+ * ```
+ *
+ * @module
+ */
+
+export { problemText, type RuleProblem } from "./files/rule_problem.ts";
+export { type YamlReader, yamlReader } from "./files/read_yaml.ts";
+export {
+  type ReadRules,
+  readRules,
+  type ReadRulesOptions,
+  type RuleDocument,
+  type RuleFile,
+  type RuleFormat,
+  type RuleSet,
+} from "./files/read_rules.ts";
+export {
+  type RuleEngine,
+  ruleEngine,
+  type RuleEngineOptions,
+  type RuleRequest,
+} from "./engine/rule_engine.ts";
+export type { KeyLimits, KeyLimitsOptions, KeyLookup } from "./engine/key_limits.ts";
+export {
+  type FollowedRules,
+  followRules,
+  type FollowRulesOptions,
+  type RulesEvent,
+} from "./sources/follow_rules.ts";
+export { ruleSchemaText } from "./files/rule_schema.ts";
+export type { HttpCall, RouteOptions, Routes } from "./files/compile_routes.ts";
+export { fileSource, type FileSourceOptions } from "./sources/file_source.ts";
+export { type ObjectSource, objectSource } from "./sources/object_source.ts";
+export {
+  type RedisRulesClient,
+  redisSource,
+  type RedisSourceOptions,
+  type RedisSubscriber,
+} from "./sources/redis_source.ts";
+export type { RuleSource } from "./sources/rule_source.ts";
+export type {
+  ChargeMode,
+  Descriptor,
+  DescriptorEntry,
+  Domain,
+  DomainOptions,
+  LimitOptions,
+  Rule,
+  RuleKind,
+  RuleOptions,
+  RuleVerdict,
+  Verdict,
+} from "../../core/rules/rules.ts";
+export type { KeyRules, RuleLevel, RuleNode } from "../../core/rules/compile_domain.ts";
+export type { AlgorithmName, Wildcard } from "../../core/rules/rules.ts";
+export type { Algorithm, Halves, Policy } from "../../core/algorithm.ts";
+export type { Clock } from "../../core/clock.ts";
+export type { Codec } from "../../core/codec.ts";
+export type { Decision, DecisionSource } from "../../core/decision.ts";
+export type { Period } from "../../core/options/period.ts";
+export type {
+  AsyncStore,
+  Lane,
+  Operation,
+  Replaced,
+  ReplaceMode,
+  Store,
+  StoreBase,
+  SyncStore,
+} from "../../core/store.ts";
+export type { DataPath } from "./files/rule_problem.ts";
+export type { ReadText, TextPlace } from "./files/read_yaml.ts";

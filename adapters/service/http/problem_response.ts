@@ -1,0 +1,36 @@
+import { PROBLEM_TYPE } from "../../http/gate/problem.ts";
+
+/** A request that cannot be served: what the client is told, and with which status. */
+export interface HttpFault {
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  413: "Content Too Large",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/** A fault by its status. */
+export function httpFault(status: number, detail: string): HttpFault {
+  return { status, title: TITLES[status] ?? "Error", detail };
+}
+
+/** The response to a fault: a problem (RFC 9457). */
+export function problemResponse(
+  { status, title, detail }: HttpFault,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify({ type: "about:blank", title, status, detail }), {
+    status,
+    headers: { "content-type": PROBLEM_TYPE, "cache-control": "no-store", ...headers },
+  });
+}

@@ -1,0 +1,44 @@
+import type { Decision } from "../../../core/decision.ts";
+import type { Rule, RuleVerdict, Verdict } from "../../../core/rules/rules.ts";
+
+const heads = new WeakMap<Rule, string>();
+
+/** The verdict as JSON, put together by hand as it is made for every request. */
+export function verdictJson({ allowed, decision, rules }: Verdict): string {
+  const together = decisionJson(decision);
+  let list = "";
+  for (let place = 0; place < rules.length; place++) {
+    const said = rules[place]!;
+    // With one rule its decision is that of the whole.
+    const own = said.decision === decision ? together : decisionJson(said.decision);
+    list += (place === 0 ? "" : ",") + ruleJson(said, own);
+  }
+  return `{"allowed":${allowed},${together},"rules":[${list}]}`;
+}
+
+function ruleJson({ rule, allowed, decision }: RuleVerdict, own: string): string {
+  const would = rule.shadow ? `,"wouldAllow":${decision === undefined || decision.allowed}` : "";
+  return `${headOf(rule)}"allowed":${allowed}${would},${own}}`;
+}
+
+/** What is the same of every answer of a rule. */
+function headOf(rule: Rule): string {
+  const known = heads.get(rule);
+  if (known !== undefined) return known;
+  const name = JSON.stringify(rule.name ?? rule.label);
+  const head = `{"rule":${name},"shadow":${rule.shadow},`;
+  heads.set(rule, head);
+  return head;
+}
+
+const NOTHING =
+  '"limit":null,"remaining":null,"retryAfter":0,"nextAfter":0,"resetAfter":0,"delay":0';
+
+/** A decision's fields; `retryAfter` is null if the cost can never be admitted. */
+function decisionJson(decision: Decision | undefined): string {
+  if (decision === undefined) return NOTHING;
+  const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, source } = decision;
+  const wait = retryAfter === Infinity ? "null" : retryAfter;
+  const other = source === undefined ? "" : `,"source":"${source}"`;
+  return `"limit":${limit},"remaining":${remaining},"retryAfter":${wait},"nextAfter":${nextAfter},"resetAfter":${resetAfter},"delay":${delay}${other}`;
+}

@@ -1,0 +1,35 @@
+import type { Store } from "../../../core/store.ts";
+
+type Numbers = Readonly<Record<string, number>>;
+
+/** The part of a thread's time that may go into counting what a store holds. */
+const MOST_TIME = 0.02;
+
+/**
+ * Makes what tells the numbers that a store tells of itself. A large store takes a while to count,
+ * and anybody may ask: so the longer it took, the longer the numbers are told again.
+ *
+ * @param time Milliseconds that pass.
+ */
+export function storeFigures(
+  store: Store,
+  time: () => number = () => performance.now(),
+): () => Numbers {
+  const { statistics } = store as { readonly statistics?: () => unknown };
+  let known: Numbers = {};
+  let freshUntil = -Infinity;
+  return function figures() {
+    const start = time();
+    if (start < freshUntil) return known;
+    known = numbersOf(statistics?.());
+    const end = time();
+    freshUntil = end + (end - start) / MOST_TIME;
+    return known;
+  };
+}
+
+function numbersOf(told: unknown): Numbers {
+  if (typeof told !== "object" || told === null || told instanceof Promise) return {};
+  const numbers = Object.entries(told).filter(([, value]) => typeof value === "number");
+  return Object.fromEntries(numbers) as Numbers;
+}

@@ -1,0 +1,30 @@
+/**
+ * The decision service: rules that any proxy or program can ask, by HTTP, by Envoy's protocol or by
+ * a proxy's `auth_request`.
+ *
+ * @example
+ * ```ts
+ * import { serve } from "tidegate/serve";
+ * import { objectSource } from "tidegate/rules";
+ *
+ * const service = await serve({
+ *   rules: objectSource({
+ *     domain: "shop",
+ *     rules: [{ key: "user", limits: [{ limit: 100, period: "1m" }] }],
+ *   }),
+ *   port: 0,
+ * });
+ * console.log(`asked at ${service.url}/v1/consume`);
+ * await service.stop();
+ * ```
+ *
+ * @module
+ */
+
+export { commandLine, type CommandWorld } from "../command/command_line.ts";
+export type { FiguresSnapshot, RefusedKey, RuleFigures } from "./metrics/figures.ts";
+export { lineLog, type Log, type LogEvent } from "./log.ts";
+export { REQUEST_LIMITS, type RequestLimits } from "./http/read_request.ts";
+export { serve, type ServeOptions, type Service } from "./serve.ts";
+export type { RedisOptions } from "./store_on_redis.ts";
+export type { RuleSource } from "../rules/sources/rule_source.ts";

@@ -1,0 +1,29 @@
+import type { AsyncStore } from "../../core/store.ts";
+import { type RedisClient, redisStore } from "../../stores/redis/redis_store.ts";
+import { loadRedis } from "./load_redis.ts";
+
+/** How the service uses Redis. */
+export interface RedisOptions {
+  /** The server: `redis://host:port`. */
+  readonly url: string;
+  /** What decides when Redis does not answer; default `"throw"`, which answers 503. */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+  /** Milliseconds for one round trip; default 50. */
+  readonly deadline?: number | undefined;
+}
+
+/**
+ * A store on Redis with a client of its own, by the package `redis`.
+ *
+ * @param onError Told of errors of the connection, which is dialled again by itself.
+ * @throws {Error} If the package is not installed; the message names the command that installs it.
+ */
+export async function storeOnRedis(
+  { url, onUnavailable = "throw", deadline }: RedisOptions,
+  onError: (error: unknown) => void,
+): Promise<AsyncStore> {
+  const { createClient } = await loadRedis();
+  const client = createClient({ url });
+  client.on("error", onError);
+  return redisStore(client as unknown as RedisClient, { onUnavailable, deadline });
+}

@@ -1,0 +1,71 @@
+import type { Store } from "../../../core/store.ts";
+import type { MaybePromise } from "../../rules/maybe_promise.ts";
+import { type RuleEngine, ruleEngine } from "../../rules/engine/rule_engine.ts";
+import type { KeyLookup } from "../../rules/engine/key_limits.ts";
+import type { RuleSet } from "../../rules/files/read_rules.ts";
+import { type Figures, figures, type FiguresSnapshot } from "../metrics/figures.ts";
+import { storeFigures } from "../metrics/store_figures.ts";
+import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
+import type { RequestLimits } from "../http/read_request.ts";
+
+/** What a thread of the service is made of. */
+export interface ThreadOptions {
+  readonly store: Store;
+  readonly lookup: KeyLookup | undefined;
+  readonly token: string | undefined;
+  readonly maxBody: number;
+  readonly limits: RequestLimits;
+  readonly trustedProxies: readonly string[];
+  /** What all threads have counted; without it this is the only one. */
+  readonly allFigures?: (() => MaybePromise<FiguresSnapshot>) | undefined;
+  /** Whether this thread tells the figures of the store. */
+  readonly reportsStore: boolean;
+  readonly onError: (error: unknown) => void;
+  readonly onLookupError: (error: unknown, key: string) => void;
+}
+
+/** A thread of the service: an engine, what it counts, and the handler of calls. */
+export interface ServiceThread {
+  readonly engine: RuleEngine;
+  readonly figures: Figures;
+  readonly handler: ServiceHandler;
+  /** Puts rules in place. */
+  apply(rules: RuleSet): void;
+  /** Takes no more calls from those who ask whether it is ready. */
+  drain(): void;
+}
+
+/** Makes a thread of the service. */
+export function serviceThread(options: ThreadOptions): ServiceThread {
+  const { store, reportsStore } = options;
+  const counted = figures(reportsStore ? storeFigures(store) : undefined);
+  let draining = false;
+  const engine = ruleEngine({
+    store,
+    lookup: options.lookup,
+    onLookupError: options.onLookupError,
+    onVerdict: counted.verdict,
+  });
+  const handler = serviceHandler(engine, {
+    token: options.token,
+    maxBody: options.maxBody,
+    limits: options.limits,
+    trustedProxies: options.trustedProxies,
+    figures: counted,
+    allFigures: options.allFigures ?? counted.snapshot,
+    isReady: () => !draining,
+    onError: options.onError,
+  });
+  return {
+    engine,
+    figures: counted,
+    handler,
+    apply(rules): void {
+      engine.replace(rules);
+      counted.keep(rules);
+    },
+    drain(): void {
+      draining = true;
+    },
+  };
+}

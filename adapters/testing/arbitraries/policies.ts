@@ -1,0 +1,213 @@
+import fc from "fast-check";
+import type { FixedWindowRuleOptions } from "../models/fixed_window_rule.ts";
+import type { LeakyQueueRuleOptions } from "../models/leaky_queue_rule.ts";
+import type { RateRuleOptions } from "../models/rate.ts";
+import type { SlidingLogRuleOptions } from "../models/sliding_log_rule.ts";
+import type { SlidingWindowRuleOptions } from "../models/sliding_window_rule.ts";
+
+/** The largest whole number below which all are exact in a float. */
+const EXACT = Number.MAX_SAFE_INTEGER;
+const LAST_INSTANT = 2 ** 42;
+/** The longest duration that can be added to every instant. */
+const FURTHEST = EXACT - LAST_INSTANT;
+const YEAR = 31_536_000_000;
+const MOST_BUCKETS = 65_536;
+
+/** Limits: small ones first, as those shrink to what a person can follow; then awkward ones. */
+function limits(): fc.Arbitrary<number> {
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 12 }) },
+    { weight: 2, arbitrary: fc.constantFrom(1, 14, 60, 997, 65_535, 65_536, 1_000_000_000) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 1_000_000_000 }) },
+  );
+}
+
+/** Periods in whole milliseconds, up to a year. */
+function periods(): fc.Arbitrary<number> {
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 40 }) },
+    { weight: 2, arbitrary: fc.constantFrom(1, 7, 1_000, 60_000, 884_090, 86_399_999, YEAR) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: YEAR }) },
+  );
+}
+
+/** Bursts; `undefined` for the limit. */
+function bursts(): fc.Arbitrary<number | undefined> {
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constant(undefined) },
+    { weight: 3, arbitrary: fc.integer({ min: 1, max: 12 }) },
+    { weight: 1, arbitrary: fc.constantFrom(1, 40, 1_000) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: 1_000_000_000 }) },
+  );
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+/**
+ * Options of `gcra`, `leakyBucket` and greedy `tokenBucket`, within the exact bounds: awkward
+ * fractions, limits to a billion, periods to a year, a burst of 1, and bursts far above the limit.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { rateOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(rateOptions(), (options) => gcra(options).capacity >= 1));
+ * ```
+ */
+export function rateOptions(): fc.Arbitrary<RateRuleOptions> {
+  const awkward = fc.constant({ limit: 14, period: 884_090, burst: 40 });
+  const drawn = fc.record({ limit: limits(), period: periods(), burst: bursts() });
+  return fc.oneof({ weight: 15, arbitrary: drawn }, { weight: 1, arbitrary: awkward })
+    .map(({ limit, period, burst }) => {
+      const divisor = greatestCommonDivisor(limit, period);
+      const exact = Math.min(EXACT, Math.floor(FURTHEST * limit / divisor));
+      const most = Math.floor(exact / (period / divisor));
+      return (burst ?? limit) > most ? { limit, period, burst: most } : { limit, period, burst };
+    });
+}
+
+/**
+ * Options of `tokenBucket` with interval refill, within the exact bounds.
+ *
+ * @example
+ * ```ts
+ * import { tokenBucket } from "tidegate";
+ * import { refillOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(refillOptions(), (options) => {
+ *   return tokenBucket({ ...options, refill: "interval" }).capacity >= 1;
+ * }));
+ * ```
+ */
+export function refillOptions(): fc.Arbitrary<RateRuleOptions> {
+  return fc.record({ limit: limits(), period: periods(), burst: bursts() }).map(
+    ({ limit, period, burst }) => {
+      const refills = Math.ceil(LAST_INSTANT / period);
+      const most = Math.floor((EXACT - (burst ?? 0)) / (refills + 1));
+      const exact = Math.min(limit, most);
+      const furthest = Math.floor(FURTHEST / period) * exact;
+      return { limit: exact, period, burst: burst && Math.min(burst, furthest) };
+    },
+  );
+}
+
+/**
+ * Options of `leakyQueue`, within the exact bounds; some with a queue of 0.
+ *
+ * @example
+ * ```ts
+ * import { leakyQueue } from "tidegate";
+ * import { queueOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(queueOptions(), (options) => {
+ *   return leakyQueue(options).capacity === options.queue + 1;
+ * }));
+ * ```
+ */
+export function queueOptions(): fc.Arbitrary<LeakyQueueRuleOptions> {
+  return rateOptions().map(({ limit, period, burst = limit }) => ({
+    limit,
+    period,
+    queue: burst - 1,
+  }));
+}
+
+/**
+ * Options of `fixedWindow`: every anchor, shifts below zero and beyond a period among them.
+ *
+ * @example
+ * ```ts
+ * import { fixedWindow } from "tidegate";
+ * import { windowOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(windowOptions(), (options) => {
+ *   return fixedWindow(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function windowOptions(): fc.Arbitrary<FixedWindowRuleOptions> {
+  const anchor = fc.oneof(
+    fc.constantFrom(undefined, "epoch" as const, "first" as const),
+    fc.integer({ min: -50, max: 50 }),
+    fc.integer({ min: -2 * YEAR, max: 2 * YEAR }),
+  );
+  return fc.record({ limit: limits(), period: periods(), anchor });
+}
+
+/**
+ * Options of `slidingLog`.
+ *
+ * @example
+ * ```ts
+ * import { slidingLog } from "tidegate";
+ * import { logOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(logOptions(), (options) => {
+ *   return slidingLog(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function logOptions(): fc.Arbitrary<SlidingLogRuleOptions> {
+  return fc.record({ limit: limits(), period: periods() });
+}
+
+/**
+ * Options of `slidingCounter`, within the exact bounds.
+ *
+ * @example
+ * ```ts
+ * import { slidingCounter } from "tidegate";
+ * import { counterOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(counterOptions(), (options) => {
+ *   return slidingCounter(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function counterOptions(): fc.Arbitrary<SlidingLogRuleOptions> {
+  return logOptions().map(({ limit, period }) => ({
+    limit: Math.min(limit, Math.floor(EXACT / (2 * period))),
+    period,
+  }));
+}
+
+/**
+ * Options of `slidingWindow`: a precision that divides the period into 1 to 65,536 sub-buckets.
+ *
+ * @example
+ * ```ts
+ * import { slidingWindow } from "tidegate";
+ * import { precisionOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(precisionOptions(), (options) => {
+ *   return slidingWindow(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function precisionOptions(): fc.Arbitrary<SlidingWindowRuleOptions> {
+  const buckets = fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 12 }) },
+    { weight: 2, arbitrary: fc.constantFrom(1, 60, 64, 65, 3_600, MOST_BUCKETS) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: MOST_BUCKETS }) },
+  );
+  const precision = fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 12 }) },
+    { weight: 1, arbitrary: fc.constantFrom(1, 1_000, 60_000) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: Math.floor(YEAR / MOST_BUCKETS) }) },
+  );
+  return fc.record({ limit: limits(), buckets, precision }).map((drawn) => ({
+    limit: drawn.limit,
+    period: drawn.buckets * drawn.precision,
+    precision: drawn.precision,
+  }));
+}

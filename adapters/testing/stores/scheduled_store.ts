@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import type { AsyncStore, Operation, SyncStore } from "../../../core/store.ts";
+import { subjectArbitrary, type Subjects } from "../arbitraries/subject_arbitrary.ts";
+import { algorithms } from "../arbitraries/subjects.ts";
+import { type Law, law } from "../law.ts";
+import { expectOrder, observe, races } from "../laws/race_laws.ts";
+import { nextPrefix, slotsOf, withSlots } from "../laws/store_fixture.ts";
+import type { StoreSlot } from "./store_slots.ts";
+
+/**
+ * A store that answers by promises, in an order that fast-check chooses: for what is built on such
+ * stores. A request takes effect at one moment, between its way there and the answer's way back.
+ *
+ * @param store The store that is asked in the end.
+ * @param scheduler fast-check's, from `fc.scheduler()`.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter, memoryStore } from "tidegate";
+ * import { scheduledStore } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * await fc.assert(fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+ *   const store = scheduledStore(memoryStore(), scheduler);
+ *   const api = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "api" });
+ *   const calls = Promise.all(["a", "a", "a"].map((key) => api.consume(key)));
+ *   const answers = await scheduler.waitFor(calls);
+ *   return answers.filter(({ allowed }) => allowed).length === 2;
+ * }), { numRuns: 10 });
+ * ```
+ */
+export function scheduledStore(store: SyncStore, scheduler: fc.Scheduler): AsyncStore {
+  async function scheduled<Answer>(label: string, take: () => Answer): Promise<Answer> {
+    await scheduler.schedule(Promise.resolve(), label);
+    const answer = take();
+    await scheduler.schedule(Promise.resolve(), `${label}, answered`);
+    return answer;
+  }
+  return {
+    run: (operations: readonly Operation[], now?: number) =>
+      scheduled(
+        operations.map(({ key, cost }) => `${cost} of ${key}`).join(", "),
+        () => store.run(operations, now),
+      ),
+    accepts: (algorithm) => store.accepts(algorithm),
+    delete: (key) => scheduled(`delete ${key}`, () => store.delete(key)),
+    // Nothing is scheduled any more when a store is closed.
+    close: () => store[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    ...(store.keyOf === undefined ? {} : { keyOf: store.keyOf.bind(store) }),
+  };
+}
+
+/**
+ * The laws of a store whose steps fast-check interleaves: calls that overlap are answered as if they
+ * came in some order, whatever the order in which the store's own steps are done.
+ *
+ * @param makeStore Makes a store which schedules each of its steps (a command sent, an answer
+ * received) by the scheduler: `scheduler.schedule(promise)` or `scheduler.scheduleFunction(f)`.
+ * @param options `subjects`: the algorithms to run.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { scheduledStore, scheduledStoreLaws } from "tidegate/testing";
+ *
+ * const laws = scheduledStoreLaws((scheduler) => scheduledStore(memoryStore(), scheduler));
+ * for (const law of laws) await law.run({ numRuns: 5 });
+ * ```
+ */
+export function scheduledStoreLaws(
+  makeStore: (scheduler: fc.Scheduler) => AsyncStore | Promise<AsyncStore>,
+  options: { readonly subjects?: Subjects | undefined } = {},
+): readonly Law[] {
+  const { subjects = algorithms() } = options;
+  const origin = fc.constantFrom(0, 1_790_000_123_457);
+  return [
+    law(
+      "in every interleaving, calls that overlap are answered as if they came in some order",
+      fc.asyncProperty(
+        fc.scheduler(),
+        subjectArbitrary(subjects),
+        origin,
+        races(),
+        async (scheduler, subject, now, waves) => {
+          const store = await makeStore(scheduler);
+          const slots = slotsOf(store, nextPrefix(), [subject], ["key"]);
+          const run = withSlots(store, slots, async () => {
+            const slot = slots[0] as StoreSlot;
+            expectOrder(slot, await observe(store, slot, now, waves));
+          });
+          await scheduler.waitFor(run);
+          await store.close();
+        },
+      ),
+    ),
+  ];
+}

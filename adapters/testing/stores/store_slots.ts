@@ -1,0 +1,60 @@
+import type { Algorithm } from "../../../core/algorithm.ts";
+import type { Decision } from "../../../core/decision.ts";
+import type { Lane, Operation, Store } from "../../../core/store.ts";
+import { storedKey } from "../../../core/stored_key.ts";
+import type { Guide } from "../arbitraries/schedule.ts";
+import { gridsOf, type Subject } from "../arbitraries/subject.ts";
+
+/** A key of a store, under an algorithm. */
+export interface StoreSlot {
+  /** The limiter's prefix. */
+  readonly prefix: string;
+  /** The limiter's key. */
+  readonly key: string;
+  /** The store's. */
+  readonly stored: string;
+  /** The limiter's algorithm. */
+  readonly algorithm: Algorithm;
+  /** Its numbers, for schedules. */
+  readonly guide: Guide;
+}
+
+/** A key of a store. */
+export function storeSlot(store: Store, prefix: string, subject: Subject, key: string): StoreSlot {
+  const { algorithm } = subject;
+  const { id, capacity } = algorithm;
+  const stored = store.keyOf?.(prefix, id, key) ?? storedKey(prefix, id, key);
+  return { prefix, key, stored, algorithm, guide: { capacity, grids: gridsOf(subject) } };
+}
+
+/** The operation of one call on a slot. */
+export function operationOn(slot: StoreSlot, cost: number, dry = false): Operation {
+  return { key: slot.stored, algorithm: slot.algorithm, cost, dry };
+}
+
+/** Runs one operation on a slot: by `run`, or by the store's lane if it has one and is asked to. */
+export async function runOn(
+  store: Store,
+  slot: StoreSlot,
+  cost: number,
+  now: number | undefined,
+  { dry = false, lane = false }: { readonly dry?: boolean; readonly lane?: boolean } = {},
+): Promise<Decision> {
+  if (lane && store.lane !== undefined) {
+    const call = store.lane(slot.prefix, slot.algorithm) as Lane<Decision | Promise<Decision>>;
+    return await call(slot.key, cost, dry, now);
+  }
+  const [decision] = await store.run([operationOn(slot, cost, dry)], now);
+  return decision as Decision;
+}
+
+/** Whether a store takes an algorithm; a refusal must be a RangeError. */
+export function isAccepted(store: Store, algorithm: Algorithm): boolean {
+  try {
+    store.accepts(algorithm);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

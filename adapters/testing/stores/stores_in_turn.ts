@@ -1,0 +1,50 @@
+import type { Decision } from "../../../core/decision.ts";
+import type { AsyncStore, Lane, Store } from "../../../core/store.ts";
+
+/**
+ * One store made of several that share what they hold, such as connections to one server or threads
+ * on one memory: each call goes to the next of them. So the laws see what happens between them.
+ *
+ * @param stores At least one; calls go to the first, the second, and so on, round and round.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { storeLaws, storesInTurn } from "tidegate/testing";
+ *
+ * const laws = storeLaws(() => {
+ *   const store = memoryStore();
+ *   return storesInTurn([store, store]); // in earnest: two connections to one server
+ * });
+ * for (const law of laws) await law.run({ numRuns: 5 });
+ * ```
+ */
+export function storesInTurn(stores: readonly Store[]): AsyncStore {
+  const first = stores[0] as Store;
+  let calls = 0;
+
+  function next(): Store {
+    return stores[calls++ % stores.length] as Store;
+  }
+  async function close(): Promise<void> {
+    await Promise.all(stores.map((store) => store.close()));
+  }
+  return {
+    run: async (operations, now) => await next().run(operations, now),
+    accepts: (algorithm) => first.accepts(algorithm),
+    delete: async (key) => await next().delete(key),
+    close,
+    [Symbol.asyncDispose]: close,
+    ...(first.keyOf === undefined ? {} : { keyOf: first.keyOf.bind(first) }),
+    ...(first.lane === undefined ? {} : {
+      lane(prefix, algorithm) {
+        const lanes = stores.map((store) =>
+          store.lane?.(prefix, algorithm) as Lane<Decision | Promise<Decision>>
+        );
+        return async (key, cost, dry, now) => {
+          return await lanes[calls++ % lanes.length]!(key, cost, dry, now);
+        };
+      },
+    }),
+  };
+}

@@ -1,0 +1,182 @@
+import type { Algorithm, Halves } from "../algorithm.ts";
+import { stepOf } from "./build_algorithm.ts";
+import { errorMessage } from "../options/checks.ts";
+import { combineDecisions } from "./combine_decisions.ts";
+import type { Codec } from "../codec.ts";
+import type { Decision } from "../decision.ts";
+import { halvesOf } from "./halves_of.ts";
+
+/** What `all` keeps: each part's state, in order. */
+export type AllState = readonly unknown[];
+
+/**
+ * Several limits on one key, all or nothing: a call is admitted when every one admits it, and is
+ * charged to all of them or to none. The order does not matter to the verdict.
+ *
+ * The decision's `parts` holds each one's own, in order. When the call is refused, a part's
+ * `allowed` is its own verdict, so that one sees which limits stood in the way.
+ *
+ * Every question takes as long as those of its parts together. Source: J. Carlson, "Rate limiting
+ * with Redis, part 2": check all, then count.
+ *
+ * @param algorithms At least one, of any kind.
+ * @throws {TypeError} If there is none, or one is no algorithm.
+ *
+ * @example
+ * ```ts
+ * import { all, gcra, slidingWindow } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = all(
+ *   gcra({ limit: 5, period: "1s", name: "second" }),
+ *   slidingWindow({ limit: 100, period: "1m", precision: "1s", name: "minute" }),
+ * );
+ * const [, state] = algorithm.step(algorithm.initial, 0, 5);
+ * const [decision] = algorithm.step(state, 0, 1);
+ *
+ * assert.equal(decision.allowed, false);
+ * assert.deepEqual(decision.parts?.map((part) => part.allowed), [false, true]);
+ * assert.equal(decision.parts?.[1]?.remaining, 95); // not charged
+ * ```
+ */
+export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
+  if (algorithms.length === 0) {
+    throw new TypeError(errorMessage("create all", "it needs at least one algorithm", algorithms));
+  }
+  for (const algorithm of algorithms) {
+    if (typeof algorithm?.step !== "function") {
+      throw new TypeError(
+        errorMessage("create all", "its arguments must be algorithms", algorithm),
+      );
+    }
+  }
+  const initial: AllState = Object.freeze(algorithms.map((algorithm) => algorithm.initial));
+  const capacity = Math.min(...algorithms.map((algorithm) => algorithm.capacity));
+  const halves = allHalves(algorithms.map((algorithm) => halvesOf(algorithm)), initial, capacity);
+  return Object.freeze({
+    name: algorithms.map((algorithm) => algorithm.name).join("+"),
+    id: `all(${algorithms.map((algorithm) => algorithm.id).join(",")})`,
+    policies: Object.freeze(algorithms.flatMap((algorithm) => algorithm.policies)),
+    capacity,
+    initial,
+    step: stepOf(halves),
+    codec: allCodec(algorithms, initial),
+    halves,
+    parts: Object.freeze([...algorithms]),
+  });
+}
+
+function allHalves(
+  parts: readonly Halves<unknown>[],
+  initial: AllState,
+  capacity: number,
+): Halves<AllState> {
+  return Object.freeze({
+    take(states: AllState, now: number, cost: number): AllState {
+      let next: unknown[] | undefined;
+      let isFresh = true;
+      for (let place = 0; place < parts.length; place++) {
+        const part = parts[place]!;
+        const state = states[place];
+        const taken = part.take(state, now, cost);
+        // An unchanged state is a refusal, or of an algorithm that keeps nothing.
+        if (taken !== state) (next ??= states.slice())[place] = taken;
+        else if (cost > 0 && !part.decide(state, state, now, cost).allowed) return states;
+        isFresh = isFresh && taken === initial[place];
+      }
+      return next === undefined ? states : isFresh ? initial : next;
+    },
+    decide(states: AllState, next: AllState, now: number, cost: number): Decision {
+      const decisions: Decision[] = [];
+      let allowed = true;
+      for (let place = 0; place < parts.length; place++) {
+        const part = parts[place]!;
+        const state = states[place];
+        const taken = next === states ? part.take(state, now, cost) : next[place];
+        const decision = part.decide(state, taken, now, cost);
+        allowed = allowed && decision.allowed;
+        decisions.push(decision);
+      }
+      if (!allowed) {
+        decisions.forEach((decision, place) => {
+          const state = states[place];
+          if (decision.allowed) decisions[place] = parts[place]!.decide(state, state, now, 0);
+        });
+      }
+      return combineDecisions(decisions, capacity);
+    },
+  });
+}
+
+/**
+ * Words: each part's words, after their number where it can vary. Text: `a1`, then for each part
+ * the length of its text, a colon and the text.
+ */
+function allCodec(parts: readonly Algorithm[], initial: AllState): Codec<AllState> {
+  const codecs = parts.map((part) => part.codec);
+
+  /** The states, as `initial` itself if no part holds use; `undefined` if one is of no known shape. */
+  function statesOf(states: readonly unknown[]): AllState | undefined {
+    if (states.includes(undefined)) return undefined;
+    return states.every((state, place) => state === initial[place]) ? initial : states;
+  }
+
+  return {
+    maxWords: codecs.reduce((sum, codec) => sum + codec.maxWords + lengthWords(codec), 0),
+    write(states, words, offset) {
+      let place = offset;
+      codecs.forEach((codec, part) => {
+        const header = lengthWords(codec);
+        const count = codec.write(states[part], words, place + header);
+        if (header === 1) words[place] = count;
+        place += header + count;
+      });
+      return place - offset;
+    },
+    read(words, offset, count) {
+      const end = offset + count;
+      let place = offset;
+      const states = codecs.map((codec) => {
+        const header = lengthWords(codec);
+        const length = header === 0 ? 1 : words[place]!;
+        place += header;
+        if (!(length >= 0 && length <= end - place)) return undefined;
+        place += length;
+        return codec.read(words, place - length, length);
+      });
+      return place === end ? statesOf(states) : undefined;
+    },
+    encode: (states) =>
+      codecs.reduce((text, codec, part) => {
+        const own = codec.encode(states[part]);
+        return `${text} ${own.length}:${own}`;
+      }, "a1"),
+    decode(text) {
+      const pieces = piecesOf(text, codecs.length);
+      return pieces === undefined
+        ? undefined
+        : statesOf(codecs.map((codec, part) => codec.decode(pieces[part]!)));
+    },
+  };
+}
+
+/** A codec whose states are all of one word needs no word that says so. */
+function lengthWords(codec: Codec<unknown>): 0 | 1 {
+  return codec.maxWords === 1 ? 0 : 1;
+}
+
+/** The pieces of `a1 3:abc 2:de`; `undefined` if there are not `count` of them, or more text. */
+function piecesOf(text: string, count: number): readonly string[] | undefined {
+  if (!text.startsWith("a1")) return undefined;
+  const pieces: string[] = [];
+  let place = 2;
+  while (pieces.length < count) {
+    const header = /^ (0|[1-9]\d{0,9}):/.exec(text.slice(place, place + 13));
+    if (header === null) return undefined;
+    const start = place + header[0].length;
+    place = start + Number(header[1]);
+    if (place > text.length) return undefined;
+    pieces.push(text.slice(start, place));
+  }
+  return place === text.length ? pieces : undefined;
+}

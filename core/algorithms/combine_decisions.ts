@@ -1,0 +1,42 @@
+import type { Decision } from "../decision.ts";
+import { makeDecision } from "../make_decision.ts";
+
+/**
+ * The decision of several limits together, of each one's own: what `all` and `consumeAll` answer.
+ *
+ * `remaining` is the smallest, `limit` that of the first with the least remaining; `retryAfter`,
+ * `resetAfter` and `delay` are the largest. One unit more is free when each part with the least
+ * remaining has grown; at capacity it never is.
+ *
+ * @param parts At least one.
+ * @param capacity The largest cost that all of them could admit when fresh.
+ */
+export function combineDecisions(parts: readonly Decision[], capacity: number): Decision {
+  let least = parts[0]!;
+  let { allowed, retryAfter, nextAfter, resetAfter, delay, source } = least;
+  for (let place = 1; place < parts.length; place++) {
+    const part = parts[place]!;
+    if (part.remaining < least.remaining) {
+      least = part;
+      nextAfter = part.nextAfter;
+    } else if (part.remaining === least.remaining && part.nextAfter > nextAfter) {
+      nextAfter = part.nextAfter;
+    }
+    if (part.retryAfter > retryAfter) retryAfter = part.retryAfter;
+    if (part.resetAfter > resetAfter) resetAfter = part.resetAfter;
+    if (part.delay > delay) delay = part.delay;
+    allowed = allowed && part.allowed;
+    source ??= part.source;
+  }
+  return makeDecision(
+    allowed,
+    least.limit,
+    least.remaining,
+    retryAfter,
+    least.remaining >= capacity ? 0 : nextAfter,
+    resetAfter,
+    delay,
+    source,
+    parts,
+  );
+}

@@ -1,0 +1,150 @@
+import type { Algorithm } from "../algorithm.ts";
+import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
+import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
+import { packedUse, type UseForm, type WideUse, wideUse } from "../arithmetic/window_use.ts";
+
+/** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
+export type FixedWindowState = number | WideUse;
+
+/** The options of `fixedWindow`. */
+export interface FixedWindowOptions extends RateOptions {
+  /**
+   * Where windows lie: `"epoch"` (default) at multiples of the period since the Unix epoch; a
+   * number shifts them by so many milliseconds (days in a time zone); `"first"` opens one at the
+   * first admitted call, and again after it has ended or all of its use was given back.
+   */
+  readonly anchor?: "epoch" | "first" | number | undefined;
+}
+
+/** Where windows lie. */
+interface Windows {
+  /** The place of the window that a call at `now` falls in, if its key's last one was at `place`. */
+  current(now: number, place: number): number;
+  /** The first millisecond after the window. */
+  end(place: number): number;
+  /** The furthest place there is. */
+  readonly last: number;
+}
+
+/**
+ * The fixed window: up to `limit` units in each window of one period, counted from 0 in the next.
+ *
+ * It admits `cost` when the window's count + cost <= limit. Its known weakness: around the end of
+ * a window up to 2 * limit units pass within one period, and refused callers all come back at the
+ * same instant; `gcra`, `slidingLog` and `slidingCounter` have neither. A clock that steps back
+ * into an earlier window counts on in the later one. The state is one number where that is exact.
+ *
+ * Every question takes constant time. Source: J. Carlson, "Introduction to rate limiting with
+ * Redis" (2011).
+ *
+ * @param options `limit` in units, `period` in milliseconds or as text, `anchor` as above.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example Days that begin at midnight in a zone two hours ahead of UTC
+ * ```ts
+ * import { fixedWindow } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const hour = 3_600_000;
+ * const daily = fixedWindow({ limit: 1_000, period: "1d", anchor: -2 * hour });
+ * const [decision] = daily.step(daily.initial, 21 * hour, 1); // 23:00 there
+ * assert.equal(decision.remaining, 999);
+ * assert.equal(decision.resetAfter, hour);
+ * ```
+ */
+export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowState> {
+  const rate = readRate("fixedWindow", options);
+  const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
+  const windows = anchor === "first" ? opened(rate.period) : inRow(rate.period, anchor);
+  const built = (windows.last + 1) * rate.limit < 2 ** 53
+    ? onForm(options.name, rate, anchor, windows, packedUse(rate.limit, windows.last))
+    : onForm(options.name, rate, anchor, windows, wideUse(rate.limit, windows.last));
+  return built as Algorithm<FixedWindowState>;
+}
+
+function onForm<Use>(
+  name: string | undefined,
+  { limit, period }: Rate,
+  anchor: number | string,
+  windows: Windows,
+  form: UseForm<Use>,
+): Algorithm<Use> {
+  return buildAlgorithm({
+    name,
+    id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
+    limit,
+    period,
+    capacity: limit,
+    initial: form.initial,
+    questions: windowQuestions(limit, windows, form),
+    codec: form.codec,
+  });
+}
+
+function windowQuestions<Use>(
+  limit: number,
+  windows: Windows,
+  { initial, of, place, used }: UseForm<Use>,
+): Questions<Use> {
+  /** Units used in the window that a call at `now` falls in. */
+  function usedNow(use: Use, now: number): number {
+    const held = place(use);
+    return windows.current(now, held) === held ? used(use) : 0;
+  }
+
+  function untilEnd(use: Use, now: number): number {
+    return usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now;
+  }
+
+  return {
+    charge(use, now, cost) {
+      const count = usedNow(use, now) + cost;
+      return count <= limit ? of(windows.current(now, place(use)), count) : use;
+    },
+    giveBack(use, now, units) {
+      const count = usedNow(use, now);
+      return units < count ? of(place(use), count - units) : initial;
+    },
+    remaining: (use, now) => limit - usedNow(use, now),
+    wait: (use, now, cost) => usedNow(use, now) + cost <= limit ? 0 : untilEnd(use, now),
+    reset: untilEnd,
+  };
+}
+
+/** Windows one after the other; a place is a window's index, counted from 0. */
+function inRow(period: number, shift: number): Windows {
+  const offset = (period - shift) % period;
+  const indexOf = (now: number) => Math.floor((now + offset) / period);
+  return {
+    current(now, place) {
+      const index = indexOf(now);
+      return index > place ? index : place;
+    },
+    end: (place) => (place + 1) * period - offset,
+    last: indexOf(LAST_INSTANT),
+  };
+}
+
+/** Windows opened by a call; a place is a window's first millisecond. */
+function opened(period: number): Windows {
+  return {
+    current: (now, place) => now < place + period ? place : now,
+    end: (place) => place + period,
+    last: LAST_INSTANT,
+  };
+}
+
+/** `"first"`, or by how much windows are shifted: at least 0 and less than a period. */
+function readAnchor(
+  anchor: NonNullable<FixedWindowOptions["anchor"]>,
+  period: number,
+): "first" | number {
+  if (anchor === "first") return anchor;
+  if (anchor === "epoch") return 0;
+  if (Number.isSafeInteger(anchor)) return ((anchor % period) + period) % period;
+  const rule = 'anchor must be "epoch", "first" or whole milliseconds';
+  const message = errorMessage("create fixedWindow", rule, anchor);
+  throw typeof anchor === "number" ? new RangeError(message) : new TypeError(message);
+}

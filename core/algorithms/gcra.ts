@@ -1,0 +1,50 @@
+import type { Algorithm } from "../algorithm.ts";
+import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
+import { type BurstOptions, readBurst } from "../options/rate_options.ts";
+
+/**
+ * The generic cell rate algorithm: calls may come one emission interval (period / limit) apart,
+ * and up to `burst` of them ahead of that.
+ *
+ * It admits `cost` when max(TAT, now) + cost * T - now <= burst * T, with the theoretical arrival
+ * time TAT and the emission interval T, and then moves the TAT on by cost * T. In any span d it
+ * admits at most burst + limit * d / period units. The state is one number. The algorithm to start
+ * with: it has no window at whose edge twice the limit passes, and spreads calls by itself.
+ *
+ * The same arithmetic as `leakyBucket` and `tokenBucket`.
+ *
+ * Every question takes constant time. Source: ITU-T I.371, annex A.
+ *
+ * @param options `limit` and `burst` in units, `period` in milliseconds or as text; `burst` is
+ * `limit` unless given.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or burst * period / gcd(limit, period) is
+ * 2^53 or more, as decisions would not be exact.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = gcra({ limit: 10, period: "1s", burst: 2 });
+ * const [first, one] = algorithm.step(algorithm.initial, 0, 1);
+ * const [second, two] = algorithm.step(one, 0, 1);
+ * const [third, three] = algorithm.step(two, 0, 1);
+ *
+ * assert.deepEqual([first.allowed, second.allowed, third.allowed], [true, true, false]);
+ * assert.equal(third.retryAfter, 100); // one emission interval
+ * assert.equal(three, two); // a refusal changes nothing
+ * ```
+ */
+export function gcra(options: BurstOptions): Algorithm<ArrivalState> {
+  const { limit, period, burst } = readBurst("gcra", options);
+  return arrivalTimeAlgorithm({
+    factory: "gcra",
+    name: options.name,
+    limit,
+    period,
+    burst,
+    last: burst,
+    queues: false,
+  });
+}

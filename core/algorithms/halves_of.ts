@@ -1,0 +1,13 @@
+import type { Algorithm, Halves } from "../algorithm.ts";
+
+/**
+ * The two halves of any algorithm. One that brings none has its step called for each half, which
+ * answers the same, as a reducer is pure.
+ */
+export function halvesOf<State>(algorithm: Algorithm<State>): Halves<State> {
+  if (algorithm.halves !== undefined) return algorithm.halves;
+  return {
+    take: (state, now, cost) => algorithm.step(state, now, cost)[1],
+    decide: (state, _next, now, cost) => algorithm.step(state, now, cost)[0],
+  };
+}

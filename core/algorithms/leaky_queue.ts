@@ -1,0 +1,56 @@
+import type { Algorithm } from "../algorithm.ts";
+import { checkInteger } from "../options/checks.ts";
+import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
+import { type RateOptions, readRate } from "../options/rate_options.ts";
+
+/** The options of `leakyQueue`. */
+export interface LeakyQueueOptions extends RateOptions {
+  /** How many calls may wait; an integer of at least 0. */
+  readonly queue: number;
+}
+
+/**
+ * The leaky bucket as a queue: calls start one emission interval (period / limit) apart, first
+ * come, first served, and a call that finds `queue` others waiting is refused. It shapes;
+ * `leakyBucket` polices.
+ *
+ * `decision.delay` says how long an admitted call waits for its start, rounded up to whole
+ * milliseconds; `limiter.acquire` waits it out. A cost of c takes c places and starts at the first
+ * of them. The state is one number, when the next call would start, and the arithmetic is that of
+ * `gcra` with a burst of queue + 1.
+ *
+ * Every question takes constant time. Source: A. Tanenbaum, "Computer Networks", on traffic
+ * shaping.
+ *
+ * @param options `limit` in units, `period` in milliseconds or as text, `queue` in places.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or
+ * (queue + 1) * period / gcd(limit, period) is 2^53 or more.
+ *
+ * @example
+ * ```ts
+ * import { leakyQueue } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = leakyQueue({ limit: 10, period: "1s", queue: 1 });
+ * const [first, one] = algorithm.step(algorithm.initial, 0, 1);
+ * const [second, two] = algorithm.step(one, 0, 1);
+ * const [third] = algorithm.step(two, 0, 1);
+ *
+ * assert.deepEqual([first.delay, second.delay], [0, 100]);
+ * assert.equal(third.allowed, false); // one is waiting already
+ * ```
+ */
+export function leakyQueue(options: LeakyQueueOptions): Algorithm<ArrivalState> {
+  const { limit, period } = readRate("leakyQueue", options);
+  checkInteger("create leakyQueue", "queue", options.queue, 0);
+  return arrivalTimeAlgorithm({
+    factory: "leakyQueue",
+    name: options.name,
+    limit,
+    period,
+    burst: options.queue + 1,
+    last: options.queue,
+    queues: true,
+  });
+}

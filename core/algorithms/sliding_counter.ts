@@ -1,0 +1,156 @@
+import type { Algorithm } from "../algorithm.ts";
+import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { checkExact } from "../options/checks.ts";
+import type { Codec } from "../codec.ts";
+import { type RateOptions, readRate } from "../options/rate_options.ts";
+
+/** What `slidingCounter` keeps: the counts of the last window with use and of the one before. */
+export interface SlidingCounterState {
+  /** The window's index since the Unix epoch: the latest one that holds use. */
+  readonly window: number;
+  /** Units admitted in the window before. */
+  readonly previous: number;
+  /** Units admitted in the window: at least 1, but of a fresh key. */
+  readonly current: number;
+}
+
+/**
+ * The sliding window counter: the count of the last fixed window fades out as the current one goes
+ * on, as if its calls had come evenly.
+ *
+ * It admits `cost` when previous * (1 - elapsed / period) + current + cost <= limit, not rounded;
+ * windows lie at multiples of the period since the Unix epoch. It admits less than 2 * limit units
+ * in any span of one period, and much closer to `limit` in practice: Cloudflare found 0.003 % of
+ * 400 million requests decided otherwise than by a log. Three numbers per key, whatever the limit.
+ *
+ * Every question takes constant time. Source: J. Desgats, "How we built rate limiting capable of
+ * scaling to millions of domains", Cloudflare (2017).
+ *
+ * @param options `limit` in units, `period` in milliseconds or as text.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or 2 * limit * period is 2^53 or more.
+ *
+ * @example
+ * ```ts
+ * import { slidingCounter } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = slidingCounter({ limit: 100, period: "1m" });
+ * const [, state] = algorithm.step(algorithm.initial, 59_999, 80);
+ * const [decision] = algorithm.step(state, 75_000, 1); // a quarter of the 80 has faded
+ * assert.equal(decision.remaining, 39);
+ * ```
+ */
+export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterState> {
+  const { limit, period } = readRate("slidingCounter", options);
+  checkExact("create slidingCounter", "2 * limit * period", 2 * limit * period);
+  return buildAlgorithm({
+    name: options.name,
+    id: ["slidingCounter", limit, period],
+    limit,
+    period,
+    capacity: limit,
+    initial: FRESH,
+    questions: counterQuestions(limit, period),
+    codec: counterCodec(limit),
+  });
+}
+
+const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });
+
+function counterQuestions(limit: number, period: number): Questions<SlidingCounterState> {
+  /** The counts as they stand in `window`, the state's own or a later one. */
+  function rolled(state: SlidingCounterState, window: number): SlidingCounterState {
+    if (window <= state.window) return state;
+    return { window, previous: window === state.window + 1 ? state.current : 0, current: 0 };
+  }
+
+  /** The counts at `now`; of an earlier `now`, as they stand when their window begins. */
+  function at(state: SlidingCounterState, now: number): SlidingCounterState {
+    return rolled(state, Math.floor(now / period));
+  }
+
+  /** Milliseconds of the window that are still to come at `now`, 1 to period. */
+  function left(window: number, now: number): number {
+    const elapsed = now - window * period;
+    return elapsed > 0 ? period - elapsed : period;
+  }
+
+  /** Units that the fading count of the previous window takes up at `now`, rounded up. */
+  function faded(counts: SlidingCounterState, now: number): number {
+    return Math.ceil(counts.previous * left(counts.window, now) / period);
+  }
+
+  /** The first millisecond at which `previous` units of a window's forerunner leave `room` free. */
+  function roomAt(window: number, previous: number, room: number): number {
+    if (previous <= room) return window * period;
+    return (window + 1) * period - Math.floor(room * period / previous);
+  }
+
+  /** The first millisecond at which at most `units` of all counted units are left. */
+  function fadedTo(state: SlidingCounterState, units: number): number {
+    const { window, previous, current } = state;
+    return units >= current
+      ? roomAt(window, previous, units - current)
+      : roomAt(window + 1, current, units);
+  }
+
+  return {
+    charge(state, now, cost) {
+      const counts = at(state, now);
+      if (faded(counts, now) + counts.current + cost > limit) return state;
+      const { window, previous, current } = counts;
+      return { window, previous, current: current + cost };
+    },
+    giveBack({ window, previous, current }, now, units) {
+      const age = Math.floor(now / period) - window;
+      if (age > 1) return FRESH;
+      if (units < current) return { window, previous, current: current - units };
+      const older = age === 1 ? 0 : previous - (units - current);
+      return older > 0 ? { window: window - 1, previous: 0, current: older } : FRESH;
+    },
+    remaining(state, now) {
+      const counts = at(state, now);
+      const units = limit - faded(counts, now) - counts.current;
+      return units > 0 ? units : 0;
+    },
+    wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost) - now),
+    reset: (state, now) => Math.max(0, fadedTo(state, 0) - now),
+  };
+}
+
+const TEXT = /^c1 (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15})$/;
+
+function counterCodec(limit: number): Codec<SlidingCounterState> {
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
+
+  function counts(
+    window: number,
+    previous: number,
+    current: number,
+  ): SlidingCounterState | undefined {
+    if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
+    if (previous > limit || current > limit) return undefined;
+    if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
+    return { window, previous, current };
+  }
+
+  return {
+    maxWords: 3,
+    write(state, words, offset) {
+      words[offset] = state.window;
+      words[offset + 1] = state.previous;
+      words[offset + 2] = state.current;
+      return 3;
+    },
+    read: (words, offset, count) =>
+      count === 3 ? counts(words[offset]!, words[offset + 1]!, words[offset + 2]!) : undefined,
+    encode: ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
+    decode(text) {
+      const match = TEXT.exec(text);
+      return match === null
+        ? undefined
+        : counts(Number(match[1]), Number(match[2]), Number(match[3]));
+    },
+  };
+}

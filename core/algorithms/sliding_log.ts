@@ -1,0 +1,42 @@
+import type { Algorithm } from "../algorithm.ts";
+import { type RateOptions, readRate } from "../options/rate_options.ts";
+import type { Timeline } from "../timeline/timeline.ts";
+import { timelineAlgorithm } from "./timeline_algorithm.ts";
+
+/**
+ * The sliding window log: up to `limit` units in any span of one period, to the millisecond.
+ *
+ * It admits `cost` when the units admitted in (now - period, now], plus `cost`, are at most
+ * `limit`: the strictest of all, at the price of a state that keeps every millisecond with a call,
+ * at most min(limit, period in ms) of them. For large limits choose `slidingWindow`. A clock that
+ * steps back decides and writes at the latest time that the state holds.
+ *
+ * Each question takes O(log m) for m milliseconds with calls; the reducer is that of
+ * `slidingWindow` with a precision of 1 ms.
+ *
+ * @param options `limit` in units, `period` in milliseconds or as text.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example
+ * ```ts
+ * import { slidingLog } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = slidingLog({ limit: 2, period: "1m" });
+ * const [, one] = algorithm.step(algorithm.initial, 0, 1);
+ * const [, two] = algorithm.step(one, 40_000, 1);
+ * const [refused] = algorithm.step(two, 59_000, 1);
+ * assert.equal(refused.retryAfter, 1_000); // when the first leaves
+ * ```
+ */
+export function slidingLog(options: RateOptions): Algorithm<Timeline> {
+  const { limit, period } = readRate("slidingLog", options);
+  return timelineAlgorithm({
+    id: ["slidingLog", limit, period],
+    name: options.name,
+    limit,
+    precision: 1,
+    slots: period,
+  });
+}

@@ -1,0 +1,64 @@
+import type { Algorithm } from "../algorithm.ts";
+import { errorMessage } from "../options/checks.ts";
+import { parsePeriod, type Period } from "../options/period.ts";
+import { type RateOptions, readRate } from "../options/rate_options.ts";
+import type { Timeline } from "../timeline/timeline.ts";
+import { timelineAlgorithm } from "./timeline_algorithm.ts";
+
+/** The options of `slidingWindow`. */
+export interface SlidingWindowOptions extends RateOptions {
+  /** The length of a sub-bucket: divides the period into at most 65,536 of them. */
+  readonly precision: Period;
+}
+
+/** The most sub-buckets that a sliding window may have. */
+const MOST_BUCKETS = 65_536;
+
+/**
+ * The sliding window made of sub-buckets: up to `limit` units in the last period / precision
+ * sub-buckets, the current one included.
+ *
+ * Sub-buckets lie at multiples of `precision` since the Unix epoch. It admits at most `limit` units
+ * in any span of period - precision, and at most 2 * limit in any span of a period. With a precision
+ * of the whole period it is a fixed window; a precision of 1/60 of the period (an hour as 60
+ * minutes) is the usual choice. A state keeps the sub-buckets that are not empty, at most
+ * min(period / precision, limit).
+ *
+ * Each question takes O(log m) for m sub-buckets that are not empty. Source: "An alternative
+ * approach to rate limiting", Figma (2017); J. Carlson, "Rate limiting with Redis, part 2".
+ *
+ * @param options `limit` in units; `period` and `precision` in milliseconds or as text.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or `precision` does not divide `period` into
+ * at most 65,536 sub-buckets.
+ *
+ * @example
+ * ```ts
+ * import { slidingWindow } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = slidingWindow({ limit: 100, period: "1h", precision: "1m" });
+ * const [, state] = algorithm.step(algorithm.initial, 30_000, 100);
+ * const [decision] = algorithm.step(state, 3_599_999, 1);
+ * assert.equal(decision.allowed, false);
+ * assert.equal(decision.retryAfter, 1); // the minute they came in leaves as a whole
+ * ```
+ */
+export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline> {
+  const action = "create slidingWindow";
+  const { limit, period } = readRate("slidingWindow", options);
+  const precision = parsePeriod(action, "precision", options.precision);
+  const slots = period / precision;
+  if (!Number.isInteger(slots) || slots > MOST_BUCKETS) {
+    const rule =
+      `precision must divide the period of ${period} ms into at most ${MOST_BUCKETS} sub-buckets`;
+    throw new RangeError(errorMessage(action, rule, options.precision));
+  }
+  return timelineAlgorithm({
+    id: ["slidingWindow", limit, period, precision],
+    name: options.name,
+    limit,
+    precision,
+    slots,
+  });
+}

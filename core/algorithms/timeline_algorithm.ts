@@ -1,0 +1,156 @@
+import type { Algorithm } from "../algorithm.ts";
+import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import type { Codec } from "../codec.ts";
+import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
+import type { Timeline } from "../timeline/timeline.ts";
+
+/** A window over the last `slots` slots of `precision` ms each. */
+export interface TimelineOptions {
+  /** The factory's name, and what `id` says of its options. */
+  readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
+  readonly name: string | undefined;
+  readonly limit: number;
+  readonly precision: number;
+  readonly slots: number;
+}
+
+/**
+ * Builds `slidingWindow` and `slidingLog`: one reducer, as a log to the millisecond is a window
+ * made of slots of 1 ms.
+ */
+export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {
+  return buildAlgorithm({
+    name: window.name,
+    id: window.id,
+    limit: window.limit,
+    period: window.slots * window.precision,
+    capacity: window.limit,
+    initial: EMPTY_TIMELINE,
+    questions: slotQuestions(window),
+    codec: timelineCodec(window),
+    slots: window.slots,
+  });
+}
+
+function slotQuestions({ limit, precision, slots }: TimelineOptions): Questions<Timeline> {
+  /** The slot that a call at `now` falls in: never before the newest one that holds units. */
+  function slotAt(timeline: Timeline, now: number): number {
+    const slot = Math.floor(now / precision);
+    return slot > timeline.newest ? slot : timeline.newest;
+  }
+
+  function used(timeline: Timeline, now: number): number {
+    return timeline.since(slotAt(timeline, now) - slots + 1);
+  }
+
+  /** Milliseconds until `slot` leaves the window. */
+  function untilGone(slot: number, now: number): number {
+    const wait = (slot + slots) * precision - now;
+    return wait > 0 ? wait : 0;
+  }
+
+  return {
+    charge(timeline, now, cost) {
+      const slot = slotAt(timeline, now);
+      const oldest = slot - slots + 1;
+      return timeline.since(oldest) + cost <= limit ? timeline.add(slot, cost, oldest) : timeline;
+    },
+    giveBack(timeline, now, units) {
+      return units < used(timeline, now) ? timeline.takeBack(units) : timeline.none();
+    },
+    remaining: (timeline, now) => limit - used(timeline, now),
+    wait: (timeline, now, cost) => untilGone(timeline.leaves(limit - cost), now),
+    reset: (timeline, now) => untilGone(timeline.newest, now),
+  };
+}
+
+/** The one word of a timeline that holds nothing. */
+const NO_BUCKETS = -1;
+
+/**
+ * Words and text hold the live buckets, newest first: its slot and units, then for each older one
+ * the gap to the one after it and its units, which text leaves out where they are 1.
+ */
+function timelineCodec({ limit, slots }: TimelineOptions): Codec<Timeline> {
+  function liveBuckets(timeline: Timeline): readonly number[] {
+    return bucketsOf(timeline, timeline.newest - slots + 1);
+  }
+
+  /** The timeline of buckets, newest first: slot and units, then gap and units of each older one. */
+  function fromGaps(gaps: readonly number[]): Timeline | undefined {
+    const buckets: number[] = [];
+    let slot = gaps[0]!;
+    let total = 0;
+    for (let place = 0; place < gaps.length; place += 2) {
+      const gap = gaps[place]!;
+      const units = gaps[place + 1]!;
+      if (!isCount(gap) || !isCount(units) || units === 0) return undefined;
+      if (place > 0) {
+        if (gap === 0) return undefined;
+        slot -= gap;
+      }
+      total += units;
+      buckets.push(units, slot);
+    }
+    const isLive = slot >= 0 && gaps[0]! - slot < slots && total <= limit;
+    return isLive ? timelineOf(buckets.reverse()) : undefined;
+  }
+
+  return {
+    maxWords: 2 * Math.min(slots, limit),
+    write(timeline, words, offset) {
+      const buckets = liveBuckets(timeline);
+      if (buckets.length === 0) {
+        words[offset] = NO_BUCKETS;
+        return 1;
+      }
+      for (let place = 0; place < buckets.length; place += 2) {
+        const gap = place === 0 ? buckets[0]! : buckets[place - 2]! - buckets[place]!;
+        words[offset + place] = gap;
+        words[offset + place + 1] = buckets[place + 1]!;
+      }
+      return buckets.length;
+    },
+    read(words, offset, count) {
+      if (count === 1 && words[offset] === NO_BUCKETS) return EMPTY_TIMELINE;
+      if (count === 0 || count % 2 !== 0) return undefined;
+      return fromGaps(Array.from(words.subarray(offset, offset + count)));
+    },
+    encode(timeline) {
+      const buckets = liveBuckets(timeline);
+      let text = "w1";
+      for (let place = 0; place < buckets.length; place += 2) {
+        const units = buckets[place + 1]!;
+        if (place === 0) text += ` ${buckets[0]} ${units}`;
+        else {
+          const gap = buckets[place - 2]! - buckets[place]!;
+          text += units === 1 ? ` ${gap}` : ` ${gap}:${units}`;
+        }
+      }
+      return text;
+    },
+    decode(text) {
+      const [version, newest, units, ...older] = text.split(" ");
+      if (version !== "w1") return undefined;
+      if (newest === undefined) return EMPTY_TIMELINE;
+      const gaps = [countOf(newest), countOf(units)];
+      for (const bucket of older) {
+        const colon = bucket.indexOf(":");
+        const taken = colon === -1 ? 1 : countOf(bucket.slice(colon + 1));
+        // One unit is written by leaving it out.
+        if (colon !== -1 && taken === 1) return undefined;
+        gaps.push(countOf(colon === -1 ? bucket : bucket.slice(0, colon)), taken);
+      }
+      return fromGaps(gaps);
+    },
+  };
+}
+
+/** A count as canonical text has it; `NaN` if it is none. */
+function countOf(text: string | undefined): number {
+  return text !== undefined && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : NaN;
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,96 @@
+import type { Algorithm } from "../algorithm.ts";
+import { arrivalTime } from "../arithmetic/arrival_time.ts";
+import { buildAlgorithm } from "./build_algorithm.ts";
+import { checkExact, checkRange, errorMessage, LAST_INSTANT } from "../options/checks.ts";
+import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
+import { type BurstOptions, type Rate, readBurst } from "../options/rate_options.ts";
+import { steppedTicks } from "../arithmetic/ticks.ts";
+
+/** The options of `tokenBucket`. */
+export interface TokenBucketOptions extends BurstOptions {
+  /**
+   * `"greedy"` (default) refills continuously at limit / period; `"interval"` adds `limit` tokens
+   * at each multiple of the period since the Unix epoch.
+   */
+  readonly refill?: "greedy" | "interval" | undefined;
+}
+
+/**
+ * The token bucket: it holds up to `burst` tokens, starts full and is refilled at `limit` per
+ * `period`; a call takes as many tokens as it costs, or is refused.
+ *
+ * It admits `cost` when tokens >= cost. Greedy refill admits at most burst + limit * d / period
+ * units in any span d; interval refill at most burst, and limit more for each multiple of the
+ * period in the span. The same arithmetic as `gcra`: tokens = burst - (TAT - now) / T. The state
+ * is one number.
+ *
+ * Every question takes constant time. Source: RFC 2697, section 3 (greedy refill in small steps).
+ *
+ * @param options `limit` and `burst`, the size of the bucket, in units; `period` in milliseconds or
+ * as text; `burst` is `limit` unless given; `refill` is greedy unless given.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range; if with greedy refill
+ * burst * period / gcd(limit, period) is 2^53 or more; if with interval refill
+ * limit * ceil(2^42 / period) + burst is.
+ *
+ * @example
+ * ```ts
+ * import { tokenBucket } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = tokenBucket({ limit: 5, period: "1s", burst: 10, refill: "interval" });
+ * const [emptied, state] = algorithm.step(algorithm.initial, 1_400, 10);
+ * assert.equal(emptied.remaining, 0);
+ * assert.equal(emptied.nextAfter, 600); // five tokens come at 2,000
+ *
+ * const [later] = algorithm.step(state, 2_000, 1);
+ * assert.equal(later.remaining, 4);
+ * ```
+ */
+export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState> {
+  const { limit, period, burst } = readBurst("tokenBucket", options);
+  const { name, refill = "greedy" } = options;
+  if (refill === "interval") return refilledAtIntervals(name, { limit, period, burst });
+  if (refill !== "greedy") {
+    throw new TypeError(
+      errorMessage("create tokenBucket", 'refill must be "greedy" or "interval"', refill),
+    );
+  }
+  return arrivalTimeAlgorithm({
+    factory: "tokenBucket",
+    name,
+    limit,
+    period,
+    burst,
+    last: burst,
+    queues: false,
+  });
+}
+
+/** A tick is a token here, and the clock jumps by `limit` of them at each multiple of the period. */
+function refilledAtIntervals(
+  name: string | undefined,
+  { limit, period, burst }: Rate & { burst: number },
+): Algorithm<ArrivalState> {
+  checkExact(
+    "create tokenBucket",
+    "limit * ceil(2^42 / period) + burst",
+    limit * Math.ceil(LAST_INSTANT / period) + burst,
+  );
+  checkRange(
+    "create tokenBucket",
+    "2^42 + ceil(burst / limit) * period",
+    Math.ceil(burst / limit) * period,
+  );
+  const scale = steppedTicks(limit, period);
+  return buildAlgorithm<number>({
+    name,
+    id: ["tokenBucket", limit, period, burst, "interval"],
+    limit,
+    period,
+    capacity: burst,
+    initial: scale.initial,
+    questions: arrivalTime(scale, 1, burst),
+    codec: scale.codec,
+  }) as Algorithm<ArrivalState>;
+}

@@ -1,0 +1,72 @@
+/*
+ * One arithmetic, four names.
+ *
+ * The generic cell rate algorithm keeps the theoretical arrival time (TAT): when the next call
+ * would come if all came exactly one emission interval apart. A call of cost c is in order if it
+ * comes no more than burst - c intervals ahead of it, and moves the TAT on by c intervals.
+ *
+ *   gcra          keeps the TAT itself
+ *   leakyBucket   level = (TAT - now) / interval, draining as now moves on
+ *   tokenBucket   tokens = burst - level, refilling as now moves on
+ *   leakyQueue    the TAT is when the next call starts; queue + 1 intervals is how far it may lie
+ *                 ahead
+ *
+ * They differ in what people see in them, not in a single decision but `delay`; so here is the
+ * reducer of all four. The TAT needs no clamp for a clock that steps back: seen from an earlier
+ * now it lies further ahead, and admits less.
+ *
+ * Sources: ITU-T I.371 annex A, the virtual scheduling algorithm; J. Turner, "New Directions in
+ * Communications" (IEEE Communications Magazine 24.10, 1986), the leaky bucket as a meter.
+ */
+
+import type { Questions } from "../algorithms/build_algorithm.ts";
+import type { Ticks } from "./ticks.ts";
+
+/**
+ * The questions to a theoretical arrival time.
+ *
+ * @param scale How instants are counted.
+ * @param interval The emission interval in ticks.
+ * @param burst Units that a fresh key admits at one instant.
+ */
+export function arrivalTime<Instant>(
+  scale: Ticks<Instant>,
+  interval: number,
+  burst: number,
+): Questions<Instant> {
+  const { initial, ahead, due, later, earlier } = scale;
+  const tolerance = burst * interval;
+
+  function until(tat: Instant, now: number, ticks: number): number {
+    const wait = due(tat, ticks) - now;
+    return wait > 0 ? wait : 0;
+  }
+
+  return {
+    charge(tat, now, cost) {
+      const increment = cost * interval;
+      return ahead(tat, now) <= tolerance - increment ? later(tat, now, increment) : tat;
+    },
+    giveBack(tat, now, units) {
+      // No more than burst units are ever in use, however far ahead a stepped-back clock sees them.
+      const decrement = (units < burst ? units : burst) * interval;
+      return decrement < ahead(tat, now) ? earlier(tat, decrement) : initial;
+    },
+    remaining(tat, now) {
+      const units = Math.floor((tolerance - ahead(tat, now)) / interval);
+      return units > 0 ? units : 0;
+    },
+    wait: (tat, now, cost) => until(tat, now, tolerance - cost * interval),
+    reset: (tat, now) => until(tat, now, 0),
+  };
+}
+
+/** As `arrivalTime`, but a call starts only when those before it have had their interval. */
+export function startTime<Instant>(
+  scale: Ticks<Instant>,
+  interval: number,
+  places: number,
+): Questions<Instant> {
+  const questions = arrivalTime(scale, interval, places);
+  return { ...questions, delay: questions.reset };
+}

@@ -1,0 +1,178 @@
+/*
+ * Instants finer than a millisecond, exactly.
+ *
+ * An emission interval is period / limit ms, seldom a whole number, and floats lose it: limit 14,
+ * period 884,090 ms, burst 40 admits 39 in float milliseconds. With g = gcd(limit, period), counted
+ * in ticks of 1 / (limit / g) ms everything is whole: a millisecond is limit / g ticks and an
+ * emission interval period / g. An instant is then
+ *
+ *   one number    ticks since the epoch, while limit / g * 2^42 + burst * period / g < 2^53;
+ *   two numbers   whole milliseconds and the ticks beyond them, while burst * period / g < 2^53.
+ *
+ * Both answer the same four questions, so that one reducer serves them. A third scale moves in
+ * steps: a bucket refilled by `limit` at each multiple of the period is one whose clock stands
+ * still in between and then jumps by `limit` ticks, a tick being a unit.
+ *
+ * Dividing whole numbers below 2^53 and rounding the quotient up or down is exact in floats: a
+ * quotient that is not whole differs from a whole number by at least 1 / divisor, more than half
+ * a unit in its last place.
+ */
+
+import type { Codec } from "../codec.ts";
+import { LAST_INSTANT } from "../options/checks.ts";
+
+/** A scale of instants. `ticks` are whole and at least 0. */
+export interface Ticks<Instant> {
+  /** The instant that has always come: a fresh key's. */
+  readonly initial: Instant;
+  /** How many ticks `at` lies ahead of `now`: 0 if it has come; inexact, but above 2^53, if far. */
+  ahead(at: Instant, now: number): number;
+  /** The first whole millisecond at which the instant `ticks` before `at` has come. */
+  due(at: Instant, ticks: number): number;
+  /** The instant `ticks` after the later of `at` and `now`. */
+  later(at: Instant, now: number, ticks: number): Instant;
+  /** The instant `ticks` before `at`. */
+  earlier(at: Instant, ticks: number): Instant;
+  /** How an instant is kept. */
+  readonly codec: Codec<Instant>;
+}
+
+/** Whole milliseconds, and the ticks beyond them: fewer than a millisecond has. */
+export interface FineInstant {
+  /** Whole milliseconds since the Unix epoch. */
+  readonly millisecond: number;
+  /** Ticks beyond them. */
+  readonly ticks: number;
+}
+
+/** Instants as one number: ticks since the epoch. */
+export function wholeTicks(perMillisecond: number): Ticks<number> {
+  return {
+    initial: 0,
+    ahead(at, now) {
+      const ticks = at - now * perMillisecond;
+      return ticks > 0 ? ticks : 0;
+    },
+    due: (at, ticks) => Math.ceil((at - ticks) / perMillisecond),
+    later(at, now, ticks) {
+      const instant = now * perMillisecond;
+      return (at > instant ? at : instant) + ticks;
+    },
+    earlier: (at, ticks) => at - ticks,
+    codec: numberCodec(perMillisecond, 1),
+  };
+}
+
+/** Instants as one number, on a clock that jumps by `perStep` ticks at each multiple of `step` ms. */
+export function steppedTicks(perStep: number, step: number): Ticks<number> {
+  return {
+    initial: 0,
+    ahead(at, now) {
+      const ticks = at - Math.floor(now / step) * perStep;
+      return ticks > 0 ? ticks : 0;
+    },
+    due: (at, ticks) => Math.ceil((at - ticks) / perStep) * step,
+    later(at, now, ticks) {
+      const instant = Math.floor(now / step) * perStep;
+      return (at > instant ? at : instant) + ticks;
+    },
+    earlier: (at, ticks) => at - ticks,
+    codec: numberCodec(perStep, step),
+  };
+}
+
+/** Instants as two numbers, for scales too fine for one. */
+export function fineTicks(perMillisecond: number): Ticks<FineInstant> {
+  const initial: FineInstant = Object.freeze({ millisecond: 0, ticks: 0 });
+  return {
+    initial,
+    ahead(at, now) {
+      const ticks = (at.millisecond - now) * perMillisecond + at.ticks;
+      return ticks > 0 ? ticks : 0;
+    },
+    due: (at, ticks) => at.millisecond + Math.ceil((at.ticks - ticks) / perMillisecond),
+    later(at, now, ticks) {
+      const whole = Math.floor(ticks / perMillisecond);
+      const rest = ticks - whole * perMillisecond;
+      const [millisecond, beyond] = at.millisecond >= now ? [at.millisecond, at.ticks] : [now, 0];
+      // Compared before it is added: the sum of two numbers below 2^53 need not be below it.
+      return beyond >= perMillisecond - rest
+        ? { millisecond: millisecond + whole + 1, ticks: beyond - (perMillisecond - rest) }
+        : { millisecond: millisecond + whole, ticks: beyond + rest };
+    },
+    earlier(at, ticks) {
+      const whole = Math.floor(ticks / perMillisecond);
+      const rest = ticks - whole * perMillisecond;
+      return at.ticks >= rest
+        ? { millisecond: at.millisecond - whole, ticks: at.ticks - rest }
+        : { millisecond: at.millisecond - whole - 1, ticks: at.ticks + (perMillisecond - rest) };
+    },
+    codec: fineCodec(initial, perMillisecond),
+  };
+}
+
+/*
+ * All three scales share one text: `t1`, the millisecond, and the ticks beyond it if there are any.
+ */
+
+const TEXT = /^t1 (0|[1-9]\d{0,15})(?: ([1-9]\d{0,15}))?$/;
+
+function encode(millisecond: number, ticks: number): string {
+  return ticks === 0 ? `t1 ${millisecond}` : `t1 ${millisecond} ${ticks}`;
+}
+
+function decode(text: string): readonly [millisecond: number, ticks: number] | undefined {
+  const match = TEXT.exec(text);
+  if (match === null) return undefined;
+  return [Number(match[1]), match[2] === undefined ? 0 : Number(match[2])];
+}
+
+function numberCodec(perStep: number, step: number): Codec<number> {
+  const isInstant = (at: number) => Number.isSafeInteger(at) && at >= 0;
+  return {
+    maxWords: 1,
+    write(at, words, offset) {
+      words[offset] = at;
+      return 1;
+    },
+    read(words, offset, count) {
+      const at = words[offset]!;
+      return count === 1 && isInstant(at) ? at : undefined;
+    },
+    encode(at) {
+      const steps = Math.floor(at / perStep);
+      return encode(steps * step, at - steps * perStep);
+    },
+    decode(text) {
+      const [millisecond, ticks] = decode(text) ?? [NaN, NaN];
+      if (millisecond % step !== 0 || !(ticks < perStep)) return undefined;
+      const at = millisecond / step * perStep + ticks;
+      return isInstant(at) ? at : undefined;
+    },
+  };
+}
+
+function fineCodec(initial: FineInstant, perMillisecond: number): Codec<FineInstant> {
+  function instant(millisecond: number, ticks: number): FineInstant | undefined {
+    if (!Number.isSafeInteger(millisecond) || millisecond < 0) return undefined;
+    if (!Number.isSafeInteger(ticks) || ticks < 0 || ticks >= perMillisecond) return undefined;
+    return millisecond === 0 && ticks === 0 ? initial : { millisecond, ticks };
+  }
+  return {
+    maxWords: 2,
+    write(at, words, offset) {
+      words[offset] = at.millisecond;
+      words[offset + 1] = at.ticks;
+      return 2;
+    },
+    read: (words, offset, count) =>
+      count === 2 ? instant(words[offset]!, words[offset + 1]!) : undefined,
+    encode: (at) => encode(at.millisecond, at.ticks),
+    decode: (text) => instant(...(decode(text) ?? [NaN, NaN] as const)),
+  };
+}
+
+/** Whether a scale of this fineness fits one number up to the last instant. */
+export function fitsOneNumber(perMillisecond: number, furthest: number): boolean {
+  return perMillisecond * LAST_INSTANT + furthest < 2 ** 53;
+}

@@ -1,0 +1,107 @@
+/*
+ * How much a window holds: where it starts, and the units used in it. Kept as one number,
+ * place * limit + used, where that is exact (used is 1 to limit), and as two otherwise. The place
+ * is the window's index where windows lie in a row, or its first millisecond where they do not.
+ */
+
+import type { Codec } from "../codec.ts";
+
+/** Two numbers, for places and limits too large for one. */
+export interface WideUse {
+  /** The window's index, or its first millisecond. */
+  readonly place: number;
+  /** Units used in it. */
+  readonly used: number;
+}
+
+/** A form of use: how it is put together and taken apart. */
+export interface UseForm<Use> {
+  /** No use: a fresh key's. */
+  readonly initial: Use;
+  /** A use of 1 to limit units at a place of at least 0. */
+  of(place: number, used: number): Use;
+  /** Where the window lies; `-Infinity` without use. */
+  place(use: Use): number;
+  /** Units used; 0 without use. */
+  used(use: Use): number;
+  readonly codec: Codec<Use>;
+}
+
+/** The form of one number; exact while (lastPlace + 1) * limit is below 2^53. */
+export function packedUse(limit: number, lastPlace: number): UseForm<number> {
+  const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / limit);
+  const used = (use: number) => use === 0 ? 0 : use - Math.floor((use - 1) / limit) * limit;
+  const of = (place: number, used: number) => place * limit + used;
+  const { encode, decode, isUse } = useText(limit, lastPlace);
+  return {
+    initial: 0,
+    of,
+    place,
+    used,
+    codec: {
+      maxWords: 1,
+      write(use, words, offset) {
+        words[offset] = use;
+        return 1;
+      },
+      read(words, offset, count) {
+        const use = words[offset]!;
+        if (count !== 1 || !Number.isSafeInteger(use)) return undefined;
+        return use === 0 || isUse(place(use), used(use)) ? use : undefined;
+      },
+      encode: (use) => encode(place(use), used(use)),
+      decode: (text) => decode(text, 0, of),
+    },
+  };
+}
+
+/** The form of two numbers. */
+export function wideUse(limit: number, lastPlace: number): UseForm<WideUse> {
+  const initial: WideUse = Object.freeze({ place: -Infinity, used: 0 });
+  const of = (place: number, used: number): WideUse => ({ place, used });
+  const { encode, decode, isUse } = useText(limit, lastPlace);
+  return {
+    initial,
+    of,
+    place: (use) => use.place,
+    used: (use) => use.used,
+    codec: {
+      maxWords: 2,
+      write(use, words, offset) {
+        words[offset] = use.place;
+        words[offset + 1] = use.used;
+        return 2;
+      },
+      read(words, offset, count) {
+        const place = words[offset]!;
+        const used = words[offset + 1]!;
+        if (count !== 2) return undefined;
+        if (place === -Infinity && used === 0) return initial;
+        return isUse(place, used) ? { place, used } : undefined;
+      },
+      encode: (use) => encode(use.place, use.used),
+      decode: (text) => decode(text, initial, of),
+    },
+  };
+}
+
+const TEXT = /^f1 (0|[1-9]\d{0,15}) ([1-9]\d{0,15})$/;
+
+/** Both forms share one text: `f1`, the place and the units used; `f1` alone without use. */
+function useText(limit: number, lastPlace: number) {
+  const isUse = (place: number, used: number) =>
+    Number.isSafeInteger(place) && place >= 0 && place <= lastPlace &&
+    Number.isSafeInteger(used) && used >= 1 && used <= limit;
+  return {
+    isUse,
+    encode: (place: number, used: number) => used === 0 ? "f1" : `f1 ${place} ${used}`,
+    decode<Use>(text: string, initial: Use, of: (place: number, used: number) => Use) {
+      if (text === "f1") return initial;
+      const match = TEXT.exec(text);
+      if (match === null) return undefined;
+      const place = Number(match[1]);
+      const used = Number(match[2]);
+      return isUse(place, used) ? of(place, used) : undefined;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { andThen } from "../maybe_promise.ts";
+import { checkCost, checkText, errorMessage } from "../options/checks.ts";
+import { combineDecisions } from "../algorithms/combine_decisions.ts";
+import type { Decision } from "../decision.ts";
+import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
+import type { Operation } from "../store.ts";
+
+/**
+ * One key of several.
+ *
+ * @typeParam OfLimiter `Limiter` or `AsyncLimiter`.
+ */
+export interface Entry<OfLimiter> {
+  /** Whose limit. */
+  readonly limiter: OfLimiter;
+  /** Whose units: a non-empty string. */
+  readonly key: string;
+  /** Units to take, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+}
+
+const ACTION = "consume all";
+
+/**
+ * Takes from several keys of one store at one instant, all or nothing: a user and an address, an
+ * account and a project. It answers as `all` does, with each entry's decision in `parts`.
+ *
+ * @param entries At least one; all on one store and one clock, no stored key twice.
+ * @returns The decision; a promise of it on a store that answers by promises.
+ * @throws {TypeError} If there is no entry, or entries are of several stores or clocks, or one
+ * stored key comes twice, or a key is no non-empty string.
+ * @throws {RangeError} If a cost is no integer of at least 0.
+ *
+ * @example
+ * ```ts
+ * import { consumeAll, gcra, limiter, memoryStore } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const store = memoryStore();
+ * const byUser = limiter(gcra({ limit: 2, period: "1m" }), { store, prefix: "user" });
+ * const byAddress = limiter(gcra({ limit: 1, period: "1m" }), { store, prefix: "address" });
+ * const entries = [
+ *   { limiter: byUser, key: "42" },
+ *   { limiter: byAddress, key: "192.0.2.7" },
+ * ];
+ *
+ * assert.equal(consumeAll(entries).allowed, true);
+ * assert.equal(consumeAll(entries).allowed, false);
+ * assert.equal(byUser.peek("42").allowed, true); // was not charged for the refused call
+ * ```
+ */
+export function consumeAll(entries: readonly Entry<Limiter>[]): Decision;
+/** The same on a store that answers by promises. */
+export function consumeAll(entries: readonly Entry<AsyncLimiter>[]): Promise<Decision>;
+export function consumeAll(
+  entries: readonly Entry<Limiter>[] | readonly Entry<AsyncLimiter>[],
+): Decision | Promise<Decision> {
+  if (!Array.isArray(entries) || entries.length === 0) {
+    throw new TypeError(errorMessage(ACTION, "it needs a list of at least one entry", entries));
+  }
+  const parts = entries.map((entry) => partOf(entry));
+  requireTogether(entries, parts);
+  const capacity = Math.min(...entries.map(({ limiter }) => limiter.algorithm.capacity));
+  const answer = entries[0]!.limiter.store.run(
+    parts.map((part) => part.operation),
+    parts[0]!.limiter.now(),
+  );
+  return andThen(answer, told) as Decision | Promise<Decision>;
+
+  function told(decisions: readonly Decision[]): Decision {
+    decisions.forEach((decision, place) => {
+      const { limiter, operation } = parts[place]!;
+      limiter.report(decision, entries[place]!.key, operation.cost);
+    });
+    return combineDecisions(decisions, capacity);
+  }
+}
+
+interface Part {
+  readonly limiter: LimiterInternals;
+  readonly operation: Operation;
+}
+
+function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
+  const { limiter, key, cost = 1 } = entry ?? {};
+  const internals = typeof limiter === "object" && limiter !== null
+    ? internalsOf(limiter)
+    : undefined;
+  if (internals === undefined) {
+    throw new TypeError(errorMessage(ACTION, "each entry must have a limiter", limiter));
+  }
+  checkText(ACTION, "key", key);
+  checkCost(ACTION, cost, 0);
+  return { limiter: internals, operation: internals.operation(key, cost) };
+}
+
+function requireTogether(
+  entries: readonly Entry<Limiter | AsyncLimiter>[],
+  parts: readonly Part[],
+): void {
+  const { store } = entries[0]!.limiter;
+  if (entries.some(({ limiter }) => limiter.store !== store)) {
+    throw new TypeError(errorMessage(ACTION, "all entries must be of one store", "several"));
+  }
+  const { clock } = parts[0]!.limiter;
+  if (parts.some(({ limiter }) => limiter.clock !== clock)) {
+    throw new TypeError(errorMessage(ACTION, "all entries must be of one clock", "several"));
+  }
+  const seen = new Set<string>();
+  for (const { operation: { key } } of parts) {
+    if (seen.has(key)) {
+      throw new TypeError(errorMessage(ACTION, "no stored key may come twice", key));
+    }
+    seen.add(key);
+  }
+}

@@ -1,0 +1,298 @@
+import type { Algorithm } from "../algorithm.ts";
+import { andThen, isPromise } from "../maybe_promise.ts";
+import { boundStore, type MaybeDecision } from "./bound_store.ts";
+import { checkCost, checkNow, checkOptions, checkText, errorMessage } from "../options/checks.ts";
+import { afterRealTime, type Clock, passingTime } from "../clock.ts";
+import type { Decision } from "../decision.ts";
+import { RateLimitedError } from "../errors.ts";
+import { failureReport, guarded } from "../guarded.ts";
+import type { QueueLimiter, WaitingQueues, WaitRequest } from "./waiting_queue.ts";
+import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "../store.ts";
+import { rateLimited, waitInQueue, wakeQueue } from "./wait_in_queue.ts";
+
+/** The options of a limiter, whatever its store. */
+export interface LimiterOptions {
+  /**
+   * What the limiter's keys begin with in the store. Required with a store, as two limiters that
+   * share counters by accident are the commonest fault there is.
+   */
+  readonly prefix?: string | undefined;
+  /** Where `now` comes from; without it the store's own time. */
+  readonly clock?: Clock | undefined;
+  /**
+   * Called with every verdict that a caller is given, `peek` apart; for metrics. It may be
+   * asynchronous: nobody waits for it. Its failure changes no verdict, and goes to `onFailure`.
+   */
+  readonly onDecision?:
+    | ((decision: Decision, key: string, cost: number) => void)
+    | undefined;
+  /**
+   * Called with what `onDecision` throws, or rejects with, and the key of the call; without it the
+   * first failure is printed.
+   */
+  readonly onFailure?: ((error: unknown, key: string) => void) | undefined;
+  /** The options that this limiter's took the place of, so that a changed limit forgets nothing. */
+  readonly replaces?: { readonly algorithm: Algorithm; readonly mode: ReplaceMode } | undefined;
+  /** The most callers that may wait in `acquire`; a positive integer; default 10,000. */
+  readonly maxWaiting?: number | undefined;
+}
+
+/** The options of a limiter on a store that answers at once. */
+export interface SyncLimiterOptions extends LimiterOptions {
+  /** The store; without one the limiter has a memory store of its own. */
+  readonly store?: SyncStore | undefined;
+}
+
+/** The options of a limiter on a store that answers by promises. */
+export interface AsyncLimiterOptions extends LimiterOptions {
+  /** The store. */
+  readonly store: AsyncStore;
+  /** What the limiter's keys begin with in the store. */
+  readonly prefix: string;
+}
+
+/** The options of `acquire`. */
+export interface AcquireOptions {
+  /** Units to take, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+  /** The longest wait in milliseconds, at least 0; default `Infinity`. */
+  readonly maxWait?: number | undefined;
+  /** Ends the wait: one that still queues has taken nothing. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What limiters on stores of both kinds have in common. */
+export interface LimiterBase<Answer, Done, OfStore extends Store> {
+  /** The algorithm, as given. */
+  readonly algorithm: Algorithm;
+  /** The store, as given, or the limiter's own. */
+  readonly store: OfStore;
+  /** What the limiter's keys begin with in the store. */
+  readonly prefix: string;
+  /**
+   * Decides and takes.
+   *
+   * @param key Whose units: a non-empty string.
+   * @param cost Units to take, an integer of at least 0; default 1. 0 looks.
+   * @throws {TypeError} If the key is no non-empty string.
+   * @throws {RangeError} If the cost is no integer of at least 0.
+   */
+  consume(key: string, cost?: number): Answer;
+  /** What `consume` would answer; changes nothing. The balance is `peek(key, 0)`. */
+  peek(key: string, cost?: number): Answer;
+  /** Gives units back, the newest first: an integer of at least 1; default 1. */
+  refund(key: string, cost?: number): Answer;
+  /** Forgets the key. */
+  reset(key: string): Done;
+  /**
+   * Waits its turn, then takes, then waits out the decision's `delay`.
+   *
+   * First come, first served for each key in the process: only the first in line tries, nothing is
+   * taken for those who wait, and a large cost is not overtaken by small ones. An abort while
+   * queueing charges nothing; in the delay of a `leakyQueue` only the newest place is given back.
+   *
+   * A cost of 0 looks, and does not wait.
+   *
+   * @throws {RateLimitedError} At once if the line is longer than `maxWait`, the cost above the
+   * capacity or `maxWaiting` reached; later, if others were faster than foreseen, or another store
+   * answers that can never admit as much, such as a share of the limit.
+   * @throws What the signal was aborted with.
+   */
+  acquire(key: string, options?: AcquireOptions): Promise<Decision>;
+}
+
+/** A limiter on a store that answers at once. */
+export type Limiter = LimiterBase<Decision, void, SyncStore>;
+
+/** A limiter on a store that answers by promises. */
+export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncStore>;
+
+/** What adapters and `consumeAll` need of a limiter beside its public face. */
+export interface LimiterInternals {
+  /** The operation of a call. */
+  operation(key: string, cost: number): Operation;
+  /** The instant to decide at; `undefined` for the store's own time. */
+  now(): number | undefined;
+  readonly clock: Clock | undefined;
+  report(decision: Decision, key: string, cost: number): void;
+  /**
+   * `acquire`, but an abort is told only when nothing is charged any more: after a call on the store
+   * that is under way, and what gives its units back.
+   */
+  acquireOrUndo(key: string, options: AcquireOptions): Promise<Decision>;
+}
+
+const internals = new WeakMap<object, LimiterInternals>();
+const queuesOfStores = new WeakMap<Store, WaitingQueues>();
+
+/** The internals of a limiter; `undefined` of anything else. */
+export function internalsOf(limiter: object): LimiterInternals | undefined {
+  return internals.get(limiter);
+}
+
+/**
+ * Makes a limiter of an algorithm and a store; `mod.ts` adds the default store.
+ *
+ * @throws {RangeError} If the store cannot hold the algorithm's states.
+ */
+export function limiterOn(
+  algorithm: Algorithm,
+  store: Store,
+  prefix: string,
+  options: LimiterOptions,
+): Limiter | AsyncLimiter {
+  const { clock, onDecision, onFailure, replaces, maxWaiting = 10_000 } = options;
+  store.accepts(algorithm);
+  const bound = boundStore(store, prefix, algorithm, replaces);
+  const { decide } = bound;
+  const queues = queuesOf(store);
+  const failed = failureReport(onFailure);
+  const decided = onDecision && guarded(onDecision, (error, _decision, key) => failed(error, key));
+  let waiting = 0;
+
+  /** The instant to decide at; `undefined` for the store's own time. */
+  function instant(): number | undefined {
+    return clock === undefined ? undefined : checkNow(clock());
+  }
+
+  function reportDecision(decision: Decision, key: string, cost: number): Decision {
+    if (decided !== undefined) decided(decision, key, cost);
+    return decision;
+  }
+
+  /** The answer, told to `onDecision` when it is there. */
+  function reportWhenDecided(answer: MaybeDecision, key: string, cost: number): MaybeDecision {
+    return isPromise(answer)
+      ? answer.then((decision) => reportDecision(decision, key, cost)) as unknown as MaybeDecision
+      : reportDecision(answer, key, cost);
+  }
+
+  /** The answer; when it is there, whoever waits for the key tries again. */
+  function wakeWhenDone<Value>(answer: Value, key: string): Value {
+    if (queues.size === 0) return answer;
+    return andThen(answer, (value) => {
+      wakeQueue(queues, bound.storedKey(key));
+      return value;
+    }) as Value;
+  }
+
+  const owner: QueueLimiter = {
+    algorithm,
+    passing: passingTime(clock),
+    after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
+    run: (key, stepped, cost) => bound.run(key, stepped, cost, instant()),
+  };
+
+  async function wait(
+    key: string,
+    wish: Pick<WaitRequest, "cost" | "maxWait" | "signal" | "afterUndo">,
+  ): Promise<Decision> {
+    const { cost } = wish;
+    if (cost > algorithm.capacity) {
+      const rule = `cost must be at most the capacity of ${algorithm.capacity}`;
+      throw rateLimited({ key, cost }, await decide(key, cost, true, instant()), rule);
+    }
+    if (waiting >= maxWaiting) {
+      const look = await decide(key, cost, true, instant());
+      // Of another key's line nothing can be foreseen; but never say at once.
+      const refused = { ...look, allowed: false, retryAfter: Math.max(1, look.retryAfter) };
+      throw rateLimited({ key, cost }, refused, `at most ${maxWaiting} may wait`);
+    }
+    waiting++;
+    try {
+      const stored = bound.storedKey(key);
+      return await waitInQueue(queues, stored, { limiter: owner, key, ...wish });
+    } finally {
+      waiting--;
+    }
+  }
+
+  async function acquire(
+    key: string,
+    whole: boolean,
+    options: AcquireOptions = {},
+  ): Promise<Decision> {
+    requireKey("acquire", key);
+    checkOptions("acquire", options);
+    const { cost = 1, maxWait = Infinity, signal } = options;
+    requireCost("acquire", cost);
+    requireMaxWait(maxWait);
+    requireSignal(signal);
+    signal?.throwIfAborted();
+    if (cost === 0) return reportWhenDecided(decide(key, 0, true, instant()), key, 0);
+    try {
+      return reportDecision(
+        await wait(key, { cost, maxWait, signal, afterUndo: whole }),
+        key,
+        cost,
+      );
+    } catch (error) {
+      if (error instanceof RateLimitedError) reportDecision(error.decision, key, cost);
+      throw error;
+    }
+  }
+
+  const made: Limiter = Object.freeze({
+    algorithm,
+    store: store as SyncStore,
+    prefix,
+    consume(key: string, cost = 1): Decision {
+      // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
+      if (typeof key !== "string" || key === "") requireKey("consume", key);
+      if (cost >>> 0 !== cost) requireCost("consume", cost);
+      const answer = decide(key, cost, false, clock === undefined ? undefined : instant());
+      return decided === undefined ? answer : reportWhenDecided(answer, key, cost);
+    },
+    peek(key: string, cost = 1): Decision {
+      requireKey("peek", key);
+      requireCost("peek", cost);
+      return decide(key, cost, true, instant());
+    },
+    refund(key: string, cost = 1): Decision {
+      requireKey("refund", key);
+      checkCost("refund", cost, 1);
+      return wakeWhenDone(reportWhenDecided(decide(key, -cost, false, instant()), key, -cost), key);
+    },
+    reset(key: string): void {
+      requireKey("reset", key);
+      return wakeWhenDone(bound.delete(key) as void, key);
+    },
+    acquire: (key: string, options?: AcquireOptions) => acquire(key, false, options),
+  });
+  internals.set(made, {
+    operation: bound.operation,
+    now: instant,
+    clock,
+    report: reportDecision,
+    acquireOrUndo: (key, options) => acquire(key, true, options),
+  });
+  return made;
+}
+
+/** The lines of a store: shared by all of its limiters in the process. */
+function queuesOf(store: Store): WaitingQueues {
+  const lines: WaitingQueues = queuesOfStores.get(store) ?? new Map();
+  queuesOfStores.set(store, lines);
+  return lines;
+}
+
+function requireKey(action: string, key: string): void {
+  checkText(action, "key", key);
+}
+
+function requireCost(action: string, cost: number): void {
+  if (!(cost >= 0 && Number.isSafeInteger(cost))) checkCost(action, cost, 0);
+}
+
+function requireMaxWait(maxWait: number): void {
+  if (typeof maxWait === "number" && maxWait >= 0) return;
+  throw new RangeError(
+    errorMessage("acquire", "maxWait must be milliseconds of at least 0, or Infinity", maxWait),
+  );
+}
+
+function requireSignal(signal: AbortSignal | undefined): void {
+  // Not by its class: one of another realm will do.
+  if (signal === undefined || typeof signal?.throwIfAborted === "function") return;
+  throw new TypeError(errorMessage("acquire", "signal must be an AbortSignal", signal));
+}

@@ -1,0 +1,125 @@
+/*
+ * What a waiting line asks of a store, put as reducers. A store runs any algorithm; so one that
+ * steps differently, but keeps its states in the same way, is run atomically on every store, and no
+ * store needs to know of waiting.
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+import { LAST_INSTANT } from "../options/checks.ts";
+
+/** A state, and the instant that it is seen from. */
+export interface StateAt {
+  readonly state: unknown;
+  readonly at: number;
+}
+
+/** Where a call leads: the state after it, and when it is admitted. */
+export interface Projection extends StateAt {
+  /** Milliseconds until the call starts. */
+  readonly wait: number;
+}
+
+/** What a try found. */
+export interface Attempt {
+  /** Where it was refused from, for those who asked for it; `undefined` otherwise. */
+  readonly refusedState: StateAt | undefined;
+  /** The instant of the try. */
+  readonly at: number;
+  /** When the key is fresh after it. */
+  readonly freshAt: number;
+}
+
+/** Admits a call as soon as it can be, if nothing else happens before. */
+export function projectAdmission(
+  algorithm: Algorithm,
+  from: StateAt,
+  now: number,
+  cost: number,
+): Projection {
+  let at = Math.max(from.at, now);
+  if (at > LAST_INSTANT) return { state: from.state, at: Infinity, wait: Infinity };
+  let [decision, state] = algorithm.step(from.state, at, cost);
+  if (!decision.allowed) {
+    at += decision.retryAfter;
+    if (!(at <= LAST_INSTANT)) return { state: from.state, at: Infinity, wait: Infinity };
+    [decision, state] = algorithm.step(from.state, at, cost);
+  }
+  return { state, at, wait: at - now + decision.delay };
+}
+
+/**
+ * The same algorithm, but it refuses what would start later than `patience` allows; `retryAfter` is
+ * then the wait until its start. It tells what it saw, the last time it was stepped.
+ *
+ * @param keepsState Whether the state of a refusal is asked for. It is copied within the step: a state
+ * of some stores is a view of memory that others write, and good only until the store answers.
+ */
+export function withMaxDelay(
+  algorithm: Algorithm,
+  patience: number,
+  tell: (sight: Attempt) => void,
+  keepsState: () => boolean = () => false,
+): Algorithm {
+  const around = (inner: Algorithm) => withMaxDelay(inner, patience, tell, keepsState);
+  return withStep(algorithm, around, (state, now, cost) => {
+    const result = algorithm.step(state, now, cost);
+    // A store may ask for a look beside the call.
+    if (cost === 0) return result;
+    const { allowed, delay, resetAfter } = result[0];
+    const starts = allowed && delay <= patience;
+    const refusedFrom = starts || !keepsState()
+      ? undefined
+      : { state: copyState(algorithm, state), at: now };
+    tell({ refusedState: refusedFrom, at: now, freshAt: now + resetAfter });
+    if (!allowed || starts) return result;
+    const [look] = algorithm.step(state, now, 0);
+    return [{ ...look, allowed: false, retryAfter: delay }, state];
+  });
+}
+
+/**
+ * The same algorithm, but it gives back only if the key is still fresh at `freshAt`: if the call
+ * whose units are given back was the last one to take any.
+ */
+export function refundingNewest(algorithm: Algorithm, freshAt: number): Algorithm {
+  const around = (inner: Algorithm) => refundingNewest(inner, freshAt);
+  return withStep(algorithm, around, (state, now, cost) => {
+    const [look] = algorithm.step(state, now, 0);
+    return now + look.resetAfter === freshAt ? algorithm.step(state, now, cost) : [look, state];
+  });
+}
+
+/** The same algorithm, but it gives nothing back. */
+export function withoutRefunds(algorithm: Algorithm): Algorithm {
+  return withStep(
+    algorithm,
+    withoutRefunds,
+    (state, now, cost) => algorithm.step(state, now, Math.max(0, cost)),
+  );
+}
+
+/** A state as the reducer's own. */
+function copyState(algorithm: Algorithm, state: unknown): unknown {
+  return algorithm.codec.decode(algorithm.codec.encode(state));
+}
+
+/** The same algorithm with another step, and without halves, which would not fit that step. */
+function withStep(
+  algorithm: Algorithm,
+  around: (inner: Algorithm) => Algorithm,
+  step: Algorithm["step"],
+): Algorithm {
+  const { name, id, policies, capacity, initial, codec, parts, slots } = algorithm;
+  return {
+    name,
+    id,
+    policies,
+    capacity,
+    initial,
+    step,
+    codec,
+    wraps: { inner: algorithm, around },
+    ...(parts === undefined ? {} : { parts }),
+    ...(slots === undefined ? {} : { slots }),
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * The checks that turn bad input into a clear error: what could not be done, what is required,
+ * what was given.
+ */
+
+/** The last instant that reducers take: 2^42 ms after the Unix epoch, in the year 2109. */
+export const LAST_INSTANT: number = 2 ** 42;
+
+/** A value as an error message shows it: short, and safe to print. */
+export function formatValue(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
+    case "number":
+    case "boolean":
+    case "undefined":
+      return String(value);
+    case "bigint":
+      return `${value}n`;
+    case "object":
+      if (value === null) return "null";
+      if (!Array.isArray(value)) return "an object";
+      return value.length === 0 ? "an empty array" : "an array";
+    default:
+      return `a ${typeof value}`;
+  }
+}
+
+/** The error's text: `Cannot create gcra as limit must be a positive integer: current value is 0`. */
+export function errorMessage(action: string, rule: string, value: unknown): string {
+  return `Cannot ${action} as ${rule}: current value is ${formatValue(value)}`;
+}
+
+/** Requires a whole number of at least `least` that floats hold exactly. */
+export function checkInteger(
+  action: string,
+  option: string,
+  value: unknown,
+  least: number,
+): asserts value is number {
+  const rule = least === 1
+    ? `${option} must be a positive integer`
+    : `${option} must be an integer of at least ${least}`;
+  if (typeof value !== "number") throw new TypeError(errorMessage(action, rule, value));
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new RangeError(errorMessage(action, rule, value));
+  }
+}
+
+/** Requires a string that is not empty. */
+export function checkText(
+  action: string,
+  option: string,
+  value: unknown,
+): asserts value is string {
+  if (typeof value !== "string" || value === "") {
+    throw new TypeError(errorMessage(action, `${option} must be a non-empty string`, value));
+  }
+}
+
+/** Requires a function. */
+export function checkFunction(action: string, option: string, value: unknown): void {
+  if (typeof value === "function") return;
+  throw new TypeError(errorMessage(action, `${option} must be a function`, value));
+}
+
+/** Requires options to be an object, so that a forgotten one is not a puzzle. */
+export function checkOptions(action: string, options: unknown): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(errorMessage(action, "its options must be an object", options));
+  }
+}
+
+/** Requires a store, so that a forgotten one, or the function that makes it, is told at once. */
+export function checkStore(action: string, option: string, store: unknown): void {
+  const { run, accepts } = (store ?? {}) as { readonly run?: unknown; readonly accepts?: unknown };
+  if (typeof run === "function" && typeof accepts === "function") return;
+  throw new TypeError(
+    errorMessage(action, `${option} must be a store, such as memoryStore()`, store),
+  );
+}
+
+/**
+ * Requires a product that must stay exact in a float to be below 2^53.
+ *
+ * @param formula The product as the documentation writes it.
+ */
+export function checkExact(action: string, formula: string, product: number): void {
+  if (!(product < 2 ** 53)) {
+    throw new RangeError(
+      errorMessage(action, `${formula} must be below 2^53 to be exact`, product),
+    );
+  }
+}
+
+/**
+ * Requires that a state reaches no further into the future than floats hold milliseconds exactly.
+ *
+ * @param formula The furthest instant as the documentation writes it.
+ * @param furthest Milliseconds from now to that instant.
+ */
+export function checkRange(action: string, formula: string, furthest: number): void {
+  checkExact(action, formula, LAST_INSTANT + Math.ceil(furthest));
+}
+
+/** Requires an instant, and floors it to a whole millisecond. */
+export function checkNow(now: number): number {
+  if (typeof now !== "number" || !(now >= 0 && now <= LAST_INSTANT)) {
+    throw new RangeError(
+      errorMessage("decide", "now must be milliseconds from 0 to 2^42 since the Unix epoch", now),
+    );
+  }
+  return Math.floor(now) + 0; // never -0
+}
+
+/** Requires a cost: a whole number of at least `least`, or of any sign without it. */
+export function checkCost(action: string, cost: number, least: number = -Infinity): void {
+  if (Number.isSafeInteger(cost) && cost >= least) return;
+  const rule = least === -Infinity
+    ? "cost must be an integer"
+    : `cost must be an integer of at least ${least}`;
+  throw new RangeError(errorMessage(action, `${rule} and at most 2^53 - 1`, cost));
+}
+
+/** The greatest common divisor of two positive integers, by Euclid. */
+export function greatestCommonDivisor(a: number, b: number): number {
+  while (b !== 0) [a, b] = [b, a % b];
+  return a;
+}

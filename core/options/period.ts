@@ -1,0 +1,41 @@
+import { errorMessage, LAST_INSTANT } from "./checks.ts";
+
+/** A period: whole milliseconds, or a whole number with a unit. */
+export type Period = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/**
+ * Reads a period as whole milliseconds.
+ *
+ * @param action What is being done, for the error: `create gcra`.
+ * @param option The option's name, for the error: `period`.
+ * @param value Milliseconds, or text such as `"500ms"`, `"10s"`, `"1m"`, `"1h"`, `"1d"`.
+ * @returns Whole milliseconds, 1 to 2^42.
+ * @throws {TypeError} If it is neither a number nor text.
+ * @throws {RangeError} If it is not a whole number of milliseconds in that range, or the unit is
+ * none of ms, s, m, h, d.
+ */
+export function parsePeriod(action: string, option: string, value: Period): number {
+  const rule =
+    `${option} must be whole milliseconds from 1 to 2^42, or text such as "500ms", "10s", "1m", "1h", "1d"`;
+  if (typeof value !== "number" && typeof value !== "string") {
+    throw new TypeError(errorMessage(action, rule, value));
+  }
+  const milliseconds = typeof value === "number" ? value : fromText(value);
+  if (!Number.isSafeInteger(milliseconds) || milliseconds < 1 || milliseconds > LAST_INSTANT) {
+    throw new RangeError(errorMessage(action, rule, value));
+  }
+  return milliseconds;
+}
+
+function fromText(text: string): number {
+  const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text);
+  return match === null ? NaN : Number(match[1]) * UNITS[match[2]!]!;
+}

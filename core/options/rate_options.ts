@@ -1,0 +1,45 @@
+import { checkInteger, checkOptions } from "./checks.ts";
+import { parsePeriod, type Period } from "./period.ts";
+
+/** The options that every algorithm takes. */
+export interface RateOptions {
+  /** Units admitted per `period` in the long run; a positive integer. */
+  readonly limit: number;
+  /** Whole milliseconds, at least 1, or text: `"500ms"`, `"10s"`, `"1m"`, `"1h"`, `"1d"`. */
+  readonly period: Period;
+  /** What headers call the policy; by default it is made of the numbers: `"100-in-60s"`. */
+  readonly name?: string | undefined;
+}
+
+/** The options of algorithms that let a fresh key take more, or less, than `limit` at once. */
+export interface BurstOptions extends RateOptions {
+  /** Units that a fresh key admits at one instant; a positive integer; default `limit`. */
+  readonly burst?: number | undefined;
+}
+
+/** The options as numbers. */
+export interface Rate {
+  readonly limit: number;
+  readonly period: number;
+}
+
+/**
+ * Reads limit and period.
+ *
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ */
+export function readRate(factory: string, options: RateOptions): Rate {
+  const action = `create ${factory}`;
+  checkOptions(action, options);
+  checkInteger(action, "limit", options.limit, 1);
+  return { limit: options.limit, period: parsePeriod(action, "period", options.period) };
+}
+
+/** Reads limit, period and burst; throws as `readRate` does. */
+export function readBurst(factory: string, options: BurstOptions): Rate & { burst: number } {
+  const rate = readRate(factory, options);
+  const burst = options.burst ?? rate.limit;
+  checkInteger(`create ${factory}`, "burst", burst, 1);
+  return { ...rate, burst };
+}

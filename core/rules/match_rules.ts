@@ -1,0 +1,168 @@
+/*
+ * From a request's descriptors to the rules that hold for it, as Envoy's rate limit service does.
+ *
+ * A descriptor is a path of entries. At each level an exact value goes before patterns, in the
+ * order of the file, and those before the bare key; what matched is never taken back, so that an
+ * exception to a rule is written beside it. A rule holds only where the descriptor ends.
+ *
+ * Source: envoyproxy/ratelimit, README, "Descriptor list definition" and "Rate limit definition".
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+import {
+  type Domain,
+  entryText,
+  escaped,
+  type KeyRules,
+  type Rule,
+  type RuleNode,
+} from "./compile_domain.ts";
+import { matchesWildcard } from "./wildcard.ts";
+
+/** One entry of a descriptor. */
+export type DescriptorEntry = readonly [key: string, value: string];
+
+/** What a request is about: ordered entries, from the general to the particular. */
+export interface Descriptor {
+  /** At least one. */
+  readonly entries: readonly DescriptorEntry[];
+  /** Units to take, an integer of at least 0; default the request's. */
+  readonly cost?: number | undefined;
+  /** A limit that holds in place of the rules' own; `"blocked"` refuses everything. */
+  readonly limit?: Algorithm | "blocked" | undefined;
+}
+
+/** A rule that holds, and the counter it charges. */
+export interface Match {
+  readonly rule: Rule;
+  /** The counter's key, the same for all that share it: `path=/v1/*,user=42`. */
+  readonly key: string;
+}
+
+/** A rule that holds for a request, with what is to be charged. */
+export interface AppliedRule {
+  readonly rule: Rule;
+  readonly key: string;
+  /** Units, those of all descriptors of the request with this counter. */
+  readonly cost: number;
+  /** The places of those descriptors in the request. */
+  readonly descriptors: readonly number[];
+  /** The limit that came with the descriptor, in place of the rule's. */
+  readonly limit: Algorithm | "blocked" | undefined;
+}
+
+/**
+ * Finds the rule that holds for a descriptor; `undefined` if none does, or one without limits.
+ *
+ * Each entry takes constant time, and as many pattern matches as its key has patterns.
+ */
+export function matchDescriptor(
+  domain: Domain,
+  entries: readonly DescriptorEntry[],
+): Match | undefined {
+  let level: Domain["level"] | undefined = domain.level;
+  let node: RuleNode | undefined;
+  let key = "";
+  for (let place = 0; place < entries.length; place++) {
+    const entry = entries[place]!;
+    const rules: KeyRules | undefined = level?.get(entry[0]);
+    node = rules === undefined ? undefined : nodeOf(rules, entry[1]);
+    if (node === undefined) return undefined;
+    const own: string = node.shared ?? node.start + escaped(entry[1]);
+    key = place === 0 ? own : `${key},${own}`;
+    level = node.children;
+  }
+  return node === undefined || node.rule.kind === "open" ? undefined : { rule: node.rule, key };
+}
+
+function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
+  const exact = rules.exact.get(value);
+  if (exact !== undefined) return exact;
+  for (const { pattern, node } of rules.wildcards) {
+    if (matchesWildcard(pattern, value)) return node;
+  }
+  return rules.bare;
+}
+
+/**
+ * The rules that hold for a request: those of its descriptors, but for those that another one of
+ * them replaces. Descriptors with the same counter are charged as one.
+ *
+ * @param cost Units of a descriptor that brings none of its own.
+ */
+export function matchRules(
+  domain: Domain,
+  descriptors: readonly Descriptor[],
+  cost: number,
+): readonly AppliedRule[] {
+  if (descriptors.length === 1) {
+    const only = matchRule(domain, descriptors[0]!, 0, cost);
+    return only === undefined ? [] : [only];
+  }
+  const found: AppliedRule[] = [];
+  const replaced = new Set<string>();
+  descriptors.forEach((descriptor, place) => {
+    const applied = matchRule(domain, descriptor, place, cost);
+    if (applied === undefined) return;
+    for (const name of applied.rule.replaces) replaced.add(name);
+    const twin = found.findIndex((other) => sameCounter(other, applied));
+    if (twin === -1) found.push(applied);
+    else found[twin] = merged(found[twin]!, applied);
+  });
+  return replaced.size === 0
+    ? found
+    : found.filter(({ rule }) => rule.name === undefined || !replaced.has(rule.name));
+}
+
+/** What limits that come with descriptors are called in place of a rule's label. */
+export const OVERRIDE = "override";
+
+/** The rule of a limit that comes with a descriptor: the file has none for it. */
+function overrideOf(domain: string): Rule {
+  return {
+    index: -1,
+    domain,
+    label: OVERRIDE,
+    name: undefined,
+    kind: "limited",
+    limits: [],
+    capacity: 0,
+    shadow: false,
+    quota: false,
+    replaces: [],
+    lookup: undefined,
+  };
+}
+
+function matchRule(
+  domain: Domain,
+  { entries, cost: own, limit }: Descriptor,
+  place: number,
+  cost: number,
+): AppliedRule | undefined {
+  const match = limit === undefined
+    ? matchDescriptor(domain, entries)
+    : { rule: overrideOf(domain.name), key: keyOfEntries(entries) };
+  if (match === undefined) return undefined;
+  return { rule: match.rule, key: match.key, cost: own ?? cost, descriptors: [place], limit };
+}
+
+function keyOfEntries(entries: readonly DescriptorEntry[]): string {
+  return entries.map(([key, value]) => entryText(key, value)).join(",");
+}
+
+function sameCounter(one: AppliedRule, other: AppliedRule): boolean {
+  return one.rule.label === other.rule.label && one.key === other.key && idOf(one) === idOf(other);
+}
+
+function idOf({ limit }: AppliedRule): string | undefined {
+  return typeof limit === "object" ? limit.id : limit;
+}
+
+function merged(one: AppliedRule, other: AppliedRule): AppliedRule {
+  return {
+    ...one,
+    cost: Math.min(one.cost + other.cost, Number.MAX_SAFE_INTEGER),
+    descriptors: [...one.descriptors, ...other.descriptors],
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * The matching of requests to limits, as pure functions: descriptors in, rules out, decisions in, a
+ * verdict out. Nothing here loads, stores or asks for the time.
+ */
+
+export {
+  type CompiledDomain,
+  compileDomain,
+  type Domain,
+  type Rule,
+  type RuleFault,
+  type RuleKind,
+} from "./compile_domain.ts";
+export {
+  ALGORITHM_NAMES,
+  type AlgorithmName,
+  algorithmOf,
+  type LimitOptions,
+} from "./limit_options.ts";
+export {
+  type AppliedRule,
+  type Descriptor,
+  type DescriptorEntry,
+  type Match,
+  matchDescriptor,
+  matchRules,
+  OVERRIDE,
+} from "./match_rules.ts";
+export { type UnreachableLimit, unreachableLimits } from "./unreachable_limits.ts";
+export type { ChargeMode, DomainOptions, RuleOptions } from "./rule_options.ts";
+export {
+  blockedDecision,
+  NO_RULE_VERDICT,
+  type RuleVerdict,
+  type Verdict,
+  verdictOf,
+} from "./verdict.ts";
+export { covers, matchesWildcard, type Wildcard, wildcardOf } from "./wildcard.ts";

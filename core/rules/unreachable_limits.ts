@@ -1,0 +1,71 @@
+/*
+ * Which limits of a rule can never refuse anything, because another one always does so first.
+ *
+ * Each algorithm has a bound on what it admits in any span of time. If a limit would admit all that
+ * another one's bound lets through, it never has the last word. The bounds are upper ones, so
+ * nothing is reported that could bind; a few that cannot may go unnoticed.
+ *
+ * Source: PyrateLimiter checks its lists of rates in this way (limits grow, densities fall).
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+
+/** A limit that cannot bind, and the one that always does so before it. */
+export interface UnreachableLimit {
+  /** The place of the idle limit. */
+  readonly unreachable: number;
+  /** The place of the limit that is always reached first. */
+  readonly reachedFirst: number;
+}
+
+/** Finds the limits of a rule that can never bind. Quadratic in their number. */
+export function unreachableLimits(limits: readonly Algorithm[]): readonly UnreachableLimit[] {
+  const idle = new Set<number>();
+  return limits.flatMap((limit, place) => {
+    const binding = limits.findIndex((other, index) =>
+      index !== place && !idle.has(index) && isUnreachable(limit, other)
+    );
+    if (binding === -1) return [];
+    idle.add(place);
+    return [{ unreachable: place, reachedFirst: binding }];
+  });
+}
+
+/** Whether `limit` admits whatever `other` does. */
+function isUnreachable(limit: Algorithm, other: Algorithm): boolean {
+  const { limit: units, period, burst } = limit.policies[0]!;
+  const { limit: otherUnits, period: otherPeriod } = other.policies[0]!;
+  switch (kindOf(limit)) {
+    case "continuous":
+      return mostUnitsIn(other, 1) <= burst && otherUnits * period <= units * otherPeriod;
+    case "interval":
+      return mostUnitsIn(other, period) <= Math.min(burst, units);
+    case "slidingCounter":
+      return mostUnitsIn(other, 2 * period) <= units;
+    default:
+      return mostUnitsIn(other, period) <= units;
+  }
+}
+
+/** The most units that a limit admits in any span of so many milliseconds, rounded up. */
+function mostUnitsIn(limit: Algorithm, span: number): number {
+  const { limit: units, period, burst } = limit.policies[0]!;
+  switch (kindOf(limit)) {
+    case "continuous":
+      return Math.floor(burst + units * span / period);
+    case "interval":
+      return burst + units * Math.ceil(span / period);
+    case "slidingLog":
+      return units * Math.ceil(span / period);
+    default:
+      return units * (Math.ceil(span / period) + 1);
+  }
+}
+
+function kindOf({ id }: Algorithm): string {
+  const [factory = "", ...options] = id.split("/");
+  if (factory === "tokenBucket" && options.at(-1) === "interval") return "interval";
+  return ["gcra", "tokenBucket", "leakyBucket", "leakyQueue"].includes(factory)
+    ? "continuous"
+    : factory;
+}

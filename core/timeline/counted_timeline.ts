@@ -1,0 +1,191 @@
+/*
+ * A timeline as running totals.
+ *
+ * A limiter changes a history at its newest end only: it adds at now, takes back the newest units
+ * first, and forgets the oldest. What lies before a bucket never changes again, so each closed
+ * bucket keeps the total of all units up to and including its own. A sum over slots is then one
+ * subtraction and each question one binary search: O(log m) for m buckets that are not empty, and
+ * no tree to keep.
+ *
+ *   tape    slot, total, slot, total, ... of the closed buckets; shared by all versions of a key
+ *   head    the first bucket of the tape that this version still knows
+ *   tail    behind the last one
+ *   base    the total before head
+ *   newest, total    the open bucket, not on the tape
+ *
+ * A version sees [head, tail) only, so the next one may append behind every tail. If another
+ * version has appended something else there already (a step taken twice from one state with
+ * different arguments), this one copies its own part and goes its own way; what is the same is
+ * used as it is. So all versions are persistent values, and a step costs no copy. When over half
+ * of a tape is forgotten the rest is copied, which costs O(1) on average.
+ *
+ * Clone a state by its codec: the tape is shared.
+ */
+
+import type { Timeline } from "./timeline.ts";
+
+/** Methods rather than closures, as a version is made at each admitted call. */
+class CountedTimeline implements Timeline {
+  readonly newest: number;
+  readonly #total: number;
+  readonly #base: number;
+  readonly #head: number;
+  readonly #tail: number;
+  readonly #tape: number[];
+
+  constructor(
+    newest: number,
+    total: number,
+    base: number,
+    head: number,
+    tail: number,
+    tape: number[],
+  ) {
+    this.newest = newest;
+    this.#total = total;
+    this.#base = base;
+    this.#head = head;
+    this.#tail = tail;
+    this.#tape = tape;
+  }
+
+  since(slot: number): number {
+    if (slot > this.newest) return 0;
+    return this.#total - this.#totalBefore(this.#firstAtOrAfter(slot));
+  }
+
+  leaves(units: number): number {
+    const passed = this.#total - units;
+    if (passed <= this.#base) return -Infinity;
+    const bucket = this.#firstReaching(passed);
+    return bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!;
+  }
+
+  add(slot: number, units: number, oldest: number): Timeline {
+    if (this.#total + units > Number.MAX_SAFE_INTEGER) {
+      // The live units fit; what is forgotten still counted.
+      return this.#copied(this.#firstAtOrAfter(oldest)).add(slot, units, oldest);
+    }
+    if (slot === this.newest) {
+      return new CountedTimeline(
+        slot,
+        this.#total + units,
+        this.#base,
+        this.#head,
+        this.#tail,
+        this.#tape,
+      );
+    }
+    // Nothing of the old history is alive.
+    if (this.newest < oldest || this.newest === -Infinity) {
+      return new CountedTimeline(slot, units, 0, 0, 0, []);
+    }
+    const head = this.#firstAtOrAfter(oldest);
+    const overHalf = 2 * head > this.#tape.length / 2;
+    return overHalf
+      ? this.#copied(head).#closed(slot, units)
+      : this.#from(head).#closed(slot, units);
+  }
+
+  takeBack(units: number): Timeline {
+    const total = this.#total - units;
+    const bucket = this.#firstReaching(total);
+    const newest = bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!;
+    return new CountedTimeline(newest, total, this.#base, this.#head, bucket, this.#tape);
+  }
+
+  none(): Timeline {
+    return EMPTY_TIMELINE;
+  }
+
+  /** The next version: the open bucket closed, a new one opened at `slot`. */
+  #closed(slot: number, units: number): CountedTimeline {
+    const place = 2 * this.#tail;
+    const tape = this.#tape;
+    if (tape.length === place) {
+      tape.push(this.newest, this.#total);
+    } else if (tape[place] !== this.newest || tape[place + 1] !== this.#total) {
+      return this.#copied(this.#head).#closed(slot, units);
+    }
+    return new CountedTimeline(
+      slot,
+      this.#total + units,
+      this.#base,
+      this.#head,
+      this.#tail + 1,
+      tape,
+    );
+  }
+
+  /** This version without the buckets before `head`. */
+  #from(head: number): CountedTimeline {
+    if (head === this.#head) return this;
+    const base = this.#totalBefore(head);
+    return new CountedTimeline(this.newest, this.#total, base, head, this.#tail, this.#tape);
+  }
+
+  /** The same, on a tape of its own and with totals counted from 0. */
+  #copied(head: number): CountedTimeline {
+    const base = this.#totalBefore(head);
+    const tape = this.#tape.slice(2 * head, 2 * this.#tail);
+    for (let place = 1; place < tape.length; place += 2) tape[place]! -= base;
+    return new CountedTimeline(this.newest, this.#total - base, 0, 0, this.#tail - head, tape);
+  }
+
+  /** The total before a bucket of [head, tail]. */
+  #totalBefore(bucket: number): number {
+    return bucket === this.#head ? this.#base : this.#tape[2 * bucket - 1]!;
+  }
+
+  /** The first closed bucket at `slot` or later; the tail if there is none. */
+  #firstAtOrAfter(slot: number): number {
+    return this.#search(0, slot);
+  }
+
+  /** The first closed bucket whose total reaches `sumCounters`; the tail if there is none. */
+  #firstReaching(total: number): number {
+    return this.#search(1, total);
+  }
+
+  /** Where the first value of a column is at least `value`; both columns rise. */
+  #search(column: 0 | 1, value: number): number {
+    const tape = this.#tape;
+    let low = this.#head;
+    let high = this.#tail;
+    // Questions are mostly about the oldest bucket and the newest one.
+    if (low === high || tape[2 * low + column]! >= value) return low;
+    if (tape[2 * (high - 1) + column]! < value) return high;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (tape[2 * middle + column]! < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** The timeline that holds nothing. */
+export const EMPTY_TIMELINE: Timeline = new CountedTimeline(-Infinity, 0, 0, 0, 0, []);
+
+/** A timeline of buckets in order of time: slots and units. */
+export function timelineOf(buckets: readonly number[]): Timeline {
+  let timeline = EMPTY_TIMELINE;
+  for (let place = 0; place < buckets.length; place += 2) {
+    timeline = timeline.add(buckets[place]!, buckets[place + 1]!, -Infinity);
+  }
+  return timeline;
+}
+
+/** The buckets of a timeline at `oldest` and later, newest first: slots and units. */
+export function bucketsOf(timeline: Timeline, oldest: number): readonly number[] {
+  const buckets: number[] = [];
+  let slot = timeline.newest;
+  let later = 0;
+  while (slot >= oldest && slot > -Infinity) {
+    const units = timeline.since(slot) - later;
+    buckets.push(slot, units);
+    later += units;
+    slot = timeline.leaves(later);
+  }
+  return buckets;
+}

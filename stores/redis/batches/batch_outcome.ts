@@ -1,0 +1,27 @@
+import type { Job } from "./job.ts";
+import type { BatchFailure } from "../failures/batch_failure.ts";
+
+/** What became of the calls of a batch that were not answered in it. */
+export interface BatchOutcome {
+  /** Lost the race for a key, and were not applied. */
+  readonly conflicted: readonly Job[];
+  /** Were not applied, because of the trouble. */
+  readonly unapplied: readonly Job[];
+  /** May have been applied, and may not. */
+  readonly unknown: readonly Job[];
+  /** Why it ended early. */
+  readonly failure: BatchFailure | undefined;
+}
+
+/** All were answered. */
+export const ALL_ANSWERED: BatchOutcome = {
+  conflicted: [],
+  unapplied: [],
+  unknown: [],
+  failure: undefined,
+};
+
+/** None of these was applied. */
+export function notApplied(jobs: readonly Job[], trouble: BatchFailure): BatchOutcome {
+  return { ...ALL_ANSWERED, unapplied: jobs, failure: trouble };
+}

@@ -1,0 +1,139 @@
+import type { Algorithm } from "../../../core/algorithm.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import type { CachedValue } from "./value_cache.ts";
+
+/** Milliseconds by which a value outlives its use: more than clocks differ and processes stall. */
+const MARGIN = 5_000;
+/**
+ * It may be kept for so many milliseconds more: while its expiry is in this range it is left as it
+ * is, as to set it anew costs the server as much as to write the value.
+ */
+const LEEWAY = 3_000;
+/** The most milliseconds that a value is kept: 139 years, and a server can add its clock to it. */
+const LONGEST = 2 ** 42;
+
+/**
+ * A key of a batch: the text that the server holds, and the state after the calls stepped so far.
+ */
+export interface Cell {
+  readonly key: string;
+  readonly slot: number;
+  /** How many cells came before it in its batch. */
+  readonly place: number;
+  /** The text that the server holds, or is thought to hold; `undefined` if none. */
+  held: string | undefined;
+  /** The instant until which the server keeps the value, by its clock; 0 if that is not known. */
+  keptUntil: number;
+  /** The state of `held`, once it was read; then the one after the calls stepped so far. */
+  state: unknown;
+  /** Whether `state` has been read. */
+  read: boolean;
+  /** Whether `held` is no state of its algorithm. */
+  unreadable: boolean;
+  /** Whether a call replaced the state. */
+  changed: boolean;
+  /** Whose state it is; `undefined` before the first call, and when the key was forgotten. */
+  algorithm: Algorithm | undefined;
+  /** Milliseconds until the state is fresh. */
+  resetAfter: number;
+  /** The text to hold after the batch, as `encodeCell` finds it; `undefined` to delete the key. */
+  next: string | undefined;
+  /** Milliseconds that the new value is to be kept; 0 to leave its expiry as it is. */
+  lifetime: number;
+  /** Whether some call needs other keys as well as this one. */
+  tied: boolean;
+  /** The cell that stands for all that must be written together with this one. */
+  root: Cell;
+}
+
+/** A cell of a key of which nothing is known yet. */
+export function emptyCell(key: string, slot: number, place: number): Cell {
+  const cell: Omit<Cell, "root"> & { root: Cell | undefined } = {
+    key,
+    slot,
+    place,
+    held: undefined,
+    keptUntil: 0,
+    state: undefined,
+    read: true,
+    unreadable: false,
+    changed: false,
+    algorithm: undefined,
+    resetAfter: 0,
+    next: undefined,
+    lifetime: 0,
+    tied: false,
+    root: undefined,
+  };
+  cell.root = cell as Cell;
+  return cell as Cell;
+}
+
+/** Puts in the cell what the server holds; `seen` saves the reading of a text that was seen last. */
+export function loadCell(
+  cell: Cell,
+  text: string | undefined,
+  seen: CachedValue | undefined,
+): void {
+  const same = seen !== undefined && seen.text === text;
+  cell.held = text;
+  cell.next = text;
+  cell.state = same ? seen.state : undefined;
+  cell.read = text === undefined || cell.state !== undefined;
+  cell.keptUntil = same ? seen.keptUntil : 0;
+}
+
+/**
+ * Puts the cell's state after the batch in words.
+ *
+ * @param now The instant of the batch.
+ * @throws What the codec throws, and if the algorithm does not say when the state is fresh.
+ */
+export function encodeCell(cell: Cell, now: number): void {
+  if (!cell.changed) return;
+  const { algorithm, state, held } = cell;
+  cell.next = algorithm === undefined || state === algorithm.initial
+    ? undefined
+    : algorithm.codec.encode(state);
+  if (cell.next === held || cell.next === undefined) return;
+  if (!(cell.resetAfter >= 0)) {
+    const rule = "its resetAfter must be milliseconds of at least 0";
+    throw new RangeError(errorMessage(`store a state of ${algorithm!.id}`, rule, cell.resetAfter));
+  }
+  const resetAfter = Math.min(cell.resetAfter, LONGEST);
+  const least = now + resetAfter + MARGIN;
+  const lives = held !== undefined && least <= cell.keptUntil && cell.keptUntil <= least + LEEWAY;
+  if (!lives) {
+    cell.lifetime = Math.ceil(resetAfter + MARGIN + LEEWAY);
+    cell.keptUntil = now + cell.lifetime;
+  }
+}
+
+/** Whether the value that the server holds is to be replaced. */
+export function isReplaced({ changed, next, held }: Cell): boolean {
+  return changed && next !== held;
+}
+
+/** Leaves the key as it is: what calls made of the cell is forgotten. */
+export function discardChanges(cell: Cell): void {
+  cell.changed = false;
+  cell.state = undefined;
+  cell.next = cell.held;
+}
+
+/** Ties together what one call reads and writes: it is committed as one, or not at all. */
+export function tieCells(keys: readonly string[], cells: ReadonlyMap<string, Cell>): void {
+  const first = rootOf(cells.get(keys[0]!)!);
+  for (const key of keys) {
+    const cell = cells.get(key)!;
+    cell.tied = true;
+    rootOf(cell).root = first;
+  }
+}
+
+/** The cell that stands for all that are tied to this one. */
+export function rootOf(cell: Cell): Cell {
+  let root = cell;
+  while (root.root !== root) root = root.root;
+  return root;
+}

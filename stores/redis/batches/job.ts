@@ -1,0 +1,91 @@
+import type { Decision } from "../../../core/decision.ts";
+import type { Operation } from "../../../core/store.ts";
+import type { Cell } from "./cell.ts";
+
+/** What a call is told: a decision, those of several operations, or nothing if it forgets a key. */
+export type Answer = Decision | readonly Decision[] | undefined;
+
+/** Operations that are run all or nothing. */
+export interface Several {
+  readonly operations: readonly Operation[];
+  /** Every stored key that is read or written. */
+  readonly keys: readonly string[];
+}
+
+/** A call on the store: what it asks, and how far it has come. */
+export type Job = YoungJob;
+
+/** A call that has not been tried yet. */
+export function newJob(
+  key: string,
+  slot: number,
+  at: number | undefined,
+  one: Operation | undefined,
+  several: Several | undefined,
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+): Job {
+  return new YoungJob(key, slot, at, one, several, resolve, reject);
+}
+
+/**
+ * A class where a literal would do. V8 watches how many objects of a literal survive; where it is
+ * most of them, as with calls that wait for a reply, it goes on to make them in its old generation.
+ * There they stay until a full collection, and keep alive whatever they refer to: with 512 calls in
+ * flight that took a third of the time. Objects that a constructor makes always begin young.
+ */
+class YoungJob {
+  /** The stored key; of several the first. */
+  readonly key: string;
+  /** The hash slot of all keys; 0 on a single server. */
+  readonly slot: number;
+  /** The instant to decide at; `undefined` for the store's time. */
+  readonly at: number | undefined;
+  /** The only operation, if it needs one key; `undefined` of several, and to forget the key. */
+  readonly one: Operation | undefined;
+  /** Operations that are run all or nothing, if it is not that one. */
+  readonly several: Several | undefined;
+  /** Tells the caller. */
+  readonly resolve: (answer: Answer) => void;
+  /** Tells the caller that it could not be done. */
+  readonly reject: (error: Error) => void;
+  /** How often it has been tried in vain. */
+  tries = 0;
+  /** How often a node of a cluster has sent it elsewhere. */
+  redirects = 0;
+  /** Whether its slot is being moved to the node that it waits for. */
+  asking = false;
+  /** Whether it shares a batch only with calls on its very keys, as its slot is in two places. */
+  alone = false;
+  /** Whether a value was found that only a watched transaction replaces safely. */
+  watched = false;
+  /** Since when it has waited for a connection, by `performance.now`; 0 if it has not. */
+  waitsSince = 0;
+  /** The cell of the first key, in the batch that it is in. */
+  cell: Cell | undefined = undefined;
+  /** What the caller is told once the batch is committed. */
+  answer: Answer = undefined;
+
+  constructor(
+    key: string,
+    slot: number,
+    at: number | undefined,
+    one: Operation | undefined,
+    several: Several | undefined,
+    resolve: (answer: Answer) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.key = key;
+    this.slot = slot;
+    this.at = at;
+    this.one = one;
+    this.several = several;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+}
+
+/** Every stored key that a call reads or writes. */
+export function keysOf({ key, several }: Job): readonly string[] {
+  return several === undefined ? [key] : several.keys;
+}

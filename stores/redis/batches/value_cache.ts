@@ -1,0 +1,65 @@
+/** The most keys that are remembered. */
+const MOST_KEYS = 20_000;
+/** The most characters of values that are remembered. */
+const MOST_TEXT = 16_000_000;
+
+/** A value last seen. */
+export interface CachedValue {
+  readonly text: string;
+  /** The state that it stands for; `undefined` if it was not read yet. */
+  readonly state: unknown;
+  /** The instant until which the server keeps it, by its clock; 0 if that is not known. */
+  readonly keptUntil: number;
+}
+
+/**
+ * The values last seen, with the states that they stand for.
+ *
+ * Never trusted: in watch mode a value that the server holds is looked up here to save its parsing,
+ * in cas mode the value seen last is the guess that the server checks. So it may forget anything;
+ * when it is full, it forgets what it has known for longest.
+ */
+export interface ValueCache {
+  /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
+  get(key: string): CachedValue | undefined;
+  /** Remembers what a key holds. */
+  set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
+}
+
+/** Makes the memory of one store. */
+export function valueCache(): ValueCache {
+  // Changed in place: a new object for each decision is one more that the collector has to move.
+  const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
+  let size = 0;
+
+  function learn(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
+    const value = values.get(key);
+    if (value !== undefined) size -= sizeOf(key, value.text);
+    if (text === undefined) {
+      if (value !== undefined) values.delete(key);
+      return;
+    }
+    if (value === undefined) values.set(key, { text, state, keptUntil });
+    else {
+      value.text = text;
+      value.state = state;
+      value.keptUntil = keptUntil;
+    }
+    size += sizeOf(key, text);
+    if (values.size > MOST_KEYS || size > MOST_TEXT) shrink();
+  }
+
+  function shrink(): void {
+    for (const [oldest, { text }] of values) {
+      if (values.size <= MOST_KEYS && size <= MOST_TEXT) return;
+      values.delete(oldest);
+      size -= sizeOf(oldest, text);
+    }
+  }
+
+  return { get: (key) => values.get(key), set: learn };
+}
+
+function sizeOf(key: string, text: string): number {
+  return key.length + text.length;
+}

@@ -1,0 +1,128 @@
+/*
+ * Connections to the master that sentinels name, by a sentinel client of node-redis.
+ *
+ * For each connection the sentinels are asked anew, one after the other, and nobody waits for one
+ * that is silent. Each is asked by a duplicate of the client that was given, which knows no other
+ * sentinel and lives for one question. It connects to the master that it is told of; so what it
+ * lends is a client of that master, whose options are those to dial with. `_execute` is what the
+ * client's own commands are built on; what it lends otherwise hides the options.
+ */
+
+import type { Connection, Dial } from "./connection.ts";
+import { staggeredAttempts } from "../connections/staggered_attempts.ts";
+import { connect, copyOf, type Original, type OwnClient } from "./node_redis.ts";
+
+/** A node-redis sentinel client; `createSentinel` returns it. */
+export interface NodeRedisSentinel {
+  /** Where the master is. */
+  getMasterNode(): unknown;
+  /** Makes another sentinel client with the same options, but for those given. */
+  duplicate(overrides?: never): unknown;
+}
+
+/** The options of a sentinel client. */
+interface SentinelOptions {
+  readonly sentinelRootNodes: readonly object[];
+  readonly sentinelClientOptions?: ClientOptions;
+  readonly nodeClientOptions?: ClientOptions;
+}
+
+interface ClientOptions {
+  readonly socket?: object;
+}
+
+/** A sentinel client of our own. */
+interface Scout {
+  on(event: string, listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  _execute(
+    readOnly: boolean,
+    use: (client: Original) => Promise<OwnClient>,
+  ): Promise<OwnClient>;
+  destroy(): Promise<void>;
+}
+
+/** Milliseconds that a sentinel has for its answer before another one is asked, too. */
+const HEAD_START = 150;
+
+/** Dials masters: the sentinel that answered last is asked first. */
+export function sentinelDial(sentinel: NodeRedisSentinel): Dial {
+  const options = optionsOf(sentinel);
+  const count = options.sentinelRootNodes.length;
+  let first = 0;
+
+  async function dialBy(place: number, end: number): Promise<Connection> {
+    const left = Math.ceil(end - performance.now());
+    if (left <= 0) throw new Error("No sentinel answered in time");
+    const scout = scoutOf(sentinel, options, place, left);
+    const connection = await connect(() => masterBy(scout, left), left);
+    first = place;
+    return connection;
+  }
+
+  return (patience) => {
+    const end = performance.now() + patience;
+    const attempts = options.sentinelRootNodes.map((_, turn) => {
+      const place = (first + turn) % count;
+      return () => dialBy(place, end);
+    });
+    return staggeredAttempts(attempts, HEAD_START, (late) => late.destroy());
+  };
+}
+
+/** A client of the master that a sentinel names; not yet connected. */
+async function masterBy(scout: Scout, patience: number): Promise<OwnClient> {
+  try {
+    await scout.connect();
+    return await scout._execute(false, (client) => Promise.resolve(copyOf(client, patience)));
+  } finally {
+    scout.destroy().catch(() => {});
+  }
+}
+
+/** A client that knows one sentinel, and gives up when that or the master does not answer. */
+function scoutOf(
+  sentinel: NodeRedisSentinel,
+  { sentinelRootNodes, sentinelClientOptions, nodeClientOptions }: SentinelOptions,
+  place: number,
+  patience: number,
+): Scout {
+  const impatient = (options: ClientOptions | undefined): ClientOptions => ({
+    ...options,
+    socket: {
+      ...options?.socket,
+      reconnectStrategy: false,
+      connectTimeout: patience,
+      socketTimeout: patience,
+    },
+  });
+  const scout = (sentinel as unknown as { duplicate(overrides: object): Scout }).duplicate({
+    sentinelRootNodes: [sentinelRootNodes[place]],
+    sentinelClientOptions: impatient(sentinelClientOptions),
+    nodeClientOptions: impatient(nodeClientOptions),
+    maxCommandRediscovers: 0,
+    masterPoolSize: 1,
+    replicaPoolSize: 0,
+    reserveClient: false,
+    scanInterval: 0,
+    clientSideCache: undefined,
+  });
+  // The store learns of failures by what comes of the dial.
+  for (const event of ["error", "client-error"]) scout.on(event, () => {});
+  return scout;
+}
+
+/**
+ * The options that a sentinel client was made with, which it hides: `duplicate` hands them to the
+ * constructor of what it is called on.
+ */
+function optionsOf(sentinel: NodeRedisSentinel): SentinelOptions {
+  const { duplicate, _self } = sentinel as NodeRedisSentinel & { readonly _self: unknown };
+  const prototype = {
+    constructor: function (options: SentinelOptions): SentinelOptions {
+      return options;
+    },
+  };
+  const reader = Object.assign(Object.create(prototype), { _self });
+  return duplicate.call(reader) as SentinelOptions;
+}

@@ -1,0 +1,227 @@
+/*
+ * Compare and set, for a whole batch in one round trip.
+ *
+ * The calls are stepped over the values last seen, which are guesses, at a time that is an estimate.
+ * Then one script call per hash slot has the server compare each guess with what it holds. Where
+ * they are the same, what was decided holds, and what changed is written; where not, the server
+ * tells what it holds, and only the calls on those keys are stepped again. A refusal is compared
+ * too: nobody is refused for what others have given back since.
+ *
+ * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
+ */
+
+import { type Batch, encodeAll, rootCellOf, stepAll } from "../batches/batch.ts";
+import { ALL_ANSWERED, type BatchOutcome, notApplied } from "../batches/batch_outcome.ts";
+import { type Cell, loadCell, rootOf } from "../batches/cell.ts";
+import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
+import type { Command } from "../clients/connection.ts";
+import { type Job, keysOf } from "../batches/job.ts";
+import type { NodeConnection } from "../connections/node_connection.ts";
+import { hasReplies, roundTrip } from "../connections/round_trip.ts";
+import { timeOf } from "../connections/server_clock.ts";
+import type { StoreContext } from "../store_context.ts";
+import {
+  type BatchFailure,
+  connectionLost,
+  failureOfReply,
+  mayHaveWritten,
+} from "../failures/batch_failure.ts";
+
+/** What one script call compares: cells of one slot, those of a group side by side. */
+interface Comparison {
+  readonly cells: Cell[];
+  /** How many cells each group has. */
+  readonly sizes: number[];
+}
+
+/** Why a group was not committed: it lost the race, or worse. */
+type Fate = "lost" | BatchFailure;
+
+/**
+ * Runs a batch as one script call per slot.
+ *
+ * @param answer Tells callers what was decided.
+ */
+export async function casCommit(
+  node: NodeConnection,
+  batch: Batch,
+  answer: (jobs: readonly Job[]) => void,
+  parts: StoreContext,
+): Promise<BatchOutcome> {
+  const { clock, values, counters, askTime } = parts;
+  for (const cell of batch.cells.values()) {
+    const guess = values.get(cell.key);
+    loadCell(cell, guess?.text, guess);
+  }
+  const now = (askTime ? clock.now() : undefined) ?? Date.now();
+  const stepped = encodeAll(batch, stepAll(batch, now, counters), now);
+  if (!node.connection.open) return notApplied(stepped, connectionLost());
+  const comparisons = comparisonsOf(batch.cells.values());
+  // What comes after it on this connection finds these values, unless it loses the race.
+  for (const cell of batch.cells.values()) learn(cell, values);
+
+  const replies = await callScripts(node, comparisons, batch.asking, parts);
+  if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: stepped, failure: replies };
+  const fates = new Map<Cell, Fate>();
+  for (const [place, one] of comparisons.entries()) judge(one, replies[place], fates, parts);
+  return sortOut(stepped, batch.cells, fates, answer);
+}
+
+/** What is to be compared, by slot. */
+function comparisonsOf(cells: Iterable<Cell>): readonly Comparison[] {
+  const slots = new Map<number, Comparison>();
+  const groups = new Map<Cell, Cell[]>();
+  for (const cell of cells) {
+    if (cell.tied) {
+      const group = groups.get(rootOf(cell));
+      if (group === undefined) groups.set(rootOf(cell), [cell]);
+      else group.push(cell);
+    } else add(cell.slot, [cell]);
+  }
+  for (const group of groups.values()) add(group[0]!.slot, group);
+  return [...slots.values()];
+
+  function add(slot: number, group: readonly Cell[]): void {
+    let comparison = slots.get(slot);
+    if (comparison === undefined) slots.set(slot, comparison = { cells: [], sizes: [] });
+    for (const cell of group) comparison.cells.push(cell);
+    comparison.sizes.push(group.length);
+  }
+}
+
+/** Calls the script for each slot, all in one write; again with its text if the server forgot it. */
+async function callScripts(
+  node: NodeConnection,
+  comparisons: readonly Comparison[],
+  asking: boolean,
+  parts: StoreContext,
+): Promise<readonly unknown[] | BatchFailure> {
+  const first = await send("EVALSHA", COMPARE_AND_SET_SHA, comparisons);
+  if (!hasReplies(first)) return first;
+  const unknown = comparisons.filter((_, place) => isUnknownScript(first[place]));
+  if (unknown.length === 0) return first;
+  parts.counters.roundTrips++;
+  const second = await send("EVAL", COMPARE_AND_SET, unknown);
+  if (!hasReplies(second)) return second;
+  const again = [...second];
+  return first.map((reply) => isUnknownScript(reply) ? again.shift() : reply);
+
+  async function send(
+    name: string,
+    script: string,
+    sent: readonly Comparison[],
+  ): Promise<readonly unknown[] | BatchFailure> {
+    const commands: Command[] = [];
+    for (const comparison of sent) {
+      if (asking) commands.push(["ASKING"]);
+      commands.push(commandOf(name, script, comparison));
+    }
+    const start = performance.now();
+    const trip = await roundTrip(node.connection, commands, parts.deadline);
+    if (!hasReplies(trip)) return trip;
+    const replies = asking ? trip.filter((_, place) => place % 2 === 1) : trip;
+    takeTime(replies[0], start, parts);
+    return replies;
+  }
+}
+
+function isUnknownScript(reply: unknown): boolean {
+  return reply instanceof Error && reply.message.startsWith("NOSCRIPT");
+}
+
+function takeTime(reply: unknown, start: number, { clock }: StoreContext): void {
+  if (!(reply instanceof Error)) {
+    clock.sample(timeOf(reply), start, performance.now());
+  }
+}
+
+/** The script call: the number of keys, the keys, and what the script wants to know of each. */
+function commandOf(name: string, script: string, { cells, sizes }: Comparison): Command {
+  const count = cells.length;
+  const command = new Array<string>(4 + 4 * count);
+  command[0] = name;
+  command[1] = script;
+  command[2] = String(count);
+  command[3 + count] = sizes.length === count ? "" : sizes.join(" ");
+  let at = 4 + count;
+  for (const [place, { key, held, next, lifetime }] of cells.entries()) {
+    command[3 + place] = key;
+    command[at++] = held ?? "";
+    command[at++] = next ?? "";
+    command[at++] = lifetime === 0 ? "" : String(lifetime);
+  }
+  return command;
+}
+
+/** Reads the script's reply: which groups were not as expected, and what they hold. */
+function judge(
+  { cells, sizes }: Comparison,
+  reply: unknown,
+  fates: Map<Cell, Fate>,
+  { values }: StoreContext,
+): void {
+  if (reply instanceof Error) {
+    const trouble = failureOfReply(reply);
+    for (const cell of cells) fates.set(rootOf(cell), trouble);
+    return;
+  }
+  const failures = reply as readonly (string | number)[];
+  let at = AFTER_TIME;
+  let place = 0;
+  for (let group = 0; group < sizes.length && at < failures.length; group++) {
+    const end = place + sizes[group]!;
+    if (failures[at] === group) {
+      at++;
+      fates.set(rootOf(cells[place]!), "lost");
+      for (const cell of cells.slice(place, end)) learnHeld(cell, String(failures[at++]), values);
+    }
+    place = end;
+  }
+  if (at !== failures.length) {
+    throw new Error("The reply of the script does not fit what was asked");
+  }
+}
+
+/** Where the failures begin in the reply. */
+const AFTER_TIME = 2;
+
+function learn(cell: Cell, known: StoreContext["values"]): void {
+  const { key, next, state, keptUntil } = cell;
+  if (cell.changed || state !== undefined) known.set(key, next, state, keptUntil);
+}
+
+function learnHeld({ key }: Cell, text: string, known: StoreContext["values"]): void {
+  known.set(key, text === "" ? undefined : text, undefined, 0);
+}
+
+/** Answers the calls whose groups were committed: all those that no other fate is known of. */
+function sortOut(
+  stepped: readonly Job[],
+  cellOf: ReadonlyMap<string, Cell>,
+  fates: ReadonlyMap<Cell, Fate>,
+  answer: (jobs: readonly Job[]) => void,
+): BatchOutcome {
+  if (fates.size === 0) {
+    answer(stepped);
+    return ALL_ANSWERED;
+  }
+  const conflicted: Job[] = [];
+  const unapplied: Job[] = [];
+  const unsure: Job[] = [];
+  const committed: Job[] = [];
+  let trouble: BatchFailure | undefined;
+  for (const job of stepped) {
+    const fate = fates.get(rootCellOf(job));
+    if (fate === undefined) committed.push(job);
+    else if (fate === "lost") {
+      // A value that is no text comes back changed, and would never compare as equal.
+      job.watched = keysOf(job).some((key) => cellOf.get(key)!.unreadable);
+      conflicted.push(job);
+    } else {
+      (mayHaveWritten(fate.error) ? unsure : unapplied).push(job);
+      trouble = fate;
+    }
+  }
+  answer(committed);
+  return { ...ALL_ANSWERED, conflicted, unapplied, unknown: unsure, failure: trouble };
+}

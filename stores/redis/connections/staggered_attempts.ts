@@ -1,0 +1,50 @@
+/**
+ * Asks one after the other until somebody answers, and waits for nobody who is silent: the next one
+ * is asked as soon as the one before has failed, or has had its head start; whoever answers first
+ * counts. Each attempt has to end by itself.
+ *
+ * Source: "Happy Eyeballs", RFC 8305.
+ *
+ * @param headStart Milliseconds that each has for itself.
+ * @param discard Takes an answer that came after the first.
+ */
+export function staggeredAttempts<Answer>(
+  attempts: readonly (() => Promise<Answer>)[],
+  headStart: number,
+  discard: (late: Answer) => void,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let next = 0;
+    let underWay = 0;
+    let answered = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+
+    function start(): void {
+      clearTimeout(timer);
+      const attempt = attempts[next++];
+      if (attempt === undefined) return;
+      underWay++;
+      timer = setTimeout(start, headStart);
+      attempt().then(take, failed);
+    }
+
+    function take(answer: Answer): void {
+      if (answered) return discard(answer);
+      answered = true;
+      clearTimeout(timer);
+      resolve(answer);
+    }
+
+    function failed(error: Error): void {
+      underWay--;
+      if (answered) return;
+      start();
+      if (underWay > 0) return;
+      clearTimeout(timer);
+      reject(error);
+    }
+
+    if (attempts.length === 0) reject(new Error("There is nobody to ask"));
+    else start();
+  });
+}

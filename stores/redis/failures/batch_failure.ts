@@ -1,0 +1,51 @@
+/**
+ * Why a batch did not come to its end:
+ *
+ * | kind | what happened | what follows |
+ * |---|---|---|
+ * | `lost` | the connection closed | another one is dialled at once |
+ * | `silent` | no reply within the deadline | the breaker opens |
+ * | `refused` | the server replied an error | the breaker opens |
+ * | `moved` | another node of the cluster has the slot | the route is looked up again |
+ *
+ * Whether the batch was applied is another question: before its writes were sent it was not, and
+ * neither where the server replied an error to them; otherwise nobody knows.
+ */
+export interface BatchFailure {
+  /** What happened. */
+  readonly kind: "lost" | "silent" | "refused" | "moved";
+  /** What was thrown or replied. */
+  readonly error: Error;
+}
+
+/** The trouble of a connection that is found closed before anything was sent. */
+export function connectionLost(): BatchFailure {
+  return { kind: "lost", error: new Error("The connection was lost") };
+}
+
+/** Replies that say that the slot is elsewhere, or moving there; nothing was applied. */
+const ELSEWHERE_REGEXP = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/;
+
+/** The trouble that a server's error reply means. */
+export function failureOfReply(error: Error): BatchFailure {
+  return { kind: ELSEWHERE_REGEXP.test(error.message) ? "moved" : "refused", error };
+}
+
+/**
+ * Whether a script may have written before it met this error: what it wrote until then stays. (A
+ * server that forbids all writes, or has no memory for more, says so at the first one.)
+ */
+export function mayHaveWritten({ message }: Error): boolean {
+  return /\bscript\b/.test(message) && /^(ERR|NOPERM|WRONGTYPE)\b/.test(message);
+}
+
+/** Whether an error is one that a server replied: it begins with a word in capitals. */
+export function isErrorReply(error: Error): boolean {
+  return /^[A-Z][A-Z0-9]+( |$)/.test(error.message) && !("code" in error) && !("errno" in error);
+}
+
+/** The first error among replies. */
+export function firstError(replies: readonly unknown[]): Error | undefined {
+  for (const reply of replies) if (reply instanceof Error) return reply;
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import { errorMessage } from "../../../core/options/checks.ts";
+import { keyFamily, storedKey } from "../../../core/stored_key.ts";
+
+/**
+ * The key under which Redis holds a state: `prefix:{key}:id`, or with a tag `prefix:{tag}:{key}:id`.
+ * Redis hashes what stands in the first braces.
+ *
+ * @throws {TypeError} If it is no well-formed text, or the tag is no non-empty string: two malformed
+ * keys would become the same bytes.
+ */
+export function storedRedisKey(
+  prefix: string,
+  id: string,
+  key: string,
+  tag: string | undefined,
+): string {
+  if (tag !== undefined && (typeof tag !== "string" || tag === "")) {
+    throw new TypeError(errorMessage("store a key", "its hashTag must be a non-empty string", tag));
+  }
+  const stored = tag === undefined
+    ? storedKey(prefix, id, key)
+    : storedKey(prefix, storedKey("", id, key).slice(1), tag);
+  if (MALFORMED.test(stored)) {
+    throw new TypeError(errorMessage("store a key", "it must be well-formed UTF-16", key));
+  }
+  return stored;
+}
+
+/** Makes the stored keys of one limiter: those of plain keys by putting three texts together. */
+export function keyNamer(
+  prefix: string,
+  id: string,
+  hashTag: ((key: string) => string) | undefined,
+): (key: string) => string {
+  const family = keyFamily(prefix, id);
+  const open = family.indexOf("{}") + 1;
+  const before = family.slice(0, open);
+  const after = family.slice(open);
+  const mayBePlain = hashTag === undefined && !MALFORMED.test(family);
+  return function nameOf(key) {
+    return mayBePlain && !UNUSUAL.test(key)
+      ? before + key + after
+      : storedRedisKey(prefix, id, key, hashTag === undefined ? undefined : hashTag(key) ?? "");
+  };
+}
+
+const MALFORMED = /\p{Surrogate}/u;
+/** What has to be escaped, and halves of characters. */
+const UNUSUAL = /[%{}\ud800-\udfff]/;

@@ -1,0 +1,178 @@
+/*
+ * Nodes: pieces of 128 bytes for what does not fit a block. A version of a key's state is made of
+ * nodes that are never changed; the next version has copies of those that differ and shares the
+ * rest (a path copy: N. Sarnak, R. Tarjan, "Planar point location using persistent search trees",
+ * 1986). So what is edited is still swapped in by one word.
+ *
+ * What the old version has more than the new one is let go of after the swap, when nobody else can
+ * reach it: until then only the tops of it are noted.
+ *
+ * A thread keeps some free nodes in its record, at most 96 and at most a 64th of the arena, and
+ * puts what it has too much of into a pool. So a thread that dies between calls loses none; one
+ * that dies in the middle of a call loses those, and what the call was making or letting go of.
+ */
+
+import { header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
+import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
+import { MOST_OF_CHAIN, openPool } from "./pool.ts";
+
+/** Thrown when a state needs a node and there is none; the store makes room and tries again. */
+export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
+
+/** How many free nodes a thread keeps at most, and what share of the arena. */
+const MOST_KEPT = 96;
+const SHARE = 64;
+/** Bits of a node's number; its shape stands before them. */
+const NODE_BITS = 24;
+const NODE_MASK = 2 ** NODE_BITS - 1;
+
+/** What the nodes of a call's new version are, and which of the old version they replace. */
+export interface Nodes {
+  /** A new node, its content left over. */
+  make(): number;
+  /** A copy of a node, in its place. */
+  copy(node: number): number;
+  /** Whether a node is one of the last eight that were made for the new version. */
+  isNew(node: number): boolean;
+  /** Takes note that the new version is without a node of the old one and all below it. */
+  drop(node: number, shape: NodeShape): void;
+  /** The new version holds: lets go of what it is without. */
+  commit(): void;
+  /** It does not: lets go of what was made for it. */
+  abandon(): void;
+  /** It cannot be told: leaves all as it is. */
+  forget(): void;
+  /** Lets go of a node that nobody else can reach, and of all below it, at once. */
+  free(node: number, shape: NodeShape): void;
+  /** Where a node lies, in 32-bit words; any number stands for some node. */
+  at(node: number): number;
+}
+
+/** The nodes of one thread. */
+export function threadNodes(memory: Memory, self: { readonly record: number }): Nodes {
+  const { ints, floats, nodes, lastNode } = memory;
+  const pool = openPool(memory, header.nodePool, nodes, NODE);
+  const mostKept = Math.min(MOST_KEPT, Math.floor(lastNode / SHARE));
+  const chain = Math.max(1, Math.min(MOST_OF_CHAIN, mostKept >> 1));
+  const made = stack();
+  const dropped = stack();
+  const below = stack();
+
+  function at(node: number): number {
+    return nodes + (node >= 0 && node <= lastNode ? node : 0) * NODE;
+  }
+
+  function keep(node: number): void {
+    put(node);
+    if (ints[self.record + KEPT_SIZE]! > mostKept) pool.put(Array.from({ length: chain }, unkeep));
+  }
+
+  function put(node: number): void {
+    const size = ints[self.record + KEPT_SIZE]!;
+    ints[self.record + KEPT + size] = node;
+    ints[self.record + KEPT_SIZE] = size + 1;
+  }
+
+  function unkeep(): number {
+    const size = self.record + KEPT_SIZE;
+    ints[size]!--;
+    return ints[self.record + KEPT + ints[size]!]!;
+  }
+
+  /** Sees to it that a free node is kept. */
+  function refill(): void {
+    for (const node of pool.take()) put(node);
+    if (ints[self.record + KEPT_SIZE]! > 0 || Atomics.load(ints, header.nodeCount) >= lastNode) {
+      return;
+    }
+    const first = Atomics.add(ints, header.nodeCount, chain) + 1;
+    const end = Math.min(first + chain, lastNode + 1);
+    for (let node = first; node < end; node++) put(node);
+  }
+
+  function make(): number {
+    if (ints[self.record + KEPT_SIZE] === 0) refill();
+    if (ints[self.record + KEPT_SIZE] === 0) throw OUT_OF_NODES;
+    const node = unkeep();
+    made.push(node);
+    return node;
+  }
+
+  function note(node: number, shape: NodeShape): void {
+    below.push(node | (shape << NODE_BITS));
+  }
+
+  function free(node: number, shape: NodeShape): void {
+    if (shape === SINGLE) return keep(node);
+    note(node, shape);
+    while (below.size() > 0) {
+      const noted = below.pop();
+      const one = noted & NODE_MASK;
+      childrenOf(ints, at(one), noted >>> NODE_BITS, note);
+      keep(one);
+    }
+  }
+
+  return {
+    make,
+    free,
+    at,
+    copy(node) {
+      const copied = make();
+      const from = at(node) >> 1;
+      const to = at(copied) >> 1;
+      // As 64-bit words: no pair of sums or node numbers is a NaN, which would be canonicalized.
+      for (let word = 0; word < NODE / 2; word++) floats[to + word] = floats[from + word]!;
+      dropped.push(node);
+      return copied;
+    },
+    isNew: (node) => made.has(node, 8),
+    drop(node, shape) {
+      dropped.push(node | (shape << NODE_BITS));
+    },
+    commit() {
+      made.clear();
+      while (dropped.size() > 0) {
+        const noted = dropped.pop();
+        free(noted & NODE_MASK, noted >>> NODE_BITS);
+      }
+    },
+    abandon() {
+      dropped.clear();
+      while (made.size() > 0) keep(made.pop());
+    },
+    forget() {
+      made.clear();
+      dropped.clear();
+      below.clear();
+    },
+  };
+}
+
+/** A stack of whole numbers in an array of their own kind: an ordinary one takes twice the time. */
+function stack() {
+  let items = new Int32Array(512);
+  let size = 0;
+  return {
+    size: () => size,
+    /** Whether an item is among the last ones. */
+    has(item: number, last: number): boolean {
+      for (let place = size - 1; place >= 0 && place >= size - last; place--) {
+        if (items[place] === item) return true;
+      }
+      return false;
+    },
+    clear(): void {
+      size = 0;
+    },
+    push(item: number): void {
+      if (size === items.length) {
+        const larger = new Int32Array(2 * size);
+        larger.set(items);
+        items = larger;
+      }
+      items[size++] = item;
+    },
+    pop: (): number => items[--size]!,
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * tidegate/shared: one store for all worker threads of a Bun, Deno or Node server. A limit on it is
+ * exact across threads, survives a thread that is killed, and answers at once in every one.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { attachSharedStore, sharedStore } from "tidegate/shared";
+ * import assert from "node:assert/strict";
+ *
+ * const store = sharedStore({ capacity: 10_000 });
+ * // In a worker: const store = attachSharedStore(workerData.store);
+ * const other = attachSharedStore(structuredClone(store.handle));
+ *
+ * const algorithm = gcra({ limit: 2, period: "1m" });
+ * const here = limiter(algorithm, { store, prefix: "api" });
+ * const there = limiter(algorithm, { store: other, prefix: "api" });
+ * assert.equal(here.consume("user:42").remaining, 1);
+ * assert.equal(there.consume("user:42").remaining, 0);
+ * ```
+ *
+ * @module
+ */
+
+import { checkInteger, checkOptions, errorMessage } from "../../core/options/checks.ts";
+import type { SyncStore } from "../../core/store.ts";
+import { attachMemory, byteLengthOf, createMemory, type Memory } from "./layout.ts";
+import { openThreadStore } from "./thread_store.ts";
+import type { SharedStoreStatistics } from "./statistics.ts";
+
+export type { SharedStoreStatistics } from "./statistics.ts";
+
+/** The options of `sharedStore`. */
+export interface SharedStoreOptions {
+  /** The most keys to hold; a positive integer, at most 16,000,000. */
+  readonly capacity: number;
+  /**
+   * The most bytes that the arena for windows, logs and long states may take, in pieces of 128; it
+   * takes memory only as it fills. Default 64 MB, or 256 bytes a key if that is more; at
+   * most 2 GB; 0 for none.
+   */
+  readonly maxBytes?: number | undefined;
+  /**
+   * What to do with a new key when there is no room but that of keys in use: `"evict"` (default)
+   * forgets the one that would be fresh first of those looked at, and counts it; `"throw"` throws a
+   * `StoreFullError`.
+   */
+  readonly onFull?: "evict" | "throw" | undefined;
+  /**
+   * The most threads that are attached at once, those that were killed in the middle of a call
+   * included; a positive integer, at most 4,096; default 1,024. If there are more, they take turns:
+   * a call may wait for some 60 ms, or throw a `StoreFullError`.
+   */
+  readonly threads?: number | undefined;
+}
+
+/**
+ * What a thread needs to attach to a store: a plain object that `postMessage`, `workerData` and
+ * BroadcastChannel carry.
+ */
+export interface SharedStoreHandle {
+  /** Says what it is. */
+  readonly kind: "tidegate/shared";
+  /** The memory of the store. */
+  readonly buffer: SharedArrayBuffer;
+}
+
+/** A store in shared memory, as one thread sees it. */
+export interface SharedStore extends SyncStore {
+  /** What another thread needs to attach to it. */
+  readonly handle: SharedStoreHandle;
+  /**
+   * What the store holds, in all threads together; linear in its capacity.
+   *
+   * @param now The instant to count live keys at; default `Date.now()`.
+   */
+  statistics(now?: number): SharedStoreStatistics;
+}
+
+const MOST_KEYS = 16_000_000;
+const MOST_NODES = 2 ** 24 - 1;
+const BYTES_PER_NODE = 128;
+
+/**
+ * Makes a store in shared memory, for this thread and all that attach to it.
+ *
+ * No call ever waits for another thread, as long as there are not more than `threads`: a call
+ * prepares what is to come beside what is there, and swaps it in by one compare-and-swap. A thread
+ * may be stopped, or killed, at any instant; the others go on at once, and a key holds the state
+ * before its call or the one after it.
+ *
+ * A key whose state is one number takes 48 to 64 bytes. All pages are reserved at once, and take
+ * memory when they are first used. A call takes constant time beside its algorithm's own.
+ *
+ * @param options `capacity` and more, as above.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ */
+export function sharedStore(options: SharedStoreOptions): SharedStore {
+  const action = "create sharedStore";
+  checkOptions(action, options);
+  const { capacity, onFull = "evict", threads = 1_024 } = options;
+  checkInteger(action, "capacity", capacity, 1);
+  const most = MOST_NODES * BYTES_PER_NODE;
+  const { maxBytes = Math.min(most, Math.max(2 ** 26, capacity * 256)) } = options;
+  checkInteger(action, "maxBytes", maxBytes, 0);
+  checkInteger(action, "threads", threads, 1);
+  checkMost(action, "capacity", capacity, MOST_KEYS);
+  checkMost(action, "maxBytes", maxBytes, most);
+  checkMost(action, "threads", threads, 4_096);
+  if (onFull !== "evict" && onFull !== "throw") {
+    const rule = 'onFull must be "evict" or "throw"';
+    throw new TypeError(errorMessage(action, rule, onFull));
+  }
+  const nodes = Math.floor(maxBytes / BYTES_PER_NODE);
+  const sizes = { capacity, threads, nodes };
+  // Offsets are 32-bit numbers of 4-byte words.
+  checkMost(action, "capacity and maxBytes together, in bytes,", byteLengthOf(sizes), 2 ** 32);
+  return storeOf(createMemory(sizes, onFull === "throw"));
+}
+
+/**
+ * Attaches the calling thread to a store that another one made.
+ *
+ * A thread attaches once and closes the store when it is done; one that is killed need not. Keys
+ * are the same in all threads for limiters of the same prefix and algorithm.
+ *
+ * @param handle The `handle` of the store, as it came by a message.
+ * @throws {TypeError} If it is no handle.
+ * @throws {RangeError} If its buffer is none of a shared store, of another version of the layout,
+ * or not whole: the error says what was found and what was expected.
+ * @throws {StoreFullError} If as many threads as the store allows are in the middle of calls, or
+ * died in one. A call throws it, too, when its thread was idle and has lost its place to another.
+ */
+export function attachSharedStore(handle: SharedStoreHandle): SharedStore {
+  const action = "attach a shared store";
+  checkOptions(action, handle);
+  if (handle.kind !== "tidegate/shared") {
+    const rule = 'the kind of its handle must be "tidegate/shared"';
+    throw new TypeError(errorMessage(action, rule, handle.kind));
+  }
+  return storeOf(attachMemory(handle.buffer));
+}
+
+function storeOf(memory: Memory): SharedStore {
+  const handle: SharedStoreHandle = Object.freeze({
+    kind: "tidegate/shared",
+    buffer: memory.buffer,
+  });
+  return { ...openThreadStore(memory), handle };
+}
+
+function checkMost(action: string, option: string, value: number, most: number): void {
+  if (value <= most) return;
+  throw new RangeError(errorMessage(action, `${option} must be at most ${most}`, value));
+}

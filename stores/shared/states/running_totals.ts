@@ -1,0 +1,305 @@
+/*
+ * A log, or a window of few sub-buckets, as running totals: core's counted timeline with its tape
+ * in the arena.
+ *
+ *   leaf     8 entries of two 64-bit words: a closed bucket's slot, and the total up to it
+ *   inner    32 children
+ *   root     newest, total, base, head and tail as 64-bit words; the levels; 16 children as a ring
+ *
+ * Entry i, counted from the first one ever, stands at a fixed place below child
+ * floor(i / span) mod 16 of the root. An entry never changes: a call writes a copy of the root, and
+ * when it closes a bucket a copy of the path to one leaf. Questions are binary searches over
+ * [head, tail). Memory follows the buckets that hold units, up to min(N, limit) of them.
+ *
+ *   levels   span     entries          nodes copied when a bucket closes
+ *   1        8        up to 121        2
+ *   2        256      up to 3,841      3
+ *   3        8,192    up to 122,881    4
+ */
+
+import type { Timeline } from "../../../core/timeline/timeline.ts";
+import { type Memory, NODE } from "../layout.ts";
+import { branchOf, SEQUENCE, SEQUENCE_LEVELS } from "../memory/node_shape.ts";
+import type { Nodes } from "../memory/nodes.ts";
+import {
+  added,
+  bucketsFrom,
+  type EditedTimeline,
+  reduced,
+  type StoredTimeline,
+} from "./stored_timeline.ts";
+
+const LEAF_ENTRIES = 8;
+const BRANCHES = 32;
+const RING = 16;
+
+/** Where the root keeps what, in 64-bit words, then in 32-bit words. */
+const NEWEST = 0;
+const TOTAL = 1;
+const BASE = 2;
+const HEAD = 3;
+const TAIL = 4;
+const CHILDREN = 16;
+
+/** How the sequences of one log are built. */
+export interface TotalsShape {
+  readonly ints: Int32Array;
+  readonly floats: Float64Array;
+  readonly nodes: Nodes;
+  readonly levels: number;
+  /** Entries below a child of the root. */
+  readonly span: number;
+  /** The fresh state: what a sequence without units is. */
+  readonly empty: Timeline;
+}
+
+/** The shape of a sequence of at most `entries` closed buckets. */
+export function totalsShape(
+  { ints, floats }: Memory,
+  nodes: Nodes,
+  entries: number,
+  empty: Timeline,
+): TotalsShape {
+  let levels = 1;
+  let span = LEAF_ENTRIES;
+  while (entries > (RING - 1) * span + 1) {
+    levels++;
+    span *= BRANCHES;
+  }
+  return { ints, floats, nodes, levels, span, empty };
+}
+
+/** Methods rather than closures, as one is made at each call. */
+class SequenceTimeline implements StoredTimeline {
+  readonly shape: TotalsShape;
+  readonly root: number;
+  readonly newest: number;
+  readonly total: number;
+  readonly base: number;
+  readonly head: number;
+  readonly tail: number;
+  readonly floor: number;
+  /** The slot that was looked for last, as it is mostly looked for again, and its entry. */
+  #asked = NaN;
+  #entry = 0;
+
+  constructor(shape: TotalsShape, root: number) {
+    const { floats, nodes } = shape;
+    const at = nodes.at(root) / 2;
+    this.shape = shape;
+    this.root = root;
+    this.newest = floats[at + NEWEST]!;
+    this.total = floats[at + TOTAL]!;
+    this.base = floats[at + BASE]!;
+    this.head = floats[at + HEAD]!;
+    this.tail = floats[at + TAIL]!;
+    this.floor = -Infinity;
+  }
+
+  since(slot: number): number {
+    return slot > this.newest ? 0 : this.total - this.totalBefore(this.firstAtOrAfter(slot));
+  }
+
+  leaves(units: number): number {
+    const passed = this.total - units;
+    if (passed <= this.base) return -Infinity;
+    const entry = this.search(1, passed);
+    return entry >= this.tail ? this.newest : this.read(entry, 0);
+  }
+
+  add(slot: number, units: number, oldest: number): Timeline {
+    return added(this, slot, units, oldest);
+  }
+
+  takeBack(units: number): Timeline {
+    return reduced(this, units);
+  }
+
+  none(): Timeline {
+    return this.shape.empty;
+  }
+
+  /** The first entry of [head, tail) at a slot or later, or tail. */
+  firstAtOrAfter(slot: number): number {
+    if (slot === this.#asked) return this.#entry;
+    this.#asked = slot;
+    return this.#entry = this.search(0, slot);
+  }
+
+  /** The total before an entry of [head, tail]. */
+  totalBefore(entry: number): number {
+    return entry <= this.head ? this.base : this.read(entry - 1, 1);
+  }
+
+  /** The first entry of [head, tail) with a slot (0) or total (1) of at least `value`, or tail. */
+  search(column: 0 | 1, value: number): number {
+    let low = this.head;
+    let high = this.tail;
+    // Questions are mostly about the newest bucket, or the oldest ones: in strides from there.
+    if (!(low < high) || this.read(low, column) >= value) return low;
+    if (this.read(high - 1, column) < value) return high;
+    let stride = 1;
+    while (low + stride < high && this.read(low + stride, column) < value) {
+      low += stride;
+      stride *= 2;
+    }
+    high = Math.min(low + stride, high);
+    low += 1;
+    for (let step = 0; low < high && step < 64; step++) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.read(middle, column) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** An entry's slot (0) or total (1). */
+  read(entry: number, column: 0 | 1): number {
+    const { ints, floats, nodes, span, levels } = this.shape;
+    const group = Math.floor(entry / span);
+    let node = ints[nodes.at(this.root) + CHILDREN + (group & 15)]!;
+    let offset = entry - group * span;
+    let width = span;
+    for (let level = levels; level > 1; level--) {
+      width /= BRANCHES;
+      const branch = Math.floor(offset / width);
+      node = ints[nodes.at(node) + branch]!;
+      offset -= branch * width;
+    }
+    return floats[nodes.at(node) / 2 + 2 * offset + column]!;
+  }
+}
+
+/** A log in the arena, of which only the root is read before it is asked. */
+export function loadTotals(shape: TotalsShape, root: number): StoredTimeline {
+  return new SequenceTimeline(shape, root);
+}
+
+/** The root of a log as it was loaded; 0 of any other timeline. */
+export function rootOfTotals(timeline: Timeline): number {
+  return timeline instanceof SequenceTimeline ? timeline.root : 0;
+}
+
+/** The root of the new version that an edit describes; its old one keeps what they share. */
+export function editTotals(edited: EditedTimeline): number {
+  const { newest, units, floor } = edited;
+  const base = edited.base as SequenceTimeline;
+  const { shape } = base;
+  if (base.newest < floor) {
+    shape.nodes.drop(base.root, SEQUENCE);
+    return writeRoot(shape, newRoot(shape), newest, units, 0, 0, 0);
+  }
+  const total = base.total + units;
+  if (total > Number.MAX_SAFE_INTEGER) {
+    const buckets = bucketsFrom(edited, floor);
+    shape.nodes.drop(base.root, SEQUENCE);
+    return buildTotals(shape, buckets);
+  }
+  const root = shape.nodes.copy(base.root);
+  if (units < 0) {
+    const tail = base.search(1, total);
+    prune(base, root, base.head, tail);
+    return writeRoot(shape, root, newest, total, base.base, base.head, tail);
+  }
+  if (newest === base.newest) {
+    return writeRoot(shape, root, newest, total, base.base, base.head, base.tail);
+  }
+  const head = base.firstAtOrAfter(floor);
+  prune(base, root, head, base.tail);
+  append(shape, root, base.tail, base.newest, base.total);
+  return writeRoot(shape, root, newest, total, base.totalBefore(head), head, base.tail + 1);
+}
+
+/** The root of a sequence of these buckets, at least one: slots and units, in order of time. */
+export function buildTotals(shape: TotalsShape, buckets: readonly number[]): number {
+  const root = newRoot(shape);
+  let total = 0;
+  const closed = buckets.length / 2 - 1;
+  for (let entry = 0; entry < closed; entry++) {
+    total += buckets[2 * entry + 1]!;
+    append(shape, root, entry, buckets[2 * entry]!, total, true);
+  }
+  total += buckets[2 * closed + 1]!;
+  return writeRoot(shape, root, buckets[2 * closed]!, total, 0, 0, closed);
+}
+
+/** Drops the children of the root that hold no entry of [head, tail). */
+function prune(
+  { shape, tail: before }: SequenceTimeline,
+  root: number,
+  head: number,
+  tail: number,
+) {
+  const { ints, nodes, span, levels } = shape;
+  const at = nodes.at(root) + CHILDREN;
+  const last = Math.floor((before - 1) / span);
+  for (let ring = 0; ring < RING; ring++) {
+    const child = ints[at + ring]!;
+    if (child === 0) continue;
+    const group = last - ((last - ring) & 15);
+    if (group * span < tail && (group + 1) * span > head) continue;
+    nodes.drop(child, branchOf(levels));
+    ints[at + ring] = 0;
+  }
+}
+
+/** Writes an entry along one path of a root that is new already; `fresh` if all of it is. */
+function append(
+  { ints, floats, nodes, span, levels }: TotalsShape,
+  root: number,
+  entry: number,
+  slot: number,
+  total: number,
+  fresh = false,
+): void {
+  const group = Math.floor(entry / span);
+  let place = nodes.at(root) + CHILDREN + (group & 15);
+  let offset = entry - group * span;
+  let width = span;
+  for (let level = levels;; level--) {
+    const child = ints[place]!;
+    const node = child === 0 ? zeroed(ints, nodes) : fresh ? child : nodes.copy(child);
+    ints[place] = node;
+    if (level === 1) {
+      const at = nodes.at(node) / 2 + 2 * offset;
+      floats[at] = slot;
+      floats[at + 1] = total;
+      return;
+    }
+    width /= BRANCHES;
+    const branch = Math.floor(offset / width);
+    place = nodes.at(node) + branch;
+    offset -= branch * width;
+  }
+}
+
+function newRoot({ ints, nodes, levels }: TotalsShape): number {
+  const root = zeroed(ints, nodes);
+  ints[nodes.at(root) + SEQUENCE_LEVELS] = levels;
+  return root;
+}
+
+function zeroed(ints: Int32Array, nodes: Nodes): number {
+  const node = nodes.make();
+  const at = nodes.at(node);
+  for (let word = at; word < at + NODE; word++) ints[word] = 0;
+  return node;
+}
+
+function writeRoot(
+  { floats, nodes }: TotalsShape,
+  root: number,
+  newest: number,
+  total: number,
+  base: number,
+  head: number,
+  tail: number,
+): number {
+  const at = nodes.at(root) / 2;
+  floats[at + NEWEST] = newest;
+  floats[at + TOTAL] = total;
+  floats[at + BASE] = base;
+  floats[at + HEAD] = head;
+  floats[at + TAIL] = tail;
+  return root;
+}

@@ -1,0 +1,305 @@
+/*
+ * A window of many sub-buckets as a segment tree of sixteen branches.
+ *
+ *   leaf    32 sums, one for each sub-bucket (slot)
+ *   inner   16 sums and 16 children
+ *   root    an inner node whose children are a ring: the child of slots [g * span, (g + 1) * span)
+ *           stands at g mod 16
+ *
+ * Slots are absolute, so a child never changes what it stands for: what has left the window is
+ * dropped from the root, a whole child at a time, and a new child begins empty. The span is so
+ * large that a window never touches more than 16 children. A sum over slots adds what lies beside
+ * one path; the first slot after which few enough units lie is found by one descent; an edit
+ * copies one path (see nodes.ts). With N sub-buckets all of them are O(log N), and forgetting k
+ * sub-buckets at once is O(log N + k / 32).
+ *
+ * Units that come to the newest slot after its first ones are kept beside the root, up to 8,191 of
+ * them, and put into the tree when the next slot begins: so most calls on a busy key copy no node.
+ *
+ *   levels   span      sub-buckets   nodes copied by an edit
+ *   1        32        up to 481     2
+ *   2        512       up to 7,681   3
+ *   3        8,192     up to 65,536  4
+ *
+ * Source: J. L. Bentley, "Solutions to Klee's rectangle problems" (1977), for the tree of sums.
+ */
+
+import type { Timeline } from "../../../core/timeline/timeline.ts";
+import { type Memory, NODE } from "../layout.ts";
+import { treeOf } from "../memory/node_shape.ts";
+import type { Nodes } from "../memory/nodes.ts";
+import { added, type EditedTimeline, reduced, type StoredTimeline } from "./stored_timeline.ts";
+
+const LEAF_SLOTS = 32;
+const BRANCHES = 16;
+/** Before all slots: windows near the epoch reach back to slots below 0. */
+const NO_SLOT = -(2 ** 30);
+/** Most units beside the root. */
+export const MOST_PENDING = 8_191;
+
+/** How the trees of one window are built. */
+export interface TreeShape {
+  readonly ints: Int32Array;
+  readonly nodes: Nodes;
+  readonly levels: number;
+  /** Slots of a child of the root, and the power of two that it is. */
+  readonly span: number;
+  readonly shift: number;
+  /** The fresh state: what a tree without units is. */
+  readonly empty: Timeline;
+}
+
+/** The shape of a window of `slots` sub-buckets. */
+export function treeShape(
+  { ints }: Memory,
+  nodes: Nodes,
+  slots: number,
+  empty: Timeline,
+): TreeShape {
+  let levels = 1;
+  let span = LEAF_SLOTS;
+  while (slots > (BRANCHES - 1) * span + 1) {
+    levels++;
+    span *= BRANCHES;
+  }
+  return { ints, nodes, levels, span, shift: Math.log2(span) | 0, empty };
+}
+
+/** Methods rather than closures, as one is made at each call. */
+class TreeTimeline implements StoredTimeline {
+  readonly shape: TreeShape;
+  readonly root: number;
+  readonly newest: number;
+  readonly floor: number;
+  /** Units at `newest` that are not in the tree. */
+  readonly pending: number;
+  /** The question that was asked last, as it is mostly asked again, and its answer. */
+  #asked = NO_SLOT;
+  #answer = 0;
+  /** Of that question, the oldest slot with units and how many, if they stand in the first leaf. */
+  #oldest = 0;
+  #unitsOfOldest = 0;
+
+  constructor(shape: TreeShape, root: number, newest: number, floor: number, pending: number) {
+    this.shape = shape;
+    this.root = root;
+    this.newest = newest;
+    this.floor = floor;
+    this.pending = pending;
+  }
+
+  since(slot: number): number {
+    if (slot > this.newest) return 0;
+    const from = slot < this.floor ? this.floor : slot;
+    if (from === this.#asked) return this.#answer;
+    this.#asked = from;
+    return this.#answer = this.pending + this.#sumFrom(from);
+  }
+
+  #sumFrom(from: number): number {
+    const { ints, nodes, span, shift, levels } = this.shape;
+    const first = Math.floor(from / span);
+    const ring = (first % BRANCHES) | 0;
+    const root = nodes.at(this.root);
+    const count = Math.min((Math.floor(this.newest / span) - first) | 0, BRANCHES - 1);
+    let sum = 0;
+    for (let child = 1; child <= count; child++) {
+      sum = (sum + ints[root + ((ring + child) & 15)]!) | 0;
+    }
+    let node = ints[root + BRANCHES + ring]!;
+    let offset = (from - first * span) | 0;
+    let width = shift;
+    for (let level = levels; level > 1; level--) {
+      width -= 4;
+      const at = nodes.at(node);
+      const branch = offset >> width;
+      for (let child = branch + 1; child < BRANCHES; child++) sum = (sum + ints[at + child]!) | 0;
+      node = ints[at + BRANCHES + branch]!;
+      offset &= (1 << width) - 1;
+    }
+    const end = nodes.at(node) + LEAF_SLOTS;
+    const start = end - LEAF_SLOTS + offset;
+    for (let place = start; place < end; place++) sum = (sum + ints[place]!) | 0;
+    let oldest = start;
+    while (oldest < end - 1 && ints[oldest] === 0) oldest++;
+    this.#oldest = from + oldest - start;
+    this.#unitsOfOldest = ints[oldest]!;
+    return sum;
+  }
+
+  leaves(units: number): number {
+    if (units < this.pending) return this.newest;
+    // Mostly asked of the oldest unit.
+    const passed = this.#answer - units;
+    if (passed > 0 && passed <= this.#unitsOfOldest) return this.#oldest;
+    const { ints, nodes, span, levels } = this.shape;
+    const root = nodes.at(this.root);
+    const last = Math.floor(this.newest / span);
+    const first = Math.max(Math.floor(this.floor / span), last - BRANCHES + 1);
+    let group = last;
+    let left = units - this.pending;
+    while (group >= first && left >= ints[root + (group & 15)]!) {
+      left -= ints[root + (group & 15)]!;
+      group--;
+    }
+    if (group < first) return -Infinity;
+    let node = ints[root + BRANCHES + (group & 15)]!;
+    let slot = group * span;
+    let width = span;
+    for (let level = levels; level > 1; level--) {
+      width /= BRANCHES;
+      const at = nodes.at(node);
+      let branch = BRANCHES - 1;
+      while (branch > 0 && left >= ints[at + branch]!) left -= ints[at + branch--]!;
+      node = ints[at + BRANCHES + branch]!;
+      slot += branch * width;
+    }
+    const leaf = nodes.at(node);
+    let place = LEAF_SLOTS - 1;
+    while (place > 0 && left >= ints[leaf + place]!) left -= ints[leaf + place--]!;
+    slot += place;
+    return slot < this.floor ? -Infinity : slot;
+  }
+
+  add(slot: number, units: number, oldest: number): Timeline {
+    return added(this, slot, units, oldest);
+  }
+
+  takeBack(units: number): Timeline {
+    return reduced(this, units);
+  }
+
+  none(): Timeline {
+    return this.shape.empty;
+  }
+}
+
+/** A window in the arena, of which nothing is read before it is asked. */
+export function loadTree(
+  shape: TreeShape,
+  root: number,
+  newest: number,
+  floor: number,
+  pending: number,
+): StoredTimeline {
+  return new TreeTimeline(shape, root, newest, floor, pending);
+}
+
+/** What of a window stands in its block: its tree, and the units that are not in it. */
+export interface TreeRoot {
+  readonly root: number;
+  readonly pending: number;
+}
+
+/** The root of a window as it was loaded; `undefined` of any other timeline. */
+export function rootOfTree(timeline: Timeline): TreeRoot | undefined {
+  return timeline instanceof TreeTimeline ? timeline : undefined;
+}
+
+/** The root of the new version that an edit describes; its old one keeps what they share. */
+export function editTree({ base, newest, units, floor }: EditedTimeline): TreeRoot {
+  const tree = base as TreeTimeline;
+  const { shape, root: old, newest: before } = tree;
+  const pending = tree.pending + units;
+  if (newest === before && pending >= 0 && pending <= MOST_PENDING) return { root: old, pending };
+  const { ints, nodes, span, levels } = shape;
+  if (before < floor) {
+    nodes.drop(old, treeOf(levels));
+    return { root: addTo(shape, emptyNode(shape), newest, units), pending: 0 };
+  }
+  const root = nodes.copy(old);
+  const at = nodes.at(root);
+  const last = Math.floor(newest / span);
+  const first = Math.floor(floor / span);
+  const newestBefore = Math.floor(before / span);
+  let back = units < 0 ? -pending : 0;
+  for (let ring = 0; ring < BRANCHES; ring++) {
+    if (ints[at + BRANCHES + ring] === 0) continue;
+    const group = newestBefore - ((newestBefore - ring) & 15);
+    if (group >= first && group <= last) continue;
+    if (group > last) back -= ints[at + ring]!;
+    dropChild(shape, at, ring, levels);
+  }
+  if (units < 0) takeFrom(shape, at, last & 15, newest - last * span, back);
+  else {
+    if (tree.pending > 0) addTo(shape, root, before, tree.pending);
+    addTo(shape, root, newest, units);
+  }
+  return { root, pending: 0 };
+}
+
+/** The root of a tree of these buckets: slots and units, in order of time. */
+export function buildTree(shape: TreeShape, buckets: readonly number[]): number {
+  const root = emptyNode(shape);
+  for (let place = 0; place < buckets.length; place += 2) {
+    addTo(shape, root, buckets[place]!, buckets[place + 1]!, true);
+  }
+  return root;
+}
+
+function emptyNode({ ints, nodes }: TreeShape): number {
+  const node = nodes.make();
+  const at = nodes.at(node);
+  for (let word = at; word < at + NODE; word++) ints[word] = 0;
+  return node;
+}
+
+function dropChild({ ints, nodes }: TreeShape, at: number, branch: number, levels: number): void {
+  const child = ints[at + BRANCHES + branch]!;
+  ints[at + branch] = 0;
+  ints[at + BRANCHES + branch] = 0;
+  if (child !== 0) nodes.drop(child, treeOf(levels - 1));
+}
+
+/** Adds along one path of a root that is new already; `fresh` if all below it is. */
+function addTo(shape: TreeShape, root: number, slot: number, units: number, fresh = false): number {
+  const { ints, nodes, span, levels } = shape;
+  const group = Math.floor(slot / span);
+  let offset = slot - group * span;
+  let width = span;
+  let at = nodes.at(root);
+  let branch = group & 15;
+  for (let level = levels;; level--) {
+    ints[at + branch]! += units;
+    if (level === 0) return root;
+    const child = ints[at + BRANCHES + branch]!;
+    const isOwn = fresh || nodes.isNew(child);
+    const next = child === 0 ? emptyNode(shape) : isOwn ? child : nodes.copy(child);
+    ints[at + BRANCHES + branch] = next;
+    at = nodes.at(next);
+    if (level > 1) width /= BRANCHES;
+    branch = level > 1 ? Math.floor(offset / width) : offset;
+    if (level > 1) offset -= branch * width;
+  }
+}
+
+/** Takes units away along the path to the slot that is newest afterwards; clears what is later. */
+function takeFrom(
+  shape: TreeShape,
+  root: number,
+  first: number,
+  start: number,
+  units: number,
+): void {
+  const { ints, nodes, levels } = shape;
+  let { span: width } = shape;
+  let at = root;
+  let branch = first;
+  let offset = start;
+  let left = units;
+  for (let level = levels;; level--) {
+    ints[at + branch]! -= left;
+    if (level === 0) return;
+    const next = nodes.copy(ints[at + BRANCHES + branch]!);
+    ints[at + BRANCHES + branch] = next;
+    at = nodes.at(next);
+    if (level > 1) width /= BRANCHES;
+    branch = level > 1 ? Math.floor(offset / width) : offset;
+    if (level > 1) offset -= branch * width;
+    for (let later = branch + 1; later < (level > 1 ? BRANCHES : LEAF_SLOTS); later++) {
+      left -= ints[at + later]!;
+      if (level > 1) dropChild(shape, at, later, level - 1);
+      else ints[at + later] = 0;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/*
+ * Timelines that stand in the arena. A loaded one reads its nodes as it is asked; what a reducer
+ * makes of it is only described, and written when the call is committed. Every question to the
+ * description goes to the one that was loaded:
+ *
+ *   with `units` added at `newest`    since(x) = base.since(x) + units
+ *                                     leaves(u) = newest for u < units, else base.leaves(u - units)
+ *   without the newest `units`        since(x) = base.since(x) - units, at least 0
+ *                                     leaves(u) = base.leaves(u + units)
+ *
+ * While a call reads, another thread may swap the state and use its nodes again. Then the answers
+ * are nonsense, but every loop over nodes is bounded, and the call's swap or its last look at the
+ * slot fails, so that nothing comes of them.
+ */
+
+import { timelineOf } from "../../../core/timeline/counted_timeline.ts";
+import type { Timeline } from "../../../core/timeline/timeline.ts";
+
+/** A timeline in the arena, as it was loaded. */
+export interface StoredTimeline extends Timeline {
+  /** The oldest slot that still counts. */
+  readonly floor: number;
+}
+
+/** Most sub-buckets of a window, or units of a log: what three levels hold. */
+export const MOST_ENTRIES = 65_536;
+
+/** Thrown by a walk over nodes that have been put to other use; the call is tried again. */
+export const TORN: unique symbol = Symbol("torn");
+
+/** A timeline that differs from a stored one by one edit. */
+export interface EditedTimeline extends Timeline {
+  readonly base: StoredTimeline;
+  /** Units added at `newest`; below 0, those taken back. */
+  readonly units: number;
+  /** The oldest slot that still counts. */
+  readonly floor: number;
+}
+
+/** Methods rather than closures, as one is made at each admitted call. */
+class Edited implements EditedTimeline {
+  readonly base: StoredTimeline;
+  readonly newest: number;
+  readonly units: number;
+  readonly floor: number;
+
+  constructor(base: StoredTimeline, newest: number, units: number, floor: number) {
+    this.base = base;
+    this.newest = newest;
+    this.units = units;
+    this.floor = floor;
+  }
+
+  since(slot: number): number {
+    if (slot > this.newest) return 0;
+    const units = this.base.since(slot < this.floor ? this.floor : slot) + this.units;
+    return units > 0 ? units : 0;
+  }
+
+  leaves(units: number): number {
+    if (units < this.units) return this.newest;
+    const slot = this.base.leaves(units - this.units);
+    return slot < this.floor ? -Infinity : slot;
+  }
+
+  add(slot: number, units: number, oldest: number): Timeline {
+    return plain(this).add(slot, units, oldest);
+  }
+
+  takeBack(units: number): Timeline {
+    return plain(this).takeBack(units);
+  }
+
+  none(): Timeline {
+    return this.base.none();
+  }
+}
+
+/** Whether a timeline is a stored one that was edited. */
+export function isEdited(timeline: Timeline): timeline is EditedTimeline {
+  return timeline instanceof Edited;
+}
+
+/** The stored timeline with units added. */
+export function added(
+  base: StoredTimeline,
+  slot: number,
+  units: number,
+  oldest: number,
+): EditedTimeline {
+  return new Edited(base, slot, units, Math.max(base.floor, oldest));
+}
+
+/** The stored timeline without its newest units. */
+export function reduced(base: StoredTimeline, units: number): EditedTimeline {
+  return new Edited(base, base.leaves(units), -units, base.floor);
+}
+
+/** The same timeline in the form of core: a value of its own. Linear in its buckets. */
+export function plain(timeline: EditedTimeline | StoredTimeline): Timeline {
+  const buckets = bucketsFrom(timeline, timeline.floor);
+  return buckets.length === 0 ? timeline.none() : timelineOf(buckets);
+}
+
+/** The buckets at `oldest` and later, in order of time: slots and units. */
+export function bucketsFrom(timeline: Timeline, oldest: number): number[] {
+  const buckets: number[] = [];
+  let slot = timeline.newest;
+  let later = 0;
+  while (slot >= oldest && slot > -Infinity) {
+    const units = timeline.since(slot) - later;
+    buckets.push(units, slot);
+    later += units;
+    const next = timeline.leaves(later);
+    if (!(next < slot) || !(units > 0) || buckets.length > 4 * MOST_ENTRIES) throw TORN;
+    slot = next;
+  }
+  return buckets.reverse();
+}

@@ -1,0 +1,117 @@
+/*
+ * Several slots changed at one instant: a compare-and-swap of many words, made of swaps of one.
+ *
+ *   1. the thread writes into its record, for each slot, the word that it expects and the one that
+ *      is to come, and sets its status to undecided
+ *   2. it swaps each slot's expected word for a mark that names the record
+ *   3. it swaps the status from undecided to committed: the instant at which all slots change
+ *   4. it swaps each mark for the word to come; if the batch was aborted, for the word before
+ *
+ * Status: number of the batch << 2 | state.
+ *
+ *   1 undecided   marks may be set; whoever meets one may abort
+ *   2 committed   every mark stands for the word to come
+ *   3 aborted     every mark stands for the word before
+ *
+ * Whoever meets a mark waits for some instants, then aborts the batch if it is undecided, and
+ * swaps the mark itself. So a batch whose thread sleeps or has died stops nobody, is done as a
+ * whole or not at all, and two batches that want each other's slots cannot lock each other out:
+ * one aborts the other, which tries again after a random pause. A record's batch is written anew
+ * only when none of its marks is left.
+ *
+ * Source: T. Harris, K. Fraser, I. Pratt, "A practical multi-word compare-and-swap operation"
+ * (2002); theirs helps where this one aborts.
+ */
+
+import { BATCH, BATCH_SIZE, type Memory, RECORD, STATUS } from "../layout.ts";
+import { counter } from "../threads/thread_record.ts";
+import type { Thread } from "../threads/thread.ts";
+
+const UNDECIDED = 1;
+const COMMITTED = 2;
+const ABORTED = 3;
+/** Looks at a mark before its batch is aborted. */
+const PATIENCE = 100;
+
+/** One slot of a batch. */
+export interface SlotSwap {
+  readonly slot: number;
+  /** The word that the slot must hold. */
+  readonly before: number;
+  /** The block that it is to name; that of `before` if it is only to stay. */
+  readonly block: number;
+}
+
+/**
+ * Changes all slots or none, each once.
+ *
+ * @param raised The next word after one, that nobody announces.
+ * @returns Whether all of them were changed; if not, another thread was faster somewhere.
+ */
+export function swapAll(
+  { ints, blockMask, records, firstMark }: Memory,
+  thread: Thread,
+  changes: readonly SlotSwap[],
+  raised: (word: number) => number,
+): boolean {
+  const { record } = thread;
+  const mark = firstMark + (record - records) / RECORD;
+  // Always in the same order, so that two batches seldom meet in the middle.
+  const sorted = [...changes].sort((a, b) => a.slot - b.slot);
+  const marks = sorted.map(({ before }) => raised((before & ~blockMask) | mark));
+  const open = (((ints[record + STATUS]! >>> 2) + 1) << 2) | UNDECIDED;
+  sorted.forEach(({ slot, before, block }, place) => {
+    const at = record + BATCH + 3 * place;
+    const stays = block === (before & blockMask);
+    ints[at] = slot;
+    ints[at + 1] = before;
+    ints[at + 2] = stays ? before : raised((marks[place]! & ~blockMask) | block);
+  });
+  ints[record + BATCH_SIZE] = sorted.length;
+  Atomics.store(ints, record + STATUS, open);
+
+  const marked = sorted.findIndex(({ slot, before }, place) =>
+    Atomics.compareExchange(ints, slot, before, marks[place]!) !== before
+  );
+  const verdict = (open & ~3) | (marked === -1 ? COMMITTED : ABORTED);
+  Atomics.compareExchange(ints, record + STATUS, open, verdict);
+  const isCommitted = (Atomics.load(ints, record + STATUS) & 3) === COMMITTED;
+  const count = marked === -1 ? sorted.length : marked;
+  for (let place = 0; place < count; place++) {
+    const at = record + BATCH + 3 * place;
+    const next = isCommitted ? ints[at + 2]! : ints[at + 1]!;
+    Atomics.compareExchange(ints, ints[at]!, marks[place]!, next);
+  }
+  if (!isCommitted) thread.count(counter.contention);
+  return isCommitted;
+}
+
+/** Brings a slot that holds a mark to the word that the mark stands for. */
+export function settleMark(
+  { ints, records, firstMark, blockMask }: Memory,
+  thread: Thread,
+  slot: number,
+  mark: number,
+): void {
+  for (let tries = 0; tries < PATIENCE; tries++) if (Atomics.load(ints, slot) !== mark) return;
+  Atomics.store(ints, thread.announced, mark);
+  if (Atomics.load(ints, slot) !== mark) return;
+  const record = records + ((mark & blockMask) - firstMark) * RECORD;
+  let status = Atomics.load(ints, record + STATUS);
+  // While the slot holds the mark, the record holds its batch.
+  if (Atomics.load(ints, slot) !== mark) return;
+  if ((status & 3) === UNDECIDED) {
+    const aborted = (status & ~3) | ABORTED;
+    if (Atomics.compareExchange(ints, record + STATUS, status, aborted) === status) {
+      thread.count(counter.aborted);
+    }
+    status = Atomics.load(ints, record + STATUS);
+  }
+  const end = record + BATCH + 3 * ints[record + BATCH_SIZE]!;
+  for (let at = record + BATCH; at < end; at += 3) {
+    if (ints[at] !== slot) continue;
+    const next = (status & 3) === COMMITTED ? ints[at + 2]! : ints[at + 1]!;
+    Atomics.compareExchange(ints, slot, mark, next);
+    return;
+  }
+}

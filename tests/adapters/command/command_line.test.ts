@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, test } from "node:test";
+import process from "node:process";
+import { createClient } from "redis";
+
+import { ruleEngine } from "../../../adapters/rules/rules.ts";
+import { commandLine } from "../../../adapters/service/service.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
+import { withRedis } from "../../support/redis/with_redis.ts";
+import { rootPath } from "../../support/tree.ts";
+import { SHOP, withService } from "../service/support/running.ts";
+
+const USED = { limit: 2, period: "1h" } as const;
+const EXAMPLE = `${rootPath}examples/rules.yaml`;
+
+/** Runs the command, and collects what it prints. */
+async function run(...args: readonly string[]) {
+  const printed: string[] = [];
+  const complaints: string[] = [];
+  const status = await commandLine(args, {
+    print: (line) => printed.push(line),
+    complain: (line) => complaints.push(line),
+    env: {},
+  });
+  return { status, printed: printed.join("\n"), complaints: complaints.join("\n") };
+}
+
+describe("tidegate lint", () => {
+  test("finds nothing wrong with the example, not even a warning", async () => {
+    assert.deepEqual(await run("lint", EXAMPLE, "--strict"), {
+      status: 0,
+      printed: `${EXAMPLE}: 9 rules in shop`,
+      complaints: "",
+    });
+  });
+
+  test("prints every fault with its place, and fails", async () => {
+    const file = `${rootPath}tests/vectors/envoy-config/tests-invalid/misspelled_key.yaml`;
+    const { status, complaints } = await run("lint", file, EXAMPLE);
+    assert.equal(status, 1);
+    assert.match(complaints, /misspelled_key.yaml:5:5: error: .*unknown key "ratelimit"/);
+  });
+
+  test("says what is wrong with a file that is not there", async () => {
+    const { status, complaints } = await run("lint", "/nowhere.yaml");
+    assert.equal(status, 1);
+    assert.match(complaints, /^Cannot load rules from \/nowhere.yaml: .*ENOENT/);
+  });
+});
+
+describe("tidegate explain", () => {
+  test("says which rules match, and what they say", async () => {
+    const { status, printed } = await run(
+      ...["explain", EXAMPLE, "route=login", "address=192.0.2.7", "+", "user=bot-7"],
+      ...["+", "user=mallory", "--cost", "6"],
+    );
+    assert.equal(status, 0);
+    for (
+      const line of [
+        "  route=login: the rule route=login matches by its exact value",
+        "  its counter is route=login,address=192.0.2.7",
+        "  user=bot-7: the rule user=bot-* matches by the pattern bot-*",
+        "rule user=mallory for user=mallory: blocked",
+        "  5-in-60s (slidingLog 5 per 1 min): refuses, as a cost of 6 is above its capacity 5",
+        "refused by logins and user=bot-* and user=mallory",
+      ]
+    ) {
+      assert.ok(printed.split("\n").includes(line), `${line} in\n${printed}`);
+    }
+  });
+
+  test("says which rules are replaced, and by which", async () => {
+    const login = ["route=login", "address=192.0.2.7"];
+    const { printed } = await run("explain", EXAMPLE, ...login, "+", "address=192.0.2.7");
+    assert.match(printed, /^rule per-address does not apply, as logins replaces it$/m);
+    assert.doesNotMatch((await run("explain", EXAMPLE, ...login)).printed, /does not apply/);
+  });
+
+  test("says why nothing matches", async () => {
+    const { printed } = await run("explain", EXAMPLE, "path=/", "user=1");
+    assert.match(printed, /no rule for the key path here; there are: address, user, route/);
+    assert.match(printed, /admitted, as no rule with limits holds/);
+  });
+
+  test("asks a running service for the state of its counters", () =>
+    withService(async (service) => {
+      await fetch(`${service.url}/v1/consume`, {
+        method: "POST",
+        body: JSON.stringify({ entries: { address: "192.0.2.7" } }),
+      });
+      const { printed } = await run(
+        ...["explain", EXAMPLE, "address=192.0.2.7", "--service", service.url],
+      );
+      assert.match(printed, /says: \{"allowed":true,"limit":60,"remaining":18/);
+    }, { rules: EXAMPLE }));
+});
+
+withRedis("tidegate with Redis", (redis) => {
+  test("checks the rules that are kept there", async () => {
+    const client = createClient({ url: redis().url });
+    client.on("error", () => {});
+    await client.connect();
+    await client.hSet("tidegate:rules", "shop.yaml", readFileSync(EXAMPLE, "utf8"));
+    const { status, printed } = await run("lint", redis().url);
+    assert.equal(status, 0);
+    assert.equal(printed, `${redis().url}: 9 rules in shop`);
+    client.destroy();
+  });
+
+  test("ends where the rules cannot be had, and when it is told to while it waits for them", async () => {
+    const client = createClient({ url: redis().url });
+    client.on("error", () => {});
+    await client.connect();
+    await client.flushAll();
+    client.destroy();
+    const empty = spawned("serve", redis().url, "--port", "0", "--no-grpc", "--threads", "1");
+    assert.equal(await empty.ended, 1);
+    assert.match(empty.said(), /must hold 1 to 1000 fields: it has 0/);
+    // Nobody listens at the port 1.
+    const lint = await run("lint", "redis://127.0.0.1:1");
+    assert.equal(lint.status, 1);
+    assert.match(lint.complaints, /Cannot reach Redis at 127.0.0.1:1: .*ECONNREFUSED/);
+    const waiting = spawned("serve", "redis://127.0.0.1:1", "--port", "0", "--no-grpc");
+    while (!waiting.said().includes("redis-error")) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    // Deno takes a child that it has killed to have died of it, whatever its status.
+    process.kill(waiting.child.pid!, "SIGTERM");
+    assert.equal(await waiting.ended, 0);
+  });
+
+  test("says which state the counters hold, and why a call is refused", async () => {
+    const client = createClient({ url: redis().url });
+    client.on("error", () => {});
+    const store = redisStore(client, { deadline: 10_000 });
+    const rules = { domain: "shop", rules: [{ key: "user", limits: [USED] }] } as const;
+    const engine = ruleEngine({ rules, store });
+    await engine.consume({
+      domain: "shop",
+      descriptors: [{ entries: [["user", "42"]] }],
+      cost: 2,
+    });
+    await store.close();
+    const folder = mkdtempSync(join(tmpdir(), "tidegate-explain-"));
+    try {
+      const file = join(folder, "rules.json");
+      writeFileSync(file, JSON.stringify(rules));
+      const { printed } = await run("explain", file, "user=42", "--redis", redis().url);
+      assert.match(printed, /with the counters of redis:/);
+      assert.match(printed, /refuses a cost of 1 as 0 of 2 are left; again in \d/);
+      assert.match(printed, /refused by user$/);
+      const other = await run("explain", file, "user=43", "--redis", redis().url);
+      assert.match(other.printed, /admits; 1 of 2 left/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("tidegate refuses, with a status of 2 and a hint,", () => {
+  const cases: readonly [args: readonly string[], message: RegExp][] = [
+    [["dance"], /no command dance/],
+    [["serve"], /one operand/],
+    [["lint"], /rules to check/],
+    [["explain", EXAMPLE], /a descriptor/],
+    [["explain", EXAMPLE, "user"], /key=value, not user/],
+    [["explain", EXAMPLE, "user=1", "--domain", "x"], /--domain must be one of shop/],
+    [["serve", EXAMPLE, "--port", "eighty"], /--port must be a whole number/],
+    [["serve", EXAMPLE, "--prot", "80"], /prot/],
+    [["lint", EXAMPLE, "--format", "xml"], /--format must be/],
+    [["replay", "log", "--ruel", "gcra:1/1s"], /ruel/],
+  ];
+  for (const [args, message] of cases) {
+    test(args.join(" ").replace(rootPath, ""), async () => {
+      const { status, complaints } = await run(...args);
+      assert.equal(status, 2);
+      assert.match(complaints, message);
+      assert.match(complaints, /tidegate --help/);
+    });
+  }
+});
+
+/** Runs the command in a process of its own. */
+function spawned(...args: readonly string[]) {
+  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
+  const all = [...before, `${rootPath}adapters/command/bin.ts`, ...args];
+  const child = spawn(process.execPath, all, { cwd: rootPath, stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  child.stdout.on("data", (data) => text += String(data));
+  child.stderr.on("data", (data) => text += String(data));
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { child, ended, said: () => text };
+}
+
+test("tidegate serve runs until it is told to end, and logs each event as JSON", async () => {
+  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2"];
+  const { child, ended } = spawned("serve", EXAMPLE, ...options);
+  const events: Record<string, unknown>[] = [];
+  let complaints = "";
+  child.stderr.on("data", (data) => complaints += String(data));
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const event = JSON.parse(line);
+      events.push(event);
+      if (event.event === "listening") resolve(event.url);
+    });
+    ended.then((code) => reject(new Error(`it ended with ${code}: ${complaints}`)));
+  });
+  const response = await fetch(`${url}/v1/consume`, {
+    method: "POST",
+    body: JSON.stringify({ entries: { user: "42" } }),
+  });
+  assert.equal((await response.json()).allowed, true);
+  process.kill(child.pid!, "SIGTERM");
+  assert.equal(await ended, 0, complaints);
+  assert.deepEqual(events.map(({ event }) => event), [
+    "rules-loaded",
+    "listening",
+    "stopping",
+    "stopped",
+  ]);
+  for (const { time } of events) assert.match(String(time), /^\d{4}-\d\d-\d\dT.*Z$/);
+  assert.equal(SHOP.domain, "shop");
+});

@@ -1,0 +1,306 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Duration, Effect, Fiber, Layer } from "effect";
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http";
+import { RateLimiter } from "effect/persistence";
+import { TestClock } from "effect/testing";
+import fc from "fast-check";
+
+import { layerRateLimiterStore } from "../../../../adapters/effect/effect.ts";
+import { adaptiveMachine } from "../../../../adapters/effect/persistence/adaptive_turns.ts";
+import {
+  bucketMachine,
+  counterMachine,
+} from "../../../../adapters/effect/persistence/refill_turns.ts";
+import { memoryStore, type SyncStore } from "../../../../mod.ts";
+import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+import { fcOptions } from "../../../support/seed.ts";
+
+const { RateLimiterStore } = RateLimiter;
+
+/** A call on a store, and how long to wait before it. */
+type Call =
+  & { readonly gap: number; readonly key: string }
+  & (
+    | { readonly verb: "fixedWindow"; readonly tokens: number; readonly limited: boolean }
+    | { readonly verb: "tokenBucket"; readonly tokens: number; readonly allowOverflow: boolean }
+    | { readonly verb: "adaptiveConsume"; readonly tokens: number }
+    | {
+      readonly verb: "adaptiveFeedback";
+      readonly tokens: number;
+      readonly stale: boolean;
+      readonly status: number;
+      readonly retryAfter: number | undefined;
+    }
+  );
+
+const gap = fc.oneof(fc.nat({ max: 2_000 }), fc.nat({ max: 200_000 }));
+/** Mostly within a cooldown; at times around the minute for which a state is remembered. */
+const soon = fc.oneof(
+  { arbitrary: fc.nat({ max: 400 }), weight: 8 },
+  { arbitrary: fc.integer({ min: 59_000, max: 62_000 }), weight: 1 },
+);
+const key = fc.constantFrom("a", "b");
+const tokens = fc.integer({ min: 1, max: 4 });
+const anyCall: fc.Arbitrary<Call> = fc.oneof(
+  fc.record({ gap, key, verb: fc.constant("fixedWindow" as const), tokens, limited: fc.boolean() }),
+  fc.record({
+    gap,
+    key,
+    verb: fc.constant("tokenBucket" as const),
+    tokens,
+    allowOverflow: fc.boolean(),
+  }),
+  fc.record({ gap, key, verb: fc.constant("adaptiveConsume" as const), tokens }),
+  fc.record({
+    gap,
+    key,
+    verb: fc.constant("adaptiveFeedback" as const),
+    tokens,
+    stale: fc.boolean(),
+    status: fc.constantFrom(429, 429, 200),
+    retryAfter: fc.option(fc.nat({ max: 10_000 }), { nil: undefined }),
+  }),
+);
+
+/** Calls to one server that refuses often: they go through every phase of what is learned. */
+const adaptiveCall: fc.Arbitrary<Call> = fc.oneof(
+  { arbitrary: adaptiveConsume("a"), weight: 3 },
+  { arbitrary: adaptiveFeedback("a"), weight: 1 },
+);
+
+function adaptiveConsume(key: string): fc.Arbitrary<Call> {
+  return fc.record({
+    gap: soon,
+    key: fc.constant(key),
+    verb: fc.constant("adaptiveConsume" as const),
+    tokens,
+  });
+}
+
+function adaptiveFeedback(key: string): fc.Arbitrary<Call> {
+  return fc.record({
+    gap: soon,
+    key: fc.constant(key),
+    verb: fc.constant("adaptiveFeedback" as const),
+    tokens,
+    stale: fc.constantFrom(false, false, false, true),
+    status: fc.constant(429),
+    retryAfter: fc.nat({ max: 500 }),
+  });
+}
+
+/** What a store answers to each call, at the times of a `TestClock`. */
+function answersOf(calls: readonly Call[], rate: { limit: number; refillRate: number }) {
+  const refillRate = Duration.millis(rate.refillRate);
+  return Effect.gen(function* () {
+    const store = yield* RateLimiterStore;
+    const answers: unknown[] = [];
+    const epochs = new Map<string, number>();
+    for (const call of calls) {
+      const { key, tokens } = call;
+      yield* TestClock.adjust(call.gap);
+      switch (call.verb) {
+        case "fixedWindow": {
+          const limit = call.limited ? rate.limit : undefined;
+          answers.push(yield* store.fixedWindow({ key: `f${key}`, tokens, refillRate, limit }));
+          break;
+        }
+        case "tokenBucket": {
+          const { allowOverflow } = call;
+          const { limit } = rate;
+          answers.push(
+            yield* store.tokenBucket({ key: `t${key}`, tokens, limit, refillRate, allowOverflow }),
+          );
+          break;
+        }
+        case "adaptiveConsume": {
+          const answer = yield* store.adaptiveConsume({
+            key,
+            tokens,
+            fallbackLimit: rate.limit,
+            fallbackWindow: Duration.seconds(1),
+          });
+          epochs.set(key, answer.epoch);
+          answers.push({ ...answer, delay: Duration.toMillis(answer.delay) });
+          break;
+        }
+        case "adaptiveFeedback": {
+          const epoch = (epochs.get(key) ?? 0) + (call.stale ? 1 : 0);
+          const { status } = call;
+          const retryAfter = call.retryAfter === undefined
+            ? undefined
+            : Duration.millis(call.retryAfter);
+          yield* store.adaptiveFeedback({ key, epoch, tokens, status, retryAfter });
+        }
+      }
+    }
+    return answers;
+  });
+}
+
+function run<A, E>(
+  program: Effect.Effect<A, E, RateLimiter.RateLimiterStore>,
+  layer: Layer.Layer<RateLimiter.RateLimiterStore>,
+): Promise<A> {
+  return Effect.runPromise(
+    program.pipe(Effect.provide(layer), Effect.provide(TestClock.layer())),
+  );
+}
+
+const stores: Readonly<Record<string, () => SyncStore>> = {
+  memory: () => memoryStore(),
+  shared: () => sharedStore({ capacity: 100, maxBytes: 65_536, threads: 4 }),
+};
+
+describe("layerRateLimiterStore", () => {
+  for (const [name, open] of Object.entries(stores)) {
+    test(`answers as Effect's own memory store, on the ${name} store`, () => sameAnswers(open));
+  }
+
+  async function sameAnswers(open: () => SyncStore): Promise<void> {
+    const property = fc.asyncProperty(
+      fc.oneof(
+        fc.array(anyCall, { maxLength: 40 }),
+        fc.array(adaptiveCall, { minLength: 10, maxLength: 40, size: "max" }),
+      ),
+      fc.integer({ min: 1, max: 6 }),
+      fc.constantFrom(1, 100, 250, 1_000),
+      async (calls, limit, refillRate) => {
+        const program = answersOf(calls, { limit, refillRate });
+        const expected = await run(program, RateLimiter.layerStoreMemory);
+        const store = open();
+        const given = await run(program, layerRateLimiterStore(store));
+        store.close();
+        assert.deepEqual(given, expected);
+      },
+    );
+    await fc.assert(property, fcOptions({ numRuns: 150 }));
+  }
+
+  test("forgets keys that are fresh again", async () => {
+    const store = memoryStore();
+    const program = Effect.gen(function* () {
+      const limiter = yield* RateLimiterStore;
+      for (let i = 0; i < 500; i++) {
+        const refillRate = Duration.millis(10);
+        yield* limiter.fixedWindow({ key: `f${i}`, tokens: 1, refillRate, limit: 5 });
+        yield* limiter.tokenBucket({
+          key: `t${i}`,
+          tokens: 1,
+          refillRate,
+          limit: 5,
+          allowOverflow: false,
+        });
+        yield* TestClock.adjust("1 second");
+      }
+    });
+    await run(program, layerRateLimiterStore(store));
+    assert.ok(store.statistics().keys < 50, `${store.statistics().keys} keys`);
+  });
+
+  test("writes nothing for a refusal", async () => {
+    const memory = memoryStore();
+    const states: unknown[] = [];
+    const watching = {
+      ...memory,
+      run: (operations: Parameters<typeof memory.run>[0], now?: number) => {
+        const watched = operations.map((operation) => ({
+          ...operation,
+          algorithm: {
+            ...operation.algorithm,
+            step(state: unknown, at: number, cost: number) {
+              const stepped = operation.algorithm.step(state, at, cost);
+              if (cost !== 0) states.push(stepped[1] === state);
+              return stepped;
+            },
+          },
+        }));
+        return memory.run(watched, now);
+      },
+    };
+    const program = Effect.gen(function* () {
+      const store = yield* RateLimiterStore;
+      const refillRate = Duration.seconds(1);
+      const bucket = { key: "a", tokens: 2, limit: 3, refillRate, allowOverflow: false };
+      yield* store.tokenBucket(bucket);
+      states.length = 0;
+      yield* TestClock.adjust("500 millis");
+      yield* store.tokenBucket(bucket);
+      yield* store.fixedWindow({ key: "a", tokens: 4, refillRate, limit: 3 });
+    });
+    await run(program, layerRateLimiterStore(watching));
+    assert.ok(states.length > 0 && states.every((same) => same === true));
+  });
+
+  test("paces HttpClient.withRateLimiter for two clients on one store", async () => {
+    const store = memoryStore();
+    const sent: number[] = [];
+    const program = Effect.gen(function* () {
+      const server = HttpClient.make((request) =>
+        Effect.clockWith((clock) =>
+          Effect.sync(() => {
+            sent.push(clock.currentTimeMillisUnsafe());
+            return HttpClientResponse.fromWeb(request, new Response("ok"));
+          })
+        )
+      );
+      const clientOf = Effect.map(
+        RateLimiter.RateLimiter,
+        (limiter) =>
+          HttpClient.withRateLimiter(server, {
+            limiter,
+            key: "api.example",
+            limit: 2,
+            window: "1 second",
+            algorithm: "token-bucket",
+          }),
+      );
+      // Each with a limiter and a layer of its own, as in two threads.
+      const layer = () =>
+        Layer.provide(RateLimiter.layer, Layer.fresh(layerRateLimiterStore(store)));
+      const clients = [
+        yield* Effect.provide(clientOf, layer()),
+        yield* Effect.provide(clientOf, layer()),
+      ];
+      const request = HttpClientRequest.get("http://api.example/");
+      const all = Effect.all(
+        [...clients, ...clients, ...clients].map((client) => client.execute(request)),
+        { concurrency: "unbounded" },
+      );
+      const fiber = yield* Effect.forkChild(all);
+      yield* TestClock.adjust("1 minute");
+      yield* Fiber.join(fiber);
+    });
+    await Effect.runPromise(Effect.provide(program, TestClock.layer()));
+    assert.deepEqual(sent, [0, 0, 500, 1_000, 1_500, 2_000]);
+  });
+});
+
+describe("the codecs of its states", () => {
+  for (const machine of [counterMachine, bucketMachine, adaptiveMachine]) {
+    test(`${machine.id}: inverse in words and in text, and wary of anything else`, () => {
+      const { codec, initial } = machine as typeof counterMachine;
+      const fields = Object.keys(initial) as (keyof typeof initial)[];
+      const number = fc.oneof(fc.maxSafeNat(), fc.double({ min: -1e9, max: 1e15, noNaN: true }));
+      fc.assert(
+        fc.property(fc.array(number, { minLength: 8, maxLength: 8 }), (numbers) => {
+          const state = Object.fromEntries(
+            fields.map((field, place) => [field, numbers[place]! + 0]),
+          ) as unknown as typeof initial;
+          const words = new Float64Array(12);
+          const count = codec.write(state, words, 3);
+          assert.equal(count, codec.maxWords);
+          assert.deepEqual(codec.read(words, 3, count), state);
+          assert.deepEqual(codec.decode(codec.encode(state)), state);
+          assert.equal(codec.read(words, 3, count - 1), undefined);
+        }),
+        fcOptions(),
+      );
+      assert.equal(codec.decode(codec.encode(initial)), initial);
+      for (const text of ["", "x1 0 0", "c1", "c1 a b", codec.encode(initial) + " 1"]) {
+        assert.equal(codec.decode(text), undefined, text);
+      }
+    });
+  }
+});

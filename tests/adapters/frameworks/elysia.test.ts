@@ -1,0 +1,163 @@
+import { Elysia } from "elysia";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { rateLimit } from "../../../adapters/frameworks/elysia.ts";
+import { gcra, limiter } from "../../../mod.ts";
+import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
+import { type RawAnswer, rawRequest } from "../../support/raw_request.ts";
+import { runtime } from "../../support/runtime.ts";
+import { serveFetch, type TestServer } from "../../support/serve_fetch.ts";
+import { twoParts } from "../../support/two_parts.ts";
+
+/** Elysia listens on Bun alone; elsewhere it is a handler in the style of fetch. */
+async function serveApp(app: Elysia): Promise<TestServer> {
+  if (runtime() !== "bun") return await serveFetch(app.handle);
+  app.listen({ port: 0, hostname: "127.0.0.1" });
+  return {
+    port: app.server!.port!,
+    close: async () => void await app.stop(true),
+  };
+}
+
+function typeOf(values: RawAnswer["values"]): string | undefined {
+  const type = values("content-type").join();
+  return runtime() === "bun" ? type : type.split(";")[0];
+}
+
+const elsewhere = runtime() === "bun" ? {} : { address: () => "127.0.0.1" };
+
+for (const aot of [true, false]) {
+  describeAdapter(aot ? "tidegate/elysia" : "tidegate/elysia without code made ahead", {
+    options: elsewhere,
+    // Elsewhere than on Bun.
+    ignoresCharset: runtime() !== "bun",
+    start(options, flow) {
+      const app = new Elysia({ aot });
+      if (options !== undefined) app.use(rateLimit(options));
+      app.get("/", "hello")
+        .get("/text", () => new Response("hello"))
+        .get("/json", () => ({ a: 1 }))
+        .get(
+          "/image",
+          () => new Response(new Uint8Array(4), { headers: { "content-type": "image/png" } }),
+        )
+        .get("/empty", ({ status }) => status(204))
+        .get(
+          "/left",
+          (context) =>
+            String((context as { rateLimit?: { remaining: number } }).rateLimit?.remaining),
+        )
+        .get("/bad", ({ status }) => status(400, "bad"))
+        .get("/throw", () => {
+          throw new Error("boom");
+        })
+        .get("/stream", () => new Response(twoParts(flow)));
+      return serveApp(app as unknown as Elysia);
+    },
+  });
+}
+
+describe("tidegate/elysia", () => {
+  test("leaves answers of other kinds as they are", async () => {
+    const routes = (app: Elysia) =>
+      app.get("/", "hello")
+        .get("/text", () => "hello")
+        .get("/early", () => "late", { beforeHandle: () => "early" })
+        .get("/away", ({ redirect }) => redirect("/text"))
+        .get("/own", () => {
+          throw new Error("boom");
+        }, { error: () => "it failed" });
+    const bare = await serveApp(routes(new Elysia()) as unknown as Elysia);
+    const options = { limiter: apiLimiter(), cost: 0, key: () => "one" };
+    const server = await serveApp(
+      routes(new Elysia().use(rateLimit(options)) as unknown as Elysia) as unknown as Elysia,
+    );
+    try {
+      for (const path of ["/", "/text", "/early", "/away", "/own", "/missing"]) {
+        const expected = await rawRequest(bare.port, { path });
+        const { status, values, body } = await rawRequest(server.port, { path });
+        assert.equal(status, expected.status, path);
+        assert.equal(body, expected.body, path);
+        assert.equal(typeOf(values), typeOf(expected.values), path);
+        assert.deepEqual(values("location"), expected.values("location"), path);
+        assert.deepEqual(values("ratelimit"), ['"api";r=2'], path);
+      }
+    } finally {
+      await bare.close();
+      await server.close();
+    }
+  });
+
+  test("types the decision on the context, and lets one limit stand before the other", async () => {
+    const login = gcra({ name: "login", limit: 1, period: "1m" });
+    const key = () => "one";
+    const app = new Elysia()
+      .use(rateLimit({ limiter: apiLimiter(), key }))
+      .use(rateLimit({ limiter: limiter(login, { clock: () => 0 }), key }))
+      .get("/", ({ rateLimit }) => `${rateLimit?.remaining} left`);
+    const server = await serveApp(app as unknown as Elysia);
+    try {
+      const answer = await rawRequest(server.port);
+      assert.equal(answer.body, "0 left");
+      assert.deepEqual(answer.values("ratelimit"), ['"api";r=1;t=6, "login";r=0;t=60']);
+      const refused = await rawRequest(server.port);
+      assert.equal(refused.status, 429);
+      assert.deepEqual(refused.values("ratelimit"), ['"api";r=0;t=6, "login";r=0;t=60']);
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("leaves what other plugins set, on answers of every kind", async () => {
+    const app = new Elysia()
+      .onRequest(({ set }) => {
+        set.headers["access-control-expose-headers"] = "X-Other";
+        set.headers["ratelimit-policy"] = '"outer";q=9';
+        set.headers["x-ratelimit-limit"] = "999";
+        set.headers["x-other"] = "1";
+      })
+      .use(rateLimit({
+        limiter: apiLimiter(),
+        key: (request) => request.url,
+        cost: (request) => request.url.endsWith("/refused") ? 3 : 1,
+        headers: ["draft-11", "legacy"],
+        exposeHeaders: true,
+      }))
+      .get("/made", () => "hello")
+      .get("/own", () => new Response("hello"))
+      .get("/throw", () => {
+        throw new Error("boom");
+      });
+    const server = await serveApp(app as unknown as Elysia);
+    try {
+      for (const path of ["/made", "/own", "/throw", "/refused"]) {
+        const { values } = await rawRequest(server.port, { path });
+        const left = path === "/refused" ? "r=2" : "r=1;t=6";
+        assert.deepEqual(values("ratelimit-policy"), ['"outer";q=9, "api";q=10;w=60'], path);
+        assert.deepEqual(values("ratelimit"), [`"api";${left}`], path);
+        assert.deepEqual(values("x-ratelimit-limit"), ["10"], path);
+        assert.deepEqual(values("x-other"), ["1"], path);
+        assert.match(values("access-control-expose-headers").join(), /^X-Other, RateLimit-/, path);
+      }
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("tells the first limit's rule of refunds when the second one refuses", async () => {
+    const [outer, inner] = [apiLimiter(), apiLimiter()];
+    const key = () => "one";
+    const app = new Elysia()
+      .use(rateLimit({ limiter: outer, key, refund: "failed" }))
+      .use(rateLimit({ limiter: inner, key, cost: 3 }))
+      .get("/", () => "hello");
+    const server = await serveApp(app as unknown as Elysia);
+    try {
+      assert.equal((await rawRequest(server.port)).status, 429);
+      assert.equal(outer.peek("one", 0).remaining, 2);
+    } finally {
+      await server.close();
+    }
+  });
+});

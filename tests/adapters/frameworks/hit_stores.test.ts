@@ -1,0 +1,298 @@
+import { Elysia } from "elysia";
+import { DefaultContext, rateLimit as elysiaRateLimit } from "elysia-rate-limit";
+import express from "express";
+import { rateLimit as expressRateLimit, type Store } from "express-rate-limit";
+import { Hono } from "hono";
+import { rateLimiter } from "hono-rate-limiter";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { elysiaRateLimitContext } from "../../../adapters/frameworks/elysia.ts";
+import { expressRateLimitStore } from "../../../adapters/frameworks/express.ts";
+import { honoRateLimiterStore } from "../../../adapters/frameworks/hono.ts";
+import type { HitStoreOptions } from "../../../adapters/frameworks/hono.ts";
+import {
+  type AsyncStore,
+  type Decision,
+  memoryStore,
+  StoreUnavailableError,
+} from "../../../mod.ts";
+import { fallback } from "../../../stores/layered/layered.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { rawRequest } from "../../support/raw_request.ts";
+import { serveFetch, type TestServer } from "../../support/serve_fetch.ts";
+import { fcOptions } from "../../support/seed.ts";
+import { serveNode } from "../../support/serve_node.ts";
+import { testClock } from "../../support/test_clock.ts";
+
+/** Starts an app of each framework with the middleware of others, which counts where it is told. */
+const apps: Record<string, (options: HitStoreOptions) => Promise<TestServer>> = {
+  "express-rate-limit"(options) {
+    const app = express().set("env", "test");
+    app.use(expressRateLimit({
+      windowMs: 60_000,
+      limit: 2,
+      skipFailedRequests: true,
+      standardHeaders: "draft-7",
+      store: expressRateLimitStore(options),
+      validate: { xForwardedForHeader: false },
+    }));
+    app.get("/", (_request, response) => void response.send("hello"));
+    app.get("/bad", (_request, response) => void response.status(400).send("bad"));
+    return serveNode(app);
+  },
+  "hono-rate-limiter"(options) {
+    const app = new Hono();
+    app.use(rateLimiter({
+      windowMs: 60_000,
+      limit: 2,
+      skipFailedRequests: true,
+      keyGenerator: () => "one",
+      store: honoRateLimiterStore(options),
+    }));
+    app.get("/", (c) => c.text("hello"));
+    app.get("/bad", (c) => c.text("bad", 400));
+    return serveFetch(app.fetch);
+  },
+  "elysia-rate-limit"(options) {
+    const app = new Elysia()
+      .use(elysiaRateLimit({
+        duration: 60_000,
+        max: 2,
+        countFailedRequest: false,
+        scoping: "global",
+        generator: () => "one",
+        context: elysiaRateLimitContext(options),
+      }))
+      .get("/", () => "hello")
+      .get("/bad", () => {
+        throw new Error("bad");
+      });
+    return serveFetch(app.handle);
+  },
+};
+
+/** The statuses of one request after the other. */
+async function statusesOf(start: () => Promise<TestServer>, paths: string): Promise<number[]> {
+  const server = await start();
+  try {
+    const seen: number[] = [];
+    for (const path of paths.split(" ")) {
+      seen.push((await rawRequest(server.port, { path })).status);
+    }
+    return seen;
+  } finally {
+    await server.close();
+  }
+}
+
+for (const [name, start] of Object.entries(apps)) {
+  describe(`the store for ${name}`, () => {
+    const statuses = (options: HitStoreOptions, paths: string) =>
+      statusesOf(() => start(options), paths);
+
+    test("admits as many as the middleware's limit says", async () => {
+      assert.deepEqual(await statuses({}, "/ / /"), [200, 200, 429]);
+    });
+
+    test("takes failed requests back", async () => {
+      const seen = await statuses({}, "/bad /bad /bad / /");
+      assert.deepEqual(seen.slice(3), [200, 200]);
+    });
+
+    test("counts in any store, together with others of the same prefix", async () => {
+      const store = asyncMemoryStore();
+      assert.deepEqual(await statuses({ store, prefix: "a" }, "/"), [200]);
+      assert.deepEqual(await statuses({ store, prefix: "a" }, "/ /"), [200, 429]);
+      assert.deepEqual(await statuses({ store, prefix: "b" }, "/"), [200]);
+    });
+
+    test("needs a prefix with a store", async () => {
+      await assert.rejects(
+        async () => await start({ store: memoryStore() }),
+        /^TypeError: .*prefix must be a non-empty string/,
+      );
+    });
+  });
+}
+
+/** A store that is away: what units a call takes decides what becomes of it. */
+function storeThatIsAway(answer: (cost: number) => Partial<Decision> | undefined): AsyncStore {
+  const store = asyncMemoryStore();
+  return {
+    ...store,
+    async run(operations, now) {
+      const answered = answer(operations[0]!.cost);
+      if (answered === undefined) throw new StoreUnavailableError("Cannot reach it", "no");
+      const decisions = await store.run(operations, now);
+      return decisions.map((decision) => ({ ...decision, ...answered }));
+    },
+  };
+}
+
+for (const [name, start] of Object.entries(apps)) {
+  describe(`the store for ${name}, where the store below is away,`, () => {
+    const statuses = (store: AsyncStore, paths: string) =>
+      statusesOf(() => start({ store, prefix: "a" }), paths);
+
+    test("admits or refuses as its failure policy says", async () => {
+      const policy = (allowed: boolean) =>
+        storeThatIsAway(() => ({
+          allowed,
+          remaining: 0,
+          retryAfter: allowed ? 0 : 1_000,
+          nextAfter: 0,
+          resetAfter: 0,
+          source: "policy",
+        }));
+      assert.deepEqual(await statuses(policy(true), "/ / /"), [200, 200, 200]);
+      assert.deepEqual(await statuses(policy(false), "/"), [429]);
+    });
+
+    test("leaves the answer alone if a hit cannot be taken back", async () => {
+      const store = storeThatIsAway((cost) => cost < 0 ? undefined : {});
+      const good = storeThatIsAway(() => ({}));
+      const [expected] = await statuses(good, "/bad");
+      assert.deepEqual(await statuses(store, "/bad /bad /"), [expected, expected, 429]);
+    });
+  });
+}
+
+describe("the stores of others", () => {
+  test("count keys that a store would not take", async () => {
+    const store = expressRateLimitStore();
+    store.init({ windowMs: 60_000 });
+    const hits = async (key: string) => (await store.increment(key)).totalHits;
+    assert.deepEqual([await hits(""), await hits(""), await hits("one")], [1, 2, 1]);
+    assert.deepEqual([await hits("half \ud83d"), await hits("half \ud83d")], [1, 2]);
+    await store.decrement("");
+    assert.equal((await store.get(""))?.totalHits, 1);
+    await store.resetKey("");
+    assert.equal(await store.get(""), undefined);
+    await assert.rejects(async () => await store.increment(undefined as never), TypeError);
+  });
+
+  test("open a window at the first hit", async () => {
+    const clock = testClock(1_000_500);
+    const store: Store = expressRateLimitStore({ clock });
+    store.init!({ windowMs: 1_000 } as never);
+    const resetTime = new Date(1_001_500);
+    assert.equal(await store.get!("one"), undefined);
+    assert.deepEqual(await store.increment("one"), { totalHits: 1, resetTime });
+    await clock.advance(999);
+    assert.deepEqual(await store.increment("one"), { totalHits: 2, resetTime });
+    await store.decrement("one");
+    assert.deepEqual(await store.get!("one"), { totalHits: 1, resetTime });
+    await clock.advance(1);
+    assert.equal(await store.get!("one"), undefined);
+    await store.increment("one");
+    await store.resetKey("one");
+    assert.equal(await store.get!("one"), undefined);
+  });
+
+  test("must be told of the window", () => {
+    assert.throws(() => expressRateLimitStore().increment("one"), /init must have been called/);
+    assert.throws(() => elysiaRateLimitContext().increment("one"), /duration must be known/);
+  });
+
+  test("may be taken back, and forgotten, whatever the duration", async () => {
+    const context = elysiaRateLimitContext({ clock: testClock(0) });
+    context.init({ duration: () => 1_000 });
+    const hit = { count: 1, nextReset: new Date(1_000), start: 0 };
+    assert.deepEqual(await context.increment("one", 1_000), hit);
+    await context.increment("one", 1_000);
+    assert.equal((await context.increment("two", 5_000)).nextReset.getTime(), 5_000);
+    await context.decrement("one");
+    assert.equal((await context.increment("one", 1_000)).count, 2);
+    await context.reset("two");
+    assert.equal((await context.increment("two", 5_000)).count, 1);
+    assert.throws(() => context.reset(), TypeError);
+    for (const duration of [0, -1, NaN, Infinity]) {
+      assert.throws(() => context.increment("one", duration), RangeError, String(duration));
+    }
+    context.kill();
+  });
+});
+
+describe("the context for elysia-rate-limit counts a key once,", () => {
+  test("where the plugin's duration is a function", async () => {
+    let duration = 60_000;
+    const app = new Elysia()
+      .use(elysiaRateLimit({
+        duration: () => duration--,
+        max: 2,
+        scoping: "global",
+        generator: () => "one",
+        context: elysiaRateLimitContext(),
+      }))
+      .get("/", () => "hello");
+    assert.deepEqual(await statusesOf(() => serveFetch(app.handle), "/ / /"), [200, 200, 429]);
+  });
+
+  const stores: Record<string, HitStoreOptions["store"]> = {
+    "in its own store": undefined,
+    "in an asynchronous store": asyncMemoryStore(),
+    "in shared memory": sharedStore({ capacity: 1_000 }),
+  };
+  let made = 0;
+  for (const [where, store] of Object.entries(stores)) {
+    const options = () => store === undefined ? {} : { store, prefix: String(made++) };
+
+    test(`${where}, where the duration is the time until midnight`, async () => {
+      const midnight = 1_764_028_800_000;
+      const clock = testClock(midnight - 10_000);
+      const context = elysiaRateLimitContext({ ...options(), clock });
+      context.init({ duration: () => midnight - clock() });
+      for (let count = 1; count <= 5; count++) {
+        const hit = await context.increment("one", midnight - clock());
+        assert.deepEqual([hit.count, hit.nextReset.getTime()], [count, midnight]);
+        await clock.advance(1_999);
+      }
+      await clock.advance(5);
+      assert.equal((await context.increment("one", 1_000)).count, 1);
+    });
+
+    test(`${where}, as the plugin's own context does`, async () => {
+      const hits = fc.array(
+        fc.record({
+          passed: fc.nat({ max: 50 }),
+          key: fc.constantFrom("one", "two"),
+          duration: fc.integer({ min: 1, max: 100 }),
+        }),
+        { minLength: 1, maxLength: 30 },
+      );
+      await fc.assert(
+        fc.asyncProperty(hits, async (hits) => {
+          let now = 1_764_000_000_000;
+          const duration = () => 1;
+          const own = new DefaultContext();
+          own.init({ duration } as never);
+          const context = elysiaRateLimitContext({ ...options(), clock: () => now });
+          context.init({ duration });
+          for (const { passed, key, duration } of hits) {
+            now += passed;
+            const expected = await own.increment(key, duration, now);
+            const { count, nextReset } = await context.increment(key, duration);
+            assert.deepEqual({ count, nextReset }, {
+              count: expected.count,
+              nextReset: expected.nextReset,
+            });
+          }
+        }),
+        fcOptions({ numRuns: 100 }),
+      );
+    });
+  }
+});
+
+test("hits that another store counts weigh as much as its share says", async () => {
+  const away = storeThatIsAway(() => undefined);
+  const store = fallback(away, memoryStore(), { share: 1 / 4 });
+  const counted = expressRateLimitStore({ store, prefix: "a" });
+  counted.init({ windowMs: 60_000 });
+  const totals: number[] = [];
+  for (let hits = 0; hits < 3; hits++) totals.push((await counted.increment("one")).totalHits);
+  assert.deepEqual(totals, [4, 8, 12]);
+});

@@ -1,0 +1,109 @@
+import { Hono } from "hono";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import {
+  type HonoContext,
+  rateLimit,
+  type RateLimitVariables,
+} from "../../../adapters/frameworks/hono.ts";
+import type { RateLimitOptions } from "../../../adapters/http/http.ts";
+import { gcra, limiter } from "../../../mod.ts";
+import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
+import { rawRequest } from "../../support/raw_request.ts";
+import { serveFetch } from "../../support/serve_fetch.ts";
+import { twoParts } from "../../support/two_parts.ts";
+
+describeAdapter("tidegate/hono", {
+  start(options, flow) {
+    const app = new Hono<{ Variables: RateLimitVariables }>();
+    if (options !== undefined) app.use(rateLimit(options));
+    app.onError((_error, c) => c.text("it failed", 500));
+    app.get("/", (c) => c.text("hello"));
+    app.get("/text", () => new Response("hello"));
+    app.get("/json", (c) => c.json({ a: 1 }));
+    app.get("/image", (c) => c.body(new Uint8Array(4), 200, { "Content-Type": "image/png" }));
+    app.get("/empty", (c) => c.body(null, 204));
+    app.get("/left", (c) => c.text(String(c.get("rateLimit")?.remaining)));
+    app.get("/bad", (c) => c.text("bad", 400));
+    app.get("/throw", () => {
+      throw new Error("boom");
+    });
+    app.get("/stream", (c) => c.body(twoParts(flow)));
+    return serveFetch(app.fetch);
+  },
+});
+
+describe("tidegate/hono", () => {
+  test("limits single routes, one limit before the other", async () => {
+    const app = new Hono();
+    const login = gcra({ name: "login", limit: 1, period: "1m" });
+    app.use(rateLimit({ limiter: apiLimiter() }));
+    app.get(
+      "/limited",
+      rateLimit({ limiter: limiter(login, { clock: () => 0 }), exposeHeaders: true }),
+      (c) => c.text("hello", 200, { "Access-Control-Expose-Headers": "X-Other" }),
+    );
+    const server = await serveFetch(app.fetch);
+    try {
+      const { values } = await rawRequest(server.port, { path: "/limited" });
+      assert.deepEqual(values("ratelimit"), ['"login";r=0;t=60, "api";r=1;t=6']);
+      assert.deepEqual(values("access-control-expose-headers"), [
+        "X-Other, RateLimit-Policy, RateLimit",
+      ]);
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("gives the options' functions the context, typed without being told", async () => {
+    const app = new Hono<{ Variables: RateLimitVariables & { user: string } }>();
+    app.use(async (c, next) => {
+      c.set("user", "one");
+      await next();
+    });
+    const skip: RateLimitOptions<HonoContext>["skip"] = ({ req }) =>
+      req.method === "OPTIONS" || req.path === "/free";
+    app.use(rateLimit({
+      limiter: apiLimiter(),
+      key: (c) => `${c.get("user")} ${c.req.header("x-part")}`,
+      skip,
+      onDecision: (_decision, _context, key) => keys.push(key),
+    }));
+    app.get("*", (c) => c.text("hello"));
+    const keys: string[] = [];
+    await app.request("/", { headers: { "X-Part": "two" } });
+    await app.request("/free");
+    assert.deepEqual(keys, ["one two"]);
+  });
+
+  test("tells the limit on a response that was fetched, whose fields cannot be set", async () => {
+    const origin = await serveFetch(() =>
+      new Response("<p>hello</p>", {
+        headers: {
+          "content-type": "text/html",
+          "x-other": "1",
+          "ratelimit-policy": '"origin";q=9',
+          ratelimit: '"origin";r=9',
+          "x-ratelimit-limit": "999",
+          connection: "close",
+        },
+      })
+    );
+    const app = new Hono();
+    app.use(rateLimit({ limiter: apiLimiter(), headers: ["draft-11", "legacy"] }));
+    app.get("/", () => fetch(`http://127.0.0.1:${origin.port}/`));
+    const server = await serveFetch(app.fetch);
+    try {
+      const { values, body } = await rawRequest(server.port);
+      assert.equal(body, "<p>hello</p>");
+      assert.deepEqual(values("content-type"), ["text/html"]);
+      assert.deepEqual(values("x-other"), ["1"]);
+      assert.deepEqual(values("ratelimit"), ['"origin";r=9, "api";r=1;t=6']);
+      assert.deepEqual(values("x-ratelimit-limit"), ["10"]);
+    } finally {
+      await server.close();
+      await origin.close();
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  connect,
+  constants,
+  createServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { describe, test } from "node:test";
+
+import { rateLimit } from "../../../adapters/frameworks/node.ts";
+import { leakyQueue, limiter } from "../../../mod.ts";
+import { describeAdapter } from "../../support/adapter_behaviour.ts";
+import { serveNode } from "../../support/serve_node.ts";
+
+describeAdapter("tidegate/node", {
+  start(options, flow) {
+    function handle(request: IncomingMessage, response: ServerResponse, left?: number) {
+      switch (request.url) {
+        case "/json":
+          response.setHeader("Content-Type", "application/json");
+          return void response.end('{"a":1}');
+        case "/image":
+          response.setHeader("Content-Type", "image/png");
+          return void response.end(new Uint8Array(4));
+        case "/empty":
+          return void response.writeHead(204).end();
+        case "/missing":
+          return void response.writeHead(404, { "X-Other": "1" }).end("nothing here");
+        case "/left":
+          return void response.end(String(left));
+        case "/bad":
+          return void response.writeHead(400).end("bad");
+        case "/throw":
+          throw new Error("boom");
+        case "/stream":
+          response.write("one");
+          return void flow().then(() => response.end("two"));
+        default:
+          return void response.end("hello");
+      }
+    }
+    const listener = options === undefined
+      ? handle
+      : rateLimit(options)((request, response, decision) =>
+        handle(request, response, decision?.remaining)
+      );
+    // node:http leaves what a listener throws to the process.
+    return serveNode((request, response) => {
+      try {
+        listener(request, response);
+      } catch {
+        response.writeHead(500).end("it failed");
+      }
+    });
+  },
+});
+
+describe("tidegate/node", () => {
+  test("takes no place for a stream of HTTP/2 that was closed before its key was known", async () => {
+    let [arrive, leave] = [() => {}, () => {}];
+    const arrived = new Promise<void>((resolve) => arrive = resolve);
+    const left = new Promise<void>((resolve) => leave = resolve);
+    const queue = limiter(leakyQueue({ limit: 1, period: "1h", queue: 1 }));
+    queue.consume("one");
+    const places: string[] = [];
+    const server = createServer(
+      rateLimit<Http2ServerRequest, Http2ServerResponse>({
+        limiter: queue,
+        key: (_request, response) => {
+          response.once("close", leave);
+          arrive();
+          return left.then(() => "one");
+        },
+        onError: () => places.push("error"),
+      })(() => void places.push("handler")),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    try {
+      session.on("error", () => {});
+      const stream = session.request({ ":path": "/" });
+      stream.on("error", () => {});
+      stream.end();
+      await arrived;
+      stream.close(constants.NGHTTP2_CANCEL);
+      await left;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(queue.peek("one", 0).remaining, 1);
+      assert.deepEqual(places, []);
+    } finally {
+      session.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+});

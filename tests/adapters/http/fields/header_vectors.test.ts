@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { parseList } from "structured-headers";
+
+import { type HeaderForm, headerWriter } from "../../../../adapters/http/http.ts";
+import { problem } from "../../../../adapters/http/http.ts";
+import type { Policy } from "../../../../core/algorithm.ts";
+import vectors from "../../../vectors/http_headers.json" with { type: "json" };
+
+interface VectorPolicy {
+  readonly name: string;
+  readonly limit: number;
+  readonly windowMs: number | null;
+  readonly remaining?: number;
+  readonly nextMs?: number | null;
+  readonly resetMs?: number | null;
+  readonly unit?: string;
+  readonly partition?: string;
+}
+
+const FORMS: readonly HeaderForm[] = ["draft-11", "draft-7", "draft-6", "legacy"];
+
+/** The lines of a vector that tell of the limit; `Retry-After` is the engine's. */
+function linesOf(policies: readonly VectorPolicy[], form: HeaderForm, now: number): string[] {
+  const [{ unit, partition }] = policies as [VectorPolicy];
+  const write = headerWriter(policies.map(policyOf), { headers: form, unit: unit as never });
+  const quotas = policies.map(({ remaining, nextMs, resetMs }) => ({
+    remaining: remaining!,
+    nextAfter: nextMs ?? 0,
+    resetAfter: resetMs ?? 0,
+  }));
+  return write(quotas, now, partition).map(([name, value]) => `${name}: ${value}`);
+}
+
+function policyOf({ name, limit, windowMs }: VectorPolicy): Policy {
+  return { name, limit, period: windowMs ?? Infinity, burst: limit };
+}
+
+describe("the header lines of the vector", () => {
+  for (const { name, nowMs, policies, expect } of vectors.decisions) {
+    const forms = FORMS.filter((form) => form in expect);
+    for (const form of forms) {
+      test(`${form}: ${name}`, () => {
+        const expected = (expect as Partial<Record<HeaderForm, readonly string[]>>)[form]!;
+        const lines = linesOf(policies, form, nowMs);
+        assert.deepEqual(lines, expected.filter((line) => !line.startsWith("Retry-After")));
+      });
+    }
+  }
+});
+
+describe("the fields of draft-11", () => {
+  for (const { name, nowMs, policies } of vectors.decisions) {
+    test(`are structured lists: ${name}`, () => {
+      for (const line of linesOf(policies, "draft-11", nowMs)) {
+        const names = parseList(line.slice(line.indexOf(":") + 2)).map(([item]) => item);
+        assert.deepEqual(names, policies.map((policy) => policy.name));
+      }
+    });
+  }
+});
+
+describe("a policy that cannot be told in fields is refused", () => {
+  for (const { name, policy, error } of vectors.invalidSerialize) {
+    test(`${name}: ${error}`, () => {
+      assert.throws(() => headerWriter([policyOf(policy)]), RangeError);
+    });
+  }
+
+  for (const name of ["a\r\nSet-Cookie: b=c", "a\nb", "a\0b", "a\tb", "\x7f", "\u2028", "😀"]) {
+    test(`the name ${JSON.stringify(name)}`, () => {
+      const policy = { name, limit: 1, period: 1000, burst: 1 };
+      for (const headers of FORMS) {
+        assert.throws(() => headerWriter([policy], { headers }), RangeError);
+      }
+    });
+  }
+});
+
+describe("the problem of the vector", () => {
+  for (const { type, body } of vectors.problemTypes) {
+    test(type, () => {
+      assert.deepEqual(problem(type as never, body["violated-policies"]), body);
+    });
+  }
+});
+
+describe("several forms", () => {
+  const policies = [{ name: "api", limit: 10, period: 60_000, burst: 10 }];
+  const quotas = [{ remaining: 3, nextAfter: 1800, resetAfter: 37_800 }];
+  const told = (headers: readonly HeaderForm[] | HeaderForm | false) =>
+    headerWriter(policies, { headers })(quotas, 0).map(([name]) => name);
+
+  test("stand side by side", () => {
+    assert.deepEqual(told(["legacy", "draft-11"]), [
+      "RateLimit-Policy",
+      "RateLimit",
+      "X-RateLimit-Limit",
+      "X-RateLimit-Remaining",
+      "X-RateLimit-Reset",
+    ]);
+  });
+
+  test("write no field twice", () => {
+    assert.deepEqual(told(["draft-6", "draft-11"]), [
+      "RateLimit-Policy",
+      "RateLimit",
+      "RateLimit-Limit",
+      "RateLimit-Remaining",
+      "RateLimit-Reset",
+    ]);
+    assert.throws(() => told(["draft-7", "draft-11"]), TypeError);
+  });
+
+  test("may be none", () => {
+    assert.deepEqual(told(false), []);
+    assert.deepEqual(told([]), []);
+  });
+
+  test("must be known", () => {
+    assert.throws(() => told("draft-8" as HeaderForm), TypeError);
+    assert.throws(() => told(8 as never), TypeError);
+  });
+});
+
+test("policies of one name are numbered", () => {
+  const policy = { name: "api", limit: 10, period: 60_000, burst: 10 };
+  const quota = { remaining: 3, nextAfter: 0, resetAfter: 0 };
+  const write = headerWriter([policy, policy, { ...policy, name: "api-2" }]);
+  assert.deepEqual(write([quota, quota, quota], 0), [
+    ["RateLimit-Policy", '"api";q=10;w=60, "api-2";q=10;w=60, "api-2-2";q=10;w=60'],
+    ["RateLimit", '"api";r=3, "api-2";r=3, "api-2-2";r=3'],
+  ]);
+});

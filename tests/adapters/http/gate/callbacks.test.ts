@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { describe, test } from "node:test";
+
+import { limitedFetch } from "../../../../adapters/outbound/limited_fetch.ts";
+import { gate, type RateLimitOptions, type RequestSource } from "../../../../adapters/http/http.ts";
+import { rateLimit as rateLimitOnNode } from "../../../../adapters/frameworks/node.ts";
+import { apiLimiter } from "../../../support/adapter_behaviour.ts";
+import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
+import { rawRequest } from "../../../support/raw_request.ts";
+import { serveNode } from "../../../support/serve_node.ts";
+
+interface FakeRequest {
+  readonly from: string;
+}
+
+type Options = Partial<RateLimitOptions<FakeRequest>>;
+
+const source: RequestSource<FakeRequest> = {
+  address: ({ from }) => from,
+  header: () => null,
+  signal: () => undefined,
+};
+const request: FakeRequest = { from: "192.0.2.7" };
+
+/** What becomes of three requests, of which two are admitted, without what settles them. */
+async function verdictsOf(options: Options): Promise<unknown[]> {
+  const api = apiLimiter();
+  const decide = gate<FakeRequest>({ limiter: api, ...options }, source);
+  const verdicts: unknown[] = [];
+  for (let call = 0; call < 3; call++) {
+    const { settle, ...verdict } = await decide(request, undefined);
+    settle?.({ status: 500 });
+    verdicts.push(verdict);
+  }
+  return [...verdicts, api.peek("192.0.2.7", 0)];
+}
+
+describe("in the gate", () => {
+  for (const option of ["onDecision", "partition", "refund", "respond", "shadow"] as const) {
+    for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+      test(`${option} that ${way} changes no verdict, and is reported with the request`, async () => {
+        const expected = await verdictsOf({});
+        const failures: unknown[][] = [];
+        const onFailure = (...given: unknown[]) => void failures.push(given);
+        const printed = await printedBy(async () => {
+          assert.deepEqual(await verdictsOf({ [option]: fail, onFailure }), expected);
+        });
+        assert.deepEqual(printed, []);
+        const times = { onDecision: 3, partition: 3, refund: 2, respond: 1, shadow: 3 }[option];
+        assert.deepEqual(failures, Array(times).fill([FAILURE, request]));
+      });
+
+      test(`${option} that ${way} is printed once where there is no onFailure`, async () => {
+        const printed = await printedBy(() => verdictsOf({ [option]: fail }));
+        assert.equal(printed.length, 1);
+        assert.ok(printed[0]!.includes(FAILURE));
+      });
+    }
+  }
+
+  for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+    test(`onFailure that ${way} changes no verdict`, async () => {
+      const expected = await verdictsOf({});
+      const printed = await printedBy(async () => {
+        const options: Options = { onDecision: fail, shadow: fail, onFailure: fail };
+        assert.deepEqual(await verdictsOf(options), expected);
+      });
+      assert.equal(printed.length, 1);
+    });
+  }
+
+  test("an address that is promised is unknown, and may be rejected", async () => {
+    const address = WAYS_TO_FAIL["rejects later"];
+    const [first] = await verdictsOf({ address, unknownAddress: "refuse" });
+    assert.equal((first as { refusal: { status: number } }).refusal.status, 403);
+    await failed();
+  });
+});
+
+/** Asks a server of node:http under a limit for which every request costs too much. */
+async function statusOnNode(
+  options: Partial<Parameters<typeof rateLimitOnNode<IncomingMessage, ServerResponse>>[0]>,
+): Promise<number> {
+  const limited = rateLimitOnNode({ limiter: apiLimiter(), key: () => "one", cost: 3, ...options });
+  const listener = limited((_request, response) => void response.end("hello"));
+  const server = await serveNode(listener);
+  try {
+    return (await rawRequest(server.port)).status;
+  } finally {
+    await server.close();
+  }
+}
+
+describe("on a server of node:http", () => {
+  for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+    for (const key of [WAYS_TO_FAIL["throws"]!, WAYS_TO_FAIL["rejects"]!]) {
+      test(`onError that ${way} leaves the answer a 500, of a key that ${key.name}`, async () => {
+        const printed = await printedBy(async () => {
+          assert.equal(await statusOnNode({ key, onError: fail }), 500);
+        });
+        assert.equal(printed.length, 1);
+      });
+    }
+  }
+
+  const unsendable: readonly object[] = [
+    { status: 99 },
+    { status: 600 },
+    { status: 429.5 },
+    { status: "429" },
+    { status: 204 },
+    { contentType: "a\r\nSet-Cookie: b" },
+    { contentType: "" },
+    { body: 5 },
+  ];
+  for (const change of unsendable) {
+    test(`a respond that answers ${JSON.stringify(change)} is reported, and refuses`, async () => {
+      const failures: unknown[] = [];
+      const status = await statusOnNode({
+        respond: () => change,
+        onFailure: (error) => failures.push(error),
+      });
+      assert.equal(status, 429);
+      assert.match(String(failures), /^TypeError: Cannot answer a refused client by respond as/);
+    });
+  }
+  test("a respond may answer without a body", async () => {
+    assert.equal(await statusOnNode({ respond: () => ({ status: 204, body: "" }) }), 204);
+  });
+});
+
+for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+  test(`a retry goes on where onRetry ${way}`, async () => {
+    let calls = 0;
+    const fetched = limitedFetch({
+      onRetry: fail,
+      fetch: () => {
+        const headers = { "retry-after": "0" };
+        return Promise.resolve(new Response(null, { status: calls++ === 0 ? 429 : 200, headers }));
+      },
+    });
+    const printed = await printedBy(async () => {
+      assert.equal((await fetched("http://a.test/")).status, 200);
+    });
+    assert.equal(printed.length, 1);
+  });
+}

@@ -1,0 +1,462 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import {
+  gate,
+  type RateLimitOptions,
+  type RequestSource,
+  type Verdict,
+} from "../../../../adapters/http/http.ts";
+import {
+  type Algorithm,
+  all,
+  type AsyncLimiter,
+  type AsyncStore,
+  type Decision,
+  fixedWindow,
+  gcra,
+  leakyQueue,
+  limiter,
+} from "../../../../mod.ts";
+import { apiLimiter } from "../../../support/adapter_behaviour.ts";
+import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
+import { testClock } from "../../../support/test_clock.ts";
+
+interface FakeRequest {
+  readonly from?: string;
+  readonly signal?: AbortSignal;
+}
+
+const source: RequestSource<FakeRequest> = {
+  address: ({ from }) => from,
+  header: () => null,
+  signal: ({ signal }) => signal,
+};
+
+type Options = Partial<RateLimitOptions<FakeRequest>>;
+
+function gateOf(options: Options = {}) {
+  const decide = gate<FakeRequest>({ limiter: apiLimiter(), ...options }, source);
+  return (request: FakeRequest = { from: "192.0.2.7" }) => decide(request, undefined);
+}
+
+function fieldsOf(verdict: Verdict): Record<string, string> {
+  return Object.fromEntries(verdict.headers);
+}
+
+/** Uses both units up, and answers the verdict of the next call. */
+async function refusedBy(options: Options): Promise<Verdict> {
+  const decide = gateOf(options);
+  await decide();
+  await decide();
+  return await decide();
+}
+
+describe("the gate", () => {
+  test("answers at once where the limiter does", () => {
+    assert.equal(gateOf()() instanceof Promise, false);
+    assert.equal(
+      gateOf({ key: () => "one", cost: () => 1, skip: () => false })() instanceof Promise,
+      false,
+    );
+  });
+
+  test("keeps clients apart, IPv6 by network and mapped IPv4 by address", async () => {
+    const decide = gateOf({ limiter: limiter(gcra({ limit: 1, period: "1h" })) });
+    const admitted = async (from: string) => (await decide({ from })).refusal === undefined;
+    assert.equal(await admitted("192.0.2.7"), true);
+    assert.equal(await admitted("::ffff:192.0.2.7"), false);
+    assert.equal(await admitted("::ffff:192.0.2.8"), true);
+    assert.equal(await admitted("2001:db8::1"), true);
+    assert.equal(await admitted("2001:db8::2"), false);
+    assert.equal(await admitted("2001:db8:0:1::1"), true);
+  });
+
+  describe("of an unknown address", () => {
+    for (const request of [{}, { from: "" }, { from: "unknown" }]) {
+      test(`${JSON.stringify(request)} does as it was told`, async () => {
+        assert.throws(() => gateOf()(request), /^TypeError: Cannot limit the rate as the address/);
+        const refused = await gateOf({ unknownAddress: "refuse" })(request);
+        assert.equal(refused.refusal?.status, 403);
+        assert.deepEqual(fieldsOf(refused), { "Cache-Control": "no-store" });
+        const decide = gateOf({ unknownAddress: "admit" });
+        for (let call = 0; call < 5; call++) {
+          assert.equal((await decide(request)).refusal, undefined);
+        }
+      });
+    }
+  });
+
+  test("refuses a key that is longer than a store should keep, and an empty one", async () => {
+    const decide = gateOf({ key: ({ from }) => from! });
+    assert.equal((await decide({ from: "k".repeat(1_024) })).refusal, undefined);
+    assert.equal((await decide({ from: "k".repeat(1_025) })).refusal?.status, 431);
+    assert.equal((await decide({ from: "" })).refusal?.status, 400);
+    assert.equal((await decide({})).refusal?.status, 400);
+    assert.equal((await decide({ from: "half \ud83d" })).refusal?.status, 400);
+    assert.equal((await decide({ from: "whole \ud83d\ude00" })).refusal, undefined);
+    const refusing = gateOf({ key: ({ from }) => from, unknownAddress: "refuse" });
+    assert.equal((await refusing({ from: "" })).refusal?.status, 403);
+    const admitting = gateOf({ key: ({ from }) => from, unknownAddress: "admit" });
+    assert.equal((await admitting({})).refusal, undefined);
+    const shadow = gateOf({ key: ({ from }) => from, shadow: true });
+    for (const from of ["", "half \ud83d", "k".repeat(1_025)]) {
+      assert.equal((await shadow({ from })).refusal, undefined);
+    }
+  });
+
+  test("keeps what a changed answer leaves undefined", async () => {
+    const respond = () => ({ status: undefined, body: "no" }) as unknown as { body: string };
+    const { refusal } = await refusedBy({ respond });
+    assert.deepEqual([refusal?.status, refusal?.body], [429, "no"]);
+  });
+
+  test("chooses limiter, key and cost for each request, by promises too", async () => {
+    const small = limiter(gcra({ name: "small", limit: 1, period: "1h" }));
+    const large = limiter(gcra({ name: "large", limit: 9, period: "1h" }));
+    const decide = gateOf({
+      limiter: ({ from }) =>
+        from === "vip" ? Promise.resolve(large) : from === "free" ? undefined : small,
+      key: ({ from }) => Promise.resolve(from!),
+      cost: ({ from }) => from === "vip" ? 3 : 1,
+    });
+    assert.match(fieldsOf(await decide({ from: "vip" }))["RateLimit"]!, /^"large";r=6/);
+    assert.match(fieldsOf(await decide({ from: "one" }))["RateLimit"]!, /^"small";r=0/);
+    assert.equal((await decide({ from: "one" })).refusal?.status, 429);
+    assert.equal((await decide({ from: "free" })).decision, undefined);
+  });
+
+  test("refuses a policy whose name would begin a field of its own, chosen late as well", () => {
+    const evil = limiter(gcra({ name: "a\r\nSet-Cookie: b=c", limit: 1, period: 1 }));
+    assert.throws(() => gateOf({ limiter: evil }), RangeError);
+    assert.throws(() => gateOf({ limiter: () => evil })(), RangeError);
+    assert.throws(() => gateOf({ limiter: evil, headers: false }), RangeError);
+  });
+
+  test("leaves Retry-After out where a cost can never be admitted", async () => {
+    const { refusal, headers } = await gateOf({ cost: 3 })();
+    assert.equal(refusal?.status, 429);
+    assert.deepEqual(Object.fromEntries(headers), {
+      "RateLimit-Policy": '"api";q=10;w=60',
+      RateLimit: '"api";r=2',
+      "Cache-Control": "no-store",
+    });
+  });
+
+  test("puts jitter on Retry-After, only ever later", async () => {
+    const after = async (random: number) =>
+      fieldsOf(await refusedBy({ jitter: 10_000, random: () => random }))["Retry-After"];
+    assert.equal(await after(0), "6");
+    assert.equal(await after(0.5), "11");
+    assert.equal(await after(0.9999), "16");
+  });
+
+  test("tells the client's partition and the unit", async () => {
+    const verdict = await gateOf({ partition: () => "App-999", unit: "content-bytes" })();
+    assert.deepEqual(fieldsOf(verdict), {
+      "RateLimit-Policy": '"api";q=10;w=60;qu="content-bytes";pk=:QXBwLTk5OQ==:',
+      RateLimit: '"api";r=1;t=6;pk=:QXBwLTk5OQ==:',
+    });
+  });
+
+  test("exposes the fields of a refusal, Retry-After among them", async () => {
+    const fields = fieldsOf(await refusedBy({ exposeHeaders: true }));
+    assert.equal(
+      fields["Access-Control-Expose-Headers"],
+      "RateLimit-Policy, RateLimit, Retry-After",
+    );
+  });
+
+  test("lets the answer be changed", async () => {
+    const respond: Options["respond"] = (refusal, decision) => ({
+      contentType: "text/plain",
+      body: `${refusal.status}: again in ${decision.retryAfter} ms`,
+    });
+    assert.deepEqual((await refusedBy({ respond })).refusal, {
+      status: 429,
+      contentType: "text/plain",
+      body: "429: again in 6000 ms",
+    });
+  });
+
+  test("calls a refusal by the failure policy a 503, and tells nothing of the limit", async () => {
+    const { refusal, headers } = await gateOf({ limiter: byPolicy(false) })();
+    assert.equal(refusal?.status, 503);
+    assert.deepEqual(JSON.parse(refusal!.body), {
+      type: "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+      title: "Temporary Reduced Capacity",
+      status: 503,
+      "violated-policies": [],
+    });
+    assert.deepEqual(headers, [["Retry-After", "2"], ["Cache-Control", "no-store"]]);
+    const admitted = await gateOf({ limiter: byPolicy(true), refund: "failed" })();
+    assert.equal(admitted.refusal, undefined);
+    assert.deepEqual(admitted.headers, []);
+    assert.equal(admitted.settle, undefined);
+  });
+
+  test("gives units back once, when the rule says so", async () => {
+    for (
+      const [refund, status, left] of [
+        ["failed", 500, 2],
+        ["failed", 200, 1],
+        ["failed", 499, 1],
+        ["successful", 499, 1],
+        ["successful", 200, 2],
+        ["successful", 404, 1],
+        [({ status }: { status: number }) => status === 418, 418, 2],
+      ] as const
+    ) {
+      const api = apiLimiter();
+      const { settle } = await gateOf({ limiter: api, refund })();
+      settle!({ status });
+      settle!({ status });
+      assert.equal(api.peek("192.0.2.7", 0).remaining, left);
+    }
+  });
+
+  test("gives nothing back when the units have run out by themselves", async () => {
+    const clock = testClock(0);
+    const api = limiter(fixedWindow({ limit: 2, period: "1s" }), { clock });
+    const decide = gateOf({ limiter: api, refund: "failed" });
+    const late = await decide();
+    const inTime = await decide();
+    await clock.advance(999);
+    inTime.settle!({ status: 500 });
+    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
+    await clock.advance(1);
+    await decide();
+    late.settle!({ status: 500 });
+    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
+  });
+
+  for (const nested of [false, true]) {
+    test(`gives back to each part of an all what is left there${nested ? ", within another" : ""}`, async () => {
+      const clock = testClock(0);
+      const parts = [
+        fixedWindow({ limit: 2, period: "1s" }),
+        fixedWindow({ limit: 10, period: "1m" }),
+      ] as const;
+      const limits = nested ? all(all(...parts), gcra({ limit: 9, period: "1d" })) : all(...parts);
+      for (
+        const options of [{ clock }, { clock, store: asyncMemoryStore(), prefix: "p" }] as const
+      ) {
+        const api = limiter(limits, options as { clock: typeof clock });
+        const left = async (): Promise<number[]> => {
+          const { parts } = await api.peek("192.0.2.7", 0);
+          return (nested ? parts![0]!.parts! : parts!).map(({ remaining }) => remaining);
+        };
+        const decide = gateOf({ limiter: api, refund: "failed" });
+        const late = await decide();
+        const later = await decide();
+        assert.deepEqual(await left(), [0, 8]);
+        await clock.advance(1_000);
+        await decide();
+        late.settle!({ status: 500 });
+        assert.deepEqual(await left(), [1, 8]);
+        await clock.advance(60_000);
+        await decide();
+        later.settle!({ status: 500 });
+        assert.deepEqual(await left(), [1, 9]);
+        await clock.advance(60_000 - clock() % 60_000);
+      }
+    });
+  }
+
+  test("does not mind a refund that fails", async () => {
+    const store = asyncMemoryStore();
+    const failing: AsyncStore = {
+      ...store,
+      run: (operations, now) =>
+        operations[0]!.cost < 0 ? Promise.reject(new Error("gone")) : store.run(operations, now),
+    };
+    const api = limiter(gcra({ limit: 1, period: "1h" }), { store: failing, prefix: "p" });
+    const { settle } = await gateOf({ limiter: api, refund: "failed" })();
+    settle!({ status: 500 });
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  });
+
+  test("shadows some requests and not others", async () => {
+    const decide = gateOf({ cost: 3, shadow: ({ from }) => from === "192.0.2.1" });
+    const shadowed = await decide({ from: "192.0.2.1" });
+    assert.equal(shadowed.decision?.allowed, false);
+    assert.equal(shadowed.refusal, undefined);
+    assert.deepEqual(shadowed.headers, []);
+    assert.equal((await decide({ from: "192.0.2.2" })).refusal?.status, 429);
+  });
+
+  test("tells of every decision", async () => {
+    const seen: [boolean, string][] = [];
+    const onDecision: Options["onDecision"] = ({ allowed }, _request, key) =>
+      seen.push([allowed, key]);
+    await refusedBy({ onDecision });
+    assert.deepEqual(seen, [[true, "192.0.2.7"], [true, "192.0.2.7"], [false, "192.0.2.7"]]);
+  });
+});
+
+describe("the gate of a queue", () => {
+  const queue = leakyQueue({ name: "queue", limit: 1, period: "1s", queue: 2 });
+
+  function queued(make: (clock: ReturnType<typeof testClock>) => Options["limiter"]) {
+    const clock = testClock();
+    const started: [name: string, status: number, at: number][] = [];
+    const start = clock();
+    const decide = gateOf({ limiter: make(clock)! });
+    async function arrive(name: string, signal?: AbortSignal): Promise<void> {
+      const { refusal } = await decide({ from: "192.0.2.7", ...(signal && { signal }) });
+      started.push([name, refusal?.status ?? 200, clock() - start]);
+    }
+    return { clock, started, arrive };
+  }
+
+  const stores: [
+    name: string,
+    make: (clock: ReturnType<typeof testClock>) => Options["limiter"],
+  ][] = [
+    ["that answers at once", (clock) => limiter(queue, { clock })],
+    [
+      "that answers by promises",
+      (clock) => limiter(queue, { store: asyncMemoryStore(), prefix: "p", clock }),
+    ],
+    ["within an all", (clock) => limiter(all(queue, gcra({ limit: 9, period: "1s" })), { clock })],
+  ];
+
+  for (const [name, make] of stores) {
+    test(`${name} starts calls one after the other, and refuses at once what does not fit`, async () => {
+      const { clock, started, arrive } = queued(make);
+      const calls = ["a", "b", "c", "d"].map((name) => arrive(name));
+      await clock.advance(10_000);
+      await Promise.all(calls);
+      assert.deepEqual(started, [
+        ["a", 200, 0],
+        ["d", 429, 0],
+        ["b", 200, 1_000],
+        ["c", 200, 2_000],
+      ]);
+    });
+
+    test(`${name} gives the newest place back when its client goes away`, async () => {
+      const { clock, started, arrive } = queued(make);
+      const controller = new AbortController();
+      const calls = [arrive("a"), arrive("b"), arrive("c", controller.signal)];
+      await clock.advance(100);
+      controller.abort();
+      await clock.advance(0);
+      calls.push(arrive("d"));
+      await clock.advance(10_000);
+      await Promise.all(calls);
+      assert.deepEqual(started, [
+        ["a", 200, 0],
+        ["c", 499, 100],
+        ["b", 200, 1_000],
+        ["d", 200, 2_000],
+      ]);
+    });
+  }
+
+  test("within an all is waited out, though the other part admits but one call at once", async () => {
+    const both = all(queue, gcra({ limit: 1, period: 100 }));
+    const { clock, started, arrive } = queued((clock) => limiter(both, { clock }));
+    const calls = [arrive("a")];
+    await clock.advance(100);
+    calls.push(arrive("b"));
+    await clock.advance(10_000);
+    await Promise.all(calls);
+    assert.deepEqual(started, [["a", 200, 0], ["b", 200, 1_000]]);
+  });
+
+  test("of an algorithm that delays now and then is waited out", async () => {
+    const base = gcra({ limit: 9, period: "1s" });
+    const moody: Algorithm = {
+      ...base as Algorithm,
+      id: "moody",
+      halves: undefined,
+      step(state, now, cost) {
+        const [decision, next] = (base as Algorithm).step(state, now, cost);
+        return [{ ...decision, delay: cost === 2 ? 20 : 0 }, next];
+      },
+    };
+    const verdict = gateOf({ limiter: limiter(moody), cost: 2 })();
+    assert.ok(verdict instanceof Promise);
+    assert.equal((await verdict).refusal, undefined);
+    const gone = await gateOf({ limiter: limiter(moody), cost: 2 })({
+      from: "192.0.2.7",
+      signal: AbortSignal.abort(),
+    });
+    assert.equal(gone.refusal?.status, 499);
+  });
+
+  test("keeps the spacing when another client than the newest goes away", async () => {
+    const { clock, started, arrive } = queued((clock) => limiter(queue, { clock }));
+    const controller = new AbortController();
+    const calls = [arrive("a"), arrive("b", controller.signal), arrive("c")];
+    await clock.advance(100);
+    controller.abort();
+    await clock.advance(0);
+    calls.push(arrive("d"));
+    await clock.advance(10_000);
+    await Promise.all(calls);
+    assert.deepEqual(started, [
+      ["a", 200, 0],
+      ["b", 499, 100],
+      ["d", 429, 100],
+      ["c", 200, 2_000],
+    ]);
+  });
+
+  test("gives back by its rule of refunds only the newest place, so that spacing holds", async () => {
+    const clock = testClock();
+    const begin = clock();
+    const starts: number[] = [];
+    const decide = gateOf({ limiter: limiter(queue, { clock }), refund: "failed" });
+    const arrive = async () => {
+      const { settle } = await decide();
+      starts.push(clock() - begin);
+      return settle!;
+    };
+    const first = arrive();
+    const calls = [arrive(), arrive()];
+    await clock.advance(100);
+    // Others wait behind it: the next one must not get the start of the last of them.
+    (await first)({ status: 500 });
+    await clock.advance(900);
+    calls.push(arrive());
+    await clock.advance(9_000);
+    await Promise.all(calls);
+    const last = arrive();
+    await clock.advance(100);
+    (await last)({ status: 500 });
+    await arrive();
+    assert.deepEqual(starts, [0, 1_000, 2_000, 3_000, 10_000, 10_100]);
+  });
+
+  test("takes nothing for a client that has gone already", async () => {
+    const api = limiter(queue, { clock: () => 0 });
+    const { refusal } = await gateOf({ limiter: api })({
+      from: "192.0.2.7",
+      signal: AbortSignal.abort(),
+    });
+    assert.equal(refusal?.status, 499);
+    assert.equal(api.peek("192.0.2.7", 0).remaining, 3);
+  });
+});
+
+/** A limiter whose store's failure policy answers. */
+function byPolicy(allowed: boolean): AsyncLimiter {
+  const store = asyncMemoryStore();
+  const decision: Decision = {
+    allowed,
+    limit: 10,
+    remaining: 0,
+    retryAfter: allowed ? 0 : 1_500,
+    nextAfter: 0,
+    resetAfter: 0,
+    delay: 0,
+    source: "policy",
+    parts: undefined,
+  };
+  return limiter(gcra({ limit: 10, period: "1m" }), {
+    store: { ...store, run: () => Promise.resolve([decision]) },
+    prefix: "p",
+  });
+}

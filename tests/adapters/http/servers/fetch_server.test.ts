@@ -1,0 +1,48 @@
+import { rateLimit } from "../../../../adapters/http/http.ts";
+import { describeAdapter } from "../../../support/adapter_behaviour.ts";
+import { runtime } from "../../../support/runtime.ts";
+import { serveFetch } from "../../../support/serve_fetch.ts";
+import { twoParts } from "../../../support/two_parts.ts";
+
+/** What @hono/node-server hands over, which serves on Node. */
+interface NodeInfo {
+  readonly incoming: { readonly socket: { readonly remoteAddress?: string } };
+}
+
+describeAdapter("tidegate/http", {
+  options: runtime() === "node"
+    ? {
+      address: (_: unknown, info: NodeInfo) => info.incoming.socket.remoteAddress,
+    }
+    : {},
+  start(options, flow) {
+    const handler = (request: Request, _info: unknown, left?: number): Response => {
+      switch (new URL(request.url).pathname) {
+        case "/json":
+          return Response.json({ a: 1 });
+        case "/image":
+          return new Response(new Uint8Array(4), { headers: { "content-type": "image/png" } });
+        case "/empty":
+          return new Response(null, { status: 204 });
+        case "/missing":
+          return Response.redirect("http://127.0.0.1/");
+        case "/left":
+          return new Response(String(left));
+        case "/bad":
+          return new Response("bad", { status: 400 });
+        case "/throw":
+          throw new Error("boom");
+        case "/stream":
+          return new Response(twoParts(flow));
+        default:
+          return new Response("hello");
+      }
+    };
+    const fetch = options === undefined
+      ? handler
+      : rateLimit(options)((request, info, decision) =>
+        handler(request, info, decision?.remaining)
+      );
+    return serveFetch(fetch, { error: () => new Response("it failed", { status: 500 }) });
+  },
+});

@@ -1,0 +1,533 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import {
+  limitedFetch,
+  type LimitedFetchOptions,
+} from "../../../adapters/outbound/limited_fetch.ts";
+import { serverPauses } from "../../../adapters/outbound/server_pauses.ts";
+import { gcra, limiter, RateLimitedError, StoreUnavailableError } from "../../../mod.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { policyStore } from "../../support/policy_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+import { serveFetch } from "../../support/serve_fetch.ts";
+import { testClock } from "../../support/test_clock.ts";
+
+/** A server whose answers are given one after the other; the last one again and again. */
+async function answering(
+  answers: readonly (() => Response)[],
+  use: (
+    url: string,
+    requests: { readonly method: string; readonly body: string }[],
+  ) => Promise<void>,
+): Promise<void> {
+  const requests: { method: string; body: string }[] = [];
+  const server = await serveFetch(async (request) => {
+    requests.push({ method: request.method, body: await request.text() });
+    return answers[Math.min(requests.length, answers.length) - 1]!();
+  });
+  try {
+    await use(`http://127.0.0.1:${server.port}/`, requests);
+  } finally {
+    await server.close();
+  }
+}
+
+const ok = () => new Response("ok");
+const refusal = (headers: Record<string, string>, status = 429) => () =>
+  new Response("later", { status, headers });
+
+/** A limited fetch on a clock of its own, that tells of its waits. */
+function limited(options: LimitedFetchOptions = {}) {
+  const clock = testClock();
+  const waits: number[] = [];
+  const fetch = limitedFetch({
+    clock,
+    random: () => 0.5,
+    onRetry: ({ wait }) => waits.push(wait),
+    ...options,
+  });
+  /** Lets time pass until the call has ended. */
+  async function ended<Value>(call: Promise<Value>): Promise<Value> {
+    let over = false;
+    const done = () => over = true;
+    call.then(done, done);
+    while (!over) await clock.advance(clock.waiting() > 0 ? 500 : 0);
+    return await call;
+  }
+  return { fetch, clock, waits, ended };
+}
+
+describe("limitedFetch", () => {
+  test("waits as long as Retry-After says, and a little, and sends the request again", () =>
+    answering([refusal({ "Retry-After": "7" }), ok], async (url, requests) => {
+      const { fetch, waits, ended } = limited();
+      const response = await ended(fetch(url, { method: "POST", body: "hello" }));
+      assert.equal(await response.text(), "ok");
+      assert.deepEqual(waits, [7_500]);
+      assert.deepEqual(requests, [
+        { method: "POST", body: "hello" },
+        { method: "POST", body: "hello" },
+      ]);
+    }));
+
+  test("sends every body again that is a value", async () => {
+    const form = new FormData();
+    form.set("a", "hello");
+    const bytes = new TextEncoder().encode("hello");
+    const bodies: [BodyInit, RegExp][] = [
+      ["hello", /^hello$/],
+      [bytes, /^hello$/],
+      [bytes.buffer, /^hello$/],
+      [new DataView(bytes.buffer, 1, 2), /^el$/],
+      [new Blob(["hello"]), /^hello$/],
+      [new URLSearchParams({ a: "hello" }), /^a=hello$/],
+      [form, /name="a"\r\n\r\nhello/],
+    ];
+    for (const [body, expected] of bodies) {
+      await answering([refusal({ "Retry-After": "1" }), ok], async (url, requests) => {
+        const { fetch, ended } = limited();
+        assert.equal((await ended(fetch(url, { method: "POST", body }))).status, 200);
+        assert.equal(requests.length, 2);
+        for (const { body } of requests) assert.match(body, expected);
+      });
+    }
+  });
+
+  test("sends a Request again that has no body, and one with a body once, uncopied", () =>
+    answering([refusal({ "Retry-After": "1" })], async (url, requests) => {
+      const { fetch, ended } = limited({ retries: 1 });
+      const uncopied = (init: RequestInit) =>
+        Object.assign(new Request(url, init), {
+          clone: () => assert.fail("a copy keeps all of an upload in memory"),
+        });
+      assert.equal((await ended(fetch(uncopied({ method: "DELETE" })))).status, 429);
+      assert.equal(requests.length, 2);
+      const put = uncopied({ method: "PUT", body: "hello" });
+      assert.equal((await ended(fetch(put))).status, 429);
+      assert.deepEqual(requests.slice(2), [{ method: "PUT", body: "hello" }]);
+      await ended(fetch(uncopied({ method: "PUT", body: "old" }), { body: "new" }));
+      assert.deepEqual(requests.slice(3).map(({ body }) => body), ["new", "new"]);
+    }));
+
+  test("reads RateLimit and vendor's fields where there is no Retry-After", async () => {
+    const fields: [Record<string, string>, number][] = [
+      [{ RateLimit: '"a";r=0;t=3, "b";r=5;t=60' }, 3_500],
+      [{ RateLimit: "limit=1, remaining=0, reset=4" }, 4_500],
+      [{ "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1764000005" }, 5_500],
+    ];
+    for (const [headers, wait] of fields) {
+      await answering([refusal(headers), ok], async (url) => {
+        const { fetch, waits, ended } = limited();
+        assert.equal((await ended(fetch(url))).status, 200);
+        assert.deepEqual(waits, [wait]);
+      });
+    }
+  });
+
+  test("doubles its waits where the server does not say", () =>
+    answering([refusal({}), refusal({}), refusal({}), ok], async (url) => {
+      const { fetch, waits, ended } = limited();
+      assert.equal((await ended(fetch(url))).status, 200);
+      assert.deepEqual(waits, [1_500, 2_500, 4_500]);
+    }));
+
+  test("gives the refusal to the caller after so many retries, or where the wait is too long", () =>
+    answering([refusal({ "Retry-After": "1" })], async (url, requests) => {
+      const { fetch, ended } = limited({ retries: 2 });
+      const response = await ended(fetch(url));
+      assert.equal(response.status, 429);
+      assert.equal(await response.text(), "later");
+      assert.equal(requests.length, 3);
+      const impatient = limited({ maxWait: 500 });
+      assert.equal((await impatient.ended(impatient.fetch(url))).status, 429);
+      assert.equal(requests.length, 4);
+    }));
+
+  test("keeps within the budget of retries", () =>
+    answering([refusal({ "Retry-After": "0" })], async (url, requests) => {
+      const budget = limiter(gcra({ limit: 2, period: "1d" }), { clock: () => 0 });
+      const { fetch, ended } = limited({ budget, retries: 10 });
+      assert.equal((await ended(fetch(url))).status, 429);
+      assert.equal(requests.length, 3);
+    }));
+
+  test("gives the refusal to the caller where the budget cannot decide", () =>
+    answering([refusal({ "Retry-After": "0" })], async (url, requests) => {
+      const away = new StoreUnavailableError("Cannot reach Redis", "no");
+      const store = { ...asyncMemoryStore(), run: () => Promise.reject(away) };
+      const budget = limiter(gcra({ limit: 2, period: "1d" }), { store, prefix: "retries" });
+      const { fetch, ended } = limited({ budget });
+      const response = await ended(fetch(url));
+      assert.deepEqual([response.status, await response.text()], [429, "later"]);
+      assert.equal(requests.length, 1);
+    }));
+
+  test("repeats after a 503 only what may be repeated, and only if asked to come back", () =>
+    answering([refusal({ "Retry-After": "0" }, 503)], async (url, requests) => {
+      const { fetch, ended } = limited({ retries: 1 });
+      await ended(fetch(url, { method: "POST" }));
+      assert.equal(requests.length, 1);
+      await ended(fetch(url, { method: "DELETE" }));
+      assert.equal(requests.length, 3);
+    }).then(() =>
+      answering([refusal({}, 503)], async (url, requests) => {
+        const { fetch, ended } = limited();
+        assert.equal((await ended(fetch(url))).status, 503);
+        assert.equal(requests.length, 1);
+      })
+    ));
+
+  test("sends a body once that is used up by it", async () => {
+    async function* chunks() {
+      yield new TextEncoder().encode("hello");
+    }
+    const once = { [Symbol.asyncIterator]: chunks };
+    for (const body of [new ReadableStream(), chunks(), once, { pipe() {} }]) {
+      let sent = 0;
+      const { fetch } = limited({
+        fetch: () => Promise.resolve(refusal({ "Retry-After": "0" })()).finally(() => sent++),
+      });
+      const init = { method: "POST", body: body as BodyInit, duplex: "half" };
+      assert.equal((await fetch("http://a.test/", init)).status, 429);
+      assert.equal(sent, 1);
+    }
+  });
+
+  test("does not repeat a POST that was taken, and answered by another server's refusal", () =>
+    answering([refusal({ "Retry-After": "0" })], (busy, refused) => {
+      const elsewhere = () => new Response(null, { status: 303, headers: { Location: busy } });
+      return answering([elsewhere], async (url, requests) => {
+        const { fetch, ended } = limited({ retries: 1 });
+        assert.equal((await ended(fetch(url, { method: "POST", body: "order" }))).status, 429);
+        assert.equal(requests.length, 1);
+        assert.equal((await ended(fetch(url))).status, 429);
+        assert.deepEqual([requests.length, refused.length], [3, 3]);
+      });
+    }));
+
+  test("hears, and pauses, the last host of a redirect", () =>
+    answering([refusal({ "Retry-After": "30" }), ok], (busy, refused) => {
+      const elsewhere = () => new Response(null, { status: 302, headers: { Location: busy } });
+      return answering([elsewhere, ok], async (url, requests) => {
+        const keys: string[] = [];
+        const { fetch, clock, ended } = limited({
+          retries: 1,
+          onRetry: ({ key }) => keys.push(key),
+        });
+        const redirected = fetch(url);
+        while (clock.waiting() === 0) await clock.advance(0);
+        assert.equal(await (await fetch(url)).text(), "ok", "the first host is not paused");
+        const paused = fetch(busy);
+        await clock.advance(29_999);
+        assert.deepEqual([requests.length, refused.length], [2, 1]);
+        assert.equal((await ended(paused)).status, 200);
+        assert.equal((await ended(redirected)).status, 200);
+        assert.deepEqual(keys, [new URL(busy).host]);
+      });
+    }));
+
+  test("is paused by no server for longer than maxPause", () =>
+    answering([refusal({ "Retry-After": "9999999999" }), ok], async (url, requests) => {
+      const { fetch, clock } = limited({ maxWait: Infinity });
+      assert.equal((await fetch(url)).status, 429, "the caller gets what cannot be waited out");
+      const next = fetch(url);
+      await clock.advance(3_599_999);
+      assert.equal(requests.length, 1);
+      await clock.advance(1);
+      assert.equal((await next).status, 200);
+    }).then(() =>
+      answering(
+        [() => new Response("ok", { headers: { RateLimit: '"a";r=0;t=999999999' } }), ok],
+        async (url) => {
+          const { fetch, clock } = limited({ maxPause: 5_000, maxWait: 4_000 });
+          await (await fetch(url)).text();
+          await assert.rejects(
+            fetch(url),
+            (error) => error instanceof RateLimitedError && error.decision.retryAfter === 5_000,
+          );
+          await clock.advance(1_000);
+          const next = fetch(url);
+          await clock.advance(4_000);
+          assert.equal((await next).status, 200);
+        },
+      )
+    ));
+
+  test("takes a Retry-After for a pause only if it comes with a refusal", () => {
+    const accepted = () =>
+      new Response("ok", {
+        status: 202,
+        headers: { "Retry-After": "120", RateLimit: '"a";r=0;t=5' },
+      });
+    return answering([accepted, ok], async (url, requests) => {
+      const { fetch, clock } = limited();
+      await (await fetch(url)).text();
+      const next = fetch(url);
+      await clock.advance(5_000);
+      assert.equal((await next).status, 200);
+      assert.equal(requests.length, 2);
+    });
+  });
+
+  test("sends nothing into a pause that began while it stood in line, and gives its units back", () => {
+    const clock = testClock();
+    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
+    return answering([last, ok], async (url, requests) => {
+      const { fetch } = limited({ limiter: api, clock });
+      const calls = [fetch(url), fetch(url), fetch(url)];
+      await (await calls[0]!).text();
+      await clock.advance(29_000);
+      assert.equal(requests.length, 1);
+      assert.equal(api.peek(new URL(url).host, 0).remaining, 1);
+      await clock.advance(1_000);
+      assert.equal((await calls[1]!).status, 200);
+      assert.equal(requests.length, 2, "one a second, as before");
+      await clock.advance(1_000);
+      assert.equal((await calls[2]!).status, 200);
+    });
+  });
+
+  test("pauses when the server says that nothing is left, before it must refuse", () => {
+    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
+    return answering([last, ok], async (url, requests) => {
+      const { fetch, clock } = limited();
+      await (await fetch(url)).text();
+      const second = fetch(url);
+      await clock.advance(29_999);
+      assert.equal(requests.length, 1);
+      await clock.advance(1);
+      await (await second).text();
+      assert.equal(requests.length, 2);
+    });
+  });
+
+  test("rejects rather than wait for longer than maxWait before it sends", () => {
+    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
+    return answering([last], async (url) => {
+      const { fetch } = limited({ maxWait: 10_000 });
+      await (await fetch(url)).text();
+      await assert.rejects(
+        fetch(url),
+        (error) => error instanceof RateLimitedError && error.decision.retryAfter === 30_000,
+      );
+      await assert.rejects(fetch(url), /^RateLimitedError: Cannot fetch from "127/);
+    });
+  });
+
+  test("keeps below the limiter's rate, host by host", async () => {
+    const clock = testClock();
+    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const sent: [string, number][] = [];
+    const start = clock();
+    const fetch = limitedFetch({
+      limiter: api,
+      clock,
+      fetch: (input) => {
+        sent.push([new URL(String(input)).host, clock() - start]);
+        return Promise.resolve(ok());
+      },
+    });
+    const calls = ["a", "a", "b", "a"].map((host) => fetch(`http://${host}.test/`));
+    await clock.advance(10_000);
+    await Promise.all(calls);
+    assert.deepEqual(sent.sort(), [
+      ["a.test", 0],
+      ["a.test", 1_000],
+      ["a.test", 2_000],
+      ["b.test", 0],
+    ]);
+  });
+
+  test("ends its waits when the signal is aborted", () =>
+    answering([refusal({ "Retry-After": "7" })], async (url) => {
+      const { fetch, clock } = limited();
+      const controller = new AbortController();
+      const call = fetch(url, { signal: controller.signal });
+      const rejected = assert.rejects(call, /enough/);
+      while (clock.waiting() === 0) await clock.advance(0);
+      controller.abort(new Error("enough"));
+      await rejected;
+      assert.equal(clock.waiting(), 0);
+    }));
+
+  test("pauses for as long as it was asked to, though the clock steps back", async () => {
+    let now = 1_790_000_000_000;
+    const answers = [refusal({ "Retry-After-Ms": "20" }), ok];
+    const fetch = limitedFetch({
+      clock: () => now,
+      random: () => 0,
+      maxWait: 60,
+      fetch: () => {
+        now -= 3_600_000;
+        return Promise.resolve(answers.shift()!());
+      },
+      onRetry: () => now -= 3_600_000,
+    });
+    assert.equal((await fetch("http://a.test/")).status, 200);
+  });
+
+  test("takes nothing where the signal is aborted in the pause or in the limiter's line", () => {
+    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
+    return answering([last], async (url, requests) => {
+      const host = new URL(url).host;
+      const clock = testClock();
+      const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+      const { fetch } = limited({ limiter: api, clock });
+      const controller = new AbortController();
+      const { signal } = controller;
+      await (await fetch(url)).text();
+      await clock.advance(1_000);
+      api.consume(host);
+      const paused = assert.rejects(fetch(url, { signal }), /enough/);
+      const inLine = assert.rejects(
+        limited({ limiter: api, clock }).fetch(url, { signal }),
+        /enough/,
+      );
+      await clock.advance(10);
+      controller.abort(new Error("enough"));
+      await Promise.all([paused, inLine]);
+      assert.equal(clock.waiting(), 0);
+      await clock.advance(1_000);
+      assert.equal(api.peek(host, 0).remaining, 1);
+      assert.equal(requests.length, 1);
+    });
+  });
+
+  test("gives back what was taken where the abort meets the admission", async () => {
+    const clock = testClock();
+    const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    const { fetch } = limited({ limiter: api, clock, fetch: () => assert.fail("not sent") });
+    const controller = new AbortController();
+    const call = fetch("http://a.test/", { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await assert.rejects(call, /enough/);
+    assert.equal(api.peek("a.test", 0).remaining, 1);
+  });
+
+  test("gives nothing back to a store whose failure policy has admitted", async () => {
+    const { store, costs } = policyStore();
+    const api = limiter(gcra({ limit: 1, period: "1s" }), { store, prefix: "api" });
+    const controller = new AbortController();
+    const acquire: typeof api.acquire = async (...args) => {
+      const decision = await api.acquire(...args);
+      controller.abort(new Error("enough"));
+      return decision;
+    };
+    const { fetch } = limited({ limiter: { ...api, acquire }, fetch: () => assert.fail("sent") });
+    await assert.rejects(fetch("http://a.test/", { signal: controller.signal }), /enough/);
+    assert.deepEqual(costs, [1]);
+  });
+
+  test("obeys the signal of a Request, unless init takes it away", async () => {
+    const controller = new AbortController();
+    const request = () => new Request("http://a.test/", { signal: controller.signal });
+    const sleeping = async (init?: RequestInit) => {
+      const answers = [refusal({ "Retry-After": "5" }), ok];
+      const { fetch, clock, ended } = limited({ fetch: () => Promise.resolve(answers.shift()!()) });
+      const call = fetch(request(), init);
+      await clock.advance(0);
+      assert.equal(clock.waiting(), 1);
+      return { clock, ended: () => ended(call) };
+    };
+    const attached = await sleeping();
+    const detached = await sleeping({ signal: null });
+    controller.abort(new Error("enough"));
+    await assert.rejects(attached.ended(), /enough/);
+    assert.equal(attached.clock.waiting(), 0);
+    assert.equal((await detached.ended()).status, 200);
+  });
+
+  test("passes on what is no refusal, errors above all", async () => {
+    const failing = limitedFetch({ fetch: () => Promise.reject(new TypeError("no network")) });
+    await assert.rejects(failing("http://a.test/"), /no network/);
+    await answering([() => new Response("no", { status: 404 })], async (url) => {
+      assert.equal((await limitedFetch()(new URL(url))).status, 404);
+    });
+  });
+
+  test("sends nothing for a key that is no text", async () => {
+    for (const key of ["", undefined, 5]) {
+      let sent = 0;
+      const fetch = limitedFetch({
+        key: () => key as string,
+        fetch: () => Promise.resolve(refusal({})()).finally(() => sent++),
+      });
+      await assert.rejects(fetch("http://a.test/"), /^TypeError: Cannot fetch as key must be/);
+      assert.equal(sent, 0);
+    }
+  });
+
+  test("refuses options that cannot be meant", () => {
+    const bad = [
+      ...[{ retries: -1 }, { maxWait: NaN }, { cost: 0.5 }, { clock: 5 }, 7, null],
+      ...[{ maxPause: -1 }, { maxPause: "1h" }, { limiter: {} }, { budget: () => true }],
+      ...[{ key: "host" }, { random: 0.5 }, { onRetry: true }, { fetch: null }, { limiter: null }],
+    ];
+    for (const options of bad) {
+      assert.throws(() => limitedFetch(options as never), /^(Type|Range)Error: Cannot create/);
+    }
+  });
+});
+
+test("no answer of a server fails a call, or pauses the next one for longer than maxPause", async () => {
+  const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.constantFrom("-1", "1e9", "0", "", ".5"));
+  const value = fc.oneof(
+    number.map(String),
+    number.map((count) => `"a";r=0;t=${count}`),
+    number.map((count) => `limit=1, remaining=0, reset=${count}`),
+    fc.constantFrom("Thu, 31 Dec 9999 23:59:59 GMT", "9999-12-31T23:59:59Z", "99999999h", "0"),
+    fc.stringMatching(/^[\x21-\x7e]{0,20}$/),
+  );
+  const names = [
+    ...["retry-after", "retry-after-ms", "ratelimit", "ratelimit-policy", "ratelimit-remaining"],
+    ...["ratelimit-reset", "x-ratelimit-remaining", "x-ratelimit-reset", "date"],
+  ];
+  const headers = fc.dictionary(fc.constantFrom(...names), value);
+  const property = fc.asyncProperty(
+    headers,
+    fc.constantFrom(200, 202, 429, 503),
+    async (headers, status) => {
+      let sent = 0;
+      const { fetch, clock } = limited({
+        maxPause: 7_000,
+        maxWait: Infinity,
+        retries: 0,
+        fetch: () => {
+          sent++;
+          return Promise.resolve(new Response("a", { status, headers }));
+        },
+      });
+      assert.equal((await fetch("http://a.test/")).status, status);
+      const next = fetch("http://a.test/");
+      await clock.advance(7_000);
+      assert.equal((await next).status, status);
+      assert.equal(sent, 2);
+    },
+  );
+  await fc.assert(property, fcOptions({ numRuns: 150 }));
+});
+
+describe("pauses", () => {
+  test("are remembered for 1,000 keys, and the first to end is forgotten", () => {
+    const remembered = serverPauses(Infinity);
+    remembered.pause("soon", 0, 10);
+    for (let key = 0; key < 1_500; key++) remembered.pause(`${key}`, 0, 1_000 + key);
+    const left = Array.from({ length: 1_500 }, (_, key) => remembered.left(`${key}`, 0));
+    assert.deepEqual(left.filter((wait) => wait > 0), left.slice(500));
+    assert.equal(remembered.left("soon", 0), 0);
+  });
+
+  test("stay where a shorter one is asked for, and end though the clock steps back", () => {
+    const remembered = serverPauses(1_000);
+    remembered.pause("a", 5_000, 800);
+    remembered.pause("a", 5_000, 10);
+    assert.equal(remembered.left("a", 5_000), 800);
+    assert.equal(remembered.left("a", 0), 1_000);
+    assert.equal(remembered.left("a", 1_000), 0);
+    remembered.pause("a", 0, NaN);
+    assert.equal(remembered.left("a", 0), 0);
+  });
+});

@@ -1,0 +1,246 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { parseList, serializeList } from "structured-headers";
+
+import { readLimits } from "../../../adapters/outbound/limited_fetch.ts";
+import { parseReset, parseRetryAfter } from "../../../adapters/outbound/parse_waits.ts";
+import { waitFor } from "../../../adapters/outbound/read_limits.ts";
+import {
+  type BareItem,
+  parseStructuredList,
+} from "../../../adapters/outbound/parse_structured_list.ts";
+import { fcOptions } from "../../support/seed.ts";
+import vectors from "../../vectors/http_headers.json" with { type: "json" };
+
+function headersOf(lines: readonly string[]): Headers {
+  return new Headers(lines.map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon), line.slice(colon + 1).trim()] as [string, string];
+  }));
+}
+
+/** A list as the vectors write it. */
+function structured(field: string) {
+  const list = parseStructuredList(field);
+  return list === undefined ? null : list.map(({ value, parameters }) => ({
+    name: value,
+    params: Object.fromEntries(parameters),
+  }));
+}
+
+describe("a field of the vector is read as a structured list", () => {
+  for (const { field, value, structured: expected } of vectors.parse) {
+    test(`${field}: ${value}`, () => {
+      assert.deepEqual(structured(value), expected);
+    });
+  }
+});
+
+test("dates and display strings are read", () => {
+  assert.deepEqual(structured('"a";d=@1659578233;e=%"f%c3%bc"'), [
+    { name: "a", params: { d: { seconds: 1_659_578_233 }, e: { display: "fü" } } },
+  ]);
+  assert.equal(structured('"a";d=@1.5'), null);
+  assert.equal(structured('"a";e=%"%c3"'), null);
+});
+
+describe("a field of the vector is taken or left", () => {
+  for (
+    const { field, value, valid } of vectors.parse.filter(({ field }) => field === "RateLimit")
+  ) {
+    test(`${field}: ${value}`, () => {
+      const { quotas } = readLimits(new Headers({ [field]: value }), 0);
+      assert.equal(quotas.length > 0, valid);
+    });
+  }
+});
+
+describe("Retry-After of the vector", () => {
+  for (const { value, nowMs, waitMs } of vectors.retryAfter) {
+    test(JSON.stringify(value), () => {
+      assert.equal(parseRetryAfter(value, nowMs), waitMs ?? undefined);
+    });
+  }
+
+  test("in the old form of two digits for the year", () => {
+    const now = Date.UTC(2025, 10, 24, 16, 0, 0);
+    assert.equal(parseRetryAfter("Monday, 24-Nov-25 16:00:05 GMT", now), 5_000);
+    assert.equal(parseRetryAfter("Monday, 24-Nov-94 16:00:05 GMT", now), 0);
+    assert.equal(parseRetryAfter("Mon, 24 Foo 2025 16:00:05 GMT", now), undefined);
+  });
+});
+
+describe("the vendor's answer of the vector", () => {
+  for (const { vendor, headers, normalised } of vectors.vendors) {
+    test(vendor, () => {
+      const told = readLimits(headersOf(headers), 1_764_000_000_000);
+      const [scarcest] = [...told.quotas].sort((one, other) => one.remaining! - other.remaining!);
+      const { limit, remaining, resetMs, waitMs } = normalised as Record<string, number>;
+      assert.equal(scarcest?.remaining, remaining);
+      if (limit !== undefined) assert.equal(scarcest?.limit, limit);
+      if (resetMs !== undefined) assert.equal(scarcest?.resetAfter, resetMs);
+      assert.equal(waitFor(told), waitMs);
+    });
+  }
+});
+
+describe("other vendors' answers", () => {
+  const now = Date.UTC(2026, 0, 1);
+  const wait = (...lines: string[]) => waitFor(readLimits(headersOf(lines), now));
+
+  test("Anthropic", () => {
+    assert.equal(
+      wait(
+        "anthropic-ratelimit-requests-remaining: 9",
+        "anthropic-ratelimit-requests-reset: 2026-01-01T00:00:59Z",
+        "anthropic-ratelimit-tokens-remaining: 0",
+        "anthropic-ratelimit-tokens-reset: 2026-01-01T00:00:07Z",
+      ),
+      7_000,
+    );
+  });
+
+  test("GitLab, revision 6 with an instant", () => {
+    const reset = `RateLimit-Reset: ${now / 1000 + 30}`;
+    assert.equal(wait("RateLimit-Limit: 60", "RateLimit-Remaining: 0", reset), 30_000);
+  });
+
+  test("Reddit, a fraction and seconds to go", () => {
+    assert.equal(wait("x-ratelimit-remaining: 0.0", "x-ratelimit-reset: 245"), 245_000);
+  });
+
+  test("revision 7, and milliseconds", () => {
+    assert.equal(wait("RateLimit: limit=100, remaining=0, reset=5"), 5_000);
+    assert.equal(wait("Retry-After-Ms: 250", "Retry-After: 1"), 250);
+  });
+
+  test("Azure", () => {
+    assert.equal(wait("x-ms-retry-after-ms: 1500", "Retry-After: 2"), 1_500);
+  });
+
+  test("instants by the server's own clock", () => {
+    const date = "Date: Wed, 31 Dec 2025 23:00:00 GMT";
+    assert.equal(wait(date, "Retry-After: Wed, 31 Dec 2025 23:00:09 GMT"), 9_000);
+    const reset = `X-RateLimit-Reset: ${now / 1000 - 3_590}`;
+    assert.equal(wait(date, "X-RateLimit-Remaining: 0", reset), 10_000);
+    const absurd = "Date: Mon, 31 Dec 1990 23:00:00 GMT";
+    assert.equal(wait(absurd, "Retry-After: Thu, 01 Jan 2026 00:00:09 GMT"), 9_000);
+    assert.equal(wait("Date: today", "Retry-After: Thu, 01 Jan 2026 00:00:09 GMT"), 9_000);
+  });
+
+  test("nothing that can be read", () => {
+    assert.equal(wait("X-RateLimit-Reset: 60"), undefined);
+    assert.equal(wait("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: soon"), undefined);
+    assert.equal(wait("X-Powered-By: PHP"), undefined);
+  });
+});
+
+test("a field of spaces takes no longer than any other", () => {
+  const field = `"a"${" ".repeat(8_000)}"b"`;
+  // In quadratic time these would take half a minute, which no runner waits for.
+  for (let call = 0; call < 1_000; call++) assert.equal(parseStructuredList(field), undefined);
+});
+
+test("a long name of a field takes no longer than any other", () => {
+  const headers = new Headers([[`x-ratelimit${"-limit".repeat(10_000)}1`, "1"]]);
+  // In quadratic time these would take half an hour.
+  for (let call = 0; call < 1_000; call++) assert.deepEqual(readLimits(headers, 0).quotas, []);
+});
+
+test("a wait is never taken for a shorter one as it is very long, or a fraction", () => {
+  const waits: [Record<string, string>, number][] = [
+    [{ "Retry-After": "99999999999" }, 99_999_999_999_000],
+    [{ "Retry-After": "30.25" }, 30_250],
+    [{ "Retry-After-Ms": "99999999999999" }, 99_999_999_999_999],
+    [{ "Retry-After-Ms": "0.5" }, 1],
+  ];
+  for (const [fields, wait] of waits) {
+    assert.equal(waitFor(readLimits(new Headers(fields), 0)), wait, JSON.stringify(fields));
+  }
+});
+
+test("times of reset are read in every form", () => {
+  const now = 1_764_000_000_000;
+  const forms: [text: string, wait: number | undefined][] = [
+    ["5", 5_000],
+    ["0.25", 250],
+    ["1764000005", 5_000],
+    ["1764000005.5", 5_500],
+    ["1764000005000", 5_000],
+    ["1763999999", 0],
+    ["1h2m3s", 3_723_000],
+    ["20ms", 20],
+    ["1.5s", 1_500],
+    ["", undefined],
+    ["-1", undefined],
+    ["1e9", undefined],
+    ["9".repeat(40), undefined],
+    ["NaN", undefined],
+  ];
+  for (const [text, wait] of forms) assert.equal(parseReset(text, now), wait, text);
+});
+
+describe("any field", () => {
+  const key = fc.stringMatching(/^[a-z*][a-z0-9_*.-]{0,5}$/);
+  const item: fc.Arbitrary<string | number | boolean> = fc.oneof(
+    fc.stringMatching(/^[\x20-\x7e]{0,10}$/),
+    fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 }),
+    fc.boolean(),
+  );
+  const parameters = fc.uniqueArray(fc.tuple(key, item), {
+    selector: ([key]) => key,
+    maxLength: 4,
+  });
+  const list = fc.array(fc.tuple(item, parameters), { minLength: 1, maxLength: 5 });
+
+  test("that structured-headers writes is read as it was", () => {
+    fc.assert(
+      fc.property(list, (list) => {
+        const text = serializeList(list.map(([value, entries]) => [value, new Map(entries)]));
+        const read = parseStructuredList(text)?.map(({ value, parameters }) => [
+          value,
+          [...parameters],
+        ]);
+        assert.deepEqual(read, list);
+      }),
+      fcOptions({ numRuns: 500 }),
+    );
+  });
+
+  test("is malformed for us if it is for structured-headers", () => {
+    const characters = fc.constantFrom(...'"\\;,= ab1-.:?0*\t%c3');
+    // Without dates: structured-headers 2.1.0 takes nothing after them.
+    const field = fc.oneof(fc.string({ unit: characters, maxLength: 20 }), fc.string())
+      .filter((field) => !field.includes("@"));
+    fc.assert(
+      fc.property(field, (field) => {
+        let expected: BareItem[] | undefined;
+        try {
+          const items = parseList(field);
+          if (items.some(([value]) => Array.isArray(value))) return;
+          expected = items.map(([value]) => value as BareItem);
+        } catch {
+          expected = undefined;
+        }
+        const read = parseStructuredList(field);
+        assert.equal(read?.length, expected?.length);
+      }),
+      fcOptions({ numRuns: 3_000 }),
+    );
+  });
+
+  test("of a server is read without throwing", () => {
+    const names = ["ratelimit", "ratelimit-policy", "retry-after", "x-ratelimit-reset"];
+    const text = fc.string({ unit: fc.constantFrom(...'"a;r=1t0,.:-GMTs'), maxLength: 40 });
+    fc.assert(
+      fc.property(fc.constantFrom(...names), text, (name, text) => {
+        const { retryAfter, quotas } = readLimits(new Headers({ [name]: text }), 0);
+        for (const wait of [retryAfter, ...quotas.map(({ resetAfter }) => resetAfter)]) {
+          assert.ok(wait === undefined || (wait >= 0 && wait < Infinity));
+        }
+      }),
+      fcOptions({ numRuns: 1_000 }),
+    );
+  });
+});

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { type LogEntry, readLog, type ReadLogOptions } from "../../../../adapters/replay/replay.ts";
+import type { TextSource } from "../../../../adapters/replay/replay.ts";
+import { fcOptions } from "../../../support/seed.ts";
+
+async function entriesOf(text: TextSource, options?: ReadLogOptions): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  for await (const entry of readLog(text, options)) entries.push(entry);
+  return entries;
+}
+
+const AT = Date.UTC(2016, 11, 22, 19, 32, 31);
+
+describe("a line of the common or combined form", () => {
+  const lines: [what: string, line: string, expected: LogEntry | undefined][] = [
+    [
+      "common",
+      '192.0.2.7 - frank [22/Dec/2016:22:32:31 +0300] "GET /a HTTP/1.0" 200 2326',
+      { at: AT, key: "192.0.2.7", cost: 1 },
+    ],
+    [
+      "combined",
+      '2001:db8::1 - - [22/Dec/2016:14:32:31 -0500] "GET / HTTP/1.1" 304 - "-" "curl/8"',
+      { at: AT, key: "2001:db8::1", cost: 1 },
+    ],
+    [
+      "between stray quotes",
+      '"192.168.4.163 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3279 "-" "w3af.org""',
+      { at: AT, key: "192.168.4.163", cost: 1 },
+    ],
+    [
+      "with an escaped quote in the request",
+      String.raw`h - - [22/Dec/2016:22:32:31 +0300] "GET /\"x\" HTTP/1.1" 400 0`,
+      { at: AT, key: "h", cost: 1 },
+    ],
+    [
+      "with a request that is none",
+      'h - - [22/Dec/2016:22:32:31 +0300] "-" 408 -',
+      { at: AT, key: "h", cost: 1 },
+    ],
+    ["with no such month", 'h - - [22/Foo/2016:22:32:31 +0300] "-" 408 -', undefined],
+    ["with no such day", 'h - - [42/Dec/2016:22:32:31 +0300] "-" 408 -', undefined],
+    ["that is cut off", 'h - - [22/Dec/2016:22:32:31 +0300] "GET', undefined],
+    ["that is something else", "Dec 22 22:32:31 host sshd[1]: hello", undefined],
+  ];
+  for (const [what, line, expected] of lines) {
+    test(what, async () => {
+      assert.deepEqual(await entriesOf(line), expected === undefined ? [] : [expected]);
+    });
+  }
+
+  test("tells the fields", async () => {
+    const line =
+      '192.0.2.7 - frank [22/Dec/2016:22:32:31 +0300] "GET /a HTTP/1.0" 200 23 "r" "a b"';
+    const seen: unknown[] = [];
+    await entriesOf(line, {
+      key: ({ fields }) => {
+        seen.push(fields);
+        return fields.user!;
+      },
+    });
+    assert.deepEqual(seen, [{
+      user: "frank",
+      method: "GET",
+      url: "/a",
+      status: "200",
+      bytes: "23",
+      referer: "r",
+      agent: "a b",
+    }]);
+  });
+});
+
+describe("a log with columns", () => {
+  test("of seconds, between tabs", async () => {
+    const text = "host\tlogname\ttime\tmethod\nin24.example\t-\t807249601\tGET\n\n";
+    assert.deepEqual(await entriesOf(text, { format: "tsv" }), [
+      { at: 807_249_601_000, key: "in24.example", cost: 1 },
+    ]);
+  });
+
+  test("of dates and costs, between commas, with line ends of Windows", async () => {
+    const text = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n" +
+      "2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 18:15:50.9951690,0,0\r\n";
+    const options: ReadLogOptions = {
+      format: "csv",
+      cost: ({ fields }) => Number(fields.ContextTokens) + Number(fields.GeneratedTokens),
+    };
+    assert.deepEqual(await entriesOf(text, options), [
+      { at: Date.UTC(2023, 10, 16, 18, 15, 46, 680), key: "all", cost: 418 },
+    ]);
+  });
+
+  test("of any names, quoted", async () => {
+    const text = '"when","who, then"\n"2023-11-16T18:15:46Z","a ""b"", c"\n';
+    const columns = { time: "When", host: "who, then" };
+    assert.deepEqual(await entriesOf(text, { format: "csv", columns }), [
+      { at: Date.UTC(2023, 10, 16, 18, 15, 46), key: 'a "b", c', cost: 1 },
+    ]);
+  });
+
+  test("of objects", async () => {
+    const text = '{"time_iso8601":"2023-11-16T19:15:46+01:00","remote_addr":"192.0.2.7"}\nnope\n{}';
+    assert.deepEqual(await entriesOf(text, { format: "json" }), [
+      { at: Date.UTC(2023, 10, 16, 18, 15, 46), key: "192.0.2.7", cost: 1 },
+    ]);
+  });
+});
+
+describe("readLog", () => {
+  const line = (second: number) =>
+    `h\u00e9 - - [22/Dec/2016:22:32:${second} +0300] "GET / HTTP/1.1" 200 1\n`;
+
+  test("does not mind where the text is cut", async () => {
+    const whole = new TextEncoder().encode(line(10) + line(11) + line(12).trimEnd());
+    const expected = await entriesOf([whole]);
+    assert.equal(expected.length, 3);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat({ max: whole.length })), async (cuts) => {
+        const places = [0, ...cuts.sort((a, b) => a - b), whole.length];
+        const pieces = places.slice(1).map((end, i) => whole.subarray(places[i], end));
+        assert.deepEqual(await entriesOf(pieces), expected);
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("tells lines that are no entries, and gives up on those that are too long", async () => {
+    const bad: string[] = [];
+    const text = [line(10), "x".repeat(300), "y".repeat(300), "\n", "nonsense\n", line(11)];
+    const options = { maxLine: 500, onBadLine: (line: string) => bad.push(line) };
+    assert.equal((await entriesOf(text, options)).length, 2);
+    assert.deepEqual(bad, ["a line too long", "nonsense"]);
+  });
+
+  test("reads on, whatever the lines are", async () => {
+    const formats = ["common", "json", "tsv", "csv"] as const;
+    const anyLine = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 80 }),
+      fc.json(),
+      fc.stringMatching(/^[\d.]+ - - \[[\w/: +]{0,30}\] ".*" \d{3} \d+/),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...formats), fc.array(anyLine), async (format, lines) => {
+        for (const { at, key, cost } of await entriesOf(lines.join("\n"), { format })) {
+          assert.ok(Number.isInteger(at) && at >= 0 && at <= 2 ** 42);
+          assert.ok(key !== "" && Number.isSafeInteger(cost) && cost > 0);
+        }
+      }),
+      fcOptions({ numRuns: 300 }),
+    );
+  });
+
+  test("refuses what is no text, and lines of no length", async () => {
+    for (const text of [undefined, null, 5, {}]) {
+      await assert.rejects(entriesOf(text as never), {
+        name: "TypeError",
+        message: /^Cannot read a log as it must be text, or pieces of it .*: current value is /,
+      });
+    }
+    for (const maxLine of [0, NaN]) {
+      await assert.rejects(entriesOf("", { maxLine }), {
+        name: "RangeError",
+        message:
+          `Cannot read a log as maxLine must be a positive integer: current value is ${maxLine}`,
+      });
+    }
+  });
+
+  test("refuses a form that it does not know", async () => {
+    await assert.rejects(entriesOf("", { format: "xml" as never }), {
+      name: "TypeError",
+      message: "Cannot read a log as format must be one of common, json, tsv, csv: " +
+        'current value is "xml"',
+    });
+  });
+});

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { replay, replayPage, replayTable, sweep } from "../../../../adapters/replay/replay.ts";
+import { type Algorithm, fixedWindow, gcra } from "../../../../mod.ts";
+import { fcOptions } from "../../../support/seed.ts";
+
+const families: { name: string; make: (limit: number) => Algorithm }[] = [
+  { name: "fixed", make: (limit) => fixedWindow({ limit, period: "10s" }) },
+  { name: "gcra", make: (limit) => gcra({ limit, period: "10s" }) },
+];
+
+function logOf(keys: readonly string[]) {
+  return keys.flatMap((key, place) =>
+    [0, 1, 2].map((second) => ({ at: place * 100 + second * 1_000, key, cost: 1 }))
+  ).sort((a, b) => a.at - b.at);
+}
+
+async function reportsOf(keys: readonly string[]) {
+  const log = logOf(keys);
+  const candidates = families.map(({ name, make }) => ({ name, algorithm: make(2) }));
+  return { report: await replay(log, candidates), sweeps: await sweep(log, families) };
+}
+
+describe("replayTable", () => {
+  test("tells the figures, to the letter", async () => {
+    const { report, sweeps } = await reportsOf(["a", "b"]);
+    assert.equal(
+      replayTable(report, sweeps),
+      [
+        "6 requests, 6 units, 2 clients in 2.1 s",
+        "",
+        "candidate  denied     %  clients hit  longest lock-out  delayed",
+        "fixed           2  33.3            2               8 s        -",
+        "gcra            2  33.3            2               3 s        -",
+        "",
+        "fixed: hit hardest",
+        "client  denied  of  longest lock-out",
+        "a            1   3               8 s",
+        "b            1   3             7.9 s",
+        "",
+        "gcra: hit hardest",
+        "client  denied  of  longest lock-out",
+        "a            1   3               3 s",
+        "b            1   3               3 s",
+        "",
+        "smallest limit that hits",
+        "algorithm  nobody  0.1 %  1 %",
+        "fixed           3      3    3",
+        "gcra            3      3    3",
+      ].join("\n"),
+    );
+  });
+});
+
+test("replayTable commands no terminal", async () => {
+  const { report } = await reportsOf(["\u001b[2Jgone", "\u009b2Jgone", "a\nb\r", "x".repeat(200)]);
+  const text = replayTable(report);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  assert.ok(text.split("\n").every((line) => line.length < 120));
+});
+
+describe("replayPage", () => {
+  test("stands alone: no script, and no address of anything else", async () => {
+    const { report, sweeps } = await reportsOf(["a"]);
+    const page = replayPage(report, { title: "Yesterday", sweeps });
+    assert.match(page, /^<!doctype html>/);
+    const addresses = page.match(/https?:[^"'\s]*/g) ?? [];
+    assert.deepEqual([...new Set(addresses)], ["http://www.w3.org/2000/svg"]);
+    assert.doesNotMatch(page, /<script|<link|<img|<iframe|\bsrc=|\bhref=|@import|url\(|\bon\w+=/i);
+    assert.match(page, /prefers-color-scheme/);
+    // A page a plot: over time, the clients of each candidate, the limits.
+    assert.equal(page.match(/<svg /g)?.length, 4);
+  });
+
+  test("lets nothing of the log become markup", async () => {
+    const hostile = fc.oneof(
+      fc.constantFrom(
+        "</title><script>alert(1)</script>",
+        '" onload="alert(1)',
+        "'><img src=x onerror=alert(1)>",
+        "]]><!--",
+        "\u0000\u001b[31m",
+      ),
+      fc.string({ unit: "binary", minLength: 1, maxLength: 30 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(hostile, { minLength: 1, maxLength: 3 }), async (keys) => {
+        const { report } = await reportsOf(keys);
+        const page = replayPage(report, { title: keys[0]! });
+        const plain = replayPage((await reportsOf(keys.map((_, i) => `client-${i}`))).report, {
+          title: "title",
+        });
+        assert.deepEqual(tagsOf(page), tagsOf(plain));
+      }),
+      fcOptions({ numRuns: 60 }),
+    );
+  });
+
+  test("shows a log of one instant", async () => {
+    const log = [{ at: 1_000, key: "a", cost: 5 }];
+    const report = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1s" }) }]);
+    const page = replayPage(report);
+    assert.doesNotMatch(page, /NaN|Infinity|undefined/);
+    assert.match(page, /for ever/);
+  });
+});
+
+/** The markup of a page without its text and the places of things. */
+function tagsOf(page: string): readonly string[] {
+  return [...page.matchAll(/<(\/?[a-zA-Z!][^\s>]*)([^>]*)>/g)].map(([, name, attributes = ""]) =>
+    `${name} ${[...attributes.matchAll(/([\w:-]+)="/g)].map(([, attribute]) => attribute)}`
+  );
+}

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import {
+  type LogEntry,
+  type LogSource,
+  replay,
+  sortedLog,
+  sweep,
+} from "../../../adapters/replay/replay.ts";
+import {
+  type Algorithm,
+  fixedWindow,
+  gcra,
+  leakyQueue,
+  slidingCounter,
+  slidingLog,
+} from "../../../mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const families: readonly { name: string; make: (limit: number) => Algorithm }[] = [
+  { name: "fixed window", make: (limit) => fixedWindow({ limit, period: "10s" }) },
+  { name: "sliding log", make: (limit) => slidingLog({ limit, period: "10s" }) },
+  { name: "sliding counter", make: (limit) => slidingCounter({ limit, period: "10s" }) },
+  { name: "gcra", make: (limit) => gcra({ limit, period: "10s" }) },
+];
+
+const anyEntry = fc.record({
+  at: fc.nat({ max: 60_000 }),
+  key: fc.constantFrom("a", "b", "c", "__proto__"),
+  cost: fc.integer({ min: 1, max: 3 }),
+});
+const anyLog = fc.array(anyEntry, { minLength: 1, maxLength: 60 })
+  .map((log) => log.sort((a, b) => a.at - b.at));
+
+/** The plain way: each client alone, entry by entry. */
+function deniedOf(log: readonly LogEntry[], algorithm: Algorithm): Map<string, number> {
+  const denied = new Map<string, number>();
+  for (const key of new Set(log.map(({ key }) => key))) {
+    let state = algorithm.initial;
+    let count = 0;
+    for (const { at, cost } of log.filter((entry) => entry.key === key)) {
+      const [decision, next] = algorithm.step(state, at, cost);
+      state = next;
+      if (!decision.allowed) count++;
+    }
+    denied.set(key, count);
+  }
+  return denied;
+}
+
+const every = (seconds: readonly number[], key = "a", cost = 1): LogEntry[] =>
+  seconds.map((second) => ({ at: second * 1_000, key, cost }));
+
+describe("replay", () => {
+  test("decides as each client's own fold", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, fc.integer({ min: 1, max: 5 }), async (log, limit) => {
+        const candidates = families.map(({ make }) => ({ algorithm: make(limit) }));
+        const report = await replay(log, candidates);
+        const units = log.reduce((sum, { cost }) => sum + cost, 0);
+        assert.deepEqual([report.requests, report.units], [log.length, units]);
+        report.candidates.forEach((candidate, place) => {
+          const expected = deniedOf(log, candidates[place]!.algorithm);
+          const counts = [...expected.values()];
+          assert.equal(candidate.denied, counts.reduce((sum, count) => sum + count, 0));
+          assert.equal(candidate.clientsHit, counts.filter((count) => count > 0).length);
+          for (const { key, denied } of candidate.clients) assert.equal(denied, expected.get(key));
+          const { allowed, denied } = candidate.timeline;
+          const sum = (sums: readonly number[]) => sums.reduce((sum, units) => sum + units, 0);
+          assert.deepEqual([sum(allowed) + sum(denied), sum(denied)], [
+            units,
+            candidate.deniedUnits,
+          ]);
+        });
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("reads a log that is opened anew for each pass", async () => {
+    let opened = 0;
+    async function* log() {
+      opened++;
+      yield* every([1, 2, 3]);
+    }
+    const report = await replay(() => log(), [{ algorithm: gcra({ limit: 1, period: "1m" }) }]);
+    assert.deepEqual([report.candidates[0]!.denied, opened], [2, 2]);
+  });
+
+  const lockOuts: [what: string, algorithm: Algorithm, log: LogEntry[], milliseconds: number][] = [
+    [
+      "lasts from a refusal to the next admission",
+      fixedWindow({ limit: 1, period: "10s" }),
+      every([0, 2, 5, 10]),
+      8_000,
+    ],
+    [
+      "ends when the client was told to come again, though it stays away",
+      fixedWindow({ limit: 1, period: "10s" }),
+      every([0, 4, 100]),
+      6_000,
+    ],
+    [
+      "is over where the next refusal is of another matter",
+      gcra({ limit: 2, period: "10s" }),
+      [...every([0], "a", 2), ...every([1]), ...every([6], "a", 2), ...every([7])],
+      4_000,
+    ],
+    [
+      "never ends for a cost above the capacity",
+      gcra({ limit: 2, period: "10s" }),
+      every([0], "a", 3),
+      Infinity,
+    ],
+  ];
+  for (const [what, algorithm, log, milliseconds] of lockOuts) {
+    test(`a lock-out ${what}`, async () => {
+      const { candidates } = await replay(log, [{ algorithm }]);
+      assert.deepEqual(candidates[0]!.longestLockOut, { key: "a", milliseconds });
+    });
+  }
+
+  test("counts what would have waited", async () => {
+    const queue = leakyQueue({ limit: 1, period: "1s", queue: 2 });
+    const { candidates } = await replay(every([0, 0, 0, 0]), [{ algorithm: queue }]);
+    const { denied, delayed, delay } = candidates[0]!;
+    assert.deepEqual([denied, delayed, delay], [1, 2, 3_000]);
+  });
+
+  test("moves up what came out of order, and says so", async () => {
+    const { backSteps, end, candidates } = await replay(every([5, 3, 6]), [
+      { algorithm: slidingLog({ limit: 9, period: "1s" }) },
+    ]);
+    assert.deepEqual([backSteps, end, candidates[0]!.denied], [1, 6_000, 0]);
+  });
+
+  test("keeps to its bound on clients, and says whom it left out", async () => {
+    const log = ["a", "b", "c", "a", "c"].flatMap((key) => every([1], key));
+    const report = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1m" }) }], {
+      maxClients: 2,
+    });
+    const { clients, untracked, candidates } = report;
+    assert.deepEqual([clients, untracked, candidates[0]!.denied], [2, 2, 1]);
+  });
+
+  test("keeps to its bound on bins, however long the log is", async () => {
+    const log = Array.from({ length: 1_000 }, (_, i) => ({ at: i * 977_000, key: "a", cost: 1 }));
+    const { candidates } = await replay(log, [{ algorithm: gcra({ limit: 1, period: "1s" }) }], {
+      bins: 50,
+    });
+    const { allowed, width } = candidates[0]!.timeline;
+    assert.ok(allowed.length <= 50 && width * 50 >= 999 * 977_000);
+    assert.equal(allowed.reduce((sum, units) => sum + units), 1_000);
+  });
+
+  test("refuses what is no candidate or no bound", async () => {
+    const algorithm = gcra({ limit: 1, period: "1s" });
+    await assert.rejects(replay([], []), TypeError);
+    await assert.rejects(replay([], [{ algorithm: {} as never }]), TypeError);
+    await assert.rejects(replay([], Array(65).fill({ algorithm })), RangeError);
+    await assert.rejects(replay([], [{ algorithm }], { maxClients: 0 }), RangeError);
+  });
+});
+
+describe("a log that is read several times", () => {
+  const readers: [action: string, read: (log: LogSource) => Promise<unknown>][] = [
+    ["replay a log", (log) => replay(log, [{ algorithm: gcra({ limit: 1, period: "1m" }) }])],
+    ["sweep a limit", (log) => sweep(log, families)],
+  ];
+  for (const [action, read] of readers) {
+    test(`${action}: refuses what can be read only once`, async () => {
+      async function* entries() {
+        yield* every([1, 2, 3]);
+      }
+      for (const once of [entries(), every([1, 2, 3]).values(), undefined, "log"]) {
+        await assert.rejects(read(once as never), {
+          name: "TypeError",
+          message: new RegExp(
+            `^Cannot ${action} as the log must be an array of entries, or a function that opens it: ` +
+              "current value is ",
+          ),
+        });
+      }
+      for (const opened of [entries(), every([1, 2, 3]).values()]) {
+        await assert.rejects(read(() => opened), {
+          name: "TypeError",
+          message: `Cannot ${action} as the log must be opened anew for each pass: ` +
+            "the first pass read 3 entries, a later one 0",
+        });
+      }
+    });
+
+    test(`${action}: refuses a log without requests`, async () => {
+      for (const log of [[], () => []]) {
+        await assert.rejects(read(log), {
+          name: "RangeError",
+          message: `Cannot ${action} as the log must hold at least one request: current value is 0`,
+        });
+      }
+    });
+
+    test(`${action}: reads no further than the first pass of a log that grows`, async () => {
+      const log = every([1, 2, 3]);
+      const before = await read(log);
+      const grown = await read(() => {
+        const entries = [...log];
+        log.push(...every([4]));
+        return entries;
+      });
+      assert.deepEqual(grown, before);
+    });
+  }
+});
+
+describe("sortedLog", () => {
+  test("puts entries in order, and leaves those of one instant as they were", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyEntry), async (log) => {
+        const sorted = await sortedLog(log);
+        const expected = log
+          .map((entry, place) => ({ entry, place }))
+          .sort((a, b) => a.entry.at - b.entry.at || a.place - b.place)
+          .map(({ entry }) => entry);
+        assert.deepEqual(sorted, expected);
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("refuses to hold more than it may", async () => {
+    await assert.rejects(sortedLog(every([1, 2, 3]), { maxEntries: 2 }), {
+      name: "RangeError",
+      message: "Cannot sort a log as it must have at most maxEntries entries: current value is 2",
+    });
+  });
+});
+
+describe("sweep", () => {
+  test("finds the smallest limit for each share, as trying all of them does", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, async (log) => {
+        const shares = [0, 0.3, 0.5];
+        const reports = await sweep(log, families, { shares, points: 3 });
+        const clients = new Set(log.map(({ key }) => key)).size;
+        reports.forEach(({ smallest }, place) => {
+          const expected = shares.map((share) => {
+            for (let limit = 1;; limit++) {
+              const counts = [...deniedOf(log, families[place]!.make(limit)).values()];
+              if (counts.filter((count) => count > 0).length / clients <= share) {
+                return { share, limit };
+              }
+            }
+          });
+          assert.deepEqual(smallest, expected);
+        });
+      }),
+      fcOptions({ numRuns: 50 }),
+    );
+  });
+
+  test("draws a curve from where it falls to where nobody is refused", async () => {
+    const zeros = Array.from({ length: 16 }, () => 0);
+    const [report] = await sweep(every(zeros), families.slice(3), { points: 5 });
+    assert.deepEqual(report!.points.map(({ limit, denied }) => [limit, denied]), [
+      [1, 15 / 16],
+      [2, 14 / 16],
+      [4, 12 / 16],
+      [8, 8 / 16],
+      [16, 0],
+    ]);
+    const long = every(Array.from({ length: 2_000 }, () => 0));
+    const [detailed] = await sweep(long, families.slice(3), { points: 12 });
+    const limits = detailed!.points.map(({ limit }) => limit);
+    assert.ok(limits[0]! > 50 && limits.at(-1) === 2_000 && limits.length >= 12, `${limits}`);
+  });
+
+  test("goes by requests where clients are not told apart", async () => {
+    const log = every(Array.from({ length: 100 }, () => 0), "all");
+    const [report] = await sweep(log, families.slice(0, 1), { of: "requests", shares: [0.1] });
+    assert.deepEqual(report!.smallest, [{ share: 0.1, limit: 90 }]);
+  });
+
+  test("says so where no limit leaves all clients alone", async () => {
+    const burst = {
+      name: "burst",
+      make: (limit: number) => gcra({ limit, period: "1m", burst: 2 }),
+    };
+    const log = Array.from({ length: 8 }, (_, at) => ({ at, key: "a", cost: 1 }));
+    const [report] = await sweep(log, [burst], { shares: [0, 1] });
+    assert.deepEqual(report?.smallest, [{ share: 0, limit: Infinity }, { share: 1, limit: 1 }]);
+  });
+
+  test("refuses what it cannot sweep", async () => {
+    await assert.rejects(sweep([], []), TypeError);
+    await assert.rejects(sweep([], families, { shares: [2] }), RangeError);
+    await assert.rejects(sweep([], families, { points: 1 }), RangeError);
+  });
+});

@@ -1,0 +1,571 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import type { Verdict } from "../../../../core/rules/rules.ts";
+import type { AsyncStore, SyncStore } from "../../../../core/store.ts";
+import { gcra } from "../../../../core/algorithms/gcra.ts";
+import {
+  ruleEngine,
+  type RuleEngineOptions,
+  type RuleRequest,
+} from "../../../../adapters/rules/rules.ts";
+import type { KeyLimits } from "../../../../adapters/rules/engine/key_limits.ts";
+import { readRules, type RuleFile } from "../../../../adapters/rules/files/read_rules.ts";
+import { memoryStore } from "../../../../stores/memory/memory_store.ts";
+import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+
+type Entry = readonly [string, string];
+
+/** A request of one entry a descriptor. */
+function asking(...entries: readonly Entry[]): RuleRequest {
+  return { domain: "shop", descriptors: entries.map((entry) => ({ entries: [entry] })) };
+}
+
+const USER: Entry = ["user", "42"];
+const ADDRESS: Entry = ["address", "192.0.2.7"];
+
+function shop(rules: RuleFile["rules"], more: Partial<RuleFile> = {}): RuleFile {
+  return { domain: "shop", rules, ...more };
+}
+
+/** An engine at a time of its own; its store answers at once. */
+function engineOf(file: RuleFile, options: Partial<RuleEngineOptions> = {}) {
+  let now = 1_700_000_000_000;
+  const engine = ruleEngine({ rules: file, clock: () => now, ...options });
+  return {
+    engine,
+    consume: (request: RuleRequest) => engine.consume(request) as Verdict,
+    peek: (request: RuleRequest) => engine.peek(request) as Verdict,
+    advance(milliseconds: number): void {
+      now += milliseconds;
+    },
+    change(to: RuleFile): void {
+      const { rules, problems } = readRules([{ name: "test", data: to }], undefined);
+      assert.deepEqual(problems, []);
+      engine.replace(rules!);
+    },
+  };
+}
+
+const two = (name?: string) => [{ limit: 2, period: "1m", name } as const];
+
+describe("a request", () => {
+  const file = shop([{ key: "user", limits: two() }, {
+    key: "address",
+    limits: [{ limit: 1, period: "1m" }],
+  }]);
+
+  test("is charged to all of its rules or to none", () => {
+    const { consume, peek } = engineOf(file);
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, true);
+    const refused = consume(asking(USER, ADDRESS));
+    assert.equal(refused.allowed, false);
+    assert.deepEqual(refused.rules.map(({ allowed }) => allowed), [true, false]);
+    assert.equal(peek(asking(USER)).decision?.remaining, 0);
+    assert.equal(consume(asking(USER)).allowed, true);
+  });
+
+  test("is charged to each rule by itself where the domain says so", () => {
+    const { consume } = engineOf({ ...file, charge: "each" });
+    consume(asking(USER, ADDRESS));
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, false);
+    assert.equal(consume(asking(USER)).allowed, false);
+  });
+
+  test("to which no rule applies is admitted, in an unknown domain too", () => {
+    const { consume } = engineOf(file);
+    assert.deepEqual(consume(asking(["plan", "free"])), {
+      allowed: true,
+      decision: undefined,
+      rules: [],
+    });
+    assert.equal(consume({ ...asking(USER), domain: "other" }).allowed, true);
+  });
+
+  test("that is malformed is refused, and nothing is charged", () => {
+    const { engine, consume, peek } = engineOf(file);
+    const bad: [RuleRequest, RegExp][] = [
+      [{ domain: "shop", descriptors: [] }, /at least one descriptor/],
+      [{ domain: "shop", descriptors: [{ entries: [] }] }, /at least one entry/],
+      [{ ...asking(USER), cost: -1 }, /cost must be an integer of at least 0/],
+      [{ ...asking(USER), cost: 1.5 }, /cost must be an integer/],
+      [{ domain: "shop", descriptors: [{ entries: [USER], cost: NaN }] }, /cost/],
+    ];
+    for (const [request, message] of bad) {
+      assert.throws(() => consume(request), { message });
+      assert.throws(() => engine.reset(request), { message });
+    }
+    assert.equal(peek(asking(USER)).decision?.remaining, 1);
+  });
+
+  test("is charged for all of its units where a limit of a descriptor is that of a rule", () => {
+    const { consume, peek } = engineOf(shop([{ key: "user", limits: two() }]));
+    const limit = gcra(two()[0]!);
+    const request = {
+      domain: "shop",
+      descriptors: [{ entries: [USER] }, { entries: [USER], limit }],
+    };
+    assert.equal(consume(request).allowed, true);
+    assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 0);
+    assert.equal(consume(request).allowed, false);
+  });
+
+  test("of more units than numbers hold is refused like one of too many", () => {
+    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const { engine, consume, peek } = engineOf(shop([{ key: "user", limits }]));
+    const most = Number.MAX_SAFE_INTEGER;
+    const request = { ...asking(USER, USER), cost: most };
+    const refused = consume(request);
+    assert.equal(refused.allowed, false);
+    assert.equal(refused.decision?.retryAfter, Infinity);
+    engine.refund(request);
+    assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 2);
+  });
+
+  test("of more limits than the store charges at once says so, and is not charged", () => {
+    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const store = sharedStore({ capacity: 100 });
+    const { consume, peek } = engineOf(shop([{ key: "user", limits }]), { store });
+    const users = (count: number) =>
+      asking(...Array.from({ length: count }, (_, place): Entry => ["user", `${place}`]));
+    assert.equal(consume(users(12)).allowed, true);
+    assert.throws(() => consume(users(13)), {
+      message:
+        "Cannot decide as the rules of a request must have at most 24 limits together on this store: current value is 26",
+    });
+    assert.equal(peek({ ...asking(["user", "0"]), cost: 0 }).decision?.remaining, 1);
+  });
+
+  test("can be given back and forgotten", () => {
+    const { engine, consume, peek } = engineOf(file);
+    consume(asking(USER, ADDRESS));
+    assert.equal(peek(asking(ADDRESS)).allowed, false);
+    engine.refund(asking(USER, ADDRESS));
+    assert.equal(peek(asking(ADDRESS)).allowed, true);
+    consume({ ...asking(USER), cost: 2 });
+    assert.equal(peek(asking(USER)).allowed, false);
+    assert.equal(engine.reset(asking(USER)), 1);
+    assert.equal(peek(asking(USER)).decision?.remaining, 1);
+  });
+
+  test("is told to onVerdict, and a peek is not", () => {
+    const told: boolean[] = [];
+    const { consume, peek } = engineOf(file, { onVerdict: ({ allowed }) => told.push(allowed) });
+    consume(asking(ADDRESS));
+    consume(asking(ADDRESS));
+    peek(asking(ADDRESS));
+    assert.deepEqual(told, [true, false]);
+  });
+});
+
+describe("a rule", () => {
+  test("with several limits needs all of them, and charges none that the others refuse", () => {
+    const { consume, advance } = engineOf(shop([{
+      key: "user",
+      limits: [{ limit: 1, period: "1s" }, { algorithm: "slidingLog", limit: 2, period: "1m" }],
+    }]));
+    assert.equal(consume(asking(USER)).allowed, true);
+    const refused = consume(asking(USER));
+    assert.equal(refused.allowed, false);
+    assert.deepEqual(refused.decision?.parts?.map(({ allowed }) => allowed), [false, true]);
+    advance(1_000);
+    assert.equal(consume(asking(USER)).allowed, true);
+    advance(1_000);
+    assert.equal(consume(asking(USER)).decision?.retryAfter, 58_000);
+  });
+
+  test("that is unlimited admits everything; one that is blocked nothing but a look", () => {
+    const { consume } = engineOf(shop([
+      { key: "user", unlimited: true },
+      { key: "address", blocked: true },
+      { key: "plan", limits: two() },
+    ]));
+    assert.equal(consume({ ...asking(USER), cost: 1_000_000 }).allowed, true);
+    const plan: Entry = ["plan", "free"];
+    const refused = consume(asking(plan, ADDRESS));
+    assert.equal(refused.allowed, false);
+    assert.equal(refused.decision?.retryAfter, Infinity);
+    assert.equal(consume({ ...asking(ADDRESS), cost: 0 }).allowed, true);
+    assert.equal(consume(asking(plan)).decision?.remaining, 1);
+  });
+
+  test("in the shadow decides and reports, and never refuses", () => {
+    const { consume, peek } = engineOf(shop([
+      { key: "user", shadow: true, limits: [{ limit: 1, period: "1m" }] },
+      { key: "address", limits: two() },
+    ]));
+    consume(asking(USER, ADDRESS));
+    const second = consume(asking(USER, ADDRESS));
+    assert.equal(second.allowed, true);
+    assert.equal(second.rules[0]?.decision?.allowed, false);
+    assert.equal(second.rules[0]?.allowed, true);
+    assert.equal(second.decision?.remaining, 0);
+    assert.equal(consume(asking(["user", "43"], ADDRESS)).allowed, false);
+    assert.equal(peek(asking(["user", "43"])).rules[0]?.decision?.allowed, true, "not charged");
+  });
+
+  test("alone in the shadow leaves no decision to enforce", () => {
+    const { consume } = engineOf(shop([{ key: "user", shadow: true, limits: two() }]));
+    const verdict = consume(asking(USER));
+    assert.equal(verdict.decision, undefined);
+    assert.equal(verdict.rules[0]?.decision?.remaining, 1);
+  });
+
+  test("in quota mode is charged by itself, and used up, where the others are charged together", () => {
+    const engine = ruleEngine({
+      rules: {
+        domain: "d",
+        rules: [
+          { key: "plain", limits: [{ limit: 3, period: "1h" }] },
+          { key: "one", quota: true, limits: [{ limit: 1, period: "1h" }] },
+          { key: "two", quota: true, limits: [{ limit: 2, period: "1h" }] },
+        ],
+      },
+    });
+    const ask = (...keys: string[]) =>
+      engine.consume({
+        domain: "d",
+        descriptors: keys.map((key) => ({ entries: [[key, "x"]] })),
+      }) as Verdict;
+    const left = (key: string) =>
+      (engine.peek({ domain: "d", descriptors: [{ entries: [[key, "x"]] }], cost: 0 }) as Verdict)
+        .decision?.remaining;
+    assert.deepEqual([1, 2, 3, 4].map(() => ask("one", "two").allowed), [true, true, false, false]);
+    assert.deepEqual([left("one"), left("two")], [0, 0]);
+    // Without a quota left nothing else is charged.
+    assert.equal(ask("plain", "one", "two").allowed, false);
+    assert.equal(left("plain"), 3);
+  });
+
+  test("in quota mode refuses only together with every other one", () => {
+    const one = [{ limit: 1, period: "1m" }] as const;
+    const { consume } = engineOf(
+      shop([{ key: "user", quota: true, limits: one }, {
+        key: "address",
+        quota: true,
+        limits: two(),
+      }], { charge: "each" }),
+    );
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, true);
+    const second = consume(asking(USER, ADDRESS));
+    assert.deepEqual([second.allowed, second.decision?.allowed], [true, true]);
+    assert.equal(consume(asking(USER, ADDRESS)).allowed, false);
+  });
+});
+
+const STORES = {
+  "the memory store": memoryStore,
+  "the shared store": () => sharedStore({ capacity: 1_000 }),
+} as const;
+
+for (const [name, storeOf] of Object.entries(STORES)) {
+  describe(`a changed limit on ${name}`, () => changedLimits(storeOf));
+}
+
+function changedLimits(storeOf: () => SyncStore): void {
+  const open = (file: RuleFile) => engineOf(file, { store: storeOf() });
+
+  const per = (limit: number, changes?: RuleFile["changes"]) =>
+    shop([{ key: "user", limits: [{ algorithm: "slidingLog", limit, period: "1m" }] }], {
+      changes,
+    });
+  const left = (peek: (request: RuleRequest) => Verdict) =>
+    peek({ ...asking(USER), cost: 0 }).decision?.remaining;
+
+  test("keeps what a key had used", () => {
+    const { consume, peek, change } = open(per(10));
+    consume({ ...asking(USER), cost: 4 });
+    change(per(5));
+    assert.equal(left(peek), 1);
+    consume(asking(USER));
+    assert.equal(left(peek), 0);
+    change(per(20));
+    assert.equal(left(peek), 15);
+  });
+
+  test("keeps its share, or nothing, as the domain says", () => {
+    const proportional = open(per(10));
+    proportional.consume({ ...asking(USER), cost: 5 });
+    proportional.change(per(100, "proportional"));
+    assert.equal(left(proportional.peek), 50);
+    const fresh = open(per(10));
+    fresh.consume({ ...asking(USER), cost: 5 });
+    fresh.change(per(100, "reset"));
+    assert.equal(left(fresh.peek), 100);
+  });
+
+  test("keeps what a key had used before the change before the last", () => {
+    const { consume, peek, change } = open(per(10));
+    consume({ ...asking(USER), cost: 4 });
+    change(per(11));
+    change(per(12));
+    change(per(13));
+    assert.equal(left(peek), 9);
+  });
+
+  test("and changed back again counts on", () => {
+    const { consume, peek, change } = open(per(10));
+    consume({ ...asking(USER), cost: 4 });
+    change(per(20));
+    consume({ ...asking(USER), cost: 1 });
+    change(per(10));
+    assert.equal(left(peek), 5);
+  });
+
+  test("is a limit like any other once nothing can be left of the old one", () => {
+    const { consume, peek, change, advance } = open(per(10));
+    consume({ ...asking(USER), cost: 10 });
+    change(per(5));
+    advance(120_001);
+    assert.equal(left(peek), 5);
+    assert.equal(consume({ ...asking(USER), cost: 5 }).allowed, true);
+  });
+
+  test("leaves other rules and their counters alone", () => {
+    const { consume, peek, change } = engineOf(
+      shop([{ key: "user", limits: two() }, { key: "address", limits: two() }]),
+    );
+    consume(asking(USER, ADDRESS));
+    change(shop([{ key: "address", limits: two() }]));
+    assert.equal(peek(asking(ADDRESS)).decision?.remaining, 0);
+    assert.deepEqual(peek(asking(USER)).rules, []);
+  });
+
+  test("that moves to another place, with a new one in its own, keeps its counter", () => {
+    const [short, minute, hour] = [
+      { limit: 100, period: "1s" },
+      { limit: 10, period: "1m" },
+      { limit: 50, period: "1h" },
+    ] as const;
+    const user = (...limits: RuleFile["rules"][number]["limits"] & object) =>
+      shop([{ key: "user", limits }]);
+    const { consume, peek, change } = open(user(short, minute));
+    consume({ ...asking(USER), cost: 9 });
+    change(user(minute, hour));
+    consume(asking(USER));
+    assert.equal(consume(asking(USER)).allowed, false);
+    change(user(hour));
+    change(user(hour, minute));
+    consume(asking(USER));
+    assert.equal(consume(asking(USER)).allowed, false, "back again, and still under its own");
+    assert.equal(left(peek), 0);
+  });
+}
+
+describe("limits of a key's own", () => {
+  const file = (lookup: "default" | "wait") =>
+    shop([{ key: "user", lookup, limits: [{ limit: 1, period: "1m" }] }]);
+
+  /** A source whose answers are given by hand. */
+  function source() {
+    const asked: string[] = [];
+    const answers: ((value: readonly { limit: number; period: "1m" }[] | undefined) => void)[] = [];
+    return {
+      asked,
+      answers,
+      lookup(_domain: string, key: string) {
+        asked.push(key);
+        return new Promise<readonly { limit: number; period: "1m" }[] | undefined>((resolve) => {
+          answers.push(resolve);
+        });
+      },
+    };
+  }
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+  test("hold once they are known; until then the rule's own decide, and use is kept", async () => {
+    const { lookup, asked, answers } = source();
+    const { consume, peek } = engineOf(file("default"), { lookup });
+    assert.equal(consume(asking(USER)).allowed, true);
+    assert.equal(consume(asking(USER)).allowed, false);
+    assert.deepEqual(asked, ["user=42"]);
+    answers[0]!([{ limit: 5, period: "1m" }]);
+    await settled();
+    assert.equal(peek({ ...asking(USER), cost: 0 }).decision?.remaining, 4);
+    assert.equal(consume(asking(USER)).allowed, true);
+    assert.deepEqual(asked, ["user=42"]);
+  });
+
+  test("are waited for where the rule says so, and only the first time", async () => {
+    const { lookup, answers } = source();
+    const { engine } = engineOf(file("wait"), { lookup });
+    const first = engine.consume({ ...asking(USER), cost: 3 });
+    assert.ok(first instanceof Promise);
+    answers[0]!([{ limit: 5, period: "1m" }]);
+    assert.equal((await first).decision?.remaining, 2);
+    assert.equal(engine.consume(asking(USER)) instanceof Promise, false);
+  });
+
+  test("are asked for again when their time is over, and misses are remembered too", async () => {
+    const { lookup, asked, answers } = source();
+    const { consume, advance } = engineOf(file("default"), {
+      lookup,
+      lookupCache: { timeToLive: 1_000 },
+    });
+    consume(asking(USER));
+    answers[0]!(undefined);
+    await settled();
+    advance(999);
+    consume(asking(USER));
+    assert.equal(asked.length, 1);
+    advance(1);
+    consume(asking(USER));
+    assert.equal(asked.length, 2);
+    assert.equal(consume(asking(["user", "43"])).allowed, true);
+    assert.deepEqual(asked.slice(2), ["user=43"]);
+  });
+
+  test("are forgotten where there are too many, the longest unused first", async () => {
+    const asked: string[] = [];
+    const lookup = (_domain: string, key: string) => {
+      asked.push(key);
+      return Promise.resolve(undefined);
+    };
+    const { consume } = engineOf(file("default"), { lookup, lookupCache: { maxKeys: 2 } });
+    const user = (name: string) => consume(asking(["user", name]));
+    user("a");
+    user("b");
+    await settled();
+    user("a");
+    user("c");
+    await settled();
+    user("a");
+    assert.deepEqual(asked, ["user=a", "user=b", "user=c"]);
+    user("b");
+    assert.equal(asked.length, 4);
+  });
+
+  test("that do not come in time, or are an empty list, leave the decision to the rule", async () => {
+    const errors: string[] = [];
+    const onLookupError = (error: unknown) => errors.push(String(error));
+    const late = new Promise<undefined>(() => {});
+    const lookup = (_domain: string, key: string) => key === "user=42" ? late : Promise.resolve([]);
+    const { consume } = engineOf(file("wait"), {
+      lookup,
+      onLookupError,
+      lookupCache: { deadline: 20 },
+    });
+    const waited = await (consume(asking(USER)) as Verdict | Promise<Verdict>);
+    assert.equal(waited.allowed, true);
+    assert.match(errors[0]!, /Cannot wait for the limits of a key as it took over 20 ms/);
+    const empty = await (consume(asking(["user", "43"])) as Verdict | Promise<Verdict>);
+    assert.equal(empty.decision?.limit, waited.decision?.limit);
+    assert.match(errors[1]!, /at least one limit: current value is \[\]/);
+  });
+
+  test("that are asked for anew keep what was used, and decide until the new ones are known", async () => {
+    for (const kind of ["default", "wait"] as const) {
+      let own: KeyLimits = [{ limit: 10, period: "1h" }];
+      const lookup = () => Promise.resolve(own);
+      const { engine } = engineOf(file(kind), { lookup });
+      await engine.peek(asking(USER));
+      await settled();
+      await engine.consume({ ...asking(USER), cost: 10 });
+      own = [{ limit: 12, period: "1h" }];
+      engine.forgetLookups();
+      assert.equal((await engine.peek(asking(USER))).allowed, kind === "wait", kind);
+      await settled();
+      assert.equal((await engine.peek({ ...asking(USER), cost: 0 })).decision?.remaining, 2, kind);
+      own = "blocked";
+      engine.forgetLookups();
+      await engine.peek(asking(USER));
+      await settled();
+      engine.forgetLookups();
+      assert.equal((await engine.consume(asking(USER))).allowed, false, `${kind}: still blocked`);
+    }
+  });
+
+  test("that were asked for before a refresh do not hold after it", async () => {
+    const { lookup, answers, asked } = source();
+    const { engine } = engineOf(file("wait"), { lookup });
+    const early = engine.peek({ ...asking(USER), cost: 0 });
+    engine.forgetLookups();
+    const late = engine.peek({ ...asking(USER), cost: 0 });
+    assert.equal(asked.length, 2);
+    answers[1]!([{ limit: 7, period: "1m" }]);
+    assert.equal((await late).decision?.limit, 7);
+    answers[0]!([{ limit: 5, period: "1m" }]);
+    assert.equal((await early).decision?.limit, 5);
+    assert.equal((await engine.peek(asking(USER))).decision?.limit, 7);
+  });
+
+  test("that are the same twice, or cannot be asked for, are a failed lookup", async () => {
+    const errors: string[] = [];
+    let asked = 0;
+    const { engine, advance } = engineOf(file("wait"), {
+      lookup() {
+        if (asked++ < 1) throw new Error("not now");
+        return Promise.resolve([{ limit: 5, period: "1m" }, { limit: 5, period: "1m" }]);
+      },
+      onLookupError: (error) => errors.push((error as Error).message),
+    });
+    assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
+    advance(1_000);
+    await engine.peek(asking(USER));
+    await settled();
+    assert.equal(asked, 2);
+    assert.deepEqual(errors, [
+      "not now",
+      "Cannot use the limits of a key as they must differ: gcra/5/60000/5 is there twice",
+    ]);
+    assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
+  });
+
+  test("are asked for no more where thousands of questions have no answer", async () => {
+    let asked = 0;
+    const { engine, advance } = engineOf(file("default"), {
+      lookup() {
+        asked++;
+        return new Promise(() => {});
+      },
+      lookupCache: { deadline: 1 },
+    });
+    for (let round = 0; round < 12; round++) {
+      for (let user = 0; user < 1_000; user++) engine.peek(asking(["user", `${round} ${user}`]));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      advance(10);
+    }
+    assert.ok(asked <= 10_000, `${asked}`);
+  });
+
+  test("that cannot be had leave the decision to the rule", async () => {
+    const failures: string[] = [];
+    const { engine } = engineOf(file("wait"), {
+      lookup: () => Promise.reject(new Error("source is down")),
+      onLookupError: (error) => failures.push((error as Error).message),
+    });
+    assert.equal((await engine.consume(asking(USER))).allowed, true);
+    assert.equal((await engine.consume(asking(USER))).allowed, false);
+    assert.deepEqual(failures, ["source is down"]);
+  });
+});
+
+test("on a store that answers by promises every verdict is the same", async () => {
+  const inner = memoryStore();
+  const store: AsyncStore = {
+    run: (operations, now) => Promise.resolve(inner.run(operations, now)),
+    accepts: (algorithm) => inner.accepts(algorithm),
+    delete: (key) => Promise.resolve(inner.delete(key)),
+    close: () => Promise.resolve(inner.close()),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  };
+  const file = shop([
+    { key: "user", limits: two() },
+    { key: "address", shadow: true, limits: [{ limit: 1, period: "1m" }] },
+  ]);
+  const now = () => 1_700_000_000_000;
+  const later = ruleEngine({ rules: file, store, clock: now });
+  const atOnce = ruleEngine({ rules: file, clock: now });
+  const requests = [asking(USER, ADDRESS), asking(USER), asking(USER, ADDRESS), asking(ADDRESS)];
+  for (const request of requests) {
+    const answer = later.consume(request);
+    assert.ok(answer instanceof Promise);
+    const [one, other] = [await answer, await atOnce.consume(request)];
+    assert.deepEqual(shown(one), shown(other));
+  }
+  assert.equal(await later.reset(asking(USER)), 1);
+
+  function shown(verdict: Verdict) {
+    return verdict.rules.map(({ decision, allowed }) => [allowed, decision]);
+  }
+});

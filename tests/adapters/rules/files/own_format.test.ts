@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import {
+  problemText,
+  readRules,
+  ruleSchemaText,
+  yamlReader,
+} from "../../../../adapters/rules/rules.ts";
+import { readText } from "../../../support/tree.ts";
+
+const yaml = await yamlReader();
+
+function read(text: string) {
+  return readRules([{ name: "rules.yaml", text }], yaml);
+}
+
+function problemsOf(text: string): string[] {
+  return read(text).problems.map(problemText);
+}
+
+/** A file whose one rule has these lines. */
+function ruleOf(...lines: readonly string[]): string {
+  return ["domain: shop", "rules:", "  - key: user", ...lines.map((line) => `    ${line}`), ""]
+    .join("\n");
+}
+
+test("a file with everything in it is read", () => {
+  const { rules, problems } = read(`
+domain: shop
+charge: together
+changes: proportional
+rules:
+  - key: user
+    name: per-user
+    lookup: default
+    limits:
+      - { limit: 100, period: 1m, burst: 20 }
+      - { algorithm: slidingWindow, limit: 1000, period: 1h, precision: 1m, name: hourly }
+  - { key: user, value: admin, unlimited: true }
+  - { key: user, value: "bot-*", share: true, shadow: true, limits: [{ limit: 5, period: 1000 }] }
+  - key: path
+    value: /v1/*
+    rules:
+      - key: user
+        replaces: [per-user]
+        limits: [{ algorithm: leakyQueue, limit: 1, period: 1s, queue: 4 }]
+  - { key: address, value: 192.0.2.7, blocked: true }
+routes:
+  - path: /v1/users/:id
+    methods: [POST]
+    cost: 2
+    descriptors:
+      - { path: /v1/users, user: "{path.id}" }
+...
+`);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(rules?.rules.map(({ label, kind }) => `${label} ${kind}`), [
+    "user limited",
+    "user=admin unlimited",
+    "user=bot-* limited",
+    "path=/v1/* open",
+    "path=/v1/*,user limited",
+    "address=192.0.2.7 blocked",
+  ]);
+  assert.equal(rules?.rules[0]?.limits[1]?.id, "slidingWindow/1000/3600000/60000");
+});
+
+test("JSON is read as well, and an error in it has its line", () => {
+  const file = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 1, period: "1s" }] }] };
+  assert.deepEqual(problemsOf(JSON.stringify(file)), []);
+  assert.deepEqual(problemsOf('{\n "domain": "shop",\n "rules": 1\n}'), [
+    "rules.yaml:3:11: error: rules: expected a list, not 1",
+  ]);
+});
+
+describe("every error has its file, line, path and what was expected:", () => {
+  const cases: readonly [text: string, problem: string][] = [
+    ["", "rules.yaml: error: expected a map, not null"],
+    ["rules: []\n", "rules.yaml:1:1: error: domain is required here"],
+    [
+      "domain: 7\nrules: []\n",
+      "rules.yaml:1:9: error: domain: expected text (put it in quotes), not 7",
+    ],
+    [
+      "domain: shop\nrules: []\nrule: []\n",
+      'rules.yaml:3:1: error: rule: unknown key "rule": expected one of domain, charge, changes, rules, routes',
+    ],
+    [
+      "domain: shop\ncharge: all\nrules: []\n",
+      'rules.yaml:2:9: error: charge: expected one of together, each, not "all"',
+    ],
+    [
+      ruleOf("limits: [{ limit: 0, period: 1s }]"),
+      "rules.yaml:4:23: error: rules[0].limits[0].limit: expected an integer of at least 1, not 0",
+    ],
+    [
+      ruleOf("limits: [{ limit: 1, period: 1 second }]"),
+      'rules.yaml:4:34: error: rules[0].limits[0].period: expected a period such as "500ms", "10s", "1m", "1h", "1d", not "1 second"',
+    ],
+    [
+      ruleOf("limits:", "  - { algorithm: slidingWindow, limit: 1, period: 1s }"),
+      "rules.yaml:5:9: error: rules[0].limits[0]: precision is required here",
+    ],
+    [
+      ruleOf("limits:", "  - { algorithm: slidingLog, limit: 1, period: 1s, burst: 2 }"),
+      'rules.yaml:5:56: error: rules[0].limits[0].burst: unknown key "burst": expected one of algorithm, limit, period, name',
+    ],
+    [
+      ruleOf("limits:", "  - { algorithm: gcar, limit: 1, period: 1s }"),
+      'rules.yaml:5:22: error: rules[0].limits[0].algorithm: expected one of gcra, fixedWindow, slidingLog, slidingCounter, slidingWindow, tokenBucket, leakyBucket, leakyQueue, not "gcar"',
+    ],
+    [
+      ruleOf("limits:", "  - { algorithm: slidingWindow, limit: 1, period: 1s, precision: 300 }"),
+      "rules.yaml:5:9: error: rules[0].limits[0]: Cannot create slidingWindow as precision must divide the period of 1000 ms into at most 65536 sub-buckets: current value is 300",
+    ],
+    [
+      ruleOf("unlimited: true", "blocked: true"),
+      "rules.yaml:3:5: error: rules[0]: a rule has either limits, or unlimited, or blocked",
+    ],
+    [ruleOf("key: again"), "rules.yaml:4:5: error: Map keys must be unique"],
+    [
+      "domain: shop\nrules: []\nroutes: [{ descriptors: [{ user: '{cookie}' }] }]\n",
+      "rules.yaml:3:34: error: routes[0].descriptors[0].user: expected {address}, {method}, {path}, {path.name} or {header.name} in braces, not {cookie}",
+    ],
+    [
+      "domain: shop\nrules: []\nroutes: [{ path: '/a/:', descriptors: [{ user: x }] }]\n",
+      "rules.yaml:3:18: error: routes[0].path: expected a URL pattern such as /v1/users/:id",
+    ],
+  ];
+  for (const [text, problem] of cases) {
+    test(problem, () => {
+      const { rules, problems } = read(text);
+      assert.equal(rules, undefined);
+      assert.equal(problems.length, 1, problems.map(problemText).join("\n"));
+      assert.ok(problemText(problems[0]!).startsWith(problem), problemText(problems[0]!));
+    });
+  }
+
+  test("a path where the runtime has no patterns, rather than any path", () => {
+    const scope = globalThis as { URLPattern?: unknown };
+    const own = Object.getOwnPropertyDescriptor(scope, "URLPattern")!;
+    delete scope.URLPattern;
+    try {
+      const data = {
+        domain: "shop",
+        rules: [],
+        routes: [{ path: "/a", descriptors: [{ a: "b" }] }],
+      };
+      const { rules, problems } = readRules([{ name: "rules", data }], undefined);
+      assert.equal(rules, undefined);
+      assert.match(problems.map(problemText).join(), /routes\[0\].path: a path needs .*URLPattern/);
+    } finally {
+      Object.defineProperty(scope, "URLPattern", own);
+    }
+  });
+
+  test("and all of them are told at once", () => {
+    const text = ruleOf("shadow: 1", "limits: [{ limit: 1, period: 0 }]", "nmae: x");
+    assert.equal(problemsOf(text).length, 3);
+  });
+});
+
+describe("what would do harm is refused:", () => {
+  const bomb = [
+    "a: &a [x, x, x, x, x, x, x, x, x]",
+    ...["b", "c", "d", "e", "f", "g"].map((name, place) => {
+      const before = String.fromCharCode(name.charCodeAt(0) - 1);
+      return `${name}: &${name} [${Array(9).fill(`*${before}`).join(", ")}]${place < 0 ? "" : ""}`;
+    }),
+  ].join("\n");
+  const cases: readonly [name: string, text: string, message: RegExp][] = [
+    ["a bomb of aliases", bomb, /Excessive alias count/],
+    ["an alias of itself", "domain: &a [*a]\nrules: []\n", /error/],
+    [
+      "rules within themselves",
+      "domain: a\nrules: &a [{ key: b, rules: *a }]\n",
+      /200 levels deep/,
+    ],
+    [
+      "Envoy's descriptors within themselves",
+      "domain: a\ndescriptors: &a [{ key: b, descriptors: *a }]\n",
+      /200 levels deep/,
+    ],
+    ["deep nesting", "[".repeat(200_000), /error/],
+    ["several documents", "domain: a\nrules: []\n---\ndomain: b\nrules: []\n", /error/],
+    ["a tag of its own", "domain: !!js/function x\nrules: []\n", /error/],
+    ["what is too long", `# ${"x".repeat(5 * 2 ** 20)}`, /at most 4194304 characters/],
+    ["binary", "\u0000\u0001\u0002", /error/],
+  ];
+  for (const [name, text, message] of cases) {
+    test(name, () => {
+      const { rules, problems } = read(text);
+      assert.equal(rules, undefined);
+      assert.match(problems.map(problemText).join("\n"), message);
+    });
+  }
+
+  test("keys without number take no longer than their text", () => {
+    // By the square of their number this would take minutes.
+    const keys = Array.from({ length: 200_000 }, (_, place) => `k${place}: 1`).join("\n");
+    const { rules, problems } = read(`${keys}\nk7: 2\n`);
+    assert.equal(rules, undefined);
+    assert.match(problems.map(problemText).join("\n"), /:200001:1: error: Map keys must be unique/);
+  });
+
+  test("a key that stands twice, however deep", () => {
+    for (
+      const text of [
+        "rules: [{ key: a, key: b }]",
+        "a: { b: [{ c: 1, c: 2 }] }",
+        "? [1]\n: 1",
+        "rules: [{ &k key: a, *k : b }]",
+      ]
+    ) {
+      const { rules, problems } = read(`domain: a\n${text}\n`);
+      assert.equal(rules, undefined, text);
+      assert.ok(problems.length > 0);
+    }
+  });
+
+  test("a limit's name that cannot stand in a header field", () => {
+    for (const name of ["gr\u00fc\u00dfe", "a\\nb"]) {
+      const { rules, problems } = read(
+        `domain: a\nrules:\n  - key: b\n    limits: [{ limit: 1, period: 1s, name: "${name}" }]\n`,
+      );
+      assert.equal(rules, undefined);
+      assert.match(problems.map(problemText).join("\n"), /name: expected .*printable ASCII/);
+    }
+  });
+
+  test("names of the language are names like others", () => {
+    const { rules, problems } = read(
+      'domain: __proto__\nrules:\n  - { key: __proto__, value: constructor, unlimited: true }\n  - { "__proto__": 1, key: a }\n',
+    );
+    assert.equal(rules, undefined);
+    assert.match(problemText(problems[0]!), /unknown key "__proto__"/);
+    assert.equal(({} as { limits?: unknown }).limits, undefined);
+  });
+});
+
+describe("a warning, and the rules hold:", () => {
+  const cases: readonly [name: string, text: string, warning: string][] = [
+    [
+      "a limit that never binds",
+      ruleOf(
+        "limits:",
+        "  - { limit: 1, period: 1s }",
+        "  - { algorithm: slidingLog, limit: 100000, period: 1d }",
+      ),
+      "rules.yaml:6:9: warning: rules[0].limits[1]: this limit (100000-in-86400s) can never bind, as 1-in-1s is always reached first",
+    ],
+    [
+      "a pattern that nothing reaches",
+      "domain: shop\nrules:\n  - { key: a, value: b*, unlimited: true }\n  - { key: a, value: bc*, unlimited: true }\n",
+      "rules.yaml:4:22: warning: rules[1].value: nothing reaches this pattern, as b* comes before it",
+    ],
+    [
+      "a name that is no rule's",
+      ruleOf("limits: [{ limit: 1, period: 1s }]", "replaces: [other]"),
+      "rules.yaml:5:16: warning: rules[0].replaces[0]: no rule of this domain is called other",
+    ],
+    [
+      "a cost above every limit",
+      ruleOf("limits: [{ limit: 1, period: 1s }]") +
+      "routes: [{ cost: 2, descriptors: [{ user: '{address}' }] }]\n",
+      "rules.yaml:5:18: warning: routes[0].cost: no limit of this domain can ever admit a cost of 2",
+    ],
+    [
+      "a shadow of nothing",
+      ruleOf("shadow: true", "unlimited: true"),
+      "rules.yaml:4:13: warning: rules[0].shadow: a shadow needs limits to report on",
+    ],
+  ];
+  for (const [name, text, warning] of cases) {
+    test(name, () => {
+      const { rules, problems } = read(text);
+      assert.equal(rules?.domains.size, 1);
+      assert.deepEqual(problems.map(problemText), [warning]);
+    });
+  }
+});
+
+describe("the JSON Schema for editors", () => {
+  test("is the one that the files are checked against", () => {
+    assert.equal(readText("docs/rules.schema.json"), ruleSchemaText());
+  });
+
+  test("is JSON Schema of the year 2020, and every key in it is described", () => {
+    const schema = JSON.parse(ruleSchemaText());
+    assert.equal(schema.$schema, "https://json-schema.org/draft/2020-12/schema");
+    for (const [name, property] of Object.entries(schema.$defs.rule.properties)) {
+      assert.ok((property as { description?: string }).description, name);
+    }
+  });
+});

@@ -1,0 +1,374 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { createClient } from "redis";
+
+import {
+  fileSource,
+  followRules,
+  objectSource,
+  type RedisRulesClient,
+  redisSource,
+  type RedisSubscriber,
+  ruleEngine,
+  type RulesEvent,
+  type RuleSource,
+  type Verdict,
+} from "../../../../adapters/rules/rules.ts";
+import { withRedis } from "../../../support/redis/with_redis.ts";
+
+const REQUEST = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
+
+/** A file with one rule. */
+function rulesOf(limit: number, domain = "shop"): string {
+  return `domain: ${domain}
+rules:
+  - key: user
+    limits: [{ limit: ${limit}, period: 1h }]
+  - key: address
+    unlimited: true
+...
+`;
+}
+
+/** An engine that follows a source, and what it was told. */
+async function following(source: RuleSource) {
+  const engine = ruleEngine({ lookup: source.lookup });
+  const events: RulesEvent[] = [];
+  const wake = new Set<() => void>();
+  const followed = await followRules(source, {
+    apply: (rules) => engine.replace(rules),
+    onEvent(event) {
+      events.push(event);
+      wake.forEach((look) => look());
+    },
+    onLimitsChanged: () => engine.forgetLookups(),
+  });
+  return {
+    followed,
+    events,
+    engine,
+    limit: () => (engine.peek(REQUEST) as Verdict).decision?.limit,
+    /** Waits for an event that fits; the suite's own time limit ends a wait in vain. */
+    told(fits: (event: RulesEvent) => boolean): Promise<RulesEvent> {
+      return new Promise((resolve) => {
+        function look(): void {
+          const found = events.find(fits);
+          if (found === undefined) return;
+          wake.delete(look);
+          resolve(found);
+        }
+        wake.add(look);
+        look();
+      });
+    },
+  };
+}
+
+const loaded = (rules: number) => (event: RulesEvent) =>
+  event.event === "rules-loaded" && event.rules === rules;
+const refused = (reason: RegExp) => (event: RulesEvent) =>
+  event.event === "rules-refused" && reason.test(event.reason);
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tidegate-rules-"));
+  try {
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe("a file", () => {
+  const quick = { pollEvery: 50, settle: 10 };
+
+  test("that is changed in place, or replaced by another, changes the rules", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      writeFileSync(file, rulesOf(10));
+      const { limit, told, followed } = await following(fileSource(file, quick));
+      assert.equal(limit(), 10);
+      writeFileSync(file, rulesOf(20) + "\n");
+      await told((event) => event.event === "rules-loaded" && limit() === 20);
+      writeFileSync(join(folder, "next"), rulesOf(30));
+      renameSync(join(folder, "next"), file);
+      await told((event) => event.event === "rules-loaded" && limit() === 30);
+      await followed.close();
+    }));
+
+  const broken: readonly [name: string, text: string | undefined, reason: RegExp][] = [
+    ["disappears", undefined, /ENOENT|No such file/],
+    ["is emptied", "", /rules.yaml must not end where its earlier version went on/],
+    ["is cut off where it is still valid", rulesOf(99).slice(0, 60), /may have been cut off/],
+    ["is cut off within a number", rulesOf(99).split("9, ")[0]!, /may have been cut off/],
+    ["is malformed", rulesOf(10).replace("limits", "limit"), /4:5: error: .*unknown key "limit"/],
+    [
+      "holds a bomb of aliases",
+      `a: &a [1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [${"*a, ".repeat(20)}]\nc: [${
+        "*b, ".repeat(20)
+      }]\n...\n`,
+      /Excessive alias count/,
+    ],
+    ["holds 100 MB", "#".repeat(100 * 2 ** 20), /must be at most 4194304 bytes long/],
+    ["holds bytes that are no text", "\xff\xfe".repeat(10), /./],
+  ];
+  for (const [name, text, reason] of broken) {
+    test(`that ${name} leaves the old rules in place, and says why`, () =>
+      inFolder(async (folder) => {
+        const file = join(folder, "rules.yaml");
+        writeFileSync(file, rulesOf(10));
+        const { limit, told, followed } = await following(fileSource(file, quick));
+        if (text === undefined) rmSync(file);
+        else writeFileSync(file, text, "latin1");
+        await told(refused(reason));
+        assert.equal(limit(), 10);
+        writeFileSync(file, rulesOf(11));
+        await told((event) => event.event === "rules-loaded" && limit() === 11);
+        await followed.close();
+      }));
+  }
+
+  test("that never had an end mark is not taken for shorter, until it says that it is meant", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      const whole = rulesOf(10).replace(/\.\.\.\s*$/, "") +
+        "  - key: agent\n    blocked: true\n  - key: device\n    blocked: true\n";
+      const shorter = whole.slice(0, whole.indexOf("  - key: device"));
+      writeFileSync(file, whole);
+      const { events, followed } = await following(fileSource(file));
+      const rules = () =>
+        events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
+      for (const text of [shorter, `${shorter}\n\n`, whole.slice(0, -9), ""]) {
+        writeFileSync(file, text);
+        assert.equal(await followed.reload(), false, text);
+      }
+      writeFileSync(file, `${shorter}...\n`);
+      assert.equal(await followed.reload(), true);
+      assert.deepEqual(rules(), [4, 3]);
+      await followed.close();
+    }));
+
+  test("that has a rule less in its middle is taken as it is", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      const whole = rulesOf(10).replace(/\.\.\.\s*$/, "");
+      writeFileSync(file, whole);
+      const { limit, followed } = await following(fileSource(file));
+      writeFileSync(file, whole.replace(/ {2}- key: user\n.*\n/, ""));
+      assert.equal(await followed.reload(), true);
+      assert.equal(limit(), undefined);
+      await followed.close();
+    }));
+
+  test("that is being written is not read by halves", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      writeFileSync(file, rulesOf(10).replace(/\.\.\.\s*$/, ""));
+      const { events, limit, followed } = await following(fileSource(file, { settle: 600 }));
+      // Each half is valid, and no beginning of what there was.
+      const [first, ...rest] = [
+        "# new\n" + rulesOf(30).replace(/\.\.\.\s*$/, ""),
+        "  - key: a\n",
+        "    blocked: true\n",
+      ];
+      writeFileSync(file, first!);
+      const loading = followed.reload();
+      for (const part of rest) {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        appendFileSync(file, part);
+      }
+      assert.equal(await loading, true);
+      assert.equal(limit(), 30);
+      const loaded = events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
+      assert.deepEqual(loaded, [2, 3]);
+      await followed.close();
+    }));
+
+  test("that cannot be used at the start is an error that says why", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      await assert.rejects(following(fileSource(file)), /Cannot load rules from .*rules.yaml/);
+      writeFileSync(file, "domain: shop\n");
+      await assert.rejects(following(fileSource(file)), /rules is required here/);
+    }));
+
+  test("that is a pipe is an error, rather than a wait for its writer", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      execFileSync("mkfifo", [file]);
+      await assert.rejects(following(fileSource(file)), /rules.yaml must be a regular file/);
+    }));
+
+  test("that stays broken is told of once", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.yaml");
+      writeFileSync(file, rulesOf(10));
+      const { events, followed } = await following(fileSource(file));
+      writeFileSync(file, "nonsense\n...\n");
+      for (let times = 0; times < 3; times++) assert.equal(await followed.reload(), false);
+      assert.equal(events.filter(({ event }) => event === "rules-refused").length, 1);
+      await followed.close();
+    }));
+});
+
+describe("a folder", () => {
+  test("is one configuration: a file that comes or goes changes it as a whole", () =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, "a.yaml"), rulesOf(10));
+      writeFileSync(join(folder, "notes.txt"), "not rules");
+      const { engine, events, followed } = await following(fileSource(folder));
+      assert.deepEqual([...engine.rules.domains.keys()], ["shop"]);
+      writeFileSync(join(folder, "b.json"), JSON.stringify({ domain: "api", rules: [] }));
+      assert.equal(await followed.reload(), true);
+      assert.deepEqual([...engine.rules.domains.keys()], ["shop", "api"]);
+      writeFileSync(join(folder, "c.yaml"), rulesOf(1, "api"));
+      assert.equal(await followed.reload(), false);
+      assert.ok(events.some(refused(/c.yaml:1:9: error: domain: duplicate domain 'api'/)));
+      assert.deepEqual([...engine.rules.domains.keys()], ["shop", "api"]);
+      rmSync(join(folder, "c.yaml"));
+      rmSync(join(folder, "a.yaml"));
+      assert.equal(await followed.reload(), true);
+      assert.deepEqual([...engine.rules.domains.keys()], ["api"]);
+      await followed.close();
+    }));
+});
+
+test("a source is closed where its first load fails, and is not waited for where it hangs", async () => {
+  let closed = 0;
+  let loads = 0;
+  const good = { name: "good", data: { domain: "shop", rules: [] } };
+  const source: RuleSource = {
+    name: "test",
+    load: () => loads++ === 1 ? Promise.resolve([good]) : new Promise(() => {}),
+    close() {
+      closed++;
+      return Promise.resolve();
+    },
+  };
+  const failing = { ...source, load: () => Promise.reject(new Error("not there")) };
+  await assert.rejects(following(failing), /not there/);
+  assert.equal(closed, 1);
+  loads = 1;
+  const { followed } = await following(source);
+  void followed.reload();
+  await followed.close();
+  assert.equal(closed, 2);
+});
+
+test("an object in code can be changed while it is used", async () => {
+  const file = (limit: number) => ({
+    domain: "shop",
+    rules: [{ key: "user", limits: [{ limit, period: "1h" as const }] }],
+  });
+  const source = objectSource(file(10));
+  const { limit, followed } = await following(source);
+  assert.equal(limit(), 10);
+  source.set(file(20));
+  await followed.reload();
+  assert.equal(limit(), 20);
+  source.set({ domain: "shop", rules: [{ key: "" }] });
+  assert.equal(await followed.reload(), false);
+  assert.equal(limit(), 20);
+  await followed.close();
+});
+
+withRedis("Redis", (redis) => {
+  async function connected() {
+    const client = createClient({ url: redis().url });
+    client.on("error", () => {});
+    await client.connect();
+    await client.flushAll();
+    return client;
+  }
+
+  test("holds documents in a hash; a message, or the next look, changes the rules", async () => {
+    const client = await connected();
+    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
+    const source = redisSource(client as unknown as RedisRulesClient, { pollEvery: 50 });
+    const { limit, told, engine, followed } = await following(source);
+    assert.equal(limit(), 10);
+    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
+    await told((event) => event.event === "rules-loaded" && limit() === 20);
+    await client.hSet("tidegate:rules", "shop.yaml", "x".repeat(5 * 2 ** 20));
+    await told(refused(/must be at most 4194304 bytes/));
+    await client.del("tidegate:rules");
+    await told(refused(/must hold 1 to 1000 fields: it has 0/));
+    assert.equal(limit(), 20);
+    await client.hSet("tidegate:rules", { "a.yaml": rulesOf(5), "b.yaml": rulesOf(6, "api") });
+    await told(loaded(4));
+    assert.equal(engine.rules.domains.size, 2);
+    await followed.close();
+    client.destroy();
+  });
+
+  test("that hangs leaves the rules in place, and is told of", async () => {
+    const client = await connected();
+    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
+    const reader = client as unknown as RedisRulesClient;
+    let hangs = false;
+    const through = {
+      hKeys: (key: string) => hangs ? new Promise<string[]>(() => {}) : client.hKeys(key),
+      hStrLen: (key: string, field: string) => reader.hStrLen(key, field),
+      hGet: (key: string, field: string) => client.hGet(key, field),
+      duplicate: () => client.duplicate() as unknown as RedisSubscriber,
+    };
+    const source = redisSource(through, { pollEvery: 600_000, deadline: 50 });
+    const { limit, followed, events } = await following(source);
+    hangs = true;
+    assert.equal(await followed.reload(), false);
+    assert.ok(events.some(refused(/Cannot read the hash tidegate:rules as it took over 50 ms/)));
+    assert.equal(limit(), 10);
+    await followed.close();
+    client.destroy();
+  });
+
+  test("is told of changes by pub/sub alone", async () => {
+    const client = await connected();
+    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
+    const source = redisSource(client as unknown as RedisRulesClient, { pollEvery: 600_000 });
+    const { limit, told, followed } = await following(source);
+    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
+    while (await client.publish("tidegate:rules", "shop.yaml") === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await told((event) => event.event === "rules-loaded" && limit() === 20);
+    await followed.close();
+    client.destroy();
+  });
+
+  test("holds limits of keys of their own", async () => {
+    const client = await connected();
+    await client.hSet(
+      "tidegate:rules",
+      "shop.json",
+      JSON.stringify({
+        domain: "shop",
+        rules: [{ key: "user", lookup: "wait", limits: [{ limit: 10, period: "1h" }] }],
+      }),
+    );
+    const own = [{ limit: 3, period: "1h" }, { algorithm: "slidingLog", limit: 9, period: "1d" }];
+    await client.hSet("tidegate:limits", {
+      "shop/user=42": JSON.stringify(own),
+      "shop/user=43": '"blocked"',
+      "shop/user=44": '[{ "limit": "many", "period": "1h" }]',
+    });
+    const source = redisSource(client as unknown as RedisRulesClient);
+    const { engine, followed } = await following(source);
+    const ask = (user: string) =>
+      engine.peek({ domain: "shop", descriptors: [{ entries: [["user", user]] }] });
+    const first = await ask("42");
+    assert.equal(first.decision?.parts?.length, 2);
+    assert.equal((await ask("43")).allowed, false);
+    assert.equal((await ask("44")).decision?.limit, 10);
+    assert.equal((await ask("45")).decision?.limit, 10);
+    await assert.rejects(
+      async () => await source.lookup!("shop", "user=44"),
+      /shop\/user=44 .*\[0\].limit: expected an integer, not "many"/,
+    );
+    await followed.close();
+    client.destroy();
+  });
+});

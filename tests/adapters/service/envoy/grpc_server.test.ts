@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { connect } from "node:http2";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { faultOfCall } from "../../../../adapters/service/envoy/envoy_call.ts";
+import { callOfMessage } from "../../../../adapters/service/envoy/envoy_protobuf.ts";
+import { fileSource } from "../../../../adapters/rules/rules.ts";
+import type { Service } from "../../../../adapters/service/service.ts";
+import { fcOptions } from "../../../support/seed.ts";
+import { rootPath } from "../../../support/tree.ts";
+import { get, withService } from "../support/running.ts";
+
+interface Status {
+  readonly code: string;
+  readonly current_limit: { readonly requests_per_unit: number; readonly unit: string } | null;
+  readonly limit_remaining: number;
+  readonly duration_until_reset: { readonly seconds: number } | null;
+}
+
+interface Answer {
+  readonly overall_code: string;
+  readonly statuses: readonly Status[];
+  readonly error?: number;
+  readonly details?: string;
+}
+
+/** Sends calls with a client on Node, made of the public protocol. */
+function ask(
+  service: Service,
+  calls: readonly unknown[],
+  atOnce = 1,
+  token = "",
+): Promise<readonly Answer[]> {
+  const client = `${rootPath}tests/adapters/service/support/envoy_client.mjs`;
+  const args = [client, String(service.grpcPort), JSON.stringify(calls), String(atOnce), token];
+  return new Promise((resolve, reject) => {
+    execFile(`${rootPath}node_modules/.bin/node`, args, { timeout: 60_000 }, (error, stdout) => {
+      if (error === null) resolve(JSON.parse(stdout));
+      else reject(error);
+    });
+  });
+}
+
+const user = (value: string, more: object = {}) => ({
+  domain: "shop",
+  descriptors: [{ entries: [{ key: "user", value }] }],
+  ...more,
+});
+
+describe("Envoy's gRPC", () => {
+  test("is answered to a client made of the public protocol", () =>
+    withService(async (service) => {
+      const [first, second, looked, third] = await ask(service, [
+        user("42", { hits_addend: 2 }),
+        user("42"),
+        {
+          domain: "shop",
+          descriptors: [{
+            entries: [{ key: "user", value: "42" }],
+            hits_addend: { value: 0 },
+          }],
+        },
+        user("42"),
+      ]);
+      assert.equal(first?.overall_code, "OK");
+      assert.deepEqual(first?.statuses[0], {
+        code: "OK",
+        current_limit: { name: "per-user", requests_per_unit: 3, unit: "HOUR" },
+        limit_remaining: 1,
+        duration_until_reset: { seconds: first?.statuses[0]?.duration_until_reset?.seconds },
+      });
+      assert.equal(second?.overall_code, "OK");
+      assert.equal(second?.statuses[0]?.limit_remaining ?? 0, 0);
+      assert.equal(looked?.overall_code, "OK");
+      assert.deepEqual(
+        [third?.overall_code, third?.statuses[0]?.code],
+        ["OVER_LIMIT", "OVER_LIMIT"],
+      );
+      assert.match(
+        (await get(service, "/metrics")).body,
+        /route="ShouldRateLimit",status="200"} 4/,
+      );
+    }, { grpcPort: 0 }));
+
+  test("with limits of its own, unlimited and unknown descriptors, in one call", () =>
+    withService(async (service) => {
+      const call = {
+        domain: "shop",
+        descriptors: [
+          {
+            entries: [{ key: "user", value: "42" }],
+            limit: { requests_per_unit: 1, unit: "WEEK" },
+          },
+          { entries: [{ key: "user", value: "admin" }] },
+          { entries: [{ key: "who", value: "knows" }] },
+        ],
+      };
+      const [first, second] = await ask(service, [call, call]);
+      assert.deepEqual(first?.statuses.map(({ code }) => code), ["OK", "OK", "OK"]);
+      assert.equal(first?.statuses[0]?.current_limit?.unit, "WEEK");
+      assert.equal(first?.statuses[1]?.limit_remaining, 4_294_967_295);
+      assert.equal(second?.overall_code, "OVER_LIMIT");
+      assert.deepEqual(second?.statuses.map(({ code }) => code), ["OVER_LIMIT", "OK", "OK"]);
+    }, { grpcPort: 0 }));
+
+  test("lets exactly the limit through when many calls are under way", () =>
+    withService(async (service) => {
+      const calls = Array.from({ length: 400 }, () => ({
+        domain: "basic",
+        descriptors: [{ entries: [{ key: "one_per_minute", value: "a" }] }],
+      }));
+      const answers = await ask(service, calls, 100);
+      assert.equal(answers.filter(({ overall_code: code }) => code === "OK").length, 1);
+      assert.equal(answers.filter(({ overall_code: code }) => code === "OVER_LIMIT").length, 399);
+    }, {
+      grpcPort: 0,
+      rules: fileSource(
+        `${rootPath}tests/vectors/envoy-config/tests-valid/integration_basic.yaml`,
+      ),
+    }));
+
+  test("takes units for those who bring the token, where there is one", () =>
+    withService(async (service) => {
+      const [none] = await ask(service, [user("42")]);
+      assert.deepEqual([none?.error, none?.details], [16, "send the token as metadata"]);
+      assert.equal((await ask(service, [user("42")], 1, "wrong"))[0]?.error, 16);
+      const [own] = await ask(service, [user("42")], 1, "secret");
+      assert.equal(own?.statuses[0]?.limit_remaining, 2);
+    }, { grpcPort: 0, token: "secret" }));
+
+  test("that is malformed is INVALID_ARGUMENT", () =>
+    withService(async (service) => {
+      const bad = [
+        { domain: "", descriptors: user("a").descriptors },
+        { domain: "shop", descriptors: [] },
+        { domain: "shop", descriptors: [{ entries: [] }] },
+        user("a".repeat(2_000)),
+        { domain: "shop", descriptors: Array(40).fill(user("a").descriptors[0]) },
+        {
+          domain: "shop",
+          descriptors: [{
+            ...user("a").descriptors[0],
+            hits_addend: { value: "9007199254740993" },
+          }],
+        },
+      ];
+      // Another program may write more than the protocol's 32 bits.
+      assert.match(
+        faultOfCall({
+          domain: "shop",
+          hitsAddend: 1,
+          descriptors: [{
+            entries: [["user", "a"]],
+            hitsAddend: undefined,
+            limit: { requestsPerUnit: 2 ** 60, unit: "MINUTE" },
+          }],
+        }) ?? "",
+        /requests_per_unit must be at most 4294967295/,
+      );
+      for (const { error, details } of await ask(service, bad)) {
+        assert.equal(error, 3, details);
+      }
+    }, { grpcPort: 0 }));
+
+  test("bytes that are no message are INVALID_ARGUMENT, and the service goes on", () =>
+    withService(async (service) => {
+      const session = connect(`http://127.0.0.1:${service.grpcPort}`);
+      session.on("error", () => {});
+      const status = await new Promise((resolve) => {
+        const call = session.request({
+          ":method": "POST",
+          ":path": "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+          "content-type": "application/grpc",
+          te: "trailers",
+        });
+        const message = [0x12, 0xff, 0xff, 0xff, 0x7f, 1, 2, 3];
+        call.on("trailers", (trailers) => resolve(trailers["grpc-status"]));
+        call.on("response", (headers) => {
+          if (headers["grpc-status"] !== undefined) resolve(headers["grpc-status"]);
+        });
+        call.on("data", () => {});
+        call.on("error", () => {});
+        call.end(new Uint8Array([0, 0, 0, 0, message.length, ...message]));
+      });
+      session.destroy();
+      assert.equal(Number(status), 3);
+      assert.equal((await ask(service, [user("42")]))[0]?.overall_code, "OK");
+    }, { grpcPort: 0 }));
+});
+
+test("whatever the bytes, reading a message ends, with a call or a clear error", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      try {
+        const call = callOfMessage(bytes);
+        assert.ok(Array.isArray(call.descriptors));
+      } catch (error) {
+        assert.ok(error instanceof RangeError || error instanceof TypeError, String(error));
+      }
+    }),
+    fcOptions({ numRuns: 2_000 }),
+  );
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { objectSource } from "../../../../adapters/rules/rules.ts";
+import type { ServeOptions } from "../../../../adapters/service/service.ts";
+import { type RawRequest, rawRequest } from "../../../support/raw_request.ts";
+import { withService } from "../support/running.ts";
+
+const rules = () =>
+  objectSource({
+    domain: "front",
+    rules: [{ key: "address", limits: [{ limit: 1, period: "1d" }] }],
+    routes: [{ descriptors: [{ address: "{address}" }] }],
+  });
+
+/** Ways to ask for `/check`. */
+const VALID: readonly RawRequest[] = [
+  { version: "1.0", host: null },
+  { version: "1.0", host: "" },
+  { version: "1.0", host: "a" },
+  { host: "" },
+  { host: "a" },
+  { host: "a.b-c_d:80" },
+  { host: "a:" },
+  { host: "[::1]:8080" },
+  { host: "a%2fmetrics" },
+  { host: "a", path: "/check?from=nginx" },
+  { host: "a", path: "/check?to=http://b/healthz" },
+  { version: "1.0", host: null, path: "/check?to=http://b/healthz" },
+  { host: "a", path: "http://b/check" },
+  { host: "a", path: "HTTP://b:8080/check" },
+  { host: "a", path: "http://b:99999/check" },
+  { host: "a", path: "http://u:p@b/check" },
+  { version: "1.0", host: null, path: "http://b/check" },
+];
+
+/** Ways to ask for `/check` by a Host that is none. */
+const INVALID_HOSTS: readonly string[] = [
+  "a b",
+  "a:99999",
+  "a:b",
+  ":80",
+  "a/metrics?",
+  "a/healthz",
+  "a?/healthz",
+  "a#",
+  "a\\healthz",
+  "a@b",
+  "a%2",
+  "a, b",
+  "[::1",
+  "[x]",
+  "/",
+  "?",
+  "//healthz",
+  "http://a/healthz",
+  "\u00e4",
+];
+
+/** Targets without a path, and with one that is not that of `/check`. */
+const OTHER_TARGETS: readonly string[] = [
+  "*",
+  "check",
+  "a:80",
+  "ftp://a/check",
+  "http:///check",
+  "http:/check",
+  "/x://a/check",
+  "//check",
+  "/%63heck",
+  "/check/",
+  "/check\\",
+  "/check#/check",
+];
+
+/** The status of each request; `undefined` where the server ended the connection. */
+function statusesOf(
+  port: number,
+  requests: readonly RawRequest[],
+): Promise<(number | undefined)[]> {
+  return Promise.all(requests.map(async (request) => {
+    try {
+      return (await rawRequest(port, { path: "/check", ...request })).status;
+    } catch {
+      return undefined;
+    }
+  }));
+}
+
+/** Which requests were answered otherwise, for the message of a failed test. */
+function others(
+  requests: readonly RawRequest[],
+  statuses: readonly (number | undefined)[],
+  isRight: (status: number | undefined) => boolean,
+): string[] {
+  return requests.flatMap((request, place) =>
+    isRight(statuses[place]) ? [] : [`${statuses[place]} to ${JSON.stringify(request)}`]
+  );
+}
+
+/** The servers: of the runtime, and the one that its threads share. */
+const SERVERS: readonly (readonly [name: string, options: Partial<ServeOptions>])[] = [
+  ["one thread", {}],
+  ["two threads", { threads: 2 }],
+];
+
+for (const [name, options] of SERVERS) {
+  describe(`the path of a request, on ${name},`, () => {
+    for (const [refusal, token] of [[429, undefined], [401, "secret"]] as const) {
+      const caller = token === undefined ? "a client over its limit" : "a client without the token";
+      test(`is that of its target, and ${caller} is refused`, () =>
+        withService(async ({ port }) => {
+          // Uses the limit up, where no token is asked for.
+          await rawRequest(port, { path: "/check" });
+          const valid = await statusesOf(port, VALID);
+          assert.deepEqual(others(VALID, valid, (status) => status === refusal), []);
+          const hosts = INVALID_HOSTS.map((host) => ({ host }));
+          const invalid = await statusesOf(port, hosts);
+          assert.deepEqual(others(hosts, invalid, (status) => status === 400), []);
+          const targets = OTHER_TARGETS.map((path) => ({ path, host: "a" }));
+          const other = await statusesOf(port, targets);
+          const isRefused = (status: number | undefined) =>
+            status === undefined || (status >= 400 && status < 500);
+          assert.deepEqual(others(targets, other, isRefused), []);
+        }, { rules: rules(), token, ...options }));
+    }
+  });
+}
+
+test("an invalid Host is refused whatever the path", () =>
+  withService(async ({ port }) => {
+    for (const path of ["/", "/healthz", "/metrics", "/v1/live", "/v1/consume"]) {
+      const answer = await rawRequest(port, { path, host: "a b" });
+      assert.equal(answer.status, 400, path);
+      assert.match(answer.body, /the Host field must be/);
+    }
+  }));

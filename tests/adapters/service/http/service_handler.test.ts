@@ -1,0 +1,706 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
+
+import type { AsyncStore } from "../../../../core/store.ts";
+import { StoreUnavailableError } from "../../../../mod.ts";
+import { objectSource } from "../../../../adapters/rules/rules.ts";
+import { type LogEvent, serve } from "../../../../adapters/service/service.ts";
+import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+import { rawRequest } from "../../../support/raw_request.ts";
+import { get, post, SHOP, withService } from "../support/running.ts";
+
+const HALF_A_BODY = "POST /v1/consume HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{";
+
+const asking = (user: string, cost?: number) => ({ entries: { user }, cost });
+
+describe("the service", () => {
+  test("decides and takes, looks, gives back and forgets", () =>
+    withService(async (service) => {
+      const first = await post(service, "/v1/consume", asking("42", 2));
+      assert.equal(first.status, 200);
+      assert.equal(first.headers.get("content-type"), "application/json");
+      assert.deepEqual(first.body, {
+        allowed: true,
+        limit: 3,
+        remaining: 1,
+        retryAfter: 0,
+        nextAfter: first.body.nextAfter,
+        resetAfter: first.body.resetAfter,
+        delay: 0,
+        rules: [{
+          rule: "per-user",
+          shadow: false,
+          allowed: true,
+          limit: 3,
+          remaining: 1,
+          retryAfter: 0,
+          nextAfter: first.body.nextAfter,
+          resetAfter: first.body.resetAfter,
+          delay: 0,
+        }],
+      });
+      assert.equal((await post(service, "/v1/peek", asking("42", 2))).body.allowed, false);
+      assert.equal((await post(service, "/v1/peek", asking("42", 1))).body.remaining, 0);
+      assert.equal((await post(service, "/v1/refund", asking("42", 1))).body.remaining, 2);
+      assert.equal((await post(service, "/v1/consume", asking("42", 9))).body.retryAfter, null);
+      assert.deepEqual((await post(service, "/v1/reset", asking("42"))).body, { reset: 1 });
+      assert.equal((await post(service, "/v1/peek", asking("42", 0))).body.remaining, 3);
+    }));
+
+  test("decides many at once, each by itself", () =>
+    withService(async (service) => {
+      const many = ["a", "a", "a", "a", "b", "admin", "mallory"].map((user) => asking(user));
+      const { body } = await post(service, "/v1/consume", many);
+      assert.deepEqual(
+        body.map(({ allowed }: { allowed: boolean }) => allowed),
+        [true, true, true, false, true, true, false],
+      );
+    }));
+
+  test("takes descriptors in every form", () =>
+    withService(async (service) => {
+      const forms = [
+        { route: "login", address: "a" },
+        [["route", "login"], ["address", "a"]],
+        [{ key: "route", value: "login" }, { key: "address", value: "a" }],
+      ];
+      const allowed: boolean[] = [];
+      for (const entries of forms) {
+        const { body } = await post(service, "/v1/consume", {
+          domain: "shop",
+          descriptors: [{ entries }],
+        });
+        assert.equal(body.rules[0].rule, "logins");
+        allowed.push(body.allowed);
+      }
+      assert.deepEqual(allowed, [true, true, false]);
+    }));
+
+  test("reports what a shadow would have done", () =>
+    withService(async (service) => {
+      await post(service, "/v1/consume", { entries: { plan: "free" } });
+      const { body } = await post(service, "/v1/consume", { entries: { plan: "free" } });
+      assert.equal(body.allowed, true);
+      assert.equal(body.rules[0].wouldAllow, false);
+    }));
+
+  test("counts what it decided", () =>
+    withService(async (service) => {
+      for (let times = 0; times < 5; times++) await post(service, "/v1/consume", asking("42"));
+      await post(service, "/v1/consume", "nonsense");
+      const { headers, body } = await get(service, "/metrics");
+      assert.match(headers.get("content-type") ?? "", /^text\/plain; version=0.0.4/);
+      const lines = body.split("\n");
+      for (
+        const line of [
+          'tidegate_decisions_total{domain="shop",rule="per-user",verdict="admitted"} 3',
+          'tidegate_decisions_total{domain="shop",rule="per-user",verdict="refused"} 2',
+          'tidegate_near_limit_total{domain="shop",rule="per-user"} 1',
+          'tidegate_calls_total{route="/v1/consume",status="200"} 5',
+          'tidegate_calls_total{route="/v1/consume",status="400"} 1',
+          "tidegate_call_seconds_count 6",
+          'tidegate_call_seconds_bucket{le="+Inf"} 6',
+          "tidegate_store_keys 1",
+        ]
+      ) {
+        assert.ok(lines.includes(line), `${line} in\n${body}`);
+      }
+      for (const line of lines) {
+        assert.match(line, /^$|^# (HELP|TYPE) [a-z_]+ .+$|^[a-z_]+(\{[^}]*\})? [0-9.e+-]+$/);
+      }
+    }));
+
+  test("says whether it lives and is ready, and shows a page", () =>
+    withService(async (service) => {
+      assert.equal((await get(service, "/healthz")).status, 200);
+      assert.equal((await get(service, "/readyz")).status, 200);
+      const page = await get(service, "/");
+      assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
+      assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'self'/);
+      for (const file of ["/page.js", "/page.css"]) {
+        assert.equal((await get(service, file)).status, 200);
+      }
+    }));
+
+  test("counts the rules that there are, by the names that they have", () => {
+    const source = objectSource({ domain: "shop", rules: [] });
+    const set = (name: string, value?: string) =>
+      source.set({
+        domain: "shop",
+        rules: [{ key: "user", value, name, limits: [{ limit: 9, period: "1h" }] }],
+      });
+    return withService(async (service) => {
+      for (const name of ["old", "new"]) {
+        set(name);
+        assert.equal(await service.reload(), true);
+        await post(service, "/v1/consume", asking("a"));
+        const limited = { requestsPerUnit: 5, unit: "MINUTE" };
+        const entries = [{ key: "user", value: "a" }];
+        await post(service, "/json", {
+          domain: "shop",
+          descriptors: [{ entries, limit: limited }],
+        });
+      }
+      const { rules } = await service.figures();
+      const told = rules.map(({ rule, admitted }) => [rule, admitted]).sort();
+      assert.deepEqual(told, [["new", 1], ["override", 2]]);
+    }, { rules: source });
+  });
+
+  test("tells the keys refused most, the most often refused first", () =>
+    withService(async (service) => {
+      for (let times = 0; times < 8; times++) await post(service, "/v1/consume", asking("loud"));
+      for (let times = 0; times < 4; times++) await post(service, "/v1/consume", asking("quiet"));
+      const { body } = await get(service, "/v1/live");
+      assert.deepEqual(
+        body.keys.map(({ key, refused }: { key: string; refused: number }) => [key, refused]),
+        [["user=loud", 5], ["user=quiet", 1]],
+      );
+    }));
+});
+
+describe("the service refuses with a problem:", () => {
+  const long = "x".repeat(1_025);
+  const cases: readonly [name: string, body: unknown, status: number, detail: RegExp][] = [
+    ["no JSON", "{", 400, /must be JSON/],
+    ["no body", "", 400, /must be JSON/],
+    ["a number", "7", 400, /the body must be a map, not 7/],
+    ["no entries", {}, 400, /entries must be a map, not undefined/],
+    ["empty entries", { entries: {} }, 400, /1 to 16 entries, not 0/],
+    ["a value of another type", { entries: { user: 42 } }, 400, /entries.user must be text/],
+    ["an empty value", { entries: { user: "" } }, 400, /entries.user must be text/],
+    ["a value that is too long", { entries: { user: long } }, 400, /1 to 1024 characters/],
+    ["a key that is too long", { entries: { [long]: "a" } }, 400, /1 to 1024 characters/],
+    ["a key of digits", { entries: { "7": "a" } }, 400, /list of pairs/],
+    ["a negative cost", asking("a", -1), 400, /cost must be an integer of at least 0, not -1/],
+    ["half a cost", asking("a", 0.5), 400, /cost must be an integer/],
+    ["an endless cost", '{"entries":{"user":"a"},"cost":1e999}', 400, /cost must be an integer/],
+    ["no descriptors", { descriptors: [] }, 400, /list of 1 to 32 items, not 0 items/],
+    ["both forms", { descriptors: [{}], entries: {} }, 400, /must not be given both/],
+    [
+      "too many descriptors",
+      { descriptors: Array(33).fill({ entries: { user: "a" } }) },
+      400,
+      /not 33 items/,
+    ],
+    ["too many requests", Array(1_001).fill(asking("a")), 400, /at most 1000 requests, not 1001/],
+    ["one bad of many", [asking("a"), {}], 400, /^\[1\].entries must be a map/],
+    ["an unknown domain", { ...asking("a"), domain: "other" }, 404, /no rules for .*other/],
+    ["deep nesting", "[".repeat(100_000), 400, /must be JSON|must be a map/],
+    ["a large body", "x".repeat(2 ** 20 + 1), 413, /./],
+  ];
+  test(cases.map(([name]) => name).join(", "), () =>
+    withService(async (service) => {
+      for (const [name, body, status, detail] of cases) {
+        for (const path of ["/v1/consume", "/v1/peek", "/v1/refund", "/v1/reset"]) {
+          const answer = await post(service, path, body);
+          assert.equal(answer.status, status, name);
+          // A server that counts bytes by itself answers without a body.
+          if (status === 413) continue;
+          assert.equal(answer.headers.get("content-type"), "application/problem+json", name);
+          assert.equal(answer.body.status, status, name);
+          assert.match(answer.body.detail, detail, name);
+        }
+      }
+      const { body } = await post(service, "/v1/peek", asking("a", 0));
+      assert.equal(body.remaining, 3, "nothing was charged");
+    }));
+
+  test("more limits at once than the store charges, and more units than numbers hold", async () => {
+    const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
+    const rules = objectSource({ domain: "shop", rules: [{ key: "user", limits }] });
+    const errors: unknown[] = [];
+    const log = ({ level, error }: LogEvent) => level === "error" && errors.push(error);
+    await withService(async (service) => {
+      const users = Array.from({ length: 13 }, (_, place) => ({ entries: { user: `${place}` } }));
+      const many = await post(service, "/v1/consume", { descriptors: users });
+      assert.equal(many.status, 400);
+      assert.match(many.body.detail, /at most 24 limits together on this store/);
+      const twice = [1, 2].map(() => ({ entries: { user: "1" }, cost: Number.MAX_SAFE_INTEGER }));
+      for (const path of ["/v1/consume", "/v1/peek", "/v1/refund"]) {
+        const answer = await post(service, path, { descriptors: twice });
+        assert.equal(answer.status, 200, path);
+        assert.equal(answer.body.allowed, path === "/v1/refund", path);
+      }
+    }, { rules, log, store: sharedStore({ capacity: 100 }) });
+    assert.deepEqual(errors, []);
+  });
+
+  test("a chunked body that never ends", () =>
+    withService(async (service) => {
+      const status = await new Promise<string>((resolve, reject) => {
+        const socket = connect(service.port, "127.0.0.1", () => {
+          socket.write(
+            "POST /v1/consume HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+          );
+          const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
+          const more = () => {
+            while (!socket.destroyed && socket.write(chunk));
+          };
+          socket.on("drain", more);
+          more();
+        });
+        let text = "";
+        socket.on("data", (data) => {
+          text += String(data);
+          const found = /^HTTP\/1.1 (\d+)/.exec(text);
+          if (found === null) return;
+          socket.destroy();
+          resolve(found[1]!);
+        });
+        socket.on("error", () => text === "" ? resolve("closed") : undefined);
+        socket.on("close", () => resolve("closed"));
+        socket.on("timeout", () => reject(new Error("no answer")));
+      });
+      assert.match(status, /413|closed/);
+      assert.equal((await get(service, "/healthz")).status, 200);
+    }));
+
+  test("nothing: a whole URL as the target is that of its path", () =>
+    withService(async (service) => {
+      const answer = await rawRequest(service.port, {
+        path: `http://127.0.0.1:${service.port}/healthz`,
+      });
+      assert.deepEqual([answer.status, answer.body], [200, "ok\n"]);
+    }));
+
+  test("unknown paths and wrong methods", () =>
+    withService(async (service) => {
+      assert.equal((await get(service, "/v1/nothing")).status, 404);
+      assert.equal((await get(service, "/../../etc/passwd")).status, 404);
+      assert.equal((await get(service, "/page/index.html")).status, 404);
+      const wrong = await get(service, "/v1/consume");
+      assert.equal(wrong.status, 405);
+      assert.equal(wrong.headers.get("allow"), "POST");
+      assert.equal((await post(service, "/metrics", {})).status, 405);
+    }));
+
+  test("calls that a browser makes for another site", () =>
+    withService(async (service) => {
+      const answer = await post(service, "/v1/consume", asking("a"), {
+        origin: "https://evil.example",
+      });
+      assert.equal(answer.status, 403);
+      const own = await post(service, "/v1/consume", asking("a"), { origin: service.url });
+      assert.equal(own.status, 200);
+    }));
+
+  test("calls that a browser makes by a name that leads here, unless they bring the token", async () => {
+    // As after DNS rebinding: the page's name leads to this machine.
+    const rebound = { host: "evil.example", origin: "http://evil.example" };
+    const body = JSON.stringify(asking("a"));
+    const lines = (token: string[]) => [
+      `Origin: ${rebound.origin}`,
+      "Content-Type: application/json",
+      ...token,
+    ];
+    await withService(async (service) => {
+      const given = { method: "POST", path: "/v1/consume", body, host: rebound.host };
+      assert.equal((await rawRequest(service.port, { ...given, lines: lines([]) })).status, 403);
+    });
+    await withService(async (service) => {
+      const given = { method: "POST", path: "/v1/consume", body, host: rebound.host };
+      const token = ["X-Tidegate-Token: secret"];
+      assert.equal((await rawRequest(service.port, { ...given, lines: lines([]) })).status, 401);
+      assert.equal((await rawRequest(service.port, { ...given, lines: lines(token) })).status, 200);
+    }, { token: "secret" });
+  });
+});
+
+test("the page takes no units of those who may not, and shows them no keys", async () => {
+  const rules = objectSource({
+    domain: "shop",
+    rules: [{ key: "user", limits: [{ limit: 2, period: "1h" }] }],
+    routes: [{ descriptors: [{ user: "{header.x-user}" }] }],
+  });
+  const lines = ["X-User: a"];
+  const page = { method: "GET", path: "/", body: "", lines };
+  const live = { method: "GET", path: "/v1/live", body: "", lines: [] };
+  await withService(async (service) => {
+    for (let times = 0; times < 3; times++) {
+      assert.equal((await rawRequest(service.port, page)).status, 200, "without the token");
+    }
+    assert.equal((await post(service, "/v1/peek", asking("a", 0))).body.remaining, 2);
+    const own = { ...page, lines: [...lines, "X-Tidegate-Token: secret"] };
+    const statuses = [1, 2, 3].map(async () => (await rawRequest(service.port, own)).status);
+    assert.deepEqual((await Promise.all(statuses)).sort(), [200, 200, 429]);
+  }, { rules, token: "secret" });
+  await withService(async (service) => {
+    const host = `evil.example:${service.port}`;
+    for (let times = 0; times < 3; times++) {
+      assert.equal((await rawRequest(service.port, { ...page, host })).status, 200, host);
+    }
+    assert.equal((await post(service, "/v1/peek", asking("a", 0))).body.remaining, 2);
+    assert.doesNotMatch((await rawRequest(service.port, { ...live, host })).body, /"keys":\[/);
+    for (const name of ["localhost", "127.0.0.1", "[::1]"]) {
+      const by = { ...live, host: `${name}:${service.port}` };
+      assert.match((await rawRequest(service.port, by)).body, /"keys":\[/, name);
+    }
+  }, { rules });
+});
+
+test("an empty token is refused at the start: somebody meant to shut others out", async () => {
+  for (const token of ["", 7 as unknown as string]) {
+    await assert.rejects(
+      withService(() => Promise.resolve(), { token }),
+      /^TypeError: Cannot serve as token must be text that is not empty: current value is/,
+    );
+  }
+});
+
+test("with a token only those who have it can change anything", () =>
+  withService(async (service) => {
+    const paths = ["/v1/consume", "/v1/refund", "/v1/reset", "/json"];
+    for (const path of paths) {
+      for (
+        const headers of [
+          {},
+          { authorization: "Bearer wrong" },
+          { authorization: "secret" },
+          { "x-tidegate-token": "secre" },
+        ]
+      ) {
+        const { status, body } = await post(service, path, asking("a"), headers as never);
+        assert.equal(status, 401, path);
+        assert.equal(body.title, "Unauthorized");
+      }
+    }
+    assert.equal((await get(service, "/check")).status, 401);
+    assert.equal((await post(service, "/v1/peek", asking("a"))).body.remaining, 2);
+    const bearer = { authorization: "Bearer secret" };
+    assert.equal((await post(service, "/v1/consume", asking("a"), bearer)).status, 200);
+    const own = { "x-tidegate-token": "secret" };
+    assert.equal((await get(service, "/check", { ...own, "x-original-uri": "/" })).status, 200);
+    assert.equal("keys" in (await get(service, "/v1/live")).body, false);
+    assert.equal("keys" in (await get(service, "/v1/live", own)).body, true);
+  }, { token: "secret" }));
+
+describe("Envoy's JSON", () => {
+  const call = (value: string, more: object = {}) => ({
+    domain: "shop",
+    descriptors: [{ entries: [{ key: "user", value }] }],
+    ...more,
+  });
+
+  test("is answered in the same form", () =>
+    withService(async (service) => {
+      const first = await post(service, "/json", call("42", { hitsAddend: 2 }));
+      assert.equal(first.status, 200);
+      const { durationUntilReset, ...status } = first.body.statuses[0];
+      assert.match(durationUntilReset, /^\d+s$/);
+      assert.equal(first.body.overallCode, "OK");
+      assert.deepEqual(status, {
+        code: "OK",
+        currentLimit: { name: "per-user", requestsPerUnit: 3, unit: "HOUR" },
+        limitRemaining: 1,
+      });
+      const second = await post(service, "/json", call("42", { hits_addend: "2" }));
+      assert.equal(second.status, 429);
+      assert.equal(second.body.overallCode, "OVER_LIMIT");
+      assert.equal(second.body.statuses[0].code, "OVER_LIMIT");
+    }));
+
+  test("may bring a limit of its own, and ask for what has none", () =>
+    withService(async (service) => {
+      const descriptors = [
+        {
+          entries: [{ key: "user", value: "42" }],
+          limit: { requestsPerUnit: 1, unit: "MINUTE" },
+        },
+        { entries: [{ key: "nobody", value: "x" }] },
+        { entries: [{ key: "user", value: "admin" }] },
+        { entries: [{ key: "user", value: "43" }], hitsAddend: "0" },
+      ];
+      const first = await post(service, "/json", { domain: "shop", descriptors });
+      assert.deepEqual(
+        first.body.statuses.map(({ code, limitRemaining }: Record<string, unknown>) => [
+          code,
+          limitRemaining,
+        ]),
+        [["OK", undefined], ["OK", undefined], ["OK", 4_294_967_295], ["OK", 3]],
+      );
+      assert.deepEqual(first.body.statuses[0].currentLimit, {
+        requestsPerUnit: 1,
+        unit: "MINUTE",
+      });
+      const second = await post(service, "/json", { domain: "shop", descriptors });
+      assert.equal(second.status, 429);
+    }));
+
+  test("that is malformed is a 400", () =>
+    withService(async (service) => {
+      const bad: unknown[] = [
+        "{",
+        [],
+        { descriptors: [] },
+        { domain: "shop" },
+        { domain: "shop", descriptors: [{}] },
+        { domain: 7, descriptors: [{ entries: [{ key: "a", value: "b" }] }] },
+        call("a", { hitsAddend: -1 }),
+        call("a", { hitsAddend: 2 ** 32 }),
+        { domain: "shop", descriptors: [{ entries: [{ key: "", value: "b" }] }] },
+        { domain: "shop", descriptors: [{ entries: ["a"] }] },
+        { domain: "shop", descriptors: [{ ...call("a").descriptors[0], limit: { unit: "EON" } }] },
+        { domain: "shop", descriptors: [{ ...call("a").descriptors[0], limit: {} }] },
+      ];
+      for (const body of bad) {
+        const { status, headers } = await post(service, "/json", body);
+        assert.equal(status, 400, JSON.stringify(body));
+        assert.equal(headers.get("content-type"), "application/problem+json");
+      }
+      assert.equal((await post(service, "/json", { ...call("a"), domain: "x" })).status, 200);
+    }));
+});
+
+describe("a check for a proxy", () => {
+  const check = (
+    service: { readonly url: string },
+    uri: string,
+    headers: Record<string, string> = {},
+    query = "",
+  ) => get(service, `/check${query}`, { "x-original-uri": uri, ...headers });
+
+  test("turns the request into descriptors, and tells the limit in header fields", () =>
+    withService(async (service) => {
+      const first = await check(service, "/users/42?a=b");
+      assert.equal(first.status, 200);
+      assert.match(first.headers.get("ratelimit") ?? "", /^"3-in-3600s";r=2;t=\d+$/);
+      assert.equal(first.headers.get("ratelimit-policy"), '"3-in-3600s";q=3;w=3600');
+      await check(service, "/users/42");
+      await check(service, "/users/./x/../42");
+      const refused = await check(service, "/users/42");
+      assert.equal(refused.status, 429);
+      assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+      assert.deepEqual(refused.body["violated-policies"], ["per-user"]);
+      assert.equal((await check(service, "/users/43")).status, 200);
+      assert.equal((await check(service, "/elsewhere")).status, 200);
+    }));
+
+  test("meets its rule however its path is written", () =>
+    withService(async (service) => {
+      const paths = [
+        ...["/login", "//login", "/%6Cogin", "/%6c%6F%67in/", "/./login", "/x/../login"],
+        ...[
+          "/x/%2e%2e/login",
+          "/%2Flogin",
+          "/..//login",
+          "\\\\login",
+          "/login?a=/../b",
+          "/login#a",
+        ],
+      ];
+      for (const [place, path] of paths.entries()) {
+        const asked = await get(service, "/check?from=nginx", {
+          "x-original-uri": path.startsWith("\\") ? `/${path}` : path,
+          "x-original-method": "POST",
+          "x-forwarded-for": `203.0.113.${Math.floor(place / 3)}`,
+        });
+        // A slash at the end makes another path.
+        const expected = path.endsWith("/") ? 200 : undefined;
+        if (expected !== undefined) assert.equal(asked.status, expected, path);
+        else assert.match(asked.headers.get("ratelimit") ?? "", /r=\d/, path);
+      }
+      for (const path of ["login", "/%", "/%zz", "/%ff", "http://host/login"]) {
+        assert.equal((await check(service, path)).status, 400, path);
+      }
+    }));
+
+  test("meets the rule of its folder, though dots are written twice in percent codes", () =>
+    withService(async (service) => {
+      const paths = ["/api/%252e%252e/x", "/api/%252E./x", "/api/a/%25%32%65%252e/../%252e%252e/x"];
+      for (const path of paths) {
+        const asked = await get(service, "/check?from=nginx", { "x-original-uri": path });
+        assert.match(asked.headers.get("ratelimit") ?? "", /r=\d/, path);
+      }
+    }, {
+      rules: objectSource({
+        domain: "shop",
+        rules: [{ key: "route", limits: [{ limit: 9, period: "1h" }] }],
+        routes: [{ path: "/api/*", descriptors: [{ route: "api" }] }],
+      }),
+    }));
+
+  test("is about the request that the proxy tells of, whatever the client has written", () =>
+    withService(async (service) => {
+      const told = { "x-original-uri": "/login", "x-original-method": "POST" };
+      const forged = { "x-forwarded-uri": "/free", "x-forwarded-method": "GET" };
+      const ask = (query: string, headers: Record<string, string>) =>
+        get(service, `/check${query}`, { "x-forwarded-for": "203.0.113.7", ...headers });
+      const both = await ask("", { ...told, ...forged });
+      assert.equal(both.status, 400);
+      assert.match(both.body.detail, /from=nginx or \/check\?from=forwarded/);
+      for (const left of [1, 0]) {
+        const { headers } = await ask("?from=nginx", { ...told, ...forged });
+        assert.match(headers.get("ratelimit") ?? "", new RegExp(`r=${left}`));
+      }
+      assert.equal((await ask("?from=nginx", { ...told, ...forged })).status, 429);
+      // The same the other way round: Traefik and Caddy pass on the client's X-Original-*.
+      const swapped = {
+        "x-forwarded-uri": "/login",
+        "x-forwarded-method": "POST",
+        "x-original-uri": "/free",
+        "x-original-method": "GET",
+      };
+      assert.equal((await ask("?from=forwarded", swapped)).status, 429);
+      assert.equal((await ask("?from=apache", told)).status, 400);
+      assert.equal((await ask("", told)).status, 429);
+    }));
+
+  test("has no fields where the name of a limit cannot stand in one", () =>
+    withService(async (service) => {
+      assert.equal((await check(service, "/users/42")).status, 200);
+    }, {
+      rules: objectSource({
+        domain: "shop",
+        rules: [{ key: "user", name: "gr\u00fc\u00dfe", limits: [{ limit: 3, period: "1h" }] }],
+        routes: [{ path: "/users/:id", descriptors: [{ user: "{path.id}" }] }],
+      }),
+    }));
+
+  test("counts by the address that a trusted proxy tells", () =>
+    withService(async (service) => {
+      const login = (address: string) =>
+        check(service, "/login", { "x-original-method": "POST", "x-forwarded-for": address });
+      assert.equal((await login("203.0.113.7")).status, 200);
+      assert.equal((await login("6.6.6.6, 203.0.113.7")).status, 200);
+      assert.equal((await login("7.7.7.7, 203.0.113.7")).status, 429);
+      assert.equal((await login("203.0.113.8")).status, 200);
+      assert.equal((await check(service, "/login")).status, 200, "another method");
+    }));
+
+  test("counts by the network of an IPv6 client, which has 2^64 addresses", () =>
+    withService(async (service) => {
+      const calls: readonly (readonly [address: string, status: number])[] = [
+        ["2001:db8:1:2::1", 200],
+        ["[2001:db8:1:2:ffff::2]:80", 200],
+        ["2001:DB8:1:2:0:0:0:3", 429],
+        ["2001:db8:1:3::1", 200],
+        ["::ffff:203.0.113.7", 200],
+        ["203.0.113.7", 200],
+        ["203.0.113.7", 429],
+        ["203.0.113.8", 200],
+      ];
+      for (const [address, status] of calls) {
+        const headers = { "x-original-method": "POST", "x-forwarded-for": address };
+        assert.equal((await check(service, "/login", headers)).status, status, address);
+      }
+      const { body } = await get(service, "/v1/live");
+      const keys = body.keys.map(({ key }: { readonly key: string }) => key);
+      assert.ok(keys.some((key: string) => key.includes("2001:db8:1:2::/64")), String(keys));
+    }));
+
+  test("takes a proxy that tells no client for the client", () =>
+    withService(async (service) => {
+      const login = (told: Record<string, string>) =>
+        check(service, "/login", { "x-original-method": "POST", ...told });
+      assert.equal((await login({})).status, 200);
+      assert.equal((await login({ "x-forwarded-for": "203.0.113.7, unknown" })).status, 200);
+      assert.equal((await login({})).status, 429);
+    }));
+
+  test("asks for nothing that the request has not", () =>
+    withService(async (service) => {
+      assert.equal((await check(service, "/heavy")).status, 200);
+      const refused = await check(service, "/heavy", { "x-user": "42" });
+      assert.equal(refused.status, 429);
+      assert.equal(refused.headers.get("retry-after"), null, "a cost of 4 is never admitted");
+    }));
+
+  test("refuses what is too long to be kept", () =>
+    withService(async (service) => {
+      const long = "x".repeat(1_025);
+      assert.equal((await check(service, `/users/${long}`)).status, 429);
+      assert.equal((await check(service, `/users/${long}`, {}, "?status=403")).status, 403);
+      assert.equal((await check(service, "/heavy", { "x-user": long })).status, 429);
+      assert.equal((await check(service, `/elsewhere/${long}`)).status, 200);
+    }));
+
+  test("can answer with a status that nginx knows", () =>
+    withService(async (service) => {
+      const heavy = (query: string) => check(service, "/heavy", { "x-user": "42" }, query);
+      assert.equal((await heavy("?status=403")).status, 403);
+      assert.equal((await heavy("?status=200")).status, 400);
+      assert.equal((await heavy("?domain=other")).status, 404);
+    }));
+});
+
+test("a store that does not answer is a 503, and is told in the log", async () => {
+  const down: AsyncStore = {
+    run: () => Promise.reject(new StoreUnavailableError("the store is down", "no")),
+    accepts() {},
+    delete: () => Promise.reject(new StoreUnavailableError("the store is down", "no")),
+    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const events: Record<string, unknown>[] = [];
+  await withService(async (service) => {
+    const { status, headers, body } = await post(service, "/v1/consume", asking("a"));
+    assert.equal(status, 503);
+    assert.equal(headers.get("retry-after"), "1");
+    assert.equal(body.title, "Service Unavailable");
+    assert.equal((await post(service, "/v1/reset", asking("a"))).status, 503);
+  }, { store: down, log: (event) => events.push(event) });
+  assert.ok(events.some(({ event, error }) => event === "error" && error === "the store is down"));
+});
+
+test("a service stops gracefully: what is under way is answered", async () => {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => open = resolve);
+  let asked = () => {};
+  const waiting = new Promise<void>((resolve) => asked = resolve);
+  const lookup = async () => {
+    asked();
+    await opened;
+    return undefined;
+  };
+  const rules = objectSource({
+    domain: "shop",
+    rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1h" }] }],
+  }, lookup);
+  await withService(async (service) => {
+    const underWay = post(service, "/v1/consume", asking("a"), { connection: "close" });
+    await waiting;
+    const stopped = service.stop(5_000);
+    setTimeout(open, 20);
+    assert.equal((await underWay).status, 200);
+    await stopped;
+    await assert.rejects(get(service, "/healthz"));
+  }, { rules });
+});
+
+test("a service stops though clients send half a call and no more", async () => {
+  const errors: unknown[] = [];
+  const hear = (event: Event) => errors.push((event as ErrorEvent).error);
+  // An error that nobody catches is told to Deno's scope; its test runner lets it pass.
+  const scope = globalThis as Partial<EventTarget>;
+  scope.addEventListener?.("error", hear);
+  for (const half of ["GET /healthz HTTP/1.1\r\nHost:", HALF_A_BODY]) {
+    const service = await serve({ rules: objectSource(SHOP), port: 0 });
+    const socket = connect(service.port, "127.0.0.1");
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("error", () => {});
+    socket.resume();
+    await new Promise<void>((resolve) => socket.write(half, () => resolve()));
+    // A call is under way once another one, sent after it, was answered.
+    await get(service, "/healthz");
+    await service.stop(50);
+    socket.end();
+    await closed;
+    await assert.rejects(get(service, "/healthz"));
+  }
+  scope.removeEventListener?.("error", hear);
+  assert.deepEqual(errors, []);
+});
+
+test("what cannot be started leaves nothing behind, and says why", async () => {
+  await withService(async (service) => {
+    await assert.rejects(withService(() => Promise.resolve(), { port: service.port }));
+  });
+  await assert.rejects(
+    withService(() => Promise.resolve(), { rules: "/nowhere/rules.yaml" }),
+    /Cannot load rules from \/nowhere\/rules.yaml/,
+  );
+  await assert.rejects(withService(() => Promise.resolve(), { threads: 0 }), /threads must be/);
+  assert.equal(SHOP.domain, "shop");
+});

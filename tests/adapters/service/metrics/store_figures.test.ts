@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { storeFigures } from "../../../../adapters/service/metrics/store_figures.ts";
+import { memoryStore } from "../../../../stores/memory/memory_store.ts";
+
+test("a store that takes long to count is counted seldom, whoever asks", () => {
+  let now = 0;
+  let counted = 0;
+  function statistics() {
+    now += 20;
+    return { keys: ++counted, onFull: "evict" };
+  }
+  const store = { ...memoryStore(), statistics };
+  const figures = storeFigures(store, () => now);
+  for (let times = 0; times < 1_000; times++) {
+    assert.deepEqual(figures(), { keys: 1 });
+  }
+  now += 999;
+  assert.deepEqual(figures(), { keys: 1 });
+  now += 1;
+  assert.deepEqual(figures(), { keys: 2 });
+});
+
+test("one that tells nothing has no figures", () => {
+  const { run, accepts, delete: forget, close, [Symbol.asyncDispose]: end } = memoryStore();
+  const store = { run, accepts, delete: forget, close, [Symbol.asyncDispose]: end };
+  assert.deepEqual(storeFigures(store)(), {});
+});

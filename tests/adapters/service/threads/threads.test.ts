@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+
+import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
+import type { ServeOptions, Service } from "../../../../adapters/service/service.ts";
+import { withRedis } from "../../../support/redis/with_redis.ts";
+import { get, post, withService } from "../support/running.ts";
+
+const LIMIT = 200;
+
+const rules = () =>
+  objectSource({
+    domain: "shop",
+    rules: [{ key: "user", limits: [{ limit: LIMIT, period: "1d" }] }],
+  });
+
+/** Asks so often, over many connections; counts the admitted. */
+async function admitted(service: Service, times: number): Promise<number> {
+  const answers = await Promise.all(
+    Array.from({ length: times }, async () => {
+      const { status, body } = await post(service, "/v1/consume", { entries: { user: "42" } }, {
+        connection: "close",
+      });
+      assert.equal(status, 200);
+      return body.allowed as boolean;
+    }),
+  );
+  return answers.filter(Boolean).length;
+}
+
+async function assertExact(options: Partial<ServeOptions>, threads: number): Promise<void> {
+  await withService(async (service) => {
+    assert.equal(await admitted(service, 2 * LIMIT), LIMIT);
+    const { body } = await get(service, "/metrics");
+    for (
+      const line of [
+        `tidegate_decisions_total{domain="shop",rule="user",verdict="admitted"} ${LIMIT}`,
+        `tidegate_decisions_total{domain="shop",rule="user",verdict="refused"} ${LIMIT}`,
+        `tidegate_calls_total{route="/v1/consume",status="200"} ${2 * LIMIT}`,
+        `tidegate_threads ${threads}`,
+      ]
+    ) {
+      assert.ok(body.split("\n").includes(line), `${line} in\n${body}`);
+    }
+  }, { rules: rules(), threads, ...options });
+}
+
+describe("2 threads over the shared store", () => {
+  test("admit exactly the limit, and count together", () => assertExact({}, 2));
+
+  test("start on no port that another service has, though its threads share it", () =>
+    withService(async ({ port }) => {
+      const second = withService(() => Promise.resolve(), { rules: rules(), threads: 2, port });
+      await assert.rejects(second, /EADDRINUSE/);
+    }, { rules: rules(), threads: 2 }));
+
+  test("keep what was used under a limit that is changed", () => {
+    const file = (limit: number) => ({
+      domain: "shop",
+      rules: [{ key: "user", limits: [{ limit, period: "1d" as const }] }],
+    });
+    const source = objectSource(file(100));
+    return withService(async (service) => {
+      await post(service, "/v1/consume", { entries: { user: "42" }, cost: 100 });
+      source.set(file(110));
+      await service.reload();
+      const ask = (cost: number) =>
+        post(service, "/v1/consume", { entries: { user: "42" }, cost }, { connection: "close" });
+      // Both threads have the new limit once a row of answers tells of it.
+      for (let row = 0; row < 20; row++) if ((await ask(0)).body.limit !== 110) row = -1;
+      const answers = await Promise.all(Array.from({ length: 20 }, () => ask(1)));
+      assert.equal(answers.filter(({ body }) => body.allowed).length, 10);
+    }, { threads: 2, rules: source });
+  });
+
+  test("share limits of keys of their own, which the main thread looks up", () =>
+    withService(async (service) => {
+      const verdicts = [];
+      for (let times = 0; times < 4; times++) {
+        const { body } = await post(service, "/v1/consume", { entries: { user: "42" } }, {
+          connection: "close",
+        });
+        verdicts.push(body.allowed);
+      }
+      assert.deepEqual(verdicts, [true, true, true, false]);
+    }, {
+      threads: 2,
+      rules: objectSource(
+        {
+          domain: "shop",
+          rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1d" }] }],
+        },
+        (_domain, key) =>
+          Promise.resolve(key === "user=42" ? [{ limit: 3, period: "1d" as const }] : undefined),
+      ),
+    }));
+});
+
+withRedis("2 threads over Redis", (redis) => {
+  test("admit exactly the limit, and count together", () =>
+    assertExact({ redis: { url: redis().url, deadline: 10_000 } }, 2));
+});
+
+describe("a reload under load", () => {
+  /**
+   * Two versions of rules that a request meets in two of its descriptors. Whoever saw one rule of
+   * one version and one of the other would be told so by the names.
+   */
+  const version = (name: string) =>
+    `domain: shop
+rules:
+  - { key: user, name: user-${name}, limits: [{ limit: ${
+      name === "a" ? 1_000_000 : 2_000_000
+    }, period: 1h }] }
+  - { key: plan, name: plan-${name}, limits: [{ limit: ${
+      name === "a" ? 3_000_000 : 4_000_000
+    }, period: 1h }] }
+...
+`;
+
+  const bomb = `a: &a [1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [${"*a, ".repeat(20)}]\nc: [${
+    "*b, ".repeat(20)
+  }]\n...\n`;
+
+  /** What can happen to a file; after each the old rules must hold. */
+  const FAULTS: readonly ((file: string) => void)[] = [
+    (file) => writeFileSync(file, ""),
+    (file) => rmSync(file),
+    (file) => writeFileSync(file, version("b").slice(0, 70)),
+    (file) => replaceFile(file, version("b").replace("user", "usr:")),
+    (file) => writeFileSync(file, bomb),
+    (file) => truncateSync(file, 100 * 2 ** 20),
+  ];
+
+  function replaceFile(file: string, text: string): void {
+    writeFileSync(`${file}.next`, text);
+    renameSync(`${file}.next`, file);
+  }
+
+  for (const threads of [1, 2]) {
+    test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), "tidegate-reload-"));
+      const file = join(folder, "rules.yaml");
+      let loads = 0;
+      const refusals = new Set<string>();
+      try {
+        writeFileSync(file, version("a"));
+        const source = fileSource(file, { pollEvery: 20, settle: 1 });
+        await withService(async (service) => {
+          const seen = new Map<string, number>();
+          let running = true;
+          let answers = 0;
+          const request = { descriptors: [{ entries: { user: "1" } }, { entries: { plan: "p" } }] };
+          const clients = Array.from({ length: 8 }, async () => {
+            while (running) {
+              const { status, body } = await post(service, "/v1/consume", Array(5).fill(request));
+              assert.equal(status, 200);
+              answers++;
+              for (const { rules } of body) {
+                const names = rules.map(({ rule }: { rule: string }) => rule).join(" ");
+                seen.set(names, (seen.get(names) ?? 0) + 1);
+              }
+            }
+          });
+          for (let turn = 0; turn < 24; turn++) {
+            const fault = FAULTS[turn % 8];
+            if (fault !== undefined) fault(file);
+            else if (turn % 2 === 0) writeFileSync(file, version("a"));
+            else replaceFile(file, version("b"));
+            await service.reload();
+            const enough = answers + 16;
+            while (answers < enough) await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+          running = false;
+          await Promise.all(clients);
+          assert.deepEqual([...seen.keys()].sort(), ["user-a plan-a", "user-b plan-b"]);
+          const { body } = await get(service, "/metrics");
+          assert.doesNotMatch(body, /status="(4|5)/);
+        }, {
+          rules: source,
+          threads,
+          log: ({ event, reason }) => {
+            if (event === "rules-loaded") loads++;
+            else if (event === "rules-refused") refusals.add(String(reason));
+          },
+        });
+        assert.ok(loads >= 4, `only ${loads} loads`);
+        assert.ok(refusals.size >= 5, `only ${[...refusals].join("; ")}`);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { RuleDocument } from "../../../../adapters/rules/rules.ts";
+import { startWorkers } from "../../../../adapters/service/threads/worker_pool.ts";
+import { addFigures } from "../../../../adapters/service/metrics/figures.ts";
+import type { WorkerSettings } from "../../../../adapters/service/threads/messages.ts";
+
+test("a worker that dies is started again, with the rules of that time", async () => {
+  const events: string[] = [];
+  let documents: readonly RuleDocument[] = [];
+  let restarted = () => {};
+  const team = await startWorkers({
+    size: 2,
+    program: new URL("../support/mortal_worker.ts", import.meta.url),
+    restartAfter: 10,
+    settings: (port) => {
+      if (events.length > 0) restarted();
+      return { documents, port } as unknown as WorkerSettings;
+    },
+    answer: () => Promise.resolve(undefined),
+    log: ({ event }) => events.push(event),
+  });
+  const started = () => new Promise<void>((resolve) => restarted = resolve);
+  const told = async () => {
+    const { calls, threads } = addFigures(await team.figures());
+    return { calls, threads };
+  };
+  try {
+    assert.equal(team.port, 4_242);
+    assert.deepEqual(await told(), { calls: { "documents 0": 2 }, threads: 2 });
+    documents = [{ name: "a", data: {} }];
+    const again = started();
+    team.apply(documents);
+    await again;
+    // Both have died and are back once both answer.
+    while ((await told()).threads < 2);
+    // What the dead had counted is not lost: no sum grows smaller.
+    const calls = { "documents 0": 2, "documents 1": 2 };
+    assert.deepEqual(await told(), { calls, threads: 2 });
+    assert.equal(events.filter((event) => event === "worker-ended").length, 2);
+  } finally {
+    await team.stop(100);
+  }
+  assert.equal((await told()).threads, 0);
+});
+
+test("a worker that cannot be started again is tried once more, until it can", async () => {
+  const word = new Int32Array(new SharedArrayBuffer(4));
+  const errors: unknown[] = [];
+  const team = await startWorkers({
+    size: 1,
+    program: new URL("../support/failing_worker.ts", import.meta.url),
+    restartAfter: 10,
+    settings: () => ({ shared: word.buffer }) as unknown as WorkerSettings,
+    answer: () => Promise.resolve(undefined),
+    log: ({ event, error }) => event === "worker-error" && errors.push(error),
+  });
+  try {
+    Atomics.store(word, 0, 2);
+    team.apply([]);
+    let threads = 0;
+    while (Atomics.load(word, 0) > 0 || threads < 1) {
+      threads = addFigures(await team.figures()).threads;
+    }
+    assert.equal(errors.filter((error) => error === "the port is taken").length, 2);
+  } finally {
+    await team.stop(100);
+  }
+});
+
+test("a worker that cannot start ends the others, and is an error", async () => {
+  const settings = { documents: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
+  await assert.rejects(
+    startWorkers({
+      size: 2,
+      settings: () => settings,
+      answer: () => Promise.resolve(undefined),
+      log: () => {},
+    }),
+  );
+});

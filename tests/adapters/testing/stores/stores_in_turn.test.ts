@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { storeLaws, storesInTurn } from "../../../../adapters/testing/testing.ts";
+import { gcra } from "../../../../core/algorithms/gcra.ts";
+import { memoryStore } from "../../../../stores/memory/memory_store.ts";
+import { fcOptions } from "../../../support/seed.ts";
+
+const algorithm = gcra({ limit: 2, period: "1h" });
+const operation = { key: "key", algorithm, cost: 1, dry: false };
+
+test("calls go to one store after the other", async () => {
+  const [one, other] = [memoryStore(), memoryStore()];
+  const store = storesInTurn([one, other]);
+  for (let i = 0; i < 4; i++) {
+    const [decision] = await store.run([operation], 0);
+    assert.equal(decision?.allowed, true);
+  }
+  for (const each of [one, other]) assert.equal(each.run([operation], 0)[0]?.remaining, 0);
+});
+
+test("the laws see that stores in turn do not share what they hold", async () => {
+  const [law] = storeLaws(() => storesInTurn([memoryStore(), memoryStore()]));
+  await assert.rejects(async () => await law?.run({ ...fcOptions(), endOnFailure: true }));
+});
+
+for (
+  const law of storeLaws(() => {
+    const store = memoryStore();
+    return storesInTurn([store, store]);
+  })
+) {
+  test(`one store in turn with itself: ${law.name}`, () => law.run(fcOptions({ numRuns: 10 })));
+}

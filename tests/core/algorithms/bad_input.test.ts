@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import {
+  all,
+  consumeAll,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "../../../mod.ts";
+import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+
+/** Options that no type allows, as they come from JSON or plain JavaScript. */
+// deno-lint-ignore no-explicit-any
+const untyped = (value: unknown) => value as any;
+
+const FACTORIES = {
+  fixedWindow,
+  slidingLog,
+  slidingCounter,
+  slidingWindow: (options: object) => slidingWindow(untyped({ precision: 1, ...options })),
+  tokenBucket,
+  leakyBucket,
+  leakyQueue: (options: object) => leakyQueue(untyped({ queue: 1, ...options })),
+  gcra,
+} as const;
+
+const good = { limit: 10, period: 1_000 };
+
+function fault(name: "RangeError" | "TypeError", ...parts: readonly string[]) {
+  return (error: Error) => {
+    assert.equal(error.name, name, error.message);
+    for (const part of parts) {
+      assert.ok(error.message.includes(part), `"${part}" is not in: ${error.message}`);
+    }
+    return true;
+  };
+}
+
+describe("the options of every algorithm", () => {
+  const wrong = [
+    ["limit", 0, "RangeError", "limit must be a positive integer", "current value is 0"],
+    ["limit", -1, "RangeError", "limit must be a positive integer", "-1"],
+    ["limit", 1.5, "RangeError", "limit must be a positive integer", "1.5"],
+    ["limit", NaN, "RangeError", "limit must be a positive integer", "NaN"],
+    ["limit", Infinity, "RangeError", "limit must be a positive integer", "Infinity"],
+    ["limit", 2 ** 53, "RangeError", "limit must be a positive integer", "9007199254740992"],
+    ["limit", "10", "TypeError", "limit must be a positive integer", '"10"'],
+    ["limit", undefined, "TypeError", "limit must be a positive integer", "undefined"],
+    ["limit", null, "TypeError", "limit must be a positive integer", "null"],
+    ["limit", 10n, "TypeError", "limit must be a positive integer", "10n"],
+    ["period", "1 fortnight", "RangeError", "period must be", '"1 fortnight"'],
+    ["period", "1.5s", "RangeError", "period must be", '"1.5s"'],
+    ["period", "", "RangeError", "period must be", '""'],
+    ["period", 0, "RangeError", "period must be", "0"],
+    ["period", 0.5, "RangeError", "period must be", "0.5"],
+    ["period", NaN, "RangeError", "period must be", "NaN"],
+    ["period", 2 ** 42 + 1, "RangeError", "period must be", "4398046511105"],
+    ["period", [1_000], "TypeError", "period must be", "an array"],
+    ["name", "", "TypeError", "name must be a non-empty string", '""'],
+    ["name", 7, "TypeError", "name must be a non-empty string", "7"],
+  ] as const;
+
+  for (const [factory, create] of Object.entries(FACTORIES)) {
+    test(`${factory} names the option, the rule and the value`, () => {
+      for (const [option, value, name, ...parts] of wrong) {
+        assert.throws(
+          () => create(untyped({ ...good, [option]: value })),
+          fault(name, `Cannot create ${factory} as `, ...parts),
+        );
+      }
+      for (const options of [undefined, null, 10]) {
+        assert.throws(
+          () => create(untyped(options)),
+          factory === "slidingWindow" || factory === "leakyQueue"
+            ? fault("TypeError", `Cannot create ${factory}`)
+            : fault("TypeError", "its options must be an object"),
+        );
+      }
+    });
+  }
+});
+
+describe("the options of one algorithm", () => {
+  const wrong: readonly [string, () => unknown, "RangeError" | "TypeError", ...string[]][] = [
+    ["burst 0", () => gcra({ ...good, burst: 0 }), "RangeError", "burst must be a positive", "0"],
+    ["burst 1.5", () => tokenBucket({ ...good, burst: 1.5 }), "RangeError", "burst", "1.5"],
+    [
+      "burst text",
+      () => leakyBucket({ ...good, burst: untyped("5") }),
+      "TypeError",
+      "burst",
+      '"5"',
+    ],
+    [
+      "queue -1",
+      () => leakyQueue({ ...good, queue: -1 }),
+      "RangeError",
+      "queue",
+      "at least 0",
+      "-1",
+    ],
+    ["no queue", () => leakyQueue(untyped(good)), "TypeError", "queue", "undefined"],
+    ["refill", () => tokenBucket({ ...good, refill: untyped("slow") }), "TypeError", '"slow"'],
+    ["anchor", () => fixedWindow({ ...good, anchor: untyped("noon") }), "TypeError", '"noon"'],
+    ["anchor 0.5", () => fixedWindow({ ...good, anchor: 0.5 }), "RangeError", "anchor", "0.5"],
+    [
+      "precision that does not divide",
+      () => slidingWindow({ ...good, precision: 300 }),
+      "RangeError",
+      "precision must divide the period of 1000 ms",
+      "300",
+    ],
+    [
+      "too many sub-buckets",
+      () => slidingWindow({ limit: 1, period: "1d", precision: "1s" }),
+      "RangeError",
+      "at most 65536 sub-buckets",
+      '"1s"',
+    ],
+    [
+      "precision above the period",
+      () => slidingWindow({ ...good, precision: 2_000 }),
+      "RangeError",
+      "precision",
+    ],
+    ["no algorithm", () => all(), "TypeError", "at least one algorithm", "an empty array"],
+    ["a foreign thing", () => all(untyped(good)), "TypeError", "must be algorithms", "an object"],
+  ];
+  for (const [title, create, name, ...parts] of wrong) {
+    test(title, () => void assert.throws(create, fault(name, ...parts)));
+  }
+
+  test("a policy too large to be exact names the product", () => {
+    const year = 365 * 86_400_000;
+    const large: readonly [() => unknown, string][] = [
+      [() => gcra({ limit: 999_999_937, period: year + 1, burst: 999_999_937 }), "burst * period"],
+      [() => leakyBucket({ limit: 1, period: year, burst: 285_616_416 }), "burst * period"],
+      [() => leakyQueue({ ...good, period: 997, queue: 2 ** 53 - 1 }), "queue"],
+      [() => slidingCounter({ limit: 1e9, period: year }), "2 * limit * period"],
+      [
+        () => tokenBucket({ limit: 1e9, period: 1, refill: "interval" }),
+        "limit * ceil(2^42 / period) + burst",
+      ],
+      [
+        () => tokenBucket({ limit: 1, period: 1e9, burst: 1e8, refill: "interval" }),
+        "2^42 + ceil(burst / limit) * period",
+      ],
+      [() => gcra({ limit: 1, period: 1e8, burst: 90_050_000 }), "2^42 + burst * period / limit"],
+    ];
+    for (const [create, product] of large) {
+      assert.throws(create, fault("RangeError", product, "current value is"));
+    }
+  });
+});
+
+describe("the arguments of a step", () => {
+  for (const [factory, create] of Object.entries(FACTORIES)) {
+    test(`${factory} refuses them and changes nothing`, () => {
+      const algorithm = create(good);
+      const step = algorithm.step as unknown as (
+        state: unknown,
+        now: unknown,
+        cost: unknown,
+      ) => unknown[];
+      const [, state] = step(algorithm.initial, 5_000, 3);
+      for (const now of [NaN, -1, -0.5, Infinity, 2 ** 42 + 1, undefined, "5000", null]) {
+        assert.throws(() => step(state, now, 1), fault("RangeError", "now must be"));
+      }
+      for (const cost of [NaN, 1.5, 2 ** 60, Infinity, "1", undefined]) {
+        assert.throws(() => step(state, 5_000, cost), fault("RangeError", "cost must be"));
+      }
+      assert.deepEqual(step(state, 5_000, 0)[0], step(state, 5_000.9, 0)[0]);
+    });
+  }
+});
+
+describe("a limiter's arguments", () => {
+  const api = limiter(gcra(good), { clock: () => 5_000 });
+
+  test("keys", () => {
+    for (const key of ["", undefined, null, 42, {}]) {
+      for (const call of ["consume", "peek", "refund", "reset"] as const) {
+        assert.throws(
+          () => api[call](untyped(key)),
+          fault("TypeError", `Cannot ${call} as key must be a non-empty string`),
+        );
+      }
+    }
+  });
+
+  test("the options of acquire", async () => {
+    const wrong: readonly [unknown, unknown, string][] = [
+      ["", {}, "Cannot acquire as key must be a non-empty string"],
+      ["a", 3, "Cannot acquire as its options must be an object: current value is 3"],
+      ["a", null, "its options must be an object"],
+      ["a", { signal: 5 }, "Cannot acquire as signal must be an AbortSignal: current value is 5"],
+      ["a", { signal: null }, "signal must be an AbortSignal"],
+    ];
+    for (const [key, options, message] of wrong) {
+      await assert.rejects(
+        api.acquire(untyped(key), untyped(options)),
+        fault("TypeError", message),
+      );
+    }
+    assert.equal(api.peek("a", 0).remaining, 10);
+  });
+
+  test("costs", async () => {
+    for (const cost of [NaN, 1.5, 2 ** 60, -1, "1"]) {
+      assert.throws(() => api.consume("a", untyped(cost)), fault("RangeError", "Cannot consume"));
+      assert.throws(() => api.peek("a", untyped(cost)), fault("RangeError", "Cannot peek"));
+      assert.throws(() => api.refund("a", untyped(cost)), fault("RangeError", "Cannot refund"));
+      await assert.rejects(
+        api.acquire("a", { cost: untyped(cost) }),
+        fault("RangeError", "Cannot acquire"),
+      );
+    }
+    assert.throws(() => api.refund("a", 0), fault("RangeError", "at least 1"));
+    assert.equal(api.peek("a", 0).remaining, 10);
+  });
+
+  test("maxWait", async () => {
+    for (const maxWait of [NaN, -1, "5"]) {
+      await assert.rejects(
+        api.acquire("a", { maxWait: untyped(maxWait) }),
+        fault("RangeError", "maxWait must be"),
+      );
+    }
+  });
+
+  test("a clock that tells nonsense changes nothing", () => {
+    let now = 5_000;
+    const ticking = limiter(gcra(good), { clock: () => now });
+    ticking.consume("a");
+    for (const nonsense of [NaN, -1, Infinity, untyped("noon")]) {
+      now = nonsense;
+      assert.throws(() => ticking.consume("a"), fault("RangeError", "now must be"));
+    }
+    now = 5_000;
+    assert.equal(ticking.peek("a", 0).remaining, 9);
+  });
+
+  test("options", () => {
+    const store = memoryStore();
+    const create = (options: unknown) => () => limiter(gcra(good), untyped(options));
+    assert.throws(create({ store }), fault("TypeError", "prefix must be a non-empty string"));
+    assert.throws(create({ store, prefix: "" }), fault("TypeError", "prefix", '""'));
+    for (const foreign of [memoryStore, {}, 5, null]) {
+      assert.throws(create({ store: foreign, prefix: "a" }), fault("TypeError", "be a store"));
+    }
+    assert.throws(create({ clock: 5 }), fault("TypeError", "clock must be a function"));
+    assert.throws(create({ onDecision: 5 }), fault("TypeError", "onDecision must be a function"));
+    assert.throws(create({ onFailure: 5 }), fault("TypeError", "onFailure must be a function"));
+    assert.throws(create({ maxWaiting: 0 }), fault("RangeError", "maxWaiting"));
+    assert.throws(create({ replaces: {} }), fault("TypeError", "replaces.algorithm"));
+    const old = gcra({ ...good, limit: 5 });
+    assert.throws(
+      create({ replaces: { algorithm: old, mode: "guess" } }),
+      fault("TypeError", "replaces.mode", '"guess"'),
+    );
+    assert.throws(
+      create({ replaces: { algorithm: gcra(good), mode: "keep" } }),
+      fault("TypeError", "must have other options"),
+    );
+    assert.throws(() => limiter(untyped(good)), fault("TypeError", "it needs an algorithm"));
+    assert.throws(() => memoryStore(untyped(5)), fault("TypeError", "options must be an object"));
+    assert.throws(() => memoryStore({ maxKeys: 0 }), fault("RangeError", "maxKeys"));
+    assert.throws(() => memoryStore({ maxKeys: 2 ** 31 }), fault("RangeError", "maxKeys"));
+    assert.throws(() => memoryStore({ onFull: untyped("ask") }), fault("TypeError", '"ask"'));
+  });
+
+  test("stores made of stores", () => {
+    const store = memoryStore();
+    const wrong: readonly [() => unknown, string][] = [
+      [() => denyCache(untyped(undefined)), "Cannot create denyCache as its store must be a store"],
+      [() => lease(untyped({}), { units: 2, ttl: 10 }), "Cannot create lease as its store must be"],
+      [() => fallback(untyped(5), store, { share: 1 }), "Cannot create fallback as its store must"],
+      [
+        () => fallback(store, untyped(memoryStore), { share: 1 }),
+        "the other store must be a store",
+      ],
+    ];
+    for (const [create, message] of wrong) assert.throws(create, fault("TypeError", message));
+  });
+
+  test("consumeAll", () => {
+    const store = memoryStore();
+    const one = limiter(gcra(good), { store, prefix: "one" });
+    const other = limiter(gcra(good), { store, prefix: "other" });
+    const elsewhere = limiter(gcra(good), { store: memoryStore(), prefix: "one" });
+    const clocked = limiter(gcra(good), { store, prefix: "clocked", clock: () => 5_000 });
+    const wrong: readonly [unknown, string][] = [
+      [undefined, "at least one entry: current value is undefined"],
+      [{}, "at least one entry: current value is an object"],
+      [[], "at least one entry: current value is an empty array"],
+      [[null], "must have a limiter"],
+      [[{ limiter: one, key: "a" }, { limiter: elsewhere, key: "a" }], "of one store"],
+      [[{ limiter: one, key: "a" }, { limiter: clocked, key: "a" }], "of one clock"],
+      [[{ limiter: one, key: "a" }, { limiter: one, key: "a" }], "no stored key may come twice"],
+      [[{ limiter: {}, key: "a" }], "must have a limiter"],
+      [[{ limiter: one, key: "" }], "key must be a non-empty string"],
+    ];
+    for (const [entries, message] of wrong) {
+      assert.throws(() => consumeAll(untyped(entries)), fault("TypeError", message));
+    }
+    assert.throws(
+      () => consumeAll([{ limiter: one, key: "a" }, { limiter: other, key: "a", cost: -1 }]),
+      fault("RangeError", "cost must be"),
+    );
+    assert.equal(one.peek("a", 0).remaining, 10);
+  });
+});

@@ -1,0 +1,231 @@
+/*
+ * What the tests of other limiters assert, where they mean the same as we do. Times are nanoseconds
+ * there; each case is run in the largest unit that leaves them whole, which is then a millisecond.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import type { Algorithm } from "../../../core/algorithm.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { RateLimitedError } from "../../../core/errors.ts";
+import { fixedWindow } from "../../../core/algorithms/fixed_window.ts";
+import { gcra } from "../../../core/algorithms/gcra.ts";
+import { leakyQueue } from "../../../core/algorithms/leaky_queue.ts";
+import { limiterOn } from "../../../core/limiter/limiter.ts";
+import { slidingLog } from "../../../core/algorithms/sliding_log.ts";
+import { tokenBucket } from "../../../core/algorithms/token_bucket.ts";
+import { memoryStore } from "../../../stores/memory/memory_store.ts";
+import { PROCEDURES } from "../../support/vector_procedures.ts";
+import { inMilliseconds, type VectorCase, vectorCases } from "../../support/vectors.ts";
+
+const FILES = [
+  "gcra_redis_cell",
+  "gcra_governor",
+  "gcra_throttlecrab",
+  "gcra_redis_rate",
+  "fixed_window",
+  "sliding_log",
+  "pacing_queue",
+] as const;
+
+/** Cases that mean something else, and why. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  "retry-after-seconds-rounding": "about whole seconds in headers, not about decisions",
+  "gov-roundtrip-quota": "about the truncated interval of its source; ours is exact",
+  "gov-proptest-accurate-not-until": "steps by truncated intervals; the laws have the exact ones",
+  "gov-stress-1e9+1": "its source clamps the interval to 1 ns",
+  "gov-memleak": "about the memory of its source's process",
+  "tc-overflow": "asks for numbers beyond 2^53, which are a RangeError here",
+  "rr-at-most": "takes what is left of what was asked for; here a call is all or nothing",
+  "guber-negative-hits": "gives back more than was taken; here never below zero use",
+  "guber-drain": "a refused call drains what is left; here it changes nothing",
+  "guber-zero-limit": "a limit of 0, which is a RangeError here",
+  "seth-exercise": "changes the limit of one key, and adds to what is left of it",
+  "uber-7-per-min": "truncates the interval; with the exact one call 8 is at 60 s, not before",
+  "uber-max-slack": "lets idle time be caught up with",
+  "uber-slack-table": "lets idle time be caught up with",
+  "uber-delayed": "two limiters asked in turn by several threads; the order is theirs",
+  "guava-past": "stores what was not used, and so has a burst",
+  "guava-one-second-burst": "stores what was not used, and so has a burst",
+  "guava-update": "changes the rate of a limiter",
+  "guava-warmup": "warms up",
+  "guava-min-rate": "a rate of 5e-324 per second; here a limit is whole",
+  "r4j-reserve-upfront": "reserves in later windows",
+  "r4j-reserve-then-skip": "reserves in later windows",
+  "b4j-blocking-9": "goes into debt beyond the capacity; here that is never admitted",
+};
+
+const cases = FILES.flatMap(vectorCases);
+const run = cases.filter(({ id }) => LEFT_OUT[id] === undefined);
+
+test("every vector is run or left out for a reason", () => {
+  assert.equal(cases.length, 119);
+  assert.equal(Object.keys(LEFT_OUT).length, 23);
+  assert.equal(run.length, 96);
+  assert.equal(new Set(cases.map(({ id }) => id)).size, cases.length);
+  const ids = new Set(cases.map(({ id }) => id));
+  for (const id of [...Object.keys(LEFT_OUT), ...Object.keys(PROCEDURES)]) {
+    assert.ok(ids.has(id), id);
+  }
+});
+
+describe("vectors", () => {
+  for (const nanoseconds of run) {
+    test(nanoseconds.id, async () => {
+      const procedure = PROCEDURES[nanoseconds.id];
+      if (procedure !== undefined) return await procedure(nanoseconds);
+      const vector = inMilliseconds(nanoseconds);
+      if (vector.algorithm === "token-bucket") await runBlocking(vector);
+      else if (vector.algorithm === "guava-smooth-bursty") runPaced(vector);
+      else runSteps(vector, algorithmOf(vector));
+    });
+  }
+});
+
+function algorithmOf({ algorithm, params }: VectorCase): Algorithm {
+  const { limit, window: period, count, burst, period: rated, rate, cycle } = params;
+  switch (algorithm) {
+    case "gcra":
+      return gcra({ limit: count, period: rated, burst }) as Algorithm;
+    case "fixed-window-aligned":
+      return fixedWindow({ limit, period }) as Algorithm;
+    case "fixed-window-from-first-hit":
+      return fixedWindow({ limit, period, anchor: "first" }) as Algorithm;
+    case "cycle-permits":
+      return fixedWindow({ limit, period: cycle }) as Algorithm;
+    case "sliding-log":
+      return slidingLog({ limit, period }) as Algorithm;
+    case "pacing":
+      return leakyQueue({ limit: rate, period: rated, queue: 1_000 }) as Algorithm;
+  }
+  throw new Error(`No algorithm for ${algorithm}`);
+}
+
+/** Steps on one key, each with what its answer should be. */
+function runSteps(vector: VectorCase, made: Algorithm, from: unknown = made.initial): void {
+  assert.ok(vector.steps !== undefined && vector.steps.length > 0);
+  let state = from;
+  for (const { t: now, op = "check", ...step } of vector.steps) {
+    if (op === "reset" || op === "clear") {
+      state = made.initial;
+      continue;
+    }
+    const looks = op === "peek" || op === "test" || op === "gc";
+    const cost = step.cost ?? (op === "gc" ? 0 : 1);
+    const [decision, next] = made.step(state, now, cost);
+    const expect = step.expect ?? step.expect_by_boundary?.["half-open (t-W, t]"];
+    // After the call at the boundary the two readings of the fork go apart.
+    if (expect === undefined) break;
+    for (const [field, value] of Object.entries(expect)) {
+      const seen = { vector, made, state, now, cost, decision };
+      assert.ok(holds(seen, field, value), `${field} ${value} at ${now}, not ${show(decision)}`);
+    }
+    if (!looks) state = next;
+  }
+}
+
+interface Seen {
+  readonly vector: VectorCase;
+  readonly made: Algorithm;
+  readonly state: unknown;
+  readonly now: number;
+  readonly cost: number;
+  readonly decision: Decision;
+}
+
+/** Whether an answer is what a vector says, in its source's words. */
+function holds(
+  { vector, made, state, now, cost, decision }: Seen,
+  field: string,
+  value: unknown,
+): boolean {
+  const { allowed, remaining, retryAfter, nextAfter, resetAfter, delay } = decision;
+  const { capacity } = made;
+  switch (field) {
+    case "allowed":
+      return allowed === value;
+    // Sources of GCRA call the burst the limit.
+    case "limit":
+      return capacity === value;
+    case "remaining":
+      return remaining === value;
+    case "remaining_max":
+      return remaining <= Number(value);
+    case "count":
+      return capacity - remaining === value;
+    case "granted":
+      return (allowed ? cost : 0) === value;
+    case "never":
+      return (retryAfter === Infinity) === value;
+    // Its source has no "never": there a cost above the burst has a time.
+    case "retry_after":
+      if (cost > capacity) return retryAfter === Infinity;
+      return retryAfter === (value ?? 0);
+    case "retry_after_min":
+      return retryAfter >= Number(value);
+    case "retry_after_s":
+      return retryAfter === Number(value) * (vector.params.window / 60);
+    // Its source means when the oldest entry leaves.
+    case "reset_after":
+      return (vector.id === "limits-moving-stats" ? nextAfter : resetAfter) === value;
+    case "reset_at":
+      return now + resetAfter === value;
+    case "wait":
+      return value === -1 ? !allowed : allowed && delay === value;
+    case "nanos_to_wait":
+      return made.step(state, now, 1)[0].retryAfter === value;
+    case "no_panic":
+      return true;
+    // What a store has dropped is its own affair.
+    case "removed":
+      return true;
+  }
+  return false;
+}
+
+function show({ parts: _, ...decision }: Decision): string {
+  return JSON.stringify(decision);
+}
+
+/** One caller that waits out each answer before it asks again. */
+function runPaced({ params, steps = [] }: VectorCase): void {
+  const made = leakyQueue({ limit: params.permits_per_s, period: 1_000, queue: 100 });
+  let state = made.initial;
+  let now = 0;
+  for (const step of steps) {
+    if (step.op === "sleep") {
+      now += step.ms ?? 0;
+      continue;
+    }
+    const [decision, next] = made.step(state, now, step.cost ?? 1);
+    assert.equal(decision.allowed, true);
+    assert.equal(decision.delay, Number(step.expect.wait_s) * 1_000);
+    now += decision.delay;
+    state = next;
+  }
+}
+
+/** Waits of `acquire` on a bucket that is not full. */
+async function runBlocking({ params, steps = [] }: VectorCase): Promise<void> {
+  const clock = virtualClock();
+  const bucket = tokenBucket({
+    limit: params.refill_tokens,
+    period: params.refill_period,
+    burst: params.capacity,
+  }) as Algorithm;
+  const api = limiterOn(bucket, memoryStore(), "vectors", { clock });
+  api.consume("key", params.capacity - params.initial);
+  for (const { cost = 1, max_wait: maxWait = Infinity, expect } of steps) {
+    const start = clock();
+    let end: unknown;
+    api.acquire("key", { cost, maxWait }).then(() => end = clock(), (error) => end = error);
+    await clock.pass(0);
+    const delay = Number(expect.delay);
+    if (expect.ok === false) {
+      assert.ok(end instanceof RateLimitedError);
+      continue;
+    }
+    await clock.pass(delay);
+    assert.equal(end, start + delay);
+  }
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import fc from "fast-check";
+
+import { arrivalTime, startTime } from "../../../core/arithmetic/arrival_time.ts";
+import { buildAlgorithm } from "../../../core/algorithms/build_algorithm.ts";
+import { wholeTicks } from "../../../core/arithmetic/ticks.ts";
+import { wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const scales = fc.record({
+  limit: fc.integer({ min: 1, max: 2_000 }),
+  perMillisecond: fc.integer({ min: 1, max: 2_000 }),
+  interval: fc.integer({ min: 1, max: 1_000_000 }),
+  burst: fc.integer({ min: 1, max: 1_000 }),
+  queues: fc.boolean(),
+});
+
+const calls = fc.array(
+  fc.record({
+    gap: fc.integer({ min: -2_000, max: 1_000_000 }),
+    cost: fc.integer({ min: -1_002, max: 1_002 }),
+  }),
+  { maxLength: 40 },
+);
+
+test("the reducer written out answers as the one by questions", () => {
+  fc.assert(
+    fc.property(scales, calls, ({ limit, perMillisecond, interval, burst, queues }, calls) => {
+      const scale = wholeTicks(perMillisecond);
+      const questions = (queues ? startTime : arrivalTime)(scale, interval, burst);
+      const asked = buildAlgorithm({
+        name: undefined,
+        id: ["asked"],
+        limit,
+        period: 1,
+        capacity: burst,
+        initial: 0,
+        questions,
+        codec: scale.codec,
+      }).halves!;
+      const written = wholeArrivalTime(limit, perMillisecond, interval, burst, queues);
+      let tat = 0;
+      let now = 1_700_000_000_000;
+      for (const { gap, cost } of calls) {
+        now += gap;
+        const next = asked.take(tat, now, cost);
+        assert.equal(written.take(tat, now, cost), next);
+        assert.deepEqual(
+          written.decide(tat, next, now, cost),
+          asked.decide(tat, next, now, cost),
+        );
+        tat = next;
+      }
+    }),
+    fcOptions({ numRuns: 500 }),
+  );
+});

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import {
+  all,
+  consumeAll,
+  type Decision,
+  fixedWindow,
+  gcra,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  RateLimitedError,
+  slidingWindow,
+  tokenBucket,
+} from "../../../mod.ts";
+
+const rate = { limit: 10, period: 1_000 };
+
+describe("limiter", () => {
+  test("has a memory store of its own, and shares nothing with another", () => {
+    const one = limiter(gcra(rate));
+    const other = limiter(gcra(rate));
+    one.consume("a", 10);
+    assert.equal(one.consume("a").allowed, false);
+    assert.equal(other.consume("a").allowed, true);
+  });
+
+  test("keeps prefixes and options apart on one store", () => {
+    const store = memoryStore();
+    const clock = () => 5_000;
+    const made = [
+      limiter(gcra(rate), { store, clock, prefix: "one" }),
+      limiter(gcra(rate), { store, clock, prefix: "two" }),
+      limiter(gcra({ ...rate, burst: 9 }), { store, clock, prefix: "one" }),
+      limiter(tokenBucket(rate), { store, clock, prefix: "one" }),
+    ];
+    made[0]!.consume("a", 5);
+    assert.deepEqual(made.map((limiter) => limiter.peek("a", 0).remaining), [5, 10, 9, 10]);
+    const again = limiter(gcra(rate), { store, clock, prefix: "one" });
+    assert.equal(again.peek("a", 0).remaining, 5);
+  });
+
+  test("tells what it was given", () => {
+    const store = memoryStore();
+    const algorithm = gcra(rate);
+    const made = limiter(algorithm, { store, prefix: "mine" });
+    assert.equal(made.algorithm, algorithm);
+    assert.equal(made.store, store);
+    assert.equal(made.prefix, "mine");
+  });
+
+  test("peek changes nothing, refund gives back, reset forgets", () => {
+    const made = limiter(gcra(rate), { clock: () => 5_000 });
+    assert.equal(made.peek("a", 10).allowed, true);
+    assert.equal(made.consume("a", 10).remaining, 0);
+    assert.equal(made.peek("a").retryAfter, 100);
+    assert.equal(made.refund("a", 4).remaining, 4);
+    assert.equal(made.refund("a", 40).remaining, 10);
+    made.consume("a", 10);
+    made.reset("a");
+    assert.equal(made.peek("a", 0).remaining, 10);
+  });
+
+  test("reports verdicts that were given, and no looks", () => {
+    const told: [boolean, string, number][] = [];
+    const onDecision = ({ allowed }: Decision, key: string, cost: number) =>
+      void told.push([allowed, key, cost]);
+    const store = memoryStore();
+    const made = limiter(gcra(rate), { store, prefix: "a", clock: () => 5_000, onDecision });
+    made.consume("a", 8);
+    made.peek("a");
+    made.consume("b", 11);
+    made.refund("a", 2);
+    consumeAll([{ limiter: made, key: "a" }, { limiter: made, key: "c", cost: 2 }]);
+    assert.deepEqual(told, [
+      [true, "a", 8],
+      [false, "b", 11],
+      [true, "a", -2],
+      [true, "a", 1],
+      [true, "c", 2],
+    ]);
+  });
+
+  test("reads the clock once a call", () => {
+    let reads = 0;
+    const clock = () => 5_000 + reads++;
+    const made = limiter(all(gcra(rate), fixedWindow(rate)), { clock });
+    made.consume("a");
+    made.peek("a");
+    made.refund("a");
+    assert.equal(reads, 3);
+  });
+
+  test("says never when the cost is above the capacity", () => {
+    const made = limiter(slidingWindow({ ...rate, precision: 100 }), { clock: () => 5_000 });
+    assert.equal(made.consume("a", 11).retryAfter, Infinity);
+    assert.equal(made.peek("a", 0).remaining, 10);
+  });
+});
+
+describe("consumeAll", () => {
+  const store = memoryStore();
+  const clock = () => 5_000;
+  const user = limiter(gcra({ limit: 3, period: 3_000 }), { store, clock, prefix: "user" });
+  const address = limiter(fixedWindow({ limit: 2, period: 60_000 }), {
+    store,
+    clock,
+    prefix: "address",
+  });
+  const entries = [{ limiter: user, key: "42" }, { limiter: address, key: "192.0.2.7", cost: 2 }];
+
+  test("charges all or none, and answers as all does", () => {
+    const admitted = consumeAll(entries);
+    assert.equal(admitted.allowed, true);
+    assert.deepEqual(admitted.parts?.map((part) => part.remaining), [2, 0]);
+    const refused = consumeAll(entries);
+    assert.equal(refused.allowed, false);
+    assert.deepEqual(refused.parts?.map((part) => part.allowed), [true, false]);
+    assert.equal(refused.retryAfter, 55_000);
+    assert.equal(user.peek("42", 0).remaining, 2);
+    assert.deepEqual(
+      [admitted.remaining, admitted.limit, admitted.nextAfter, admitted.resetAfter],
+      [0, 2, 55_000, 55_000],
+    );
+  });
+});
+
+describe("replaces", () => {
+  const old = gcra({ limit: 10, period: "1h" });
+  const now = 3_600_000;
+  const clock = () => now;
+
+  function used(units: number) {
+    const store = memoryStore();
+    limiter(old, { store, clock, prefix: "api" }).consume("a", units);
+    return store;
+  }
+
+  test("keep carries use over unit by unit, proportional as a share", () => {
+    for (const [mode, left] of [["keep", 16], ["proportional", 12]] as const) {
+      const made = limiter(gcra({ limit: 20, period: "1h" }), {
+        store: used(4),
+        clock,
+        prefix: "api",
+        replaces: { algorithm: old, mode },
+      });
+      assert.equal(made.peek("a", 0).remaining, left);
+      assert.equal(made.consume("a").remaining, left - 1);
+      assert.equal(made.peek("a", 0).remaining, left - 1);
+      assert.equal(made.peek("b", 0).remaining, 20);
+    }
+  });
+
+  test("a smaller limit that is used up already refuses", () => {
+    const made = limiter(slidingWindow({ limit: 3, period: "1h", precision: "1m" }), {
+      store: used(4),
+      clock,
+      prefix: "api",
+      replaces: { algorithm: old, mode: "keep" },
+    });
+    assert.equal(made.consume("a").allowed, false);
+    assert.equal(made.peek("a", 0).remaining, 0);
+  });
+
+  test("what was taken over is not taken over twice, and a reset forgets both", () => {
+    const store = used(4);
+    const options = {
+      store,
+      clock,
+      prefix: "api",
+      replaces: { algorithm: old, mode: "keep" },
+    } as const;
+    const made = limiter(gcra({ limit: 20, period: "1s" }), options);
+    made.consume("a");
+    made.refund("a", 20);
+    assert.equal(made.peek("a", 0).remaining, 20);
+    const other = limiter(gcra({ limit: 30, period: "1s" }), { ...options, store: used(4) });
+    other.reset("a");
+    assert.equal(other.peek("a", 0).remaining, 30);
+  });
+});
+
+describe("acquire", () => {
+  test("refuses at once what can never be admitted", async () => {
+    const made = limiter(gcra(rate), { clock: virtualClock() });
+    await assert.rejects(
+      made.acquire("a", { cost: 11 }),
+      (error) =>
+        error instanceof RateLimitedError && error.decision.retryAfter === Infinity &&
+        error.message.includes("capacity of 10"),
+    );
+    assert.equal(made.peek("a", 0).remaining, 10);
+  });
+
+  test("lets at most maxWaiting wait", async () => {
+    const clock = virtualClock(5_000);
+    const made = limiter(gcra({ limit: 1, period: 1_000 }), { clock, maxWaiting: 2 });
+    made.consume("a");
+    const waiting = [made.acquire("a"), made.acquire("b").then(() => made.acquire("a"))];
+    await clock.pass(0);
+    await assert.rejects(made.acquire("a"), /at most 2 may wait/);
+    await clock.pass(3_000);
+    await Promise.all(waiting);
+  });
+
+  test("sleeps longer than a timer can hold, in real time", async () => {
+    const made = limiter(gcra({ limit: 1, period: "40d" }));
+    made.consume("a");
+    const controller = new AbortController();
+    let settled = false;
+    const waiting = made.acquire("a", { signal: controller.signal }).finally(() => settled = true);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    // A timer that holds more than 2^31 - 1 ms fires at once.
+    assert.equal(settled, false);
+    controller.abort(new Error("enough"));
+    await assert.rejects(waiting, /enough/);
+  });
+
+  test("an aborted signal takes nothing", async () => {
+    const made = limiter(gcra(rate), { clock: virtualClock() });
+    await assert.rejects(
+      made.acquire("a", { signal: AbortSignal.abort(new Error("gone")) }),
+      /gone/,
+    );
+    assert.equal(made.peek("a", 0).remaining, 10);
+  });
+
+  test("an aborted delay gives back the newest place only", async () => {
+    const clock = virtualClock(5_000);
+    const made = limiter(leakyQueue({ limit: 1, period: 1_000, queue: 3 }), { clock });
+    const middle = new AbortController();
+    const last = new AbortController();
+    await made.acquire("a");
+    const started: string[] = [];
+    const two = made.acquire("a", { signal: middle.signal });
+    const three = made.acquire("a", { signal: last.signal });
+    await clock.pass(0);
+    assert.equal(made.peek("a", 0).remaining, 1);
+    middle.abort(new Error("middle"));
+    await assert.rejects(two, /middle/);
+    assert.equal(made.peek("a", 0).remaining, 1); // its place lies before the newest one's
+    last.abort(new Error("last"));
+    await assert.rejects(three, /last/);
+    assert.equal(made.peek("a", 0).remaining, 3); // both, now that nobody waits behind them
+    const next = made.acquire("a").then(() => started.push("next"));
+    await clock.pass(999);
+    assert.deepEqual(started, []);
+    await clock.pass(1);
+    await next;
+    assert.deepEqual(started, ["next"]);
+  });
+});

@@ -1,0 +1,353 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import {
+  type Algorithm,
+  type AsyncStore,
+  type Decision,
+  gcra,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  RateLimitedError,
+} from "../../../mod.ts";
+
+/** A store whose answers come when they are let go, one by one or all. */
+function slowStore() {
+  const inner = memoryStore();
+  const held: (() => void)[] = [];
+  let holding = false;
+  const hold = () =>
+    holding ? new Promise<void>((resolve) => held.push(resolve)) : Promise.resolve();
+  const store: AsyncStore = {
+    async run(operations, now) {
+      const decisions = inner.run(operations, now);
+      await hold();
+      return decisions;
+    },
+    accepts: () => {},
+    delete: (key) => Promise.resolve(inner.delete(key)),
+    close: () => Promise.resolve(inner.close()),
+    [Symbol.asyncDispose]: () => Promise.resolve(inner.close()),
+  };
+  return {
+    store,
+    hold: () => void (holding = true),
+    async release() {
+      holding = false;
+      while (held.length > 0) {
+        held.shift()!();
+        await new Promise((resolve) => setTimeout(resolve, 0));
+      }
+    },
+  };
+}
+
+function slowLimiter(algorithm: Algorithm) {
+  const clock = virtualClock(1_000_000);
+  const slow = slowStore();
+  return { ...slow, clock, api: limiter(algorithm, { store: slow.store, prefix: "slow", clock }) };
+}
+
+const outcome = (call: Promise<unknown>) => call.then(() => "admitted", (error) => error.name);
+
+describe("acquire on a store that answers later", () => {
+  test("calls at the same time, all of which fit, are all admitted at once", async () => {
+    for (const maxWait of [0, 1_000, Infinity]) {
+      const { api } = slowLimiter(gcra({ limit: 5, period: "1h" }));
+      const calls = Array.from({ length: 6 }, () => outcome(api.acquire("key", { maxWait })));
+      if (maxWait === Infinity) calls.pop();
+      const rest = maxWait === Infinity ? [] : ["RateLimitedError"];
+      assert.deepEqual(await Promise.all(calls), [...Array(5).fill("admitted"), ...rest]);
+    }
+  });
+
+  test("who comes while somebody leaves is judged by those who are left", async () => {
+    const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
+    await api.consume("key");
+    const leaver = new AbortController();
+    hold();
+    const zero = outcome(api.acquire("key", { signal: leaver.signal }));
+    const one = outcome(api.acquire("key", { maxWait: 2_500 }));
+    leaver.abort();
+    const two = outcome(api.acquire("key", { maxWait: 2_500 }));
+    await release();
+    await clock.pass(5_000);
+    assert.deepEqual(await Promise.all([zero, one, two]), ["AbortError", "admitted", "admitted"]);
+  });
+
+  test("what is given back while the head's call is under way is not slept over", async () => {
+    for (const give of ["refund", "reset"] as const) {
+      const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h" }));
+      await api.consume("key");
+      hold();
+      const waiting = outcome(api.acquire("key"));
+      await clock.pass(0);
+      const given = give === "refund" ? api.refund("key") : api.reset("key");
+      await release();
+      await given;
+      await clock.pass(10);
+      assert.equal(await waiting, "admitted");
+    }
+  });
+
+  test("who leaves while the call is under way gives back, and only the newest place", async () => {
+    const { api, clock, hold, release } = slowLimiter(
+      leakyQueue({ limit: 1, period: 1_000, queue: 5 }),
+    );
+    await api.consume("key");
+    const leaver = new AbortController();
+    hold();
+    const left = outcome(api.acquire("key", { signal: leaver.signal }));
+    await clock.pass(0);
+    const second = api.consume("key");
+    await clock.pass(0);
+    leaver.abort();
+    await release();
+    assert.equal(await left, "AbortError");
+    const delays = [await second, await api.consume("key")].map((decision) => decision.delay);
+    assert.equal(delays[1]! - delays[0]!, 1_000, "no two calls start together");
+  });
+
+  test("a store's error fails the call that met it, and the others go on", async () => {
+    const { store, clock, api } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
+    await api.consume("key");
+    const run = store.run;
+    const waiting = [api.acquire("key"), api.acquire("key")].map(outcome);
+    await clock.pass(0);
+    let fail = true;
+    store.run = (operations, now) => {
+      if (!fail) return run(operations, now);
+      fail = false;
+      return Promise.reject(new Error("gone"));
+    };
+    await clock.pass(3_000);
+    assert.deepEqual(await Promise.all(waiting), ["Error", "admitted"]);
+  });
+});
+
+describe("acquire on a store whose failure policy answers", () => {
+  const rate = gcra({ limit: 1, period: "1h" });
+  const queue = leakyQueue({ limit: 1, period: "1h", queue: 3 });
+
+  /** A limiter whose store is away, and then back. */
+  function awayLimiter(algorithm: Algorithm, allowed: boolean) {
+    const clock = virtualClock(1_000_000);
+    const inner = memoryStore();
+    const decision = (): Decision => ({
+      allowed,
+      limit: 1,
+      remaining: 0,
+      retryAfter: allowed ? 0 : 1_000,
+      nextAfter: 0,
+      resetAfter: 0,
+      delay: 0,
+      source: "policy",
+      parts: undefined,
+    });
+    let away = true;
+    const costs: number[] = [];
+    const store: AsyncStore = {
+      ...slowStore().store,
+      async run(operations, now) {
+        costs.push(...operations.map(({ cost }) => cost));
+        await Promise.resolve();
+        return away ? operations.map(decision) : inner.run(operations, now);
+      },
+    };
+    const api = limiter(algorithm, { store, prefix: "away", clock });
+    return { api, clock, costs, back: () => void (away = false) };
+  }
+
+  test("admits by it, whatever the call's patience", async () => {
+    for (const algorithm of [rate, queue]) {
+      for (const maxWait of [0, Infinity]) {
+        const { api } = awayLimiter(algorithm, true);
+        assert.equal((await api.acquire("key", { maxWait })).source, "policy");
+      }
+    }
+  });
+
+  test("refuses who has no time to ask again, and lets the others wait until it is back", async () => {
+    for (const algorithm of [rate, queue]) {
+      const { api, clock, back } = awayLimiter(algorithm, false);
+      const patient = api.acquire("key");
+      const hurried = outcome(api.acquire("key", { maxWait: 999 }));
+      const second = outcome(api.acquire("key", { maxWait: 2_500 }));
+      await clock.advance(0);
+      assert.equal(await hurried, "RateLimitedError");
+      await clock.advance(2_000);
+      assert.equal(await second, "RateLimitedError");
+      back();
+      await clock.advance(1_000);
+      assert.equal((await patient).allowed, true);
+    }
+  });
+
+  test("gives nothing back to a store that took nothing", async () => {
+    const { api, clock, costs } = awayLimiter(rate, true);
+    const controller = new AbortController();
+    const call = outcome(api.acquire("key", { signal: controller.signal }));
+    controller.abort();
+    assert.equal(await call, "AbortError");
+    await clock.advance(0);
+    assert.deepEqual(costs, [1]);
+  });
+});
+
+describe("acquire", () => {
+  test("a throwing onDecision changes no call's outcome, and nobody hangs", async () => {
+    const clock = virtualClock(1_000_000);
+    const failures: unknown[] = [];
+    const api = limiter(gcra({ limit: 1, period: 1_000 }), {
+      clock,
+      onDecision() {
+        throw new Error("down");
+      },
+      onFailure: (error) => failures.push(error),
+    });
+    api.consume("key");
+    const calls = [{}, { maxWait: 10 }, { maxWait: 2_500 }, { maxWait: 2_500 }]
+      .map((options) => outcome(api.acquire("key", options)));
+    await clock.pass(5_000);
+    assert.deepEqual(await Promise.all(calls), [
+      "admitted",
+      "RateLimitedError",
+      "admitted",
+      "RateLimitedError",
+    ]);
+    assert.equal(failures.length, 5);
+    assert.equal(clock.sleepers, 0);
+  });
+
+  test("when others are faster, who cannot be served in time is told so then", async () => {
+    const clock = virtualClock(1_000_000);
+    const api = limiter(gcra({ limit: 1, period: 1_000 }), { clock });
+    api.consume("key");
+    const calls = [1_500, 2_500, Infinity].map((maxWait) =>
+      outcome(api.acquire("key", { maxWait }))
+    );
+    await clock.pass(999);
+    clock.advance(1);
+    api.consume("key"); // before the head has had its turn
+    await clock.pass(10_000);
+    assert.deepEqual(await Promise.all(calls), [
+      "RateLimitedError",
+      "admitted",
+      "admitted",
+    ]);
+  });
+
+  test("a clock that steps back, or stands still, lets nobody wait for longer than maxWait", async () => {
+    for (const step of [-3_600_000, 0]) {
+      let now = 1_790_000_000_000;
+      const api = limiter(gcra({ limit: 1, period: 20 }), { clock: () => now });
+      api.consume("key");
+      const waiting = api.acquire("key", { maxWait: 30 });
+      now += step;
+      await assert.rejects(waiting, RateLimitedError);
+    }
+  });
+
+  test("a line is closed when nobody is in it, so a limiter forgets its callers", async () => {
+    const clock = virtualClock(1_000_000);
+    let looks = 0;
+    const algorithm = leakyQueue({ limit: 1, period: 1_000, queue: 5 });
+    const store = memoryStore();
+    const api = limiter(algorithm, { store, prefix: "api", clock });
+    // A limiter looks for a line to stir only while there is one.
+    store.keyOf = (_prefix, _id, key) => `${looks++}:{${key}}:x`.replace(/^\d+/, "n");
+    await api.acquire("key");
+    const middle = new AbortController();
+    const calls = [
+      api.acquire("key"),
+      api.acquire("key", { signal: middle.signal }),
+      api.acquire("key"),
+    ].map(outcome);
+    await clock.pass(0);
+    middle.abort();
+    await clock.pass(10_000);
+    assert.deepEqual(await Promise.all(calls), ["admitted", "AbortError", "admitted"]);
+    const before = looks;
+    api.refund("key");
+    assert.equal(looks - before, 0);
+  });
+
+  test("abort listeners do not pile up on a signal", async () => {
+    const clock = virtualClock(1_000_000);
+    const api = limiter(leakyQueue({ limit: 10, period: 1_000, queue: 2 }), { clock });
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (...words: Parameters<typeof add>) => (listeners++, add(...words));
+    signal.removeEventListener = (...words: Parameters<typeof remove>) => (
+      listeners--, remove(...words)
+    );
+    const calls = [0, 1, 2, 3, 4].map((place) =>
+      outcome(api.acquire("key", { signal, maxWait: place < 3 ? Infinity : 50 }))
+    );
+    await clock.pass(10_000);
+    await Promise.all(calls);
+    assert.ok(listeners <= 0, `${listeners} listeners are left`);
+  });
+
+  test("a refusal counts from the caller's now, and never says at once", async () => {
+    const clock = virtualClock(1_000_000);
+    const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock, maxWaiting: 2 });
+    api.consume("key");
+    const waiting = [api.acquire("key"), api.acquire("key")];
+    await clock.pass(4_000);
+    const crowded = await api.acquire("other").catch((error) => error);
+    assert.ok(crowded instanceof RateLimitedError && crowded.decision.retryAfter > 0);
+    await clock.pass(16_000);
+    await Promise.all(waiting);
+    const first = api.acquire("key");
+    const late = await api.acquire("key", { maxWait: 5_000 }).catch((error) => error);
+    assert.ok(late instanceof RateLimitedError);
+    assert.deepEqual([late.decision.retryAfter, late.decision.resetAfter], [20_000, 10_000]);
+    await clock.pass(10_000);
+    await first;
+  });
+
+  test("a clock that wakes at once is no trouble", async () => {
+    let now = 1_000_000;
+    const clock = Object.assign(() => now, {
+      after(milliseconds: number, wake: () => void) {
+        now += milliseconds;
+        wake();
+        return () => {};
+      },
+    });
+    const api = limiter(leakyQueue({ limit: 1, period: 1_000, queue: 1 }), { clock });
+    for (let call = 0; call < 4; call++) await api.acquire("key");
+    assert.equal(now, 1_003_000);
+  });
+
+  test("a cost of 0 looks, behind any line", async () => {
+    const clock = virtualClock(1_000_000);
+    const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock });
+    api.consume("key");
+    const waiting = api.acquire("key");
+    assert.equal((await api.acquire("key", { cost: 0, maxWait: 0 })).allowed, true);
+    await clock.pass(10_000);
+    await waiting;
+  });
+
+  test("ten thousand may wait, and come and go", async () => {
+    const clock = virtualClock(1_000_000);
+    const api = limiter(gcra({ limit: 10_000, period: 1_000 }), { clock });
+    api.consume("key", 10_000);
+    const calls = Array.from({ length: 9_000 }, () => api.acquire("key", { maxWait: 5_000 }));
+    const controllers = Array.from({ length: 500 }, () => new AbortController());
+    const gone = controllers.map(({ signal }) =>
+      outcome(api.acquire("key", { maxWait: 5_000, signal }))
+    );
+    await clock.pass(0);
+    for (const controller of controllers) controller.abort();
+    await clock.pass(5_000);
+    await Promise.all(calls);
+    assert.deepEqual(new Set(await Promise.all(gone)), new Set(["AbortError"]));
+  });
+});

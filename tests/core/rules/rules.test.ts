@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import {
+  algorithmOf,
+  compileDomain,
+  covers,
+  type Descriptor,
+  type LimitOptions,
+  matchDescriptor,
+  matchesWildcard,
+  matchRules,
+  type RuleOptions,
+  unreachableLimits,
+  wildcardOf,
+} from "../../../core/rules/rules.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+const LIMITS: readonly LimitOptions[] = [{ limit: 10, period: "1s" }];
+
+function domainOf(rules: readonly RuleOptions[]) {
+  const { domain, faults } = compileDomain({ domain: "shop", rules });
+  assert.deepEqual(faults, []);
+  return domain!;
+}
+
+function faultsOf(rules: readonly RuleOptions[]): string[] {
+  return compileDomain({ domain: "shop", rules }).faults
+    .map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+describe("matchDescriptor", () => {
+  const domain = domainOf([
+    { key: "user", limits: LIMITS },
+    { key: "user", value: "b*", limits: LIMITS },
+    { key: "user", value: "bot-*", limits: LIMITS },
+    { key: "user", value: "bob", limits: LIMITS },
+    { key: "user", value: "guest" },
+    { key: "path", value: "/v1/*", share: true, rules: [{ key: "user", limits: LIMITS }] },
+    { key: "path", value: "/v1/open", rules: [{ key: "address", limits: LIMITS }] },
+  ]);
+  const labelOf = (...entries: [string, string][]) => matchDescriptor(domain, entries)?.rule.label;
+
+  test("an exact value goes before patterns, and those before the bare key", () => {
+    assert.equal(labelOf(["user", "bob"]), "user=bob");
+    assert.equal(labelOf(["user", "bill"]), "user=b*");
+    assert.equal(labelOf(["user", "alice"]), "user");
+  });
+
+  test("of patterns the first of the file is taken", () => {
+    assert.equal(labelOf(["user", "bot-7"]), "user=b*");
+  });
+
+  test("a rule without limits admits what it matches", () => {
+    assert.equal(labelOf(["user", "guest"]), undefined);
+  });
+
+  test("a rule holds only where the descriptor ends", () => {
+    assert.equal(labelOf(["path", "/v1/a"]), undefined);
+    assert.equal(labelOf(["path", "/v1/a"], ["user", "bob"]), "path=/v1/*,user");
+    assert.equal(labelOf(["path", "/v1/a"], ["user", "bob"], ["more", "x"]), undefined);
+    assert.equal(labelOf(["user", "bob"], ["more", "x"]), undefined);
+  });
+
+  test("what matched is never taken back", () => {
+    assert.equal(labelOf(["path", "/v1/open"], ["user", "bob"]), undefined);
+  });
+
+  test("nothing holds for an unknown key", () => {
+    assert.equal(labelOf(["toString", "x"]), undefined);
+    assert.equal(labelOf(["__proto__", "x"]), undefined);
+  });
+
+  test("all that a shared pattern matches has one counter, and others have their own", () => {
+    const key = (path: string) => matchDescriptor(domain, [["path", path], ["user", "u"]])?.key;
+    assert.equal(key("/v1/a"), "path=/v1/*,user=u");
+    assert.equal(key("/v1/b"), key("/v1/a"));
+    const user = (name: string) => matchDescriptor(domain, [["user", name]])?.key;
+    assert.notEqual(user("bill"), user("bert"));
+  });
+
+  test("no two descriptors have the same counter", () => {
+    const text = fc.string({ minLength: 1, unit: fc.constantFrom("a", "=", ",", "%", "2") });
+    const open = domainOf([{
+      key: "a",
+      limits: LIMITS,
+      rules: [{ key: "b", limits: LIMITS, rules: [{ key: "b", limits: LIMITS }] }],
+    }]);
+    const entries = fc.tuple(text, fc.array(text, { maxLength: 2 })).map(([first, rest]) => [
+      ["a", first] as const,
+      ...rest.map((value) => ["b", value] as const),
+    ]);
+    fc.assert(
+      fc.property(entries, entries, (one, other) => {
+        const same = JSON.stringify(one) === JSON.stringify(other);
+        const keys = [one, other].map((each) => matchDescriptor(open, each)!.key);
+        assert.equal(keys[0] === keys[1], same);
+      }),
+      fcOptions({ numRuns: 500 }),
+    );
+  });
+});
+
+describe("applicableRules", () => {
+  const domain = domainOf([
+    { key: "user", name: "per-user", limits: LIMITS },
+    { key: "plan", value: "gold", replaces: ["per-user"], limits: LIMITS },
+    { key: "pool", value: "*", share: true, limits: LIMITS },
+  ]);
+  const request: readonly Descriptor[] = [
+    { entries: [["user", "bob"]] },
+    { entries: [["plan", "gold"]], cost: 3 },
+    { entries: [["nobody", "x"]] },
+  ];
+
+  test("a rule drops those that it replaces, whatever the order", () => {
+    const labels = (list: readonly Descriptor[]) =>
+      matchRules(domain, list, 1).map(({ rule }) => rule.label);
+    assert.deepEqual(labels(request), ["plan=gold"]);
+    assert.deepEqual(labels([...request].reverse()), ["plan=gold"]);
+    assert.deepEqual(labels(request.slice(0, 1)), ["user"]);
+  });
+
+  test("a descriptor's cost goes before the request's", () => {
+    assert.equal(matchRules(domain, request, 2)[0]?.cost, 3);
+    assert.equal(matchRules(domain, request.slice(0, 1), 2)[0]?.cost, 2);
+  });
+
+  test("descriptors with one counter are charged as one", () => {
+    const pools: Descriptor[] = [{ entries: [["pool", "a"]] }, {
+      entries: [["pool", "b"]],
+      cost: 4,
+    }];
+    const [only, ...more] = matchRules(domain, pools, 1);
+    assert.deepEqual(more, []);
+    assert.equal(only?.cost, 5);
+    assert.deepEqual(only?.descriptors, [0, 1]);
+  });
+});
+
+describe("compileDomain says what is wrong, and where", () => {
+  const cases: readonly [name: string, rules: readonly RuleOptions[], fault: RegExp][] = [
+    ["two rules for the same", [{ key: "a" }, { key: "a" }], /^rules.1: no two rules/],
+    [
+      "an option out of range",
+      [{ key: "a", limits: [{ limit: 0, period: 1 }] }],
+      /^rules.0.limits.0: Cannot create gcra as limit/,
+    ],
+    [
+      "an unknown algorithm",
+      [{ key: "a", limits: [{ algorithm: "constructor" as never, limit: 1, period: 1 }] }],
+      /^rules.0.limits.0: .*algorithm must be one of gcra/,
+    ],
+    [
+      "the same limit twice",
+      [{ key: "a", limits: [...LIMITS, ...LIMITS] }],
+      /^rules.0.limits.1: the limits of a rule must differ/,
+    ],
+    ["limits and none", [{ key: "a", unlimited: true, limits: LIMITS }], /^rules.0: a rule has/],
+    ["sharing without a pattern", [{ key: "a", value: "b", share: true }], /^rules.0.share/],
+    [
+      "a rule that replaces itself",
+      [{ key: "a", name: "x", replaces: ["x"], limits: LIMITS }],
+      /^rules.0.replaces.0: a rule cannot replace itself/,
+    ],
+    [
+      "a fault deep inside",
+      [{ key: "a", rules: [{ key: "b", lookup: "wait" }] }],
+      /^rules.0.rules.0.lookup/,
+    ],
+  ];
+  for (const [name, rules, fault] of cases) {
+    test(name, () => {
+      const faults = faultsOf(rules);
+      assert.equal(faults.length, 1);
+      assert.match(faults[0]!, fault);
+    });
+  }
+});
+
+describe("matchesWildcard", () => {
+  test("agrees with a regular expression", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 8 });
+    const pattern = fc.string({ unit: fc.constantFrom("a", "b", "/", "*"), maxLength: 8 });
+    fc.assert(
+      fc.property(pattern.filter((each) => each.includes("*")), text, (written, value) => {
+        const expression = new RegExp(`^${written.replaceAll("*", ".*")}$`);
+        assert.equal(matchesWildcard(wildcardOf(written)!, value), expression.test(value));
+      }),
+      fcOptions({ numRuns: 1_000 }),
+    );
+  });
+
+  test("a pattern that covers another matches all that the other does", () => {
+    const piece = fc.string({ unit: fc.constantFrom("a", "b", "*"), maxLength: 6 });
+    const pattern = piece.filter((each) => each.includes("*")).map((each) => wildcardOf(each)!);
+    const text = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 });
+    fc.assert(
+      fc.property(pattern, pattern, text, (outer, inner, value) => {
+        if (!covers(outer, inner) || !matchesWildcard(inner, value)) return;
+        assert.ok(matchesWildcard(outer, value), `${outer.text} covers ${inner.text}: ${value}`);
+      }),
+      fcOptions({ numRuns: 1_000 }),
+    );
+  });
+});
+
+describe("neverBinding", () => {
+  const cases: readonly [name: string, limits: readonly LimitOptions[], idle: readonly number[]][] =
+    [
+      [
+        "a day that the second never fills",
+        [{ limit: 1, period: "1s" }, { algorithm: "slidingLog", limit: 100_000, period: "1d" }],
+        [1],
+      ],
+      [
+        "a second that the minute forbids",
+        [{ algorithm: "slidingLog", limit: 20, period: "1s" }, {
+          algorithm: "slidingLog",
+          limit: 10,
+          period: "1m",
+        }],
+        [0],
+      ],
+      [
+        "two that both matter",
+        [{ algorithm: "slidingLog", limit: 5, period: "1s" }, {
+          algorithm: "slidingLog",
+          limit: 100,
+          period: "1m",
+        }],
+        [],
+      ],
+      [
+        "a slower rate with the larger burst",
+        [{ limit: 10, period: "1s", burst: 5 }, { limit: 5, period: "1s", burst: 20 }],
+        [],
+      ],
+      [
+        "a faster rate with the larger burst",
+        [{ limit: 10, period: "1s", burst: 20 }, { limit: 5, period: "1s", burst: 5 }],
+        [0],
+      ],
+    ];
+  for (const [name, limits, idle] of cases) {
+    test(name, () => {
+      assert.deepEqual(
+        unreachableLimits(limits.map(algorithmOf)).map((each) => each.unreachable),
+        idle,
+      );
+    });
+  }
+
+  test("what it reports never refuses what the other one admits", () => {
+    const limit = fc.record({
+      algorithm: fc.constantFrom(
+        "gcra",
+        "slidingLog",
+        "fixedWindow",
+        "slidingCounter",
+        "tokenBucket",
+      ),
+      limit: fc.integer({ min: 1, max: 12 }),
+      period: fc.constantFrom(50, 100, 200, 1_000),
+    });
+    const gaps = fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 120 });
+    fc.assert(
+      fc.property(limit, limit, gaps, (one, other, waits) => {
+        const limits = [one, other].map((each) => algorithmOf(each as LimitOptions));
+        const [found] = unreachableLimits(limits);
+        if (found === undefined) return;
+        const idle = limits[found.unreachable]!;
+        const binding = limits[found.reachedFirst]!;
+        let [state, idleState, now] = [binding.initial, idle.initial, 0];
+        for (const wait of waits) {
+          now += wait;
+          const [decision, next] = binding.step(state, now, 1);
+          state = next;
+          if (!decision.allowed) continue;
+          const [idleDecision, idleNext] = idle.step(idleState, now, 1);
+          idleState = idleNext;
+          assert.ok(idleDecision.allowed, `${idle.id} after ${binding.id} at ${now}`);
+        }
+      }),
+      fcOptions({ numRuns: 500 }),
+    );
+  });
+});

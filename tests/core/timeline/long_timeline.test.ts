@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { slidingLog, slidingWindow } from "../../../mod.ts";
+
+test("a full window of the most sub-buckets there are is read back from its text", () => {
+  const algorithm = slidingWindow({ limit: 65_536, period: 65_536, precision: 1 });
+  let state = algorithm.initial;
+  for (let now = 0; now < 65_536; now++) state = algorithm.step(state, now, 1)[1];
+  const text = algorithm.codec.encode(state);
+  const read = algorithm.codec.decode(text);
+  assert.notEqual(read, undefined);
+  assert.equal(algorithm.codec.encode(read!), text);
+  assert.deepEqual(algorithm.step(read!, 65_535, 1)[0], algorithm.step(state, 65_535, 1)[0]);
+});
+
+test("a log of very many calls is read back from its text", () => {
+  const { codec } = slidingLog({ limit: 1_000_000, period: "1h" });
+  const text = `w1 1700000000000 1${" 1".repeat(699_999)}`;
+  const read = codec.decode(text);
+  assert.notEqual(read, undefined);
+  assert.equal(read!.since(0), 700_000);
+});
+
+test("counts stay exact up to the largest limit", () => {
+  const algorithm = slidingLog({ limit: 2 ** 53 - 1, period: 100 });
+  let state = algorithm.step(algorithm.initial, 0, 2 ** 52)[1];
+  for (let now = 1; now <= 10; now++) state = algorithm.step(state, now, 1)[1];
+  state = algorithm.step(state, 100, 1)[1];
+  const [decision] = algorithm.step(state, 100, 2 ** 53 - 14);
+  assert.deepEqual([decision.allowed, decision.remaining], [true, 2]);
+});

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
+import {
+  type AsyncStore,
+  type Decision,
+  gcra,
+  limiter,
+  memoryStore,
+  type SyncStore,
+} from "../../../mod.ts";
+import { denyCache } from "../../../stores/layered/layered.ts";
+import { promised } from "../../support/promised_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+import { plays } from "../../support/twin.ts";
+
+/** A store that counts how often its lanes are asked. */
+function counting(store: SyncStore): SyncStore & { asked: number } {
+  const made = {
+    ...store,
+    asked: 0,
+    lane(prefix: string, algorithm: Parameters<SyncStore["accepts"]>[0]) {
+      const ask = store.lane!(prefix, algorithm);
+      return (...call: Parameters<typeof ask>) => {
+        made.asked++;
+        return ask(...call);
+      };
+    },
+  };
+  return made;
+}
+
+const hourly = gcra({ limit: 1, period: "1h", burst: 3 });
+
+/** Laws that compare whole answers, where a remembered one may tell an older balance. */
+const WHOLE_ANSWERS = /the same answers|as if they came in some order/;
+
+for (const law of storeLaws(() => denyCache(memoryStore()))) {
+  if (WHOLE_ANSWERS.test(law.name)) continue;
+  test(`denyCache: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
+}
+
+describe("denyCache", () => {
+  test("gives the verdicts that the store would give, and its waits", () => {
+    fc.assert(
+      fc.property(algorithms(), plays(), ({ algorithm }, steps) => {
+        let now = 1_790_000_000_000;
+        const clock = () => now;
+        const bare = limiter(algorithm, { store: memoryStore(), prefix: "a", clock });
+        const cached = limiter(algorithm, { store: denyCache(memoryStore()), prefix: "a", clock });
+        for (const { wait, key, action, cost } of steps) {
+          now += wait;
+          if (action === "reset") {
+            bare.reset(key);
+            cached.reset(key);
+            continue;
+          }
+          const wanted = bare[action](key, cost);
+          const given = cached[action](key, cost);
+          assert.equal(given.allowed, wanted.allowed);
+          assert.ok(given.remaining <= wanted.remaining);
+          assert.ok(given.retryAfter <= wanted.retryAfter);
+          assert.equal(given.retryAfter > 0, wanted.retryAfter > 0);
+          if (wanted.allowed) assert.deepEqual(given, wanted);
+        }
+      }),
+      fcOptions({ numRuns: 150 }),
+    );
+  });
+
+  test("asks once for a refusal, and again when that cost could be admitted", () => {
+    let now = 0;
+    const store = counting(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store), prefix: "a", clock: () => now });
+    api.consume("k", 3);
+    const { retryAfter } = api.consume("k");
+    const asked = store.asked;
+    now = retryAfter - 1;
+    assert.equal(api.consume("k").retryAfter, 1);
+    assert.equal(api.consume("k", 2).allowed, false);
+    assert.equal(api.peek("k").allowed, false);
+    assert.equal(store.asked, asked);
+    assert.equal(api.peek("k", 4).retryAfter, Infinity);
+    now = retryAfter;
+    assert.equal(api.consume("k").allowed, true);
+    assert.equal(store.asked, asked + 2);
+  });
+
+  test("asks for a smaller cost than the one refused, and for a look", () => {
+    const store = counting(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store), prefix: "a" });
+    api.consume("k");
+    assert.equal(api.consume("k", 3).allowed, false);
+    assert.equal(api.consume("k", 2).allowed, true);
+    assert.equal(api.peek("k", 0).allowed, true);
+    assert.equal(store.asked, 4);
+  });
+
+  test("holds no more refusals than it may", () => {
+    const store = counting(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store, { maxKeys: 2 }), prefix: "a" });
+    const keys = ["k", "l", "m"];
+    for (const key of keys) api.consume(key, 3);
+    for (const key of keys) api.consume(key);
+    const before = store.asked;
+    for (const key of keys.toReversed()) api.consume(key);
+    assert.equal(store.asked, before + 1);
+  });
+
+  test("remembers nothing of keys without end", () => {
+    const store = counting(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store), prefix: "a" });
+    for (const [length, asked] of [[1_024, 2], [1_025, 5]] as const) {
+      const key = "k".repeat(length);
+      api.consume(key, 3);
+      for (let calls = 0; calls < 2; calls++) assert.equal(api.consume(key).allowed, false);
+      assert.equal(store.asked, asked);
+    }
+  });
+
+  test("forgets a refusal that was under way when units were given back", async () => {
+    const { store, held } = promised(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store), prefix: "a" });
+    const first = api.consume("k", 3);
+    held.release();
+    await first;
+    // Refused before the refund was done, told after it.
+    const refusal = api.consume("k");
+    const refund = api.refund("k");
+    held.releaseLast();
+    await refund;
+    held.release();
+    assert.equal((await refusal).allowed, false);
+    const again = api.consume("k");
+    held.release();
+    assert.equal((await again).allowed, true);
+  });
+
+  test("answers by a promise where the store does", async () => {
+    const { store, held } = promised(memoryStore());
+    const api = limiter(hourly, { store: denyCache(store as AsyncStore), prefix: "a" });
+    const answers: Promise<Decision>[] = [api.consume("k", 3), api.consume("k")];
+    held.release();
+    await Promise.all(answers);
+    const known = api.consume("k");
+    assert.ok(known instanceof Promise);
+    assert.equal((await known).allowed, false);
+  });
+
+  for (const maxKeys of [0, 1.5, -1]) {
+    test(`refuses ${maxKeys} as maxKeys`, () => {
+      assert.throws(() => denyCache(memoryStore(), { maxKeys }), RangeError);
+    });
+  }
+});

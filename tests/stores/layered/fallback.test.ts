@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { storeLaws } from "../../../adapters/testing/testing.ts";
+import {
+  all,
+  consumeAll,
+  ContentionError,
+  gcra,
+  limiter,
+  memoryStore,
+  slidingLog,
+  StoreFullError,
+  StoreUnavailableError,
+  type SyncStore,
+} from "../../../mod.ts";
+import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+/** A store that can be made to fail. */
+function breakable(inner = memoryStore()): SyncStore & { error: Error | undefined } {
+  const made = {
+    ...inner,
+    error: undefined as Error | undefined,
+    run: (...call: Parameters<SyncStore["run"]>) => {
+      if (made.error !== undefined) throw made.error;
+      return inner.run(...call);
+    },
+    lane: undefined,
+    delete: (key: string) => {
+      if (made.error !== undefined) throw made.error;
+      return inner.delete(key);
+    },
+  };
+  return made;
+}
+
+const away = new StoreUnavailableError("Cannot decide", "no");
+const hourly = gcra({ limit: 100, period: "100h" });
+
+for (const law of storeLaws(() => fallback(memoryStore(), memoryStore(), { share: 1 }))) {
+  test(`fallback: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
+}
+
+describe("fallback", () => {
+  test("lets the other store decide about its share while the first is away, and says so", () => {
+    const first = breakable();
+    const store = fallback(first, memoryStore(), { share: 1 / 4 });
+    const api = limiter(hourly, { store, prefix: "a" });
+    assert.equal(api.consume("k").source, undefined);
+    first.error = away;
+    const decision = api.consume("k");
+    assert.deepEqual(
+      [decision.allowed, decision.source, decision.limit, decision.remaining],
+      [true, "fallback", 25, 24],
+    );
+    let admitted = 1;
+    while (api.consume("k").allowed) admitted++;
+    assert.equal(admitted, 25);
+    first.error = undefined;
+    assert.equal(api.consume("k").remaining, 98);
+  });
+
+  test("takes several keys all or nothing", () => {
+    const first = breakable();
+    const store = fallback(first, memoryStore(), { share: 1 / 2 });
+    first.error = away;
+    const one = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "one" });
+    const two = limiter(gcra({ limit: 8, period: "1h" }), { store, prefix: "two" });
+    const entries = [{ limiter: one, key: "k" }, { limiter: two, key: "k" }];
+    assert.equal(consumeAll(entries).allowed, true);
+    const refused = consumeAll(entries);
+    assert.deepEqual([refused.allowed, refused.source], [false, "fallback"]);
+    assert.equal(two.peek("k", 0).remaining, 3);
+  });
+
+  test("shares each part of several limits", () => {
+    const first = breakable();
+    const store = fallback(first, memoryStore(), { share: 1 / 2 });
+    first.error = away;
+    const both = all(gcra({ limit: 4, period: "1h" }), gcra({ limit: 10, period: "1h" }));
+    const decision = limiter(both, { store, prefix: "a" }).consume("k");
+    assert.deepEqual(decision.parts?.map(({ remaining }) => remaining), [1, 4]);
+  });
+
+  test("passes on every other error, and a reset that could not be done", () => {
+    const first = breakable();
+    const store = fallback(first, memoryStore(), { share: 1 });
+    const api = limiter(hourly, { store, prefix: "a" });
+    first.error = new StoreFullError("Cannot decide");
+    assert.throws(() => api.consume("k"), StoreFullError);
+    first.error = away;
+    assert.throws(() => api.reset("k"), StoreUnavailableError);
+  });
+
+  test("does not accept a limit of which the share is less than one unit", () => {
+    const store = fallback(memoryStore(), memoryStore(), { share: 1 / 4 });
+    const paced = gcra({ limit: 100, period: "1m", burst: 3 });
+    assert.throws(() => limiter(paced, { store, prefix: "a" }), RangeError);
+  });
+
+  test("accepts every share of a limit that is a unit, and none that is less", () => {
+    for (let servers = 1; servers <= 400; servers++) {
+      const first = breakable();
+      const store = fallback(first, memoryStore(), { share: 1 / servers });
+      first.error = away;
+      const api = limiter(gcra({ limit: servers, period: "1h" }), {
+        store,
+        prefix: "a",
+        clock: () => 0,
+      });
+      assert.deepEqual([api.consume("k").allowed, api.consume("k").allowed], [true, false]);
+      const less = gcra({ limit: servers, period: "1h", burst: Math.max(1, servers - 1) });
+      if (servers > 1) assert.throws(() => limiter(less, { store, prefix: "b" }), RangeError);
+    }
+  });
+
+  test("lets the other store decide where the first lost every race, too", () => {
+    const first = breakable();
+    const store = fallback(first, memoryStore(), { share: 1 / 4 });
+    const api = limiter(hourly, { store, prefix: "a" });
+    first.error = new ContentionError("Cannot decide");
+    assert.deepEqual([api.consume("k").source, api.consume("k").remaining], ["fallback", 23]);
+    const entries = [{ limiter: api, key: "k" }, { limiter: api, key: "l" }];
+    assert.equal(consumeAll(entries).source, "fallback");
+    assert.throws(() => api.reset("k"), ContentionError);
+  });
+
+  for (const algorithm of [hourly, slidingLog({ limit: 100, period: "100h" })]) {
+    for (const how of ["lane", "run"] as const) {
+      test(`gives back what the other store lent to that: ${algorithm.id}, by ${how}`, () => {
+        const first = breakable();
+        const store = fallback(first, memoryStore(), { share: 1 / 4 });
+        const lent = how === "lane" ? store : { ...store, lane: undefined };
+        const api = limiter(algorithm, { store: lent, prefix: "a", clock: () => 0 });
+        api.consume("k", 100);
+        first.error = away;
+        assert.equal(api.consume("k", 5).remaining, 20);
+        assert.deepEqual([api.refund("k", 2).remaining, api.peek("k", 0).remaining], [22, 22]);
+        first.error = undefined;
+        // Three were lent; whatever is given back first is theirs.
+        assert.deepEqual([api.refund("k").remaining, api.refund("k", 2).remaining], [0, 0]);
+        const { remaining, source } = api.refund("k", 4);
+        assert.deepEqual([remaining, source], [4, undefined]);
+        first.error = away;
+        assert.equal(api.peek("k", 0).remaining, 25);
+      });
+    }
+  }
+
+  test("gives back to the first store when the other one is away", () => {
+    const second = breakable();
+    const api = limiter(hourly, {
+      store: fallback(memoryStore(), second, { share: 1 }),
+      prefix: "a",
+    });
+    api.consume("k", 3);
+    second.error = away;
+    assert.equal(api.refund("k", 2).remaining, 99);
+  });
+
+  test("answers a refund by a promise where the first store does", async () => {
+    const store = fallback(asyncMemoryStore(), memoryStore(), { share: 1 });
+    const refund = limiter(hourly, { store, prefix: "a" }).refund("k");
+    assert.ok(refund instanceof Promise);
+    assert.equal((await refund).remaining, 100);
+  });
+
+  test("below a lease, an outage does not end the blocks", () => {
+    let now = 0;
+    const shared = memoryStore();
+    const first = breakable(shared);
+    const store = lease(fallback(first, memoryStore(), { share: 1 / 4 }), {
+      units: 40,
+      ttl: 50,
+    });
+    const clock = () => now;
+    const api = limiter(hourly, { store, prefix: "a", clock });
+    const exact = limiter(hourly, { store: shared, prefix: "a", clock });
+    first.error = away;
+    // A block is more than the share, so that the other store never has one.
+    assert.deepEqual([api.consume("k").source, api.consume("k").remaining], ["fallback", 23]);
+    first.error = undefined;
+    now = 50;
+    assert.equal(api.consume("k").source, undefined);
+    assert.equal(exact.peek("k", 0).remaining, 60);
+  });
+
+  test("above a lease, the crowd of a block that fails is each admitted by itself", async () => {
+    const leased = lease({ ...asyncMemoryStore(), run: () => Promise.reject(away) }, {
+      units: 10,
+      ttl: "1h",
+    });
+    const store = fallback(leased, memoryStore(), { share: 1 / 4 });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const decisions = await Promise.all(Array.from({ length: 30 }, () => api.consume("k")));
+    assert.ok(decisions.every(({ source }) => source === "fallback"));
+    assert.equal(decisions.filter(({ allowed }) => allowed).length, 25);
+  });
+
+  test("composes with the others", () => {
+    const first = breakable();
+    const leased = lease(fallback(first, memoryStore(), { share: 1 / 2 }), {
+      units: 5,
+      ttl: "1h",
+    });
+    const api = limiter(hourly, { store: denyCache(leased), prefix: "a", clock: () => 0 });
+    first.error = away;
+    let admitted = 0;
+    while (api.consume("k").allowed) admitted++;
+    assert.equal(admitted, 50);
+  });
+
+  for (const share of [0, -1, 1.1, NaN]) {
+    test(`refuses a share of ${share}`, () => {
+      assert.throws(() => fallback(memoryStore(), memoryStore(), { share }), RangeError);
+    });
+  }
+});

@@ -1,0 +1,340 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+
+import { algorithms } from "../../../adapters/testing/testing.ts";
+import {
+  type AsyncStore,
+  type Decision,
+  gcra,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  slidingLog,
+  StoreUnavailableError,
+} from "../../../mod.ts";
+import { lease } from "../../../stores/layered/layered.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { promised } from "../../support/promised_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+/** A store that is away: it fails, or answers by a policy; and how often it was asked. */
+function failing(error?: Error, allowed = false): { store: AsyncStore; asked: () => number } {
+  const { run, ...rest } = asyncMemoryStore();
+  let asked = 0;
+  return {
+    asked: () => asked,
+    store: {
+      ...rest,
+      async run(operations, now) {
+        asked++;
+        if (error !== undefined) throw error;
+        const looks = await run(operations.map((one) => ({ ...one, cost: 0 })), now);
+        return looks.map((look) => ({ ...look, allowed, source: "policy" }));
+      },
+    },
+  };
+}
+
+/** The rest of this turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+const hourly = gcra({ limit: 1, period: "1h", burst: 100 });
+
+describe("lease", () => {
+  test("takes a block at a time, and hands it out", () => {
+    const shared = memoryStore();
+    const store = lease(shared, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const seen = Array.from({ length: 12 }, () => {
+      assert.equal(api.consume("k").allowed, true);
+      return exact.peek("k", 0).remaining;
+    });
+    assert.deepEqual(seen, [...Array(10).fill(90), 80, 80]);
+  });
+
+  test("several of them together admit exactly the limit, to the last unit", () => {
+    const sizes = fc.array(fc.integer({ min: 2, max: 64 }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(sizes, fc.integer({ min: 1, max: 300 }), (units, burst) => {
+        const shared = memoryStore();
+        const algorithm = gcra({ limit: 1, period: "1h", burst });
+        const limiters = units.map((size) =>
+          limiter(algorithm, {
+            store: lease(shared, { units: size, ttl: "1h" }),
+            prefix: "a",
+            clock: () => 0,
+          })
+        );
+        let admitted = 0;
+        for (let refused = 0; refused < limiters.length;) {
+          refused = 0;
+          for (const api of limiters) {
+            if (api.consume("k").allowed) admitted++;
+            else refused++;
+          }
+        }
+        assert.equal(admitted, burst);
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("use in any span d is bounded by the policy over d + ttl", () => {
+    const limit = 20;
+    const period = 1_000;
+    const moves = fc.array(fc.tuple(fc.nat({ max: 60 }), fc.nat({ max: 2 })), { maxLength: 400 });
+    fc.assert(
+      fc.property(moves, fc.integer({ min: 1, max: 400 }), (calls, ttl) => {
+        let now = 1_790_000_000_000;
+        const shared = memoryStore();
+        const limiters = [0, 1, 2].map(() =>
+          limiter(slidingLog({ limit, period }), {
+            store: lease(shared, { units: 6, ttl }),
+            prefix: "a",
+            clock: () => now,
+          })
+        );
+        const used: number[] = [];
+        for (const [wait, place] of calls) {
+          now += wait;
+          for (let tries = 0; tries < 4; tries++) {
+            if (limiters[place]!.consume("k").allowed) used.push(now);
+          }
+        }
+        // A log admits `limit` in any period; a span of period - ttl lies in one of d + ttl.
+        used.forEach((at, place) => {
+          const later = used[place + limit];
+          assert.ok(later === undefined || later - at >= period - ttl);
+        });
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("never charges more than the store admits, whatever the algorithm", () => {
+    fc.assert(
+      fc.property(algorithms(), fc.integer({ min: 2, max: 9 }), ({ algorithm }, units) => {
+        fc.pre(!algorithm.id.includes("leakyQueue"));
+        const store = lease(memoryStore(), { units, ttl: 1_000 });
+        const clock = () => 1_790_000_000_000;
+        const api = limiter(algorithm, { store, prefix: "a", clock });
+        let admitted = 0;
+        for (let calls = 0; calls < 60; calls++) if (api.consume("k").allowed) admitted++;
+        assert.equal(admitted, Math.min(60, algorithm.capacity));
+      }),
+      fcOptions(),
+    );
+  });
+
+  test("loses what is left of a block when its time is over", () => {
+    let now = 0;
+    const store = lease(memoryStore(), { units: 10, ttl: 50 });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => now });
+    api.consume("k");
+    now = 49;
+    api.consume("k");
+    assert.equal(api.peek("k", 0).remaining, 90);
+    now = 50;
+    assert.equal(api.consume("k").remaining, 80);
+  });
+
+  test("lets a larger cost through to the store", () => {
+    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    assert.equal(api.consume("k", 60).remaining, 40);
+    assert.equal(api.consume("k", 41).allowed, false);
+    assert.equal(api.consume("k", 40).allowed, true);
+  });
+
+  test("forgets its block with the key", () => {
+    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    api.consume("k");
+    api.reset("k");
+    assert.equal(api.peek("k", 0).remaining, 100);
+    api.consume("k");
+    assert.equal(api.peek("k", 0).remaining, 90);
+  });
+
+  test("calls that come while a block is bought share it", async () => {
+    const { store, held } = promised(memoryStore());
+    const leased = lease(store, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store: leased, prefix: "a", clock: () => 0 });
+    const calls = Array.from({ length: 10 }, () => api.consume("k"));
+    assert.equal(held.count(), 1);
+    held.release();
+    const decisions = await Promise.all(calls);
+    assert.ok(decisions.every(({ allowed }) => allowed));
+    assert.equal(held.count(), 0);
+  });
+
+  test("calls at once that need several blocks ask for all of them at once", async () => {
+    const { store, held } = promised(memoryStore());
+    const leased = lease(store, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store: leased, prefix: "a", clock: () => 0 });
+    const calls = Array.from({ length: 95 }, () => api.consume("k"));
+    assert.equal(held.count(), 10);
+    held.release();
+    const decisions = await Promise.all(calls);
+    assert.ok(decisions.every(({ allowed }) => allowed));
+    assert.deepEqual(decisions.slice(-5).map(({ remaining }) => remaining), [9, 8, 7, 6, 5]);
+    const others = await Promise.all(Array.from({ length: 5 }, () => api.consume("k")));
+    assert.ok(others.every(({ allowed }) => allowed));
+    assert.equal(held.count(), 0);
+  });
+
+  test("where the store refuses a block, each of its calls asks once for its own units", async () => {
+    const { store, held } = promised(memoryStore());
+    const leased = lease(store, { units: 10, ttl: "1m" });
+    const api = limiter(gcra({ limit: 1, period: "1h", burst: 15 }), {
+      store: leased,
+      prefix: "a",
+      clock: () => 0,
+    });
+    const calls = Array.from({ length: 30 }, () => api.consume("k"));
+    assert.equal(held.count(), 3);
+    held.release();
+    await turn();
+    assert.equal(held.count(), 20);
+    held.release();
+    const decisions = await Promise.all(calls);
+    assert.deepEqual(decisions.map(({ allowed }) => allowed), [
+      ...Array(15).fill(true),
+      ...Array(15).fill(false),
+    ]);
+    api.consume("k");
+    assert.equal(held.count(), 1);
+  });
+
+  test("a store that fails is asked once for each block, and no call is left waiting", async () => {
+    const { store, asked } = failing(new StoreUnavailableError("Cannot decide", "no"));
+    const api = limiter(hourly, { store: lease(store, { units: 10, ttl: "1m" }), prefix: "a" });
+    const calls = Array.from({ length: 100 }, () => api.consume("k"));
+    for (const { status } of await Promise.allSettled(calls)) assert.equal(status, "rejected");
+    assert.equal(asked(), 10);
+    await assert.rejects(api.consume("k"), StoreUnavailableError);
+    assert.equal(asked(), 11);
+  });
+
+  for (const allowed of [true, false]) {
+    test(`hands out nothing of a policy that ${allowed ? "allows" : "denies"}`, async () => {
+      const { store, asked } = failing(undefined, allowed);
+      const api = limiter(hourly, { store: lease(store, { units: 10, ttl: "1m" }), prefix: "a" });
+      const decisions = await Promise.all(Array.from({ length: 100 }, () => api.consume("k")));
+      assert.ok(decisions.every((one) => one.source === "policy" && one.allowed === allowed));
+      assert.equal(asked(), 10);
+      assert.equal((await api.consume("k")).source, "policy");
+      assert.equal(asked(), 11);
+    });
+  }
+
+  test("several of them together admit exactly the limit, however late the store answers", () => {
+    const crowds = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 30 });
+    const sizes = fc.array(fc.integer({ min: 2, max: 32 }), { minLength: 1, maxLength: 4 });
+    return fc.assert(
+      fc.asyncProperty(
+        crowds,
+        sizes,
+        fc.integer({ min: 1, max: 200 }),
+        async (counts, sizes, burst) => {
+          const { store, held } = promised(memoryStore());
+          const limiters = sizes.map((units) =>
+            limiter(gcra({ limit: 1, period: "1h", burst }), {
+              store: lease(store, { units, ttl: "1h" }),
+              prefix: "a",
+              clock: () => 0,
+            })
+          );
+          const crowd = (place: number, count: number): Promise<Decision>[] =>
+            Array.from({ length: count }, () => limiters[place % limiters.length]!.consume("k"));
+          async function admittedOf(calls: Promise<Decision>[]): Promise<number> {
+            let answered = false;
+            const answers = Promise.all(calls).finally(() => answered = true);
+            while (!answered) {
+              held.release();
+              await turn();
+            }
+            return (await answers).filter(({ allowed }) => allowed).length;
+          }
+
+          const first = counts.flatMap((count, place) => {
+            if (place % 3 === 2) held.releaseLast();
+            if (place % 5 === 4) held.release();
+            return crowd(place, count);
+          });
+          let admitted = await admittedOf(first);
+          assert.ok(admitted <= burst);
+          // What is left of the blocks is handed out until everybody is refused.
+          for (let more = 1; more > 0; admitted += more) {
+            more = await admittedOf(limiters.flatMap((_, place) => crowd(place, 1)));
+          }
+          assert.equal(admitted, burst);
+        },
+      ),
+      fcOptions({ numRuns: 50 }),
+    );
+  });
+
+  test("keeps a block when a larger call needs one of its own", () => {
+    const shared = memoryStore();
+    const store = lease(shared, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const seen = [1, 10, 1, 10, 8].map((cost) => {
+      assert.equal(api.consume("k", cost).allowed, true);
+      return exact.peek("k", 0).remaining;
+    });
+    assert.deepEqual(seen, [90, 80, 80, 70, 70]);
+  });
+
+  test("peek tells what consume would, of a block too", () => {
+    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
+    const algorithm = gcra({ limit: 1, period: "1h", burst: 10 });
+    const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+    api.consume("k");
+    const told = api.peek("k", 2);
+    assert.equal(told.remaining, 7);
+    assert.deepEqual(api.consume("k", 2), told);
+  });
+
+  test("tells a limiter's clock from the time of another one without", () => {
+    const shared = memoryStore();
+    const store = lease(shared, { units: 10, ttl: "1h" });
+    const later = limiter(hourly, { store, prefix: "a", clock: () => 4_000_000_000_000 });
+    while (later.consume("k").allowed);
+    limiter(hourly, { store: shared, prefix: "a" }).reset("k");
+    const now = limiter(hourly, { store, prefix: "a" });
+    now.consume("k");
+    assert.equal(limiter(hourly, { store: shared, prefix: "a" }).peek("k", 0).remaining, 90);
+  });
+
+  test("holds nothing of keys without end", () => {
+    const shared = memoryStore();
+    const store = lease(shared, { units: 10, ttl: "1m" });
+    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const left = [1_024, 1_025].map((length) => {
+      api.consume("k".repeat(length));
+      return exact.peek("k".repeat(length), 0).remaining;
+    });
+    assert.deepEqual(left, [90, 99]);
+  });
+
+  test("does not accept what gives calls their places in time", () => {
+    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
+    assert.throws(
+      () => limiter(leakyQueue({ limit: 1, period: "1s", queue: 9 }), { store, prefix: "a" }),
+      RangeError,
+    );
+  });
+
+  for (const units of [0, 1, 2.5]) {
+    test(`refuses blocks of ${units}`, () => {
+      assert.throws(() => lease(memoryStore(), { units, ttl: "1s" }), RangeError);
+    });
+  }
+});

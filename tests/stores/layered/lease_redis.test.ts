@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createClient } from "redis";
+
+import { type Decision, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
+import { redisStore, type RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
+import { lease } from "../../../stores/layered/layered.ts";
+import { withRedis } from "../../support/redis/with_redis.ts";
+
+const PATIENT = { deadline: 5_000 };
+
+withRedis("lease over a real server", (redis) => {
+  /** Two thousand calls at once on one key, by blocks of 20: their answers, and those of Redis. */
+  async function crowd(
+    options: RedisStoreOptions,
+    burst: number,
+    before: () => void = () => {},
+  ): Promise<{ answers: PromiseSettledResult<Decision>[]; asked: number }> {
+    await using store = redisStore(createClient({ url: redis().url }), options);
+    const api = limiter(gcra({ limit: 1, period: "1h", burst }), {
+      store: lease(store, { units: 20, ttl: "1m" }),
+      prefix: `${options.commit} ${burst}`,
+    });
+    await api.peek("another key", 0);
+    before();
+    const calls = Array.from({ length: 2_000 }, () => api.consume("k"));
+    const answers = await Promise.allSettled(calls);
+    const { decisions, unavailable } = store.statistics();
+    return { answers, asked: decisions + unavailable - 1 };
+  }
+
+  function admitted(answers: PromiseSettledResult<Decision>[]): number {
+    return answers.filter((one) => one.status === "fulfilled" && one.value.allowed).length;
+  }
+
+  for (const commit of ["watch", "cas"] as const) {
+    test(`by ${commit}, a crowd on one key is one ask in twenty`, async () => {
+      const { answers, asked } = await crowd({ ...PATIENT, commit }, 10_000);
+      assert.deepEqual([admitted(answers), asked], [2_000, 100]);
+    });
+
+    test(`by ${commit}, a crowd has all that there is, and not one unit more`, async () => {
+      const { answers, asked } = await crowd({ ...PATIENT, commit }, 1_010);
+      assert.deepEqual([admitted(answers), asked], [1_010, 100 + 1_000]);
+    });
+  }
+
+  test("a server that hangs is asked once for each block, and all are told", async () => {
+    try {
+      const { answers, asked } = await crowd({}, 10_000, () => redis().signal("SIGSTOP"));
+      for (const answer of answers) {
+        assert.ok(answer.status === "rejected" && answer.reason instanceof StoreUnavailableError);
+      }
+      assert.equal(asked, 100);
+    } finally {
+      redis().signal("SIGCONT");
+    }
+  });
+});

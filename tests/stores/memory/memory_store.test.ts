@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { describe, test } from "node:test";
+
+import fc from "fast-check";
+
+import {
+  type Algorithm,
+  gcra,
+  limiter,
+  memoryStore,
+  slidingLog,
+  storedKey,
+  StoreFullError,
+  StoreUnavailableError,
+} from "../../../mod.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+/** Ten million keys take half a minute on each runtime; `npm run test:long` floods with all. */
+const FLOOD = process.env.TIDEGATE_LONG === "1" ? 10_000_000 : 200_000;
+
+describe("memoryStore is bounded", () => {
+  test("a flood of distinct keys does not grow it past its bound", () => {
+    let now = 1_700_000_000_000;
+    const store = memoryStore({ maxKeys: 10_000 });
+    const algorithm = gcra({ limit: 10, period: "1m" });
+    const api = limiter(algorithm, { store, prefix: "api", clock: () => now });
+    for (let place = 0; place < FLOOD; place++) {
+      if (place % 1_000 === 0) now++;
+      assert.equal(api.consume(`flood:${place}`).allowed, true);
+    }
+    const { keys, maxKeys, evictions } = store.statistics();
+    assert.deepEqual([keys, maxKeys], [10_000, 10_000]);
+    assert.ok(evictions >= FLOOD - 10_000 - FLOOD / 1_000);
+  });
+
+  test("keys that are fresh again go, in the course of others", () => {
+    let now = 0;
+    const store = memoryStore();
+    const brief = limiter(gcra({ limit: 1, period: 10 }), { store, prefix: "a", clock: () => now });
+    for (let place = 0; place < 5_000; place++) brief.consume(`key:${place}`);
+    assert.equal(store.statistics().keys, 5_000);
+    now = 60_000;
+    for (let call = 0; call < 2_500; call++) {
+      now += 10;
+      brief.consume("one");
+    }
+    assert.equal(store.statistics().keys, 1);
+    brief.reset("one");
+    for (let place = 0; place < 5_000; place++) brief.consume(`again:${place}`);
+    now += 60_000;
+    for (let call = 0; call < 2_500; call++) brief.consume("one");
+    now += 60_000;
+    brief.consume("one");
+    assert.ok(store.statistics().keys < 5_000, "the store sweeps again after it was empty");
+    assert.equal(store.statistics().evictions, 0);
+  });
+
+  test("refusals, looks and what was given back hold nothing", () => {
+    const store = memoryStore();
+    const api = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "a" });
+    for (let place = 0; place < 1_000; place++) {
+      api.consume(`key:${place}`, 6);
+      api.peek(`key:${place}`);
+      api.consume(`key:${place}`, 0);
+      api.refund(`key:${place}`);
+      api.reset(`key:${place}`);
+      api.consume(`kept:${place}`, 5);
+      api.refund(`kept:${place}`, 5);
+    }
+    assert.equal(store.statistics().keys, 0);
+  });
+
+  test("a key that holds use goes only when all do, and then the one that is fresh first", () => {
+    const calls = fc.array(
+      fc.record({
+        gap: fc.nat({ max: 300 }),
+        key: fc.nat({ max: 11 }),
+        cost: fc.integer({ min: -3, max: 4 }),
+        log: fc.boolean(),
+      }),
+      { maxLength: 120 },
+    );
+    fc.assert(
+      fc.property(calls, fc.integer({ min: 1, max: 6 }), (calls, maxKeys) => {
+        let now = 1_000;
+        const store = memoryStore({ maxKeys });
+        const clock = () => now;
+        const limiters = [gcra({ limit: 4, period: 400 }), slidingLog({ limit: 4, period: 900 })]
+          .map((algorithm) => limiter(algorithm, { store, prefix: "p", clock }));
+        /** What must be held: when each key is fresh. */
+        const held = new Map<string, number>();
+        for (const { gap, key, cost, log } of calls) {
+          now += gap;
+          const api = limiters[log ? 1 : 0]!;
+          const name = `${log}:${key}`;
+          for (const [other, freshAt] of held) if (freshAt <= now) held.delete(other);
+          const known = held.has(name);
+          const before = api.peek(String(key), 0);
+          assert.equal(before.resetAfter, known ? held.get(name)! - now : 0);
+          const decision = cost < 0
+            ? api.refund(String(key), -cost)
+            : api.consume(String(key), cost);
+          if (decision.resetAfter === 0) held.delete(name);
+          else if (decision.allowed && cost !== 0) {
+            if (!known && held.size === maxKeys) {
+              const first = Math.min(...held.values());
+              const going = [...held].filter(([, freshAt]) => freshAt === first);
+              // Of several that are fresh at the same instant, any one may have gone.
+              const gone = going.find(([other]) => {
+                const [ofLog, id] = other.split(":");
+                return limiters[ofLog === "true" ? 1 : 0]!.peek(id!, 0).resetAfter === 0;
+              });
+              assert.notEqual(gone, undefined);
+              held.delete(gone![0]);
+            }
+            held.set(name, now + decision.resetAfter);
+          }
+          assert.ok(store.statistics().keys <= maxKeys);
+        }
+      }),
+      fcOptions({ numRuns: 300 }),
+    );
+  });
+
+  test("onFull throw refuses a new key, charges nothing, and serves those it has", () => {
+    let now = 0;
+    const store = memoryStore({ maxKeys: 2, onFull: "throw" });
+    const algorithm = gcra({ limit: 2, period: 1_000 });
+    const api = limiter(algorithm, { store, prefix: "a", clock: () => now });
+    api.consume("one");
+    api.consume("two");
+    assert.throws(() => api.consume("three"), StoreFullError);
+    assert.equal(api.consume("one").allowed, true);
+    const operations = ["two", "three"].map((key) => ({
+      key: storedKey("a", algorithm.id, key),
+      algorithm,
+      cost: 1,
+      dry: false,
+    }));
+    assert.throws(() => store.run(operations, now), StoreFullError);
+    assert.equal(api.peek("two", 0).remaining, 1);
+    now = 500;
+    assert.equal(api.consume("three").allowed, true);
+    assert.equal(store.statistics().evictions, 0);
+  });
+});
+
+describe("memoryStore", () => {
+  test("full, it makes room of a fresh key of the same batch, or charges nobody", () => {
+    const store = memoryStore({ maxKeys: 2, onFull: "throw" });
+    const algorithm = gcra({ limit: 1, period: 1_000 });
+    const operation = (key: string) => (
+      { key: storedKey("p", algorithm.id, key), algorithm, cost: 1, dry: false }
+    );
+    store.run([operation("a")], 0);
+    store.run([operation("b")], 900);
+    // At 1,000 "a" is fresh, and would have to stay for the batch to fit.
+    assert.throws(() => store.run([operation("a"), operation("c")], 1_000), StoreFullError);
+    const [look] = store.run([{ ...operation("a"), cost: 0, dry: true }], 1_000);
+    assert.equal(look!.remaining, 1);
+  });
+
+  test("keys of another form than a limiter's are kept apart", () => {
+    const store = memoryStore();
+    const log = slidingLog({ limit: 2, period: 1_000 });
+    const rate = gcra({ limit: 3, period: 1_000 });
+    const first = store.run([{ key: "a", algorithm: rate, cost: 1, dry: false }], 0);
+    const other = store.run([{ key: "b", algorithm: log, cost: 1, dry: false }], 0);
+    assert.deepEqual([first[0]!.remaining, other[0]!.remaining], [2, 1]);
+  });
+
+  test("answers the same by its lane and by stored keys, of any characters", () => {
+    const store = memoryStore();
+    const algorithm = gcra({ limit: 5, period: "1m" });
+    const api = limiter(algorithm, { store, prefix: "a:{b}%", clock: () => 0 });
+    for (const key of ["plain", "{", "}", "%7B", "a}:{b", ":{}:", "\u{1F40B}", "\ud800"]) {
+      api.consume(key, 2);
+      const stored = storedKey("a:{b}%", algorithm.id, key);
+      const [decision] = store.run([{ key: stored, algorithm, cost: 1, dry: false }], 0);
+      assert.equal(decision!.remaining, 2);
+      assert.equal(api.peek(key, 0).remaining, 2);
+      store.delete(stored);
+      assert.equal(api.peek(key, 0).remaining, 5);
+    }
+    assert.equal(store.statistics().keys, 0);
+  });
+
+  test("two limiters of one policy share their keys, also after both were empty", () => {
+    const store = memoryStore();
+    const options = { store, prefix: "a", clock: () => 0 };
+    const [one, other] = [0, 1].map(() => limiter(gcra({ limit: 5, period: "1m" }), options));
+    for (let round = 0; round < 3; round++) {
+      one!.consume("key", 2);
+      assert.equal(other!.peek("key", 0).remaining, 3);
+      other!.consume("key");
+      assert.equal(one!.peek("key", 0).remaining, 2);
+      one!.reset("key");
+    }
+  });
+
+  test("closed, it answers no more and holds nothing", async () => {
+    const store = memoryStore();
+    const api = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "a" });
+    api.consume("key");
+    await store[Symbol.asyncDispose]();
+    assert.throws(() => api.consume("key"), StoreUnavailableError);
+    assert.throws(() => api.peek("other"), StoreUnavailableError);
+    assert.equal(store.statistics().keys, 0);
+  });
+});
+
+test("an algorithm that does not know when its keys are fresh stops nobody", () => {
+  const base = gcra({ limit: 5, period: "1m" }) as Algorithm;
+  for (const resetAfter of [NaN, Infinity, -Infinity, -1, -0]) {
+    const lost: Algorithm = {
+      ...base,
+      id: `lost ${resetAfter}`,
+      halves: undefined,
+      step(state, now, cost) {
+        const [decision, next] = base.step(state, now, cost);
+        return [{ ...decision, resetAfter }, next];
+      },
+    };
+    const store = memoryStore({ maxKeys: 3 });
+    const now = { value: 1_790_000_000_000 };
+    const options = { store, clock: () => now.value };
+    const api = limiter(lost, { ...options, prefix: "lost" });
+    const sound = limiter(base, { ...options, prefix: "sound" });
+    for (let key = 0; key < 50; key++) {
+      now.value += 20_000;
+      assert.equal(api.consume(`key ${key}`).allowed, true);
+      assert.equal(sound.consume(`key ${key}`).allowed, true);
+    }
+  }
+});

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { consumeAll, type Decision, type StoreUnavailableError } from "../../../../mod.ts";
+import { casCommit } from "../../../../stores/redis/commit/cas_commit.ts";
+import { emptyCell } from "../../../../stores/redis/batches/cell.ts";
+import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
+import type { NodeConnection } from "../../../../stores/redis/connections/node_connection.ts";
+import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
+import type { StoreContext } from "../../../../stores/redis/store_context.ts";
+import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
+import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
+
+/** Calls on so many keys go in four batches. */
+const KEYS = Array.from({ length: 100 }, (_, place) => `key ${place}`);
+/** By what the batches of the first and the last of them are recognised. */
+const FIRST = storedKeyOf(KEYS[0]!);
+const LAST = storedKeyOf(KEYS.at(-1)!);
+
+/** The keys of each script call that came after a place in the log. */
+function batches({ commands }: FakeRedis, from: number): readonly (readonly string[])[] {
+  return commands.slice(from).map(([, , count, ...rest]) => rest.slice(0, Number(count)));
+}
+
+/** Has the first batch come back when all of them are under way. */
+function delay(fake: FakeRedis): void {
+  fake.faults = (command) => command.includes(FIRST) ? 20 : undefined;
+}
+
+/** What calls came to an error with. */
+function errorsOf(results: readonly PromiseSettledResult<unknown>[]): StoreUnavailableError[] {
+  return results.flatMap((result) => result.status === "rejected" ? [result.reason] : []);
+}
+
+describe("calls on many keys, by cas", () => {
+  test("go in several batches, each decided by what the ones before it write", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("warm up");
+      delay(fake);
+      const { roundTrips, batches: done } = store.statistics();
+      const before = fake.commands.length;
+      const calls = [...KEYS, ...KEYS].map((key) => limiter.consume(key));
+      const remaining = (await Promise.all(calls)).map((decision) => decision.remaining);
+      assert.deepEqual(remaining, [...KEYS.map(() => 9), ...KEYS.map(() => 8)]);
+      const after = store.statistics();
+      assert.deepEqual([after.roundTrips - roundTrips, after.batches - done], [4, 4]);
+      assert.equal(after.conflicts, 0);
+      const sent = batches(fake, before);
+      assert.deepEqual(sent.map((keys) => keys.length), [50, 50, 50, 50]);
+      assert.deepEqual(sent.flat(), [...KEYS, ...KEYS].map(storedKeyOf));
+    }));
+
+  test("go in one batch where nearly all of them share a key", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
+      const calls = () => Array.from({ length: 200 }, () => limiter.consume("hot"));
+      await Promise.all(calls());
+      const before = fake.commands.length;
+      await Promise.all(calls());
+      assert.equal(fake.commands.length - before, 1);
+    }));
+
+  test("may be of one call that needs several of the keys", () =>
+    withFake({ commit: "cas" }, async ({ limiter }) => {
+      await limiter.peek("warm up");
+      const calls: Promise<unknown>[] = KEYS.map((key) => limiter.consume(key));
+      calls.push(consumeAll([{ limiter, key: KEYS[0]! }, { limiter, key: KEYS.at(-1)! }]));
+      await Promise.all(calls);
+      for (const key of [KEYS[0]!, KEYS.at(-1)!]) {
+        assert.equal((await limiter.peek(key, 0)).remaining, 8);
+      }
+    }));
+
+  test("are answered while a later batch is under way", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
+      await limiter.peek("warm up");
+      fake.faults = (command) => command.includes(LAST) ? 50 : undefined;
+      const order: string[] = [];
+      await Promise.all(KEYS.map(async (key) => {
+        await limiter.consume(key);
+        order.push(key);
+      }));
+      assert.deepEqual(order, KEYS);
+    }));
+
+  test("are tried again where their keys were touched, and only there", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await Promise.all(KEYS.map((key) => limiter.consume(key)));
+      for (const stored of [FIRST, LAST]) fake.keyspace.delete(stored);
+      delay(fake);
+      const before = fake.commands.length;
+      const decisions = await Promise.all(KEYS.map((key) => limiter.consume(key)));
+      assert.equal(store.statistics().conflicts, 2);
+      assert.deepEqual(batches(fake, before).slice(4), [[FIRST, LAST]]);
+      const full = KEYS.filter((_, place) => decisions[place]!.remaining === 9);
+      assert.deepEqual(full, [KEYS[0], KEYS.at(-1)]);
+    }));
+
+  test("are tried again in the order in which they came, if all of them lose", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.consume(KEYS[0]!, 5);
+      fake.keyspace.delete(FIRST);
+      delay(fake);
+      // Each round of keys goes in batches of its own, all by the guess that 5 are left.
+      const calls: Promise<Decision>[] = [];
+      for (let round = 0; round < 4; round++) {
+        calls.push(limiter.consume(KEYS[0]!, 3));
+        for (const key of KEYS.slice(1, 50)) calls.push(limiter.consume(key));
+      }
+      const decisions = await Promise.all(calls);
+      const first = [0, 50, 100, 150].map((place) => decisions[place]!);
+      assert.deepEqual(first.map(({ allowed }) => allowed), [true, true, true, false]);
+      assert.deepEqual(first.map(({ remaining }) => remaining), [7, 4, 1, 1]);
+      assert.equal(store.statistics().conflicts, 4);
+    }));
+
+  test("do not overtake those that lost a race", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
+      await Promise.all(KEYS.map((key) => limiter.consume(key)));
+      fake.keyspace.delete(FIRST);
+      // The last batch stays away for a while, so that the first has to wait to be tried again.
+      fake.faults = (command) => command.includes(LAST) ? 30 : undefined;
+      const late: Promise<Decision>[] = [];
+      const [early] = await Promise.all(KEYS.map(async (key, place) => {
+        const decision = await limiter.consume(key, place === 0 ? 9 : 1);
+        if (place === 1) late.push(...KEYS.map((each) => limiter.consume(each, 2)));
+        return decision;
+      }));
+      assert.equal(early!.remaining, 1);
+      assert.equal((await Promise.all(late))[0]!.allowed, false);
+    }));
+
+  test("are all told that they were not applied, where the server takes none of them", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("warm up");
+      const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+      fake.faults = ([name]) => name === "EVALSHA" ? noRoom : undefined;
+      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
+      assert.deepEqual(errors.map(({ applied }) => applied), KEYS.map(() => "no"));
+      // It is one failure, after which the server is asked again soon.
+      await new Promise((resolve) => setTimeout(resolve, 26));
+      fake.faults = () => undefined;
+      assert.equal((await limiter.consume("after")).remaining, 9);
+      assert.equal(store.statistics().connections, 2);
+    }));
+
+  test("go by another connection after an error, though a later batch was taken", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("warm up");
+      const demoted = new Error("READONLY You can't write against a read only replica.");
+      const second = storedKeyOf(KEYS[25]!);
+      fake.faults = (command) =>
+        command.includes(FIRST) ? 20 : command.includes(second) ? demoted : undefined;
+      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
+      assert.equal(errors.length, 25);
+      await new Promise((resolve) => setTimeout(resolve, 26));
+      await limiter.consume("after");
+      assert.equal(store.statistics().connections, 2);
+    }));
+
+  test("that lost a race are told of a silent server when the others are", () =>
+    withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
+      await Promise.all(KEYS.map((key) => limiter.consume(key)));
+      fake.keyspace.delete(FIRST);
+      let silent = false;
+      fake.faults = (command) => {
+        silent ||= command.includes(LAST);
+        return silent ? "silence" : command.includes(FIRST) ? 20 : undefined;
+      };
+      const results = await Promise.allSettled(KEYS.map((key) => limiter.consume(key)));
+      const [first] = errorsOf(results.slice(0, 1));
+      assert.equal(first?.applied, "no");
+      // Nobody was dialled for its sake.
+      assert.equal(store.statistics().connections, 1);
+    }));
+
+  test("are decided as before when some have joined a batch under WATCH", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("warm up");
+      fake.keyspace.set(FIRST, "\ud800");
+      fake.faults = ([name]) => name === "WATCH" ? 30 : undefined;
+      const calls = [limiter.consume(KEYS[0]!)];
+      while (!fake.commands.some(([name]) => name === "WATCH")) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      for (let call = 0; call < 5; call++) calls.push(limiter.consume(KEYS[0]!));
+      assert.deepEqual((await Promise.all(calls)).map(({ remaining }) => remaining), [
+        9,
+        8,
+        7,
+        6,
+        5,
+        4,
+      ]);
+      const { connections } = store.statistics();
+      for (const key of KEYS.slice(1, 4)) {
+        assert.equal((await limiter.consume(key)).remaining, 9);
+      }
+      assert.equal(store.statistics().connections, connections);
+    }));
+
+  test("are all told that nobody knows, where the server does not reply", () =>
+    withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
+      await limiter.peek("warm up");
+      fake.faults = (command) => command.includes(FIRST) ? "silence" : undefined;
+      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
+      assert.deepEqual(errors.map(({ applied }) => applied), KEYS.map(() => "unknown"));
+      assert.equal(store.statistics().unavailable, KEYS.length);
+      await new Promise((resolve) => setTimeout(resolve, 26));
+      fake.faults = () => undefined;
+      assert.equal((await limiter.consume(KEYS[0]!)).remaining, 9);
+    }));
+
+  test("tells of an error in one batch, and answers the others", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
+      await limiter.peek("warm up");
+      const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+      fake.faults = (command) => command.includes(LAST) ? noRoom : undefined;
+      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
+      assert.equal(errors.length, 25);
+      assert.ok(errors.every(({ applied }) => applied === "no"));
+    }));
+
+  test("says of a batch that went down with its connection that nobody knows", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
+      await limiter.peek("warm up");
+      let dropped = false;
+      fake.faults = (command) => {
+        if (dropped || !command.includes(LAST)) return undefined;
+        dropped = true;
+        return "drop";
+      };
+      const results = await Promise.allSettled(KEYS.map((key) => limiter.consume(key)));
+      const errors = results.slice(75).map((result) =>
+        result.status === "rejected" ? result.reason as StoreUnavailableError : undefined
+      );
+      assert.ok(errors.every((error) => error?.applied === "unknown"));
+      // Nobody is charged twice, and those that were told of an admission are charged.
+      fake.faults = () => undefined;
+      for (const [place, key] of KEYS.entries()) {
+        const { remaining } = await limiter.peek(key, 0);
+        assert.equal(remaining, place >= 75 ? 10 : 9);
+      }
+    }));
+
+  test("end in an error, not without end, where the reply does not fit", async () => {
+    const parts = {
+      values: valueCache(),
+      clock: serverClock(),
+      deadline: 1_000,
+      askTime: true,
+    } as unknown as StoreContext;
+    for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
+      const connection = {
+        open: true,
+        send: () => Promise.resolve([["1", "2", ...failures]]),
+        destroy() {},
+      };
+      const cells = new Map([["a", emptyCell("a", 0, 0)]]);
+      const batch = { jobs: [], cells, asking: false, watched: false, open: true };
+      const node: NodeConnection = { connection, commit: "cas", watching: false };
+      await assert.rejects(casCommit(node, batch, () => {}, parts), /does not fit/);
+    }
+  });
+});

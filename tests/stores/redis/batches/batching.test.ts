@@ -1,0 +1,355 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createClient } from "redis";
+
+import { consumeAll, fixedWindow, gcra, limiter } from "../../../../mod.ts";
+import {
+  COMPARE_AND_SET,
+  COMPARE_AND_SET_SHA,
+} from "../../../../stores/redis/commit/compare_and_set.ts";
+import { redisStore } from "../../../../stores/redis/redis_store.ts";
+import { startFakeRedis } from "../../../support/fake_redis/fake_redis.ts";
+import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
+
+const MODES = ["watch", "cas"] as const;
+
+/** Words of the commands that came after a place in the log. */
+function names(commands: readonly (readonly string[])[], from: number): string[] {
+  return commands.slice(from).map(([name]) => name!);
+}
+
+describe("a batch", () => {
+  test("by watch is two round trips, however many calls and keys are in it", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
+      await limiter.consume("warm up");
+      const { roundTrips } = store.statistics();
+      const before = fake.commands.length;
+      const calls = Array.from({ length: 60 }, (_, place) => limiter.consume(`key ${place % 6}`));
+      const decisions = await Promise.all(calls);
+      assert.ok(decisions.every(({ allowed }) => allowed));
+      assert.equal(store.statistics().roundTrips - roundTrips, 2);
+      const expected = ["WATCH", "MGET", "TIME", "MULTI", ...Array(6).fill("SET"), "EXEC"];
+      assert.deepEqual(names(fake.commands, before), expected);
+    }));
+
+  test("by cas is one, where nobody else writes", () =>
+    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
+      await limiter.consume("warm up");
+      const { roundTrips } = store.statistics();
+      for (let round = 0; round < 3; round++) {
+        const calls = Array.from({ length: 18 }, (_, place) => limiter.consume(`key ${place % 6}`));
+        await Promise.all(calls);
+      }
+      assert.equal(store.statistics().roundTrips - roundTrips, 3);
+      assert.equal(store.statistics().conflicts, 0);
+      assert.deepEqual(names(fake.commands, 1), Array(4).fill("EVALSHA"));
+    }));
+
+  test("by watch begins when the one before it has ended, however many calls wait", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter }) => {
+      await limiter.peek("warm up");
+      const before = fake.commands.length;
+      const calls = Array.from({ length: 300 }, (_, place) => limiter.consume(`key ${place}`));
+      await Promise.all(calls);
+      const steps = names(fake.commands, before).filter((name) =>
+        name === "WATCH" || name === "EXEC"
+      );
+      assert.deepEqual(steps, ["WATCH", "EXEC", "WATCH", "EXEC", "WATCH", "EXEC"]);
+    }));
+
+  test("that changes nothing is one round trip, and writes nothing", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
+      await limiter.consume("a", 10);
+      const before = fake.commands.length;
+      const { roundTrips } = store.statistics();
+      const calls = [limiter.consume("a"), limiter.peek("b"), limiter.consume("b", 11)];
+      assert.deepEqual((await Promise.all(calls)).map(({ allowed }) => allowed), [
+        false,
+        true,
+        false,
+      ]);
+      assert.equal(store.statistics().roundTrips - roundTrips, 1);
+      assert.deepEqual(names(fake.commands, before), ["WATCH", "MGET", "TIME"]);
+    }));
+
+  test("takes in calls on its keys that come while it is loaded", () =>
+    withFake({ commit: "watch" }, async ({ fake, limiter, store }) => {
+      await limiter.peek("a");
+      const late: Promise<unknown>[] = [];
+      fake.faults = ([name]) => {
+        if (name === "TIME" && late.length === 0) {
+          for (let calls = 0; calls < 5; calls++) late.push(limiter.consume("a"));
+        }
+        return undefined;
+      };
+      const { batches } = store.statistics();
+      await limiter.consume("a");
+      await Promise.all(late);
+      assert.equal(store.statistics().batches - batches, 1);
+      assert.equal((await limiter.peek("a", 0)).remaining, 4);
+    }));
+
+  for (const commit of MODES) {
+    test(`by ${commit} decides calls in the order in which they came, resets included`, () =>
+      withFake({ commit }, async ({ limiter }) => {
+        const answers = await Promise.all([
+          limiter.consume("a", 7),
+          limiter.consume("a", 4),
+          limiter.refund("a", 2),
+          limiter.consume("a", 4),
+          limiter.reset("a"),
+          limiter.consume("a", 10),
+        ]);
+        const verdicts = answers.map((answer) => answer?.allowed);
+        assert.deepEqual(verdicts, [true, false, true, true, undefined, true]);
+      }));
+
+    test(`by ${commit} deletes a key without use, and lets others outlive it by seconds`, () =>
+      withFake({ commit }, async ({ fake, limiter }) => {
+        const { resetAfter } = await limiter.consume("a", 2);
+        const left = fake.keyspace.timeToLive(storedKeyOf("a")) - resetAfter;
+        assert.ok(left > 5_000 && left <= 8_000, `${left} ms`);
+        await limiter.refund("a", 2);
+        assert.deepEqual(fake.keyspace.keys(), []);
+      }));
+
+    test(`by ${commit} sets an expiry anew only where it has become too near or too far`, async () => {
+      let now = 1_800_000_000_000;
+      const fake = await startFakeRedis(() => now);
+      const store = redisStore(createClient({ url: fake.url }), { commit, deadline: 1_000 });
+      const api = limiter(gcra({ limit: 1, period: "1s", burst: 100 }), { store, prefix: "api" });
+      const key = api.store.keyOf!("api", api.algorithm.id, "a");
+
+      /** Uses units, and answers whether the expiry was set anew. */
+      async function sets(units: number): Promise<boolean> {
+        await api.peek("a"); // so that an estimate of the server's time learns of a jump
+        const end = now + fake.keyspace.timeToLive(key);
+        const { resetAfter } =
+          await (units > 0 ? api.consume("a", units) : api.refund("a", -units));
+        const left = fake.keyspace.timeToLive(key) - resetAfter;
+        assert.ok(left > 4_900 && left <= 8_000, `${left} ms beyond its use`);
+        return now + fake.keyspace.timeToLive(key) !== end;
+      }
+      try {
+        assert.equal(await sets(1), true);
+        now += 500;
+        assert.equal(await sets(1), false);
+        assert.equal(await sets(1), false);
+        assert.equal(await sets(2), true, "it would have been too near");
+        assert.equal(await sets(-3), true, "it would have been too far");
+        now += 10_000;
+        assert.equal(await sets(1), true, "there was none any more");
+      } finally {
+        await store.close();
+        await fake.stop();
+      }
+    });
+
+    test(`by ${commit} decides early calls before late ones, however many there are`, () =>
+      withFake({ commit }, async ({ store, limiter: other }) => {
+        const api = limiter(fixedWindow({ limit: 1_500, period: "1d" }), { store, prefix: "many" });
+        await api.peek("hot");
+        let late = 0;
+        const calls: Promise<unknown>[] = [];
+        const add = (count: number, isLate: boolean) => {
+          for (let left = count; left > 0; left--) {
+            calls.push(
+              api.consume("hot").then(({ allowed }) => {
+                if (allowed && isLate) late++;
+              }),
+            );
+          }
+        };
+        add(3_000, false);
+        // By now the first of them are under way, in a batch that takes no more.
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+        calls.push(consumeAll([{ limiter: api, key: "hot" }, { limiter: other, key: "hot" }]));
+        add(500, true);
+        await Promise.all(calls);
+        assert.equal(late, 0);
+      }));
+
+    test(`by ${commit} tells only the calls on a key whose state cannot be put in words`, () =>
+      withFake({ commit }, async ({ store, limiter: good, fake }) => {
+        const encode = (): string => {
+          throw new Error("There are no words for it");
+        };
+        const plain = gcra({ limit: 10, period: "1m" });
+        const bad = { ...plain, id: "bad", codec: { ...plain.codec, encode } };
+        const wordless = limiter(bad, { store, prefix: "api" });
+        await good.peek("a");
+        const [one, two, three] = await Promise.allSettled([
+          wordless.consume("b"),
+          good.consume("a"),
+          consumeAll([{ limiter: wordless, key: "c" }, { limiter: good, key: "c" }]),
+        ]);
+        assert.match(String(one.status === "rejected" && one.reason), /There are no words/);
+        assert.equal(two.status === "fulfilled" && two.value.remaining, 9);
+        assert.match(String(three.status === "rejected" && three.reason), /There are no words/);
+        assert.deepEqual(fake.keyspace.keys(), [storedKeyOf("a")]);
+        assert.equal((await good.consume("c")).remaining, 9);
+      }));
+
+    test(`by ${commit} keeps what never comes back for a bounded time, and refuses nonsense`, () =>
+      withFake({ commit }, async ({ store, limiter: good, fake }) => {
+        const plain = gcra({ limit: 10, period: "1m" });
+        const resetting = (resetAfter: number, id: string) => {
+          const { take, decide } = plain.halves!;
+          const halves = {
+            take,
+            decide: (...given: Parameters<typeof decide>) => ({ ...decide(...given), resetAfter }),
+          };
+          return limiter({ ...plain, id, halves }, { store, prefix: "api" });
+        };
+        const calls = [resetting(Infinity, "quota").consume("a"), good.consume("a")];
+        const decisions = await Promise.all(calls);
+        assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, true]);
+        assert.ok(fake.keyspace.timeToLive("api:{a}:quota") > 2 ** 42);
+        await assert.rejects(resetting(Number.NaN, "nonsense").consume("a"), /NaN/);
+        assert.equal((await good.consume("a")).remaining, 8);
+      }));
+
+    test(`by ${commit} charges several keys or none, in the middle of other calls`, () =>
+      withFake({ commit }, async ({ store, limiter: one }) => {
+        const two = limiter(gcra({ limit: 1, period: "1d", burst: 3 }), { store, prefix: "two" });
+        const both = () => consumeAll([{ limiter: one, key: "k" }, { limiter: two, key: "k" }]);
+        const calls = [both(), one.consume("k"), both(), both(), two.peek("k", 0), both()];
+        const verdicts = (await Promise.all(calls)).map(({ allowed }) => allowed);
+        assert.deepEqual(verdicts, [true, true, true, true, true, false]);
+        assert.equal((await one.peek("k", 0)).remaining, 6);
+      }));
+
+    test(`by ${commit} tries again only what lost the race`, () =>
+      withFake({ commit }, async ({ fake, limiter, store }) => {
+        await Promise.all(["a", "b", "c"].map((key) => limiter.consume(key)));
+        let left = 1;
+        const name = commit === "watch" ? "EXEC" : "EVALSHA";
+        fake.faults = ([word]) => {
+          if (word === name && left-- > 0) fake.keyspace.set(storedKeyOf("b"), "t1 1799999999999");
+          return undefined;
+        };
+        await Promise.all(["a", "b", "c"].map((key) => limiter.consume(key)));
+        // A transaction stands and falls as a whole; compare and set has a verdict for each key.
+        assert.equal(store.statistics().conflicts, commit === "watch" ? 3 : 1);
+      }));
+  }
+});
+
+describe("a call that joins a batch under way", () => {
+  test("is counted among those that may wait", () =>
+    withFake({ maxPending: 100, deadline: 100 }, async ({ fake, limiter }) => {
+      await limiter.peek("a");
+      fake.faults = ([name]) => name === "MGET" ? "silence" : undefined;
+      const first = limiter.consume("a");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      const calls = Array.from({ length: 5_000 }, () => limiter.consume("a"));
+      const ends = await Promise.allSettled([first, ...calls]);
+      const full = ends.filter((end) =>
+        end.status === "rejected" && /wait already/.test(end.reason)
+      );
+      assert.ok(full.length > 3_500, `${full.length} were told at once`);
+    }));
+});
+
+describe("a store", () => {
+  test("refuses a client with a prefix of its own, and deadlines that no timer can wait for", () => {
+    const prefixed = createClient({ keyPrefix: "tenant:" });
+    assert.throws(() => redisStore(prefixed), /no keyPrefix .*: current value is "tenant:"/);
+    for (const option of ["deadline", "connectDeadline"]) {
+      assert.throws(() => redisStore(createClient(), { [option]: 2 ** 31 }), RangeError);
+    }
+  });
+
+  test("refuses a hash tag that is no text", () => {
+    for (const tag of ["", 5, null, undefined, {}]) {
+      const store = redisStore(createClient(), { hashTag: () => tag as string });
+      assert.throws(() => store.keyOf!("api", "id", "a"), /hashTag must be a non-empty string/);
+    }
+  });
+
+  test("answers nothing to no operations", () =>
+    withFake({}, async ({ store }) => assert.deepEqual(await store.run([]), [])));
+});
+
+describe("several connections", () => {
+  for (const commit of MODES) {
+    test(`by ${commit} share the keys: a key is always the same one's`, () =>
+      withFake({ commit, connections: 3 }, async ({ limiter, store }) => {
+        const keys = Array.from({ length: 30 }, (_, place) => `key ${place}`);
+        for (let round = 0; round < 4; round++) {
+          const calls = [...keys, ...keys].map((key) => limiter.consume(key));
+          assert.ok((await Promise.all(calls)).every(({ allowed }) => allowed));
+        }
+        const { connections, batches, conflicts } = store.statistics();
+        assert.equal(connections, 3);
+        // Each had a batch a round, and no two of them the same key.
+        assert.equal(batches, 12);
+        assert.equal(conflicts, 0);
+        assert.equal((await limiter.peek("key 7", 0)).remaining, 2);
+      }));
+
+    test(`by ${commit} are not all needed for one key`, () =>
+      withFake({ commit, connections: 3 }, async ({ limiter, store }) => {
+        await Promise.all(Array.from({ length: 30 }, () => limiter.consume("key")));
+        assert.equal(store.statistics().connections, 1);
+      }));
+  }
+
+  test("that are too many, or none, are refused", () => {
+    for (const connections of [0, 17, 1.5]) {
+      assert.throws(() => redisStore(createClient(), { connections }), RangeError);
+    }
+  });
+});
+
+describe("a value that is no state of ours", () => {
+  const values = {
+    "written by hand": "hello",
+    "of a foreign version": "t9 1799999999999",
+    "of another algorithm": "w1 1799999999999 3",
+    "with something behind it": "t1 1799999999999 ",
+  };
+  for (const commit of MODES) {
+    for (const [name, value] of Object.entries(values)) {
+      test(`${name} counts as absent, and is replaced, by ${commit}`, () =>
+        withFake({ commit }, async ({ fake, limiter, store }) => {
+          fake.keyspace.set(storedKeyOf("a"), value);
+          assert.equal((await limiter.peek("a", 0)).remaining, 10);
+          assert.equal(fake.keyspace.get(storedKeyOf("a")), value);
+          assert.equal((await limiter.consume("a")).remaining, 9);
+          assert.match(fake.keyspace.get(storedKeyOf("a"))!, /^t1 \d+$/);
+          assert.ok(store.statistics().unreadable >= 1);
+        }));
+    }
+  }
+});
+
+describe("keys", () => {
+  test("are text that a person can read", () =>
+    withFake({}, async ({ fake, store, limiter: api }) => {
+      await api.consume("user:42");
+      const daily = fixedWindow({ limit: 5, period: "1d" });
+      await limiter(daily, { store, prefix: "a{b}" }).consume("c}d%");
+      assert.deepEqual(fake.keyspace.keys(), [
+        "api:{user:42}:gcra/1/86400000/10",
+        "a%7Bb%7D:{c%7Dd%25}:fixedWindow/5/86400000/epoch",
+      ]);
+    }));
+
+  test("lie where their hash tag says", () =>
+    withFake({ hashTag: (key) => key.split("/")[0]! }, async ({ fake, limiter }) => {
+      await limiter.consume("tenant/user");
+      assert.deepEqual(fake.keyspace.keys(), ["api:{tenant}:{tenant/user}:gcra/1/86400000/10"]);
+    }));
+
+  test("of malformed UTF-16 are a TypeError", () =>
+    withFake({}, async ({ limiter }) => {
+      await assert.rejects(async () => await limiter.consume("\ud800"), TypeError);
+    }));
+});
+
+test("the script is known by the SHA-1 of its text", async () => {
+  const bytes = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(COMPARE_AND_SET));
+  const hex = Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0"));
+  assert.equal(hex.join(""), COMPARE_AND_SET_SHA);
+});

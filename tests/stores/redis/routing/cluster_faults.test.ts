@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createServer, type Socket } from "node:net";
+import { createCluster } from "redis";
+
+import { gcra, limiter, slidingLog } from "../../../../mod.ts";
+import { redisStore } from "../../../../stores/redis/redis_store.ts";
+import { hashSlot, SLOTS } from "../../../../stores/redis/routing/hash_slot.ts";
+import { addressOf, withFakeCluster } from "../../../support/fake_redis/fake_cluster.ts";
+import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
+import { until } from "../../../support/redis/redis_cluster.ts";
+
+const MODES = ["watch", "cas"] as const;
+
+/** So slow that nothing comes back within a test. */
+const slow = gcra({ limit: 1, period: "1d", burst: 1_000 });
+
+/** A key that lies in a slot of a third of the cluster: 0 to 2. */
+function keyIn(third: number, prefix: string, { id }: { readonly id: string } = slow): string {
+  for (let n = 0;; n++) {
+    if (Math.floor(slotOf(`k${n}`, prefix, id) * 3 / SLOTS) === third) return `k${n}`;
+  }
+}
+
+function slotOf(key: string, prefix: string, id: string = slow.id): number {
+  return hashSlot(`${prefix}:{${key}}:${id}`);
+}
+
+/** Hangs: connections are taken, and nothing is answered. */
+function hang(node: FakeRedis): void {
+  node.faults = () => "silence";
+}
+
+for (const commit of MODES) {
+  describe(`a cluster, by ${commit}`, () => {
+    test("a node that hangs is left once another one has its slots", () =>
+      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+        const store = storeOf({ commit, deadline: 250 });
+        const api = limiter(slow, { store, prefix: "api" });
+        const keys = [0, 1, 2].map((third) => keyIn(third, "api"));
+        for (const key of keys) await api.consume(key);
+        hang(nodes[0]!);
+        await assert.rejects(async () => await api.consume(keys[0]!));
+        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        await until(() => Promise.resolve(api.consume(keys[0]!)).then(() => true, () => false));
+        assert.equal((await api.consume(keys[1]!)).remaining, 998);
+      }));
+
+    test("a node that is cut off from the others is left once they have given its slots away", () =>
+      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+        const store = storeOf({ commit });
+        const api = limiter(slow, { store, prefix: "api" });
+        const key = keyIn(0, "api");
+        await api.consume(key);
+        const { slots } = nodes[0]!.state;
+        nodes[0]!.faults = ([name]) =>
+          name === "MGET" || name === "EVALSHA"
+            ? new Error("CLUSTERDOWN The cluster is down")
+            : undefined;
+        await assert.rejects(async () => await api.consume(key), /CLUSTERDOWN/);
+        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        nodes[0]!.state.slots = slots;
+        await until(() => Promise.resolve(api.consume(key)).then(() => true, () => false));
+        assert.ok(nodes[1]!.commands.length > 0);
+      }));
+
+    test("calls on other slots are served by stores that start while a node is away", () =>
+      withFakeCluster(3, async ({ nodes, storeOf }) => {
+        hang(nodes[0]!);
+        await nodes[1]!.stop();
+        for (let stores = 0; stores < 6; stores++) {
+          const api = limiter(slow, { store: storeOf({ commit }), prefix: "api" });
+          assert.equal((await api.consume(keyIn(2, "api"))).allowed, true);
+          await assert.rejects(async () => await api.consume(keyIn(1, "api")), /ECONNREFUSED/);
+        }
+      }));
+
+    test("each node's limits go by its own clock", () =>
+      withFakeCluster(3, async ({ nodes, storeOf }) => {
+        const log = slidingLog({ limit: 10, period: "1m" });
+        const api = limiter(log, { store: storeOf({ commit }), prefix: "api" });
+        const [slowKey, fastKey] = [keyIn(0, "api", log), keyIn(1, "api", log)];
+        Object.assign(nodes[1]!.state, { now: () => Date.now() + 120_000 });
+        let admitted = 0;
+        for (let calls = 0; calls < 40; calls++) {
+          if (calls % 4 === 0) await api.consume(fastKey);
+          if ((await api.consume(slowKey)).allowed) admitted++;
+        }
+        assert.equal(admitted, 10);
+      }));
+
+    test("a slot that is moved to a node that joined later is followed there", () =>
+      withFakeCluster(4, async ({ nodes, give, storeOf }) => {
+        const [from, , , to] = nodes as [FakeRedis, FakeRedis, FakeRedis, FakeRedis];
+        give(nodes[2]!, 0, SLOTS - 1);
+        give(from, 0, 5_000);
+        const api = limiter(slow, { store: storeOf({ commit }), prefix: "api" });
+        const key = keyIn(0, "api");
+        const slot = slotOf(key, "api");
+        await api.consume(key);
+
+        const elsewhere = to.state.elsewhere;
+        to.state.elsewhere = () => undefined;
+        from.faults = ([name]) =>
+          name === "MGET" || name === "EVALSHA"
+            ? new Error(`ASK ${slot} ${addressOf(to)}`)
+            : undefined;
+        assert.equal((await api.consume(key)).remaining, 999, "nodes of a fake share no keys");
+        assert.ok(to.commands.some(([name]) => name === "ASKING"));
+
+        to.state.elsewhere = elsewhere;
+        from.faults = () => undefined;
+        give(to, slot, slot);
+        const sent = to.commands.length;
+        assert.equal((await api.consume(key)).remaining, 998);
+        assert.ok(to.commands.slice(sent).every(([name]) => name !== "ASKING"));
+      }));
+
+    test("two limits of a key whose slot is in two places are decided one by one", () =>
+      withFakeCluster(3, async ({ nodes, storeOf }) => {
+        const store = storeOf({ commit });
+        const apis = [slow, gcra({ limit: 2, period: "1d" })].map((algorithm) =>
+          limiter(algorithm, { store, prefix: "api" })
+        );
+        const key = keyIn(0, "api");
+        await apis[0]!.consume(key);
+        nodes[0]!.faults = ([name, ...args]) => {
+          const keys = name === "MGET" ? args.length : name === "EVALSHA" ? Number(args[1]) : 1;
+          return keys > 1
+            ? new Error("TRYAGAIN Multiple keys request during rehashing")
+            : undefined;
+        };
+        const decisions = await Promise.all(apis.map((api) => api.consume(key)));
+        assert.deepEqual(decisions.map(({ remaining }) => remaining), [998, 1]);
+      }));
+
+    test("calls on all slots of a node are followed at once to the one that took over", () =>
+      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+        const store = storeOf({ commit });
+        const api = limiter(slow, { store, prefix: "api" });
+        const keys = Array.from({ length: 300 }, (_, n) => `k${n}`);
+        await Promise.all(keys.map((key) => api.consume(key)));
+        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        await Promise.all(keys.map((key) => api.consume(key)));
+        assert.equal(store.statistics().unavailable, 0);
+      }));
+
+    test("a node without slots has no connection any more", () =>
+      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+        const api = limiter(slow, { store: storeOf({ commit }), prefix: "api" });
+        const keys = [0, 1, 2].map((third) => keyIn(third, "api"));
+        for (const key of keys) await api.consume(key);
+        assert.equal(nodes[0]!.connections(), 1);
+        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        await until(async () => {
+          await api.consume(keys[0]!);
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          return nodes[0]!.connections() === 0;
+        });
+      }));
+
+    test("its password and its addresses are those that the client was given", () =>
+      withFakeCluster(3, async (cluster) => {
+        const { nodes } = cluster;
+        for (const { state } of nodes) {
+          state.password = "secret";
+          // As behind a router: nobody can reach them there.
+          state.slots = JSON.parse(
+            JSON.stringify(state.slots).replaceAll("127.0.0.1", "gone.test"),
+          );
+        }
+        const options = {
+          defaults: { password: "secret" },
+          nodeAddressMap: (address: string) => ({
+            host: "127.0.0.1",
+            port: Number(address.split(":")[1]),
+          }),
+        };
+        const api = limiter(slow, { store: cluster.storeOf({ commit }, options), prefix: "api" });
+        for (const third of [0, 1, 2]) {
+          assert.equal((await api.consume(keyIn(third, "api"))).allowed, true);
+        }
+        const rootNodes = nodes.map(({ port }) => ({ url: `redis://:secret@127.0.0.1:${port}` }));
+        const ownRoots = { ...options, rootNodes };
+        const other = limiter(slow, {
+          store: cluster.storeOf({ commit }, ownRoots),
+          prefix: "api",
+        });
+        assert.equal((await other.consume(keyIn(0, "api"))).remaining, 998);
+      }));
+
+    test("closed in the middle of a question, it leaves nothing behind", () =>
+      withFakeCluster(3, async ({ nodes, storeOf }) => {
+        for (const wait of [0, 1, 2, 3, 5, 8]) {
+          const store = storeOf({ commit });
+          const call = limiter(slow, { store, prefix: "api" }).consume("a");
+          const end = Promise.resolve(call).then(() => {}, () => {});
+          await new Promise((resolve) => setTimeout(resolve, wait));
+          await store.close();
+          await end;
+        }
+        await until(() => Promise.resolve(nodes.every((node) => node.connections() === 0)));
+      }));
+  });
+}
+
+test("a call that lost many races may still be sent to another node", () =>
+  withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+    const api = limiter(slow, { store: storeOf({ commit: "watch" }), prefix: "api" });
+    const key = keyIn(0, "api");
+    const stored = `api:{${key}}:${slow.id}`;
+    let races = 40;
+    nodes[0]!.faults = ([name]) => {
+      if (name !== "EXEC") return undefined;
+      nodes[0]!.keyspace.set(stored, `t1 ${races}`);
+      if (--races === 0) give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+      return undefined;
+    };
+    assert.equal((await api.consume(key)).remaining, 999);
+    assert.equal(races, 0);
+  }));
+
+describe("a cluster of which no node answers", () => {
+  /** Runs a test on the address of a server that does with connections as it is told. */
+  async function withServer(
+    meet: (socket: Socket) => void,
+    test: (url: string, sockets: ReadonlySet<Socket>) => Promise<void>,
+  ): Promise<void> {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.resume();
+      socket.on("close", () => sockets.delete(socket));
+      meet(socket);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      await test(`redis://127.0.0.1:${(server.address() as { port: number }).port}`, sockets);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  test("is dialled now and then, and not by every call", async () => {
+    let dials = 0;
+    await withServer((socket) => {
+      dials++;
+      socket.destroy();
+    }, async (url) => {
+      const store = redisStore(createCluster({ rootNodes: [{ url }] }), { onUnavailable: "deny" });
+      const api = limiter(slow, { store, prefix: "api" });
+      let latest = 0;
+      const end = performance.now() + 300;
+      for (let n = 0; performance.now() < end; n++) {
+        const { source, retryAfter } = await api.consume(`k${n % 50}`);
+        assert.equal(source, "policy");
+        latest = Math.max(latest, retryAfter);
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      assert.ok(dials > 1 && dials <= 15, `${dials} dials`);
+      assert.ok(latest > 10, `the next probe is at most ${latest} ms away`);
+      await store.close();
+    });
+  });
+
+  test("keeps no more calls waiting than may wait, whatever their slots are", () =>
+    withServer(() => {}, async (url) => {
+      const store = redisStore(createCluster({ rootNodes: [{ url }] }), { maxPending: 100 });
+      const api = limiter(slow, { store, prefix: "api" });
+      let told = 0;
+      const calls = Array.from(
+        { length: 1_000 },
+        (_, n) =>
+          Promise.resolve(api.consume(`k${n}`)).catch((error) => {
+            assert.match(error.message, /wait already|closed/);
+            told++;
+          }),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(told, 900);
+      await store.close();
+      await Promise.all(calls);
+    }));
+
+  test("holds no connection after close", () =>
+    withServer(() => {}, async (url, sockets) => {
+      const store = redisStore(createCluster({ rootNodes: [{ url }] }));
+      const call = limiter(slow, { store, prefix: "api" }).consume("a");
+      const end = assert.rejects(async () => await call);
+      await until(() => Promise.resolve(sockets.size > 0));
+      await store.close();
+      await end;
+      await until(() => Promise.resolve(sockets.size === 0));
+    }));
+});

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { describe, test } from "node:test";
+import process from "node:process";
+import { createSentinel } from "redis";
+
+import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
+import { redisStore } from "../../../../stores/redis/redis_store.ts";
+import { tell, until } from "../../../support/redis/redis_cluster.ts";
+import { needs } from "../../../support/program.ts";
+import { startSentinel } from "../../../support/redis/redis_sentinel.ts";
+
+/** So slow that nothing comes back within a test. */
+const algorithm = gcra({ limit: 1, period: "1d", burst: 500 });
+
+describe("a sentinel that is silent", () => {
+  /** Runs a test on the port of a server that takes connections, and answers nothing. */
+  async function withSilence(
+    test: (port: number, sockets: ReadonlySet<Socket>, heard: () => string) => Promise<void>,
+  ): Promise<void> {
+    const sockets = new Set<Socket>();
+    let heard = "";
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("data", (data) => heard += String(data));
+      socket.on("error", () => {});
+      socket.on("close", () => sockets.delete(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      await test((server.address() as AddressInfo).port, sockets, () => heard);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  test("is asked with the client's options, and is left in peace after close", () =>
+    withSilence(async (port, sockets, heard) => {
+      const store = redisStore(createSentinel({
+        name: "main",
+        sentinelRootNodes: [{ host: "127.0.0.1", port }],
+        sentinelClientOptions: { password: "secret" },
+      }));
+      const call = limiter(algorithm, { store, prefix: "one" }).consume("a");
+      const end = assert.rejects(async () => await call, StoreUnavailableError);
+      await until(() => Promise.resolve(heard().includes("secret")));
+      await store.close();
+      await end;
+      await until(() => Promise.resolve(sockets.size === 0));
+    }));
+
+  test(
+    "is passed over for the next one",
+    needs("redis-server"),
+    () =>
+      withSilence(async (port) => {
+        const servers = await startSentinel();
+        const store = redisStore(createSentinel({
+          name: "main",
+          sentinelRootNodes: [{ host: "127.0.0.1", port }, {
+            host: "127.0.0.1",
+            port: servers.port,
+          }],
+        }));
+        try {
+          const api = limiter(algorithm, { store, prefix: "one" });
+          await until(() => Promise.resolve(api.consume("a")).then(() => true, () => false));
+          servers.master.signal("SIGSTOP");
+          await until(() => Promise.resolve(api.consume("a")).then(() => true, () => false));
+        } finally {
+          await store.close();
+          servers.master.signal("SIGCONT");
+          await servers.stop();
+        }
+      }),
+  );
+});
+
+describe("a master with a sentinel", needs("redis-server"), () => {
+  test("is found, and its replica once that has taken over", async () => {
+    const servers = await startSentinel();
+    const stores = (["watch", "cas"] as const).map((commit) =>
+      redisStore(
+        createSentinel({
+          name: "main",
+          sentinelRootNodes: [{ host: "127.0.0.1", port: servers.port }],
+        }),
+        { commit, deadline: 250, connectDeadline: 2_000 },
+      )
+    );
+    try {
+      const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "one" }));
+      for (let calls = 0; calls < 10; calls++) {
+        for (const api of limiters) assert.equal((await api.consume("a")).source, undefined);
+      }
+      assert.equal((await limiters[0]!.peek("a", 0)).remaining, 480);
+      const stored = `one:{a}:${algorithm.id}`;
+      await until(async () => {
+        const ends = [servers.master, servers.replica];
+        const [held, known] = await Promise.all(
+          ends.map((server) => tell<string | null>(server, "GET", stored)),
+        );
+        return held === known;
+      });
+
+      await servers.master.kill();
+      await until(async () =>
+        (await tell<string>(servers.replica, "INFO", "replication").catch(() => ""))
+          .includes("role:master")
+      );
+      const start = performance.now();
+      for (const api of limiters) {
+        await until(() => api.consume("a").then(() => true, () => false));
+      }
+      if (process.env.TIDEGATE_CHAOS !== undefined) {
+        console.log(`back ${performance.now() - start} ms after the replica took over`);
+      }
+      const { remaining } = await limiters[0]!.peek("a", 0);
+      assert.ok(remaining <= 478 && remaining > 400, `${remaining} are left to the replica`);
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
+      await servers.stop();
+    }
+  });
+});

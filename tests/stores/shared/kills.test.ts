@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { test } from "node:test";
+import type { Worker } from "node:worker_threads";
+import { consumeAll } from "../../../core/limiter/consume_all.ts";
+import { type Limiter, limiter } from "../../../mod.ts";
+import { type SharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
+import { audit, untilQuiet } from "./support/audit.ts";
+import { type Crew, startWorkers } from "./support/workers.ts";
+import { type Job, NOW } from "./support/jobs.ts";
+import { names, policy } from "./support/policies.ts";
+
+/** Workers killed in each test; each had begun to work. */
+const KILLS = process.env.TIDEGATE_LONG === "1" ? 200 : 16;
+const TOGETHER = 4;
+/** Far more than can be taken, so that every unit taken can be told from the state. */
+const LIMIT = 50_000_000;
+/** The longest that any call of the survivor may take: a scheduler's pauses, and no more. */
+const LONGEST_CALL = 1_500;
+
+/** A log holds no more than its arena has room for, and leaky queues count whole intervals. */
+const told = names.filter((name) => name !== "slidingLog");
+
+test(`${KILLS} workers killed in mid-call lose no use, admit nothing twice and stop nobody`, async () => {
+  const store = sharedStore({ capacity: 2_000, threads: KILLS + 50 });
+  const workers = await startWorkers(store, 0);
+  const limiters = limitersOf(store, workers, told, LIMIT);
+  const own = told.map(() => 0);
+  await killAll(workers, { kind: "forever", limit: LIMIT, names: told }, () => {
+    limiters.forEach((each, place) => {
+      if (each.consume("hot").allowed) own[place]!++;
+    });
+  });
+  limiters.forEach((each, place) => {
+    // On Deno some of the killed may still run: what they took is counted after it was taken.
+    const countedBefore = Atomics.load(workers.counts, place) + own[place]!;
+    const { capacity } = each.algorithm;
+    const used = capacity - each.peek("hot", 0).remaining;
+    const countedAfter = Atomics.load(workers.counts, place) + own[place]!;
+    assert.ok(used >= countedBefore, `${told[place]}: ${used} used, ${countedBefore} admitted`);
+    assert.ok(used <= countedAfter + KILLS, `${told[place]}: ${used} used, ${countedAfter} told`);
+  });
+  // A batch whose thread died is done on both keys or on neither.
+  const [gcra] = limiters as [Limiter];
+  if (!("Deno" in globalThis)) {
+    const [one, two] = ["pair one", "pair two"].map((key) => gcra.peek(key, 0).remaining);
+    assert.equal(one, two);
+  }
+  assert.equal(store.statistics(0).evictions, 0);
+  await checkLost(store);
+  store.close();
+});
+
+test(`${KILLS} workers killed while windows move leave every key lawful`, async () => {
+  const store = sharedStore({ capacity: 5_000, threads: KILLS + 50, maxBytes: 2 ** 26 });
+  const workers = await startWorkers(store, 0);
+  workers.flags[3] = 1;
+  const limit = 1_000;
+  const limiters = limitersOf(store, workers, names, limit);
+  await killAll(workers, { kind: "forever", limit, names }, () => {
+    for (const each of limiters) check(each, "hot");
+    consumeAll(limiters.slice(0, 3).map((each) => ({ limiter: each, key: "batch" })));
+  });
+  for (const each of limiters) {
+    for (const key of ["hot", "pair one", ...Array.from({ length: 300 }, (_, i) => `cold ${i}`)]) {
+      check(each, key);
+    }
+  }
+  await checkLost(store);
+  store.close();
+
+  function check(each: Limiter, key: string): void {
+    const { capacity } = each.algorithm;
+    const { allowed, remaining, retryAfter, nextAfter, resetAfter } = each.consume(key);
+    assert.ok(remaining >= 0 && remaining <= capacity && Number.isInteger(remaining));
+    assert.ok(allowed === (retryAfter === 0) && retryAfter < Infinity);
+    assert.ok(nextAfter >= 0 && resetAfter >= nextAfter && resetAfter < Infinity);
+  }
+});
+
+test(`${KILLS} workers killed on a store without room leave each block and node in one place`, async () => {
+  const capacity = 60;
+  const store = sharedStore({ capacity, threads: KILLS + 50, maxBytes: 128 * 2_000 });
+  const workers = await startWorkers(store, 0);
+  const [one] = limitersOf(store, workers, names, 50) as [Limiter];
+  const job = { kind: "churn", limit: 50, names, keys: 100, calls: Infinity } as const;
+  await killAll(workers, job, () => void one.consume(`key ${Math.floor(Math.random() * 100)}`));
+  await checkLost(store);
+  assert.ok(store.statistics(0).keys <= capacity);
+  for (let key = 0; key < 1_000; key++) one.consume(`new ${key}`);
+  const { keys } = store.statistics(0);
+  assert.ok(keys >= capacity - KILLS && keys <= capacity, `${keys} keys`);
+  await checkLost(store);
+  store.close();
+});
+
+test("workers killed as they put new keys in leave records that can be taken over", async () => {
+  const open = () => sharedStore({ capacity: 30_000, threads: 3 });
+  let store = open();
+  // Deno's threads are not killed, but run on for seconds.
+  const kills = "Deno" in globalThis ? KILLS / 4 : KILLS;
+  for (let killed = 0; killed < kills; killed++) {
+    const workers = await startWorkers(store, 0);
+    let worker: Worker;
+    try {
+      worker = await workers.hire();
+    } catch (error) {
+      assert.match(String(error), /attached or have died in mid-call/);
+      store = open();
+      continue;
+    }
+    worker.postMessage({ kind: "insert", limit: 3 } satisfies Job);
+    await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 5));
+    const gone = worker.terminate();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    Atomics.store(workers.flags, 4, 1);
+    await gone;
+    await checkLost(store);
+  }
+});
+
+/** What is lost is lost with the records of those killed in a call, and no more than is documented. */
+async function checkLost(store: SharedStore): Promise<void> {
+  await untilQuiet(store.handle);
+  const { places, blocks, nodes, records } = audit(store.handle);
+  assert.ok(records <= KILLS, `${records} records`);
+  assert.ok(places >= 0 && places <= records, `${places} places, ${records} records`);
+  assert.ok(blocks <= 144 * records, `${blocks} blocks, ${records} records`);
+  assert.ok(nodes <= 1_000 * records, `${nodes} nodes, ${records} records`);
+}
+
+function limitersOf(
+  store: SharedStore,
+  { flags }: Crew,
+  policies: readonly string[],
+  limit: number,
+): Limiter[] {
+  const clock = () => NOW + flags[2]!;
+  return policies.map((name) => limiter(policy(name, limit), { store, prefix: "test", clock }));
+}
+
+/** Kills workers one by one while they work, and works itself; no call of its own may take long. */
+async function killAll(
+  workers: Crew,
+  job: Job,
+  work: () => void,
+): Promise<void> {
+  let longest = 0;
+  function workFor(milliseconds: number): void {
+    const end = performance.now() + milliseconds;
+    for (let now = performance.now(); now < end;) {
+      work();
+      const then = performance.now();
+      longest = Math.max(longest, then - now);
+      now = then;
+    }
+  }
+
+  for (let killed = 0; killed < KILLS; killed += TOGETHER) {
+    const alive: Worker[] = [];
+    try {
+      for (let place = 0; place < TOGETHER; place++) alive.push(await workers.hire());
+      workers.flags[4] = 0;
+      for (const worker of alive) worker.postMessage(job);
+      workFor(8);
+      for (const worker of alive) {
+        const gone = worker.terminate();
+        workFor(Math.random() * 4);
+        await gone;
+      }
+      workFor(10);
+    } finally {
+      // On Deno threads run on for seconds after they were terminated.
+      Atomics.store(workers.flags, 4, 1);
+      await Promise.all(alive.map((worker) => worker.terminate()));
+    }
+  }
+  assert.ok(longest < LONGEST_CALL, `a turn took ${longest} ms`);
+}

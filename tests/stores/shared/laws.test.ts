@@ -1,0 +1,13 @@
+import { test } from "node:test";
+import { storeLaws, type SubjectName, subjects } from "../../../adapters/testing/testing.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+// One store for all cases: what one leaves behind must not show in another.
+const makeStore = () => sharedStore({ capacity: 1_000, maxBytes: 2 ** 24, threads: 64 });
+
+for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof subjects.gcra][]) {
+  for (const law of storeLaws(makeStore, { reuse: true, subjects: subject() })) {
+    test(`a shared store of ${name}: ${law.name}`, () => law.run(fcOptions({ numRuns: 25 })));
+  }
+}

@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  type Algorithm,
+  consumeAll,
+  gcra,
+  type Limiter,
+  limiter,
+  slidingLog,
+  StoreFullError,
+  StoreUnavailableError,
+} from "../../../mod.ts";
+import {
+  ANNOUNCED,
+  ANNOUNCED_CELLS,
+  attachMemory,
+  CALLS,
+  HEAD,
+  header,
+  TAIL,
+  VETTED,
+} from "../../../stores/shared/layout.ts";
+import { claimRecord, usedRecords } from "../../../stores/shared/threads/thread_record.ts";
+import {
+  attachSharedStore,
+  type SharedStore,
+  sharedStore,
+} from "../../../stores/shared/shared_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+import { audit } from "./support/audit.ts";
+import { startWorkers } from "./support/workers.ts";
+import { memoryLaws, NOTHING } from "./support/memory_laws.ts";
+import { names, policy } from "./support/policies.ts";
+
+const NOW = 1_790_000_000_000;
+/** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */
+const ROOMY = 262;
+const five = gcra({ limit: 5, period: "1h" });
+
+function limiterOn(
+  store: SharedStore,
+  algorithm: Algorithm = five,
+  clock: () => number = () => NOW,
+): Limiter {
+  return limiter(algorithm, { store, prefix: "api", clock });
+}
+
+/** Takes all there is of so many keys, and fails if it is not the limit. */
+function takeAll({ consume }: Limiter, name: string, keys: number, limit = 5): void {
+  for (let call = 0; call < limit + 2; call++) {
+    for (let key = 0; key < keys; key++) {
+      assert.equal(consume(`${name} ${key}`).allowed, call < limit, `${name} ${key}: ${call}`);
+    }
+  }
+}
+
+describe("what is freed", () => {
+  test("by one thread, more than it inserts, is never two keys'", () => {
+    const store = sharedStore({ capacity: 5_000, threads: 4 });
+    const api = limiterOn(store);
+    takeAll(api, "old", 3_000);
+    for (let key = 0; key < 700; key++) api.reset(`old ${key}`);
+    audit(store.handle);
+    takeAll(api, "new", 700);
+    assert.deepEqual(audit(store.handle), NOTHING);
+  });
+
+  test("by one thread is there for another, and after it has closed or sleeps", () => {
+    const store = sharedStore({ capacity: ROOMY, onFull: "throw", threads: 4 });
+    const api = limiterOn(store);
+    for (let round = 0; round < 5; round++) {
+      for (let key = 0; key < ROOMY; key++) api.consume(`${round} ${key}`);
+      assert.throws(() => api.consume("one more"), StoreFullError);
+      const other = attachSharedStore(store.handle);
+      for (let key = 0; key < ROOMY; key++) limiterOn(other).reset(`${round} ${key}`);
+      if (round % 2 === 0) other.close();
+      assert.equal(store.statistics(NOW).keys, 0);
+    }
+    assert.deepEqual(audit(store.handle), NOTHING);
+  });
+
+  test("of an arena by dropped keys is there for all threads", () => {
+    const store = sharedStore({ capacity: 10_000, maxBytes: 128 * 4_000, threads: 8 });
+    const now = { value: NOW };
+    const log = slidingLog({ limit: 500, period: 10_000 });
+    const threads = [store, attachSharedStore(store.handle), attachSharedStore(store.handle)];
+    const limiters = threads.map((each) => limiterOn(each, log, () => now.value));
+    for (let round = 0; round < 40; round++) {
+      const one = limiters[round % 3]!;
+      for (let unit = 0; unit < 300; unit++) {
+        now.value++;
+        assert.equal(one.consume(`${round} ${unit % 5}`).allowed, true);
+      }
+      assert.deepEqual(audit(store.handle), NOTHING);
+    }
+    const alone = limiterOn(attachSharedStore(store.handle), log, () => now.value);
+    now.value += 10_000;
+    for (let key = 0; key < 1_900; key++) alone.consume(`fresh ${key}`);
+    // A log of one entry takes a node: what three idle threads keep is a small part.
+    assert.ok(store.statistics(now.value).liveKeys > 1_700);
+  });
+});
+
+describe("counts that run on", () => {
+  test("pass 2^31 and 2^32 without harm", () => {
+    const store = sharedStore({ capacity: 100, threads: 2 });
+    const memory = attachMemory(store.handle.buffer);
+    for (const start of [2 ** 31 - 200, 2 ** 32 - 200]) {
+      const api = limiterOn(store);
+      takeAll(api, "before", 20);
+      const [record] = usedRecords(memory) as [number];
+      const { ints } = memory;
+      // The ring stands 128 entries round the same way.
+      const turns = Math.round((start - (ints[record + HEAD]! >>> 0)) / 128) * 128;
+      for (const count of [HEAD, VETTED, TAIL]) ints[record + count]! += turns;
+      for (let round = 0; round < 400; round++) {
+        takeAll(api, "after", 5);
+        for (let key = 0; key < 5; key++) api.reset(`after ${key}`);
+      }
+      assert.deepEqual(audit(store.handle), NOTHING);
+      for (let key = 0; key < 20; key++) api.reset(`before ${key}`);
+    }
+    assert.equal(memory.ints[header.keys], 0);
+  });
+});
+
+describe("a full store", () => {
+  test("finds what is fresh before it throws or evicts, wherever it stands", () => {
+    for (const onFull of ["throw", "evict"] as const) {
+      const store = sharedStore({ capacity: ROOMY, onFull, threads: 2 });
+      const now = { value: NOW };
+      const brief = limiterOn(store, gcra({ limit: 5, period: 500 }), () => now.value);
+      const long = limiterOn(store, five, () => now.value);
+      for (let key = 0; key < 100; key++) brief.consume(`brief ${key}`);
+      for (let key = 0; key < ROOMY - 100; key++) long.consume(`long ${key}`);
+      now.value += 10_000;
+      for (let key = 0; key < 100; key++) {
+        now.value += 20;
+        assert.equal(long.consume(`new ${key}`).allowed, true);
+      }
+      assert.equal(store.statistics(now.value).evictions, 0);
+      assert.equal(store.statistics(now.value).liveKeys, ROOMY);
+      assert.deepEqual(audit(store.handle), NOTHING);
+    }
+  });
+
+  test("decides on several keys at once, if they fit", () => {
+    for (const capacity of [2, 3, 8, 60, 200]) {
+      const store = sharedStore({ capacity, threads: 2 });
+      const api = limiterOn(store);
+      for (let key = 0; key < capacity; key++) api.consume(`old ${key}`);
+      for (let round = 0; round < 20; round++) {
+        const keys = Array.from({ length: Math.min(capacity, 20) }, (_, key) => `${round} ${key}`);
+        const { allowed } = consumeAll(keys.map((key) => ({ limiter: api, key })));
+        assert.equal(allowed, true);
+        for (const key of keys) assert.equal(api.peek(key, 0).remaining, 4);
+      }
+      assert.deepEqual(audit(store.handle), NOTHING);
+    }
+  });
+
+  test("says at once that several keys do not fit, and changes nothing", () => {
+    const store = sharedStore({ capacity: 3, threads: 2 });
+    const api = limiterOn(store);
+    api.consume("old");
+    const keys = ["one", "two", "three", "four"].map((key) => ({ limiter: api, key }));
+    assert.throws(() => consumeAll(keys), /capacity of at least the 4 keys: current value is 3/);
+    assert.equal(api.peek("old", 0).remaining, 4);
+    const narrow = sharedStore({ capacity: 3, onFull: "throw", threads: 2 });
+    const other = limiterOn(narrow);
+    for (const key of ["a", "b"]) other.consume(key);
+    const two = ["one", "two"].map((key) => ({ limiter: other, key }));
+    assert.throws(() => consumeAll(two), StoreFullError);
+    assert.equal(narrow.statistics(NOW + 1).liveKeys, 2);
+    assert.deepEqual(audit(narrow.handle), NOTHING);
+  });
+
+  test("does not make room in its arena by the key that needs it", () => {
+    const log = slidingLog({ limit: 1_000, period: "1h" });
+    const store = sharedStore({ capacity: 100, maxBytes: 128 * 20, threads: 2 });
+    const now = { value: NOW };
+    const api = limiterOn(store, log, () => now.value);
+    assert.throws(() => {
+      for (let unit = 0; unit < 1_000; unit++) {
+        now.value++;
+        assert.equal(api.consume("only").remaining, 999 - unit);
+      }
+    }, StoreFullError);
+    assert.ok(api.peek("only", 0).remaining < 900);
+    assert.deepEqual(audit(store.handle), NOTHING);
+  });
+});
+
+describe("a reducer that throws", () => {
+  test("leaves nothing behind, alone and among several", () => {
+    const store = sharedStore({ capacity: 100, maxBytes: 2 ** 16, threads: 2 });
+    const algorithms: readonly Algorithm[] = [five, slidingLog({ limit: 5, period: 1_000 })];
+    for (const base of algorithms) {
+      let throws = false;
+      const step: Algorithm["step"] = (state, now, cost) => {
+        if (throws) throw new Error("none of the store's business");
+        return base.step(state, now, cost);
+      };
+      const failing: Algorithm = { ...base, id: `failing-${base.id}`, halves: undefined, step };
+      const api = limiterOn(store, failing);
+      const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
+      consumeAll(entries);
+      throws = true;
+      assert.throws(() => api.consume("one"), /none of the store's business/);
+      assert.throws(() => consumeAll(entries), /none of the store's business/);
+      throws = false;
+      assert.equal(api.consume("one").remaining, 3);
+      assert.deepEqual(audit(store.handle), NOTHING);
+    }
+  });
+});
+
+describe("threads at once", () => {
+  test("on a narrow store keep each block and node in one place", async () => {
+    for (const [capacity, nodes] of [[4, 60], [40, 400], [2_000, 4_000]] as const) {
+      const store = sharedStore({ capacity, maxBytes: nodes * 128, threads: 8 });
+      const workers = await startWorkers(store, 3);
+      try {
+        const job = { kind: "churn", names, limit: 50, keys: 2 * capacity, calls: 6_000 } as const;
+        const errors = await workers.run<readonly string[]>(3, () => job);
+        // Three threads with four keys each may never find room for all of them.
+        const known = ["StoreFullError", "ContentionError"];
+        assert.ok(errors.flat().every((name) => known.includes(name)), errors.flat().join());
+        if (capacity === 2_000) assert.deepEqual(errors.flat(), []);
+        assert.deepEqual(audit(store.handle), NOTHING);
+        assert.ok(store.statistics(0).keys <= capacity);
+      } finally {
+        await workers.dismiss();
+      }
+    }
+  });
+
+  test("that attach over and over, with fewer records than threads, share none", async () => {
+    const store = sharedStore({ capacity: 10, threads: 12 });
+    const workers = await startWorkers(store, 4);
+    try {
+      const job = { kind: "attach", limit: 100_000, calls: 40 } as const;
+      const admitted = await workers.run<number>(4, () => job);
+      assert.deepEqual(admitted, [40, 40, 40, 40]);
+      const attached = limiter(policy("gcra", 100_000), {
+        store,
+        prefix: "attach",
+        clock: () => NOW,
+      });
+      assert.equal(attached.peek("key", 0).remaining, 100_000 - 160);
+      assert.deepEqual(audit(store.handle), NOTHING);
+    } finally {
+      await workers.dismiss();
+    }
+  });
+});
+
+for (const law of memoryLaws) {
+  test(law.name, () => law.run(fcOptions({ numRuns: 150 })));
+}
+
+describe("records of threads that make no calls", () => {
+  const made = () => attachMemory(sharedStore({ capacity: 10, threads: 100 }).handle.buffer);
+
+  test("are taken before new ones, once the threads have made none for long", () => {
+    const memory = made();
+    for (let second = 0; second < 200; second += 11) {
+      claimRecord(memory, false, NOW + second * 1_000);
+    }
+    assert.ok(usedRecords(memory).length <= 2, `${usedRecords(memory).length} records`);
+  });
+
+  test("are left alone for some seconds, and as long as there are calls", () => {
+    const memory = made();
+    const calls = new Set(Array.from({ length: 20 }, (_, second) => {
+      const { record } = claimRecord(memory, false, NOW + second * 400);
+      return record;
+    }));
+    assert.equal(calls.size, 20);
+    for (let second = 10; second < 100; second += 9) {
+      for (const record of usedRecords(memory)) memory.ints[record + CALLS]!++;
+      assert.equal(calls.has(claimRecord(memory, false, NOW + second * 1_000).record), false);
+    }
+  });
+
+  test("are left alone by a thread that has lost its own, while there are others", () => {
+    const memory = made();
+    for (let second = 0; second < 200; second += 11) {
+      claimRecord(memory, true, NOW + second * 1_000);
+    }
+    assert.equal(usedRecords(memory).length, 20);
+  });
+});
+
+test("a closed store announces nothing in a record that is another thread's", () => {
+  const store = sharedStore({ capacity: 10, threads: 1 });
+  const memory = attachMemory(store.handle.buffer);
+  const closed = limiterOn(store);
+  closed.consume("key");
+  store.close();
+  // The record's fourth owner after it announces where it did.
+  for (let owner = 0; owner < 3; owner++) attachSharedStore(store.handle).close();
+  const other = limiterOn(attachSharedStore(store.handle));
+  other.consume("key");
+  const [record] = usedRecords(memory) as [number];
+  for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) memory.ints[record + ANNOUNCED + cell] = 77;
+  assert.throws(() => closed.consume("key"), StoreUnavailableError);
+  for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) {
+    assert.equal(memory.ints[record + ANNOUNCED + cell], 77);
+  }
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { Agent, get } from "node:http";
+import process from "node:process";
+import { test } from "node:test";
+
+import { startProgram } from "../../support/child_process.ts";
+
+const REQUESTS = process.env.TIDEGATE_LONG === "1" ? 20_000 : 3_000;
+const CONNECTIONS = 64;
+const LIMIT = 1_000;
+
+for (const program of ["bun", "node"]) {
+  test(`8 threads on one port of ${program} answer 200 exactly as often as the limit says`, async () => {
+    const server = startProgram(program, ["tests/stores/shared/support/port_server.ts"], {
+      THREADS: "8",
+      LIMIT: String(LIMIT),
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+    try {
+      const [, port] = await server.line(/^port (\d+)$/);
+      const counts = new Map<number, number>();
+      let left = REQUESTS;
+      const connection = async () => {
+        while (left-- > 0) {
+          const status = await statusOf(Number(port), agent);
+          counts.set(status, (counts.get(status) ?? 0) + 1);
+        }
+      };
+      await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+      assert.deepEqual([counts.get(200), counts.get(429)], [LIMIT, REQUESTS - LIMIT]);
+    } finally {
+      agent.destroy();
+      await server.end("SIGKILL");
+    }
+  });
+}
+
+function statusOf(port: number, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get({ host: "127.0.0.1", port, agent }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode ?? 0));
+    }).on("error", reject);
+  });
+}

@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  type Algorithm,
+  all,
+  consumeAll,
+  fixedWindow,
+  gcra,
+  limiter,
+  slidingLog,
+  slidingWindow,
+  StoreFullError,
+  StoreUnavailableError,
+} from "../../../mod.ts";
+import {
+  attachSharedStore,
+  sharedStore,
+  type SharedStoreHandle,
+  type SharedStoreOptions,
+} from "../../../stores/shared/shared_store.ts";
+import { ANNOUNCED, ANNOUNCED_CELLS, attachMemory, header } from "../../../stores/shared/layout.ts";
+
+const NOW = 1_790_000_000_000;
+const small = gcra({ limit: 2, period: "1h" });
+
+function at(now: { value: number }) {
+  return () => now.value;
+}
+
+describe("a full table", () => {
+  test("of one slot forgets the key in use, and counts it", () => {
+    const store = sharedStore({ capacity: 1, maxBytes: 0, threads: 4 });
+    const api = limiter(small, { store, prefix: "api", clock: () => NOW });
+    assert.equal(api.consume("one").remaining, 1);
+    assert.equal(api.consume("one").remaining, 0);
+    assert.equal(store.statistics(NOW).evictions, 0);
+    assert.equal(api.consume("two").remaining, 1);
+    assert.equal(api.consume("one").remaining, 1);
+    const { keys, liveKeys, capacity, evictions } = store.statistics(NOW);
+    assert.deepEqual([keys, liveKeys, capacity, evictions], [1, 1, 1, 2]);
+  });
+
+  test("throws where it is told to, and charges nothing", () => {
+    const store = sharedStore({ capacity: 1, onFull: "throw", threads: 4 });
+    const now = { value: NOW };
+    const api = limiter(small, { store, prefix: "api", clock: at(now) });
+    api.consume("one");
+    assert.throws(() => api.consume("two"), StoreFullError);
+    assert.equal(api.peek("two", 0).remaining, 2);
+    assert.equal(api.peek("one", 0).remaining, 1);
+    // A key that is fresh again makes room.
+    now.value += 3_600_000;
+    assert.equal(api.consume("two").remaining, 1);
+    assert.equal(store.statistics(now.value).evictions, 0);
+  });
+
+  test("of ten thousand takes a million distinct keys", () => {
+    const store = sharedStore({ capacity: 10_000, maxBytes: 0, threads: 4 });
+    const now = { value: NOW };
+    const api = limiter(gcra({ limit: 60, period: "1m" }), {
+      store,
+      prefix: "api",
+      clock: at(now),
+    });
+    for (let key = 0; key < 1_000_000; key++) {
+      if (key % 8 === 0) now.value++;
+      assert.equal(api.consume(`key ${key}`).remaining, 59);
+    }
+    const { keys, inserted, evictions, dropped } = store.statistics(now.value);
+    assert.ok(keys <= 10_000);
+    assert.equal(inserted, 1_000_000);
+    // 8 keys a millisecond, each in use for a second: 8,000 live ones, so that few had to go.
+    assert.ok(evictions < 10_000, `${evictions} evictions`);
+    assert.ok(dropped > 900_000, `${dropped} dropped`);
+  });
+
+  test("has no room for a key beside one that the same call looks at, and says so at once", () => {
+    const store = sharedStore({ capacity: 1, threads: 2 });
+    const api = limiter(small, { store, prefix: "api", clock: () => NOW });
+    api.consume("one");
+    const entries = [{ limiter: api, key: "one", cost: 0 }, { limiter: api, key: "two" }];
+    assert.throws(() => consumeAll(entries), StoreFullError);
+    assert.equal(api.peek("one", 0).remaining, 1);
+  });
+
+  test("an arena without room drops what is fresh, then throws or forgets", () => {
+    const now = { value: NOW };
+    const log = slidingLog({ limit: 1_000, period: 1_000 });
+    const refusing = sharedStore({ capacity: 100, maxBytes: 2_048, onFull: "throw", threads: 4 });
+    const api = limiter(log, { store: refusing, prefix: "api", clock: at(now) });
+    assert.throws(() => {
+      for (let key = 0; key < 50; key++) api.consume(`key ${key}`);
+    }, StoreFullError);
+    now.value += 1_000;
+    assert.equal(api.consume("another").remaining, 999);
+    const forgetting = sharedStore({ capacity: 100, maxBytes: 2_048, threads: 4 });
+    const other = limiter(log, { store: forgetting, prefix: "api", clock: at(now) });
+    for (let key = 0; key < 50; key++) assert.equal(other.consume(`key ${key}`).remaining, 999);
+    assert.ok(forgetting.statistics(now.value).evictions > 0);
+  });
+});
+
+describe("keys", () => {
+  test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are told apart", () => {
+    const store = sharedStore({ capacity: 1_000, threads: 4 });
+    const api = limiter(small, { store, prefix: "api", clock: () => NOW });
+    const long = "x".repeat(2 ** 20);
+    const keys = [
+      ...["a", "b", "aa", "a\0", "\0", "\ud83d", "\ude00", "\ud83d\ude00", "\ude00\ud83d"],
+      ...[long, `${long}y`, `${long}z`, `y${long}`, "}", "{", "%7D", ":{a}:"],
+    ];
+    for (const key of keys) assert.equal(api.consume(key).remaining, 1, key.slice(0, 20));
+    for (const key of keys) assert.equal(api.peek(key, 0).remaining, 1, key.slice(0, 20));
+    assert.equal(store.statistics(NOW).keys, keys.length);
+  });
+
+  test("are the same for a limiter alone and in calls on several", () => {
+    const store = sharedStore({ capacity: 1_000, threads: 4 });
+    const options = { store, clock: () => NOW };
+    const one = limiter(small, { ...options, prefix: "one" });
+    const other = limiter(all(small, slidingWindow({ limit: 2, period: 100, precision: 1 })), {
+      ...options,
+      prefix: "other",
+    });
+    const both = [{ limiter: one, key: "a}b" }, { limiter: other, key: "a}b" }];
+    one.consume("a}b");
+    assert.equal(consumeAll(both).allowed, true);
+    assert.equal(one.peek("a}b", 0).remaining, 0);
+    assert.equal(other.peek("a}b", 0).remaining, 1);
+    assert.equal(consumeAll(both).allowed, false);
+    assert.equal(other.peek("a}b", 0).remaining, 1);
+    one.reset("a}b");
+    assert.equal(one.peek("a}b", 0).remaining, 2);
+  });
+});
+
+describe("what does not fit", () => {
+  test("is refused when the limiter is made, with the product's name", () => {
+    const store = sharedStore({ capacity: 10, threads: 4 });
+    const vast = slidingLog({ limit: 100_000, period: "1h" });
+    assert.throws(
+      () => limiter(vast, { store, prefix: "api" }),
+      /min\(period in ms, limit\) .* must be at most 65536 .*slidingWindow.*: current value is 100000/,
+    );
+    assert.throws(() => limiter(all(small, vast), { store, prefix: "api" }), RangeError);
+  });
+
+  test("are options out of range", () => {
+    const bad: readonly unknown[] = [
+      undefined,
+      {},
+      { capacity: 0 },
+      { capacity: 1.5 },
+      { capacity: 16_000_001 },
+      { capacity: "10" },
+      { capacity: 10, maxBytes: -1 },
+      { capacity: 10, maxBytes: 2 ** 40 },
+      { capacity: 10, threads: 0 },
+      { capacity: 10, threads: 5_000 },
+      { capacity: 10, onFull: "wait" },
+    ];
+    for (const options of bad) {
+      assert.throws(
+        () => sharedStore(options as SharedStoreOptions),
+        (error) => error instanceof RangeError || error instanceof TypeError,
+        JSON.stringify(options),
+      );
+    }
+  });
+});
+
+test("a window near the epoch, which reaches back to slots below 0, admits no more than its limit", () => {
+  for (const slots of [65, 481, 482, 3_600]) {
+    const algorithm = slidingWindow({ limit: 5, period: slots * 1_000, precision: 1_000 });
+    const store = sharedStore({ capacity: 10, threads: 1 });
+    const now = { value: 0 };
+    const api = limiter(algorithm, { store, prefix: "api", clock: at(now) });
+    let admitted = 0;
+    for (let slot = 0; slot < slots; slot++) {
+      now.value = slot * 1_000;
+      if (api.consume("key").allowed) admitted++;
+    }
+    assert.equal(admitted, 5, `${slots} sub-buckets`);
+  }
+});
+
+describe("a handle", () => {
+  const store = sharedStore({ capacity: 10, maxBytes: 1_024, threads: 4 });
+
+  /** The store's bytes, one word of them changed. */
+  function forged(word: number, value: number): SharedArrayBuffer {
+    const copy = new SharedArrayBuffer(store.handle.buffer.byteLength);
+    new Uint8Array(copy).set(new Uint8Array(store.handle.buffer));
+    new Int32Array(copy)[word] = value;
+    return copy;
+  }
+
+  test("that was forged or cut is refused, with what was found and what was expected", () => {
+    const kind = "tidegate/shared";
+    const { buffer } = store.handle;
+    const cut = new SharedArrayBuffer(buffer.byteLength - 128);
+    new Uint8Array(cut).set(new Uint8Array(buffer, 0, cut.byteLength));
+    const attach = (handle: unknown) => () => attachSharedStore(handle as SharedStoreHandle);
+    assert.throws(attach(undefined), TypeError);
+    assert.throws(attach({ kind: "something else", buffer }), /tidegate\/shared.*something else/);
+    assert.throws(attach({ kind, buffer: new ArrayBuffer(1_024) }), TypeError);
+    assert.throws(attach({ kind, buffer: new SharedArrayBuffer(8) }), /256 bytes.*value is 8/);
+    assert.throws(attach({ kind, buffer: forged(0, 7) }), /magic number must be \d+: .* is 7/);
+    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 3: .* is 9/);
+    assert.throws(attach({ kind, buffer: forged(2, 99) }), /number of bytes must be \d+: /);
+    assert.throws(attach({ kind, buffer: cut }), /number of bytes must be \d+: .* is \d+/);
+    assert.throws(attach({ kind, buffer: forged(5, -5) }), RangeError);
+    const words = [header.buckets, header.blocks, header.nodeStart, header.throwsWhenFull];
+    const counts = [header.keys, header.records, header.blockCount, header.nodeCount];
+    for (const word of [...words, ...counts, header.blockPool, header.nodePool]) {
+      assert.throws(attach({ kind, buffer: forged(word, -1) }), RangeError, `${word}`);
+      const isBounded = word !== header.keys;
+      if (isBounded) assert.throws(attach({ kind, buffer: forged(word, 2 ** 30) }), RangeError);
+    }
+  });
+
+  test("of other sizes that come to as many bytes is refused", () => {
+    const whole = sharedStore({ capacity: 1_000, maxBytes: 12_800, threads: 4 }).handle;
+    const ints = new Int32Array(whole.buffer);
+    ints[header.capacity]! -= 4;
+    ints[header.nodes]! += 1;
+    assert.throws(() => attachSharedStore(whole), /its first node must be \d+: current value is/);
+  });
+
+  test("leads to the same keys, until its store is closed", () => {
+    const other = attachSharedStore(store.handle);
+    const options = { prefix: "api", clock: () => NOW };
+    const here = limiter(small, { ...options, store });
+    const there = limiter(small, { ...options, store: other });
+    here.consume("key");
+    assert.equal(there.peek("key", 0).remaining, 1);
+    other.close();
+    assert.throws(() => there.consume("key"), StoreUnavailableError);
+    assert.equal(here.consume("key").remaining, 0);
+  });
+
+  test("attaches as many threads as the store allows, and those that were idle give way", () => {
+    const attached = Array.from({ length: 8 }, () => attachSharedStore(store.handle));
+    const limiters = attached.map((each) =>
+      limiter(gcra({ limit: 100, period: "1h" }), { store: each, prefix: "many", clock: () => NOW })
+    );
+    for (const each of limiters) each.consume("key");
+    for (const each of limiters) each.consume("key");
+    assert.equal(limiters[0]!.peek("key", 0).remaining, 84);
+    assert.ok(store.statistics(NOW).threads <= 4);
+  });
+
+  test("of a thread that lost its record, when all others' died in calls, says so", () => {
+    const store = sharedStore({ capacity: 10, threads: 1 });
+    const idle = limiter(small, { store, prefix: "api", clock: () => NOW });
+    attachSharedStore(store.handle);
+    const { ints, records } = attachMemory(store.handle.buffer);
+    for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) ints[records + ANNOUNCED + cell] = 1;
+    assert.throws(
+      () => idle.consume("key"),
+      /^StoreFullError: Cannot decide in a thread whose record another one has taken over .* is 1$/,
+    );
+  });
+});
+
+test("a key whose state is one number takes less than 64 bytes", () => {
+  const bytes = (capacity: number) =>
+    sharedStore({ capacity, maxBytes: 0, threads: 1 }).handle.buffer.byteLength;
+  // Buckets come in powers of two: three keys to one, and up to six.
+  assert.ok((bytes(98_304) - bytes(1)) / 98_304 <= 64);
+  assert.ok((bytes(1_000_000) - bytes(1)) / 1_000_000 <= 64);
+});
+
+test("a changed limit takes over older use, whoever has used equal options before", () => {
+  const store = sharedStore({ capacity: 100 });
+  // Of so many units that a state is no single number.
+  const made = (limit: number) => fixedWindow({ limit, period: 1 }) as Algorithm;
+  const [older, other, newer] = [made(70_000), made(80_000), made(80_000)];
+  const on = (algorithm: Algorithm, key: string) => ({ key, algorithm, cost: 1, dry: false });
+  store.run([{ ...on(older, "older"), cost: 600 }], NOW);
+  store.run([on(other, "another key")], NOW);
+  const replaces = { key: "older", algorithm: older, mode: "keep" } as const;
+  store.run([{ ...on(newer, "newer"), replaces }], NOW);
+  const [look] = store.run([{ ...on(newer, "newer"), cost: 0 }], NOW);
+  assert.equal(look?.remaining, 80_000 - 601);
+});

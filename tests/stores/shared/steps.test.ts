@@ -1,0 +1,370 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  type Algorithm,
+  consumeAll,
+  gcra,
+  type Limiter,
+  limiter,
+  slidingLog,
+  slidingWindow,
+  StoreFullError,
+} from "../../../mod.ts";
+import type { SyncStore } from "../../../core/store.ts";
+import {
+  attachSharedStore,
+  type SharedStore,
+  sharedStore,
+} from "../../../stores/shared/shared_store.ts";
+import {
+  ANNOUNCED,
+  ANNOUNCED_CELLS,
+  attachMemory,
+  BLOCK,
+  BUCKET,
+  header,
+  INTENT,
+  type Memory,
+  SLOTS_PER_BUCKET,
+} from "../../../stores/shared/layout.ts";
+import { audit } from "./support/audit.ts";
+import { NOTHING } from "./support/memory_laws.ts";
+import { inSteps, steppedStore } from "./support/stepped.ts";
+
+const NOW = 1_790_000_000_000;
+const LIMIT = 3;
+const KILLED = new Error("killed");
+
+/** Of each form in which states lie in the store. */
+const algorithms: Readonly<Record<string, Algorithm>> = {
+  number: gcra({ limit: LIMIT, period: "1h" }),
+  log: slidingLog({ limit: LIMIT, period: "1h" }),
+  tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 1_000 }),
+};
+
+/** What a thread is stopped in, and what there is before. */
+const calls: Readonly<Record<string, { held: readonly string[]; call: (api: Limiter) => void }>> = {
+  "a first call": { held: [], call: (api) => void api.consume("one") },
+  "a later call": { held: ["one"], call: (api) => void api.consume("one") },
+  "a reset": { held: ["one"], call: (api) => void api.reset("one") },
+  "a call on two new keys": { held: [], call: (api) => void both(api, "one", "two") },
+  "a call on two keys": { held: ["one", "two"], call: (api) => void both(api, "one", "two") },
+};
+
+function both(api: Limiter, one: string, other: string) {
+  return consumeAll([{ limiter: api, key: one }, { limiter: api, key: other }]);
+}
+
+function limiterOn(store: SyncStore, algorithm: Algorithm = algorithms.number!): Limiter {
+  return limiter(algorithm, { store, prefix: "test", clock: () => NOW });
+}
+
+function storeOf(threads: number, capacity = 12): SharedStore {
+  // The maker's record is given back for the thread that is stopped.
+  const store = sharedStore({ capacity, threads, maxBytes: 128 * 400 });
+  store.close();
+  // Keys fall into the same buckets in each run.
+  const { ints } = attachMemory(store.handle.buffer);
+  ints[header.hashKeyLow] = ints[header.hashKeyHigh] = 7;
+  return store;
+}
+
+/** So many keys of a bucket of a store of this capacity. */
+function keysOf(bucket: number, count: number, capacity: number): string[] {
+  const keys = Array.from({ length: 100 }, (_, key) => `key ${key}`).filter((key) => {
+    const store = storeOf(1, capacity);
+    limiterOn(attachSharedStore(store.handle)).consume(key);
+    const { ints, buckets, blockMask } = attachMemory(store.handle.buffer);
+    const line = buckets + bucket * BUCKET;
+    return ints.subarray(line, line + SLOTS_PER_BUCKET).some((word) => (word & blockMask) !== 0);
+  });
+  assert.ok(keys.length >= count);
+  return keys.slice(0, count);
+}
+
+/** A thread for each store that can be attached: none if all records are those of calls. */
+function attached(store: SharedStore, algorithm: Algorithm): Limiter | undefined {
+  try {
+    return limiterOn(attachSharedStore(store.handle), algorithm);
+  } catch (error) {
+    assert.ok(error instanceof StoreFullError);
+    return undefined;
+  }
+}
+
+/** How many calls a limiter's key has been admitted, as the store tells it. */
+const used = (api: Limiter, key: string) => LIMIT - api.peek(key, 0).remaining;
+
+/**
+ * Runs `call` on a thread of its own, which is answered; before each step of the call, counted from
+ * 0, `before` is told.
+ */
+function run(
+  store: SharedStore,
+  algorithm: Algorithm,
+  { held, call }: { held: readonly string[]; call: (api: Limiter) => void },
+  before: (step: number) => void,
+): Limiter {
+  let isInCall = false;
+  let step = 0;
+  const own = steppedStore(store.handle, () => {
+    if (isInCall) before(step++);
+  });
+  const api = limiterOn(own, algorithm);
+  for (const key of held) api.consume(key);
+  isInCall = true;
+  try {
+    call(api);
+  } catch (error) {
+    if (error !== KILLED) throw error;
+  }
+  isInCall = false;
+  return api;
+}
+
+/** How many steps a call takes. */
+function stepsOf(
+  store: SharedStore,
+  algorithm: Algorithm,
+  work: { held: readonly string[]; call: (api: Limiter) => void },
+): number {
+  let steps = 0;
+  run(store, algorithm, work, () => void steps++);
+  assert.ok(steps > 10);
+  return steps;
+}
+
+/** Ends a thread at a step. */
+function killAt(last: number): (step: number) => void {
+  return (step) => {
+    if (step >= last) throw KILLED;
+  };
+}
+
+/** How a call ends early in a thread that goes on. */
+const cuts: Readonly<Record<string, (last: number) => (step: number) => void>> = {
+  // As when the stack overflows: what catches the error, or ends the call, does its work.
+  "by an error": (last) => (step) => {
+    if (step === last) throw KILLED;
+  },
+  // As when a time limit of `node:vm` ends it.
+  "from outside": killAt,
+};
+
+/** What a thread has done, of whose call nothing is heard, is done or not; all goes on as ever. */
+function survive(store: SharedStore, api: Limiter, isWhole: boolean, step: string): void {
+  const keys = ["one", "two", "three", "four"];
+  assert.ok(keys.every((key) => used(api, key) <= LIMIT), step);
+  both(api, "one", "three");
+  for (let round = 0; round < LIMIT + 1; round++) {
+    for (const key of keys) api.consume(key);
+  }
+  for (const key of keys) assert.equal(api.peek(key, 0).remaining, 0, step);
+  assert.equal(store.statistics(NOW).keys, keys.length, step);
+  const { places, blocks, nodes } = audit(store.handle);
+  if (isWhole) assert.deepEqual({ places, blocks, nodes, records: 0 }, NOTHING, step);
+  assert.ok(places >= 0 && places <= 1 && blocks <= 144 && nodes <= 112 + 20, step);
+}
+
+describe("a thread that is killed at any step", () => {
+  for (const [form, algorithm] of Object.entries(algorithms)) {
+    for (const [name, work] of Object.entries(calls)) {
+      test(`of ${name}, ${form}: loses at most what is documented, and stops nobody`, () => {
+        inSteps(() => {
+          const steps = stepsOf(storeOf(1), algorithm, work);
+          for (let last = 0; last < steps; last++) {
+            for (const threads of [1, 2]) {
+              const store = storeOf(threads);
+              run(store, algorithm, work, killAt(last));
+              // With one record only, it is that of the dead, taken over if it died between calls.
+              const api = attached(store, algorithm);
+              assert.ok(threads === 1 || api !== undefined);
+              if (api !== undefined) survive(store, api, threads === 1, `step ${last}`);
+            }
+          }
+        });
+      });
+
+      for (const [how, cut] of Object.entries(cuts)) {
+        test(`of ${name}, ${form}, ${how}, and lives on: the same`, () => {
+          inSteps(() => {
+            const steps = stepsOf(storeOf(1), algorithm, work);
+            for (let last = 0; last < steps; last++) {
+              const store = storeOf(2);
+              const api = run(store, algorithm, work, cut(last));
+              both(api, "one", "three");
+              api.reset("two");
+              api.store.close();
+              // Its record is given back, if it was not given up.
+              const other = attachSharedStore(store.handle);
+              survive(store, limiterOn(other, algorithm), false, `step ${last}`);
+            }
+          });
+        });
+      }
+    }
+  }
+
+  test("of a call on all keys of a full store leaves room for one of another bucket", () => {
+    inSteps(() => {
+      const keys = keysOf(0, 5, 5);
+      const [other] = keysOf(1, 1, 5) as [string];
+      const work = {
+        held: keys,
+        call: (api: Limiter) => void consumeAll(keys.map((key) => ({ limiter: api, key }))),
+      };
+      const number = algorithms.number!;
+      const steps = stepsOf(storeOf(2, 5), number, work);
+      for (let last = 0; last < steps; last++) {
+        const store = storeOf(2, 5);
+        run(store, number, work, killAt(last));
+        const api = limiterOn(attachSharedStore(store.handle));
+        assert.equal(api.consume(other).allowed, true, `step ${last}`);
+      }
+    });
+  });
+
+  test("as it puts a key in leaves a place too few, which calls on as many keys are told", () => {
+    inSteps(() => {
+      const number = algorithms.number!;
+      const work = calls["a first call"]!;
+      const steps = stepsOf(storeOf(2, 2), number, work);
+      for (let last = 0; last < steps; last++) {
+        const store = storeOf(2, 2);
+        run(store, number, work, killAt(last));
+        const api = limiterOn(attachSharedStore(store.handle));
+        const places = 2 - audit(store.handle).places;
+        if (places === 2) assert.equal(both(api, "two", "three").allowed, true, `step ${last}`);
+        else assert.throws(() => both(api, "two", "three"), StoreFullError, `step ${last}`);
+        assert.equal(api.consume("four").allowed, true, `step ${last}`);
+      }
+    });
+  });
+
+  test("of an insertion does not keep calls on two keys of its bucket from an end", () => {
+    inSteps(() => {
+      const work = calls["a first call"]!;
+      const steps = stepsOf(storeOf(2, 4), algorithms.number!, work);
+      for (let last = 0; last < steps; last++) {
+        const store = storeOf(2, 4);
+        run(store, algorithms.number!, work, killAt(last));
+        const api = limiterOn(attachSharedStore(store.handle));
+        assert.equal(both(api, "one", "new").allowed, true, `step ${last}`);
+      }
+    });
+  });
+});
+
+describe("a thread that stands still at any step", () => {
+  for (const [form, algorithm] of Object.entries(algorithms)) {
+    for (const [name, work] of Object.entries(calls)) {
+      test(`of ${name}, ${form}: goes on as if nothing had been`, () => {
+        inSteps(() => {
+          for (const threads of [1, 2]) {
+            for (let steps = 1, stop = 0; stop < steps; stop++) {
+              const store = storeOf(threads);
+              let other: Limiter | undefined;
+              run(store, algorithm, work, (step) => {
+                if (step !== stop) return void (steps = Math.max(steps, step + 1));
+                other = attached(store, algorithm);
+                other?.consume("one");
+                other?.reset("two");
+                other?.consume("three");
+              });
+              goOn(store, other, name, `step ${stop}`);
+            }
+          }
+        });
+      });
+    }
+  }
+
+  function goOn(store: SharedStore, other: Limiter | undefined, name: string, step: string): void {
+    if (other === undefined) return;
+    const units = used(other, "one");
+    if (name === "a first call" || name === "a call on two new keys") assert.equal(units, 2, step);
+    else if (name === "a reset") assert.ok(units === 0 || units === 1, step);
+    else assert.equal(units, 3, step);
+    assert.equal(used(other, "three"), 1, step);
+    assert.deepEqual(audit(store.handle), NOTHING, step);
+  }
+
+  test("reads of a block that is pooled meanwhile whose it was", () => {
+    inSteps(() => {
+      const store = storeOf(4, 2_000);
+      const memory = attachMemory(store.handle.buffer);
+      let api: Limiter | undefined;
+      let found = 0;
+      let admitted = 0;
+      const take = (own: Limiter) => {
+        if (own.consume("key").allowed) admitted++;
+      };
+      const own = steppedStore(store.handle, (what, index, bytes) => {
+        if (api === undefined || bytes !== 4) return;
+        if (found === 0 && what === "load" && isIntent(memory, index)) {
+          // It has found no tag of the key, which comes into the table only now.
+          const before = new Set(blocksOf(memory));
+          take(api);
+          found = blocksOf(memory).find((block) => !before.has(block))!;
+        } else if (found > 0 && what === "get" && index === memory.blocks + found * BLOCK) {
+          found = -1;
+          // The key's block is swapped out, and comes to the pool with others.
+          take(api);
+          for (let key = 280; key < 300; key++) api.reset(`${key}`);
+        }
+      });
+      const stopped = limiterOn(own);
+      const other = limiterOn(attachSharedStore(store.handle));
+      // As many blocks as a thread holds.
+      for (let key = 0; key < 300; key++) other.consume(`${key}`);
+      for (let key = 0; key < 280; key++) other.reset(`${key}`);
+      api = other;
+      take(stopped);
+      api = undefined;
+      assert.equal(found, -1);
+      for (let round = 0; round < LIMIT; round++) [stopped, other].forEach(take);
+      assert.equal(admitted, LIMIT);
+      assert.deepEqual(audit(store.handle), NOTHING);
+    });
+  });
+
+  test("loses its record as often as it takes one, and works only with one of its own", () => {
+    inSteps(() => {
+      const store = storeOf(1);
+      const memory = attachMemory(store.handle.buffer);
+      const cells = memory.records + ANNOUNCED;
+      let other: Limiter | undefined;
+      let takeovers = 0;
+      const own = steppedStore(store.handle, (what, index, bytes) => {
+        if (bytes !== 4) return;
+        const begins = what === "set" && index >= cells && index < cells + ANNOUNCED_CELLS &&
+          memory.ints[index] === 0;
+        if (begins && takeovers < 4) {
+          takeovers++;
+          other ??= attached(store, algorithms.number!);
+          other!.consume("other");
+        } else if (takeovers > 0 && what === "compareExchange" && isSlotWord(memory, index)) {
+          assert.throws(() => other!.consume("another"), StoreFullError);
+        }
+      });
+      limiterOn(own).consume("one");
+      assert.equal(takeovers, 4);
+      assert.equal(used(other!, "one"), 1);
+      assert.equal(used(other!, "other"), LIMIT);
+      assert.deepEqual(audit(store.handle), NOTHING);
+    });
+  });
+});
+
+const isSlotWord = (memory: Memory, index: number) =>
+  index >= memory.buckets && index < memory.records;
+const isIntent = (memory: Memory, index: number) =>
+  isSlotWord(memory, index) && (index - memory.buckets) % BUCKET === INTENT;
+
+/** The blocks that the slots name. */
+function blocksOf(memory: Memory): number[] {
+  return Array.from(
+    memory.ints.subarray(memory.buckets, memory.records),
+    (word, at) => at % BUCKET < SLOTS_PER_BUCKET ? word & memory.blockMask : 0,
+  ).filter((block) => block !== 0);
+}

@@ -1,0 +1,217 @@
+import { type Limiter, limiter } from "../../../../mod.ts";
+import { consumeAll } from "../../../../core/limiter/consume_all.ts";
+import type { Decision } from "../../../../core/decision.ts";
+import {
+  attachSharedStore,
+  type SharedStoreHandle,
+} from "../../../../stores/shared/shared_store.ts";
+import { policy } from "./policies.ts";
+
+/** What a worker is to do. */
+export type Job =
+  /** Takes from one key until it is refused `refusals` times in a row; answers how many it got. */
+  | {
+    readonly kind: "hammer";
+    readonly policy: string;
+    readonly limit: number;
+    readonly key: string;
+  }
+  /** Takes from keys `k0`, `k1`, ... by Zipf's law; answers what it got of each. */
+  | { readonly kind: "zipf"; readonly limit: number; readonly keys: number; readonly calls: number }
+  /** Takes, looks and gives back; answers every call with its beginning and its end. */
+  | {
+    readonly kind: "record";
+    readonly policy: string;
+    readonly limit: number;
+    readonly key: string;
+    readonly calls: number;
+  }
+  /** Takes from two keys at once, and from each alone; answers what it got of both and of each. */
+  | { readonly kind: "pairs"; readonly limit: number; readonly keys: readonly [string, string] }
+  /** Takes from, gives back to and forgets many keys, alone and several at once, until flag 4 is raised; answers errors. */
+  | {
+    readonly kind: "churn";
+    readonly limit: number;
+    readonly names: readonly string[];
+    readonly keys: number;
+    readonly calls: number;
+  }
+  /** Attaches and calls over and over; answers how often it was admitted. */
+  | { readonly kind: "attach"; readonly limit: number; readonly calls: number }
+  /** Takes from one new key after another until it is killed or flag 4 is raised. */
+  | { readonly kind: "insert"; readonly limit: number }
+  /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
+  | { readonly kind: "forever"; readonly limit: number; readonly names: readonly string[] };
+
+/** What a worker begins with. */
+export interface Work {
+  readonly handle: SharedStoreHandle;
+  /**
+   * 0: how many workers are to begin together; 1: a ticket counter; 2: the time; 3: whether they
+   * move it; 4: whether they are to stop.
+   */
+  readonly shared: SharedArrayBuffer;
+  readonly counts: SharedArrayBuffer;
+}
+
+/** The instant at which all workers call. */
+export const NOW = 1_790_000_000_000;
+
+/** A call as a worker saw it. */
+export interface SeenCall {
+  readonly start: number;
+  readonly end: number;
+  readonly now: number;
+  readonly cost: number;
+  readonly dry: boolean;
+  readonly decision: Decision;
+}
+
+/** Whole numbers below a bound, from a generator that needs no call of the runtime. */
+function randomOf(seed: number): (bound: number) => number {
+  let state = seed;
+  return (bound) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+}
+
+/** Does one job after the other, as messages tell. */
+export function worker({ handle, shared, counts }: Work) {
+  const store = attachSharedStore(handle);
+  const flags = new Int32Array(shared);
+  const got = new Int32Array(counts);
+  const clock = () => NOW + (flags[2] as number);
+
+  function limiterOf(name: string, limit: number): Limiter {
+    return limiter(policy(name, limit), { store, prefix: "test", clock });
+  }
+
+  /** Waits until all workers of a round are here. */
+  function startTogether(): void {
+    Atomics.sub(flags, 0, 1);
+    while (Atomics.load(flags, 0) > 0);
+  }
+
+  return (job: Job): unknown => {
+    switch (job.kind) {
+      case "hammer": {
+        const { consume } = limiterOf(job.policy, job.limit);
+        startTogether();
+        let admitted = 0;
+        for (let refused = 0; refused < 100;) {
+          if (consume(job.key).allowed) admitted++;
+          else refused++;
+        }
+        return admitted;
+      }
+      case "zipf": {
+        const { consume } = limiterOf("gcra", job.limit);
+        const admitted = new Array<number>(job.keys).fill(0);
+        startTogether();
+        const random = randomOf(12_345 + Math.floor(Math.random() * 1e6));
+        for (let call = 0; call < job.calls; call++) {
+          const place = Math.floor(job.keys ** (random(2 ** 32) / 2 ** 32)) - 1;
+          if (consume(`k${place}`).allowed) admitted[place]!++;
+        }
+        return admitted;
+      }
+      case "record": {
+        const { consume, peek, refund } = limiterOf(job.policy, job.limit);
+        const calls: SeenCall[] = [];
+        startTogether();
+        for (let call = 0; call < job.calls; call++) {
+          const start = Atomics.add(flags, 1, 1);
+          const which = (call * 7 + start) % 10;
+          const cost = which < 7 ? 1 + (which % 2) : which === 7 ? 1 : -1;
+          const dry = which === 7;
+          const decision = dry
+            ? peek(job.key, cost)
+            : cost > 0
+            ? consume(job.key, cost)
+            : refund(job.key, 1);
+          calls.push({ start, end: Atomics.add(flags, 1, 1), now: NOW, cost, dry, decision });
+        }
+        return calls;
+      }
+      case "pairs": {
+        const api = limiterOf("gcra", job.limit);
+        const [one, other] = job.keys;
+        const entries = [{ limiter: api, key: one }, { limiter: api, key: other }];
+        const admitted = [0, 0, 0];
+        startTogether();
+        for (let call = 0, refused = 0; refused < 100; call++) {
+          const which = call % 3;
+          const isAllowed = which === 0
+            ? consumeAll(call % 2 === 0 ? entries : [...entries].reverse()).allowed
+            : api.consume(which === 1 ? one : other).allowed;
+          if (isAllowed) {
+            admitted[which]!++;
+            refused = 0;
+          } else refused++;
+        }
+        return admitted;
+      }
+      case "churn": {
+        const limiters = job.names.map((name) => limiterOf(name, job.limit));
+        const random = randomOf(12_345 + Math.floor(Math.random() * 1e6));
+        const errors = new Set<string>();
+        startTogether();
+        for (let call = 0; call < job.calls && flags[4] === 0; call++) {
+          const each = limiters[random(limiters.length)]!;
+          const keys = Array.from({ length: 4 }, () => `key ${random(job.keys)}`);
+          const which = random(20);
+          try {
+            if (which < 4) each.reset(keys[0]!);
+            else if (which < 6) each.refund(keys[0]!);
+            else if (which < 9) {
+              consumeAll([...new Set(keys)].map((key) => ({ limiter: each, key })));
+            } else each.consume(keys[0]!);
+          } catch (error) {
+            errors.add((error as Error).name);
+          }
+          if (random(100) === 0) Atomics.add(flags, 2, 10);
+        }
+        return [...errors];
+      }
+      case "attach": {
+        startTogether();
+        let admitted = 0;
+        for (let call = 0; call < job.calls; call++) {
+          const own = attachSharedStore(handle);
+          const { consume } = limiter(policy("gcra", job.limit), {
+            store: own,
+            prefix: "attach",
+            clock,
+          });
+          if (consume("key").allowed) admitted++;
+          if (call % 2 === 0) own.close();
+        }
+        return admitted;
+      }
+      case "insert": {
+        const { consume } = limiterOf("gcra", job.limit);
+        const name = Math.random();
+        for (let key = 0; flags[4] === 0; key++) consume(`${name} ${key}`);
+        return "stopped";
+      }
+      case "forever": {
+        const limiters = job.names.map((name) => limiterOf(name, job.limit));
+        const pair = [
+          { limiter: limiters[0]!, key: "pair one" },
+          { limiter: limiters[0]!, key: "pair two" },
+        ];
+        for (let turn = 0; flags[4] === 0; turn++) {
+          limiters.forEach((each, place) => {
+            if (each.consume("hot").allowed) Atomics.add(got, place, 1);
+          });
+          if (consumeAll(pair).allowed) Atomics.add(got, limiters.length, 1);
+          limiters[turn % limiters.length]!.consume(`cold ${turn % 300}`);
+          // The clock moves on, for all of them, only where the test lets it.
+          if (flags[3] === 1 && turn % 64 === 0) Atomics.add(flags, 2, 1);
+        }
+        return "stopped";
+      }
+    }
+  };
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type Law, law } from "../../../../adapters/testing/law.ts";
+import {
+  type Algorithm,
+  type Limiter,
+  limiter,
+  memoryStore,
+  slidingLog,
+  slidingWindow,
+} from "../../../../mod.ts";
+import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+import { audit } from "./audit.ts";
+import { NOW } from "./jobs.ts";
+import { NOTHING } from "./memory_laws.ts";
+
+/** Windows of each form and number of levels in the store. */
+const windows: Readonly<Record<string, Algorithm>> = {
+  "a window in counted form": slidingWindow({ limit: 100_000, period: 60_000, precision: 1_000 }),
+  "a window of one level": slidingWindow({ limit: 100_000, period: 200_000, precision: 1_000 }),
+  "a window of two levels": slidingWindow({ limit: 100_000, period: "1h", precision: 1_000 }),
+  "a window of three levels": slidingWindow({
+    limit: 100_000,
+    period: 30_000_000,
+    precision: 1_000,
+  }),
+  "a log of one level": slidingLog({ limit: 100, period: 10_000 }),
+  "a log of three levels": slidingLog({ limit: 20_000, period: "1h" }),
+};
+
+/** A call: how far the clock moves first, as a part of the period, and what is taken or given back. */
+const call = fc.record({
+  wait: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(0, 0, 1, 7, 250, 999) },
+    { weight: 2, arbitrary: fc.integer({ min: 1_000, max: 40_000 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 40_000, max: 40_000_000 }) },
+  ),
+  cost: fc.oneof(
+    { weight: 5, arbitrary: fc.integer({ min: 1, max: 20 }) },
+    // More than is kept beside a tree's root.
+    { weight: 2, arbitrary: fc.integer({ min: 4_000, max: 12_000 }) },
+    { weight: 2, arbitrary: fc.integer({ min: -30, max: 0 }) },
+    { weight: 1, arbitrary: fc.integer({ min: -30_000, max: -1_000 }) },
+  ),
+});
+
+/** Windows and logs in shared memory answer as those of one process. */
+export const windowLaws: readonly Law[] = Object.entries(windows).map(([name, algorithm]) =>
+  law(
+    `${name} answers as in memory`,
+    fc.property(fc.array(call, { minLength: 10, maxLength: 150 }), (calls) => {
+      const store = sharedStore({ capacity: 10, maxBytes: 2 ** 20, threads: 2 });
+      const now = { value: NOW };
+      const options = { prefix: "test", clock: () => now.value };
+      const shared = limiter(algorithm, { ...options, store });
+      const memory = limiter(algorithm, { ...options, store: memoryStore() });
+      for (const { wait, cost } of calls) {
+        now.value += wait;
+        assert.deepEqual(perform(shared, cost), perform(memory, cost));
+      }
+      assert.deepEqual(audit(store.handle), NOTHING);
+      return true;
+    }),
+  )
+);
+
+function perform({ consume, refund, peek }: Limiter, cost: number): unknown {
+  if (cost < 0) return refund("key", -cost);
+  return cost === 0 ? peek("key", 1) : consume("key", cost);
+}

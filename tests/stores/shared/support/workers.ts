@@ -1,0 +1,66 @@
+import { Worker } from "node:worker_threads";
+import type { SharedStore } from "../../../../stores/shared/shared_store.ts";
+import type { Job, Work } from "./jobs.ts";
+
+/** Worker threads on one store. */
+export interface Crew {
+  readonly flags: Int32Array;
+  readonly counts: Int32Array;
+  /** Gives the first `size` of them one job each, to begin together; answers what they answer. */
+  run<Answer>(size: number, job: (place: number) => Job): Promise<Answer[]>;
+  /** Starts one more worker; resolves once it is ready. */
+  hire(): Promise<Worker>;
+  dismiss(): Promise<void>;
+}
+
+/** Starts so many workers on a store. */
+export async function startWorkers(store: SharedStore, size: number): Promise<Crew> {
+  const shared = new SharedArrayBuffer(64);
+  const counts = new SharedArrayBuffer(1_024);
+  const flags = new Int32Array(shared);
+  const work: Work = { handle: store.handle, shared, counts };
+
+  async function hire(): Promise<Worker> {
+    const hired = new Worker(new URL("./worker.ts", import.meta.url), { workerData: work });
+    await answerOf(hired);
+    return hired;
+  }
+
+  const workers = await Promise.all(Array.from({ length: size }, hire));
+  return {
+    flags,
+    counts: new Int32Array(counts),
+    hire,
+    async run<Answer>(count: number, job: (place: number) => Job) {
+      Atomics.store(flags, 0, count);
+      const answers = workers.slice(0, count).map((worker, place) => {
+        const answer = answerOf(worker);
+        worker.postMessage(job(place));
+        return answer as Promise<Answer>;
+      });
+      return await Promise.all(answers);
+    },
+    async dismiss() {
+      await Promise.all(workers.map((worker) => worker.terminate()));
+    },
+  };
+}
+
+function answerOf(worker: Worker): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    function stop() {
+      worker.off("message", onMessage);
+      worker.off("error", onError);
+    }
+    function onMessage(answer: unknown) {
+      stop();
+      resolve(answer);
+    }
+    function onError(error: unknown) {
+      stop();
+      reject(error);
+    }
+    worker.on("message", onMessage);
+    worker.on("error", onError);
+  });
+}

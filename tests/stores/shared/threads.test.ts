@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { linearization } from "../../../adapters/testing/testing.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { type Crew, startWorkers } from "./support/workers.ts";
+import type { SeenCall } from "./support/jobs.ts";
+import { names, policy } from "./support/policies.ts";
+
+const LIMIT = 3_001;
+
+describe("threads on one shared store", () => {
+  const store = sharedStore({ capacity: 20_000 });
+  let workers: Crew;
+  let round = 0;
+
+  before(async () => {
+    workers = await startWorkers(store, 8);
+  });
+  after(() => workers.dismiss());
+
+  for (const size of [2, 4, 8]) {
+    test(`${size} threads on one key are admitted exactly the limit, by every algorithm`, async () => {
+      for (const name of names) {
+        const key = `hot ${round++}`;
+        const admitted = await workers.run<number>(size, () => {
+          return { kind: "hammer", policy: name, limit: LIMIT, key };
+        });
+        const capacity = policy(name, LIMIT).capacity;
+        assert.equal(admitted.reduce((a, b) => a + b), capacity, `${name}: ${admitted}`);
+      }
+    });
+  }
+
+  test("no key of 10,000 by Zipf's law is admitted more than its limit", async () => {
+    const limit = 20;
+    const keys = 10_000;
+    const admitted = await workers.run<number[]>(8, () => {
+      return { kind: "zipf", limit, keys, calls: 60_000 };
+    });
+    const sums = admitted[0]!.map((_, key) => admitted.reduce((sum, own) => sum + own[key]!, 0));
+    assert.ok(sums.every((sum) => sum <= limit));
+    assert.ok(sums.filter((sum) => sum === limit).length > 100);
+    assert.equal(store.statistics(0).evictions, 0);
+  });
+
+  test("calls on several keys at once are all or nothing, and meet single calls", async () => {
+    const limit = 2_000;
+    for (let again = 0; again < 3; again++) {
+      const keys = [`left ${round}`, `right ${round++}`] as const;
+      const admitted = await workers.run<number[]>(4, (place) => {
+        return { kind: "pairs", limit, keys: place % 2 === 0 ? keys : [keys[1], keys[0]] };
+      });
+      const used = [0, 0];
+      admitted.forEach(([both = 0, one = 0, other = 0], place) => {
+        used[place % 2]! += both + one;
+        used[1 - place % 2]! += both + other;
+      });
+      assert.deepEqual(used, [limit, limit]);
+    }
+  });
+
+  test("what threads saw of a key can be told as calls one after another", async () => {
+    let overlapping = 0;
+    // On a busy machine threads seldom run at once; then there are more rounds.
+    for (let rounds = 0; rounds === 0 || (overlapping < 20 && rounds < 20); rounds++) {
+      for (const name of names) {
+        for (const [size, limit] of [[2, 5], [2, 60], [3, 40]] as const) {
+          const key = `recorded ${round++}`;
+          const seen = await workers.run<SeenCall[]>(size, () => {
+            return { kind: "record", policy: name, limit, key, calls: 120 };
+          });
+          const history = seen.flat();
+          overlapping += overlaps(history);
+          const order = linearization(policy(name, limit), history);
+          assert.notEqual(order, undefined, `${name}, limit ${limit}: no order explains them`);
+        }
+      }
+    }
+    assert.ok(overlapping > 0, "no two calls overlapped");
+  });
+});
+
+/** How many calls were made while another was under way. */
+function overlaps(history: readonly SeenCall[]): number {
+  const sorted = [...history].sort((a, b) => a.start - b.start);
+  return sorted.filter((call, place) => place > 0 && call.start < sorted[place - 1]!.end).length;
+}
