@@ -63,7 +63,7 @@ export function limiter(
   return limiterOn(algorithm, store ?? memoryStore(), prefix ?? "own", options);
 }
 
-export type { Algorithm, Halves, Policy } from "./core/algorithm.ts";
+export type { Algorithm, AlgorithmInternals, Halves, Policy } from "./core/algorithm.ts";
 export { all, type AllState } from "./core/algorithms/all.ts";
 export type { Clock } from "./core/clock.ts";
 export type { Codec } from "./core/codec.ts";
@@ -100,12 +100,13 @@ export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";
 export type {
   AsyncStore,
-  Lane,
   Operation,
+  PreparedCall,
   Replaced,
   ReplaceMode,
   Store,
   StoreBase,
+  StoreInternals,
   SyncStore,
 } from "./core/store.ts";
 export { storedKey } from "./core/stored_key.ts";

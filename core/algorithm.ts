@@ -75,18 +75,28 @@ export interface Algorithm<State = unknown> {
   step(state: State, now: number, cost: number): readonly [decision: Decision, state: State];
   /** How a state is kept as words and as text. */
   readonly codec: Codec<State>;
+  /** What only the stores of this package read. An algorithm without it works as well. */
+  readonly internals?: AlgorithmInternals<State> | undefined;
+}
+
+/**
+ * What an algorithm may bring beyond its reducer, for the stores of this package.
+ *
+ * @typeParam State What is remembered of a key.
+ */
+export interface AlgorithmInternals<State = unknown> {
   /**
    * The reducer's two halves, for stores that would rather not build a pair for each call;
    * `step` answers the same without them.
    */
-  readonly halves?: Halves<State>;
+  readonly halves?: Halves<State> | undefined;
   /** Of `all`: its parts, whose states are the items of its state, in order. */
-  readonly parts?: readonly Algorithm[];
+  readonly parts?: readonly Algorithm[] | undefined;
   /**
    * Of `slidingWindow` and `slidingLog`, whose states are timelines: how many slots the window
    * covers. A store may keep such a history in a form of its own.
    */
-  readonly slots?: number;
+  readonly slots?: number | undefined;
   /**
    * Of one that steps another otherwise, and keeps its states as that one does: the other, and how
    * to do the same to a third. A store that puts an algorithm in the place of the one inside must
@@ -95,7 +105,7 @@ export interface Algorithm<State = unknown> {
   readonly wraps?: {
     readonly inner: Algorithm;
     around(inner: Algorithm): Algorithm;
-  };
+  } | undefined;
 }
 
 /**

@@ -1,15 +1,58 @@
-/** What a store answers at once, or by a promise. */
+/*
+ * A value, or a promise of it. Limiters and stores made of stores are written once for stores that
+ * answer at once and for those that answer by promises; these functions are the only places that
+ * tell the two apart. A promise is whatever has a `then`: those of other realms and libraries count.
+ */
+
+/** A value at hand, or a promise of it: no promise where the value is known. */
 export type MaybePromise<Value> = Value | PromiseLike<Value>;
 
-/** Whether an answer is still to come. */
-export function isPromise<Value>(answer: MaybePromise<Value>): answer is PromiseLike<Value> {
-  return typeof (answer as PromiseLike<Value> | undefined)?.then === "function";
+/** Whether a value is still to come. */
+export function isPromise<Value>(value: MaybePromise<Value>): value is PromiseLike<Value> {
+  return typeof (value as PromiseLike<Value> | undefined)?.then === "function";
 }
 
-/** What comes after an answer: at once, or when its promise is kept. */
-export function andThen<Value, Result>(
-  answer: MaybePromise<Value>,
-  then: (value: Value) => Result,
-): MaybePromise<Result> {
-  return isPromise(answer) ? answer.then(then) : then(answer);
+/** What follows from a value: at once, or when its promise is fulfilled. */
+export function andThen<Value, Next>(
+  value: MaybePromise<Value>,
+  then: (value: Value) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  return isPromise(value) ? value.then(then) : then(value);
+}
+
+/** The value of a call, or what `recover` makes of its error. */
+export function orElse<Value>(
+  call: () => MaybePromise<Value>,
+  recover: (error: unknown) => MaybePromise<Value>,
+): MaybePromise<Value> {
+  try {
+    const value = call();
+    return isPromise(value) ? value.then(undefined, recover) : value;
+  } catch (error) {
+    return recover(error);
+  }
+}
+
+/** The value of a call; `end` runs when the call has ended, well or not. */
+export function andFinally<Value>(
+  call: () => MaybePromise<Value>,
+  end: () => void,
+): MaybePromise<Value> {
+  let value: MaybePromise<Value>;
+  try {
+    value = call();
+  } catch (error) {
+    end();
+    throw error;
+  }
+  if (isPromise(value)) return Promise.resolve(value).finally(end);
+  end();
+  return value;
+}
+
+/** All values: at once if none of them is a promise. */
+export function allOf<Value>(
+  values: readonly MaybePromise<Value>[],
+): MaybePromise<readonly Value[]> {
+  return values.some(isPromise) ? Promise.all(values) : values as readonly Value[];
 }

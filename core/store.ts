@@ -32,8 +32,8 @@ export interface Replaced {
 export type ReplaceMode = "keep" | "proportional";
 
 /**
- * A call on one key, the short way round: what `run` does for a single operation, with the
- * prefix and the algorithm bound beforehand.
+ * A prepared call: what `run` does for a single operation, with the prefix and the algorithm bound
+ * beforehand.
  *
  * @typeParam Answer `Decision`, or a promise of one.
  * @param key The limiter's key, not the stored one.
@@ -41,7 +41,7 @@ export type ReplaceMode = "keep" | "proportional";
  * @param dry Whether only to answer.
  * @param now The instant, checked by the limiter; `undefined` for the store's own time.
  */
-export type Lane<Answer> = (
+export type PreparedCall<Answer> = (
   key: string,
   cost: number,
   dry: boolean,
@@ -58,8 +58,6 @@ export interface StoreBase<Decisions, Answer, Done> {
    * @param now The instant for all of them; without it the store's own time.
    */
   run(operations: readonly Operation[], now?: number): Decisions;
-  /** The most operations of one `run`, where the store has a bound. */
-  readonly mostOperations?: number | undefined;
   /** Throws a `RangeError` if states of the algorithm cannot fit the store. */
   accepts(algorithm: Algorithm): void;
   /** Forgets a stored key. */
@@ -68,10 +66,18 @@ export interface StoreBase<Decisions, Answer, Done> {
   close(): Done;
   /** Closes the store, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
-  /** A faster way for single operations, where the store has one. */
-  lane?(prefix: string, algorithm: Algorithm): Lane<Answer>;
+  /** What only limiters and stores made of stores read. */
+  readonly internals?: StoreInternals<Answer> | undefined;
+}
+
+/** What a store may bring beyond its operations. A store without any of it works as well. */
+export interface StoreInternals<Answer> {
+  /** A faster way for single operations. */
+  prepare?(prefix: string, algorithm: Algorithm): PreparedCall<Answer>;
   /** How the store names a key, where `storedKey` will not do. */
   keyOf?(prefix: string, id: string, key: string): string;
+  /** The most operations of one `run`. */
+  readonly mostOperations?: number | undefined;
 }
 
 /** A store that answers at once: memory, shared memory. */

@@ -76,19 +76,20 @@ export type {
 } from "../../core/rules/rules.ts";
 export type { KeyRules, RuleLevel, RuleNode } from "../../core/rules/compile_domain.ts";
 export type { AlgorithmName, Wildcard } from "../../core/rules/rules.ts";
-export type { Algorithm, Halves, Policy } from "../../core/algorithm.ts";
+export type { Algorithm, AlgorithmInternals, Halves, Policy } from "../../core/algorithm.ts";
 export type { Clock } from "../../core/clock.ts";
 export type { Codec } from "../../core/codec.ts";
 export type { Decision, DecisionSource } from "../../core/decision.ts";
 export type { Period } from "../../core/options/period.ts";
 export type {
   AsyncStore,
-  Lane,
   Operation,
+  PreparedCall,
   Replaced,
   ReplaceMode,
   Store,
   StoreBase,
+  StoreInternals,
   SyncStore,
 } from "../../core/store.ts";
 export type { DataPath } from "./files/rule_problem.ts";

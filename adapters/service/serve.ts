@@ -284,7 +284,7 @@ function eventOf(event: RulesEvent): LogEvent {
 function quieted(written: Log): Log {
   const log = guarded(written, firstPrinted());
   const store = memoryStore({ maxKeys: 1_000 });
-  const often = store.lane!("log", gcra({ limit: 5, period: "1s" }));
+  const often = store.internals!.prepare!("log", gcra({ limit: 5, period: "1s" }));
   return (event) => {
     const key = `${event.event} ${String(event.error ?? event.reason ?? "")}`.slice(0, 200);
     if (event.level !== "error" || often(key, 1, false, undefined).allowed) log(event);

@@ -61,8 +61,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
     initial,
     step: stepOf(halves),
     codec: allCodec(algorithms, initial),
-    halves,
-    parts: Object.freeze([...algorithms]),
+    internals: Object.freeze({ halves, parts: Object.freeze([...algorithms]) }),
   });
 }
 

@@ -75,8 +75,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     initial,
     step: stepOf(halves),
     codec,
-    halves,
-    ...(parts.slots === undefined ? {} : { slots: parts.slots }),
+    internals: Object.freeze({ halves, slots: parts.slots }),
   });
 }
 

@@ -5,7 +5,7 @@ import type { Algorithm, Halves } from "../algorithm.ts";
  * answers the same, as a reducer is pure.
  */
 export function halvesOf<State>(algorithm: Algorithm<State>): Halves<State> {
-  if (algorithm.halves !== undefined) return algorithm.halves;
+  if (algorithm.internals?.halves !== undefined) return algorithm.internals.halves;
   return {
     take: (state, now, cost) => algorithm.step(state, now, cost)[1],
     decide: (state, _next, now, cost) => algorithm.step(state, now, cost)[0],

@@ -18,11 +18,15 @@ import { halvesOf } from "./halves_of.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  if (algorithm.wraps !== undefined) {
-    return algorithm.wraps.around(scaleAlgorithm(algorithm.wraps.inner, share));
+  if (algorithm.internals?.wraps !== undefined) {
+    return algorithm.internals?.wraps.around(
+      scaleAlgorithm(algorithm.internals?.wraps.inner, share),
+    );
   }
-  if (algorithm.parts !== undefined) {
-    return all(...algorithm.parts.map((part) => scaleAlgorithm(part, share))) as Algorithm;
+  if (algorithm.internals?.parts !== undefined) {
+    return all(
+      ...algorithm.internals?.parts.map((part) => scaleAlgorithm(part, share)),
+    ) as Algorithm;
   }
   const { take, decide } = halvesOf(algorithm);
   const whole = Math.round(1 / share);
@@ -66,5 +70,14 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
     decide: (state, next, now, cost) => scaled(decide(state, next, now, counted(cost)), next, now),
   };
   const { name, id, policies, initial, codec } = algorithm;
-  return { name, id, policies, capacity, initial, codec, halves, step: stepOf(halves) };
+  return {
+    name,
+    id,
+    policies,
+    capacity,
+    initial,
+    codec,
+    step: stepOf(halves),
+    internals: { halves },
+  };
 }

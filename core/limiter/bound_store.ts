@@ -1,7 +1,7 @@
 import type { Algorithm } from "../algorithm.ts";
 import { andThen, isPromise } from "../maybe_promise.ts";
 import type { Decision } from "../decision.ts";
-import type { Lane, Operation, Replaced, ReplaceMode, Store } from "../store.ts";
+import type { Operation, PreparedCall, Replaced, ReplaceMode, Store } from "../store.ts";
 import { storedKey } from "../stored_key.ts";
 
 /**
@@ -13,7 +13,7 @@ export type MaybeDecision = Decision;
 /** A store, with prefix and algorithm bound. */
 export interface BoundStore {
   /** Decides a call of the limiter, by the store's lane if it has one. */
-  readonly decide: Lane<MaybeDecision>;
+  readonly decide: PreparedCall<MaybeDecision>;
   /** Runs another step on one of the limiter's keys. */
   run(key: string, algorithm: Algorithm, cost: number, at: number | undefined): MaybeDecision;
   /** The operation of a call. */
@@ -32,7 +32,7 @@ export function boundStore(
   replaces: { readonly algorithm: Algorithm; readonly mode: ReplaceMode } | undefined,
 ): BoundStore {
   const nameOf = (id: string, key: string) =>
-    store.keyOf?.(prefix, id, key) ?? storedKey(prefix, id, key);
+    store.internals?.keyOf?.(prefix, id, key) ?? storedKey(prefix, id, key);
 
   function replacedBy(key: string): Replaced | undefined {
     return replaces && {
@@ -52,8 +52,8 @@ export function boundStore(
   }
 
   return {
-    decide: replaces === undefined && store.lane !== undefined
-      ? store.lane(prefix, algorithm) as Lane<MaybeDecision>
+    decide: replaces === undefined && store.internals?.prepare !== undefined
+      ? store.internals?.prepare(prefix, algorithm) as PreparedCall<MaybeDecision>
       : (key, cost, dry, at) => runOne({ ...operation(key, cost), dry }, at),
     run: (key, stepped, cost, at) => runOne({ ...operation(key, cost), algorithm: stepped }, at),
     operation,

@@ -109,7 +109,7 @@ function withStep(
   around: (inner: Algorithm) => Algorithm,
   step: Algorithm["step"],
 ): Algorithm {
-  const { name, id, policies, capacity, initial, codec, parts, slots } = algorithm;
+  const { name, id, policies, capacity, initial, codec, internals } = algorithm;
   return {
     name,
     id,
@@ -118,8 +118,10 @@ function withStep(
     initial,
     step,
     codec,
-    wraps: { inner: algorithm, around },
-    ...(parts === undefined ? {} : { parts }),
-    ...(slots === undefined ? {} : { slots }),
+    internals: {
+      parts: internals?.parts,
+      slots: internals?.slots,
+      wraps: { inner: algorithm, around },
+    },
   };
 }

@@ -31,12 +31,13 @@ export function errorMessage(action: string, rule: string, value: unknown): stri
   return `Cannot ${action} as ${rule}: current value is ${formatValue(value)}`;
 }
 
-/** Requires a whole number of at least `least` that floats hold exactly. */
+/** Requires a whole number that floats hold exactly, from `least` to `most`. */
 export function checkInteger(
   action: string,
   option: string,
   value: unknown,
   least: number,
+  most: number = Number.MAX_SAFE_INTEGER,
 ): asserts value is number {
   const rule = least === 1
     ? `${option} must be a positive integer`
@@ -45,6 +46,23 @@ export function checkInteger(
   if (!Number.isSafeInteger(value) || value < least) {
     throw new RangeError(errorMessage(action, rule, value));
   }
+  if (value > most) {
+    throw new RangeError(errorMessage(action, `${option} must be at most ${most}`, value));
+  }
+}
+
+/** Requires one of a few values. */
+export function checkChoice<Choice extends string>(
+  action: string,
+  option: string,
+  value: unknown,
+  choices: readonly Choice[],
+): asserts value is Choice {
+  if (choices.includes(value as Choice)) return;
+  const shown = choices.map((choice) => JSON.stringify(choice));
+  const last = shown.pop();
+  const rule = `${option} must be ${shown.length === 0 ? last : `${shown.join(", ")} or ${last}`}`;
+  throw new TypeError(errorMessage(action, rule, value));
 }
 
 /** Requires a string that is not empty. */

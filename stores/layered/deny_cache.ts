@@ -1,7 +1,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkOptions, checkStore } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
-import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../../core/store.ts";
+import type { AsyncStore, Operation, PreparedCall, Store, SyncStore } from "../../core/store.ts";
 import { ageDecision } from "./age_decision.ts";
 import { andFinally, andThen } from "./maybe_promise.ts";
 import { keyedCache } from "./keyed_cache.ts";
@@ -106,7 +106,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
     return promised ? Promise.resolve(answer) as unknown as Decision : answer;
   }
 
-  function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
+  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const ask = preparedCall(inner, prefix, algorithm);
     const refused = refusals.of(prefix, algorithm.id);
     return function decideOne(key, cost, dry, now) {
@@ -142,7 +142,7 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
 
   return wrapStore(inner, {
     run,
-    lane,
+    internals: { prepare },
     delete: (key) => freeing([key], () => inner.delete(key)),
   });
 }

@@ -3,7 +3,7 @@ import { checkOptions, checkStore, errorMessage } from "../../core/options/check
 import type { Decision } from "../../core/decision.ts";
 import { makeDecision } from "../../core/make_decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
-import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../../core/store.ts";
+import type { AsyncStore, Operation, PreparedCall, Store, SyncStore } from "../../core/store.ts";
 import { andFinally, andThen, orElse } from "./maybe_promise.ts";
 import { preparedCall, storedKeyIn } from "./prepared_call.ts";
 import { scaleAlgorithm } from "../../core/algorithms/scale_algorithm.ts";
@@ -79,8 +79,8 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
 
   function sharedBy(algorithm: Algorithm): Algorithm {
     // A step of the caller's own, such as that of one who waits, goes around the share.
-    if (algorithm.wraps !== undefined) {
-      return algorithm.wraps.around(sharedBy(algorithm.wraps.inner));
+    if (algorithm.internals?.wraps !== undefined) {
+      return algorithm.internals?.wraps.around(sharedBy(algorithm.internals?.wraps.inner));
     }
     const known = shares.get(algorithm);
     if (known !== undefined) return known;
@@ -112,7 +112,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
     );
   }
 
-  function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
+  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const ask = preparedCall(first, prefix, algorithm);
 
     function decide(key: string, cost: number, dry: boolean, now: number | undefined): Decision {
@@ -166,7 +166,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
 
   return wrapStore(first, {
     run,
-    lane,
+    internals: { prepare },
     accepts,
     delete: forget,
     close,

@@ -19,7 +19,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkOptions, checkStore, errorMessage } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
-import type { AsyncStore, Lane, Operation, Store, SyncStore } from "../../core/store.ts";
+import type { AsyncStore, Operation, PreparedCall, Store, SyncStore } from "../../core/store.ts";
 import { ageDecision } from "./age_decision.ts";
 import { andFinally, andThen, likeAnswer, orElse } from "./maybe_promise.ts";
 import { keyedCache, type LimiterKeys } from "./keyed_cache.ts";
@@ -141,7 +141,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
     return decision;
   }
 
-  function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
+  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const ask = preparedCall(inner, prefix, algorithm);
     const keys = tenants.of(prefix, algorithm.id);
     const size = Math.min(units, algorithm.capacity);
@@ -194,7 +194,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
       block: Block,
       left: number,
       passed: number,
-      ...call: Parameters<Lane<Decision>>
+      ...call: Parameters<PreparedCall<Decision>>
     ): Decision {
       return andThen(block.answer!, (decision) => {
         if (block.given !== undefined) return decideFromBlock(decision, left, passed);
@@ -222,7 +222,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
     inner.accepts(algorithm);
   }
 
-  return wrapStore(inner, { run, lane, accepts, delete: forget });
+  return wrapStore(inner, { run, internals: { prepare }, accepts, delete: forget });
 }
 
 /** What a call is told that has units of a block: what the store said some milliseconds ago. */

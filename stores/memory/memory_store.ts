@@ -13,7 +13,7 @@ import { checkInteger, checkOptions, errorMessage } from "../../core/options/che
 import type { Decision } from "../../core/decision.ts";
 import { StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
 import { halvesOf } from "../../core/algorithms/halves_of.ts";
-import type { Lane, Operation, SyncStore } from "../../core/store.ts";
+import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { transact, type Write } from "../../core/transact.ts";
 import { BOUND, expiryQueue, FRESH_AT, STATE, WIDTH } from "./expiry_queue.ts";
@@ -240,7 +240,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return decisions;
   }
 
-  function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
+  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const family = keyFamily(prefix, algorithm.id);
     const { initial } = algorithm;
     const { take, decide } = halvesOf(algorithm);
@@ -284,7 +284,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
   return {
     run,
-    lane,
+    internals: { prepare },
     accepts() {},
     delete: forget,
     close,

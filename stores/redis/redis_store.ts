@@ -32,7 +32,7 @@ import {
 } from "../../core/options/checks.ts";
 import { LONGEST_TIMER } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
-import type { AsyncStore, Lane, Operation } from "../../core/store.ts";
+import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { answerUnavailable } from "./failures/answer_unavailable.ts";
 import { type Answer, newJob, type Several } from "./batches/job.ts";
@@ -206,7 +206,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return ask(keys[0]!, instant, undefined, { operations, keys });
   }
 
-  function lane(prefix: string, algorithm: Algorithm): Lane<Promise<Decision>> {
+  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
     const nameOf = cachedKeys(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
@@ -237,8 +237,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 
   return {
     run,
-    lane,
-    keyOf,
+    internals: { prepare, keyOf },
     accepts() {},
     delete: forget,
     close,

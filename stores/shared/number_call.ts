@@ -1,7 +1,7 @@
 import type { Algorithm, Halves } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { halvesOf } from "../../core/algorithms/halves_of.ts";
-import type { Lane } from "../../core/store.ts";
+import type { PreparedCall } from "../../core/store.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import {
   BLOCK,
@@ -48,7 +48,7 @@ export function numberCall(
   algorithm: Algorithm,
   keys: HashStart,
   slow: GeneralCall,
-): Lane<Decision> {
+): PreparedCall<Decision> {
   const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
   const versionOne = (blockMask + 1) | 0;
   const { take, decide } = halvesOf(algorithm) as Halves<unknown>;

@@ -3,7 +3,7 @@ import { checkCost, checkNow } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import { halvesOf } from "../../core/algorithms/halves_of.ts";
-import type { Lane, Operation, SyncStore } from "../../core/store.ts";
+import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { checkStateFits, type StateLayout, stateLayout } from "./states/state_layout.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
@@ -23,7 +23,7 @@ const MOST_FAMILIES = 1_000;
 
 /** What a store in shared memory does, beside its handle. */
 export interface ThreadStore extends SyncStore {
-  lane(prefix: string, algorithm: Algorithm): Lane<Decision>;
+  readonly internals: SyncStore["internals"];
   statistics(now?: number): SharedStoreStatistics;
 }
 
@@ -236,7 +236,7 @@ export function openThreadStore(memory: Memory): ThreadStore {
     return { low: fingerprint[0]! & ~3, high: fingerprint[1]! };
   }
 
-  function lane(prefix: string, algorithm: Algorithm): Lane<Decision> {
+  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const keys = familyStart(keyFamily(prefix, algorithm.id));
     const form = formFor(algorithm);
     const { initial } = algorithm;
@@ -283,8 +283,7 @@ export function openThreadStore(memory: Memory): ThreadStore {
 
   return {
     run,
-    lane,
-    mostOperations: MOST_OPERATIONS,
+    internals: { prepare, mostOperations: MOST_OPERATIONS },
     accepts: checkStateFits,
     delete: forget,
     close,

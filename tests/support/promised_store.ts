@@ -20,9 +20,11 @@ export function promised(store: SyncStore): { store: AsyncStore; held: Held } {
 
   const made: AsyncStore = {
     run: (operations, now) => later(store.run(operations, now)),
-    lane(prefix, algorithm) {
-      const ask = store.lane!(prefix, algorithm);
-      return (key, cost, dry, now): Promise<Decision> => later(ask(key, cost, dry, now));
+    internals: {
+      prepare(prefix, algorithm) {
+        const decide = store.internals!.prepare!(prefix, algorithm);
+        return (key, cost, dry, now): Promise<Decision> => later(decide(key, cost, dry, now));
+      },
     },
     accepts: (algorithm) => store.accepts(algorithm),
     delete: (key) => later(store.delete(key)),

@@ -58,7 +58,8 @@ export function machineOn<State>(
   ): CoreAnswer<Answer> {
     let told: Answer;
     const algorithm = reducing(machine, turn, (answer) => told = answer);
-    const stored = store.keyOf?.(prefix, machine.id, key) ?? storedKey(prefix, machine.id, key);
+    const stored = store.internals?.keyOf?.(prefix, machine.id, key) ??
+      storedKey(prefix, machine.id, key);
     const ran = store.run([{ key: stored, algorithm, cost: 1, dry: false }], now);
     return andThen<readonly Decision[], Answer>(ran, () => told);
   };

@@ -57,7 +57,7 @@ function flatParts(decision: Decision): readonly Decision[] {
  * each part is asked for itself, as another part may refuse the second call.
  */
 function mayDelay(algorithm: Algorithm): boolean {
-  if (algorithm.parts !== undefined) return algorithm.parts.some(mayDelay);
+  if (algorithm.internals?.parts !== undefined) return algorithm.internals?.parts.some(mayDelay);
   const [, state] = algorithm.step(algorithm.initial, 0, 1);
   const [decision] = algorithm.step(state, 0, 1);
   return decision.delay > 0;

@@ -36,7 +36,7 @@ export function refundUnits(
 /** The same algorithm, but parts that would be fresh by now give nothing back. */
 function withoutExpiredParts(algorithm: Algorithm, decision: Decision, passed: number): Algorithm {
   if (passed >= decision.resetAfter) return withoutRefunds(algorithm);
-  const { parts } = algorithm;
+  const parts = algorithm.internals?.parts;
   if (parts === undefined || decision.parts?.length !== parts.length) return algorithm;
   const kept = parts.map((part, place) =>
     withoutExpiredParts(part, decision.parts![place]!, passed)

@@ -11,7 +11,7 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { halvesOf } from "../../../core/algorithms/halves_of.ts";
 import type { Domain, Rule, RuleKind } from "../../../core/rules/rules.ts";
 import type { Decision } from "../../../core/decision.ts";
-import type { Lane, Operation, ReplaceMode, Store } from "../../../core/store.ts";
+import type { Operation, PreparedCall, ReplaceMode, Store } from "../../../core/store.ts";
 import { storedKey } from "../../../core/stored_key.ts";
 import { andThen, type MaybePromise } from "../maybe_promise.ts";
 import type { RuleSet } from "../files/read_rules.ts";
@@ -28,7 +28,7 @@ interface Older {
 export interface BoundLimit {
   readonly algorithm: Algorithm;
   /** The short way round, where the store has one. */
-  readonly lane: Lane<MaybePromise<Decision>> | undefined;
+  readonly lane: PreparedCall<MaybePromise<Decision>> | undefined;
   /** Earlier versions, the newest first. */
   readonly older: readonly Older[];
 }
@@ -94,7 +94,8 @@ export function binder(
 ): Binder {
   function nameKey(domain: string, algorithm: Algorithm, key: string): string {
     const whole = `${prefix}/${domain}`;
-    return store.keyOf?.(whole, algorithm.id, key) ?? storedKey(whole, algorithm.id, key);
+    return store.internals?.keyOf?.(whole, algorithm.id, key) ??
+      storedKey(whole, algorithm.id, key);
   }
 
   function bind(
@@ -105,7 +106,7 @@ export function binder(
     const ids = new Set(algorithms.map(({ id }) => id));
     return algorithms.map((algorithm, place): BoundLimit => {
       store.accepts(algorithm);
-      const lane = store.lane?.(`${prefix}/${name}`, algorithm) as BoundLimit["lane"];
+      const lane = store.internals?.prepare?.(`${prefix}/${name}`, algorithm) as BoundLimit["lane"];
       const there = before[place];
       const last = before.find(({ algorithm: { id } }) => id === algorithm.id) ??
         (there !== undefined && ids.has(there.algorithm.id) ? undefined : there);

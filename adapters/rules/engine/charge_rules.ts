@@ -193,8 +193,8 @@ export function ruleCharger(
         wanted.push(operation);
       } else wanted[twin] = merged(wanted[twin]!, operation);
     }
-    if (wanted.length > (store.mostOperations ?? Infinity)) {
-      throw tooManyLimits(store.mostOperations!, wanted.length);
+    if (wanted.length > (store.internals?.mostOperations ?? Infinity)) {
+      throw tooManyLimits(store.internals?.mostOperations!, wanted.length);
     }
     if (wanted.length === operations.length) return store.run(wanted, now());
     return andThen<readonly Decision[], readonly Decision[]>(

@@ -52,7 +52,7 @@ export const inputLaws: readonly VisitLaw[] = [
   },
   {
     name: "the halves of a reducer agree with it",
-    check({ algorithm: { halves, codec } }, visits, expect) {
+    check({ algorithm: { internals: { halves } = {}, codec } }, visits, expect) {
       if (halves === undefined) return;
       for (const visit of visits) {
         const { before, now, cost, decision, after } = visit;

@@ -47,7 +47,7 @@ export function scheduledStore(store: SyncStore, scheduler: fc.Scheduler): Async
     // Nothing is scheduled any more when a store is closed.
     close: () => store[Symbol.asyncDispose](),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-    ...(store.keyOf === undefined ? {} : { keyOf: store.keyOf.bind(store) }),
+    internals: store.internals?.keyOf && { keyOf: store.internals.keyOf },
   };
 }
 

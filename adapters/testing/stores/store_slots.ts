@@ -1,6 +1,6 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
-import type { Lane, Operation, Store } from "../../../core/store.ts";
+import type { Operation, PreparedCall, Store } from "../../../core/store.ts";
 import { storedKey } from "../../../core/stored_key.ts";
 import type { Guide } from "../arbitraries/schedule.ts";
 import { gridsOf, type Subject } from "../arbitraries/subject.ts";
@@ -23,7 +23,7 @@ export interface StoreSlot {
 export function storeSlot(store: Store, prefix: string, subject: Subject, key: string): StoreSlot {
   const { algorithm } = subject;
   const { id, capacity } = algorithm;
-  const stored = store.keyOf?.(prefix, id, key) ?? storedKey(prefix, id, key);
+  const stored = store.internals?.keyOf?.(prefix, id, key) ?? storedKey(prefix, id, key);
   return { prefix, key, stored, algorithm, guide: { capacity, grids: gridsOf(subject) } };
 }
 
@@ -40,8 +40,10 @@ export async function runOn(
   now: number | undefined,
   { dry = false, lane = false }: { readonly dry?: boolean; readonly lane?: boolean } = {},
 ): Promise<Decision> {
-  if (lane && store.lane !== undefined) {
-    const call = store.lane(slot.prefix, slot.algorithm) as Lane<Decision | Promise<Decision>>;
+  if (lane && store.internals?.prepare !== undefined) {
+    const call = store.internals?.prepare(slot.prefix, slot.algorithm) as PreparedCall<
+      Decision | Promise<Decision>
+    >;
     return await call(slot.key, cost, dry, now);
   }
   const [decision] = await store.run([operationOn(slot, cost, dry)], now);

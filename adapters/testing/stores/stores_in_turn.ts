@@ -1,5 +1,6 @@
 import type { Decision } from "../../../core/decision.ts";
-import type { AsyncStore, Lane, Store } from "../../../core/store.ts";
+import type { MaybePromise } from "../../../core/maybe_promise.ts";
+import type { AsyncStore, PreparedCall, Store } from "../../../core/store.ts";
 
 /**
  * One store made of several that share what they hold, such as connections to one server or threads
@@ -35,16 +36,16 @@ export function storesInTurn(stores: readonly Store[]): AsyncStore {
     delete: async (key) => await next().delete(key),
     close,
     [Symbol.asyncDispose]: close,
-    ...(first.keyOf === undefined ? {} : { keyOf: first.keyOf.bind(first) }),
-    ...(first.lane === undefined ? {} : {
-      lane(prefix, algorithm) {
-        const lanes = stores.map((store) =>
-          store.lane?.(prefix, algorithm) as Lane<Decision | Promise<Decision>>
+    internals: first.internals && {
+      ...first.internals,
+      prepare: first.internals.prepare && function prepare(prefix, algorithm) {
+        const prepared = stores.map((store) =>
+          store.internals?.prepare?.(prefix, algorithm) as PreparedCall<MaybePromise<Decision>>
         );
         return async (key, cost, dry, now) => {
-          return await lanes[calls++ % lanes.length]!(key, cost, dry, now);
+          return await prepared[calls++ % prepared.length]!(key, cost, dry, now);
         };
       },
-    }),
+    },
   };
 }

@@ -25,6 +25,6 @@ export function policyDecision(
     0,
     0,
     "policy",
-    algorithm.parts?.map((part) => policyDecision(part, cost, allows, retryAfter)),
+    algorithm.internals?.parts?.map((part) => policyDecision(part, cost, allows, retryAfter)),
   );
 }

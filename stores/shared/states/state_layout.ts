@@ -100,7 +100,7 @@ function refuse(rule: string, value: number): RangeError {
 
 /** How many cells a state takes. */
 function cellsOf(algorithm: Algorithm): number {
-  const { slots, parts, capacity, codec: { maxWords }, initial } = algorithm;
+  const { internals: { slots, parts } = {}, capacity, codec: { maxWords }, initial } = algorithm;
   let cells = 1;
   if (slots !== undefined) {
     const entries = Math.min(slots, capacity);
@@ -120,7 +120,7 @@ function cellsOf(algorithm: Algorithm): number {
 }
 
 /** Logs, whose sub-buckets are of 1 ms, hold few units in many slots: they are no trees. */
-function isTree({ slots = 0, capacity, policies }: Algorithm): boolean {
+function isTree({ internals: { slots = 0 } = {}, capacity, policies }: Algorithm): boolean {
   const isLog = policies[0]?.period === slots;
   return slots >= TREE_FROM && slots <= MOST_ENTRIES && capacity < TREE_LIMIT && !isLog;
 }
@@ -142,19 +142,20 @@ export function stateLayout(memory: Memory, nodes: Nodes, algorithm: Algorithm):
   };
 }
 
-function isNumber({ initial, codec, parts, slots }: Algorithm): boolean {
+function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorithm): boolean {
   return typeof initial === "number" && codec.maxWords === 1 && parts === undefined &&
     slots === undefined;
 }
 
 function partOf(memory: Memory, nodes: Nodes, algorithm: Algorithm): CellLayout {
-  if (algorithm.slots !== undefined) {
+  const { slots, parts } = algorithm.internals ?? {};
+  if (slots !== undefined) {
     return isTree(algorithm)
-      ? treePart(memory, nodes, algorithm.slots)
-      : sequencePart(memory, nodes, Math.min(algorithm.slots, algorithm.capacity));
+      ? treePart(memory, nodes, slots)
+      : sequencePart(memory, nodes, Math.min(slots, algorithm.capacity));
   }
-  if (algorithm.parts !== undefined) {
-    return allPart(algorithm, algorithm.parts.map((part) => partOf(memory, nodes, part)));
+  if (parts !== undefined) {
+    return allPart(algorithm, parts.map((part) => partOf(memory, nodes, part)));
   }
   return isNumber(algorithm) ? numberPart : codecPart(algorithm);
 }

@@ -80,7 +80,7 @@ describe("RateLimiter", () => {
     const memory = memoryStore();
     const store = {
       ...memory,
-      lane: undefined,
+      internals: undefined,
       run: (operations: Parameters<typeof memory.run>[0], now?: number) => {
         seen.push(now);
         return memory.run(operations, now);

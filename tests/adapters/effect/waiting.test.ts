@@ -125,7 +125,8 @@ describe("acquire", () => {
   test("has given everything back when an interrupt is over, also where the store answers later", async () => {
     const memory = memoryStore();
     const { store, held } = promised(memory);
-    const balance = () => memory.lane!("slow", slow.algorithm)("a", 0, true, 0).remaining;
+    const balance = () =>
+      memory.internals!.prepare!("slow", slow.algorithm)("a", 0, true, 0).remaining;
     await inTestTime(
       Effect.gen(function* () {
         const limiter = yield* RateLimiter;

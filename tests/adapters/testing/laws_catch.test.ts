@@ -22,7 +22,7 @@ const honest = gcra({ limit: 3, period: 10, burst: 4 });
 function faulty(
   answer: (decision: Decision, state: number, next: number) => readonly [Decision, number],
 ): Algorithm {
-  const { halves: _, ...rest } = honest as Algorithm<number>;
+  const { internals: _, ...rest } = honest as Algorithm<number>;
   return {
     ...rest,
     step(state: number, now: number, cost: number) {
@@ -100,7 +100,7 @@ test("laws of stores catch a store that loses a write", async () => {
     let runs = 0;
     return {
       ...store,
-      lane: undefined,
+      internals: undefined,
       run: (operations, now) =>
         store.run(operations.map((one) => ++runs % 7 === 0 ? { ...one, dry: true } : one), now),
     };

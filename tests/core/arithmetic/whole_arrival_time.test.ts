@@ -39,7 +39,7 @@ test("the reducer written out answers as the one by questions", () => {
         initial: 0,
         questions,
         codec: scale.codec,
-      }).halves!;
+      }).internals!.halves!;
       const written = wholeArrivalTime(limit, perMillisecond, interval, burst, queues);
       let tat = 0;
       let now = 1_700_000_000_000;

@@ -257,7 +257,10 @@ describe("acquire", () => {
     const store = memoryStore();
     const api = limiter(algorithm, { store, prefix: "api", clock });
     // A limiter looks for a line to stir only while there is one.
-    store.keyOf = (_prefix, _id, key) => `${looks++}:{${key}}:x`.replace(/^\d+/, "n");
+    Object.assign(store.internals!, {
+      keyOf: (_prefix: string, _id: string, key: string) =>
+        `${looks++}:{${key}}:x`.replace(/^\d+/, "n"),
+    });
     await api.acquire("key");
     const middle = new AbortController();
     const calls = [

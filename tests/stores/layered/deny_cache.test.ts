@@ -16,17 +16,19 @@ import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { plays } from "../../support/twin.ts";
 
-/** A store that counts how often its lanes are asked. */
+/** A store that counts its prepared calls. */
 function counting(store: SyncStore): SyncStore & { asked: number } {
   const made = {
     ...store,
     asked: 0,
-    lane(prefix: string, algorithm: Parameters<SyncStore["accepts"]>[0]) {
-      const ask = store.lane!(prefix, algorithm);
-      return (...call: Parameters<typeof ask>) => {
-        made.asked++;
-        return ask(...call);
-      };
+    internals: {
+      prepare(prefix: string, algorithm: Parameters<SyncStore["accepts"]>[0]) {
+        const decide = store.internals!.prepare!(prefix, algorithm);
+        return (...call: Parameters<typeof decide>) => {
+          made.asked++;
+          return decide(...call);
+        };
+      },
     },
   };
   return made;

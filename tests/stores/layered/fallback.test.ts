@@ -27,7 +27,7 @@ function breakable(inner = memoryStore()): SyncStore & { error: Error | undefine
       if (made.error !== undefined) throw made.error;
       return inner.run(...call);
     },
-    lane: undefined,
+    internals: undefined,
     delete: (key: string) => {
       if (made.error !== undefined) throw made.error;
       return inner.delete(key);
@@ -128,11 +128,11 @@ describe("fallback", () => {
   });
 
   for (const algorithm of [hourly, slidingLog({ limit: 100, period: "100h" })]) {
-    for (const how of ["lane", "run"] as const) {
+    for (const how of ["prepare", "run"] as const) {
       test(`gives back what the other store lent to that: ${algorithm.id}, by ${how}`, () => {
         const first = breakable();
         const store = fallback(first, memoryStore(), { share: 1 / 4 });
-        const lent = how === "lane" ? store : { ...store, lane: undefined };
+        const lent = how === "prepare" ? store : { ...store, lane: undefined };
         const api = limiter(algorithm, { store: lent, prefix: "a", clock: () => 0 });
         api.consume("k", 100);
         first.error = away;

@@ -23,7 +23,7 @@ function breakSync(state: { away: boolean }): SyncStore {
   const inner = memoryStore();
   return {
     ...inner,
-    lane: undefined as never,
+    internals: undefined,
     run(...call) {
       if (state.away) throw away;
       return inner.run(...call);
@@ -35,7 +35,7 @@ function breakAsync(state: { away: boolean }): AsyncStore {
   const inner = asyncMemoryStore();
   return {
     ...inner,
-    lane: undefined as never,
+    internals: undefined,
     run: (...call) => state.away ? Promise.reject(away) : inner.run(...call),
   };
 }

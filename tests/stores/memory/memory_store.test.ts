@@ -216,7 +216,7 @@ test("an algorithm that does not know when its keys are fresh stops nobody", () 
     const lost: Algorithm = {
       ...base,
       id: `lost ${resetAfter}`,
-      halves: undefined,
+      internals: undefined,
       step(state, now, cost) {
         const [decision, next] = base.step(state, now, cost);
         return [{ ...decision, resetAfter }, next];

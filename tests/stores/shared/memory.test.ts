@@ -201,7 +201,7 @@ describe("a reducer that throws", () => {
         if (throws) throw new Error("none of the store's business");
         return base.step(state, now, cost);
       };
-      const failing: Algorithm = { ...base, id: `failing-${base.id}`, halves: undefined, step };
+      const failing: Algorithm = { ...base, id: `failing-${base.id}`, internals: undefined, step };
       const api = limiterOn(store, failing);
       const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
       consumeAll(entries);

@@ -255,7 +255,12 @@ describe("the middleware of HttpApi", () => {
     const { signal } = client;
     await web.handler(new Request("http://localhost/write", { signal })).catch(() => {});
     await web.dispose();
-    const balance = store.lane!("api", api.algorithm)("everybody", 0, true, undefined);
+    const balance = store.internals!.prepare!("api", api.algorithm)(
+      "everybody",
+      0,
+      true,
+      undefined,
+    );
     assert.equal(balance.remaining, 1);
   });
 
@@ -353,7 +358,7 @@ describe("the middleware of HttpApi", () => {
       source: "policy",
       parts: undefined,
     };
-    const failing = { ...memory, lane: undefined, run: () => [down] };
+    const failing = { ...memory, internals: undefined, run: () => [down] };
     const web = server({ limit: api, key: everybody }, layerStore(failing));
     const { status, fields, body } = await ask(web, "/users");
     assert.deepEqual([status, fields], [503, [null, null, "1", "no-store"]]);

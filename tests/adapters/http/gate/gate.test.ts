@@ -370,7 +370,7 @@ describe("the gate of a queue", () => {
     const moody: Algorithm = {
       ...base as Algorithm,
       id: "moody",
-      halves: undefined,
+      internals: undefined,
       step(state, now, cost) {
         const [decision, next] = (base as Algorithm).step(state, now, cost);
         return [{ ...decision, delay: cost === 2 ? 20 : 0 }, next];

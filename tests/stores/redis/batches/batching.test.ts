@@ -118,7 +118,7 @@ describe("a batch", () => {
       const fake = await startFakeRedis(() => now);
       const store = redisStore(createClient({ url: fake.url }), { commit, deadline: 1_000 });
       const api = limiter(gcra({ limit: 1, period: "1s", burst: 100 }), { store, prefix: "api" });
-      const key = api.store.keyOf!("api", api.algorithm.id, "a");
+      const key = api.store.internals!.keyOf!("api", api.algorithm.id, "a");
 
       /** Uses units, and answers whether the expiry was set anew. */
       async function sets(units: number): Promise<boolean> {
@@ -194,12 +194,12 @@ describe("a batch", () => {
       withFake({ commit }, async ({ store, limiter: good, fake }) => {
         const plain = gcra({ limit: 10, period: "1m" });
         const resetting = (resetAfter: number, id: string) => {
-          const { take, decide } = plain.halves!;
+          const { take, decide } = plain.internals!.halves!;
           const halves = {
             take,
             decide: (...given: Parameters<typeof decide>) => ({ ...decide(...given), resetAfter }),
           };
-          return limiter({ ...plain, id, halves }, { store, prefix: "api" });
+          return limiter({ ...plain, id, internals: { halves } }, { store, prefix: "api" });
         };
         const calls = [resetting(Infinity, "quota").consume("a"), good.consume("a")];
         const decisions = await Promise.all(calls);
@@ -263,7 +263,10 @@ describe("a store", () => {
   test("refuses a hash tag that is no text", () => {
     for (const tag of ["", 5, null, undefined, {}]) {
       const store = redisStore(createClient(), { hashTag: () => tag as string });
-      assert.throws(() => store.keyOf!("api", "id", "a"), /hashTag must be a non-empty string/);
+      assert.throws(
+        () => store.internals!.keyOf!("api", "id", "a"),
+        /hashTag must be a non-empty string/,
+      );
     }
   });
 

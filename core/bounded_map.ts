@@ -1,0 +1,16 @@
+/*
+ * Maps of keys that others choose are bounded: a plain `Map` keeps its entries in the order in which
+ * they were set, so the oldest is the first.
+ */
+
+/** Sets an entry, as the newest one; above `most` entries the oldest is forgotten. */
+export function setBounded<Key, Value>(
+  map: Map<Key, Value>,
+  key: Key,
+  value: Value,
+  most: number,
+): void {
+  map.delete(key);
+  if (map.size >= most) map.delete(map.keys().next().value as Key);
+  map.set(key, value);
+}
