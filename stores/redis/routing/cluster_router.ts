@@ -73,7 +73,7 @@ export function clusterRouter(
   }
 
   function createNode(address: string): ClusterNode {
-    const own = { ...parts, clock: serverClock(), known: valueCache() };
+    const own: StoreContext = { ...parts, clock: serverClock(), values: valueCache() };
     const { succeeded, failed, ...rest } = circuitBreaker();
     const watched: CircuitBreaker = {
       ...rest,

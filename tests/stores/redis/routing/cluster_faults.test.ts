@@ -204,6 +204,17 @@ for (const commit of MODES) {
   });
 }
 
+test("a node's values are not guessed by what another one held", () =>
+  withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+    const store = storeOf({ commit: "cas" });
+    const api = limiter(slow, { store, prefix: "api" });
+    const key = keyIn(0, "api");
+    await api.consume(key);
+    give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+    assert.equal((await api.consume(key)).remaining, 999, "nodes of a fake share no keys");
+    assert.equal(store.statistics().conflicts, 0);
+  }));
+
 test("a call that lost many races may still be sent to another node", () =>
   withFakeCluster(3, async ({ nodes, give, storeOf }) => {
     const api = limiter(slow, { store: storeOf({ commit: "watch" }), prefix: "api" });
