@@ -61,6 +61,11 @@ export {
   type RedisSubscriber,
 } from "./sources/redis_source.ts";
 export type { RuleSource } from "./sources/rule_source.ts";
+export { checkSource } from "./sources/check_source.ts";
+export { explainMatch, explainReplaced, explainVerdict } from "./engine/explain_rules.ts";
+export { isTooManyLimits } from "./engine/too_many_limits.ts";
+export { ENVOY_UNITS, envoyLimit } from "./files/envoy_format.ts";
+export { algorithmOf, OVERRIDE } from "../../core/rules/rules.ts";
 export type {
   ChargeMode,
   Descriptor,

@@ -185,7 +185,23 @@ export function rulesOfEnvoy(
   return { options: { domain, charge: "each", changes: "keep", rules }, faults };
 }
 
-/** Envoy's one algorithm: the fixed window at multiples of its unit. */
+/**
+ * The limit that Envoy's configuration and protocol write as requests per unit: its one algorithm,
+ * the fixed window at multiples of the unit. None at all are "blocked".
+ *
+ * @param unit One of `ENVOY_UNITS`, in any case.
+ * @returns `undefined` if the unit is unknown.
+ */
+export function envoyLimit(
+  requestsPerUnit: number,
+  unit: string,
+): LimitOptions | "blocked" | undefined {
+  const name = unit.toLowerCase();
+  if (!Object.hasOwn(ENVOY_UNITS, name)) return undefined;
+  if (requestsPerUnit === 0) return "blocked";
+  return windowOf(requestsPerUnit, ENVOY_UNITS[name]!);
+}
+
 export function windowOf(limit: number, period: number): LimitOptions {
   return { algorithm: "fixedWindow", limit, period };
 }

@@ -2,8 +2,10 @@ import { errorMessage } from "../../../core/options/checks.ts";
 import type { RuleSource } from "./rule_source.ts";
 
 /**
- * Requires a source of rules, so that a forgotten one is told at once.
+ * Requires a source of rules, so that a forgotten one is reported at once.
  *
+ * @param action What cannot be done without it, such as `"serve"`.
+ * @param name What the caller calls the source, such as `"rules"`.
  * @throws {TypeError} If it is none.
  */
 export function checkSource(action: string, name: string, source: unknown): void {
