@@ -115,7 +115,8 @@ export interface RedisStore extends AsyncStore {
 }
 
 /**
- * A store in Redis, by a node-redis client, pool, cluster or sentinel client of version 6.
+ * A store in Redis, by a client, pool or cluster client of node-redis 5.1 or later, or a sentinel
+ * client of node-redis 6.
  *
  * It makes connections of its own with the client's options, when it is first used; the client that
  * was given need not be connected (but a pool), and is not touched. Calls of one process that come while a batch

@@ -7,7 +7,8 @@
  */
 
 import { ALGORITHM_NAMES } from "../../../core/rules/rules.ts";
-import { errorMessage, formatValue } from "../../../core/options/checks.ts";
+import { formatValue } from "../../../core/options/checks.ts";
+import { clientError, unsupportedName } from "../../../stores/redis/clients/client_kind.ts";
 import { withTimeout } from "../with_timeout.ts";
 import type { KeyLimits } from "../engine/key_limits.ts";
 import { ruleSchema } from "../files/rule_schema.ts";
@@ -90,9 +91,10 @@ export function redisSource(
   client: RedisRulesClient,
   options: RedisSourceOptions = {},
 ): RuleSource {
-  if (typeof client?.hGet !== "function") {
-    const rule = "it needs a client of node-redis, such as createClient()";
-    throw new TypeError(errorMessage("create redisSource", rule, client));
+  if (typeof client?.hGet !== "function" || unsupportedName(client) !== undefined) {
+    const rule = "the client must come from node-redis 5.1 or later (run npm install redis@6, " +
+      "and pass what createClient returns)";
+    throw clientError("create redisSource", rule, client);
   }
   const { key = "tidegate:rules", limitsKey = "tidegate:limits" } = options;
   const { pollEvery = 30_000, deadline = 10_000 } = options;

@@ -1,5 +1,5 @@
 /*
- * Connections by node-redis (the package `redis`, 6.0 or later): duplicates of the client that was
+ * Connections by node-redis (the package `redis`, 5.1 or later): duplicates of the client that was
  * given, with these options of their own.
  *
  * | option | why |
@@ -12,6 +12,7 @@
  * | no client-side cache | every value read is about to change |
  */
 
+import { formatValue } from "../../../core/options/checks.ts";
 import type { Command, Connection, Dial } from "./connection.ts";
 import { isErrorReply } from "../failures/batch_failure.ts";
 
@@ -23,6 +24,8 @@ export interface NodeRedisClient {
   duplicate(overrides?: never): unknown;
   /** Sends one command. */
   sendCommand(command: never): unknown;
+  /** Ends its connection at once. */
+  destroy(): unknown;
 }
 
 /** A node-redis pool, connected; `createClientPool` returns it. */
@@ -130,11 +133,7 @@ export async function connect(
   }
 
   function end(): void {
-    try {
-      client?.destroy();
-    } catch {
-      // It ended by itself.
-    }
+    if (client !== undefined) void destroy(client);
   }
 
   const dialling = dial();
@@ -143,7 +142,7 @@ export async function connect(
   } catch (error) {
     if (isOpen) end();
     else dialling.catch(end);
-    throw error;
+    throw asError(error);
   } finally {
     clearTimeout(timer);
   }
@@ -152,11 +151,28 @@ export async function connect(
 function connectionOf(client: OwnClient): Connection {
   return {
     get open() {
-      return client.isReady;
+      return isReady(client);
     },
     send: (commands) => sendAll(client, commands),
-    destroy: () => client.destroy(),
+    destroy: () => void destroy(client),
   };
+}
+
+function isReady(client: OwnClient): boolean {
+  try {
+    return client.isReady;
+  } catch {
+    return false;
+  }
+}
+
+/** Ends a connection. Before 6.3 node-redis throws if it has ended by itself. */
+export async function destroy(client: { destroy(): unknown }): Promise<void> {
+  try {
+    await client.destroy();
+  } catch {
+    // There is nothing to end.
+  }
 }
 
 function sendAll(client: OwnClient, commands: readonly Command[]): Promise<readonly unknown[]> {
@@ -170,11 +186,29 @@ function sendAll(client: OwnClient, commands: readonly Command[]): Promise<reado
       if (--left === 0) resolve(replies);
     }
 
+    function fail(place: number, thrown: unknown): void {
+      const error = asError(thrown);
+      if (isErrorReply(error)) take(place, error);
+      else reject(error);
+    }
+
     commands.forEach((command, place) => {
-      client.sendCommand(command).then(
-        (reply) => take(place, reply),
-        (error: Error) => isErrorReply(error) ? take(place, error) : reject(error),
-      );
+      try {
+        client.sendCommand(command).then(
+          (reply) => take(place, reply),
+          (thrown) => fail(place, thrown),
+        );
+      } catch (thrown) {
+        fail(place, thrown);
+      }
     });
   });
+}
+
+/** What a client threw, which may be anything, as an error. */
+function asError(thrown: unknown): Error {
+  const { message } = (thrown ?? {}) as { readonly message?: unknown };
+  return typeof message === "string"
+    ? thrown as Error
+    : new Error(`The client threw ${formatValue(thrown)}`);
 }

@@ -10,7 +10,7 @@
 
 import type { Connection, Dial } from "./connection.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
-import { connect, copyOf, type Original, type OwnClient } from "./node_redis.ts";
+import { connect, copyOf, destroy, type Original, type OwnClient } from "./node_redis.ts";
 
 /** A node-redis sentinel client; `createSentinel` returns it. */
 export interface NodeRedisSentinel {
@@ -76,7 +76,7 @@ async function masterBy(scout: Scout, patience: number): Promise<OwnClient> {
     await scout.connect();
     return await scout._execute(false, (client) => Promise.resolve(copyOf(client, patience)));
   } finally {
-    scout.destroy().catch(() => {});
+    void destroy(scout);
   }
 }
 

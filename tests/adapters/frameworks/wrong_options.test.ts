@@ -78,8 +78,8 @@ const WRONG: readonly (readonly [call: () => unknown, message: string])[] = [
   ],
   [
     () => (redisSource as Loose)(),
-    "Cannot create redisSource as it needs a client of node-redis, such as createClient(): " +
-    "current value is undefined",
+    "Cannot create redisSource as the client must come from node-redis 5.1 or later (run npm " +
+    "install redis@6, and pass what createClient returns): current value is undefined",
   ],
   [
     () => (serve as Loose)(),
