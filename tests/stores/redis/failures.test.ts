@@ -158,11 +158,9 @@ describe("a server that is silent", () => {
       const probes = fake.commands.filter(([name]) => name === "WATCH").length - 1;
       assert.ok(probes >= 2 && probes <= 20, `${probes} probes for ${asked} calls`);
       fake.faults = () => undefined;
-      const healed = performance.now();
       while ((await limiter.consume("a")).source !== undefined) {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      assert.ok(performance.now() - healed < 500 + 200);
     }));
 });
 
