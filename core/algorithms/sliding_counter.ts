@@ -59,46 +59,10 @@ export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterSt
 const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });
 
 function counterQuestions(limit: number, period: number): Questions<SlidingCounterState> {
-  /** The counts as they stand in `window`, the state's own or a later one. */
-  function rolled(state: SlidingCounterState, window: number): SlidingCounterState {
-    if (window <= state.window) return state;
-    return { window, previous: window === state.window + 1 ? state.current : 0, current: 0 };
-  }
-
-  /** The counts at `now`; of an earlier `now`, as they stand when their window begins. */
-  function at(state: SlidingCounterState, now: number): SlidingCounterState {
-    return rolled(state, Math.floor(now / period));
-  }
-
-  /** Milliseconds of the window that are still to come at `now`, 1 to period. */
-  function left(window: number, now: number): number {
-    const elapsed = now - window * period;
-    return elapsed > 0 ? period - elapsed : period;
-  }
-
-  /** Units that the fading count of the previous window takes up at `now`, rounded up. */
-  function faded(counts: SlidingCounterState, now: number): number {
-    return Math.ceil(counts.previous * left(counts.window, now) / period);
-  }
-
-  /** The first millisecond at which `previous` units of a window's forerunner leave `room` free. */
-  function roomAt(window: number, previous: number, room: number): number {
-    if (previous <= room) return window * period;
-    return (window + 1) * period - Math.floor(room * period / previous);
-  }
-
-  /** The first millisecond at which at most `units` of all counted units are left. */
-  function fadedTo(state: SlidingCounterState, units: number): number {
-    const { window, previous, current } = state;
-    return units >= current
-      ? roomAt(window, previous, units - current)
-      : roomAt(window + 1, current, units);
-  }
-
   return {
     charge(state, now, cost) {
-      const counts = at(state, now);
-      if (faded(counts, now) + counts.current + cost > limit) return state;
+      const counts = countsAt(state, now, period);
+      if (faded(counts, now, period) + counts.current + cost > limit) return state;
       const { window, previous, current } = counts;
       return { window, previous, current: current + cost };
     },
@@ -110,13 +74,45 @@ function counterQuestions(limit: number, period: number): Questions<SlidingCount
       return older > 0 ? { window: window - 1, previous: 0, current: older } : FRESH;
     },
     remaining(state, now) {
-      const counts = at(state, now);
-      const units = limit - faded(counts, now) - counts.current;
+      const counts = countsAt(state, now, period);
+      const units = limit - faded(counts, now, period) - counts.current;
       return units > 0 ? units : 0;
     },
-    wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost) - now),
-    reset: (state, now) => Math.max(0, fadedTo(state, 0) - now),
+    wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost, period) - now),
+    reset: (state, now) => Math.max(0, fadedTo(state, 0, period) - now),
   };
+}
+
+/** The counts at `now`; of an earlier `now`, as they stand when their window begins. */
+function countsAt(state: SlidingCounterState, now: number, period: number): SlidingCounterState {
+  const window = Math.floor(now / period);
+  if (window <= state.window) return state;
+  return { window, previous: window === state.window + 1 ? state.current : 0, current: 0 };
+}
+
+/** Units that the fading count of the previous window takes up at `now`, rounded up. */
+function faded({ window, previous }: SlidingCounterState, now: number, period: number): number {
+  return Math.ceil(previous * left(window, now, period) / period);
+}
+
+/** Milliseconds of the window that are still to come at `now`, 1 to period. */
+function left(window: number, now: number, period: number): number {
+  const elapsed = now - window * period;
+  return elapsed > 0 ? period - elapsed : period;
+}
+
+/** The first millisecond at which at most `units` of all counted units are left. */
+function fadedTo(state: SlidingCounterState, units: number, period: number): number {
+  const { window, previous, current } = state;
+  return units >= current
+    ? roomAt(window, previous, units - current, period)
+    : roomAt(window + 1, current, units, period);
+}
+
+/** The first millisecond at which `previous` units of a window's forerunner leave `room` free. */
+function roomAt(window: number, previous: number, room: number, period: number): number {
+  if (previous <= room) return window * period;
+  return (window + 1) * period - Math.floor(room * period / previous);
 }
 
 const TEXT = /^c1 (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15})$/;

@@ -9,7 +9,7 @@
  *   one number    ticks since the epoch, while limit / g * 2^42 + burst * period / g < 2^53;
  *   two numbers   whole milliseconds and the ticks beyond them, while burst * period / g < 2^53.
  *
- * Both answer the same four questions, so that one reducer serves them. A third scale moves in
+ * Both answer the same four questions, so that one reducer serves them. A clock may also move in
  * steps: a bucket refilled by `limit` at each multiple of the period is one whose clock stands
  * still in between and then jumps by `limit` ticks, a tick being a unit.
  *
@@ -45,26 +45,11 @@ export interface FineInstant {
   readonly ticks: number;
 }
 
-/** Instants as one number: ticks since the epoch. */
-export function wholeTicks(perMillisecond: number): Ticks<number> {
-  return {
-    initial: 0,
-    ahead(at, now) {
-      const ticks = at - now * perMillisecond;
-      return ticks > 0 ? ticks : 0;
-    },
-    due: (at, ticks) => Math.ceil((at - ticks) / perMillisecond),
-    later(at, now, ticks) {
-      const instant = now * perMillisecond;
-      return (at > instant ? at : instant) + ticks;
-    },
-    earlier: (at, ticks) => at - ticks,
-    codec: numberCodec(perMillisecond, 1),
-  };
-}
-
-/** Instants as one number, on a clock that jumps by `perStep` ticks at each multiple of `step` ms. */
-export function steppedTicks(perStep: number, step: number): Ticks<number> {
+/**
+ * Instants as one number: ticks since the epoch, on a clock that moves by `perStep` ticks at each
+ * multiple of `step` ms.
+ */
+export function wholeTicks(perStep: number, step = 1): Ticks<number> {
   return {
     initial: 0,
     ahead(at, now) {
@@ -112,7 +97,7 @@ export function fineTicks(perMillisecond: number): Ticks<FineInstant> {
 }
 
 /*
- * All three scales share one text: `t1`, the millisecond, and the ticks beyond it if there are any.
+ * Both scales share one text: `t1`, the millisecond, and the ticks beyond it if there are any.
  */
 
 const TEXT = /^t1 (0|[1-9]\d{0,15})(?: ([1-9]\d{0,15}))?$/;

@@ -1,5 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
 import {
+  checkChoice,
   checkFunction,
   checkOptions,
   checkStore,
@@ -34,10 +35,7 @@ export function checkLimiter(
   if (typeof replaces?.algorithm?.step !== "function") {
     throw new TypeError(errorMessage(action, "replaces.algorithm must be an algorithm", replaces));
   }
-  if (replaces.mode !== "keep" && replaces.mode !== "proportional") {
-    const rule = 'replaces.mode must be "keep" or "proportional"';
-    throw new TypeError(errorMessage(action, rule, replaces.mode));
-  }
+  checkChoice(action, "replaces.mode", replaces.mode, ["keep", "proportional"]);
   if (replaces.algorithm.id === algorithm.id) {
     const rule = "replaces.algorithm must have other options than the limiter's";
     throw new TypeError(errorMessage(action, rule, algorithm.id));

@@ -49,8 +49,8 @@ export const CODEC_FAULTS: readonly Fault[] = [
   {
     what: "A log in text whose first gap is dropped",
     file: "core/algorithms/timeline_algorithm.ts",
-    search: "const gap = buckets[place - 2]! - buckets[place]!;\n          text +=",
-    replace: "const gap = buckets[place - 2]! - buckets[place]! - 1;\n          text +=",
+    search: "gaps[place] = gaps[place - 2]! - gaps[place]!;",
+    replace: "gaps[place] = gaps[place - 2]! - gaps[place]! - 1;",
     laws: ["slidingLog"],
   },
   {

@@ -129,15 +129,15 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   {
     what: "A fading count rounded in the caller's favour",
     file: COUNTER,
-    search: "return Math.ceil(counts.previous * left(counts.window, now) / period);",
-    replace: "return Math.floor(counts.previous * left(counts.window, now) / period);",
+    search: "return Math.ceil(previous * left(window, now, period) / period);",
+    replace: "return Math.floor(previous * left(window, now, period) / period);",
     laws: ["slidingCounter"],
   },
   {
     what: "A float: the weight of the window before, rounded",
     file: COUNTER,
-    search: "return Math.ceil(counts.previous * left(counts.window, now) / period);",
-    replace: "return Math.ceil(counts.previous * (1 - (now % period) / period));",
+    search: "return Math.ceil(previous * left(window, now, period) / period);",
+    replace: "return Math.ceil(previous * (1 - (now % period) / period));",
     laws: ["slidingCounter"],
   },
   {
