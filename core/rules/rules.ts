@@ -3,14 +3,8 @@
  * verdict out. Nothing here loads, stores or asks for the time.
  */
 
-export {
-  type CompiledDomain,
-  compileDomain,
-  type Domain,
-  type Rule,
-  type RuleFault,
-  type RuleKind,
-} from "./compile_domain.ts";
+export { type CompiledDomain, compileDomain, type Domain } from "./compile_domain.ts";
+export type { Rule, RuleFault, RuleKind } from "./compile_rule.ts";
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,

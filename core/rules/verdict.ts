@@ -2,7 +2,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
-import type { Rule } from "./compile_domain.ts";
+import type { Rule } from "./compile_rule.ts";
 
 /** What one rule says to a request. */
 export interface RuleVerdict {
