@@ -75,20 +75,20 @@ function compileLimits(
 ): { readonly limits: readonly Algorithm[]; readonly faults: readonly RuleFault[] } {
   const limits: Algorithm[] = [];
   const faults: RuleFault[] = [];
-  const repeated: RuleFault[] = [];
   written.forEach((options, place) => {
+    const here = [...path, "limits", place];
     try {
-      limits.push(algorithmOf(options));
+      const limit = algorithmOf(options);
+      if (limits.some(({ id }) => id === limit.id)) {
+        const message = "the limits of a rule must differ: this one is there already";
+        faults.push({ path: here, message });
+      }
+      limits.push(limit);
     } catch (error) {
-      faults.push({ path: [...path, "limits", place], message: messageOf(error) });
+      faults.push({ path: here, message: messageOf(error) });
     }
   });
-  limits.forEach(({ id }, place) => {
-    if (limits.findIndex((other) => other.id === id) === place) return;
-    const message = "the limits of a rule must differ: this one is there already";
-    repeated.push({ path: [...path, "limits", place], message });
-  });
-  return { limits, faults: [...faults, ...repeated] };
+  return { limits, faults };
 }
 
 function verdictFaults(
