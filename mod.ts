@@ -84,8 +84,8 @@ export {
 export { gcra } from "./core/algorithms/gcra.ts";
 export { leakyBucket } from "./core/algorithms/leaky_bucket.ts";
 export { leakyQueue, type LeakyQueueOptions } from "./core/algorithms/leaky_queue.ts";
+export type { AcquireOptions } from "./core/limiter/acquire.ts";
 export type {
-  AcquireOptions,
   AsyncLimiter,
   AsyncLimiterOptions,
   Limiter,
