@@ -1,3 +1,8 @@
+/*
+ * Several limits on one key as one algorithm: the reducers of the parts side by side, charged
+ * together or not at all, and their states written one after the other.
+ */
+
 import type { Algorithm, Halves } from "../algorithm.ts";
 import { stepOf } from "./build_algorithm.ts";
 import { errorMessage } from "../options/checks.ts";

@@ -1,3 +1,8 @@
+/*
+ * Builds the algorithms that drain continuously (gcra, leakyBucket, the greedy tokenBucket,
+ * leakyQueue) on the scale of instants that is exact for their numbers.
+ */
+
 import type { Algorithm, Halves } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";

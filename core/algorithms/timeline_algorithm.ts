@@ -1,3 +1,8 @@
+/*
+ * Builds slidingWindow and slidingLog, which keep a history: the reducer by slots of time, and how
+ * a history is written as words and text.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";

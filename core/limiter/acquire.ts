@@ -1,3 +1,8 @@
+/*
+ * `acquire`: checks its arguments, refuses what can never be admitted or would be one waiter too
+ * many, and otherwise waits in the queue of the key.
+ */
+
 import { andThen } from "../maybe_promise.ts";
 import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";

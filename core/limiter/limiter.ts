@@ -1,3 +1,8 @@
+/*
+ * The limiter that callers hold: it checks arguments, reads the clock, runs the store and reports
+ * the verdict. It is written once for stores that answer at once and for those that answer by promises.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andThen, type MaybePromise } from "../maybe_promise.ts";

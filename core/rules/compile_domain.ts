@@ -1,3 +1,8 @@
+/*
+ * The rules of a domain, from how they are written to a tree by the keys and values of descriptors,
+ * in which a request finds its rule without a search.
+ */
+
 import type { ReplaceMode } from "../store.ts";
 import { compileRule, type Rule, type RuleFault } from "./compile_rule.ts";
 import { entryText, escaped } from "./entry_text.ts";
@@ -31,7 +36,7 @@ export type RuleLevel = ReadonlyMap<string, KeyRules>;
 
 /** The rules of a domain, ready to decide. */
 export interface Domain {
-  /** What requests ask for. */
+  /** The name that requests give. */
   readonly name: string;
   /** Whether the rules of a request are charged all or none. */
   readonly charge: ChargeMode;

@@ -1,3 +1,8 @@
+/*
+ * One rule of a domain, from how it is written to what decides by it, with everything that is wrong
+ * in it. What stands below it, and its place among others, is the domain's affair.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { algorithmOf, type LimitOptions } from "./limit_options.ts";
 import type { RuleOptions } from "./rule_options.ts";
