@@ -2,6 +2,7 @@ import type { Algorithm } from "../algorithm.ts";
 import {
   checkChoice,
   checkFunction,
+  checkInteger,
   checkOptions,
   checkStore,
   checkText,
@@ -28,9 +29,7 @@ export function checkLimiter(
   for (const option of ["onDecision", "onFailure"] as const) {
     if (options[option] !== undefined) checkFunction(action, option, options[option]);
   }
-  if (maxWaiting !== undefined && !(Number.isSafeInteger(maxWaiting) && maxWaiting >= 1)) {
-    throw new RangeError(errorMessage(action, "maxWaiting must be a positive integer", maxWaiting));
-  }
+  if (maxWaiting !== undefined) checkInteger(action, "maxWaiting", maxWaiting, 1);
   if (replaces === undefined) return;
   if (typeof replaces?.algorithm?.step !== "function") {
     throw new TypeError(errorMessage(action, "replaces.algorithm must be an algorithm", replaces));
