@@ -236,7 +236,7 @@ describe("a limiter's arguments", () => {
     }
   });
 
-  test("a clock that tells nonsense changes nothing", () => {
+  test("a clock that returns nonsense changes nothing", () => {
     let now = 5_000;
     const ticking = limiter(gcra(good), { clock: () => now });
     ticking.consume("a");

@@ -102,7 +102,7 @@ describe("matchDescriptor", () => {
   });
 });
 
-describe("applicableRules", () => {
+describe("matchRules", () => {
   const domain = domainOf([
     { key: "user", name: "per-user", limits: LIMITS },
     { key: "plan", value: "gold", replaces: ["per-user"], limits: LIMITS },
@@ -212,7 +212,7 @@ describe("matchesWildcard", () => {
   });
 });
 
-describe("neverBinding", () => {
+describe("unreachableLimits", () => {
   const cases: readonly [name: string, limits: readonly LimitOptions[], idle: readonly number[]][] =
     [
       [

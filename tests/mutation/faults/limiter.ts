@@ -35,7 +35,7 @@ export const LIMITER_FAULTS: readonly Fault[] = [
     laws: ["limiter"],
   },
   {
-    what: "The limiter's clock is not asked",
+    what: "The limiter's clock is not read",
     file: LIMITER,
     search: "clock === undefined ? undefined : checkNow(clock())",
     replace: "clock === undefined ? undefined : Date.now()",

@@ -99,7 +99,7 @@ export const WINDOW_FAULTS: readonly Fault[] = [
     laws: ["slidingLog"],
   },
   {
-    what: "Units that are all of one log's use cannot be told from the next older ones",
+    what: "Units that are all of one log's use are taken for the next older ones",
     file: TIMELINE,
     search: "if (passed <= this.#base) return -Infinity;",
     replace: "if (passed < this.#base) return -Infinity;",
