@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { isCount } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
@@ -118,19 +119,6 @@ function roomAt(window: number, previous: number, room: number, period: number):
 const TEXT = /^c1 (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15})$/;
 
 function counterCodec(limit: number): Codec<SlidingCounterState> {
-  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
-
-  function counts(
-    window: number,
-    previous: number,
-    current: number,
-  ): SlidingCounterState | undefined {
-    if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
-    if (previous > limit || current > limit) return undefined;
-    if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
-    return { window, previous, current };
-  }
-
   return {
     maxWords: 3,
     write(state, words, offset) {
@@ -139,14 +127,28 @@ function counterCodec(limit: number): Codec<SlidingCounterState> {
       words[offset + 2] = state.current;
       return 3;
     },
-    read: (words, offset, count) =>
-      count === 3 ? counts(words[offset]!, words[offset + 1]!, words[offset + 2]!) : undefined,
+    read(words, offset, count) {
+      if (count !== 3) return undefined;
+      return stateOf(limit, words[offset]!, words[offset + 1]!, words[offset + 2]!);
+    },
     encode: ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
     decode(text) {
       const match = TEXT.exec(text);
-      return match === null
-        ? undefined
-        : counts(Number(match[1]), Number(match[2]), Number(match[3]));
+      if (match === null) return undefined;
+      return stateOf(limit, Number(match[1]), Number(match[2]), Number(match[3]));
     },
   };
+}
+
+/** The state of three counts; `undefined` if no step can have made it. */
+function stateOf(
+  limit: number,
+  window: number,
+  previous: number,
+  current: number,
+): SlidingCounterState | undefined {
+  if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
+  if (previous > limit || current > limit) return undefined;
+  if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
+  return { window, previous, current };
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { countOf, isCount } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
@@ -152,13 +153,4 @@ function gapsOfText(text: string): readonly number[] | undefined {
     gaps.push(countOf(colon === -1 ? bucket : bucket.slice(0, colon)), taken);
   }
   return gaps;
-}
-
-/** A count as canonical text has it; `NaN` if it is none. */
-function countOf(text: string | undefined): number {
-  return text !== undefined && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : NaN;
-}
-
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
 }

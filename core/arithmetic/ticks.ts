@@ -19,6 +19,7 @@
  */
 
 import type { Codec } from "../codec.ts";
+import { isCount } from "./counts.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A scale of instants. `ticks` are whole and at least 0. */
@@ -113,7 +114,6 @@ function decode(text: string): readonly [millisecond: number, ticks: number] | u
 }
 
 function numberCodec(perStep: number, step: number): Codec<number> {
-  const isInstant = (at: number) => Number.isSafeInteger(at) && at >= 0;
   return {
     maxWords: 1,
     write(at, words, offset) {
@@ -122,7 +122,7 @@ function numberCodec(perStep: number, step: number): Codec<number> {
     },
     read(words, offset, count) {
       const at = words[offset]!;
-      return count === 1 && isInstant(at) ? at : undefined;
+      return count === 1 && isCount(at) ? at : undefined;
     },
     encode(at) {
       const steps = Math.floor(at / perStep);
@@ -132,15 +132,14 @@ function numberCodec(perStep: number, step: number): Codec<number> {
       const [millisecond, ticks] = decode(text) ?? [NaN, NaN];
       if (millisecond % step !== 0 || !(ticks < perStep)) return undefined;
       const at = millisecond / step * perStep + ticks;
-      return isInstant(at) ? at : undefined;
+      return isCount(at) ? at : undefined;
     },
   };
 }
 
 function fineCodec(initial: FineInstant, perMillisecond: number): Codec<FineInstant> {
   function instant(millisecond: number, ticks: number): FineInstant | undefined {
-    if (!Number.isSafeInteger(millisecond) || millisecond < 0) return undefined;
-    if (!Number.isSafeInteger(ticks) || ticks < 0 || ticks >= perMillisecond) return undefined;
+    if (!isCount(millisecond) || !isCount(ticks) || ticks >= perMillisecond) return undefined;
     return millisecond === 0 && ticks === 0 ? initial : { millisecond, ticks };
   }
   return {

@@ -93,29 +93,38 @@ function levelOf(
   path: RuleFault["path"],
   above: string,
 ): RuleLevel {
-  const { faults } = compilation;
   const level = new Map<string, KeyRulesDraft>();
   written.forEach((options, place) => {
-    const { key, value, share } = options;
-    const draft = level.get(key) ?? draftOfKey();
-    level.set(key, draft);
-    const own = entryText(key, value);
+    const own = entryText(options.key, options.value);
     const label = above === "" ? own : `${above},${own}`;
-    const here = [...path, place];
-    if (isTaken(draft, value)) {
-      const message = `no two rules of a level may match the same: ${label}`;
-      faults.push({ path: here, message });
-    }
-    const node = nodeOf(compilation, options, here, label);
-    const pattern = value === undefined ? undefined : wildcardOf(value);
-    if (share === true && pattern === undefined) {
-      faults.push({ path: [...here, "share"], message: "share needs a value with a *" });
-    }
-    if (value === undefined) draft.bare = node;
-    else if (pattern === undefined) draft.exact.set(value, node);
-    else draft.wildcards.push({ pattern, node });
+    const draft = level.get(options.key) ?? draftOfKey();
+    level.set(options.key, draft);
+    addRule(compilation, draft, options, [...path, place], label);
   });
   return level;
+}
+
+/** Compiles a rule into those of its key. */
+function addRule(
+  compilation: Compilation,
+  draft: KeyRulesDraft,
+  options: RuleOptions,
+  path: RuleFault["path"],
+  label: string,
+): void {
+  const { value, share } = options;
+  const { faults } = compilation;
+  if (isTaken(draft, value)) {
+    faults.push({ path, message: `no two rules of a level may match the same: ${label}` });
+  }
+  const node = nodeOf(compilation, options, path, label);
+  const pattern = value === undefined ? undefined : wildcardOf(value);
+  if (share === true && pattern === undefined) {
+    faults.push({ path: [...path, "share"], message: "share needs a value with a *" });
+  }
+  if (value === undefined) draft.bare = node;
+  else if (pattern === undefined) draft.exact.set(value, node);
+  else draft.wildcards.push({ pattern, node });
 }
 
 /** Compiles a rule, and then those for the entry that follows. */

@@ -21,14 +21,14 @@ export const CODEC_FAULTS: readonly Fault[] = [
   {
     what: "More words than a state has are read as one",
     file: TICKS,
-    search: "return count === 1 && isInstant(at) ? at : undefined;",
-    replace: "return isInstant(at) ? at : undefined;",
+    search: "return count === 1 && isCount(at) ? at : undefined;",
+    replace: "return isCount(at) ? at : undefined;",
     laws: ["gcra"],
   },
   {
     what: "`NaN` in shared memory is read as a state",
     file: TICKS,
-    search: "return count === 1 && isInstant(at) ? at : undefined;",
+    search: "return count === 1 && isCount(at) ? at : undefined;",
     replace: "return count === 1 ? at : undefined;",
     laws: ["gcra"],
   },
@@ -42,8 +42,8 @@ export const CODEC_FAULTS: readonly Fault[] = [
   {
     what: "A window with more units than the limit is read",
     file: "core/arithmetic/window_use.ts",
-    search: "Number.isSafeInteger(used) && used >= 1 && used <= limit;",
-    replace: "Number.isSafeInteger(used) && used >= 1;",
+    search: "isCount(used) && used >= 1 && used <= limit;",
+    replace: "isCount(used) && used >= 1;",
     laws: ["fixedWindow"],
   },
   {
