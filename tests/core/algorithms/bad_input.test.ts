@@ -236,7 +236,7 @@ describe("a limiter's arguments", () => {
     }
   });
 
-  test("a clock that tells nonsense changes nothing", () => {
+  test("a clock that returns nonsense changes nothing", () => {
     let now = 5_000;
     const ticking = limiter(gcra(good), { clock: () => now });
     ticking.consume("a");
@@ -260,6 +260,7 @@ describe("a limiter's arguments", () => {
     assert.throws(create({ onDecision: 5 }), fault("TypeError", "onDecision must be a function"));
     assert.throws(create({ onFailure: 5 }), fault("TypeError", "onFailure must be a function"));
     assert.throws(create({ maxWaiting: 0 }), fault("RangeError", "maxWaiting"));
+    assert.throws(create({ maxWaiting: "5" }), fault("TypeError", "maxWaiting must be", '"5"'));
     assert.throws(create({ replaces: {} }), fault("TypeError", "replaces.algorithm"));
     const old = gcra({ ...good, limit: 5 });
     assert.throws(

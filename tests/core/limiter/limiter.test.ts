@@ -42,7 +42,7 @@ describe("limiter", () => {
     assert.equal(again.peek("a", 0).remaining, 5);
   });
 
-  test("tells what it was given", () => {
+  test("shows what it was given", () => {
     const store = memoryStore();
     const algorithm = gcra(rate);
     const made = limiter(algorithm, { store, prefix: "mine" });
@@ -64,9 +64,9 @@ describe("limiter", () => {
   });
 
   test("reports verdicts that were given, and no looks", () => {
-    const told: [boolean, string, number][] = [];
+    const reported: [boolean, string, number][] = [];
     const onDecision = ({ allowed }: Decision, key: string, cost: number) =>
-      void told.push([allowed, key, cost]);
+      void reported.push([allowed, key, cost]);
     const store = memoryStore();
     const made = limiter(gcra(rate), { store, prefix: "a", clock: () => 5_000, onDecision });
     made.consume("a", 8);
@@ -74,7 +74,7 @@ describe("limiter", () => {
     made.consume("b", 11);
     made.refund("a", 2);
     consumeAll([{ limiter: made, key: "a" }, { limiter: made, key: "c", cost: 2 }]);
-    assert.deepEqual(told, [
+    assert.deepEqual(reported, [
       [true, "a", 8],
       [false, "b", 11],
       [true, "a", -2],

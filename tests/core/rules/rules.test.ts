@@ -102,7 +102,7 @@ describe("matchDescriptor", () => {
   });
 });
 
-describe("applicableRules", () => {
+describe("matchRules", () => {
   const domain = domainOf([
     { key: "user", name: "per-user", limits: LIMITS },
     { key: "plan", value: "gold", replaces: ["per-user"], limits: LIMITS },
@@ -179,6 +179,12 @@ describe("compileDomain says what is wrong, and where", () => {
   }
 });
 
+test("a limit that is there twice is found at its own place, behind one that is wrong", () => {
+  const places = faultsOf([{ key: "a", limits: [{ limit: 0, period: 1 }, ...LIMITS, ...LIMITS] }])
+    .map((fault) => fault.split(":")[0]);
+  assert.deepEqual(places, ["rules.0.limits.0", "rules.0.limits.2"]);
+});
+
 describe("matchesWildcard", () => {
   test("agrees with a regular expression", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 8 });
@@ -206,7 +212,7 @@ describe("matchesWildcard", () => {
   });
 });
 
-describe("neverBinding", () => {
+describe("unreachableLimits", () => {
   const cases: readonly [name: string, limits: readonly LimitOptions[], idle: readonly number[]][] =
     [
       [
