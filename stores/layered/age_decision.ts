@@ -1,9 +1,13 @@
+/*
+ * Decisions that are answered again later: a refusal from a cache, the decision of a leased block.
+ */
+
 import type { Decision } from "../../core/decision.ts";
 import { makeDecision } from "../../core/make_decision.ts";
 
 /**
- * A decision some milliseconds later, as far as it can be told without its state: what was to come
- * comes sooner, and what remains may be known to be more.
+ * A decision some milliseconds later, as far as it is known without the state: waits are shorter,
+ * and what remains may be known to be more.
  */
 export function ageDecision(
   decision: Decision,
@@ -24,7 +28,7 @@ export function ageDecision(
   );
 }
 
-/** What is left of a wait; while it is told of it is never 0, as that would say that it is over. */
+/** What is left of a wait; never 0, as that would say that it is over. */
 function sooner(wait: number, milliseconds: number): number {
   return wait === 0 ? 0 : Math.max(1, Math.ceil(wait - milliseconds));
 }

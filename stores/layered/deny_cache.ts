@@ -1,12 +1,18 @@
+/*
+ * A cache of refusals in front of a store: a refusal says until when it holds, so that calls by then
+ * need not reach the store. It keeps one more thing: which keys had units given back meanwhile.
+ */
+
+import { fnv1a } from "../fnv1a.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkInteger, checkOptions, checkStore } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
-import type { AsyncStore, Operation, PreparedCall, Store, SyncStore } from "../../core/store.ts";
-import { ageDecision } from "./age_decision.ts";
-import { andFinally, andThen } from "./maybe_promise.ts";
-import { keyedCache } from "./keyed_cache.ts";
-import { preparedCall, storedKeyIn } from "./prepared_call.ts";
+import { prepareCall } from "../../core/limiter/prepare_call.ts";
+import { andFinally, andThen, isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
+import type { AsyncStore, PreparedCall, Store, SyncStore } from "../../core/store.ts";
+import { ageDecision } from "./age_decision.ts";
+import { type KeyedCache, keyedCache } from "./keyed_cache.ts";
 import { wrapStore } from "./wrap_store.ts";
 
 /** The options of `denyCache`. */
@@ -15,7 +21,7 @@ export interface DenyCacheOptions {
   readonly maxKeys?: number | undefined;
 }
 
-/** A refusal, and when it was asked for. */
+/** A refusal, and when its call came. */
 interface Refusal {
   readonly decision: Decision;
   readonly cost: number;
@@ -26,10 +32,17 @@ interface Refusal {
   readonly promised: boolean;
 }
 
-/**
- * How many counters tell that a key was given units back. Keys share them; where two do, a refusal
- * may not be remembered that could be.
- */
+/** What a deny cache holds. */
+interface DenyCache {
+  readonly refusals: KeyedCache<Refusal>;
+  /**
+   * Counters of refunds and resets, of which each key has one. Keys share them: where two do, a
+   * refusal may not be remembered that could be.
+   */
+  readonly freed: Uint32Array;
+}
+
+/** How many counters there are; a power of two. */
 const COUNTERS = 1_024;
 
 /**
@@ -39,9 +52,9 @@ const COUNTERS = 1_024;
  *
  * It never admits what the store would refuse. It may refuse, until that millisecond, what the
  * store would admit, after units were given back or the key was reset by another process; what is
- * given back or reset here is known at once. An answer of its own tells the balance of the first
- * refusal, and its `retryAfter` to the millisecond; for a larger cost than that one, the earliest
- * that it could be. Calls on several keys at once, and those of `acquire`, always ask the store.
+ * given back or reset here is known at once. Its own answers carry the balance of the first refusal,
+ * and the `retryAfter` to the millisecond; for a larger cost than that one, the earliest that it
+ * could be. Calls on several keys at once, and those of `acquire`, always ask the store.
  *
  * Constant time; at most `maxKeys` refusals are held, some 300 bytes and the text of the key each.
  * Calls on keys of more than 1,024 characters always ask the store.
@@ -76,75 +89,85 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   checkOptions("create denyCache", options);
   const { maxKeys = 10_000 } = options;
   checkInteger("create denyCache", "maxKeys", maxKeys, 1);
-  const inner = store as SyncStore;
-  const refusals = keyedCache<Refusal>(inner, maxKeys);
-  const givenBack = new Uint32Array(COUNTERS);
-
-  /** Does what may free units of keys, and forgets their refusals: those under way as well. */
-  function freeing<Value>(keys: readonly string[], call: () => Value): Value {
-    function forget(): void {
-      for (const key of keys) {
-        givenBack[counterOf(key)]!++;
-        refusals.delete(key);
-      }
-    }
-    forget();
-    return andFinally(call, forget);
-  }
-
-  /** What a refusal says of a call, if it still holds. */
-  function answerOf(
-    { decision, cost: least, at, ownTime, promised }: Refusal,
-    cost: number,
-    now: number | undefined,
-  ): Decision | undefined {
-    if (cost < least || ownTime !== (now === undefined)) return undefined;
-    const passed = (now ?? performance.now()) - at;
-    // The store counts in whole milliseconds, and may have rounded its instant down.
-    if (passed >= decision.retryAfter - (ownTime ? 1 : 0)) return undefined;
-    const answer = ageDecision(decision, passed);
-    return promised ? Promise.resolve(answer) as unknown as Decision : answer;
-  }
-
-  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
-    const ask = preparedCall(inner, prefix, algorithm);
-    const refused = refusals.of(prefix, algorithm.id);
-    return function decideOne(key, cost, dry, now) {
-      const refusal = refused.get(key);
-      if (refusal !== undefined && cost > 0 && cost <= algorithm.capacity) {
-        const answer = answerOf(refusal, cost, now);
-        if (answer !== undefined) return answer;
-      }
-      if (key.length > LONGEST_KEY) return ask(key, cost, dry, now);
-      const stored = storedKeyIn(inner, prefix, algorithm.id, key);
-      if (cost < 0) return freeing([stored], () => ask(key, cost, dry, now));
-      const counter = counterOf(stored);
-      const before = givenBack[counter];
-      const at = now ?? performance.now();
-      const answer = ask(key, cost, dry, now);
-      const promised = answer instanceof Promise;
-      return andThen(answer, (decision) => {
-        // What an earlier refusal told of the balance is no longer so.
-        if (decision.allowed && !dry && cost > 0) refusals.delete(stored);
-        else if (isWorthKeeping(decision) && givenBack[counter] === before) {
-          refused.set(key, { decision, cost, at, ownTime: now === undefined, promised });
-        }
-        return decision;
-      });
-    };
-  }
-
-  function run(operations: readonly Operation[], now?: number): readonly Decision[] {
-    const freed = operations.filter(({ cost }) => cost < 0).map(({ key }) => key);
-    const call = () => inner.run(operations, now);
-    return freed.length === 0 ? call() : freeing(freed, call);
-  }
-
-  return wrapStore(inner, {
-    run,
-    internals: { prepare },
-    delete: (key) => freeing([key], () => inner.delete(key)),
+  const cache: DenyCache = {
+    refusals: keyedCache(store, maxKeys),
+    freed: new Uint32Array(COUNTERS),
+  };
+  return wrapStore(store, {
+    run(operations, now) {
+      const freed = operations.filter(({ cost }) => cost < 0).map(({ key }) => key);
+      const call = () => store.run(operations, now);
+      return freed.length === 0 ? call() : freeKeys(cache, freed, call);
+    },
+    internals: { prepare: (prefix, algorithm) => cachedCall(cache, store, prefix, algorithm) },
+    delete: (key) => freeKeys(cache, [key], () => store.delete(key)),
   });
+}
+
+/** The store's prepared call, for calls of which no refusal is known that still holds. */
+function cachedCall(
+  cache: DenyCache,
+  store: Store,
+  prefix: string,
+  algorithm: Algorithm,
+): PreparedCall<MaybePromise<Decision>> {
+  const { refusals, freed } = cache;
+  const { decide, storedKey } = prepareCall(store, prefix, algorithm);
+  const refused = refusals.of(prefix, algorithm.id);
+
+  return function decideOne(key, cost, dry, now) {
+    const refusal = refused.get(key);
+    if (refusal !== undefined && cost > 0 && cost <= algorithm.capacity) {
+      const answer = answerOf(refusal, cost, now);
+      if (answer !== undefined) return answer;
+    }
+    if (key.length > LONGEST_KEY) return decide(key, cost, dry, now);
+    const stored = storedKey(key);
+    if (cost < 0) return freeKeys(cache, [stored], () => decide(key, cost, dry, now));
+    const counter = counterOf(stored);
+    const before = freed[counter];
+    const at = now ?? performance.now();
+    const answer = decide(key, cost, dry, now) as MaybePromise<Decision>;
+    const promised = isPromise(answer);
+    return andThen(answer, (decision) => {
+      // The balance of an earlier refusal is out of date.
+      if (decision.allowed && !dry && cost > 0) refusals.delete(stored);
+      else if (isWorthKeeping(decision) && freed[counter] === before) {
+        refused.set(key, { decision, cost, at, ownTime: now === undefined, promised });
+      }
+      return decision;
+    });
+  };
+}
+
+/** Does what may free units of keys, and forgets their refusals: those under way as well. */
+function freeKeys<Value>(
+  { refusals, freed }: DenyCache,
+  keys: readonly string[],
+  call: () => MaybePromise<Value>,
+): MaybePromise<Value> {
+  function forget(): void {
+    for (const key of keys) {
+      freed[counterOf(key)]!++;
+      refusals.delete(key);
+    }
+  }
+  forget();
+  return andFinally(call, forget);
+}
+
+/** What a refusal says of a call, if it still holds. */
+function answerOf(
+  { decision, cost: least, at, ownTime, promised }: Refusal,
+  cost: number,
+  now: number | undefined,
+): MaybePromise<Decision> | undefined {
+  if (cost < least || ownTime !== (now === undefined)) return undefined;
+  const passed = (now ?? performance.now()) - at;
+  // The store counts in whole milliseconds, and may have rounded its instant down.
+  if (passed >= decision.retryAfter - (ownTime ? 1 : 0)) return undefined;
+  const answer = ageDecision(decision, passed);
+  return promised ? Promise.resolve(answer) : answer;
 }
 
 /** Whether a decision is a refusal by the store itself, and for a time. */
@@ -152,11 +175,6 @@ function isWorthKeeping({ allowed, retryAfter, source }: Decision): boolean {
   return !allowed && retryAfter < Infinity && source === undefined;
 }
 
-/** Which counter a key has: FNV-1a of its characters. */
 function counterOf(key: string): number {
-  let hash = 0x811c9dc5;
-  for (let place = 0; place < key.length; place++) {
-    hash = Math.imul(hash ^ key.charCodeAt(place), 0x01000193);
-  }
-  return (hash >>> 0) % COUNTERS;
+  return fnv1a(key) % COUNTERS;
 }

@@ -1,12 +1,17 @@
+/*
+ * Another store for when the first one cannot decide. The other one admits a share of each limit,
+ * and is owed the units that it lent: those are given back to it first.
+ */
+
 import type { Algorithm } from "../../core/algorithm.ts";
+import { scaleAlgorithm } from "../../core/algorithms/scale_algorithm.ts";
 import { checkOptions, checkStore, errorMessage } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
-import { makeDecision } from "../../core/make_decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
+import { prepareCall } from "../../core/limiter/prepare_call.ts";
+import { makeDecision } from "../../core/make_decision.ts";
+import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import type { AsyncStore, Operation, PreparedCall, Store, SyncStore } from "../../core/store.ts";
-import { andFinally, andThen, orElse } from "./maybe_promise.ts";
-import { preparedCall, storedKeyIn } from "./prepared_call.ts";
-import { scaleAlgorithm } from "../../core/algorithms/scale_algorithm.ts";
 import { wrapStore } from "./wrap_store.ts";
 
 /** The options of `fallback`. */
@@ -73,105 +78,130 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
   checkStore(ACTION, "its store", store);
   checkStore(ACTION, "the other store", other);
   const share = readShare(options);
-  const first = store as SyncStore;
-  const second = other as SyncStore;
-  const shares = new WeakMap<Algorithm, Algorithm>();
-
-  function sharedBy(algorithm: Algorithm): Algorithm {
-    // A step of the caller's own, such as that of one who waits, goes around the share.
-    if (algorithm.internals?.wraps !== undefined) {
-      return algorithm.internals?.wraps.around(sharedBy(algorithm.internals?.wraps.inner));
-    }
-    const known = shares.get(algorithm);
-    if (known !== undefined) return known;
-    const made = scaleAlgorithm(algorithm, share);
-    shares.set(algorithm, made);
-    return made;
-  }
-
-  /** Asks the other store, about its share. */
-  function askOther(operations: readonly Operation[], now?: number): readonly Decision[] {
-    const shared = operations.map((operation) => ({
-      ...operation,
-      algorithm: sharedBy(operation.algorithm),
-      // What was used under older options is known to the first store alone.
-      replaces: undefined,
-    }));
-    return andThen(second.run(shared, now), (decisions) => decisions.map(markFallback));
-  }
-
-  /** The cost that is left for the first store when the other one has had what it is owed. */
-  function givenBack(refund: Operation, now?: number): number {
-    const holdsUse = orElse(
-      () => andThen(askOther([{ ...refund, cost: 0 }], now), ([look]) => look!.resetAfter > 0),
-      () => false,
-    );
-    return andThen(
-      holdsUse,
-      (holds) => holds ? andThen(askOther([refund], now), () => 0) : refund.cost,
-    );
-  }
-
-  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
-    const ask = preparedCall(first, prefix, algorithm);
-
-    function decide(key: string, cost: number, dry: boolean, now: number | undefined): Decision {
-      return orElse(() => ask(key, cost, dry, now), (error) => {
-        rethrowUnlessUndecided(error);
-        const stored = storedKeyIn(first, prefix, algorithm.id, key);
-        const operation: Operation = { key: stored, algorithm, cost, dry };
-        return andThen(askOther([operation], now), ([decision]) => decision!);
-      });
-    }
-
-    return function decideOne(key, cost, dry, now) {
-      if (cost >= 0 || dry) return decide(key, cost, dry, now);
-      const stored = storedKeyIn(first, prefix, algorithm.id, key);
-      const left = givenBack({ key: stored, algorithm, cost, dry }, now);
-      return andThen(left, (cost) => decide(key, cost, dry, now));
-    };
-  }
-
-  function decideAll(operations: readonly Operation[], now?: number): readonly Decision[] {
-    return orElse(() => first.run(operations, now), (error) => {
-      rethrowUnlessUndecided(error);
-      return askOther(operations, now);
-    });
-  }
-
-  function run(operations: readonly Operation[], now?: number): readonly Decision[] {
-    const [only] = operations;
-    if (operations.length > 1 || only!.cost >= 0 || only!.dry) return decideAll(operations, now);
-    return andThen(givenBack(only!, now), (cost) => decideAll([{ ...only!, cost }], now));
-  }
-
-  function forget(key: string): void {
-    return andThen(second.delete(key), () => first.delete(key));
-  }
+  const stores: FallbackStores = { first: store, second: other, scale: scaledBy(share) };
 
   function accepts(algorithm: Algorithm): void {
-    if (sharedBy(algorithm).capacity < 1) {
+    const scaled = stores.scale(algorithm);
+    if (scaled.capacity < 1) {
       const rule = `its capacity times the share of ${share} must be at least 1`;
       throw new RangeError(
         errorMessage("fall back to a share of a limit", rule, algorithm.capacity),
       );
     }
-    first.accepts(algorithm);
-    second.accepts(sharedBy(algorithm));
+    store.accepts(algorithm);
+    other.accepts(scaled);
   }
 
-  function close(): void {
-    return andFinally(() => andThen(first.close(), () => second.close()), () => {});
-  }
-
-  return wrapStore(first, {
-    run,
-    internals: { prepare },
+  const close = () => andThen<void, void>(store.close(), () => other.close());
+  return wrapStore(store, {
+    run: (operations, now) => run(stores, operations, now),
+    internals: { prepare: (prefix, algorithm) => fallbackCall(stores, prefix, algorithm) },
     accepts,
-    delete: forget,
+    delete: (key) => andThen<void, void>(other.delete(key), () => store.delete(key)),
     close,
     [Symbol.asyncDispose]: async () => await close(),
   });
+}
+
+/** The store that is asked first, the other one, and what that makes of a limit. */
+interface FallbackStores {
+  readonly first: Store;
+  readonly second: Store;
+  scale(algorithm: Algorithm): Algorithm;
+}
+
+type Decisions = MaybePromise<readonly Decision[]>;
+
+/** The share of an algorithm, made once for each. */
+function scaledBy(share: number): (algorithm: Algorithm) => Algorithm {
+  const shares = new WeakMap<Algorithm, Algorithm>();
+  return function scale(algorithm): Algorithm {
+    // A step of the caller's own, such as that of one who waits, goes around the share.
+    const wraps = algorithm.internals?.wraps;
+    if (wraps !== undefined) return wraps.around(scale(wraps.inner));
+    const known = shares.get(algorithm);
+    if (known !== undefined) return known;
+    const made = scaleAlgorithm(algorithm, share);
+    shares.set(algorithm, made);
+    return made;
+  };
+}
+
+/** A single call; units are given back to the other store first. */
+function fallbackCall(
+  stores: FallbackStores,
+  prefix: string,
+  algorithm: Algorithm,
+): PreparedCall<MaybePromise<Decision>> {
+  const { decide, operation } = prepareCall(stores.first, prefix, algorithm);
+
+  function decideOrFallBack(
+    key: string,
+    cost: number,
+    dry: boolean,
+    now: number | undefined,
+  ): MaybePromise<Decision> {
+    return orElse<Decision>(() => decide(key, cost, dry, now), (error) => {
+      rethrowUnlessUndecided(error);
+      const decisions = runOther(stores, [{ ...operation(key, cost), dry }], now);
+      return andThen(decisions, ([decision]) => decision!);
+    });
+  }
+
+  return function decideOne(key, cost, dry, now) {
+    if (cost >= 0 || dry) return decideOrFallBack(key, cost, dry, now);
+    const left = refundOther(stores, operation(key, cost), now);
+    return andThen(left, (cost) => decideOrFallBack(key, cost, dry, now));
+  };
+}
+
+function run(stores: FallbackStores, operations: readonly Operation[], now?: number): Decisions {
+  const [only] = operations;
+  if (operations.length > 1 || only!.cost >= 0 || only!.dry) return runAll(stores, operations, now);
+  return andThen(
+    refundOther(stores, only!, now),
+    (cost) => runAll(stores, [{ ...only!, cost }], now),
+  );
+}
+
+function runAll(stores: FallbackStores, operations: readonly Operation[], now?: number): Decisions {
+  return orElse<readonly Decision[]>(() => stores.first.run(operations, now), (error) => {
+    rethrowUnlessUndecided(error);
+    return runOther(stores, operations, now);
+  });
+}
+
+/** Runs operations on the other store, for its share of their limits. */
+function runOther(
+  { second, scale }: FallbackStores,
+  operations: readonly Operation[],
+  now?: number,
+): Decisions {
+  const scaled = operations.map((operation) => ({
+    ...operation,
+    algorithm: scale(operation.algorithm),
+    // What was used under older options is known to the first store alone.
+    replaces: undefined,
+  }));
+  const decisions: Decisions = second.run(scaled, now);
+  return andThen(decisions, (decisions) => decisions.map(markFallback));
+}
+
+/** Gives back to the other store what it lent; the cost that is left for the first one. */
+function refundOther(
+  stores: FallbackStores,
+  refund: Operation,
+  now?: number,
+): MaybePromise<number> {
+  const holdsUse = orElse<boolean>(
+    () =>
+      andThen(runOther(stores, [{ ...refund, cost: 0 }], now), ([look]) => look!.resetAfter > 0),
+    () => false,
+  );
+  return andThen(
+    holdsUse,
+    (holds) => holds ? andThen(runOther(stores, [refund], now), () => 0) : refund.cost,
+  );
 }
 
 function readShare(options: FallbackOptions): number {

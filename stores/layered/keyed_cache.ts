@@ -1,26 +1,28 @@
-import type { SyncStore } from "../../core/store.ts";
-import { keyFamily } from "../../core/stored_key.ts";
-import { storedKeyIn } from "./prepared_call.ts";
+/*
+ * What stores made of stores remember of keys. A limiter reads it by its own keys, so that a stored
+ * key is built only when one is added; a reset names the stored key.
+ */
 
-/** What a lane knows of its own keys. */
+import { storedKeyIn } from "../../core/limiter/prepare_call.ts";
+import type { Store } from "../../core/store.ts";
+import { keyFamily } from "../../core/stored_key.ts";
+
+/** What is remembered of one limiter's keys. */
 export interface LimiterKeys<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
 }
 
-/**
- * A map of stored keys, which a lane reads by its own keys: a stored key is made only when one is
- * added. It holds at most so many; a new one takes the place of the one added first.
- */
+/** What is remembered of all keys: of at most so many, then a new one replaces the oldest. */
 export interface KeyedCache<Value> {
   /** The keys of a prefix and an algorithm. */
   of(prefix: string, id: string): LimiterKeys<Value>;
-  /** Removes a stored key. */
+  /** Forgets a stored key. */
   delete(stored: string): void;
 }
 
-/** Makes an empty map, for keys as `store` names them. */
-export function keyedCache<Value>(store: SyncStore, maxKeys: number): KeyedCache<Value> {
+/** Makes an empty cache, for keys as `store` names them. */
+export function keyedCache<Value>(store: Store, maxKeys: number): KeyedCache<Value> {
   const families = new Map<string, Map<string, Value>>();
   const places = new Map<string, { readonly own: Map<string, Value>; readonly key: string }>();
 

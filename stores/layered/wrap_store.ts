@@ -1,15 +1,30 @@
-import type { SyncStore } from "../../core/store.ts";
+/*
+ * Stores made of stores answer as the one inside them does: at once or by promises. They are written
+ * once, for both, and typed as a store of either kind here.
+ */
 
-/** A store that does some things otherwise than the one inside it. */
+import type { Decision } from "../../core/decision.ts";
+import type { MaybePromise } from "../../core/maybe_promise.ts";
+import type { Store, StoreBase } from "../../core/store.ts";
+
+/** A store that answers as the one inside it does. */
+type WrappedStore = StoreBase<
+  MaybePromise<readonly Decision[]>,
+  MaybePromise<Decision>,
+  MaybePromise<void>
+>;
+
+/** A store that does some things differently from the one inside it. */
 export function wrapStore(
-  inner: SyncStore,
-  own: Pick<SyncStore, "run" | "internals" | "delete"> & Partial<SyncStore>,
-): SyncStore {
-  return {
+  inner: Store,
+  own: Pick<WrappedStore, "run" | "internals" | "delete"> & Partial<WrappedStore>,
+): Store {
+  const made: WrappedStore = {
     accepts: (algorithm) => inner.accepts(algorithm),
     close: () => inner.close(),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
     ...own,
     internals: { ...inner.internals, ...own.internals },
   };
+  return made as Store;
 }

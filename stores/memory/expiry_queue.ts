@@ -26,125 +26,130 @@ export const BOUND = 2;
 /** Slots in the order of their instants. */
 export interface ExpiryQueue {
   /**
-   * The cells of all slots; replaced by `grow`. `FRESH_AT` may be written: a later instant at
+   * The cells of all slots; replaced by `growQueue`. `FRESH_AT` may be written: a later instant at
    * once, one before the bound with `hasten`.
    */
-  readonly cells: Float64Array;
+  cells: Float64Array;
+  /** Where in the heap each slot is. */
+  places: Int32Array;
+  /** The slots that are queued, as a binary heap by their bounds. */
+  heap: Int32Array;
   /** How many slots are queued. */
-  size(): number;
-  /** The least instant at which a slot may be fresh; `Infinity` when none is queued. */
-  dueAt(): number;
-  /** The slot that is fresh first; only when one is queued. */
-  first(): number;
-  /** When a slot is fresh. */
-  freshAt(slot: number): number;
-  /** Queues a slot. */
-  add(slot: number, freshAt: number): void;
-  /** Moves a queued slot that is fresh before its bound. */
-  hasten(slot: number): void;
-  /** Takes a slot out. */
-  remove(slot: number): void;
-  /** Makes room for slots below `capacity`. */
-  grow(capacity: number): void;
+  size: number;
 }
 
 /** Makes a queue for slots below `capacity`. */
 export function expiryQueue(capacity: number): ExpiryQueue {
-  let cells = new Float64Array(WIDTH * capacity);
-  let places = new Int32Array(capacity);
-  let heap = new Int32Array(capacity);
-  let size = 0;
-
-  function freshAt(slot: number): number {
-    return cells[WIDTH * slot + FRESH_AT]!;
-  }
-
-  function boundOf(slot: number): number {
-    return cells[WIDTH * slot + BOUND]!;
-  }
-
-  function mend(slot: number): void {
-    cells[WIDTH * slot + BOUND] = freshAt(slot);
-  }
-
-  function put(slot: number, place: number): void {
-    heap[place] = slot;
-    places[slot] = place;
-  }
-
-  function rise(slot: number, from: number): void {
-    const bound = boundOf(slot);
-    let place = from;
-    while (place > 0) {
-      const parent = (place - 1) >>> 1;
-      const above = heap[parent]!;
-      if (boundOf(above) <= bound) break;
-      put(above, place);
-      place = parent;
-    }
-    put(slot, place);
-  }
-
-  function sink(slot: number, from: number): void {
-    const bound = boundOf(slot);
-    let place = from;
-    for (;;) {
-      let child = 2 * place + 1;
-      if (child >= size) break;
-      if (child + 1 < size && boundOf(heap[child + 1]!) < boundOf(heap[child]!)) child++;
-      const below = heap[child]!;
-      if (boundOf(below) >= bound) break;
-      put(below, place);
-      place = child;
-    }
-    put(slot, place);
-  }
-
-  function mendAll(): void {
-    for (let place = 0; place < size; place++) mend(heap[place]!);
-    for (let place = (size >>> 1) - 1; place >= 0; place--) sink(heap[place]!, place);
-  }
-
-  const queue = {
-    cells,
-    size: () => size,
-    dueAt: () => size === 0 ? Infinity : boundOf(heap[0]!),
-    freshAt,
-    first() {
-      for (let mended = 0;; mended++) {
-        const slot = heap[0]!;
-        // Put so that it ends with NaN, too, which an algorithm of somebody's own may come to.
-        if (!(boundOf(slot) < freshAt(slot))) return slot;
-        if (mended > 64 && mended > size >>> 3) mendAll();
-        else {
-          mend(slot);
-          sink(slot, 0);
-        }
-      }
-    },
-    add(slot: number, freshAt: number) {
-      cells[WIDTH * slot + FRESH_AT] = freshAt;
-      mend(slot);
-      rise(slot, size++);
-    },
-    hasten(slot: number) {
-      mend(slot);
-      rise(slot, places[slot]!);
-    },
-    remove(slot: number) {
-      const place = places[slot]!;
-      const last = heap[--size]!;
-      if (last === slot) return;
-      if (boundOf(last) < boundOf(slot)) rise(last, place);
-      else sink(last, place);
-    },
-    grow(wanted: number) {
-      queue.cells = cells = grown(cells, new Float64Array(WIDTH * wanted));
-      places = grown(places, new Int32Array(wanted));
-      heap = grown(heap, new Int32Array(wanted));
-    },
+  return {
+    cells: new Float64Array(WIDTH * capacity),
+    places: new Int32Array(capacity),
+    heap: new Int32Array(capacity),
+    size: 0,
   };
-  return queue;
+}
+
+/** The least instant at which a slot may be fresh; `Infinity` when none is queued. */
+export function dueAt(queue: ExpiryQueue): number {
+  return queue.size === 0 ? Infinity : boundOf(queue, queue.heap[0]!);
+}
+
+/** When a slot is fresh. */
+export function freshAtOf({ cells }: ExpiryQueue, slot: number): number {
+  return cells[WIDTH * slot + FRESH_AT]!;
+}
+
+/** The slot that is fresh first; only when one is queued. */
+export function firstSlot(queue: ExpiryQueue): number {
+  for (let mended = 0;; mended++) {
+    const slot = queue.heap[0]!;
+    // Put so that it ends with NaN, too, which an algorithm of somebody's own may come to.
+    if (!(boundOf(queue, slot) < freshAtOf(queue, slot))) return slot;
+    if (mended > 64 && mended > queue.size >>> 3) mendAll(queue);
+    else {
+      mend(queue, slot);
+      sink(queue, slot, 0);
+    }
+  }
+}
+
+/** Queues a slot. */
+export function addSlot(queue: ExpiryQueue, slot: number, freshAt: number): void {
+  queue.cells[WIDTH * slot + FRESH_AT] = freshAt;
+  mend(queue, slot);
+  rise(queue, slot, queue.size++);
+}
+
+/** Moves a queued slot that is fresh before its bound. */
+export function hasten(queue: ExpiryQueue, slot: number): void {
+  mend(queue, slot);
+  rise(queue, slot, queue.places[slot]!);
+}
+
+/** Takes a slot out. */
+export function removeSlot(queue: ExpiryQueue, slot: number): void {
+  const place = queue.places[slot]!;
+  const last = queue.heap[--queue.size]!;
+  if (last === slot) return;
+  if (boundOf(queue, last) < boundOf(queue, slot)) rise(queue, last, place);
+  else sink(queue, last, place);
+}
+
+/** Makes room for slots below `capacity`. */
+export function growQueue(queue: ExpiryQueue, capacity: number): void {
+  queue.cells = grown(queue.cells, new Float64Array(WIDTH * capacity));
+  queue.places = grown(queue.places, new Int32Array(capacity));
+  queue.heap = grown(queue.heap, new Int32Array(capacity));
+}
+
+function boundOf({ cells }: ExpiryQueue, slot: number): number {
+  return cells[WIDTH * slot + BOUND]!;
+}
+
+function mend({ cells }: ExpiryQueue, slot: number): void {
+  cells[WIDTH * slot + BOUND] = cells[WIDTH * slot + FRESH_AT]!;
+}
+
+function mendAll(queue: ExpiryQueue): void {
+  for (let place = 0; place < queue.size; place++) mend(queue, queue.heap[place]!);
+  for (let place = (queue.size >>> 1) - 1; place >= 0; place--) {
+    sink(queue, queue.heap[place]!, place);
+  }
+}
+
+function put({ heap, places }: ExpiryQueue, slot: number, place: number): void {
+  heap[place] = slot;
+  places[slot] = place;
+}
+
+function rise(queue: ExpiryQueue, slot: number, from: number): void {
+  const bound = boundOf(queue, slot);
+  let place = from;
+  while (place > 0) {
+    const parent = (place - 1) >>> 1;
+    const above = queue.heap[parent]!;
+    if (boundOf(queue, above) <= bound) break;
+    put(queue, above, place);
+    place = parent;
+  }
+  put(queue, slot, place);
+}
+
+function sink(queue: ExpiryQueue, slot: number, from: number): void {
+  const { heap, size } = queue;
+  const bound = boundOf(queue, slot);
+  let place = from;
+  for (;;) {
+    let child = 2 * place + 1;
+    if (child >= size) break;
+    if (child + 1 < size && boundOf(queue, heap[child + 1]!) < boundOf(queue, heap[child]!)) {
+      child++;
+    }
+    const below = heap[child]!;
+    if (boundOf(queue, below) >= bound) break;
+    put(queue, below, place);
+    place = child;
+  }
+  put(queue, slot, place);
 }
 
 function grown<Numbers extends Float64Array | Int32Array>(from: Numbers, to: Numbers): Numbers {

@@ -1,3 +1,4 @@
+import { fnv1a } from "../../fnv1a.ts";
 import type { Batcher } from "../batches/batcher.ts";
 
 /**
@@ -15,11 +16,8 @@ export function batcherPool(count: number, make: () => Batcher): Batcher {
   };
 }
 
-/** A place by the characters of a key (FNV-1a). */
+/** Which batcher has a key; the upper bits are mixed in, as those of FNV-1a are the better ones. */
 function indexOf(key: string, count: number): number {
-  let hash = 0x811c9dc5;
-  for (let place = 0; place < key.length; place++) {
-    hash = Math.imul(hash ^ key.charCodeAt(place), 0x01000193);
-  }
+  const hash = fnv1a(key);
   return ((hash ^ (hash >>> 15)) >>> 0) % count;
 }

@@ -7,9 +7,9 @@ const WATCH = "stores/redis/commit/watch_commit.ts";
 export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "The memory store drops keys that hold use",
-    file: MEMORY,
-    search: "if (queue.freshAt(slot) + LINGER <= now) drop(slot);",
-    replace: "drop(slot);",
+    file: "stores/memory/slots.ts",
+    search: "if (freshAtOf(queue, slot) + LINGER <= now) dropSlot(slots, slot);",
+    replace: "dropSlot(slots, slot);",
     laws: ["memoryStore"],
   },
   {
@@ -22,9 +22,8 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "The memory store's `delete` does nothing",
     file: MEMORY,
-    search:
-      "const slot = tables.get(family)?.slots.get(key);\n    if (slot !== undefined) drop(slot);",
-    replace: "",
+    search: "const slot = slots.tables.get(family)?.slots.get(key);",
+    replace: "const slot = undefined;",
     laws: ["memoryStore"],
   },
   {
@@ -37,7 +36,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "The memory store answers after it is closed",
     file: MEMORY,
-    search: "    closed = true;\n",
+    search: "    slots.closed = true;\n",
     replace: "",
     laws: ["memoryStore"],
   },

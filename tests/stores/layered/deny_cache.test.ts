@@ -3,40 +3,16 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
-import {
-  type AsyncStore,
-  type Decision,
-  gcra,
-  limiter,
-  memoryStore,
-  type SyncStore,
-} from "../../../mod.ts";
+import { gcra, limiter, memoryStore } from "../../../mod.ts";
 import { denyCache } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { plays } from "../../support/twin.ts";
-
-/** A store that counts its prepared calls. */
-function counting(store: SyncStore): SyncStore & { asked: number } {
-  const made = {
-    ...store,
-    asked: 0,
-    internals: {
-      prepare(prefix: string, algorithm: Parameters<SyncStore["accepts"]>[0]) {
-        const decide = store.internals!.prepare!(prefix, algorithm);
-        return (...call: Parameters<typeof decide>) => {
-          made.asked++;
-          return decide(...call);
-        };
-      },
-    },
-  };
-  return made;
-}
+import { atOnce, byPromise, byThenable, probe } from "./probe.ts";
 
 const hourly = gcra({ limit: 1, period: "1h", burst: 3 });
 
-/** Laws that compare whole answers, where a remembered one may tell an older balance. */
+/** Laws that compare whole answers, where a remembered one may carry an older balance. */
 const WHOLE_ANSWERS = /the same answers|as if they came in some order/;
 
 for (const law of storeLaws(() => denyCache(memoryStore()))) {
@@ -74,51 +50,51 @@ describe("denyCache", () => {
 
   test("asks once for a refusal, and again when that cost could be admitted", () => {
     let now = 0;
-    const store = counting(memoryStore());
-    const api = limiter(hourly, { store: denyCache(store), prefix: "a", clock: () => now });
+    const inner = probe(atOnce, true);
+    const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a", clock: () => now });
     api.consume("k", 3);
     const { retryAfter } = api.consume("k");
-    const asked = store.asked;
+    const asked = inner.calls;
     now = retryAfter - 1;
     assert.equal(api.consume("k").retryAfter, 1);
     assert.equal(api.consume("k", 2).allowed, false);
     assert.equal(api.peek("k").allowed, false);
-    assert.equal(store.asked, asked);
+    assert.equal(inner.calls, asked);
     assert.equal(api.peek("k", 4).retryAfter, Infinity);
     now = retryAfter;
     assert.equal(api.consume("k").allowed, true);
-    assert.equal(store.asked, asked + 2);
+    assert.equal(inner.calls, asked + 2);
   });
 
   test("asks for a smaller cost than the one refused, and for a look", () => {
-    const store = counting(memoryStore());
-    const api = limiter(hourly, { store: denyCache(store), prefix: "a" });
+    const inner = probe(atOnce, true);
+    const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
     api.consume("k");
     assert.equal(api.consume("k", 3).allowed, false);
     assert.equal(api.consume("k", 2).allowed, true);
     assert.equal(api.peek("k", 0).allowed, true);
-    assert.equal(store.asked, 4);
+    assert.equal(inner.calls, 4);
   });
 
   test("holds no more refusals than it may", () => {
-    const store = counting(memoryStore());
-    const api = limiter(hourly, { store: denyCache(store, { maxKeys: 2 }), prefix: "a" });
+    const inner = probe(atOnce, true);
+    const api = limiter(hourly, { store: denyCache(inner.store, { maxKeys: 2 }), prefix: "a" });
     const keys = ["k", "l", "m"];
     for (const key of keys) api.consume(key, 3);
     for (const key of keys) api.consume(key);
-    const before = store.asked;
+    const before = inner.calls;
     for (const key of keys.toReversed()) api.consume(key);
-    assert.equal(store.asked, before + 1);
+    assert.equal(inner.calls, before + 1);
   });
 
   test("remembers nothing of keys without end", () => {
-    const store = counting(memoryStore());
-    const api = limiter(hourly, { store: denyCache(store), prefix: "a" });
+    const inner = probe(atOnce, true);
+    const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
     for (const [length, asked] of [[1_024, 2], [1_025, 5]] as const) {
       const key = "k".repeat(length);
       api.consume(key, 3);
       for (let calls = 0; calls < 2; calls++) assert.equal(api.consume(key).allowed, false);
-      assert.equal(store.asked, asked);
+      assert.equal(inner.calls, asked);
     }
   });
 
@@ -128,7 +104,7 @@ describe("denyCache", () => {
     const first = api.consume("k", 3);
     held.release();
     await first;
-    // Refused before the refund was done, told after it.
+    // Refused before the refund was done, answered after it.
     const refusal = api.consume("k");
     const refund = api.refund("k");
     held.releaseLast();
@@ -140,16 +116,18 @@ describe("denyCache", () => {
     assert.equal((await again).allowed, true);
   });
 
-  test("answers by a promise where the store does", async () => {
-    const { store, held } = promised(memoryStore());
-    const api = limiter(hourly, { store: denyCache(store as AsyncStore), prefix: "a" });
-    const answers: Promise<Decision>[] = [api.consume("k", 3), api.consume("k")];
-    held.release();
-    await Promise.all(answers);
-    const known = api.consume("k");
-    assert.ok(known instanceof Promise);
-    assert.equal((await known).allowed, false);
-  });
+  for (const [kind, answers] of [["promises", byPromise], ["thenables", byThenable]] as const) {
+    test(`answers by a promise where the store answers by ${kind}, from memory`, async () => {
+      const inner = probe(answers, true);
+      const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
+      await api.consume("k", 3);
+      await api.consume("k");
+      const known: unknown = api.consume("k");
+      assert.ok(known instanceof Promise);
+      assert.equal((await known).allowed, false);
+      assert.equal(inner.calls, 2);
+    });
+  }
 
   for (const maxKeys of [0, 1.5, -1]) {
     test(`refuses ${maxKeys} as maxKeys`, () => {

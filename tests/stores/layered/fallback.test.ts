@@ -12,32 +12,10 @@ import {
   slidingLog,
   StoreFullError,
   StoreUnavailableError,
-  type SyncStore,
 } from "../../../mod.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
-import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { fcOptions } from "../../support/seed.ts";
-
-/** A store that can be made to fail. */
-function breakable(inner = memoryStore()): SyncStore & { error: Error | undefined } {
-  const made = {
-    ...inner,
-    error: undefined as Error | undefined,
-    run: (...call: Parameters<SyncStore["run"]>) => {
-      if (made.error !== undefined) throw made.error;
-      return inner.run(...call);
-    },
-    internals: undefined,
-    delete: (key: string) => {
-      if (made.error !== undefined) throw made.error;
-      return inner.delete(key);
-    },
-  };
-  return made;
-}
-
-const away = new StoreUnavailableError("Cannot decide", "no");
-const hourly = gcra({ limit: 100, period: "100h" });
+import { atOnce, away, byPromise, hourly, probe } from "./probe.ts";
 
 for (const law of storeLaws(() => fallback(memoryStore(), memoryStore(), { share: 1 }))) {
   test(`fallback: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
@@ -45,11 +23,11 @@ for (const law of storeLaws(() => fallback(memoryStore(), memoryStore(), { share
 
 describe("fallback", () => {
   test("lets the other store decide about its share while the first is away, and says so", () => {
-    const first = breakable();
-    const store = fallback(first, memoryStore(), { share: 1 / 4 });
+    const first = probe();
+    const store = fallback(first.store, memoryStore(), { share: 1 / 4 });
     const api = limiter(hourly, { store, prefix: "a" });
     assert.equal(api.consume("k").source, undefined);
-    first.error = away;
+    first.failure = away;
     const decision = api.consume("k");
     assert.deepEqual(
       [decision.allowed, decision.source, decision.limit, decision.remaining],
@@ -58,14 +36,14 @@ describe("fallback", () => {
     let admitted = 1;
     while (api.consume("k").allowed) admitted++;
     assert.equal(admitted, 25);
-    first.error = undefined;
+    first.failure = undefined;
     assert.equal(api.consume("k").remaining, 98);
   });
 
   test("takes several keys all or nothing", () => {
-    const first = breakable();
-    const store = fallback(first, memoryStore(), { share: 1 / 2 });
-    first.error = away;
+    const first = probe();
+    const store = fallback(first.store, memoryStore(), { share: 1 / 2 });
+    first.failure = away;
     const one = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "one" });
     const two = limiter(gcra({ limit: 8, period: "1h" }), { store, prefix: "two" });
     const entries = [{ limiter: one, key: "k" }, { limiter: two, key: "k" }];
@@ -76,21 +54,21 @@ describe("fallback", () => {
   });
 
   test("shares each part of several limits", () => {
-    const first = breakable();
-    const store = fallback(first, memoryStore(), { share: 1 / 2 });
-    first.error = away;
+    const first = probe();
+    const store = fallback(first.store, memoryStore(), { share: 1 / 2 });
+    first.failure = away;
     const both = all(gcra({ limit: 4, period: "1h" }), gcra({ limit: 10, period: "1h" }));
     const decision = limiter(both, { store, prefix: "a" }).consume("k");
     assert.deepEqual(decision.parts?.map(({ remaining }) => remaining), [1, 4]);
   });
 
   test("passes on every other error, and a reset that could not be done", () => {
-    const first = breakable();
-    const store = fallback(first, memoryStore(), { share: 1 });
+    const first = probe();
+    const store = fallback(first.store, memoryStore(), { share: 1 });
     const api = limiter(hourly, { store, prefix: "a" });
-    first.error = new StoreFullError("Cannot decide");
+    first.failure = new StoreFullError("Cannot decide");
     assert.throws(() => api.consume("k"), StoreFullError);
-    first.error = away;
+    first.failure = away;
     assert.throws(() => api.reset("k"), StoreUnavailableError);
   });
 
@@ -102,9 +80,9 @@ describe("fallback", () => {
 
   test("accepts every share of a limit that is a unit, and none that is less", () => {
     for (let servers = 1; servers <= 400; servers++) {
-      const first = breakable();
-      const store = fallback(first, memoryStore(), { share: 1 / servers });
-      first.error = away;
+      const first = probe();
+      const store = fallback(first.store, memoryStore(), { share: 1 / servers });
+      first.failure = away;
       const api = limiter(gcra({ limit: servers, period: "1h" }), {
         store,
         prefix: "a",
@@ -117,10 +95,10 @@ describe("fallback", () => {
   });
 
   test("lets the other store decide where the first lost every race, too", () => {
-    const first = breakable();
-    const store = fallback(first, memoryStore(), { share: 1 / 4 });
+    const first = probe();
+    const store = fallback(first.store, memoryStore(), { share: 1 / 4 });
     const api = limiter(hourly, { store, prefix: "a" });
-    first.error = new ContentionError("Cannot decide");
+    first.failure = new ContentionError("Cannot decide");
     assert.deepEqual([api.consume("k").source, api.consume("k").remaining], ["fallback", 23]);
     const entries = [{ limiter: api, key: "k" }, { limiter: api, key: "l" }];
     assert.equal(consumeAll(entries).source, "fallback");
@@ -130,39 +108,39 @@ describe("fallback", () => {
   for (const algorithm of [hourly, slidingLog({ limit: 100, period: "100h" })]) {
     for (const how of ["prepare", "run"] as const) {
       test(`gives back what the other store lent to that: ${algorithm.id}, by ${how}`, () => {
-        const first = breakable();
-        const store = fallback(first, memoryStore(), { share: 1 / 4 });
-        const lent = how === "prepare" ? store : { ...store, lane: undefined };
+        const first = probe();
+        const store = fallback(first.store, memoryStore(), { share: 1 / 4 });
+        const lent = how === "prepare" ? store : { ...store, internals: undefined };
         const api = limiter(algorithm, { store: lent, prefix: "a", clock: () => 0 });
         api.consume("k", 100);
-        first.error = away;
+        first.failure = away;
         assert.equal(api.consume("k", 5).remaining, 20);
         assert.deepEqual([api.refund("k", 2).remaining, api.peek("k", 0).remaining], [22, 22]);
-        first.error = undefined;
+        first.failure = undefined;
         // Three were lent; whatever is given back first is theirs.
         assert.deepEqual([api.refund("k").remaining, api.refund("k", 2).remaining], [0, 0]);
         const { remaining, source } = api.refund("k", 4);
         assert.deepEqual([remaining, source], [4, undefined]);
-        first.error = away;
+        first.failure = away;
         assert.equal(api.peek("k", 0).remaining, 25);
       });
     }
   }
 
   test("gives back to the first store when the other one is away", () => {
-    const second = breakable();
+    const second = probe();
     const api = limiter(hourly, {
-      store: fallback(memoryStore(), second, { share: 1 }),
+      store: fallback(memoryStore(), second.store, { share: 1 }),
       prefix: "a",
     });
     api.consume("k", 3);
-    second.error = away;
+    second.failure = away;
     assert.equal(api.refund("k", 2).remaining, 99);
   });
 
   test("answers a refund by a promise where the first store does", async () => {
-    const store = fallback(asyncMemoryStore(), memoryStore(), { share: 1 });
-    const refund = limiter(hourly, { store, prefix: "a" }).refund("k");
+    const store = fallback(probe(byPromise).store, memoryStore(), { share: 1 });
+    const refund: unknown = limiter(hourly, { store, prefix: "a" }).refund("k");
     assert.ok(refund instanceof Promise);
     assert.equal((await refund).remaining, 100);
   });
@@ -170,28 +148,27 @@ describe("fallback", () => {
   test("below a lease, an outage does not end the blocks", () => {
     let now = 0;
     const shared = memoryStore();
-    const first = breakable(shared);
-    const store = lease(fallback(first, memoryStore(), { share: 1 / 4 }), {
+    const first = probe(atOnce, false, shared);
+    const store = lease(fallback(first.store, memoryStore(), { share: 1 / 4 }), {
       units: 40,
       ttl: 50,
     });
     const clock = () => now;
     const api = limiter(hourly, { store, prefix: "a", clock });
     const exact = limiter(hourly, { store: shared, prefix: "a", clock });
-    first.error = away;
+    first.failure = away;
     // A block is more than the share, so that the other store never has one.
     assert.deepEqual([api.consume("k").source, api.consume("k").remaining], ["fallback", 23]);
-    first.error = undefined;
+    first.failure = undefined;
     now = 50;
     assert.equal(api.consume("k").source, undefined);
     assert.equal(exact.peek("k", 0).remaining, 60);
   });
 
   test("above a lease, the crowd of a block that fails is each admitted by itself", async () => {
-    const leased = lease({ ...asyncMemoryStore(), run: () => Promise.reject(away) }, {
-      units: 10,
-      ttl: "1h",
-    });
+    const first = probe(byPromise);
+    first.failure = away;
+    const leased = lease(first.store, { units: 10, ttl: "1h" });
     const store = fallback(leased, memoryStore(), { share: 1 / 4 });
     const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
     const decisions = await Promise.all(Array.from({ length: 30 }, () => api.consume("k")));
@@ -200,13 +177,13 @@ describe("fallback", () => {
   });
 
   test("composes with the others", () => {
-    const first = breakable();
-    const leased = lease(fallback(first, memoryStore(), { share: 1 / 2 }), {
+    const first = probe();
+    const leased = lease(fallback(first.store, memoryStore(), { share: 1 / 2 }), {
       units: 5,
       ttl: "1h",
     });
     const api = limiter(hourly, { store: denyCache(leased), prefix: "a", clock: () => 0 });
-    first.error = away;
+    first.failure = away;
     let admitted = 0;
     while (api.consume("k").allowed) admitted++;
     assert.equal(admitted, 50);

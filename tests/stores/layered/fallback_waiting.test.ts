@@ -5,60 +5,27 @@ import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
   all,
-  type AsyncStore,
   gcra,
   leakyQueue,
   limiter,
   memoryStore,
   RateLimitedError,
-  StoreUnavailableError,
-  type SyncStore,
 } from "../../../mod.ts";
 import { fallback } from "../../../stores/layered/layered.ts";
-import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { type Answers, atOnce, away, byPromise, probe } from "./probe.ts";
 
-const away = new StoreUnavailableError("Cannot decide", "no");
-
-function breakSync(state: { away: boolean }): SyncStore {
-  const inner = memoryStore();
-  return {
-    ...inner,
-    internals: undefined,
-    run(...call) {
-      if (state.away) throw away;
-      return inner.run(...call);
-    },
-  };
-}
-
-function breakAsync(state: { away: boolean }): AsyncStore {
-  const inner = asyncMemoryStore();
-  return {
-    ...inner,
-    internals: undefined,
-    run: (...call) => state.away ? Promise.reject(away) : inner.run(...call),
-  };
-}
-
-const kinds = {
-  "at once": (state: { away: boolean }, share: number) =>
-    fallback(breakSync(state), memoryStore(), { share }),
-  "by promises": (state: { away: boolean }, share: number) =>
-    fallback(breakAsync(state), memoryStore(), { share }),
-};
+const KINDS = { "at once": atOnce, "by promises": byPromise };
 
 /** What became of a call, and when. */
 type Ended = readonly [outcome: string, at: number];
 
-/** A limiter whose first store is away, and calls on it that tell what became of them, and when. */
-function waitingOn(
-  open: (typeof kinds)["at once"] | (typeof kinds)["by promises"],
-  algorithm: Algorithm,
-  share: number,
-) {
+/** A limiter whose first store is away, and calls on it that report what became of them, and when. */
+function waitingOn(answers: Answers, algorithm: Algorithm, share: number) {
   const clock = virtualClock(1_000_000);
-  const state = { away: true };
-  const api = limiter(algorithm, { store: open(state, share) as SyncStore, prefix: "a", clock });
+  const first = probe(answers);
+  first.failure = away;
+  const store = fallback(first.store, memoryStore(), { share });
+  const api = limiter(algorithm, { store, prefix: "a", clock });
   async function call(options: Parameters<typeof api.acquire>[1]): Promise<Ended> {
     const start = clock();
     try {
@@ -70,13 +37,13 @@ function waitingOn(
       return [`refused${wait}`, clock() - start];
     }
   }
-  return { api, clock, state, call };
+  return { api, clock, first, call };
 }
 
-for (const [kind, open] of Object.entries(kinds)) {
+for (const [kind, answers] of Object.entries(KINDS)) {
   describe(`waiting for a share of a limit that answers ${kind}`, () => {
     test("refuses who asks for more than the share can ever hold, and serves those behind", async () => {
-      const { clock, call } = waitingOn(open, gcra({ limit: 100, period: 60_000 }), 1 / 4);
+      const { clock, call } = waitingOn(answers, gcra({ limit: 100, period: 60_000 }), 1 / 4);
       const calls = [
         call({ cost: 50 }),
         call({ cost: 50, maxWait: 1_000 }),
@@ -93,7 +60,7 @@ for (const [kind, open] of Object.entries(kinds)) {
     });
 
     test("refuses at once who cannot be served in time at the share's pace", async () => {
-      const { api, clock, call } = waitingOn(open, gcra({ limit: 100, period: 60_000 }), 1 / 4);
+      const { api, clock, call } = waitingOn(answers, gcra({ limit: 100, period: 60_000 }), 1 / 4);
       await api.consume("k", 25);
       const calls = [
         call({ maxWait: 2_399 }),
@@ -111,15 +78,15 @@ for (const [kind, open] of Object.entries(kinds)) {
     });
 
     test("goes on by the first store once that is back", async () => {
-      const { api, clock, state, call } = waitingOn(
-        open,
+      const { api, clock, first, call } = waitingOn(
+        answers,
         gcra({ limit: 100, period: 60_000 }),
         1 / 4,
       );
       await api.consume("k", 25);
       const calls = [call({}), call({ cost: 50 })];
       await clock.pass(1_000);
-      state.away = false;
+      first.failure = undefined;
       await clock.pass(10_000);
       assert.deepEqual(await Promise.all(calls), [["admitted", 2_400], ["admitted", 2_400]]);
     });
@@ -130,7 +97,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       const algorithm = nested ? all(rate, queue) : queue;
 
       test(`waits out the delay of ${algorithm.id}, and gives back the newest place`, async () => {
-        const { api, clock, call } = waitingOn(open, algorithm, 1 / 2);
+        const { api, clock, call } = waitingOn(answers, algorithm, 1 / 2);
         const leaver = new AbortController();
         const calls = [
           call({}),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { memoryStore, storedKey } from "../../../mod.ts";
 import { keyedCache } from "../../../stores/layered/keyed_cache.ts";
 
-test("a map of lanes tells prefixes and algorithms apart, and two lanes of one share", () => {
+test("a cache keeps prefixes and algorithms apart, and two limiters of one share", () => {
   const map = keyedCache<number>(memoryStore(), 10);
   map.of("a", "gcra").set("key", 1);
   map.of("b", "gcra").set("key", 2);
@@ -17,10 +17,12 @@ test("a map of lanes tells prefixes and algorithms apart, and two lanes of one s
   assert.equal(map.of("b", "gcra").get("key"), 2);
 });
 
-test("a map of lanes holds at most so many keys, of all lanes together", () => {
+test("a cache holds at most so many keys, of all limiters together", () => {
   const map = keyedCache<number>(memoryStore(), 3);
-  const lanes = ["a", "b"].map((prefix) => map.of(prefix, "gcra"));
-  for (let key = 0; key < 5; key++) lanes[key % 2]!.set(`key ${key}`, key);
-  const held = lanes.map(({ get }) => [0, 1, 2, 3, 4].filter((key) => get(`key ${key}`) === key));
+  const limiters = ["a", "b"].map((prefix) => map.of(prefix, "gcra"));
+  for (let key = 0; key < 5; key++) limiters[key % 2]!.set(`key ${key}`, key);
+  const held = limiters.map(({ get }) =>
+    [0, 1, 2, 3, 4].filter((key) => get(`key ${key}`) === key)
+  );
   assert.deepEqual(held, [[2, 4], [3]]);
 });

@@ -4,51 +4,46 @@ import fc from "fast-check";
 
 import { algorithms } from "../../../adapters/testing/testing.ts";
 import {
-  type AsyncStore,
+  type Algorithm,
   type Decision,
   gcra,
   leakyQueue,
   limiter,
   memoryStore,
   slidingLog,
-  StoreUnavailableError,
+  type SyncStore,
 } from "../../../mod.ts";
+import { andThen } from "../../../core/maybe_promise.ts";
 import { lease } from "../../../stores/layered/layered.ts";
-import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
-
-/** A store that is away: it fails, or answers by a policy; and how often it was asked. */
-function failing(error?: Error, allowed = false): { store: AsyncStore; asked: () => number } {
-  const { run, ...rest } = asyncMemoryStore();
-  let asked = 0;
-  return {
-    asked: () => asked,
-    store: {
-      ...rest,
-      async run(operations, now) {
-        asked++;
-        if (error !== undefined) throw error;
-        const looks = await run(operations.map((one) => ({ ...one, cost: 0 })), now);
-        return looks.map((look) => ({ ...look, allowed, source: "policy" }));
-      },
-    },
-  };
-}
+import { away, byPromise, hourly, probe } from "./probe.ts";
 
 /** The rest of this turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-const hourly = gcra({ limit: 1, period: "1h", burst: 100 });
+const TEN = { units: 10, ttl: "1m" } as const;
+
+/** A limiter by blocks of ten, and one on the same store that knows what is charged. */
+function leasing() {
+  const shared = memoryStore();
+  const options = { prefix: "a", clock: () => 0 };
+  const api = limiter(hourly, { store: lease(shared, TEN), ...options });
+  return { api, exact: limiter(hourly, { store: shared, ...options }) };
+}
+
+/** A limiter by blocks of ten on a store whose answers are held back. */
+function leasingLater(algorithm: Algorithm = hourly) {
+  const { store, held } = promised(memoryStore());
+  const api = limiter(algorithm, { store: lease(store, TEN), prefix: "a", clock: () => 0 });
+  return { api, held };
+}
 
 describe("lease", () => {
   test("takes a block at a time, and hands it out", () => {
-    const shared = memoryStore();
-    const store = lease(shared, { units: 10, ttl: "1m" });
-    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
-    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const { api, exact } = leasing();
     const seen = Array.from({ length: 12 }, () => {
       assert.equal(api.consume("k").allowed, true);
       return exact.peek("k", 0).remaining;
@@ -143,16 +138,14 @@ describe("lease", () => {
   });
 
   test("lets a larger cost through to the store", () => {
-    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
-    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const { api } = leasing();
     assert.equal(api.consume("k", 60).remaining, 40);
     assert.equal(api.consume("k", 41).allowed, false);
     assert.equal(api.consume("k", 40).allowed, true);
   });
 
   test("forgets its block with the key", () => {
-    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
-    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
+    const { api } = leasing();
     api.consume("k");
     api.reset("k");
     assert.equal(api.peek("k", 0).remaining, 100);
@@ -161,9 +154,7 @@ describe("lease", () => {
   });
 
   test("calls that come while a block is bought share it", async () => {
-    const { store, held } = promised(memoryStore());
-    const leased = lease(store, { units: 10, ttl: "1m" });
-    const api = limiter(hourly, { store: leased, prefix: "a", clock: () => 0 });
+    const { api, held } = leasingLater();
     const calls = Array.from({ length: 10 }, () => api.consume("k"));
     assert.equal(held.count(), 1);
     held.release();
@@ -173,9 +164,7 @@ describe("lease", () => {
   });
 
   test("calls at once that need several blocks ask for all of them at once", async () => {
-    const { store, held } = promised(memoryStore());
-    const leased = lease(store, { units: 10, ttl: "1m" });
-    const api = limiter(hourly, { store: leased, prefix: "a", clock: () => 0 });
+    const { api, held } = leasingLater();
     const calls = Array.from({ length: 95 }, () => api.consume("k"));
     assert.equal(held.count(), 10);
     held.release();
@@ -188,13 +177,7 @@ describe("lease", () => {
   });
 
   test("where the store refuses a block, each of its calls asks once for its own units", async () => {
-    const { store, held } = promised(memoryStore());
-    const leased = lease(store, { units: 10, ttl: "1m" });
-    const api = limiter(gcra({ limit: 1, period: "1h", burst: 15 }), {
-      store: leased,
-      prefix: "a",
-      clock: () => 0,
-    });
+    const { api, held } = leasingLater(gcra({ limit: 1, period: "1h", burst: 15 }));
     const calls = Array.from({ length: 30 }, () => api.consume("k"));
     assert.equal(held.count(), 3);
     held.release();
@@ -211,24 +194,30 @@ describe("lease", () => {
   });
 
   test("a store that fails is asked once for each block, and no call is left waiting", async () => {
-    const { store, asked } = failing(new StoreUnavailableError("Cannot decide", "no"));
-    const api = limiter(hourly, { store: lease(store, { units: 10, ttl: "1m" }), prefix: "a" });
+    const first = probe(byPromise);
+    first.failure = away;
+    const api = limiter(hourly, { store: lease(first.store, TEN), prefix: "a" });
     const calls = Array.from({ length: 100 }, () => api.consume("k"));
     for (const { status } of await Promise.allSettled(calls)) assert.equal(status, "rejected");
-    assert.equal(asked(), 10);
-    await assert.rejects(api.consume("k"), StoreUnavailableError);
-    assert.equal(asked(), 11);
+    assert.equal(first.calls, 10);
+    await assert.rejects((async () => await api.consume("k"))(), away);
+    assert.equal(first.calls, 11);
   });
 
   for (const allowed of [true, false]) {
     test(`hands out nothing of a policy that ${allowed ? "allows" : "denies"}`, async () => {
-      const { store, asked } = failing(undefined, allowed);
-      const api = limiter(hourly, { store: lease(store, { units: 10, ttl: "1m" }), prefix: "a" });
+      const first = probe(byPromise);
+      const run: SyncStore["run"] = (operations, now) => {
+        const looks = first.store.run(operations.map((one) => ({ ...one, cost: 0 })), now);
+        const policy = (look: Decision): Decision => ({ ...look, allowed, source: "policy" });
+        return andThen(looks, (looks) => looks.map(policy)) as readonly Decision[];
+      };
+      const api = limiter(hourly, { store: lease({ ...first.store, run }, TEN), prefix: "a" });
       const decisions = await Promise.all(Array.from({ length: 100 }, () => api.consume("k")));
       assert.ok(decisions.every((one) => one.source === "policy" && one.allowed === allowed));
-      assert.equal(asked(), 10);
+      assert.equal(first.calls, 10);
       assert.equal((await api.consume("k")).source, "policy");
-      assert.equal(asked(), 11);
+      assert.equal(first.calls, 11);
     });
   }
 
@@ -280,10 +269,7 @@ describe("lease", () => {
   });
 
   test("keeps a block when a larger call needs one of its own", () => {
-    const shared = memoryStore();
-    const store = lease(shared, { units: 10, ttl: "1m" });
-    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
-    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const { api, exact } = leasing();
     const seen = [1, 10, 1, 10, 8].map((cost) => {
       assert.equal(api.consume("k", cost).allowed, true);
       return exact.peek("k", 0).remaining;
@@ -291,17 +277,17 @@ describe("lease", () => {
     assert.deepEqual(seen, [90, 80, 80, 70, 70]);
   });
 
-  test("peek tells what consume would, of a block too", () => {
-    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
+  test("peek answers what consume would, of a block too", () => {
+    const store = lease(memoryStore(), TEN);
     const algorithm = gcra({ limit: 1, period: "1h", burst: 10 });
     const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
     api.consume("k");
-    const told = api.peek("k", 2);
-    assert.equal(told.remaining, 7);
-    assert.deepEqual(api.consume("k", 2), told);
+    const look = api.peek("k", 2);
+    assert.equal(look.remaining, 7);
+    assert.deepEqual(api.consume("k", 2), look);
   });
 
-  test("tells a limiter's clock from the time of another one without", () => {
+  test("does not mix a limiter's clock with the time of one without", () => {
     const shared = memoryStore();
     const store = lease(shared, { units: 10, ttl: "1h" });
     const later = limiter(hourly, { store, prefix: "a", clock: () => 4_000_000_000_000 });
@@ -313,10 +299,7 @@ describe("lease", () => {
   });
 
   test("holds nothing of keys without end", () => {
-    const shared = memoryStore();
-    const store = lease(shared, { units: 10, ttl: "1m" });
-    const api = limiter(hourly, { store, prefix: "a", clock: () => 0 });
-    const exact = limiter(hourly, { store: shared, prefix: "a", clock: () => 0 });
+    const { api, exact } = leasing();
     const left = [1_024, 1_025].map((length) => {
       api.consume("k".repeat(length));
       return exact.peek("k".repeat(length), 0).remaining;
@@ -325,7 +308,7 @@ describe("lease", () => {
   });
 
   test("does not accept what gives calls their places in time", () => {
-    const store = lease(memoryStore(), { units: 10, ttl: "1m" });
+    const store = lease(memoryStore(), TEN);
     assert.throws(
       () => limiter(leakyQueue({ limit: 1, period: "1s", queue: 9 }), { store, prefix: "a" }),
       RangeError,

@@ -1,0 +1,193 @@
+/*
+ * Where the memory store keeps its keys. Each limiter has a table of its own from key to slot, so
+ * that a call looks its key up as it was given, without building the stored one. A slot's state lies
+ * in a cell of the expiry queue if the algorithm's states are numbers, and in a plain array
+ * otherwise. All slots together are bounded by `maxKeys`.
+ */
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { StoreFullError } from "../../core/errors.ts";
+import { errorMessage } from "../../core/options/checks.ts";
+import {
+  addSlot,
+  BOUND,
+  dueAt,
+  type ExpiryQueue,
+  expiryQueue,
+  firstSlot,
+  FRESH_AT,
+  freshAtOf,
+  growQueue,
+  hasten,
+  removeSlot,
+  STATE,
+  WIDTH,
+} from "./expiry_queue.ts";
+
+/** All keys of one limiter. */
+export interface Table {
+  /** What their stored keys have in common. */
+  readonly family: string;
+  readonly slots: Map<string, number>;
+  /** Whether its states are numbers, and lie in cells. */
+  readonly numeric: boolean;
+}
+
+/** The keys of a memory store, and their states. */
+export interface Slots {
+  readonly maxKeys: number;
+  readonly onFull: "evict" | "throw";
+  readonly tables: Map<string, Table>;
+  /** The key, the table and the state of each slot; the state if it is not in a cell. */
+  readonly keys: (string | undefined)[];
+  readonly owners: Table[];
+  readonly objects: unknown[];
+  /** Slots that were used, and are free again. */
+  readonly freed: number[];
+  readonly queue: ExpiryQueue;
+  /** For how many slots the queue has room. */
+  capacity: number;
+  /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
+  sweepAt: number;
+  /** Keys that were dropped although they held use. */
+  evictions: number;
+  closed: boolean;
+}
+
+/**
+ * For how many milliseconds a key that is fresh again stays while there is room: one that is called
+ * now and then would otherwise be dropped and added anew at each call.
+ */
+const LINGER = 5_000;
+
+/** Makes slots for at most `maxKeys` keys. */
+export function openSlots(maxKeys: number, onFull: "evict" | "throw"): Slots {
+  const capacity = Math.min(maxKeys, 64);
+  return {
+    maxKeys,
+    onFull,
+    tables: new Map(),
+    keys: [],
+    owners: [],
+    objects: [],
+    freed: [],
+    queue: expiryQueue(capacity),
+    capacity,
+    sweepAt: Infinity,
+    evictions: 0,
+    closed: false,
+  };
+}
+
+/** The limiter's table: the one that holds its keys, or one that is registered with the first. */
+export function tableOf({ tables }: Slots, family: string, algorithm: Algorithm): Table {
+  const numeric = typeof algorithm.initial === "number" && algorithm.codec.maxWords === 1;
+  return tables.get(family) ?? { family, slots: new Map(), numeric };
+}
+
+/** The state of a key that is held. */
+export function stateIn({ queue, objects }: Slots, table: Table, slot: number): unknown {
+  return table.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
+}
+
+/** Adds a key that was not held. */
+export function addKey(
+  slots: Slots,
+  table: Table,
+  key: string,
+  state: unknown,
+  freshAt: number,
+  now: number,
+): void {
+  const slot = freeSlot(slots, now);
+  const { tables, keys, owners, objects, queue } = slots;
+  tables.set(table.family, table);
+  table.slots.set(key, slot);
+  keys[slot] = key;
+  owners[slot] = table;
+  if (!table.numeric) {
+    // Filled up to the slot, as an array with gaps would become a dictionary.
+    while (objects.length <= slot) objects.push(undefined);
+  }
+  addSlot(queue, slot, freshAt);
+  if (freshAt + LINGER < slots.sweepAt) slots.sweepAt = freshAt + LINGER;
+  replaceState(slots, table, slot, state, freshAt, now);
+}
+
+/** Replaces the state of a key that is held. */
+export function replaceState(
+  slots: Slots,
+  table: Table,
+  slot: number,
+  state: unknown,
+  freshAt: number,
+  now: number,
+): void {
+  const { cells } = slots.queue;
+  const cell = WIDTH * slot;
+  if (table.numeric) cells[cell + STATE] = state as number;
+  else slots.objects[slot] = state;
+  cells[cell + FRESH_AT] = freshAt;
+  if (freshAt < cells[cell + BOUND]!) hasten(slots.queue, slot);
+  if (now >= slots.sweepAt) sweep(slots, now);
+}
+
+/** Forgets a key that is held. */
+export function dropSlot({ tables, keys, owners, objects, queue, freed }: Slots, slot: number) {
+  const { family, slots } = owners[slot]!;
+  slots.delete(keys[slot]!);
+  if (slots.size === 0) tables.delete(family);
+  keys[slot] = undefined;
+  if (slot < objects.length) objects[slot] = undefined;
+  removeSlot(queue, slot);
+  freed.push(slot);
+}
+
+/** Makes room for new keys, of keys that are fresh; or throws before any is dropped for nothing. */
+export function requireRoom(slots: Slots, newKeys: () => number, now: number): void {
+  const { queue, maxKeys } = slots;
+  while (queue.size + newKeys() > maxKeys) {
+    if (queue.size === 0 || freshAtOf(queue, firstSlot(queue)) > now) throw full(maxKeys);
+    dropSlot(slots, firstSlot(queue));
+  }
+}
+
+/** Drops up to two keys that have been fresh for a while: more than one call can add. */
+function sweep(slots: Slots, now: number): void {
+  const { queue } = slots;
+  for (let dropped = 0; dropped < 2 && dueAt(queue) + LINGER <= now; dropped++) {
+    const slot = firstSlot(queue);
+    if (freshAtOf(queue, slot) + LINGER <= now) dropSlot(slots, slot);
+  }
+  slots.sweepAt = dueAt(queue) + LINGER;
+}
+
+/** A slot for a new key: one never used, or that of the key that is fresh first. */
+function freeSlot(slots: Slots, now: number): number {
+  makeRoom(slots, now);
+  const { freed, queue, maxKeys, capacity } = slots;
+  const free = freed.pop() ?? queue.size;
+  if (free === capacity) {
+    slots.capacity = Math.min(maxKeys, Math.ceil(capacity * 1.5));
+    growQueue(queue, slots.capacity);
+  }
+  return free;
+}
+
+/** Makes room for a new key. */
+function makeRoom(slots: Slots, now: number): void {
+  const { queue, maxKeys, onFull } = slots;
+  if (queue.size < maxKeys) return;
+  const slot = firstSlot(queue);
+  if (freshAtOf(queue, slot) > now) {
+    if (onFull === "throw") throw full(maxKeys);
+    slots.evictions++;
+  }
+  dropSlot(slots, slot);
+}
+
+function full(maxKeys: number): StoreFullError {
+  return new StoreFullError(
+    errorMessage("keep a new key", "memoryStore must hold fewer than maxKeys keys in use", maxKeys),
+  );
+}

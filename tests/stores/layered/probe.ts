@@ -1,0 +1,62 @@
+/*
+ * A store under test: the memory store, which counts the calls that reach it, fails on demand, and
+ * answers at once, by promises or by thenables.
+ */
+
+import { gcra, memoryStore, StoreUnavailableError, type SyncStore } from "../../../mod.ts";
+
+/** How a store answers. */
+export type Answers = <Value>(make: () => Value) => Value;
+
+export const atOnce: Answers = (make) => make();
+
+export const byPromise: Answers = (make) => new Promise((resolve) => resolve(make())) as never;
+
+/** A promise of no class that the runtime knows, as of another library or realm. */
+export const byThenable: Answers = (make) => ({
+  then: (...next: Parameters<Promise<unknown>["then"]>) =>
+    Promise.resolve().then(make).then(...next),
+} as never);
+
+/** A store, and what a test may see and change of it. */
+export interface Probe {
+  /** Typed as one that answers at once, whatever it does. */
+  readonly store: SyncStore;
+  /** Calls that reached it. */
+  calls: number;
+  /** What every call fails with, if anything. */
+  failure: Error | undefined;
+}
+
+/** A store around a memory store: by `run` alone, or by prepared calls, too. */
+export function probe(answers: Answers = atOnce, prepares = false, inner = memoryStore()): Probe {
+  function call<Value>(make: () => Value): Value {
+    made.calls++;
+    return answers(() => {
+      if (made.failure !== undefined) throw made.failure;
+      return make();
+    });
+  }
+  const made: Probe = {
+    calls: 0,
+    failure: undefined,
+    store: {
+      ...inner,
+      run: (operations, now) => call(() => inner.run(operations, now)),
+      delete: (key) => call(() => inner.delete(key)),
+      close: () => answers(() => inner.close()),
+      internals: !prepares ? undefined : {
+        prepare(prefix, algorithm) {
+          const decide = inner.internals!.prepare!(prefix, algorithm);
+          return (...args) => call(() => decide(...args));
+        },
+      },
+    },
+  };
+  return made;
+}
+
+export const away: Error = new StoreUnavailableError("Cannot decide", "no");
+
+/** A hundred calls, and one more each hour. */
+export const hourly = gcra({ limit: 100, period: "100h" });
