@@ -4,14 +4,19 @@
  * The calls are stepped over the values last seen, which are guesses, at a time that is an estimate.
  * Then one script call per hash slot has the server compare each guess with what it holds. Where
  * they are the same, what was decided holds, and what changed is written; where not, the server
- * tells what it holds, and only the calls on those keys are stepped again. A refusal is compared
+ * replies what it holds, and only the calls on those keys are stepped again. A refusal is compared
  * too: nobody is refused for what others have given back since.
  *
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { type Batch, encodeAll, rootCellOf, stepAll } from "../batches/batch.ts";
-import { ALL_ANSWERED, type BatchOutcome, notApplied } from "../batches/batch_outcome.ts";
+import { type Batch, decideBatch, rootCellOf } from "../batches/batch.ts";
+import {
+  ALL_ANSWERED,
+  type BatchOutcome,
+  notApplied,
+  type Watcher,
+} from "../batches/batch_outcome.ts";
 import { type Cell, loadCell, rootOf } from "../batches/cell.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import type { Command } from "../clients/connection.ts";
@@ -20,6 +25,7 @@ import type { NodeConnection } from "../connections/node_connection.ts";
 import { hasReplies, roundTrip } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import type { StoreContext } from "../store_context.ts";
+import type { ValueCache } from "../batches/value_cache.ts";
 import {
   type BatchFailure,
   connectionLost,
@@ -34,36 +40,33 @@ interface Comparison {
   readonly sizes: number[];
 }
 
-/** Why a group was not committed: it lost the race, or worse. */
+/** Why a group was not committed: others changed its keys, or it failed. */
 type Fate = "lost" | BatchFailure;
 
-/**
- * Runs a batch as one script call per slot.
- *
- * @param answer Tells callers what was decided.
- */
+/** Runs a batch as one script call per slot. */
 export async function casCommit(
   node: NodeConnection,
   batch: Batch,
-  answer: (jobs: readonly Job[]) => void,
-  parts: StoreContext,
+  { answer }: Watcher,
+  context: StoreContext,
 ): Promise<BatchOutcome> {
-  const { clock, values, counters, askTime } = parts;
+  const { clock, values, counters, useServerTime } = context;
+  counters.roundTrips++;
   for (const cell of batch.cells.values()) {
     const guess = values.get(cell.key);
     loadCell(cell, guess?.text, guess);
   }
-  const now = (askTime ? clock.now() : undefined) ?? Date.now();
-  const stepped = encodeAll(batch, stepAll(batch, now, counters), now);
+  const now = (useServerTime ? clock.now() : undefined) ?? Date.now();
+  const stepped = decideBatch(batch, now, counters);
   if (!node.connection.open) return notApplied(stepped, connectionLost());
   const comparisons = comparisonsOf(batch.cells.values());
   // What comes after it on this connection finds these values, unless it loses the race.
   for (const cell of batch.cells.values()) learn(cell, values);
 
-  const replies = await callScripts(node, comparisons, batch.asking, parts);
+  const replies = await callScripts(node, comparisons, batch.asking, context);
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: stepped, failure: replies };
   const fates = new Map<Cell, Fate>();
-  for (const [place, one] of comparisons.entries()) judge(one, replies[place], fates, parts);
+  for (const [place, one] of comparisons.entries()) judge(one, replies[place], fates, context);
   return sortOut(stepped, batch.cells, fates, answer);
 }
 
@@ -94,13 +97,13 @@ async function callScripts(
   node: NodeConnection,
   comparisons: readonly Comparison[],
   asking: boolean,
-  parts: StoreContext,
+  context: StoreContext,
 ): Promise<readonly unknown[] | BatchFailure> {
   const first = await send("EVALSHA", COMPARE_AND_SET_SHA, comparisons);
   if (!hasReplies(first)) return first;
   const unknown = comparisons.filter((_, place) => isUnknownScript(first[place]));
   if (unknown.length === 0) return first;
-  parts.counters.roundTrips++;
+  context.counters.roundTrips++;
   const second = await send("EVAL", COMPARE_AND_SET, unknown);
   if (!hasReplies(second)) return second;
   const again = [...second];
@@ -117,10 +120,10 @@ async function callScripts(
       commands.push(commandOf(name, script, comparison));
     }
     const start = performance.now();
-    const trip = await roundTrip(node.connection, commands, parts.deadline);
+    const trip = await roundTrip(node.connection, commands, context.deadline);
     if (!hasReplies(trip)) return trip;
     const replies = asking ? trip.filter((_, place) => place % 2 === 1) : trip;
-    takeTime(replies[0], start, parts);
+    takeTime(replies[0], start, context);
     return replies;
   }
 }
@@ -135,7 +138,7 @@ function takeTime(reply: unknown, start: number, { clock }: StoreContext): void 
   }
 }
 
-/** The script call: the number of keys, the keys, and what the script wants to know of each. */
+/** The script call: the number of keys, the keys, and what the script needs of each. */
 function commandOf(name: string, script: string, { cells, sizes }: Comparison): Command {
   const count = cells.length;
   const command = new Array<string>(4 + 4 * count);
@@ -185,12 +188,12 @@ function judge(
 /** Where the failures begin in the reply. */
 const AFTER_TIME = 2;
 
-function learn(cell: Cell, known: StoreContext["values"]): void {
+function learn(cell: Cell, known: ValueCache): void {
   const { key, next, state, keptUntil } = cell;
   if (cell.changed || state !== undefined) known.set(key, next, state, keptUntil);
 }
 
-function learnHeld({ key }: Cell, text: string, known: StoreContext["values"]): void {
+function learnHeld({ key }: Cell, text: string, known: ValueCache): void {
   known.set(key, text === "" ? undefined : text, undefined, 0);
 }
 

@@ -11,11 +11,16 @@
  *
  * The connection lives once and is used by one batch at a time, so that WATCH and EXEC belong
  * together (see connection.ts). What a refused call read was true when it was read, so that it needs
- * no EXEC; but a call that was refused because of others in the batch stands and falls with them.
+ * no EXEC; but a call that was refused because of others in the batch is committed with them.
  */
 
-import { type Batch, encodeAll, rootCellOf, stepAll } from "../batches/batch.ts";
-import { ALL_ANSWERED, type BatchOutcome, notApplied } from "../batches/batch_outcome.ts";
+import { type Batch, decideBatch, rootCellOf } from "../batches/batch.ts";
+import {
+  ALL_ANSWERED,
+  type BatchOutcome,
+  notApplied,
+  type Watcher,
+} from "../batches/batch_outcome.ts";
 import { type Cell, isReplaced, loadCell, rootOf } from "../batches/cell.ts";
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../batches/job.ts";
@@ -25,26 +30,23 @@ import { timeOf } from "../connections/server_clock.ts";
 import type { StoreContext } from "../store_context.ts";
 import { connectionLost, failureOfReply, firstError } from "../failures/batch_failure.ts";
 
-/** What the batcher is told on the way. */
-interface Watcher {
-  /** Called when the values are there: from now on no call may join the batch. */
-  readonly onLoaded: () => void;
-  /** Tells callers what was decided. */
-  readonly answer: (stepped: readonly Job[]) => void;
-}
-
 /** Runs a batch as one transaction; calls that need no other keys may join it until it is loaded. */
 export async function watchCommit(
   node: NodeConnection,
   batch: Batch,
   { onLoaded, answer }: Watcher,
-  parts: StoreContext,
+  context: StoreContext,
 ): Promise<BatchOutcome> {
   const { asking } = batch;
-  const commands = loadCommands([...batch.cells.keys()], node.watching, asking, parts.askTime);
+  const commands = loadCommands(
+    [...batch.cells.keys()],
+    node.watching,
+    asking,
+    context.useServerTime,
+  );
   node.watching = true;
-  parts.counters.roundTrips++;
-  const replies = await roundTrip(node.connection, commands, parts.deadline);
+  context.counters.roundTrips++;
+  const replies = await roundTrip(node.connection, commands, context.deadline);
   onLoaded();
   const { jobs } = batch;
   const cells = [...batch.cells.values()];
@@ -52,18 +54,18 @@ export async function watchCommit(
   const refusal = firstError(replies);
   if (refusal !== undefined) return notApplied(jobs, failureOfReply(refusal));
 
-  const time = parts.askTime ? replies.at(-1) : undefined;
-  const values = replies.at(parts.askTime ? -2 : -1) as readonly (string | null)[];
+  const time = context.useServerTime ? replies.at(-1) : undefined;
+  const values = replies.at(context.useServerTime ? -2 : -1) as readonly (string | null)[];
   for (const cell of cells) {
-    loadCell(cell, values[cell.place] ?? undefined, parts.values.get(cell.key));
+    loadCell(cell, values[cell.place] ?? undefined, context.values.get(cell.key));
   }
   const now = time === undefined ? Date.now() : Math.floor(timeOf(time));
-  const stepped = encodeAll(batch, stepAll(batch, now, parts.counters), now);
+  const stepped = decideBatch(batch, now, context.counters);
   const changes = cells.filter(isReplaced);
   const [waiting, settled] = divide(stepped, changes, cells);
   answer(settled);
   if (changes.length === 0) return ALL_ANSWERED;
-  return await commit(node, changes, waiting, asking, answer, parts);
+  return await commit(node, changes, waiting, asking, answer, context);
 }
 
 /** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
@@ -84,7 +86,7 @@ function loadCommands(
   ];
 }
 
-/** The calls whose answers hang on the commit, and the others. */
+/** The calls whose answers depend on the commit, and the others. */
 function divide(
   stepped: readonly Job[],
   changes: readonly Cell[],
@@ -107,14 +109,14 @@ async function commit(
   waiting: readonly Job[],
   asking: boolean,
   answer: Watcher["answer"],
-  parts: StoreContext,
+  context: StoreContext,
 ): Promise<BatchOutcome> {
   if (!node.connection.open) return notApplied(waiting, connectionLost());
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
-  parts.counters.roundTrips++;
-  const replies = await roundTrip(node.connection, commands, parts.deadline);
+  context.counters.roundTrips++;
+  const replies = await roundTrip(node.connection, commands, context.deadline);
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: waiting, failure: replies };
   node.watching = false;
 
@@ -127,7 +129,7 @@ async function commit(
     return { ...ALL_ANSWERED, unknown: waiting, failure: { kind: "refused", error: failure } };
   }
   for (const { key, next, state, keptUntil } of changes) {
-    parts.values.set(key, next, state, keptUntil);
+    context.values.set(key, next, state, keptUntil);
   }
   answer(waiting);
   return ALL_ANSWERED;
