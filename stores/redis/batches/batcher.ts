@@ -153,7 +153,7 @@ async function next(state: BatcherState): Promise<void> {
   const node = openConnection(server) ??
     (maySend(state) ? await connectOrFail(wait) : undefined);
   state.starting = false;
-  // Callers who were told that there is no connection may have called again by now.
+  // Callers whose calls failed without a connection may have called again by now.
   if (node === undefined) return start(state);
   if (!maySend(state)) return;
   const hasLost = outcomes.lostRaces > 0;

@@ -13,7 +13,7 @@ import { reconnector } from "../connections/reconnector.ts";
 import { serverClock } from "../connections/server_clock.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
-import type { ClusterMap } from "./cluster_map.ts";
+import { type ClusterMap, renewSlots } from "./cluster_map.ts";
 
 /** The most milliseconds between two questions for the map while there is reason to ask. */
 const RENEW_EVERY = 250;
@@ -48,7 +48,7 @@ export function nodeAt(
   let node = nodes.get(address);
   if (node === undefined) {
     const own: StoreContext = { ...context, clock: serverClock(), values: valueCache() };
-    const server = reconnector(map.dialOf(address), commit, own);
+    const server = reconnector(map.dials.nodeAt(address), commit, own);
     nodes.set(address, node = { batcher: batcher(server, moved), breaker: server.breaker });
   }
   return node;
@@ -62,9 +62,9 @@ export function isFailing(nodes: ReadonlyMap<string, ClusterNode>, address: stri
 
 /** Renews the map, and closes connections to nodes that have no slot any more. */
 export async function renewMap({ map, nodes, breaker }: Cluster): Promise<void> {
-  await map.renew();
+  await renewSlots(map);
   breaker.hasConnected = true;
-  const owners = map.owners();
+  const owners = new Set(map.known.owners);
   for (const [address, { batcher }] of nodes) {
     if (owners.has(address) || !batcher.isIdle()) continue;
     batcher.close();

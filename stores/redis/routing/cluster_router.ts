@@ -9,7 +9,7 @@
 
 import { circuitBreaker, untilProbe } from "../connections/circuit_breaker.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
-import { clusterMap } from "./cluster_map.ts";
+import { clusterMap, ownerOf } from "./cluster_map.ts";
 import {
   type Cluster,
   type ClusterNode,
@@ -48,7 +48,7 @@ export function clusterRouter(
 
   function submit(job: Job): void {
     if (cluster.closed) return context.failJobs([job], "no", storeClosed());
-    const address = map.ownerOf(job.slot);
+    const address = ownerOf(map, job.slot);
     if (address === undefined) return waitForRoute(unrouted, job, cluster, submit);
     const { batcher, breaker } = nodeAt(cluster, address);
     if (breaker.failures > 0) renewMapSoon(cluster);
@@ -56,7 +56,7 @@ export function clusterRouter(
   }
 
   function untilProbeOf(slot: number): number {
-    const address = map.ownerOf(slot);
+    const address = ownerOf(map, slot);
     if (address === undefined) return untilProbe(cluster.breaker);
     const node = nodes.get(address);
     return node === undefined ? 0 : untilProbe(node.breaker);
@@ -64,7 +64,7 @@ export function clusterRouter(
 
   function close(): void {
     cluster.closed = true;
-    map.close();
+    map.closed = true;
     for (const { batcher } of nodes.values()) batcher.close();
     closeUnrouted(unrouted, cluster);
   }

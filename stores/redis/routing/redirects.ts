@@ -35,7 +35,7 @@ export function redirect(
     submitAll(others, submit);
     askNode(cluster, named, address);
   } else if (word === "MOVED") {
-    map.learn(Number(slot), address);
+    map.known.owners[Number(slot)] = address;
     submitAll(named, submit);
     void followMap(cluster, others, submit);
   } else if (word === "TRYAGAIN") void retryLater(again, submit);

@@ -7,6 +7,7 @@ import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
 import { admitsCall, recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
 import { queueFull, storeClosed } from "../failures/batch_failure.ts";
+import { ownerOf } from "./cluster_map.ts";
 import { type Cluster, mapTimeout, renewMap } from "./cluster_nodes.ts";
 
 /** Calls without a route. */
@@ -55,7 +56,7 @@ async function findRoutes(
   }
   unrouted.renewing = false;
   const jobs = takeUnrouted(unrouted);
-  const hasOwner = ({ slot }: Job) => map.ownerOf(slot) !== undefined;
+  const hasOwner = ({ slot }: Job) => ownerOf(map, slot) !== undefined;
   const homeless = jobs.filter((job) => !hasOwner(job));
   if (homeless.length === 0) recordSuccess(breaker);
   else recordFailure(breaker);
