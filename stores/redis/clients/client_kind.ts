@@ -3,7 +3,7 @@ import { formatValue } from "../../../core/options/checks.ts";
 /** What a client of node-redis connects to. */
 export type ClientKind = "cluster" | "sentinel" | "pool" | "client";
 
-/** What each kind of client is told by, and what else the store uses of it. */
+/** What each kind of client is recognised by, and what else the store uses of it. */
 const KINDS: readonly (readonly [kind: ClientKind, sign: string, uses: readonly string[]])[] = [
   ["cluster", "getSlotRandomNode", ["_options", "duplicate", "destroy"]],
   ["sentinel", "getMasterNode", ["duplicate", "destroy"]],

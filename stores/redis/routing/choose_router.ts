@@ -25,13 +25,13 @@ export type RedisClient = NodeRedisClient | NodeRedisPool | NodeRedisCluster | N
 export function chooseRouter(
   client: RedisClient,
   commit: Commit | "auto",
-  parts: StoreContext,
+  context: StoreContext,
 ): Router {
   const kind = kindOf(client);
   if (kind === undefined) throw clientError("create redisStore", RULE, client);
   requireNoPrefix(client);
-  if (kind === "cluster") return clusterRouter(client as NodeRedisCluster, commit, parts);
-  return singleRouter(DIALS[kind](client as never), commit, parts);
+  if (kind === "cluster") return clusterRouter(client as NodeRedisCluster, commit, context);
+  return singleRouter(DIALS[kind](client as never), commit, context);
 }
 
 const RULE = "the client must come from node-redis 5.1 or later, a sentinel client from 6.0 or " +

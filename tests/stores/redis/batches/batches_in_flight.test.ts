@@ -7,6 +7,7 @@ import { emptyCell } from "../../../../stores/redis/batches/cell.ts";
 import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
 import type { NodeConnection } from "../../../../stores/redis/connections/node_connection.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
+import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
 import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
@@ -243,12 +244,14 @@ describe("calls on many keys, by cas", () => {
     }));
 
   test("end in an error, not without end, where the reply does not fit", async () => {
-    const parts = {
+    const context = {
       values: valueCache(),
       clock: serverClock(),
       deadline: 1_000,
-      askTime: true,
+      useServerTime: true,
+      counters: redisCounters(),
     } as unknown as StoreContext;
+    const watcher = { onLoaded() {}, answer() {} };
     for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
       const connection = {
         open: true,
@@ -258,7 +261,7 @@ describe("calls on many keys, by cas", () => {
       const cells = new Map([["a", emptyCell("a", 0, 0)]]);
       const batch = { jobs: [], cells, asking: false, watched: false, open: true };
       const node: NodeConnection = { connection, commit: "cas", watching: false };
-      await assert.rejects(casCommit(node, batch, () => {}, parts), /does not fit/);
+      await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }
   });
 });
