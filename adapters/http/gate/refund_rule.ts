@@ -3,7 +3,7 @@ import { guarded } from "../../../core/guarded.ts";
 import { internalsOf } from "../../../core/limiter/limiter.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./rate_limit_options.ts";
 
-type RefundRule = (outcome: Outcome) => boolean;
+export type RefundRule = (outcome: Outcome) => boolean;
 
 /** The status of a request whose client went away before there was a response; nginx's. */
 export const GONE_STATUS = 499;
