@@ -2,9 +2,11 @@
  * The decision about a request whose limiter, key and cost are known, and the wait that some
  * decisions ask for.
  */
-import { andThen, isPromise } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { consumeAndWait, waitUnlessAborted } from "./consume_and_wait.ts";
+import { chain } from "../chain.ts";
+import { sleep } from "../sleep.ts";
+import { consumeAndWait } from "./consume_and_wait.ts";
 import type { GateSettings } from "./gate_settings.ts";
 import { isStoreFailure } from "./is_store_failure.ts";
 import type { LimitPlan } from "./limit_plan.ts";
@@ -32,7 +34,7 @@ export function consumeCall<Request, Info>(
   try {
     const answer = delays && !shadowed
       ? waitForTurn(settings, call)
-      : andThen(limiter.consume(key, units), (decision) => start(settings, call, decision));
+      : chain(limiter.consume(key, units), (decision) => start(settings, call, decision));
     return isPromise(answer)
       ? Promise.resolve(answer).catch((error) => failed(settings, call, error))
       : answer;
@@ -76,8 +78,7 @@ function start<Request, Info>(
   settings.onDecision?.(decision, request, key);
   if (decision.delay === 0 || shadowed) return writeVerdict(settings, call, decision);
   const signal = settings.source.signal(request, info);
-  const waited = waitUnlessAborted(decision.delay, undefined, signal);
-  return Promise.resolve(waited).then((isHere) =>
+  return sleep(undefined, decision.delay, signal).then((isHere) =>
     isHere ? writeVerdict(settings, call, decision) : refuse(GONE)
   );
 }

@@ -43,7 +43,7 @@ export interface GateSettings<Request, Info> {
   readonly now: (() => number) | undefined;
   /** Reports what a callback throws, or prints the first failure. */
   readonly report: (error: unknown, request: Request) => void;
-  /** Reports what nobody has to know who did not ask for it. */
+  /** Reports to `onFailure` what is answered anyway, and is not printed without it. */
   readonly notice: (error: unknown, request: Request) => void;
 }
 
@@ -59,6 +59,7 @@ export function gateSettings<Request, Info>(
 ): GateSettings<Request, Info> {
   checkRateLimitOptions(options);
   const { limiter, key, cost = 1, headers = "draft-11", onFailure } = options;
+  const plan = typeof limiter === "function" ? undefined : limitPlan(limiter, options);
   const clientKey = clientKeyOf(options, source);
   const report = failureReport(onFailure);
   const plans = new WeakMap<AnyLimiter, LimitPlan>();
@@ -67,7 +68,7 @@ export function gateSettings<Request, Info>(
     source,
     skip: options.skip,
     choose: typeof limiter === "function" ? limiter : undefined,
-    plan: typeof limiter === "function" ? undefined : limitPlan(limiter, options),
+    plan,
     planOf(limiter) {
       let plan = plans.get(limiter);
       if (plan === undefined) plans.set(limiter, plan = limitPlan(limiter, options));

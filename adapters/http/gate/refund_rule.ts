@@ -26,7 +26,7 @@ export function refundRule(
  * server's, an error would end the process.
  *
  * @param limiter Whose clock counts.
- * @param giveBack Gives the units back, told how many milliseconds have passed.
+ * @param giveBack Gives the units back; called with the milliseconds that have passed.
  * @param isRefunded The rule.
  * @param failed Given what the rule throws, or rejects with.
  */

@@ -5,7 +5,8 @@
  * One comes after the other: if two ran at once and both failed, nobody would handle the second
  * failure, and it would end the process.
  */
-import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
+import { chain } from "../chain.ts";
 import { consumeCall } from "./consume_call.ts";
 import type { GateSettings } from "./gate_settings.ts";
 import type { LimitPlan } from "./limit_plan.ts";
@@ -29,7 +30,7 @@ export function decideRequest<Request, Info>(
   if (skip === undefined) return chooseLimiter(settings, request, info);
   const skipped = skip(request, info);
   if (!isPromise(skipped)) return skipped ? UNLIMITED : chooseLimiter(settings, request, info);
-  return next(skipped, (skipped) => skipped ? UNLIMITED : chooseLimiter(settings, request, info));
+  return chain(skipped, (skipped) => skipped ? UNLIMITED : chooseLimiter(settings, request, info));
 }
 
 function chooseLimiter<Request, Info>(
@@ -39,7 +40,7 @@ function chooseLimiter<Request, Info>(
 ): Verdict | Promise<Verdict> {
   const { choose } = settings;
   if (choose === undefined) return findKey(settings, request, info, settings.plan!);
-  return next(
+  return chain(
     choose(request, info),
     (limiter) =>
       limiter === undefined
@@ -57,7 +58,7 @@ function findKey<Request, Info>(
   const { keyOf } = settings;
   const key = keyOf(request, info);
   if (!isPromise(key)) return findCost(settings, request, info, plan, key);
-  return next(key, (key) => findCost(settings, request, info, plan, key));
+  return chain(key, (key) => findCost(settings, request, info, plan, key));
 }
 
 function findCost<Request, Info>(
@@ -80,18 +81,10 @@ function findCost<Request, Info>(
   if (!isPromise(units)) {
     return consumeCall(settings, { request, info, plan, key, units, shadowed });
   }
-  return next(
+  return chain(
     units,
     (units) => consumeCall(settings, { request, info, plan, key, units, shadowed }),
   );
-}
-
-/** As `andThen`, but a promise is the runtime's own, whatever the option's function made. */
-function next<Answer>(
-  answer: MaybePromise<Answer>,
-  step: (answer: Answer) => Verdict | Promise<Verdict>,
-): Verdict | Promise<Verdict> {
-  return isPromise(answer) ? Promise.resolve(answer).then(step) : step(answer);
 }
 
 /** What to answer to a key that cannot be used; `undefined` if it can. */
