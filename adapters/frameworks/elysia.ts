@@ -25,10 +25,15 @@
  */
 
 import type { Decision } from "../../core/decision.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../http/fields/apply_headers.ts";
 import { clientKeyOf } from "../http/address/client_key.ts";
-import { finishResponse, isResponse, refusalResponse } from "../http/servers/fetch_response.ts";
-import { fetchSource } from "../http/servers/fetch_source.ts";
+import {
+  fetchSource,
+  finishResponse,
+  isResponse,
+  refusalResponse,
+} from "../http/servers/fetch_response.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
 import { type HitContext, hitContext } from "./hit_context.ts";
@@ -90,7 +95,7 @@ interface ElysiaApp {
  * Bun's server.
  * @returns The plugin, for `app.use`.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit(
   options: RateLimitOptions<Request, unknown>,
@@ -99,10 +104,10 @@ export function rateLimit(
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
     const { request, server, set } = context;
-    let verdict: Verdict;
+    let verdict: Verdict | Promise<Verdict>;
     try {
-      const answer = decide(request, server);
-      verdict = answer instanceof Promise ? await answer : answer;
+      verdict = decide(request, server);
+      if (isPromise(verdict)) verdict = await verdict;
     } catch (error) {
       // Elysia would answer with the status at hand, which is 200.
       set.status = 500;
@@ -113,12 +118,12 @@ export function rateLimit(
     if (verdict.decision !== undefined) context.rateLimit = verdict.decision;
     if (verdict.refusal !== undefined) {
       // Elysia calls no other hook for what is answered here.
-      for (const tell of context[SETTLE] ?? []) tell({ status: verdict.refusal.status });
+      for (const settle of context[SETTLE] ?? []) settle({ status: verdict.refusal.status });
       return finishOwn(refusalResponse(verdict.refusal, []), set.headers, context[FIELDS]);
     }
     if (verdict.settle !== undefined) {
       context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
-      // Some servers never abort a signal that is first asked for when the client has gone.
+      // Some servers never abort a signal that is first read when the client has gone.
       context[SIGNAL] = request.signal;
     }
   }
@@ -138,15 +143,15 @@ export function rateLimit(
     const elysia = app as unknown as ElysiaApp;
     const isDynamic = elysia.config?.aot === false;
     elysia.onRequest(isDynamic ? (context) => limitAhead(context, elysia) : limitRate);
-    elysia.mapResponse({ as: "global" }, tellInResponse);
-    elysia.onError({ as: "global" }, tellInError);
-    if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settle);
+    elysia.mapResponse({ as: "global" }, setInResponse);
+    elysia.onError({ as: "global" }, setInError);
+    if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settleAll);
     return app as WithRateLimit<App>;
   };
 }
 
 /** Sets the fields: of a handler's own response in place, otherwise of the one to be made. */
-function tellInResponse(context: HookContext): Response | undefined {
+function setInResponse(context: HookContext): Response | undefined {
   const limits = context[FIELDS] ?? [];
   const { response, set } = context;
   if (context[SIGNAL]?.aborted) context[GONE] = true;
@@ -159,7 +164,7 @@ function tellInResponse(context: HookContext): Response | undefined {
   return finishOwn(own, set.headers, limits);
 }
 
-function tellInError(context: HookContext): void {
+function setInError(context: HookContext): void {
   const { set } = context;
   if (context[SIGNAL]?.aborted) context[GONE] = true;
   setAll(set.headers, context[FIELDS] ?? []);
@@ -207,18 +212,18 @@ function lowered(name: string): string {
   return known;
 }
 
-function settle(context: HookContext): void {
+function settleAll(context: HookContext): void {
   const { response, set } = context;
   const answered = isResponse(response) ? response.status : Number(set.status ?? 200);
   const status = context[GONE] ? GONE_STATUS : answered;
-  for (const tell of context[SETTLE] ?? []) tell({ status });
+  for (const settle of context[SETTLE] ?? []) settle({ status });
 }
 
 /**
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey(
   options: ClientKeyOptions<Request, unknown> = {},

@@ -21,10 +21,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../core/decision.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
 import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
-import { admitOnNode, nodeSource, refuseOnNode } from "../http/servers/node_response.ts";
+import { answerOnNode, nodeSource } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of Express's request. */
@@ -53,13 +54,13 @@ export type ExpressMiddleware<Request extends ExpressRequest> = (
 /**
  * Makes a middleware that limits the rate.
  *
- * The client's address is that of the socket, unless the app's setting `trust proxy` tells of
+ * The client's address is that of the socket, unless the app's setting `trust proxy` names
  * proxies, or `trustedProxies` does, which then counts alone.
  *
  * @param options Only `limiter` is required. The functions among them are given the request and
  * the response.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
   options: RateLimitOptions<Request, ExpressResponse>,
@@ -68,18 +69,12 @@ export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
 
   function proceed(verdict: Verdict, response: ExpressResponse, next: ExpressNext): void {
     if (verdict.decision !== undefined) response.locals["rateLimit"] = verdict.decision;
-    if (verdict.refusal !== undefined) {
-      return refuseOnNode(response, verdict.refusal, verdict.headers);
-    }
-    // Somebody else has answered while the request waited for its verdict.
-    if (response.writableEnded) return;
-    admitOnNode(response, verdict);
-    next();
+    answerOnNode(response, verdict, next);
   }
 
   return function limitRate(request, response, next) {
     const verdict = decide(request, response);
-    if (verdict instanceof Promise) {
+    if (isPromise(verdict)) {
       verdict.then((verdict) => proceed(verdict, response, next)).catch(next);
     } else {
       proceed(verdict, response, next);
@@ -96,7 +91,7 @@ export function decisionOf(response: Pick<ExpressResponse, "locals">): Decision 
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<Request extends ExpressRequest = ExpressRequest>(
   options: ClientKeyOptions<Request, ExpressResponse> = {},
@@ -141,6 +136,6 @@ const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
 function sourceFor<Request extends ExpressRequest>(
   options: ClientKeyOptions<Request, ExpressResponse>,
 ): RequestSource<ExpressRequest, ExpressResponse> {
-  // Options that are none are told of by `gate`.
+  // `gate` reports options that are not an object.
   return options?.trustedProxies === undefined ? byTrustProxy : nodeSource;
 }

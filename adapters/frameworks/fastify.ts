@@ -20,6 +20,7 @@ import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../core/decision.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
@@ -81,14 +82,14 @@ export type FastifyRateLimit = (
  * Makes a plugin that limits the rate of the routes of the server, or of the scope, that it is
  * registered in.
  *
- * The client's address is that of the socket, unless the server's option `trustProxy` tells of
+ * The client's address is that of the socket, unless the server's option `trustProxy` names
  * proxies, or `trustedProxies` does, which then counts alone. The decision is at
  * `request.rateLimit`, and `decisionOf(request)` has its type.
  *
  * @param options Only `limiter` is required. The functions among them are given the request and
  * the reply.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: RateLimitOptions<Request, FastifyReplyLike>,
@@ -160,7 +161,7 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
       // Fastify does not catch what a hook throws.
       return done(error as Error);
     }
-    if (verdict instanceof Promise) {
+    if (isPromise(verdict)) {
       verdict.then((verdict) => proceed(verdict, request, reply) && done()).catch(done);
     } else if (proceed(verdict, request, reply)) {
       done();
@@ -177,7 +178,7 @@ export function decisionOf(request: object): Decision | undefined {
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: ClientKeyOptions<Request, FastifyReplyLike> = {},
@@ -200,6 +201,6 @@ const byTrustProxy: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
 function sourceFor<Request extends FastifyRequestLike>(
   options: ClientKeyOptions<Request, FastifyReplyLike>,
 ): RequestSource<FastifyRequestLike, FastifyReplyLike> {
-  // Options that are none are told of by `gate`.
+  // `gate` reports options that are not an object.
   return options?.trustedProxies === undefined ? byTrustProxy : ofSocket;
 }

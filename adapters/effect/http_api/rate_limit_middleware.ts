@@ -21,7 +21,7 @@ import * as Option from "effect/Option";
 
 import type { Decision as CoreDecision } from "../../../core/decision.ts";
 import { applyHeaders } from "../../http/fields/apply_headers.ts";
-import { fetchOutcome } from "../../http/servers/fetch_outcome.ts";
+import { fetchOutcome } from "../../http/servers/fetch_response.ts";
 import { type Gate, gate, type Verdict } from "../../http/gate/gate.ts";
 import type { HeaderField } from "../../http/fields/header_writer.ts";
 import type {

@@ -15,8 +15,8 @@ export interface RequestSource<Request, Info = undefined> {
 }
 
 /**
- * Makes the function that tells the key of a request's client, from its address; `undefined` if
- * that is not known.
+ * Makes the function that finds the key of a request's client, by its address; `undefined` if that
+ * is not known.
  *
  * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network, or
  * `forwardedHeader` is no name of a field, or given without `trustedProxies`.

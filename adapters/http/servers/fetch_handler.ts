@@ -1,9 +1,13 @@
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkFunction } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { fetchOutcome } from "./fetch_outcome.ts";
-import { finishResponse, isResponse, refusalResponse } from "./fetch_response.ts";
-import { fetchSource } from "./fetch_source.ts";
+import {
+  fetchOutcome,
+  fetchSource,
+  finishResponse,
+  isResponse,
+  refusalResponse,
+} from "./fetch_response.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
 import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
 
@@ -38,7 +42,7 @@ export function limitHandler<Info>(
     checkFunction("limit a handler", "handler", handler);
     return function limited(request, info) {
       const verdict = decide(request, info!);
-      return verdict instanceof Promise
+      return isPromise(verdict)
         ? verdict.then((verdict) => proceed(verdict, handler, request, info!))
         : proceed(verdict, handler, request, info!);
     };
@@ -61,7 +65,7 @@ function proceed<Info, Answers extends Answer>(
     : finish(answer, verdict);
 }
 
-/** As `proceed`, and then tells how it ended. */
+/** As `proceed`, and then reports how it ended. */
 async function proceedAndSettle<Info, Answers extends Answer>(
   verdict: Verdict,
   handler: FetchHandler<Info, Answers>,
@@ -69,7 +73,7 @@ async function proceedAndSettle<Info, Answers extends Answer>(
   info: Info,
 ): Promise<Answers | Response> {
   const settle = verdict.settle!;
-  // Some servers never abort a signal that is first asked for when the client has gone.
+  // Some servers never abort a signal that is first read when the client has gone.
   const { signal } = request;
   let answer: Answers;
   try {

@@ -1,3 +1,7 @@
+/*
+ * How requests of node:http are read and answered: by node.ts and express.ts, and in part by
+ * fastify.ts.
+ */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -38,22 +42,33 @@ function isClosed(response: ServerResponse): boolean {
   return response.destroyed || stream?.destroyed === true;
 }
 
-/** Sets the fields of a verdict, and tells its rule of refunds when the response has ended. */
-export function admitOnNode(response: ServerResponse, { headers, settle }: Verdict): void {
+/**
+ * Answers by a verdict: refuses, or sets the fields, goes on, and settles when the response has
+ * ended.
+ */
+export function answerOnNode(
+  response: ServerResponse,
+  { headers, refusal, settle }: Verdict,
+  proceed: () => unknown,
+): unknown {
+  if (refusal !== undefined) return refuseOnNode(response, refusal, headers);
+  // Somebody else has answered while the request waited for its verdict.
+  if (response.writableEnded) return;
   setOnNode(response, headers);
   if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
+  return proceed();
 }
 
 /**
- * Tells the status with which a response has ended. Where the client went away first, what has been
- * answered since was told to nobody, be it the handler's own answer to that.
+ * Reports the status with which a response has ended. Where the client went away first, nobody has
+ * read what has been answered since, be it the handler's own answer to that.
  */
-export function whenEnded(response: ServerResponse, tell: (status: number) => void): void {
+export function whenEnded(response: ServerResponse, report: (status: number) => void): void {
   let gone = false;
   // The handler listens later, so that it has not answered yet.
   response.req.once("aborted", () => gone = !response.headersSent);
   response.once("close", () => {
-    tell(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
+    report(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
   });
 }
 
