@@ -1,6 +1,15 @@
 import { checkCost, errorMessage } from "../../../core/options/checks.ts";
 import type { Descriptor } from "../../../core/rules/rules.ts";
-import type { RuleRequest } from "./rule_engine.ts";
+
+/** What a rule engine decides on. */
+export interface RuleRequest {
+  /** The domain whose rules hold. */
+  readonly domain: string;
+  /** What the request is about; at least one. */
+  readonly descriptors: readonly Descriptor[];
+  /** Units of a descriptor that brings none of its own, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+}
 
 /**
  * Requires a request to be one that can be decided, so that a bad one changes nothing.
