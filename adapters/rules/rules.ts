@@ -28,22 +28,17 @@
 
 export { problemText, type RuleProblem } from "./files/rule_problem.ts";
 export { type YamlReader, yamlReader } from "./files/read_yaml.ts";
+export type { RuleDocument, RuleFile, RuleFormat } from "./files/rule_file.ts";
 export {
   type ReadRules,
   readRules,
   type ReadRulesOptions,
-  type RuleDocument,
-  type RuleFile,
-  type RuleFormat,
   type RuleSet,
 } from "./files/read_rules.ts";
-export {
-  type RuleEngine,
-  ruleEngine,
-  type RuleEngineOptions,
-  type RuleRequest,
-} from "./engine/rule_engine.ts";
-export type { KeyLimits, KeyLimitsOptions, KeyLookup } from "./engine/key_limits.ts";
+export { type RuleEngine, ruleEngine, type RuleEngineOptions } from "./engine/rule_engine.ts";
+export type { RuleRequest } from "./engine/rule_request.ts";
+export type { KeyLimitsOptions } from "./engine/key_limits.ts";
+export type { KeyLimits, KeyLookup } from "./engine/key_lookup.ts";
 export {
   type FollowedRules,
   followRules,

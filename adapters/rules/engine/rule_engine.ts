@@ -13,8 +13,9 @@ import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Verdict } from "../../../core/rules/rules.ts";
 import type { Store } from "../../../core/store.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
-import type { RuleFile, RuleSet } from "../files/read_rules.ts";
-import { toRuleSet } from "../files/to_rule_set.ts";
+import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
+import type { RuleFile } from "../files/rule_file.ts";
+
 import { bindRules } from "./bound_rules.ts";
 import type { ChargeAction } from "./charge_rules.ts";
 import { decideRequest, resetRequest } from "./decide_request.ts";

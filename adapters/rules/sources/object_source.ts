@@ -1,5 +1,5 @@
 import type { KeyLookup } from "../engine/key_limits.ts";
-import type { RuleFile } from "../files/read_rules.ts";
+import type { RuleFile } from "../files/rule_file.ts";
 import type { RuleSource } from "./rule_source.ts";
 
 /** Rules as objects in code. */

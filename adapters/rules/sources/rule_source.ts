@@ -1,5 +1,5 @@
 import type { KeyLookup } from "../engine/key_limits.ts";
-import type { RuleDocument } from "../files/read_rules.ts";
+import type { RuleDocument } from "../files/rule_file.ts";
 
 /** Where rules come from. Decisions never wait for it: what it says is cached by the engine. */
 export interface RuleSource {

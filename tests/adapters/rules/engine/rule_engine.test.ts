@@ -5,12 +5,13 @@ import type { Verdict } from "../../../../core/rules/rules.ts";
 import type { AsyncStore, SyncStore } from "../../../../core/store.ts";
 import { gcra } from "../../../../core/algorithms/gcra.ts";
 import {
+  type KeyLimits,
+  readRules,
   ruleEngine,
   type RuleEngineOptions,
+  type RuleFile,
   type RuleRequest,
 } from "../../../../adapters/rules/rules.ts";
-import type { KeyLimits } from "../../../../adapters/rules/engine/key_limits.ts";
-import { readRules, type RuleFile } from "../../../../adapters/rules/files/read_rules.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 
