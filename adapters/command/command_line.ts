@@ -19,22 +19,26 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 
-import type { Descriptor } from "../../core/rules/rules.ts";
-import { replayCommand } from "./replay_command.ts";
-import { withTimeout } from "../rules/with_timeout.ts";
-import { type RuleEngine, ruleEngine } from "../rules/engine/rule_engine.ts";
-import { explainMatch, explainReplaced, explainVerdict } from "../rules/engine/explain_rules.ts";
-import { problemText } from "../rules/files/rule_problem.ts";
-import { yamlReader } from "../rules/files/read_yaml.ts";
+import { withTimeout } from "../../core/toolkit.ts";
 import {
+  type Descriptor,
+  explainMatch,
+  explainReplaced,
+  explainVerdict,
+  fileSource,
+  problemText,
   readRules,
+  type RedisRulesClient,
+  redisSource,
   type RuleDocument,
+  type RuleEngine,
+  ruleEngine,
   type RuleFormat,
   type RuleSet,
-} from "../rules/files/read_rules.ts";
-import { fileSource } from "../rules/sources/file_source.ts";
-import { type RedisRulesClient, redisSource } from "../rules/sources/redis_source.ts";
-import type { RuleSource } from "../rules/sources/rule_source.ts";
+  type RuleSource,
+  yamlReader,
+} from "../rules/rules.ts";
+import { replayCommand } from "./replay_command.ts";
 import { loadRedis } from "../service/load_redis.ts";
 import { errorText, lineLog } from "../service/log.ts";
 import { serve } from "../service/serve.ts";
@@ -325,7 +329,9 @@ async function sourceOf(path: string, onError?: (error: unknown) => void): Promi
   async function dial(): Promise<void> {
     const ended = new Promise<never>((_resolve, reject) => giveUp = reject);
     try {
-      await withTimeout(Promise.race([client.connect(), ended]), FIRST_DIAL, "dial");
+      await withTimeout<unknown>(Promise.race([client.connect(), ended]), FIRST_DIAL, () => {
+        throw new Error(`Cannot dial as it took over ${FIRST_DIAL} ms`);
+      });
     } catch (error) {
       // The path may hold a password.
       const reason = errorText(last ?? error);

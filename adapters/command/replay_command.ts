@@ -6,11 +6,10 @@ import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
-import type { Algorithm } from "../../core/algorithm.ts";
-import { formatValue } from "../../core/options/checks.ts";
-import type { Period } from "../../core/options/period.ts";
-import { type AlgorithmName, algorithmOf } from "../../core/rules/limit_options.ts";
-import { addressKey } from "../http/address/address_key.ts";
+import { formatValue } from "../../core/toolkit.ts";
+import type { Algorithm, Period } from "../../mod.ts";
+import { addressKey } from "../http/http.ts";
+import { type AlgorithmName, algorithmOf } from "../rules/rules.ts";
 import { count, numberText } from "../replay/output/format_numbers.ts";
 import type { LogEntry } from "../replay/log/log_entry.ts";
 import type { LogFormat, LogRecord } from "../replay/log/log_format.ts";

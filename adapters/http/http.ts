@@ -116,5 +116,5 @@ export type {
   Outcome,
   RateLimitOptions,
 } from "./gate/rate_limit_options.ts";
-export { type Problem, problem, type ProblemKind } from "./gate/problem.ts";
+export { type Problem, problem, PROBLEM_TYPE, type ProblemKind } from "./gate/problem.ts";
 export type { Refusal } from "./gate/refusal.ts";

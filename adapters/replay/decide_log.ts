@@ -1,4 +1,4 @@
-import type { Decision } from "../../core/decision.ts";
+import type { Decision } from "../../mod.ts";
 import type { Candidate } from "./candidate.ts";
 import type { LogEntry, LogReader } from "./log/log_entry.ts";
 

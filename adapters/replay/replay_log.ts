@@ -6,7 +6,7 @@
  * the timelines of those. Memory is bounded by the number of clients and the number of bins.
  */
 
-import { checkInteger, checkOptions } from "../../core/options/checks.ts";
+import { checkInteger, checkOptions } from "../../core/toolkit.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
 import { type Client, decideLog } from "./decide_log.ts";
 import { type LogReader, logReader, type LogSource } from "./log/log_entry.ts";

@@ -9,8 +9,8 @@
  * a pass, until it is exact.
  */
 
-import type { Algorithm } from "../../core/algorithm.ts";
-import { checkInteger, checkOptions, errorMessage } from "../../core/options/checks.ts";
+import { checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
+import type { Algorithm } from "../../mod.ts";
 import { decideLog } from "./decide_log.ts";
 import { type LogReader, logReader, type LogSource } from "./log/log_entry.ts";
 

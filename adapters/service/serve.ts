@@ -1,15 +1,16 @@
-import { checkOptions, errorMessage } from "../../core/options/checks.ts";
-import { gcra } from "../../core/algorithms/gcra.ts";
-import { firstPrinted, guarded } from "../../core/guarded.ts";
-import type { Store } from "../../core/store.ts";
-import { memoryStore } from "../../stores/memory/memory_store.ts";
+import { checkOptions, errorMessage, firstPrinted, guarded } from "../../core/toolkit.ts";
+import { gcra, memoryStore, type Store } from "../../mod.ts";
 import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
-import { followRules, type RulesEvent } from "../rules/sources/follow_rules.ts";
-import { problemText } from "../rules/files/rule_problem.ts";
-import type { RuleDocument, RuleFormat } from "../rules/files/read_rules.ts";
-import { checkSource } from "../rules/sources/check_source.ts";
-import { fileSource } from "../rules/sources/file_source.ts";
-import type { RuleSource } from "../rules/sources/rule_source.ts";
+import {
+  checkSource,
+  fileSource,
+  followRules,
+  problemText,
+  type RuleDocument,
+  type RuleFormat,
+  type RulesEvent,
+  type RuleSource,
+} from "../rules/rules.ts";
 import { startWorkers, type WorkerPool } from "./threads/worker_pool.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures.ts";
 import { type GrpcServer, grpcServer } from "./envoy/grpc_server.ts";

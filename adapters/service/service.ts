@@ -27,4 +27,4 @@ export { lineLog, type Log, type LogEvent } from "./log.ts";
 export { REQUEST_LIMITS, type RequestLimits } from "./http/read_request.ts";
 export { serve, type ServeOptions, type Service } from "./serve.ts";
 export type { RedisOptions } from "./store_on_redis.ts";
-export type { RuleSource } from "../rules/sources/rule_source.ts";
+export type { RuleSource } from "../rules/rules.ts";

@@ -4,17 +4,17 @@
  * Source: envoyproxy/data-plane-api, envoy/service/ratelimit/v3/rls.proto, and its JSON form.
  */
 
-import type { Policy } from "../../../core/algorithm.ts";
-import type { Decision } from "../../../core/decision.ts";
+import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import type { Decision, Policy } from "../../../mod.ts";
 import {
   algorithmOf,
   type Descriptor,
+  ENVOY_UNITS,
+  envoyLimit,
+  type RuleEngine,
   type RuleVerdict,
   type Verdict,
-} from "../../../core/rules/rules.ts";
-import { ENVOY_UNITS, windowOf } from "../../rules/files/envoy_format.ts";
-import { andThen, type MaybePromise } from "../../rules/maybe_promise.ts";
-import type { RuleEngine } from "../../rules/engine/rule_engine.ts";
+} from "../../rules/rules.ts";
 
 /** Envoy's units by their number in the protocol; the first one is none. */
 export const UNIT_NAMES: readonly string[] = [
@@ -73,7 +73,7 @@ export function faultOfCall(call: EnvoyCall): string | undefined {
   for (const { entries, limit } of descriptors) {
     if (entries.length === 0) return "a descriptor must have at least one entry";
     if (entries.some(([key]) => key === "")) return "the key of an entry must not be empty";
-    if (limit !== undefined && periodOf(limit.unit) === undefined) {
+    if (limit !== undefined && envoyLimit(1, limit.unit) === undefined) {
       return `the unit of a limit must be known, not ${limit.unit}`;
     }
     if (limit !== undefined && limit.requestsPerUnit >= 2 ** 32) {
@@ -101,16 +101,8 @@ export function decideCall(engine: RuleEngine, call: EnvoyCall): MaybePromise<En
 
 function descriptorOf({ entries, limit, hitsAddend }: EnvoyDescriptor): Descriptor {
   if (limit === undefined) return { entries, cost: hitsAddend };
-  const { requestsPerUnit, unit } = limit;
-  const algorithm = requestsPerUnit === 0
-    ? "blocked"
-    : algorithmOf(windowOf(requestsPerUnit, periodOf(unit)!));
-  return { entries, cost: hitsAddend, limit: algorithm };
-}
-
-function periodOf(unit: string): number | undefined {
-  const name = unit.toLowerCase();
-  return Object.hasOwn(ENVOY_UNITS, name) ? ENVOY_UNITS[name] : undefined;
+  const own = envoyLimit(limit.requestsPerUnit, limit.unit);
+  return { entries, cost: hitsAddend, limit: typeof own === "object" ? algorithmOf(own) : own };
 }
 
 function answerOf(verdict: Verdict, descriptors: readonly Descriptor[]): EnvoyAnswer {

@@ -5,8 +5,7 @@ import type {
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-import type { RuleEngine } from "../../rules/engine/rule_engine.ts";
-import { isTooManyLimits } from "../../rules/engine/too_many_limits.ts";
+import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import { decideCall, type EnvoyAnswer, type EnvoyCall, faultOfCall } from "./envoy_call.ts";
 import { callOfMessage, messageOfAnswer } from "./envoy_protobuf.ts";
 import type { Figures } from "../metrics/figures.ts";

@@ -9,18 +9,17 @@
  * chosen in the query: `/check?status=403`.
  */
 
-import type { Policy } from "../../../core/algorithm.ts";
-import type { Decision } from "../../../core/decision.ts";
-import type { RuleVerdict, Verdict } from "../../../core/rules/rules.ts";
-import type { ClientAddress } from "../../http/address/client_address.ts";
+import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import type { Decision, Policy } from "../../../mod.ts";
 import {
+  type ClientAddress,
   type HeaderField,
   type HeaderWriter,
   headerWriter,
-} from "../../http/fields/header_writer.ts";
-import { problem, PROBLEM_TYPE } from "../../http/gate/problem.ts";
-import { andThen, type MaybePromise } from "../../rules/maybe_promise.ts";
-import type { RuleEngine } from "../../rules/engine/rule_engine.ts";
+  problem,
+  PROBLEM_TYPE,
+} from "../../http/http.ts";
+import type { RuleEngine, RuleVerdict, Verdict } from "../../rules/rules.ts";
 import { httpFault, problemResponse } from "./problem_response.ts";
 import { forwardedRequest, type RequestHead } from "./forwarded_request.ts";
 

@@ -1,4 +1,4 @@
-import { PROBLEM_TYPE } from "../../http/gate/problem.ts";
+import { PROBLEM_TYPE } from "../../http/http.ts";
 
 /** A request that cannot be served: what the client is told, and with which status. */
 export interface HttpFault {

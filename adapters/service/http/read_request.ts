@@ -3,9 +3,8 @@
  * at before it is used, and what is wrong is told with its place.
  */
 
-import { formatValue } from "../../../core/options/checks.ts";
-import type { Descriptor, DescriptorEntry } from "../../../core/rules/rules.ts";
-import type { RuleRequest } from "../../rules/engine/rule_engine.ts";
+import { formatValue } from "../../../core/toolkit.ts";
+import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
 import { type HttpFault, httpFault } from "./problem_response.ts";
 
 /** How much a request may ask for. */

@@ -6,12 +6,14 @@
  * that it needs, and puts the common answer together as text.
  */
 
-import type { Verdict } from "../../../core/rules/rules.ts";
-import { addressKey } from "../../http/address/address_key.ts";
-import { type ClientAddress, clientAddress } from "../../http/address/client_address.ts";
-import { allOf, andThen, type MaybePromise } from "../../rules/maybe_promise.ts";
-import type { RuleEngine, RuleRequest } from "../../rules/engine/rule_engine.ts";
-import { isTooManyLimits } from "../../rules/engine/too_many_limits.ts";
+import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/toolkit.ts";
+import { addressKey, type ClientAddress, clientAddress } from "../../http/http.ts";
+import {
+  isTooManyLimits,
+  type RuleEngine,
+  type RuleRequest,
+  type Verdict,
+} from "../../rules/rules.ts";
 import { checkCall } from "./check_call.ts";
 import { decideCall, faultOfCall } from "../envoy/envoy_call.ts";
 import { callOfJson, jsonOfAnswer } from "../envoy/envoy_json.ts";
@@ -55,7 +57,7 @@ export interface ServiceHandlerOptions {
 export type ServiceHandler = (
   request: Request,
   peer: () => string | undefined,
-) => MaybePromise<Response>;
+) => Response | Promise<Response>;
 
 type RequestAction = "consume" | "peek" | "refund" | "reset";
 
@@ -250,9 +252,9 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     }
     return settled(answer);
 
-    function settled(response: MaybePromise<Response>): MaybePromise<Response> {
-      return response instanceof Promise
-        ? response.then(counted, (error) => counted(failed(error)))
+    function settled(response: MaybePromise<Response>): Response | Promise<Response> {
+      return isPromise(response)
+        ? Promise.resolve(response).then(counted, (error) => counted(failed(error)))
         : counted(response);
     }
 

@@ -1,4 +1,4 @@
-import { errorMessage } from "../../../core/options/checks.ts";
+import { errorMessage } from "../../../core/toolkit.ts";
 import { sameSecret } from "./same_secret.ts";
 
 /** Whether a call brings the token; `field` reads a header field or metadata by its name. */

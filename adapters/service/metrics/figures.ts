@@ -11,8 +11,13 @@
  * elements in data streams" (2005), the space-saving algorithm.
  */
 
-import { OVERRIDE, type Rule, type RuleVerdict, type Verdict } from "../../../core/rules/rules.ts";
-import type { RuleSet } from "../../rules/files/read_rules.ts";
+import {
+  OVERRIDE,
+  type Rule,
+  type RuleSet,
+  type RuleVerdict,
+  type Verdict,
+} from "../../rules/rules.ts";
 
 /** What one rule said so far. */
 export interface RuleFigures {

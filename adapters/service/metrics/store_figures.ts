@@ -1,4 +1,4 @@
-import type { Store } from "../../../core/store.ts";
+import type { Store } from "../../../mod.ts";
 
 type Numbers = Readonly<Record<string, number>>;
 

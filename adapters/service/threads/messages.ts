@@ -1,6 +1,5 @@
 import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
-import type { KeyLimits } from "../../rules/engine/key_limits.ts";
-import type { ReadRulesOptions, RuleDocument } from "../../rules/files/read_rules.ts";
+import type { KeyLimits, ReadRulesOptions, RuleDocument } from "../../rules/rules.ts";
 import type { FiguresSnapshot } from "../metrics/figures.ts";
 import type { LogEvent } from "../log.ts";
 import type { RequestLimits } from "../http/read_request.ts";

@@ -1,8 +1,6 @@
-import type { Store } from "../../../core/store.ts";
-import type { MaybePromise } from "../../rules/maybe_promise.ts";
-import { type RuleEngine, ruleEngine } from "../../rules/engine/rule_engine.ts";
-import type { KeyLookup } from "../../rules/engine/key_limits.ts";
-import type { RuleSet } from "../../rules/files/read_rules.ts";
+import type { MaybePromise } from "../../../core/toolkit.ts";
+import type { Store } from "../../../mod.ts";
+import { type KeyLookup, type RuleEngine, ruleEngine, type RuleSet } from "../../rules/rules.ts";
 import { type Figures, figures, type FiguresSnapshot } from "../metrics/figures.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";

@@ -9,9 +9,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { attachSharedStore } from "../../../stores/shared/shared_store.ts";
-import type { KeyLimits } from "../../rules/engine/key_limits.ts";
-import { yamlReader } from "../../rules/files/read_yaml.ts";
-import { readRules, type RuleDocument } from "../../rules/files/read_rules.ts";
+import { type KeyLimits, readRules, type RuleDocument, yamlReader } from "../../rules/rules.ts";
 import type { FiguresSnapshot } from "../metrics/figures.ts";
 import { type HttpServer, startHttpServer } from "../http/http_server.ts";
 import { errorText } from "../log.ts";

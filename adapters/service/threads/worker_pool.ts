@@ -5,7 +5,7 @@
 
 import { Worker } from "node:worker_threads";
 
-import type { RuleDocument } from "../../rules/files/read_rules.ts";
+import type { RuleDocument } from "../../rules/rules.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures.ts";
 import type { Log } from "../log.ts";
 import { errorText } from "../log.ts";
