@@ -1,6 +1,6 @@
 /**
- * Rules: which limits hold for what, loaded from files, Redis or an object, changed while they are
- * used, and asked with descriptors as Envoy's rate limit service is.
+ * Rules: which limits hold for what, loaded from files, Redis or an object and changed while they
+ * are used. Requests describe themselves by descriptors, as those to Envoy's rate limit service do.
  *
  * @example
  * ```ts
@@ -36,7 +36,7 @@ export {
   type RuleSet,
 } from "./files/read_rules.ts";
 export { type RuleEngine, ruleEngine, type RuleEngineOptions } from "./engine/rule_engine.ts";
-export type { RuleRequest } from "./engine/rule_request.ts";
+export { isTooManyLimits, type RuleRequest } from "./engine/rule_request.ts";
 export type { KeyLimitsOptions } from "./engine/key_limits.ts";
 export type { KeyLimits, KeyLookup } from "./engine/key_lookup.ts";
 export {
@@ -55,10 +55,8 @@ export {
   type RedisSourceOptions,
   type RedisSubscriber,
 } from "./sources/redis_source.ts";
-export type { RuleSource } from "./sources/rule_source.ts";
-export { checkSource } from "./sources/check_source.ts";
+export { checkSource, type RuleSource } from "./sources/rule_source.ts";
 export { explainMatch, explainReplaced, explainVerdict } from "./engine/explain_rules.ts";
-export { isTooManyLimits } from "./engine/too_many_limits.ts";
 export { ENVOY_UNITS, envoyLimit } from "./files/envoy_format.ts";
 export { algorithmOf, OVERRIDE } from "../../core/rules/rules.ts";
 export type {

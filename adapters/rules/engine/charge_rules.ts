@@ -21,8 +21,8 @@ import {
 import type { Operation } from "../../../core/store.ts";
 import { type BoundLimit, type BoundVerdict, operationOn } from "./bound_rules.ts";
 import { isChanging } from "./older_limits.ts";
+import { tooManyLimits } from "./rule_request.ts";
 import type { RuleStore } from "./rule_store.ts";
-import { tooManyLimits } from "./too_many_limits.ts";
 
 /** A rule that holds for a request, and what decides for it on the store. */
 export interface Charge {

@@ -2,7 +2,7 @@
  * Limits of a key's own, looked up on first use and remembered.
  *
  * The cache is bounded and forgets what was used longest ago. A key that the source does not know
- * is remembered too, or each of its calls would ask again. An answer past its time still decides
+ * is remembered too, or each of its calls would look it up. An answer past its time still decides
  * while the key is looked up anew, so that a decision waits for the source only if the rule says so,
  * and only the first time.
  */
@@ -18,8 +18,6 @@ import {
 import { bindLimits, type BoundLimit, type BoundVerdict } from "./bound_rules.ts";
 import { type KeyLimits, type KeyLookup, sourceQuestions } from "./key_lookup.ts";
 import type { RuleStore } from "./rule_store.ts";
-
-export type { KeyLimits, KeyLookup } from "./key_lookup.ts";
 
 /** How looked-up limits are remembered. */
 export interface KeyLimitsOptions {
@@ -63,7 +61,7 @@ interface Entry {
   readonly age: number;
 }
 
-/** A source that failed is asked again after this long. */
+/** A lookup that failed is tried again after this long. */
 const RETRY_AFTER = 1_000;
 
 /**

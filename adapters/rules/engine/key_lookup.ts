@@ -1,10 +1,15 @@
+/*
+ * Questions to a source of keys' own limits. A source may be slow, or never answer, so that there is a
+ * bound on the questions at a time and on the wait for each.
+ */
+
 import type { LimitOptions } from "../../../core/rules/rules.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 
 /** What a source knows of a key: limits of its own (at least one), a verdict, or nothing. */
 export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
 
-/** Asks a source for the limits of a key, `user=42` in the domain `shop`. */
+/** Looks up the limits of a key in a source: `user=42` in the domain `shop`. */
 export type KeyLookup = (domain: string, key: string) => Promise<KeyLimits>;
 
 /** The most questions to the source at a time; the other keys are decided by their rule. */
@@ -15,7 +20,7 @@ const MOST_UNANSWERED = 10_000;
 
 /** Questions to a source of limits: so many at a time, each with a deadline. */
 export interface SourceQuestions {
-  /** Whether one more may be asked now. */
+  /** Whether there is room for one more now. */
   isFree(): boolean;
   /** Asks for the limits of a key; rejects if there is no answer in time. */
   ask(domain: string, key: string): Promise<KeyLimits>;

@@ -24,8 +24,6 @@ import type { KeyLookup } from "./key_lookup.ts";
 import type { RuleRequest } from "./rule_request.ts";
 import type { RuleStore } from "./rule_store.ts";
 
-export type { RuleRequest } from "./rule_request.ts";
-
 /** The options of `ruleEngine`. */
 export interface RuleEngineOptions {
   /** The rules, as a file would hold them; without them there are none until `replace`. */
@@ -62,7 +60,7 @@ export interface RuleEngine {
   reset(request: RuleRequest): number | Promise<number>;
   /** Puts another configuration in place, for all calls that come after. */
   replace(rules: RuleSet): void;
-  /** Asks for the limits of keys of their own anew. */
+  /** Looks up the limits of keys of their own anew. */
   forgetLookups(): void;
 }
 

@@ -1,3 +1,7 @@
+/*
+ * What a rule engine decides on, and how a request is refused that it cannot decide on.
+ */
+
 import { checkCost, errorMessage } from "../../../core/options/checks.ts";
 import type { Descriptor } from "../../../core/rules/rules.ts";
 
@@ -10,6 +14,8 @@ export interface RuleRequest {
   /** Units of a descriptor that brings none of its own, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
 }
+
+const TOO_MANY_LIMITS = "TooManyLimitsError";
 
 /**
  * Requires a request to be one that can be decided, so that a bad one changes nothing.
@@ -31,4 +37,16 @@ export function checkRuleRequest({ descriptors, cost }: RuleRequest): void {
     }
     if (own !== undefined) checkCost("decide", own, 0);
   }
+}
+
+/** The error of a request whose rules have more limits together than the store charges at once. */
+export function tooManyLimits(most: number, count: number): RangeError {
+  const rule = `the rules of a request must have at most ${most} limits together on this store`;
+  const error = new RangeError(errorMessage("decide", rule, count));
+  return Object.assign(error, { name: TOO_MANY_LIMITS });
+}
+
+/** Whether an error is of a request that has too many limits. */
+export function isTooManyLimits(error: unknown): error is RangeError {
+  return error instanceof RangeError && error.name === TOO_MANY_LIMITS;
 }

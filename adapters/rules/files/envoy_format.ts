@@ -129,7 +129,7 @@ export function envoyLimit(
 }
 
 /** Envoy's one algorithm: the fixed window at multiples of its unit. */
-export function windowOf(limit: number, period: number): LimitOptions {
+function windowOf(limit: number, period: number): LimitOptions {
   return { algorithm: "fixedWindow", limit, period };
 }
 

@@ -1,3 +1,8 @@
+/*
+ * What in valid rules is hardly meant, found before it surprises: nothing of it keeps them from being
+ * used.
+ */
+
 import {
   covers,
   type Domain,

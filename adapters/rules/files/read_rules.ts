@@ -14,8 +14,6 @@ import { LONGEST_TEXT, type RuleDocument, type RuleFile, type RuleFormat } from 
 import { type DataPath, pathText, problemText, type RuleProblem } from "./rule_problem.ts";
 import { ruleSchema } from "./rule_schema.ts";
 
-export type { RuleDocument, RuleFormat } from "./rule_file.ts";
-
 /** How documents are read. */
 export interface ReadRulesOptions {
   /** The form of the documents; default `"auto"`. */

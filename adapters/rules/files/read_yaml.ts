@@ -1,3 +1,8 @@
+/*
+ * YAML and JSON as data, with the place of everything in the text, so that a fault of the rules is
+ * reported where it stands. A text that would take long or much memory is refused.
+ */
+
 import type { Document, LineCounter, Node } from "yaml";
 
 import type { DataPath } from "./rule_problem.ts";

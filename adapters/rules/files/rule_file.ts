@@ -1,3 +1,7 @@
+/*
+ * Rules before they are read: what a file may hold, and how it comes to the reader.
+ */
+
 import type { DomainOptions } from "../../../core/rules/rules.ts";
 import type { RouteOptions } from "./compile_routes.ts";
 

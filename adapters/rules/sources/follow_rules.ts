@@ -11,9 +11,8 @@ import { withTimeout } from "../../../core/with_timeout.ts";
 import type { ReadRulesOptions, RuleSet } from "../files/read_rules.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
 import type { RuleProblem } from "../files/rule_problem.ts";
-import { checkSource } from "./check_source.ts";
 import { type LoadedRules, loadRules, type RefusedRules, refusedRules } from "./load_rules.ts";
-import type { RuleSource } from "./rule_source.ts";
+import { checkSource, type RuleSource } from "./rule_source.ts";
 
 /** The longest wait for a load under way at the end, in milliseconds. */
 const LAST_LOAD = 1_000;
