@@ -5,7 +5,7 @@
 
 export { setBounded } from "./bounded_map.ts";
 export { firstPrinted, guarded } from "./guarded.ts";
-export { allOf, andThen, isPromise, type MaybePromise } from "./maybe_promise.ts";
+export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_promise.ts";
 export {
   checkChoice,
   checkInteger,

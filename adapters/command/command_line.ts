@@ -43,7 +43,7 @@ import { loadRedis } from "../service/load_redis.ts";
 import { errorText, lineLog } from "../service/log.ts";
 import { serve } from "../service/serve.ts";
 import { type RedisOptions, storeOnRedis } from "../service/store_on_redis.ts";
-import { sharesPort } from "../service/http/shares_port.ts";
+import { sharesPort } from "../service/http/shared_port.ts";
 
 /** What a command is given of the world around it. */
 export interface CommandWorld {

@@ -17,11 +17,11 @@ import { type GrpcServer, grpcServer } from "./envoy/grpc_server.ts";
 import { type HttpServer, startHttpServer } from "./http/http_server.ts";
 import { errorText, type Log, type LogEvent } from "./log.ts";
 import type { Question } from "./threads/messages.ts";
-import { REQUEST_LIMITS, type RequestLimits } from "./http/read_request.ts";
-import { requireFreePort } from "./http/require_free_port.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
+import { requireFreePort } from "./http/shared_port.ts";
 import { type RedisOptions, storeOnRedis } from "./store_on_redis.ts";
 import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
-import { sharesPort } from "./http/shares_port.ts";
+import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/token_check.ts";
 
 /** The options of `serveHeads`. */

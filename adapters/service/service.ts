@@ -24,7 +24,7 @@
 export { commandLine, type CommandWorld } from "../command/command_line.ts";
 export type { FiguresSnapshot, RefusedKey, RuleFigures } from "./metrics/figures.ts";
 export { lineLog, type Log, type LogEvent } from "./log.ts";
-export { REQUEST_LIMITS, type RequestLimits } from "./http/read_request.ts";
+export { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 export { serve, type ServeOptions, type Service } from "./serve.ts";
 export type { RedisOptions } from "./store_on_redis.ts";
 export type { RuleSource } from "../rules/rules.ts";

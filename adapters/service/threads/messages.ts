@@ -2,7 +2,7 @@ import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
 import type { KeyLimits, ReadRulesOptions, RuleDocument } from "../../rules/rules.ts";
 import type { FiguresSnapshot } from "../metrics/figures.ts";
 import type { LogEvent } from "../log.ts";
-import type { RequestLimits } from "../http/read_request.ts";
+import type { RequestLimits } from "../http/request_bounds.ts";
 import type { RedisOptions } from "../store_on_redis.ts";
 
 /** What a worker starts with. */

@@ -4,7 +4,7 @@ import { type KeyLookup, type RuleEngine, ruleEngine, type RuleSet } from "../..
 import { type Figures, figures, type FiguresSnapshot } from "../metrics/figures.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
-import type { RequestLimits } from "../http/read_request.ts";
+import type { RequestLimits } from "../http/request_bounds.ts";
 
 /** What a thread of the service is made of. */
 export interface ThreadOptions {

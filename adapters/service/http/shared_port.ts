@@ -1,4 +1,16 @@
+/*
+ * The port that the threads of a service share: whether this runtime can share one, and whether one
+ * is free.
+ */
+
 import { createServer } from "node:net";
+import process from "node:process";
+
+/** Whether threads may listen on one port: on Bun, Deno, and Node 22.12 or later. */
+export function sharesPort(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  return major > 22 || (major === 22 && minor >= 12);
+}
 
 /**
  * Requires a port that nobody listens on. Threads share theirs, and so would another service that is
