@@ -14,6 +14,7 @@ import process from "node:process";
 import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
+import { checkInstalls } from "./installs.mjs";
 import { countFile } from "./junit.mjs";
 import { readManifests } from "./manifests.mjs";
 import { checkBareTypes, checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
@@ -169,6 +170,7 @@ async function runPackage() {
     return await checkTypes();
   });
   await check("Types of the built package without peers", checkBareTypes);
+  await check("Installs beside other versions of peers", checkInstalls);
   const name = `node ${systemNode().major} (built package)`;
   await counted(name, `The built package on Node ${systemNode().major}`, tryPackage);
 }

@@ -10,12 +10,8 @@
 import * as Clock from "effect/Clock";
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
-import * as HttpEffect from "effect/http/HttpEffect";
-import * as HttpServerRequest from "effect/http/HttpServerRequest";
-import * as HttpServerResponse from "effect/http/HttpServerResponse";
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint";
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup";
-import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware";
 import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
 
@@ -32,6 +28,12 @@ import { checkLayerOptions } from "./check_layer_options.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
+import {
+  HttpApiMiddleware,
+  HttpEffect,
+  HttpServerRequest,
+  HttpServerResponse,
+} from "./needs_effect_4_1.ts";
 import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 

@@ -2,17 +2,13 @@ import * as Clock from "effect/Clock";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
-import {
-  RateLimiterError,
-  RateLimiterStore,
-  RateLimitStoreError,
-} from "effect/persistence/RateLimiter";
 
 import type { Answer as CoreAnswer } from "../../core/answer.ts";
 import { checkText } from "../../core/check.ts";
 import type { Store } from "../../core/store.ts";
 import { adaptiveCallTurn, adaptiveFeedbackTurn, adaptiveMachine } from "./adaptive_turns.ts";
 import { timeOf } from "./limiter_clock.ts";
+import { RateLimiterError, RateLimiterStore, RateLimitStoreError } from "./needs_effect_4_1.ts";
 import { bucketMachine, bucketTurn, counterMachine, counterTurn } from "./refill_turns.ts";
 import { settled } from "./settled.ts";
 import { machineOn } from "./store_machine.ts";

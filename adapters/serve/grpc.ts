@@ -5,6 +5,7 @@ import type {
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
+import { loadPackage } from "../load_package.ts";
 import type { RuleEngine } from "../rules/engine.ts";
 import { isTooManyLimits } from "../rules/too_many_limits.ts";
 import { decideCall, type EnvoyAnswer, type EnvoyCall, faultOfCall } from "./envoy_call.ts";
@@ -43,10 +44,17 @@ type Lazy = () => EnvoyCall;
 /**
  * Starts Envoy's rate limit service, by the package `@grpc/grpc-js`.
  *
- * @throws {Error} If the package is not installed; the message names the command that installs it.
+ * @throws {Error} If the package is not installed or too old; the message names the command that installs it.
  */
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
-  const grpc = await loadGrpc();
+  const grpc = await loadPackage({
+    name: "@grpc/grpc-js",
+    action: "serve gRPC",
+    since: "1.10",
+    load: () => import("@grpc/grpc-js"),
+    // An older server has to be started as well once it is bound.
+    isRecent: ({ Server }) => "unbind" in Server.prototype,
+  });
   const { engine, hostname, port, maxBody, figures, onError } = options;
   const mayWrite = tokenCheck(options.token);
   const definition = {
@@ -119,16 +127,6 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
       server.forceShutdown();
     },
   };
-}
-
-async function loadGrpc(): Promise<typeof import("@grpc/grpc-js")> {
-  try {
-    return await import("@grpc/grpc-js");
-  } catch (cause) {
-    const message = "Cannot serve gRPC as the package @grpc/grpc-js must be installed: " +
-      "run npm install @grpc/grpc-js";
-    throw new Error(message, { cause });
-  }
 }
 
 function tooMuch(
