@@ -4,12 +4,12 @@ import { join } from "node:path";
 
 import { tooOldError } from "./too_old_error.ts";
 
-/** A package that the application may have, in any version. */
+/** An optional package, which the application may have in any version. */
 export interface OptionalPackage<Module> {
   readonly name: string;
   /** What cannot be done without it. */
   readonly action: string;
-  /** The first version that will do. */
+  /** The oldest version that works. */
   readonly since: string;
   /** Imports it. */
   readonly load: () => Promise<Module>;

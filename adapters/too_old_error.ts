@@ -1,10 +1,10 @@
 /**
- * The error of a package that the application has in a version too old for what it is to do.
+ * The error for a package whose installed version is too old.
  *
  * @param action What cannot be done.
  * @param name The package.
- * @param since The first version that will do.
- * @param found The version that is there, as far as it is known.
+ * @param since The oldest version that works.
+ * @param found The installed version, if known.
  */
 export function tooOldError(action: string, name: string, since: string, found?: string): Error {
   return new Error(

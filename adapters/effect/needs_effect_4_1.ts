@@ -1,6 +1,7 @@
 /*
- * All code that Effect has since version 4 only. Where it is older, loaders miss a module before any
- * code runs, and name the file that imports it: the name of this one says what is needed.
+ * Everything that tidegate uses of Effect and that Effect 3 lacks. With Effect 3 the loader fails
+ * before any of our code runs, and its error names the missing module and the file that imports it:
+ * this one, whose name says what is needed.
  */
 
 import * as HttpApiError from "effect/http-api/HttpApiError";

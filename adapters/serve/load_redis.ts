@@ -12,7 +12,7 @@ export function loadRedis(): Promise<typeof import("redis")> {
     action: "use Redis",
     since: "5.1",
     load: () => import("redis"),
-    // Whoever is given a client looks at that.
+    // redisStore and redisSource check the client.
     isRecent: () => true,
   });
 }

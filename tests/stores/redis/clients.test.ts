@@ -149,7 +149,7 @@ describe("lost connections of a cluster", { skip: WITHOUT_REDIS }, () => {
 });
 
 describe("a client that misbehaves leaves no call without an answer:", () => {
-  /** What a client of node-redis does; `undefined` is thrown, as anything can be. */
+  /** Throws what is not an error, as JavaScript permits. */
   const raise = (): never => {
     throw undefined;
   };
