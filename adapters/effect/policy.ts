@@ -1,15 +1,13 @@
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
-import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
-import * as SchemaGetter from "effect/SchemaGetter";
-import * as SchemaIssue from "effect/SchemaIssue";
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { all } from "../../core/algorithms/all.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
 import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
+import { Result, SchemaGetter, SchemaIssue } from "./needs_effect_4_1.ts";
 
 /** What every policy of a single limit has. */
 export interface RatePolicy {

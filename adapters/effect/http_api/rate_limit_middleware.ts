@@ -5,11 +5,9 @@
 
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
-import * as HttpEffect from "effect/http/HttpEffect";
-import * as HttpServerRequest from "effect/http/HttpServerRequest";
-import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware";
 import * as Layer from "effect/Layer";
 
+import { HttpApiMiddleware, HttpEffect, HttpServerRequest } from "../needs_effect_4_1.ts";
 import { type Decision, withDurations } from "../decision.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import { limiting, limitRequest } from "./limit_request.ts";

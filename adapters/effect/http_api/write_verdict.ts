@@ -4,8 +4,8 @@
  */
 
 import * as Effect from "effect/Effect";
-import * as HttpServerResponse from "effect/http/HttpServerResponse";
 
+import { HttpServerResponse } from "../needs_effect_4_1.ts";
 import { applyHeaders } from "../../http/fields/apply_headers.ts";
 import type { HeaderField } from "../../http/fields/header_writer.ts";
 import type { Outcome } from "../../http/gate/rate_limit_options.ts";

@@ -2,17 +2,17 @@ import * as Clock from "effect/Clock";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
-import {
-  layerStoreMemory,
-  RateLimiterError,
-  RateLimiterStore,
-  RateLimitStoreError,
-} from "effect/persistence/RateLimiter";
 
 import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import { checkText } from "../../../core/options/checks.ts";
 import type { Store } from "../../../core/store.ts";
 import { timeOf } from "../limiter_clock.ts";
+import {
+  layerStoreMemory,
+  RateLimiterError,
+  RateLimiterStore,
+  RateLimitStoreError,
+} from "../needs_effect_4_1.ts";
 import { bucketMachine, bucketTurn, counterMachine, counterTurn } from "./refill_turns.ts";
 import { whenSettled } from "../when_settled.ts";
 import { machineOn } from "./store_machine.ts";

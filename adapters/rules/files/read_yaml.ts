@@ -5,6 +5,7 @@
 
 import type { Document, LineCounter, Node } from "yaml";
 
+import { loadPackage } from "../../packages/load_package.ts";
 import type { DataPath } from "./rule_problem.ts";
 
 /** A place in a text, counted from 1. */
@@ -56,7 +57,8 @@ let reader: Promise<YamlReader> | undefined;
 /**
  * The reader of YAML, by the package `yaml`.
  *
- * @throws {Error} If the package is not installed; the message names the command that installs it.
+ * @throws {Error} If the package is not installed or too old; the message names the command that
+ * installs it.
  */
 export function yamlReader(): Promise<YamlReader> {
   reader ??= loadReader();
@@ -64,13 +66,13 @@ export function yamlReader(): Promise<YamlReader> {
 }
 
 async function loadReader(): Promise<YamlReader> {
-  let yaml: Yaml;
-  try {
-    yaml = await import("yaml");
-  } catch (cause) {
-    const message = "Cannot read rules as the package yaml must be installed: run npm install yaml";
-    throw new Error(message, { cause });
-  }
+  const yaml = await loadPackage({
+    name: "yaml",
+    action: "read rules",
+    since: "2.0",
+    load: () => import("yaml"),
+    isRecent: (module) => "LineCounter" in module,
+  });
   return { read: (text, plain) => readText(yaml, text, plain) };
 }
 

@@ -7,6 +7,7 @@ import type { Metadata, sendUnaryData, ServerUnaryCall, ServiceDefinition } from
 
 import { withTimeout } from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
+import { loadPackage } from "../../packages/load_package.ts";
 import type { RequestLimits } from "../http/request_bounds.ts";
 import { type TokenCheck, tokenCheck } from "../http/token_check.ts";
 import type { Figures } from "../metrics/figures.ts";
@@ -49,7 +50,8 @@ const CODES = { 400: 3, 401: 16, 503: 14 } as const;
 /**
  * Starts Envoy's rate limit service.
  *
- * @throws {Error} If a package is not installed; the message names the command that installs them.
+ * @throws {Error} If a package is not installed or too old; the message names the command that
+ * installs it.
  */
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const [grpc, loader] = await loadPackages();
@@ -134,15 +136,25 @@ function bind(
   });
 }
 
-async function loadPackages(): Promise<
+/** The packages that the server is made by. */
+function loadPackages(): Promise<
   [typeof import("@grpc/grpc-js"), typeof import("@grpc/proto-loader")]
 > {
-  try {
-    return [await import("@grpc/grpc-js"), await import("@grpc/proto-loader")];
-  } catch (cause) {
-    const message =
-      "Cannot serve gRPC as the packages @grpc/grpc-js and @grpc/proto-loader must be installed: " +
-      "run npm install @grpc/grpc-js @grpc/proto-loader";
-    throw new Error(message, { cause });
-  }
+  return Promise.all([
+    loadPackage({
+      name: "@grpc/grpc-js",
+      action: "serve gRPC",
+      since: "1.10",
+      load: () => import("@grpc/grpc-js"),
+      // An older server has to be started as well once it is bound.
+      isRecent: ({ Server }) => "unbind" in Server.prototype,
+    }),
+    loadPackage({
+      name: "@grpc/proto-loader",
+      action: "serve gRPC",
+      since: "0.7",
+      load: () => import("@grpc/proto-loader"),
+      isRecent: (module) => "loadSync" in module,
+    }),
+  ]);
 }

@@ -11,7 +11,7 @@ const KINDS: readonly (readonly [kind: ClientKind, sign: string, uses: readonly 
   ["client", "sendCommand", ["duplicate", "destroy"]],
 ];
 
-/** Clients that cannot be used: what they have, and what they lack. The first that fits counts. */
+/** Clients that the store cannot use: what they have, and what they lack. The first match counts. */
 const UNSUPPORTED: readonly (readonly [name: string, has: readonly string[], lacks: string])[] = [
   ["a client of ioredis or iovalkey", ["status", "sendCommand"], "destroy"],
   ["a RedisClient of Bun", ["send", "duplicate"], "sendCommand"],
@@ -20,13 +20,13 @@ const UNSUPPORTED: readonly (readonly [name: string, has: readonly string[], lac
   ["a cluster client of node-redis 5.0", ["getSlotRandomNode"], "_options"],
 ];
 
-/** The kind of a client; `undefined` if it is none that the store can use. */
+/** The kind of a client; `undefined` if the store cannot use it. */
 export function kindOf(client: unknown): ClientKind | undefined {
   const found = KINDS.find(([, sign]) => has(client, sign));
   return found?.[2].every((member) => has(client, member)) === true ? found[0] : undefined;
 }
 
-/** The name of a client that cannot be used; `undefined` if it is none of those known. */
+/** The name of a client that the store cannot use; `undefined` if it is not a known one. */
 export function unsupportedName(client: unknown): string | undefined {
   return UNSUPPORTED.find(([, members, lacks]) =>
     members.every((member) => has(client, member)) && !has(client, lacks)

@@ -152,7 +152,7 @@ describe("lost connections of a cluster", redisServer, () => {
 });
 
 describe("a client that misbehaves leaves no call without an answer:", () => {
-  /** What a client of node-redis does; `undefined` is thrown, as anything can be. */
+  /** Throws what is not an error, as JavaScript permits. */
   const raise = (): never => {
     throw undefined;
   };
