@@ -133,10 +133,11 @@ export function replaceState(
 }
 
 /** Forgets a key that is held. */
-export function dropSlot({ tables, keys, owners, objects, queue, freed }: Slots, slot: number) {
-  const { family, slots } = owners[slot]!;
-  slots.delete(keys[slot]!);
-  if (slots.size === 0) tables.delete(family);
+export function dropSlot(slots: Slots, slot: number): void {
+  const { tables, keys, owners, objects, queue, freed } = slots;
+  const table = owners[slot]!;
+  table.slots.delete(keys[slot]!);
+  if (table.slots.size === 0) tables.delete(table.family);
   keys[slot] = undefined;
   if (slot < objects.length) objects[slot] = undefined;
   removeSlot(queue, slot);
