@@ -89,53 +89,33 @@ describe("the options of every algorithm", () => {
 });
 
 describe("the options of one algorithm", () => {
-  const wrong: readonly [string, () => unknown, "RangeError" | "TypeError", ...string[]][] = [
-    ["burst 0", () => gcra({ ...good, burst: 0 }), "RangeError", "burst must be a positive", "0"],
-    ["burst 1.5", () => tokenBucket({ ...good, burst: 1.5 }), "RangeError", "burst", "1.5"],
+  const wrong: readonly [() => unknown, "RangeError" | "TypeError", ...string[]][] = [
+    [() => gcra({ ...good, burst: 0 }), "RangeError", "burst must be a positive", "0"],
+    [() => tokenBucket({ ...good, burst: 1.5 }), "RangeError", "burst", "1.5"],
+    [() => leakyBucket({ ...good, burst: untyped("5") }), "TypeError", "burst", '"5"'],
+    [() => leakyQueue({ ...good, queue: -1 }), "RangeError", "queue", "at least 0", "-1"],
+    [() => leakyQueue(untyped(good)), "TypeError", "queue", "undefined"],
+    [() => tokenBucket({ ...good, refill: untyped("slow") }), "TypeError", '"slow"'],
+    [() => fixedWindow({ ...good, anchor: untyped("noon") }), "TypeError", '"noon"'],
+    [() => fixedWindow({ ...good, anchor: 0.5 }), "RangeError", "anchor", "0.5"],
     [
-      "burst text",
-      () => leakyBucket({ ...good, burst: untyped("5") }),
-      "TypeError",
-      "burst",
-      '"5"',
-    ],
-    [
-      "queue -1",
-      () => leakyQueue({ ...good, queue: -1 }),
-      "RangeError",
-      "queue",
-      "at least 0",
-      "-1",
-    ],
-    ["no queue", () => leakyQueue(untyped(good)), "TypeError", "queue", "undefined"],
-    ["refill", () => tokenBucket({ ...good, refill: untyped("slow") }), "TypeError", '"slow"'],
-    ["anchor", () => fixedWindow({ ...good, anchor: untyped("noon") }), "TypeError", '"noon"'],
-    ["anchor 0.5", () => fixedWindow({ ...good, anchor: 0.5 }), "RangeError", "anchor", "0.5"],
-    [
-      "precision that does not divide",
       () => slidingWindow({ ...good, precision: 300 }),
       "RangeError",
       "precision must divide the period of 1000 ms",
       "300",
     ],
     [
-      "too many sub-buckets",
       () => slidingWindow({ limit: 1, period: "1d", precision: "1s" }),
       "RangeError",
       "at most 65536 sub-buckets",
       '"1s"',
     ],
-    [
-      "precision above the period",
-      () => slidingWindow({ ...good, precision: 2_000 }),
-      "RangeError",
-      "precision",
-    ],
-    ["no algorithm", () => all(), "TypeError", "at least one algorithm", "an empty array"],
-    ["a foreign thing", () => all(untyped(good)), "TypeError", "must be algorithms", "an object"],
+    [() => slidingWindow({ ...good, precision: 2_000 }), "RangeError", "precision"],
+    [() => all(), "TypeError", "at least one algorithm", "an empty array"],
+    [() => all(untyped(good)), "TypeError", "must be algorithms", "an object"],
   ];
-  for (const [title, create, name, ...parts] of wrong) {
-    test(title, () => void assert.throws(create, fault(name, ...parts)));
+  for (const [create, name, ...parts] of wrong) {
+    test(String(create), () => void assert.throws(create, fault(name, ...parts)));
   }
 
   test("a policy too large to be exact names the product", () => {

@@ -4,13 +4,13 @@ import { describe, test } from "node:test";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
-  type Decision,
   gcra,
   leakyQueue,
   limiter,
   memoryStore,
   RateLimitedError,
 } from "../../../mod.ts";
+import { makeDecision } from "../../../core/make_decision.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
 /** A limiter on a store whose answers can be held back, and come one by one when released. */
@@ -124,17 +124,8 @@ describe("acquire on a store whose failure policy answers", () => {
   /** A limiter whose store is away, and then back. */
   function awayLimiter(algorithm: Algorithm, allowed: boolean) {
     const clock = virtualClock(1_000_000);
-    const decision = (): Decision => ({
-      allowed,
-      limit: 1,
-      remaining: 0,
-      retryAfter: allowed ? 0 : 1_000,
-      nextAfter: 0,
-      resetAfter: 0,
-      delay: 0,
-      source: "policy",
-      parts: undefined,
-    });
+    const retryAfter = allowed ? 0 : 1_000;
+    const decision = makeDecision(allowed, 1, 0, retryAfter, 0, 0, 0, "policy", undefined);
     let away = true;
     const costs: number[] = [];
     const store = asyncMemoryStore();
@@ -142,7 +133,7 @@ describe("acquire on a store whose failure policy answers", () => {
     store.run = async (operations, now) => {
       costs.push(...operations.map(({ cost }) => cost));
       await Promise.resolve();
-      return away ? operations.map(decision) : run(operations, now);
+      return away ? operations.map(() => decision) : run(operations, now);
     };
     const api = limiter(algorithm, { store, prefix: "away", clock });
     return { api, clock, costs, back: () => void (away = false) };
