@@ -176,7 +176,7 @@ describe("a cluster of six nodes", redis, () => {
         for (const { port } of living) {
           const key = keyOn.get(port)!;
           const decision = await api.consume(key).catch((error) => {
-            // While the map is renewed a call may be told so; a limit is never broken for it.
+            // While the map is renewed a call may fail so; a limit is never broken for it.
             assert.ok(error instanceof StoreUnavailableError);
           });
           const name = `${place} ${key}`;
@@ -199,13 +199,13 @@ describe("a cluster of six nodes", redis, () => {
   });
 });
 
-/** Makes a replica a master again. A node gives such an attempt up after 5 seconds, and tells nobody. */
+/** Makes a replica a master again. A node drops such an attempt after 5 seconds, and says nothing. */
 async function takeSlotsBack(replica: RedisProcess) {
-  let asked = -Infinity;
+  let tried = -Infinity;
   await until(async () => {
     if ((await tell<string>(replica, "INFO", "replication")).includes("role:master")) return true;
-    if (performance.now() - asked > 6_000) {
-      asked = performance.now();
+    if (performance.now() - tried > 6_000) {
+      tried = performance.now();
       await tell(replica, "CLUSTER", "FAILOVER");
     }
     return false;
