@@ -1,7 +1,7 @@
 /*
  * What a decision costs on the memory store, clock included: every algorithm, at 1, 10 thousand and
  * 1 million keys, with reused and with fresh key strings, admitted and refused, beside a bare
- * `Map.get` and a GCRA written by hand.
+ * `Map.get` and a GCRA written by hand; the memory that a key takes, and the longest call.
  *
  * The flaw: one process, so a call site that has seen nine algorithms is measured after one that
  * has seen one. The first table therefore has gcra alone (as in a server with one kind of limit),
@@ -157,8 +157,54 @@ async function memory(): Promise<void> {
   api.reset("user:1");
 }
 
+/** The time of each call, in nanoseconds, in ascending order. */
+function timesOf(calls: number, call: (place: number) => void): Float64Array {
+  const times = new Float64Array(calls);
+  for (let place = 0; place < calls; place++) {
+    const start = performance.now();
+    call(place);
+    times[place] = (performance.now() - start) * 1e6;
+  }
+  return times.sort();
+}
+
+/**
+ * What the unlucky call waits: a million keys are added, then called in turn, each about once a
+ * second by a clock that moves on with the calls, so that every run does the same. Beside it, a bare
+ * map of the same keys; what that takes at worst is its growth.
+ */
+function longest(): void {
+  console.log("\nThe longest call at 1 million keys: ns");
+  console.log(row("", ["p50", "p99.99", "longest"]));
+  const keys = keysOf(1_000_000);
+  const steady = SHORT ? 7_000_000 : 10_000_000;
+  const map = new Map<string, { count: number }>();
+  let now = 1_790_000_000_000;
+  const rate = gcra({ limit: 10, period: 2_000 });
+  const api = limiter(rate, { store: memoryStore(), prefix: "bench", clock: () => now });
+  const counted = (key: string) => {
+    const cell = map.get(key);
+    if (cell === undefined) map.set(key, { count: 1 });
+    else cell.count++;
+  };
+  const consumed = (key: string) => void api.consume(key);
+  for (const [name, call] of [["Map", counted], ["tidegate", consumed]] as const) {
+    for (const [phase, calls] of [["added", keys.length], ["called", steady]] as const) {
+      const times = timesOf(calls, (place) => {
+        if (place % 1_000 === 0) now++;
+        call(keys[place % keys.length]!);
+      });
+      const cells = [0.5, 0.9999, 1].map((share) =>
+        times[Math.ceil(share * calls) - 1]!.toFixed(0)
+      );
+      console.log(row(`${name}, ${calls / 1e6} million calls, ${phase}`, cells));
+    }
+  }
+}
+
 console.log(runtime());
 await memory();
+longest();
 headline("gcra alone");
 table();
 headline("gcra after all the others");

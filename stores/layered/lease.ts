@@ -29,7 +29,8 @@ export interface LeaseOptions {
  *
  * Charges keep to the limit exactly, to the last unit: a block is taken as one call of that cost,
  * and where the store has fewer left, units are taken one call at a time. But units may be used up
- * to `ttl` after they were charged, and those that nobody used by then are lost. So the use in any
+ * to `ttl` after they were charged, and those that nobody used by then are lost; a call that finds too
+ * few left takes them, and the rest of the next block. So the use in any
  * span d is bounded by what the policy admits in d + ttl. With `gcra({ limit: 1_000, period: "1s",
  * burst: 100 })`, blocks of 20 and a ttl of 50 ms, a second sees at most 100 + 1,050 units used in
  * place of 100 + 1,000; with 10 processes that each see a call now and then, up to 10 * 20 units

@@ -1,8 +1,9 @@
 /*
  * One call in many asks the store for a block, of which it has its own units, and those that come
  * after it have theirs. They need not wait until it is there. A block that was requested is promised
- * unit by unit, and a call that finds all of it promised requests another one at once; so that any
- * number of calls at once are as many requests as they need blocks, and one wait.
+ * unit by unit, and a call that finds too little of it takes what there is, and the rest of another
+ * one, which it requests at once; so that any number of calls at once are as many requests as they
+ * need blocks, and one wait.
  *
  * | what the store says of a block | the calls that were promised units of it |
  * |---|---|
@@ -12,13 +13,14 @@
  * | an error | receive it |
  *
  * An error or a policy's answer is never followed by another request, so a store that is away keeps
- * nobody waiting longer than it would without this.
+ * nobody waiting longer than it would without this. A call that is not admitted leaves the units that
+ * it had of other blocks to the next one.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { prepareCall } from "../../core/limiter/prepare_call.ts";
-import { andThen, isPromise, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
+import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
 import type { PreparedCall, Store } from "../../core/store.ts";
 import { ageDecision } from "./age_decision.ts";
@@ -49,23 +51,52 @@ interface Block {
   left: number;
   /** When it was requested. */
   readonly at: number;
-  /** The store's answer: at once or by a promise, as the store does. */
-  answer: MaybePromise<Decision> | undefined;
+  /** When the store has answered: at once or by a promise, as the store does. It never fails. */
+  answered: MaybePromise<void>;
   /** What the store said as it gave the units; `undefined` until then. */
   given: Decision | undefined;
+  /** What the store answered in place of giving the units. */
+  denied: Denial | undefined;
 }
 
-type Decide = PreparedCall<MaybePromise<Decision>>;
+type Denial = { readonly decision: Decision } | { readonly error: unknown };
+
+/** Units that a call was promised of a block, and how many that leaves there. */
+interface Share {
+  readonly block: Block;
+  readonly units: number;
+  readonly left: number;
+}
+
+/** A call on a key. */
+interface Call {
+  readonly leased: LeasedKey;
+  readonly key: string;
+  readonly cost: number;
+  readonly dry: boolean;
+  /** The limiter's instant, and the one by which blocks are kept. */
+  readonly now: number | undefined;
+  readonly at: number;
+}
+
+/** How one limiter has its blocks. */
+interface LimiterLease {
+  readonly decide: PreparedCall<MaybePromise<Decision>>;
+  /** The units of a block. */
+  readonly size: number;
+  readonly ttl: number;
+}
 
 /** The store's prepared call, made for a block at a time. */
 export function leasedCall(
   { store, keys: allKeys, units, ttl }: Lease,
   prefix: string,
   algorithm: Algorithm,
-): Decide {
-  const decide: Decide = prepareCall(store, prefix, algorithm).decide;
+): PreparedCall<MaybePromise<Decision>> {
+  const { decide } = prepareCall(store, prefix, algorithm);
   const keys = allKeys.of(prefix, algorithm.id);
   const size = Math.min(units, algorithm.capacity);
+  const lease: LimiterLease = { decide, size, ttl };
 
   return function decideOne(key, cost, dry, now) {
     if (cost < 0 || cost > size || key.length > LONGEST_KEY) return decide(key, cost, dry, now);
@@ -73,12 +104,14 @@ export function leasedCall(
     const leased = leasedKey(keys, key, now === undefined);
     const { block } = leased;
     const left = block !== undefined && at - block.at < ttl ? block.left : 0;
-    if (cost === 0) return peekWithBlock(block, left, decide(key, cost, dry, now));
-    if (left >= cost) return handOut(block!, decide, key, cost, dry, now, at);
-    if (dry || at < leased.noBlockUntil) return decide(key, cost, dry, now);
-    const bought = buyBlock(leased, size, at, ttl, decide, key, now);
-    if (bought.left - cost >= left) leased.block = bought;
-    return handOut(bought, decide, key, cost, dry, now, at);
+    if (block?.given !== undefined && left >= cost && cost > 0) {
+      if (!dry) block.left = left - cost;
+      const decision = decideFromBlock(block.given, left - cost, at - block.at, size);
+      return isPromise(block.answered) ? Promise.resolve(decision) : decision;
+    }
+    if (cost === 0) return peekWithBlock(decide(key, cost, dry, now), block, left, size);
+    if (left === 0 && (dry || at < leased.noBlockUntil)) return decide(key, cost, dry, now);
+    return gather(lease, { leased, key, cost, dry, now, at }, left);
   };
 }
 
@@ -90,87 +123,128 @@ function leasedKey(keys: LimiterKeys<LeasedKey>, key: string, ownTime: boolean):
   return made;
 }
 
-/** Requests a block. Calls that come before the answer may be promised units of it. */
-function buyBlock(
-  leased: LeasedKey,
-  size: number,
-  at: number,
-  ttl: number,
-  decide: Decide,
-  key: string,
-  now: number | undefined,
-): Block {
-  const block: Block = { left: size, at, answer: undefined, given: undefined };
-  const request = () =>
-    andThen(decide(key, size, false, now), (decision) => note(decision, block, leased, ttl));
-  block.answer = orElse<Decision>(request, (error) => {
-    block.left = 0;
-    throw error;
-  });
-  return block;
-}
-
-/** Notes what the store says of a block. */
-function note(decision: Decision, block: Block, leased: LeasedKey, ttl: number): Decision {
-  const { allowed, retryAfter, source } = decision;
-  if (allowed && source !== "policy") {
-    block.given = decision;
-    return decision;
+/** Has a call's units of what is left of the key's block, and of another one. */
+function gather(lease: LimiterLease, call: Call, left: number): MaybePromise<Decision> {
+  const { leased, cost, dry, at } = call;
+  const shares: Share[] = [];
+  if (left > 0) shares.push(takeShare(leased.block!, Math.min(left, cost), dry));
+  if (left < cost && !dry && at >= leased.noBlockUntil) {
+    const share = requestBlock(lease, call, cost - left);
+    leased.block = share.block;
+    shares.push(share);
   }
-  block.left = 0;
-  // What another store refuses, this one may give as soon as it is back; a policy knows nothing.
-  const wait = source === undefined ? retryAfter : Math.min(retryAfter, ttl);
-  if (source !== "policy") leased.noBlockUntil = block.at + wait;
-  return decision;
+  const answered = allOf(shares.map(({ block }) => block.answered));
+  return andThen(answered, () => decideWithShares(lease, call, shares));
 }
 
 /** Promises a call units of a block. */
-function handOut(
-  block: Block,
-  decide: Decide,
-  key: string,
-  cost: number,
-  dry: boolean,
-  now: number | undefined,
-  at: number,
-): MaybePromise<Decision> {
-  const left = block.left - cost;
+function takeShare(block: Block, units: number, dry: boolean): Share {
+  const left = block.left - units;
   if (!dry) block.left = left;
-  const { given, answer } = block;
-  const passed = at - block.at;
-  // The closure in a function of its own, as this is the hot path.
-  if (given === undefined) return whenGiven(block, left, passed, decide, key, cost, dry, now);
-  const decision = decideFromBlock(given, left, passed);
-  return isPromise(answer!) ? Promise.resolve(decision) : decision;
+  return { block, units, left };
 }
 
-/** Answers a call when it is known whether the store gives the block. */
-function whenGiven(
-  block: Block,
-  left: number,
-  passed: number,
-  decide: Decide,
-  ...call: Parameters<Decide>
+/** Requests a block, for so many units of it. Calls that come before the answer have the others. */
+function requestBlock({ decide, size, ttl }: LimiterLease, call: Call, units: number): Share {
+  const { leased, key, now, at } = call;
+  const left = size - units;
+  const block: Block = { left, at, answered: undefined, given: undefined, denied: undefined };
+  const request = () =>
+    andThen(decide(key, size, false, now), (decision) => noteAnswer(decision, block, leased, ttl));
+  block.answered = orElse<void>(request, (error) => {
+    block.left = 0;
+    block.denied = { error };
+  });
+  return { block, units, left };
+}
+
+/** Notes what the store says of a block. */
+function noteAnswer(decision: Decision, block: Block, leased: LeasedKey, ttl: number): void {
+  const { allowed, retryAfter, source } = decision;
+  if (allowed && source !== "policy") {
+    block.given = decision;
+    return;
+  }
+  block.left = 0;
+  block.denied = { decision };
+  // What another store refuses, this one may give as soon as it is back; a policy knows nothing.
+  const wait = source === undefined ? retryAfter : Math.min(retryAfter, ttl);
+  if (source !== "policy") leased.noBlockUntil = block.at + wait;
+}
+
+/** Answers a call when it is known which of its blocks the store gives. */
+function decideWithShares(
+  { decide, size }: LimiterLease,
+  call: Call,
+  shares: readonly Share[],
 ): MaybePromise<Decision> {
-  return andThen(block.answer!, (decision) => {
-    if (block.given !== undefined) return decideFromBlock(decision, left, passed);
-    return decision.source === "policy" ? decision : decide(...call);
+  const { key, cost, dry, now, at } = call;
+  const given = shares.filter(({ block }) => block.given !== undefined);
+  const units = given.reduce((sum, share) => sum + share.units, 0);
+  const failed = shares.find(({ block: { denied } }) => denied !== undefined && isFinal(denied));
+  if (failed !== undefined) {
+    restore(call, given);
+    return answerOf(failed.block.denied!);
+  }
+  if (units === cost) {
+    const { block, left } = given.at(-1)!;
+    return decideFromBlock(block.given!, left, at - block.at, size);
+  }
+  const own = orElse<Decision>(() => decide(key, cost - units, dry, now), (error) => {
+    restore(call, given);
+    throw error;
+  });
+  return andThen(own, (decision) => {
+    if (decision.allowed && decision.source !== "policy") return decision;
+    restore(call, given);
+    return withBlockUnits(decision, units, size);
   });
 }
 
+/** Whether a block's calls share its fate, and request no units by themselves. */
+function isFinal(denied: Denial): boolean {
+  return "error" in denied || denied.decision.source === "policy";
+}
+
+function answerOf(denied: Denial): Decision {
+  if ("error" in denied) throw denied.error;
+  return denied.decision;
+}
+
+/** Leaves the units that a call was given, and has no use for, to those that come after it. */
+function restore({ leased, dry }: Call, shares: readonly Share[]): void {
+  if (dry) return;
+  for (const { block, units } of shares) {
+    block.left += units;
+    if (block.left > (leased.block?.left ?? 0)) leased.block = block;
+  }
+}
+
 /** The decision of a call that has units of a block: what the store said some milliseconds ago. */
-function decideFromBlock(given: Decision, left: number, passed: number): Decision {
-  return ageDecision(given, passed, Math.max(left, given.remaining));
+function decideFromBlock(given: Decision, left: number, passed: number, size: number): Decision {
+  return ageDecision(given, passed, mostAtOnce(given.remaining, left, size));
 }
 
 /** The balance, with what is left of a block if the store has given it. */
 function peekWithBlock(
+  look: MaybePromise<Decision>,
   block: Block | undefined,
   left: number,
-  look: MaybePromise<Decision>,
+  size: number,
 ): MaybePromise<Decision> {
   return andThen(look, (decision) => {
-    if (block?.given === undefined || left <= decision.remaining) return decision;
-    return { ...decision, remaining: left };
+    return block?.given === undefined ? decision : withBlockUnits(decision, left, size);
   });
+}
+
+/** A decision of the store where units of a block are left, too. */
+function withBlockUnits(decision: Decision, left: number, size: number): Decision {
+  return left === 0
+    ? decision
+    : { ...decision, remaining: mostAtOnce(decision.remaining, left, size) };
+}
+
+/** What one call could take: up to a block's size of both, or more of the store alone. */
+function mostAtOnce(remaining: number, left: number, size: number): number {
+  return Math.max(remaining, Math.min(remaining + left, size));
 }

@@ -3,9 +3,9 @@
  *
  * A key's instant of freshness moves on with nearly every admitted call. So the queue, a binary
  * heap, orders slots by a bound, which is never later than the true instant, and mends a bound only
- * when it has come to the top: an admitted call then costs one store into its cell. Each mending was
- * paid for by a call that moved the instant on. When very many bounds are outdated at once, all of
- * them are mended and the heap is built anew, in linear time.
+ * when it has come to the top: an admitted call then costs one store into its cell. Very many bounds
+ * may be outdated at once, so whoever looks for fresh keys mends only a few of them in one call; as
+ * each was outdated by a call, they do not pile up.
  *
  * A slot's cell holds what a call touches, side by side, so that it misses the cache once:
  *
@@ -58,18 +58,23 @@ export function freshAtOf({ cells }: ExpiryQueue, slot: number): number {
   return cells[WIDTH * slot + FRESH_AT]!;
 }
 
-/** The slot that is fresh first; only when one is queued. */
-export function firstSlot(queue: ExpiryQueue): number {
-  for (let mended = 0;; mended++) {
-    const slot = queue.heap[0]!;
-    // Put so that it ends with NaN, too, which an algorithm of somebody's own may come to.
-    if (!(boundOf(queue, slot) < freshAtOf(queue, slot))) return slot;
-    if (mended > 64 && mended > queue.size >>> 3) mendAll(queue);
-    else {
-      mend(queue, slot);
-      sink(queue, slot, 0);
-    }
-  }
+/** The slot whose bound is the least; only when one is queued. */
+export function firstSlot({ heap }: ExpiryQueue): number {
+  return heap[0]!;
+}
+
+/**
+ * Mends the bound of the first slot, and moves it to its place.
+ *
+ * @returns Whether it was outdated; if not, no slot is fresh before this one.
+ */
+export function mendFirst(queue: ExpiryQueue): boolean {
+  const slot = firstSlot(queue);
+  // Put so that NaN is not outdated, which an algorithm of somebody's own may come to.
+  if (!(boundOf(queue, slot) < freshAtOf(queue, slot))) return false;
+  mend(queue, slot);
+  sink(queue, slot, 0);
+  return true;
 }
 
 /** Queues a slot. */
@@ -107,13 +112,6 @@ function boundOf({ cells }: ExpiryQueue, slot: number): number {
 
 function mend({ cells }: ExpiryQueue, slot: number): void {
   cells[WIDTH * slot + BOUND] = cells[WIDTH * slot + FRESH_AT]!;
-}
-
-function mendAll(queue: ExpiryQueue): void {
-  for (let place = 0; place < queue.size; place++) mend(queue, queue.heap[place]!);
-  for (let place = (queue.size >>> 1) - 1; place >= 0; place--) {
-    sink(queue, queue.heap[place]!, place);
-  }
 }
 
 function put({ heap, places }: ExpiryQueue, slot: number, place: number): void {

@@ -33,7 +33,8 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number | undefined;
   /**
    * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets the one
-   * that would be fresh first, and counts it; `"throw"` throws a `StoreFullError`.
+   * that would be fresh first, of those that it looks at, and counts it; `"throw"` throws a
+   * `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
 }
@@ -58,7 +59,9 @@ export interface MemoryStore extends SyncStore {
  * A store in the memory of one process: the store of a limiter that is given none.
  *
  * It never holds more than `maxKeys` keys, sets no timer, and drops keys that are fresh again as
- * others come; a key that holds use goes only when all of them do. Its time is `Date.now`. A key
+ * others come; a key that holds use goes only when all of them do. It looks for those that do not at a
+ * few keys in each call, so that no call takes long: after a rush of calls on very many keys, a full
+ * store may miss one that has just become fresh. Its time is `Date.now`. A key
  * takes some 100 to 150 bytes beside its own text. Limiters that share a store should share a
  * clock.
  *

@@ -19,6 +19,7 @@ import {
   freshAtOf,
   growQueue,
   hasten,
+  mendFirst,
   removeSlot,
   STATE,
   WIDTH,
@@ -59,6 +60,12 @@ export interface Slots {
  * now and then would otherwise be dropped and added anew at each call.
  */
 const LINGER = 5_000;
+
+/**
+ * How many slots a call looks at, of those that may be fresh: more than it can add or leave outdated,
+ * so that none are left over, and few, so that no call takes long.
+ */
+const STEPS = 8;
 
 /** Makes slots for at most `maxKeys` keys. */
 export function openSlots(maxKeys: number, onFull: "evict" | "throw"): Slots {
@@ -148,22 +155,34 @@ export function dropSlot(slots: Slots, slot: number): void {
 export function requireRoom(slots: Slots, newKeys: () => number, now: number): void {
   const { queue, maxKeys } = slots;
   while (queue.size + newKeys() > maxKeys) {
-    if (queue.size === 0 || freshAtOf(queue, firstSlot(queue)) > now) throw full(maxKeys);
-    dropSlot(slots, firstSlot(queue));
+    const slot = queue.size === 0 ? undefined : soonestFresh(queue);
+    if (slot === undefined || freshAtOf(queue, slot) > now) throw full(maxKeys);
+    dropSlot(slots, slot);
   }
 }
 
-/** Drops up to two keys that have been fresh for a while: more than one call can add. */
+/** Drops keys that have been fresh for a while. */
 function sweep(slots: Slots, now: number): void {
   const { queue } = slots;
-  for (let dropped = 0; dropped < 2 && dueAt(queue) + LINGER <= now; dropped++) {
+  for (let step = 0; step < STEPS && dueAt(queue) + LINGER <= now; step++) {
     const slot = firstSlot(queue);
     if (freshAtOf(queue, slot) + LINGER <= now) dropSlot(slots, slot);
+    else mendFirst(queue);
   }
   slots.sweepAt = dueAt(queue) + LINGER;
 }
 
-/** A slot for a new key: one never used, or that of the key that is fresh first. */
+/** The slot that is fresh first; where many bounds are outdated, the one of the first few. */
+function soonestFresh(queue: ExpiryQueue): number {
+  let soonest = firstSlot(queue);
+  for (let step = 0; step < STEPS && mendFirst(queue); step++) {
+    const slot = firstSlot(queue);
+    if (freshAtOf(queue, slot) < freshAtOf(queue, soonest)) soonest = slot;
+  }
+  return soonest;
+}
+
+/** A slot for a new key. */
 function freeSlot(slots: Slots, now: number): number {
   makeRoom(slots, now);
   const { freed, queue, maxKeys, capacity } = slots;
@@ -179,7 +198,7 @@ function freeSlot(slots: Slots, now: number): number {
 function makeRoom(slots: Slots, now: number): void {
   const { queue, maxKeys, onFull } = slots;
   if (queue.size < maxKeys) return;
-  const slot = firstSlot(queue);
+  const slot = soonestFresh(queue);
   if (freshAtOf(queue, slot) > now) {
     if (onFull === "throw") throw full(maxKeys);
     slots.evictions++;

@@ -78,6 +78,29 @@ describe("lease", () => {
     );
   });
 
+  test("admits as many calls of a cost as the limit has, whatever the block", () => {
+    const numbers = fc.record({
+      units: fc.integer({ min: 2, max: 30 }),
+      cost: fc.integer({ min: 1, max: 30 }),
+      burst: fc.integer({ min: 1, max: 300 }),
+    });
+    fc.assert(
+      fc.property(numbers, ({ units, cost, burst }) => {
+        const store = lease(memoryStore(), { units, ttl: "1h" });
+        const algorithm = gcra({ limit: 1, period: "1h", burst });
+        const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+        let admitted = 0;
+        while (api.peek("k", cost).allowed) {
+          assert.equal(api.consume("k", cost).allowed, true);
+          admitted++;
+        }
+        assert.equal(api.consume("k", cost).allowed, false);
+        assert.equal(admitted, Math.floor(burst / cost));
+      }),
+      { ...fcOptions(), examples: [[{ units: 10, cost: 6, burst: 100 }]] },
+    );
+  });
+
   test("use in any span d is bounded by the policy over d + ttl", () => {
     const limit = 20;
     const period = 1_000;
@@ -222,7 +245,10 @@ describe("lease", () => {
   }
 
   test("several of them together admit exactly the limit, however late the store answers", () => {
-    const crowds = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 30 });
+    const crowds = fc.array(fc.tuple(fc.nat({ max: 40 }), fc.integer({ min: 1, max: 9 })), {
+      minLength: 1,
+      maxLength: 30,
+    });
     const sizes = fc.array(fc.integer({ min: 2, max: 32 }), { minLength: 1, maxLength: 4 });
     return fc.assert(
       fc.asyncProperty(
@@ -238,28 +264,33 @@ describe("lease", () => {
               clock: () => 0,
             })
           );
-          const crowd = (place: number, count: number): Promise<Decision>[] =>
-            Array.from({ length: count }, () => limiters[place % limiters.length]!.consume("k"));
-          async function admittedOf(calls: Promise<Decision>[]): Promise<number> {
+          function crowd(place: number, count: number, cost: number): Promise<number>[] {
+            const api = limiters[place % limiters.length]!;
+            return Array.from({ length: count }, async () => {
+              const { allowed } = await api.consume("k", cost);
+              return allowed ? cost : 0;
+            });
+          }
+          async function admittedOf(calls: Promise<number>[]): Promise<number> {
             let answered = false;
             const answers = Promise.all(calls).finally(() => answered = true);
             while (!answered) {
               held.release();
               await turn();
             }
-            return (await answers).filter(({ allowed }) => allowed).length;
+            return (await answers).reduce((sum, units) => sum + units, 0);
           }
 
-          const first = counts.flatMap((count, place) => {
+          const first = counts.flatMap(([count, cost], place) => {
             if (place % 3 === 2) held.releaseLast();
             if (place % 5 === 4) held.release();
-            return crowd(place, count);
+            return crowd(place, count, cost);
           });
           let admitted = await admittedOf(first);
           assert.ok(admitted <= burst);
           // What is left of the blocks is handed out until everybody is refused.
           for (let more = 1; more > 0; admitted += more) {
-            more = await admittedOf(limiters.flatMap((_, place) => crowd(place, 1)));
+            more = await admittedOf(limiters.flatMap((_, place) => crowd(place, 1, 1)));
           }
           assert.equal(admitted, burst);
         },

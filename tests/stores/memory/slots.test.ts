@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { gcra } from "../../../mod.ts";
+import { BOUND, WIDTH } from "../../../stores/memory/expiry_queue.ts";
+import { addKey, openSlots, replaceState, tableOf } from "../../../stores/memory/slots.ts";
+
+const KEYS = 20_000;
+
+/** Slots of many keys, all of them called again since they were queued. */
+function outdated(maxKeys: number) {
+  const slots = openSlots(maxKeys, "evict");
+  const table = tableOf(slots, "family", gcra({ limit: 1, period: 1 }));
+  for (let key = 0; key < KEYS; key++) addKey(slots, table, `key ${key}`, 1, 1_000, 0);
+  for (let slot = 0; slot < KEYS; slot++) replaceState(slots, table, slot, 2, 900_000, 0);
+
+  /** How many keys one call moved in the queue. */
+  function movedBy(call: () => void): number {
+    const bounds = () =>
+      Array.from({ length: KEYS }, (_, s) => slots.queue.cells[WIDTH * s + BOUND]);
+    const before = bounds();
+    call();
+    return bounds().filter((bound, slot) => bound !== before[slot]).length;
+  }
+  return { slots, table, movedBy };
+}
+
+describe("one call mends a few bounds, however many are outdated", () => {
+  test("as it looks for keys to drop", () => {
+    const { slots, table, movedBy } = outdated(KEYS);
+    const moved = movedBy(() => replaceState(slots, table, 0, 3, 900_000, 100_000));
+    assert.ok(moved <= 8, `${moved} were mended`);
+  });
+
+  test("as it makes room for a new key", () => {
+    const { slots, table, movedBy } = outdated(KEYS);
+    const moved = movedBy(() => addKey(slots, table, "new", 1, 900_001, 500));
+    assert.ok(moved <= 9, `${moved} were mended`); // and that of the new key
+  });
+});
