@@ -130,6 +130,10 @@ export type { HitInfo, HitStore, HitStoreOptions } from "./hit_counter.ts";
 const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
   ...nodeSource,
   address: (request) => request.ip,
+  trustsProxies: (request) => {
+    const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
+    return app?.enabled?.("trust proxy") === true;
+  },
 };
 
 /** Without a list of its own, the middleware believes whom the app believes. */

@@ -195,6 +195,8 @@ const ofSocket: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
 const byTrustProxy: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   ...ofSocket,
   address: ({ ip }) => ip,
+  // Without the option `trustProxy` there are none.
+  trustsProxies: (request) => (request as { readonly ips?: unknown }).ips !== undefined,
 };
 
 /** Without a list of its own, the plugin believes whom the server believes. */
