@@ -101,6 +101,7 @@ export function rateLimit(
   options: RateLimitOptions<Request, unknown>,
 ): <App>(app: App) => WithRateLimit<App> {
   const decide = gate(options, fetchSource);
+  const { onRefused } = options;
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
     const { request, server, set } = context;
@@ -119,7 +120,14 @@ export function rateLimit(
     if (verdict.refusal !== undefined) {
       // Elysia calls no other hook for what is answered here.
       for (const settle of context[SETTLE] ?? []) settle({ status: verdict.refusal.status });
-      return finishOwn(refusalResponse(verdict.refusal, []), set.headers, context[FIELDS]);
+      try {
+        const own = await onRefused?.(verdict.refusal, request, server);
+        const response = isResponse(own) ? own : refusalResponse(verdict.refusal, []);
+        return finishOwn(response, set.headers, context[FIELDS]);
+      } catch (error) {
+        set.status = 500;
+        throw error;
+      }
     }
     if (verdict.settle !== undefined) {
       context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];

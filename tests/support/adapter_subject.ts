@@ -65,6 +65,8 @@ export interface AdapterSubject {
   readonly ignoresCharset?: boolean;
   /** Whether the decision of one limit is there still after another has skipped the request. */
   readonly keepsDecision?: boolean;
+  /** Whether errors are answered where no adapter reaches. */
+  readonly losesFields?: boolean;
   /** Whether `/socket` is there on this runtime. */
   readonly upgrades?: boolean;
 }

@@ -218,6 +218,32 @@ export const OPTIONS: AdapterTests = {
     });
   },
 
+  "lets onRefused answer, throw into the framework's own error path, or leave the answer": async (
+    app,
+  ) => {
+    const thrown = () => {
+      throw new Error("refused");
+    };
+    // deno-lint-ignore no-explicit-any
+    function answers(_refusal: unknown, _request: unknown, info: any): unknown {
+      if (typeof info?.code === "function") return info.code(418).send("no");
+      if (typeof info?.end !== "function") return new Response("no", { status: 418 });
+      info.statusCode = 418;
+      return void info.end("no");
+    }
+    const rejected = () => Promise.reject(new Error("refused"));
+    const cases = [[thrown, 500], [rejected, 500], [answers, 418], [() => {}, 429]] as const;
+    for (const [onRefused, status] of cases) {
+      await app.serving({ cost: 3, onRefused, onError: () => {} } as object, async (port) => {
+        const answer = await rawRequest(port, { path: "/text" });
+        assert.equal(answer.status, status);
+        if (status === 418) assert.equal(answer.body, "no");
+        if (status === 500 && app.subject.losesFields) return;
+        assert.deepEqual(answer.values("ratelimit"), ['"api";r=2']);
+      });
+    }
+  },
+
   "takes the client's address as the framework's own setting says": async ({ subject }) => {
     const server = await subject.startTrusting?.({ limiter: apiLimiter() });
     if (server === undefined) return;

@@ -22,6 +22,7 @@ describeAdapter("tidegate/http", {
     }
     : {},
   makers: [rateLimit],
+  losesFields: true,
   upgrades: runtime() !== "node",
   start(limits, { flow, slow }) {
     function handler(request: Request, info: unknown, left?: number): Awaitable<Answer> {
