@@ -101,6 +101,7 @@ export function rateLimit(
   options: RateLimitOptions<Request, unknown>,
 ): <App>(app: App) => WithRateLimit<App> {
   const decide = gate(options, fetchSource);
+  const { onRefused } = options;
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
     const { request, server, set } = context;
@@ -119,7 +120,14 @@ export function rateLimit(
     if (verdict.refusal !== undefined) {
       // Elysia calls no other hook for what is answered here.
       for (const settle of context[SETTLE] ?? []) settle({ status: verdict.refusal.status });
-      return finishOwn(refusalResponse(verdict.refusal, []), set.headers, context[FIELDS]);
+      try {
+        const own = await onRefused?.(verdict.refusal, request, server);
+        const response = isResponse(own) ? own : refusalResponse(verdict.refusal, []);
+        return finishOwn(response, set.headers, context[FIELDS]);
+      } catch (error) {
+        set.status = 500;
+        throw error;
+      }
     }
     if (verdict.settle !== undefined) {
       context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
@@ -135,8 +143,10 @@ export function rateLimit(
   async function limitAhead(context: HookContext, app: ElysiaApp): Promise<Response | undefined> {
     context.server ??= app.server;
     const refused = await limitRate(context);
-    if (refused === undefined) setAll(context.set.headers, context[FIELDS] ?? []);
-    return refused;
+    if (refused !== undefined) return refused;
+    setAll(context.set.headers, context[FIELDS] ?? []);
+    if (options.refund !== undefined) noteAnswer(context);
+    return undefined;
   }
 
   return function use<App>(app: App): WithRateLimit<App> {
@@ -150,11 +160,28 @@ export function rateLimit(
   };
 }
 
+/**
+ * Sees when a handler of an app without code made ahead has answered: Elysia puts the answer on the
+ * context then. A hook of its own, `onAfterHandle`, would change how it maps a status.
+ */
+function noteAnswer(context: { response?: unknown; [SIGNAL]?: AbortSignal; [GONE]?: boolean }) {
+  let answer = context.response;
+  Object.defineProperty(context, "response", {
+    configurable: true,
+    enumerable: true,
+    get: () => answer,
+    set(response) {
+      context[GONE] = context[SIGNAL]?.aborted === true;
+      answer = response;
+    },
+  });
+}
+
 /** Sets the fields: of a handler's own response in place, otherwise of the one to be made. */
 function setInResponse(context: HookContext): Response | undefined {
   const limits = context[FIELDS] ?? [];
   const { response, set } = context;
-  if (context[SIGNAL]?.aborted) context[GONE] = true;
+  context[GONE] = context[SIGNAL]?.aborted === true;
   // A response that never changes stands as a function that copies it.
   const own = typeof response === "function" ? response() : response;
   if (!isResponse(own)) {
@@ -166,7 +193,7 @@ function setInResponse(context: HookContext): Response | undefined {
 
 function setInError(context: HookContext): void {
   const { set } = context;
-  if (context[SIGNAL]?.aborted) context[GONE] = true;
+  context[GONE] = context[SIGNAL]?.aborted === true;
   setAll(set.headers, context[FIELDS] ?? []);
 }
 

@@ -23,6 +23,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Decision } from "../../core/decision.ts";
 import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import type { Refusal } from "../http/gate/refusal.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
 import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
 import { answerOnNode, nodeSource } from "../http/servers/node_response.ts";
@@ -67,17 +68,25 @@ export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
 ): ExpressMiddleware<Request> {
   const decide = gate(options, sourceFor(options));
 
-  function proceed(verdict: Verdict, response: ExpressResponse, next: ExpressNext): void {
+  const { onRefused } = options;
+
+  function proceed(
+    verdict: Verdict,
+    request: Request,
+    response: ExpressResponse,
+    next: ExpressNext,
+  ): void {
     if (verdict.decision !== undefined) response.locals["rateLimit"] = verdict.decision;
-    answerOnNode(response, verdict, next);
+    const refused = onRefused && ((refusal: Refusal) => onRefused(refusal, request, response));
+    answerOnNode(response, verdict, { refused, proceed: () => next(), fail: next });
   }
 
   return function limitRate(request, response, next) {
     const verdict = decide(request, response);
     if (isPromise(verdict)) {
-      verdict.then((verdict) => proceed(verdict, response, next)).catch(next);
+      verdict.then((verdict) => proceed(verdict, request, response, next)).catch(next);
     } else {
-      proceed(verdict, response, next);
+      proceed(verdict, request, response, next);
     }
   };
 }
@@ -130,6 +139,10 @@ export type { HitInfo, HitStore, HitStoreOptions } from "./hit_counter.ts";
 const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
   ...nodeSource,
   address: (request) => request.ip,
+  trustsProxies: (request) => {
+    const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
+    return app?.enabled?.("trust proxy") === true;
+  },
 };
 
 /** Without a list of its own, the middleware believes whom the app believes. */

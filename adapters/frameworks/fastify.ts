@@ -24,7 +24,8 @@ import { isPromise } from "../../core/maybe_promise.ts";
 import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
-import { closingOf, nodeHeader, whenEnded } from "../http/servers/node_response.ts";
+import type { Refusal } from "../http/gate/refusal.ts";
+import { closingOf, nodeHeader, refuseOr, whenEnded } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of Fastify's request. */
@@ -131,7 +132,22 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
 ): FastifyHook<NoInfer<Request>> {
   const decide = gate(options, sourceFor(options));
 
-  function proceed(verdict: Verdict, request: Request, reply: FastifyReplyLike): boolean {
+  const { onRefused } = options;
+
+  function refuse(refusal: Refusal, reply: FastifyReplyLike): void {
+    if (reply.sent) return;
+    reply.code(refusal.status);
+    reply.header("Content-Type", refusal.contentType);
+    // Fastify adds a character set to the type of a string.
+    reply.send(Buffer.from(refusal.body));
+  }
+
+  function proceed(
+    verdict: Verdict,
+    request: Request,
+    reply: FastifyReplyLike,
+    done: (error?: Error) => void,
+  ): boolean {
     const { decision, headers, refusal, settle } = verdict;
     if (decision !== undefined) (request as { rateLimit?: Decision }).rateLimit = decision;
     // Somebody else has answered while the request waited for its verdict.
@@ -141,10 +157,14 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
       set: (name, value) => void reply.header(name, value),
     }, headers);
     if (refusal !== undefined) {
-      reply.code(refusal.status);
-      reply.header("Content-Type", refusal.contentType);
-      // Fastify adds a character set to the type of a string.
-      reply.send(Buffer.from(refusal.body));
+      if (onRefused === undefined) refuse(refusal, reply);
+      else {
+        refuseOr(
+          () => onRefused(refusal, request, reply),
+          () => refuse(refusal, reply),
+          (error) => done(error as Error),
+        );
+      }
       return false;
     }
     if (settle !== undefined) {
@@ -162,8 +182,8 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
       return done(error as Error);
     }
     if (isPromise(verdict)) {
-      verdict.then((verdict) => proceed(verdict, request, reply) && done()).catch(done);
-    } else if (proceed(verdict, request, reply)) {
+      verdict.then((verdict) => proceed(verdict, request, reply, done) && done()).catch(done);
+    } else if (proceed(verdict, request, reply, done)) {
       done();
     }
   };
@@ -195,6 +215,8 @@ const ofSocket: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
 const byTrustProxy: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   ...ofSocket,
   address: ({ ip }) => ip,
+  // Without the option `trustProxy` there are none.
+  trustsProxies: (request) => (request as { readonly ips?: unknown }).ips !== undefined,
 };
 
 /** Without a list of its own, the plugin believes whom the server believes. */

@@ -117,7 +117,8 @@ export function hitStore(options: HitStoreOptions): HitStore {
     prefix: options.prefix ?? "",
     localKeys: options.store === undefined,
     init({ windowMs }) {
-      counter = counterBy(fixedWindow({ limit: MOST_HITS, period: windowMs, anchor: "first" }));
+      const period = Math.ceil(windowMs);
+      counter = counterBy(fixedWindow({ limit: MOST_HITS, period, anchor: "first" }));
     },
     get: (key) => chain(ready().read(key), (hits) => hits.count === 0 ? undefined : infoOf(hits)),
     increment: (key) => chain(ready().hit(key), infoOf),
@@ -126,8 +127,9 @@ export function hitStore(options: HitStoreOptions): HitStore {
   };
 }
 
-/** A key that stores take, of one that clients have a hand in. */
+/** A key that stores take, of one that clients have a hand in, or that is the number of a user. */
 function storable(key: string): string {
+  if (typeof key === "number" || typeof key === "bigint") return String(key);
   if (typeof key !== "string") return key;
   return key === "" ? EMPTY_KEY : key.replaceAll(LONE_SURROGATES, "\ufffd");
 }

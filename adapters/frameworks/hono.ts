@@ -24,7 +24,9 @@ import {
   fetchSource,
   finishResponse,
   refusalResponse,
+  refusedResponse,
 } from "../http/servers/fetch_response.ts";
+import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { gate } from "../http/gate/gate.ts";
 import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
@@ -82,12 +84,25 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
   options: RateLimitOptions<Context>,
 ): HonoMiddleware<Context> {
   const decide = gate(options, honoSource);
+  const { onRefused } = options;
 
   return async function limitRate(context, next) {
     const verdict = decide(context, undefined);
     const { decision, headers, refusal, settle } = isPromise(verdict) ? await verdict : verdict;
     if (decision !== undefined) context.set("rateLimit", decision);
-    if (refusal !== undefined) return refusalResponse(refusal, headers);
+    if (refusal !== undefined) {
+      if (onRefused === undefined) return refusalResponse(refusal, headers);
+      try {
+        return await refusedResponse(
+          () => onRefused(refusal, context, undefined),
+          refusal,
+          headers,
+        );
+      } catch (error) {
+        applyHeaders(context.res.headers, headers);
+        throw error;
+      }
+    }
     // Some servers never abort a signal that is first read when the client has gone.
     const signal = settle === undefined ? undefined : context.req.raw.signal;
     try {

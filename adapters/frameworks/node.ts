@@ -84,6 +84,7 @@ export function rateLimit<
   handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
   const decide = gate(options, sourceOf<Request, Response>());
+  const { onRefused } = options;
   const report = guarded(
     options.onError ?? ((error: unknown) => console.error(error)),
     firstPrinted(),
@@ -101,7 +102,11 @@ export function rateLimit<
       answerOnNode(
         response as unknown as ServerResponse,
         verdict,
-        () => handler(request, response, verdict.decision),
+        {
+          refused: onRefused && ((refusal) => onRefused(refusal, request, response)),
+          proceed: () => handler(request, response, verdict.decision),
+          fail: (error) => fail(error, request, response),
+        },
       );
 
     // An error of the handler is its own; one before it must not end the server.

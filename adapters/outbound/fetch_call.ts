@@ -2,15 +2,15 @@
  * What is read of a request before it is sent.
  */
 import { checkText } from "../../core/options/checks.ts";
-import type { FetchSettings } from "./fetch_options.ts";
+import type { FetchRequest, FetchSettings } from "./fetch_options.ts";
 
 /** A request on its way through a limited fetch. */
 export interface FetchCall {
-  readonly input: string | URL | Request;
-  readonly init: RequestInit | undefined;
+  readonly request: FetchRequest;
   /** Whose limit it counts against. */
   readonly key: string;
-  readonly method: string;
+  /** Whose pauses it waits out. */
+  readonly pauseKey: string;
   readonly signal: AbortSignal | undefined;
   /** The end of its patience, by `passed`. */
   readonly deadline: number;
@@ -22,21 +22,18 @@ export interface FetchCall {
  * @throws {TypeError} If it has no URL, or `key` does not answer text.
  */
 export function fetchCall(
-  { keyOf, passed, maxWait }: FetchSettings,
+  { keyOf, pauseKeyOf, passed, maxWait }: FetchSettings,
   input: string | URL | Request,
   init: RequestInit | undefined,
 ): FetchCall {
-  const key = keyOf(new URL(input instanceof Request ? input.url : input));
+  const headers = headersOf(input, init);
+  // An iterator has been used up by now.
+  const sent = isIterator(init?.headers) ? { ...init, headers } : init;
+  const request = { method: methodOf(input, init), headers, input, init: sent };
+  const key = keyOf(new URL(input instanceof Request ? input.url : input), request);
   checkText("fetch", "key", key);
-  const deadline = passed() + maxWait;
-  return {
-    input,
-    init,
-    key,
-    method: methodOf(input, init),
-    signal: signalOf(input, init),
-    deadline,
-  };
+  const pauseKey = pauseKeyOf(key, request);
+  return { request, key, pauseKey, signal: signalOf(input, init), deadline: passed() + maxWait };
 }
 
 /**
@@ -44,7 +41,7 @@ export function fetchCall(
  * not a stream, an iterator or whatever else is used up. The body of a `Request` always is used up,
  * and a copy made beforehand would keep all of an upload in memory.
  */
-export function isRepeatable({ input, init }: FetchCall): boolean {
+export function isRepeatable({ input, init }: FetchRequest): boolean {
   return isValue(init?.body) && !(input instanceof Request && input.bodyUsed);
 }
 
@@ -52,6 +49,14 @@ function isValue(body: unknown): boolean {
   return body === undefined || body === null || typeof body === "string" ||
     body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob ||
     body instanceof URLSearchParams || body instanceof FormData;
+}
+
+function headersOf(input: string | URL | Request, init: RequestInit | undefined): Headers {
+  return new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
+}
+
+function isIterator(headers: unknown): boolean {
+  return typeof (headers as Partial<Iterator<unknown>> | undefined)?.next === "function";
 }
 
 function methodOf(input: string | URL | Request, init: RequestInit | undefined): string {

@@ -17,6 +17,18 @@ import { type ServerPauses, serverPauses } from "./server_pauses.ts";
 /** What sends requests: `fetch` itself, or one that is called like it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
+/** A request before it is sent, for `key`. */
+export interface FetchRequest {
+  /** Its method, as given. */
+  readonly method: string;
+  /** Its header fields: those of `init`, otherwise those of a `Request`. */
+  readonly headers: Headers;
+  /** What `fetch` was called with. A body must not be read here: it could not be sent then. */
+  readonly input: string | URL | Request;
+  /** What `fetch` was called with beside it. */
+  readonly init: RequestInit | undefined;
+}
+
 /** A retry that is about to be waited for. */
 export interface Retry {
   /** Whose limit refused: the last host after redirects, unless `key` says otherwise. */
@@ -33,8 +45,14 @@ export interface Retry {
 export interface LimitedFetchOptions {
   /** A limit to keep below, waiting as long as need be; default none. */
   readonly limiter?: Limiter | AsyncLimiter | undefined;
-  /** Whose limit a request counts against; default the URL's host. */
-  readonly key?: ((url: URL) => string) | undefined;
+  /**
+   * Whose limit a request counts against, and whom a server's pause is for. Default the URL's host,
+   * where pauses are also apart by the field `Authorization`: what one tenant has used up does not
+   * delay the others.
+   *
+   * @param url The URL; after redirects the last one, for whom the answer is about.
+   */
+  readonly key?: ((url: URL, request: FetchRequest) => string) | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
   /**
@@ -69,7 +87,9 @@ export interface LimitedFetchOptions {
 /** What a limited fetch works by. */
 export interface FetchSettings {
   readonly limiter: Limiter | AsyncLimiter | undefined;
-  readonly keyOf: (url: URL) => string;
+  readonly keyOf: (url: URL, request: FetchRequest) => string;
+  /** Whose pause is whose: the key, and what else distinguishes tenants. */
+  readonly pauseKeyOf: (key: string, request: FetchRequest) => string;
   readonly cost: number;
   readonly maxWait: number;
   readonly maxPause: number;
@@ -99,6 +119,7 @@ export function fetchSettings(options: LimitedFetchOptions): FetchSettings {
   return {
     limiter: options.limiter,
     keyOf: options.key ?? hostOf,
+    pauseKeyOf: options.key === undefined ? withCredentials : (key) => key,
     cost,
     maxWait,
     maxPause,
@@ -115,6 +136,11 @@ export function fetchSettings(options: LimitedFetchOptions): FetchSettings {
 
 function hostOf({ host, protocol }: URL): string {
   return host || protocol;
+}
+
+/** The key of a pause of the default key. It stays in memory, and is never reported. */
+function withCredentials(host: string, { headers }: FetchRequest): string {
+  return `${host}\n${headers.get("authorization") ?? ""}`;
 }
 
 function defaultBudget(clock: Clock): Limiter {

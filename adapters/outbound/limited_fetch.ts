@@ -22,6 +22,7 @@ import { isStoreFailure } from "../http/gate/is_store_failure.ts";
 import { type FetchCall, fetchCall, isRepeatable } from "./fetch_call.ts";
 import {
   type Fetch,
+  type FetchRequest,
   type FetchSettings,
   fetchSettings,
   type LimitedFetchOptions,
@@ -87,7 +88,7 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
     const call = fetchCall(settings, input, init);
     for (let attempt = 1;; attempt++) {
       await waitForTurn(settings, call);
-      const response = await send(input, init);
+      const response = await send(input, call.request.init);
       const key = keyOfAnswer(settings, call, response);
       const wait = await retryWait(settings, call, response, key, attempt);
       if (wait === undefined) return response;
@@ -98,16 +99,16 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
   };
 }
 
-export type { Fetch, LimitedFetchOptions, Retry } from "./fetch_options.ts";
+export type { Fetch, FetchRequest, LimitedFetchOptions, Retry } from "./fetch_options.ts";
 export { type LimitsTold, type Quota, readLimits } from "./read_limits.ts";
 
 /** Whose limit a response is about. */
 function keyOfAnswer(
   { keyOf }: FetchSettings,
-  { key }: FetchCall,
+  { key, request }: FetchCall,
   { redirected, url }: Response,
 ): string {
-  return redirected && URL.canParse(url) ? keyOf(new URL(url)) : key;
+  return redirected && URL.canParse(url) ? keyOf(new URL(url), request) : key;
 }
 
 /**
@@ -122,13 +123,13 @@ async function retryWait(
   key: string,
   attempt: number,
 ): Promise<number | undefined> {
-  const { clock, passed, pauses, retries, budget } = settings;
+  const { clock, passed, pauses, pauseKeyOf, retries, budget } = settings;
   const limits = readLimits(response.headers, clock());
   const refused = isRefusal(response, limits);
   // Not every `Retry-After` is about limits.
   const pause = waitFor(refused ? limits : { ...limits, retryAfter: undefined });
-  if (pause !== undefined) pauses.pause(key, passed(), pause);
-  if (!refused || attempt > retries || !mayRepeat(response, call)) return undefined;
+  if (pause !== undefined) pauses.pause(pauseKeyOf(key, call.request), passed(), pause);
+  if (!refused || attempt > retries || !mayRepeat(response, call.request)) return undefined;
   const wait = spreadWait(settings, limits, attempt);
   if (wait === undefined || passed() + wait > call.deadline) return undefined;
   return await hasRoom(budget, key) ? wait : undefined;
@@ -165,9 +166,10 @@ function isRefusal({ status }: Response, { retryAfter }: LimitsTold): boolean {
  * A 429 was not served; a 503 may have been, in part. What was redirected has been served by the
  * first server: a form that was taken, and whose answer is elsewhere.
  */
-function mayRepeat({ status, redirected }: Response, call: FetchCall): boolean {
+function mayRepeat({ status, redirected }: Response, request: FetchRequest): boolean {
   const unserved = status === 429 && !redirected;
-  return (unserved || REPEATABLE_METHODS.has(call.method.toUpperCase())) && isRepeatable(call);
+  return (unserved || REPEATABLE_METHODS.has(request.method.toUpperCase())) &&
+    isRepeatable(request);
 }
 
 /** A body that nobody reads may end as it likes. */

@@ -16,7 +16,7 @@ import type { FetchSettings } from "./fetch_options.ts";
  */
 export async function waitForTurn(settings: FetchSettings, call: FetchCall): Promise<void> {
   const { limiter, cost, passed, pauses } = settings;
-  const { key, signal, deadline } = call;
+  const { key, pauseKey, signal, deadline } = call;
   while (true) {
     await waitOutPause(settings, call);
     if (limiter === undefined) return;
@@ -24,7 +24,7 @@ export async function waitForTurn(settings: FetchSettings, call: FetchCall): Pro
     const { source } = await limiter.acquire(key, { cost, maxWait, signal });
     // The server may have announced a pause meanwhile: what is held until its end would be sent in
     // one burst.
-    if (!signal?.aborted && pauses.left(key, passed()) === 0) return;
+    if (!signal?.aborted && pauses.left(pauseKey, passed()) === 0) return;
     if (cost > 0 && source !== "policy" && !isQueue(limiter)) await limiter.refund(key, cost);
     signal?.throwIfAborted();
   }
@@ -41,8 +41,9 @@ export async function waitOrThrow(
 
 async function waitOutPause(settings: FetchSettings, call: FetchCall): Promise<void> {
   const { passed, pauses } = settings;
-  const { key, signal, deadline } = call;
-  for (let left = pauses.left(key, passed()); left > 0; left = pauses.left(key, passed())) {
+  const { key, pauseKey, signal, deadline } = call;
+  const leftNow = () => pauses.left(pauseKey, passed());
+  for (let left = leftNow(); left > 0; left = leftNow()) {
     if (passed() + left > deadline) throw tooLong(key, left);
     await waitOrThrow(settings, left, signal);
   }

@@ -55,6 +55,7 @@ const FUNCTIONS = [
   "skip",
   "partition",
   "respond",
+  "onRefused",
   "onDecision",
   "onFailure",
   "random",

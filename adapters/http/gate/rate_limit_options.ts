@@ -99,6 +99,15 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly respond?:
     | ((refusal: Refusal, decision: Decision, request: Request) => Partial<Refusal>)
     | undefined;
+  /**
+   * Called by the adapter in place of the usual answer to a refused client, when the header fields
+   * are set. It may answer: by a `Response` that it returns, or on Node's servers by what it sends.
+   * What it throws or rejects with goes the framework's own way of errors, such as `next(error)` of
+   * Express or `setErrorHandler` of Fastify. If it does neither, the usual answer is sent.
+   */
+  readonly onRefused?:
+    | ((refusal: Refusal, request: Request, info: Info) => unknown)
+    | undefined;
   /** Called with every decision, in shadow mode too. It may be asynchronous: nobody waits for it. */
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
   /**

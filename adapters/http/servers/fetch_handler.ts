@@ -7,6 +7,7 @@ import {
   finishResponse,
   isResponse,
   refusalResponse,
+  refusedResponse,
 } from "./fetch_response.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
 import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
@@ -38,13 +39,27 @@ export function limitHandler<Info>(
 ): <Answers extends Answer>(handler: FetchHandler<Info, Answers>) => LimitedHandler<Info, Answers> {
   const decide = gate(options, fetchSource);
 
+  const { onRefused } = options;
+
+  function answer<Answers extends Answer>(
+    verdict: Verdict,
+    handler: FetchHandler<Info, Answers>,
+    request: Request,
+    info: Info,
+  ): Awaitable<Answers | Response> {
+    const { refusal, headers } = verdict;
+    if (refusal === undefined) return proceed(verdict, handler, request, info);
+    if (onRefused === undefined) return refusalResponse(refusal, headers);
+    return refusedResponse(() => onRefused(refusal, request, info), refusal, headers);
+  }
+
   return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
     return function limited(request, info) {
       const verdict = decide(request, info!);
       return isPromise(verdict)
-        ? verdict.then((verdict) => proceed(verdict, handler, request, info!))
-        : proceed(verdict, handler, request, info!);
+        ? verdict.then((verdict) => answer(verdict, handler, request, info!))
+        : answer(verdict, handler, request, info!);
     };
   };
 }
@@ -55,9 +70,6 @@ function proceed<Info, Answers extends Answer>(
   request: Request,
   info: Info,
 ): Awaitable<Answers | Response> {
-  if (verdict.refusal !== undefined) {
-    return refusalResponse(verdict.refusal, verdict.headers);
-  }
   if (verdict.settle !== undefined) return proceedAndSettle(verdict, handler, request, info);
   const answer = handler(request, info, verdict.decision);
   return isPromise(answer)

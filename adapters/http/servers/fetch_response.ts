@@ -47,6 +47,16 @@ export function refusalResponse(
   return response;
 }
 
+/** The response of `onRefused`, with the fields; the usual one if that is none. */
+export async function refusedResponse(
+  refused: () => unknown,
+  refusal: Refusal,
+  headers: readonly HeaderField[],
+): Promise<Response> {
+  const own = await refused();
+  return isResponse(own) ? finishResponse(own, headers) : refusalResponse(refusal, headers);
+}
+
 /**
  * Sets the fields in place: a body that is wrapped again loses its content type on Bun. A
  * response that was fetched cannot be changed; a copy of it keeps the type that it holds. An

@@ -5,6 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../fields/apply_headers.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import type { Verdict } from "../gate/gate.ts";
@@ -42,6 +43,14 @@ function isClosed(response: ServerResponse): boolean {
   return response.destroyed || stream?.destroyed === true;
 }
 
+/** What follows from a verdict. */
+export interface NodeAnswers {
+  /** The option `onRefused`, if it is given. */
+  readonly refused: ((refusal: Refusal) => unknown) | undefined;
+  proceed(): unknown;
+  fail(error: unknown): void;
+}
+
 /**
  * Answers by a verdict: refuses, or sets the fields, goes on, and settles when the response has
  * ended.
@@ -49,14 +58,33 @@ function isClosed(response: ServerResponse): boolean {
 export function answerOnNode(
   response: ServerResponse,
   { headers, refusal, settle }: Verdict,
-  proceed: () => unknown,
+  { refused, proceed, fail }: NodeAnswers,
 ): unknown {
-  if (refusal !== undefined) return refuseOnNode(response, refusal, headers);
+  if (refusal !== undefined) {
+    if (refused === undefined) return refuseOnNode(response, refusal, headers);
+    setOnNode(response, headers);
+    return refuseOr(() => refused(refusal), () => refuseOnNode(response, refusal, []), fail);
+  }
   // Somebody else has answered while the request waited for its verdict.
   if (response.writableEnded) return;
   setOnNode(response, headers);
   if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
   return proceed();
+}
+
+/** Calls `onRefused`, and refuses as usual unless that fails. */
+export function refuseOr(
+  refused: () => unknown,
+  refuse: () => void,
+  fail: (error: unknown) => void,
+) {
+  try {
+    const answer = refused();
+    if (!isPromise(answer)) return refuse();
+    Promise.resolve(answer).then(refuse).catch(fail);
+  } catch (error) {
+    fail(error);
+  }
 }
 
 /**

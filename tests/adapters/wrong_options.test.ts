@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { rateLimit } from "../../../adapters/http/http.ts";
-import { rateLimit as rateLimitOnNode } from "../../../adapters/frameworks/node.ts";
+import { rateLimit } from "../../adapters/http/http.ts";
+import { rateLimit as rateLimitOnNode } from "../../adapters/frameworks/node.ts";
 import {
   fileSource,
   followRules,
   objectSource,
   redisSource,
   ruleEngine,
-} from "../../../adapters/rules/rules.ts";
-import { serve } from "../../../adapters/service/service.ts";
-import { gcra, limiter, memoryStore } from "../../../mod.ts";
+} from "../../adapters/rules/rules.ts";
+import { serve } from "../../adapters/service/service.ts";
+import { gcra, limiter, memoryStore } from "../../mod.ts";
 
 const api = limiter(gcra({ limit: 1, period: "1m" }), { store: memoryStore(), prefix: "api" });
 const source = objectSource({ domain: "shop", rules: [{ key: "" }] });
@@ -21,30 +21,10 @@ type Loose = (...given: readonly unknown[]) => unknown;
 
 /** What is done, and what is said of it. */
 const WRONG: readonly (readonly [call: () => unknown, message: string])[] = [
-  ...([rateLimit, rateLimitOnNode] as readonly Loose[]).flatMap((make) =>
+  ...([rateLimit, rateLimitOnNode] as readonly Loose[]).map((make) =>
     [
-      [
-        () => make({ limiter: api, refund: "x" }),
-        'Cannot create rateLimit as refund must be "failed" or "successful" or a function: ' +
-        'current value is "x"',
-      ],
-      [
-        () => make({ limiter: api, shadow: "x" }),
-        'Cannot create rateLimit as shadow must be a boolean or a function: current value is "x"',
-      ],
-      [
-        () => make({ limiter: api, exposeHeaders: "x" }),
-        'Cannot create rateLimit as exposeHeaders must be a boolean: current value is "x"',
-      ],
-      [
-        () => make({ limiter: api, headers: ["legacy", "x"] }),
-        'Cannot write rate limit headers as headers must be one or more of "draft-11", "draft-7", ' +
-        '"draft-6", "legacy", or false: current value is "x"',
-      ],
-      [
-        () => (make({ limiter: api }) as Loose)(5),
-        "Cannot limit a handler as handler must be a function: current value is 5",
-      ],
+      () => (make({ limiter: api }) as Loose)(5),
+      "Cannot limit a handler as handler must be a function: current value is 5",
     ] as const
   ),
   [
