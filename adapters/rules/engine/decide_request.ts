@@ -21,18 +21,25 @@ import {
   chargeRules,
   overriding,
 } from "./charge_rules.ts";
-import type { KeyLimitsCache } from "./key_limits.ts";
+import { type KeyLimitsCache, limitsOfKey } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
 import type { RuleStore } from "./rule_store.ts";
 
 /** The places of the descriptors of a request that has one. */
 const FIRST: readonly number[] = Object.freeze([0]);
 
+/** What an engine decides by. */
+export interface RuleDecider {
+  readonly on: RuleStore;
+  /** The limits of keys of their own; `undefined` if there are none. */
+  readonly keys: KeyLimitsCache | undefined;
+  /** The rules that hold now. */
+  bound: BoundRules;
+}
+
 /** Decides a request, and takes its units or gives them back. */
 export function decideRequest(
-  on: RuleStore,
-  bound: BoundRules,
-  keys: KeyLimitsCache | undefined,
+  { on, keys, bound }: RuleDecider,
   request: RuleRequest,
   action: ChargeAction,
 ): MaybePromise<Verdict> {
@@ -54,9 +61,7 @@ export function decideRequest(
 
 /** Forgets the counters of a request; answers how many. */
 export function resetRequest(
-  on: RuleStore,
-  bound: BoundRules,
-  keys: KeyLimitsCache | undefined,
+  { on, keys, bound }: RuleDecider,
   request: RuleRequest,
 ): MaybePromise<number> {
   checkRuleRequest(request);
@@ -67,10 +72,8 @@ export function resetRequest(
     const counters = charges.flatMap(({ applied, verdict }) =>
       verdict.limits.map((limit) => storedKeys(on, domain.name, limit, applied.key))
     );
-    return andThen(
-      allOf<void>(counters.flat().map((key) => on.store.delete(key))),
-      () => counters.length,
-    );
+    const deleted = counters.flat().map((key) => on.store.delete(key));
+    return andThen(allOf<void>(deleted), () => counters.length);
   });
 }
 
@@ -115,7 +118,7 @@ function chargesOf(
     const own = bound.rules[applied.rule.index]!;
     if (keys === undefined || own.rule.lookup === undefined) return { applied, verdict: own };
     return andThen(
-      keys.of(domain, own.rule, applied.key, own.limits),
+      limitsOfKey(keys, domain, own.rule, applied.key, own.limits),
       (known): Charge => ({ applied, verdict: known ?? own }),
     );
   }));

@@ -16,7 +16,13 @@ import {
   type Rule,
 } from "../../../core/rules/rules.ts";
 import { bindLimits, type BoundLimit, type BoundVerdict } from "./bound_rules.ts";
-import { type KeyLimits, type KeyLookup, sourceQuestions } from "./key_lookup.ts";
+import {
+  type KeyLimits,
+  type KeyLookup,
+  lookUp,
+  type LookupSource,
+  mayLookUp,
+} from "./key_lookup.ts";
 import type { RuleStore } from "./rule_store.ts";
 
 /** How looked-up limits are remembered. */
@@ -37,18 +43,15 @@ export type KnownLimits = BoundVerdict | undefined;
 
 /** The looked-up limits of keys. */
 export interface KeyLimitsCache {
-  /**
-   * What decides for a key: limits of its own, or `undefined` for the rule's; a promise only if
-   * the rule waits and nothing is known yet.
-   */
-  of(domain: Domain, rule: Rule, key: string, limits: readonly BoundLimit[]):
-    | KnownLimits
-    | Promise<KnownLimits>;
-  /**
-   * Has all keys looked up anew. What was known decides until then, unless the rule waits, and what
-   * a key had used under it goes on to count.
-   */
-  refresh(): void;
+  readonly on: RuleStore;
+  readonly source: LookupSource;
+  /** Receives the errors of lookups; the rule decides in their place. It must not throw. */
+  readonly fail: (error: unknown, key: string) => void;
+  readonly maxKeys: number;
+  readonly timeToLive: number;
+  readonly entries: Map<string, Entry>;
+  /** How often all keys were to be looked up anew. */
+  refreshes: number;
 }
 
 interface Entry {
@@ -58,72 +61,82 @@ interface Entry {
   /** The lookup under way; `undefined` if there is none. */
   lookup: Promise<KnownLimits> | undefined;
   /** After how many refreshes it was made. */
-  readonly age: number;
+  readonly refreshes: number;
 }
 
 /** A lookup that failed is tried again after this long. */
 const RETRY_AFTER = 1_000;
 
-/**
- * Makes the cache.
- *
- * @param fail Receives the errors of lookups; the rule decides in their place. It must not throw.
- */
+/** Makes the cache. */
 export function keyLimitsCache(
   on: RuleStore,
   lookup: KeyLookup,
-  fail: (error: unknown, key: string) => void,
+  fail: KeyLimitsCache["fail"],
   { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000 }: KeyLimitsOptions = {},
 ): KeyLimitsCache {
-  const entries = new Map<string, Entry>();
-  const questions = sourceQuestions(lookup, deadline);
-  let age = 0;
+  const source = { lookup, deadline, awaited: 0, unanswered: 0 };
+  return { on, source, fail, maxKeys, timeToLive, entries: new Map(), refreshes: 0 };
+}
 
-  async function load(
-    entry: Entry,
-    domain: Domain,
-    key: string,
-    before: readonly BoundLimit[],
-  ): Promise<KnownLimits> {
-    let life = timeToLive;
-    try {
-      const found = await questions.ask(domain.name, key);
-      entry.known = ownVerdict(on, domain, found, entry.known?.limits ?? before);
-    } catch (error) {
-      fail(error, key);
-      life = Math.min(RETRY_AFTER, timeToLive);
-    }
-    entry.lookup = undefined;
-    entry.staleAt = on.instant() + life;
-    return entry.known;
+/**
+ * What decides for a key: limits of its own, or `undefined` for the rule's; a promise only if the
+ * rule waits and nothing is known yet.
+ *
+ * @param limits Those of the rule.
+ */
+export function limitsOfKey(
+  cache: KeyLimitsCache,
+  domain: Domain,
+  rule: Rule,
+  key: string,
+  limits: readonly BoundLimit[],
+): KnownLimits | Promise<KnownLimits> {
+  const entry = entryOf(cache, `${domain.name}\0${rule.label}\0${key}`);
+  const isFirst = entry.staleAt === -Infinity;
+  const isStale = entry.lookup === undefined && entry.staleAt <= cache.on.instant();
+  if (isStale && mayLookUp(cache.source)) entry.lookup = load(cache, entry, domain, key, limits);
+  return rule.lookup === "wait" && isFirst ? entry.lookup ?? entry.known : entry.known;
+}
+
+/**
+ * Has all keys looked up anew. What was known decides until then, unless the rule waits, and what a
+ * key had used under it goes on to count.
+ */
+export function refreshLimits(cache: KeyLimitsCache): void {
+  cache.refreshes++;
+}
+
+/**
+ * The entry of a key. After a refresh it is another one: the answer of an earlier lookup is for those
+ * alone who waited for it.
+ */
+function entryOf({ entries, refreshes, maxKeys }: KeyLimitsCache, name: string): Entry {
+  const found = entries.get(name);
+  const entry = found?.refreshes === refreshes
+    ? found
+    : { known: found?.known, staleAt: -Infinity, lookup: undefined, refreshes };
+  setBounded(entries, name, entry, maxKeys);
+  return entry;
+}
+
+async function load(
+  { on, source, fail, timeToLive }: KeyLimitsCache,
+  entry: Entry,
+  domain: Domain,
+  key: string,
+  before: readonly BoundLimit[],
+): Promise<KnownLimits> {
+  let life = timeToLive;
+  try {
+    const found = await lookUp(source, domain.name, key);
+    entry.known = ownVerdict(on, domain, found, entry.known?.limits ?? before);
+  } catch (error) {
+    fail(error, key);
+    life = Math.min(RETRY_AFTER, timeToLive);
   }
-
-  /**
-   * The entry of a key. After a refresh it is another one: the answer of an earlier lookup is for
-   * those alone who waited for it.
-   */
-  function entryOf(name: string): Entry {
-    const found = entries.get(name);
-    const entry = found?.age === age
-      ? found
-      : { known: found?.known, staleAt: -Infinity, lookup: undefined, age };
-    setBounded(entries, name, entry, maxKeys);
-    return entry;
-  }
-
-  return {
-    of(domain, rule, key, limits) {
-      const entry = entryOf(`${domain.name}\0${rule.label}\0${key}`);
-      const isFirst = entry.staleAt === -Infinity;
-      if (entry.lookup === undefined && entry.staleAt <= on.instant() && questions.isFree()) {
-        entry.lookup = load(entry, domain, key, limits);
-      }
-      return rule.lookup === "wait" && isFirst ? entry.lookup ?? entry.known : entry.known;
-    },
-    refresh(): void {
-      age++;
-    },
-  };
+  entry.lookup = undefined;
+  entry.staleAt = on.instant() + life;
+  return entry.known;
 }
 
 /** What decides for a key by what the source found. */

@@ -18,45 +18,44 @@ const MOST_AWAITED = 1_000;
 /** The most questions without an answer, those included whose time is over. */
 const MOST_UNANSWERED = 10_000;
 
-/** Questions to a source of limits: so many at a time, each with a deadline. */
-export interface SourceQuestions {
-  /** Whether there is room for one more now. */
-  isFree(): boolean;
-  /** Asks for the limits of a key; rejects if there is no answer in time. */
-  ask(domain: string, key: string): Promise<KeyLimits>;
+/** A source of limits, and the questions to it that are open. */
+export interface LookupSource {
+  readonly lookup: KeyLookup;
+  /** The longest that an answer is waited for, in milliseconds. */
+  readonly deadline: number;
+  /** Questions whose answer is waited for. */
+  awaited: number;
+  /** Questions without an answer, those included whose time is over. */
+  unanswered: number;
 }
 
-/**
- * Bounds the questions to a source, which may be slow, or never answer.
- *
- * @param deadline The longest that an answer is waited for, in milliseconds.
- */
-export function sourceQuestions(lookup: KeyLookup, deadline: number): SourceQuestions {
-  let awaited = 0;
-  let unanswered = 0;
+/** Whether there is room for one more question now. */
+export function mayLookUp({ awaited, unanswered }: LookupSource): boolean {
+  return awaited < MOST_AWAITED && unanswered < MOST_UNANSWERED;
+}
 
-  function late(): never {
-    throw new Error(`Cannot wait for the limits of a key as it took over ${deadline} ms`);
+/** Looks up the limits of a key; rejects if there is no answer in time. */
+export async function lookUp(
+  source: LookupSource,
+  domain: string,
+  key: string,
+): Promise<KeyLimits> {
+  const { deadline } = source;
+  source.awaited++;
+  try {
+    return await withTimeout(answerOf(source, domain, key), deadline, () => {
+      throw new Error(`Cannot wait for the limits of a key as it took over ${deadline} ms`);
+    });
+  } finally {
+    source.awaited--;
   }
+}
 
-  async function answer(domain: string, key: string): Promise<KeyLimits> {
-    unanswered++;
-    try {
-      return await lookup(domain, key);
-    } finally {
-      unanswered--;
-    }
+async function answerOf(source: LookupSource, domain: string, key: string): Promise<KeyLimits> {
+  source.unanswered++;
+  try {
+    return await source.lookup(domain, key);
+  } finally {
+    source.unanswered--;
   }
-
-  return {
-    isFree: () => awaited < MOST_AWAITED && unanswered < MOST_UNANSWERED,
-    async ask(domain, key) {
-      awaited++;
-      try {
-        return await withTimeout(answer(domain, key), deadline, late);
-      } finally {
-        awaited--;
-      }
-    },
-  };
 }

@@ -17,9 +17,8 @@ import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 
 import { bindRules } from "./bound_rules.ts";
-import type { ChargeAction } from "./charge_rules.ts";
-import { decideRequest, resetRequest } from "./decide_request.ts";
-import { keyLimitsCache, type KeyLimitsOptions } from "./key_limits.ts";
+import { decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
+import { keyLimitsCache, type KeyLimitsOptions, refreshLimits } from "./key_limits.ts";
 import type { KeyLookup } from "./key_lookup.ts";
 import type { RuleRequest } from "./rule_request.ts";
 import type { RuleStore } from "./rule_store.ts";
@@ -101,49 +100,61 @@ export interface RuleEngine {
  */
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   checkOptions("create ruleEngine", options);
+  const { onVerdict, onLookupError = () => {} } = options;
+  const print = firstPrinted();
+  const report = onVerdict && guarded(onVerdict, print);
+  const decider = ruleDecider(options, guarded(onLookupError, print));
+  return {
+    get rules(): RuleSet {
+      return decider.bound.set;
+    },
+    store: decider.on.store,
+    consume(request) {
+      const verdict = atOnceOrLater(decideRequest(decider, request, "consume"));
+      return report === undefined ? verdict : reported(verdict, request, report);
+    },
+    peek: (request) => atOnceOrLater(decideRequest(decider, request, "peek")),
+    refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
+    reset: (request) => atOnceOrLater(resetRequest(decider, request)),
+    replace(rules): void {
+      decider.bound = bindRules(decider.on, rules, decider.bound);
+    },
+    forgetLookups(): void {
+      if (decider.keys !== undefined) refreshLimits(decider.keys);
+    },
+  };
+}
+
+function ruleDecider(
+  options: RuleEngineOptions,
+  fail: (error: unknown, key: string) => void,
+): RuleDecider {
   const { store = memoryStore(), prefix = "rules", clock, lookup, lookupCache } = options;
   checkStore("create ruleEngine", "store", store);
-  const print = firstPrinted();
-  const onVerdict = options.onVerdict && guarded(options.onVerdict, print);
-  const onLookupError = guarded(options.onLookupError ?? (() => {}), print);
   const on: RuleStore = {
     store,
     prefix,
     instant: clock ?? Date.now,
     now: clock === undefined ? () => undefined : () => checkNow(clock()),
   };
-  const keys = lookup && keyLimitsCache(on, lookup, onLookupError, lookupCache);
-  let current = bindRules(on, toRuleSet(options.rules), undefined);
+  const keys = lookup && keyLimitsCache(on, lookup, fail, lookupCache);
+  return { on, keys, bound: bindRules(on, toRuleSet(options.rules), undefined) };
+}
 
-  function decide(request: RuleRequest, action: ChargeAction): Verdict | Promise<Verdict> {
-    return atOnceOrLater(decideRequest(on, current, keys, request, action));
+/** A verdict that is reported to `onVerdict` before the caller has it. */
+function reported(
+  verdict: Verdict | Promise<Verdict>,
+  request: RuleRequest,
+  report: (verdict: Verdict, request: RuleRequest) => void,
+): Verdict | Promise<Verdict> {
+  if (isPromise(verdict)) {
+    return verdict.then((known) => {
+      report(known, request);
+      return known;
+    });
   }
-
-  function report(verdict: Verdict, request: RuleRequest): Verdict {
-    onVerdict!(verdict, request);
-    return verdict;
-  }
-
-  return {
-    get rules(): RuleSet {
-      return current.set;
-    },
-    store,
-    consume(request) {
-      const answer = decide(request, "consume");
-      if (onVerdict === undefined) return answer;
-      return answer instanceof Promise
-        ? answer.then((verdict) => report(verdict, request))
-        : report(answer, request);
-    },
-    peek: (request) => decide(request, "peek"),
-    refund: (request) => decide(request, "refund"),
-    reset: (request) => atOnceOrLater(resetRequest(on, current, keys, request)),
-    replace(rules): void {
-      current = bindRules(on, rules, current);
-    },
-    forgetLookups: () => keys?.refresh(),
-  };
+  report(verdict, request);
+  return verdict;
 }
 
 /** An answer, or a promise of the language's own kind, whatever kind the store's promises are of. */

@@ -14,6 +14,7 @@ import {
 } from "../../../../adapters/rules/rules.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 
 type Entry = readonly [string, string];
 
@@ -542,14 +543,7 @@ describe("limits of a key's own", () => {
 });
 
 test("on a store that answers by promises every verdict is the same", async () => {
-  const inner = memoryStore();
-  const store: AsyncStore = {
-    run: (operations, now) => Promise.resolve(inner.run(operations, now)),
-    accepts: (algorithm) => inner.accepts(algorithm),
-    delete: (key) => Promise.resolve(inner.delete(key)),
-    close: () => Promise.resolve(inner.close()),
-    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
-  };
+  const store = asyncMemoryStore();
   const file = shop([
     { key: "user", limits: two() },
     { key: "address", shadow: true, limits: [{ limit: 1, period: "1m" }] },
