@@ -1,5 +1,5 @@
 /*
- * `tidegate serve`: the decision service, until it is told to end.
+ * `tidegate serve`: the decision service, until a signal ends it.
  */
 
 import { availableParallelism } from "node:os";

@@ -35,7 +35,7 @@ export interface Service {
 }
 
 /**
- * Starts the decision service: HTTP, gRPC if asked for, and the page.
+ * Starts the decision service: HTTP, gRPC if it has a port, and the page.
  *
  * @param options Only `rules` is required.
  * @throws {Error} If the rules cannot be loaded, or a port is taken; nothing is left running.

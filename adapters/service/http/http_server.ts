@@ -65,7 +65,7 @@ interface DenoRuntime {
 export function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { Bun, Deno } = globalThis as { Bun?: BunRuntime; Deno?: DenoRuntime };
   if (Bun !== undefined) return Promise.resolve(listenOnBun(Bun, options));
-  // Deno shares a port between threads by way of Node's server only, unless asked with a flag.
+  // Deno shares a port between threads by way of Node's server only, unless a flag says otherwise.
   if (Deno !== undefined && !options.reusePort) return Promise.resolve(listenOnDeno(Deno, options));
   return listenOnNode(options);
 }
