@@ -62,3 +62,17 @@ export class StoreFullError extends Error {
     super(message, options);
   }
 }
+
+const STORE_ERRORS: readonly unknown[] = [
+  "StoreUnavailableError",
+  "ContentionError",
+  "StoreFullError",
+];
+
+/**
+ * Whether an error says that a store could not decide, which no caller is to blame for. By its name,
+ * so that the errors of another copy of this package count, and those that crossed to another thread.
+ */
+export function isStoreError(error: unknown): boolean {
+  return STORE_ERRORS.includes((error as Partial<Error> | null | undefined)?.name);
+}

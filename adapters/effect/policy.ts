@@ -11,7 +11,7 @@ import { all } from "../../core/algorithms/all.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
 import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
 
-/** What every policy of a single limit says. */
+/** What every policy of a single limit has. */
 export interface RatePolicy {
   /** Units admitted per period in the long run; a positive integer. */
   readonly limit: number;
@@ -114,7 +114,7 @@ const Base = {
   period: PeriodSchema,
   name: Schema.optionalKey(Schema.String),
 };
-/** What is told where no algorithm is named that fits: the default one is tried on every policy. */
+/** The message where no algorithm fits the name given: the default one is tried on every policy. */
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
   '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "slidingWindow", "slidingLog", ' +
   '"slidingCounter" or "all"';
@@ -125,7 +125,7 @@ const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
  *
  * Encoded, a policy is plain JSON: durations are milliseconds, or text (`"10s"`, `"10 seconds"`).
  * `algorithm` is `"gcra"` unless given. What the algorithm's factory would refuse does not decode,
- * and the issue says why.
+ * and the issue has the reason.
  *
  * @example
  * ```ts

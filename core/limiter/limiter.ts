@@ -1,6 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
-import { andThen, isPromise } from "../maybe_promise.ts";
-import { boundStore, type MaybeDecision } from "./bound_store.ts";
+import { andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
+import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
 import { checkCost, checkNow, checkOptions, checkText, errorMessage } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
 import type { Decision } from "../decision.ts";
@@ -111,6 +111,8 @@ export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncSt
 export interface LimiterInternals {
   /** The operation of a call. */
   operation(key: string, cost: number): Operation;
+  /** Runs another algorithm, which keeps states in the same way, on one of the limiter's keys. */
+  run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
   /** The instant to decide at; `undefined` for the store's own time. */
   now(): number | undefined;
   readonly clock: Clock | undefined;
@@ -143,7 +145,7 @@ export function limiterOn(
 ): Limiter | AsyncLimiter {
   const { clock, onDecision, onFailure, replaces, maxWaiting = 10_000 } = options;
   store.accepts(algorithm);
-  const bound = boundStore(store, prefix, algorithm, replaces);
+  const bound = prepareCall(store, prefix, algorithm, replaces);
   const { decide } = bound;
   const queues = queuesOf(store);
   const failed = failureReport(onFailure);
@@ -261,6 +263,7 @@ export function limiterOn(
   });
   internals.set(made, {
     operation: bound.operation,
+    run: owner.run,
     now: instant,
     clock,
     report: reportDecision,

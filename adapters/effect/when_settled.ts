@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect";
 
-import { isPromise, type MaybePromise as CoreAnswer } from "../../core/maybe_promise.ts";
+import { isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 
-/** What a span says of a call. */
+/** The attributes of a call's span. */
 export type SpanAttributes = Readonly<Record<string, unknown>>;
 
 /**
@@ -12,18 +12,18 @@ export type SpanAttributes = Readonly<Record<string, unknown>>;
  * must know whether it was charged. It is a span, if it is given a name. A rejection is a defect.
  */
 export function whenSettled<Answer, A, E>(
-  answer: CoreAnswer<Answer>,
-  tell: (answer: Answer) => Effect.Effect<A, E>,
+  answer: MaybePromise<Answer>,
+  next: (answer: Answer) => Effect.Effect<A, E>,
   name?: string,
   attributes?: SpanAttributes,
 ): Effect.Effect<A, E> {
-  if (!isPromise(answer)) return tell(answer);
+  if (!isPromise(answer)) return next(answer);
   const promise = Promise.resolve(answer);
   // An interrupt may come before anybody awaits it; a rejection must not end the process then.
   promise.catch(noOne);
   const awaited = Effect.uninterruptible(Effect.promise(() => promise));
   const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
-  return Effect.flatMap(traced, tell);
+  return Effect.flatMap(traced, next);
 }
 
 function noOne(): void {}

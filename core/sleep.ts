@@ -1,0 +1,33 @@
+import { afterRealTime, type Clock } from "./clock.ts";
+
+/**
+ * Waits for so many milliseconds of a clock, or until a signal is aborted.
+ *
+ * @param clock Waits by its `after` if it brings one, otherwise in real time.
+ * @param milliseconds 0 or more; may be longer than a timer can hold.
+ * @param signal Ends the wait when it is aborted; one aborted before ends it at once.
+ * @returns Whether the whole time has passed.
+ */
+export function sleep(
+  clock: Pick<Clock, "after"> | undefined,
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve(false);
+    let cancel = () => {};
+    function end(elapsed: boolean): void {
+      signal?.removeEventListener("abort", abort);
+      resolve(elapsed);
+    }
+    function abort(): void {
+      cancel();
+      end(false);
+    }
+    signal?.addEventListener("abort", abort);
+    const wake = () => end(true);
+    cancel = clock?.after === undefined
+      ? afterRealTime(milliseconds, wake)
+      : clock.after(milliseconds, wake);
+  });
+}
