@@ -6,7 +6,13 @@
  * fields that it needs.
  */
 
-import { andThen, isPromise, type MaybePromise, orElse } from "../../../core/toolkit.ts";
+import {
+  andThen,
+  isPromise,
+  isStoreError,
+  type MaybePromise,
+  orElse,
+} from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import type { Figures } from "../metrics/figures.ts";
 import type { CallSettings } from "./call_settings.ts";
@@ -97,19 +103,11 @@ function noTarget(): Response {
   return problemOf(400, detail);
 }
 
-/** The errors of stores that cannot answer. */
-const STORE_ERRORS: ReadonlySet<string> = new Set([
-  "StoreUnavailableError",
-  "ContentionError",
-  "StoreFullError",
-]);
-
 /** What answers a request whose decision failed. */
 function failure(error: unknown, onError: (error: unknown) => void): Response {
   if (isTooManyLimits(error)) return problemOf(400, error.message);
   onError(error);
-  const name = error instanceof Error ? error.name : "";
-  return STORE_ERRORS.has(name)
+  return isStoreError(error)
     ? problemOf(503, "the store does not answer", { "retry-after": "1" })
     : problemOf(500, "an error that is logged");
 }

@@ -64,14 +64,10 @@ async function work(port: Port, settings: WorkerSettings): Promise<void> {
 }
 
 function threadOn(main: MainThread, settings: WorkerSettings, store: Store): ServiceThread {
-  const { token, maxBody, limits, trustedProxies, lookups } = settings;
   return serviceThread({
-    token,
-    maxBody,
-    limits,
-    trustedProxies,
+    ...settings,
     store,
-    lookup: lookups
+    lookup: settings.lookups
       ? (domain, key) => ask<KeyLimits>(main, { of: "limits", domain, key })
       : undefined,
     allFigures: () => ask<FiguresSnapshot>(main, { of: "figures" }),
