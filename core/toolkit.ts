@@ -4,6 +4,7 @@
  */
 
 export { setBounded } from "./bounded_map.ts";
+export { isStoreError } from "./errors.ts";
 export { firstPrinted, guarded } from "./guarded.ts";
 export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_promise.ts";
 export {

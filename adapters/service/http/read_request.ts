@@ -7,7 +7,13 @@ import { formatValue } from "../../../core/toolkit.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
 import { type HttpFault, httpFault } from "./problem_response.ts";
 import { parseJson } from "./read_body.ts";
-import { boundsFault, faultText, type RequestFault, type RequestLimits } from "./request_bounds.ts";
+import {
+  boundsFault,
+  faultText,
+  MAP_FORM,
+  type RequestFault,
+  type RequestLimits,
+} from "./request_bounds.ts";
 
 /** What a body asks for: one request, or a list of them. */
 export interface RequestBody {
@@ -53,7 +59,9 @@ function requestOf(
 ): RuleRequest | RequestFault {
   try {
     const request = shapeOf(data, defaultDomain);
-    return boundsFault(request, limits) ?? request;
+    const fault = boundsFault(request, limits);
+    if (fault === undefined) return request;
+    return hasList(data as DataMap) ? fault : boundsFault(request, limits, MAP_FORM)!;
   } catch (fault) {
     if (typeof fault === "object" && fault !== null && "rule" in fault) {
       return fault as RequestFault;
@@ -62,18 +70,29 @@ function requestOf(
   }
 }
 
+/** Whether any entries are written as a list. */
+function hasList({ entries, descriptors }: DataMap): boolean {
+  const all = descriptors === undefined ? [{ entries }] : descriptors as readonly DataMap[];
+  return all.some(({ entries }) => Array.isArray(entries));
+}
+
 /** A request of which the maps and lists are right; what they hold is still to be checked. */
 function shapeOf(data: unknown, defaultDomain: string | undefined): RuleRequest {
   const { domain = defaultDomain, descriptors, entries, cost } = mapOf(data, "");
-  const head = { domain: domain as string, cost: cost as number | undefined };
-  if (descriptors === undefined) {
-    return { ...head, descriptors: [{ entries: entriesOf(entries, "") }] };
-  }
+  return {
+    domain: domain as string,
+    descriptors: descriptors === undefined
+      ? [{ entries: entriesOf(entries, "") }]
+      : descriptorsOf(descriptors, entries),
+    cost: cost as number | undefined,
+  };
+}
+
+function descriptorsOf(data: unknown, entries: unknown): readonly Descriptor[] {
   if (entries !== undefined) refuse("descriptors", "and entries must not be given both");
-  if (!Array.isArray(descriptors)) {
-    refuse("descriptors", `must be a list, not ${formatValue(descriptors)}`);
-  }
-  return { ...head, descriptors: (descriptors as readonly unknown[]).map(descriptorOf) };
+  return Array.isArray(data)
+    ? data.map(descriptorOf)
+    : refuse("descriptors", `must be a list, not ${formatValue(data)}`);
 }
 
 function descriptorOf(data: unknown, index: number): Descriptor {

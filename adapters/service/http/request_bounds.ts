@@ -35,19 +35,30 @@ export interface RequestForm {
   readonly maxCost: number;
   /** The least length of a value. */
   readonly minValue: 0 | 1;
+  /** Whether entries are a map, so that a value is found by its key. */
+  readonly isMap: boolean;
 }
 
-/** The service's own form. */
-export const OWN_FORM: RequestForm = {
+/** The service's own form, with entries as a list. */
+export const LIST_FORM: RequestForm = {
   cost: "cost",
   maxCost: Number.MAX_SAFE_INTEGER,
   minValue: 1,
+  isMap: false,
 };
 
-/** Envoy's form: the units of a request are of 32 bits, those of a descriptor of 64. */
-export const ENVOY_FORM: RequestForm = { cost: "hitsAddend", maxCost: 2 ** 32 - 1, minValue: 0 };
+/** The service's own form, with entries as a map. */
+export const MAP_FORM: RequestForm = { ...LIST_FORM, isMap: true };
 
-/** What is wrong with a request, and where: `entries.user`, `must be text ...`. */
+/** Envoy's form: the units of a request are of 32 bits, those of a descriptor of 64. */
+export const ENVOY_FORM: RequestForm = {
+  cost: "hitsAddend",
+  maxCost: 2 ** 32 - 1,
+  minValue: 0,
+  isMap: false,
+};
+
+/** What is wrong with a request, and where: `entries[0].value`, `must be text ...`. */
 export interface RequestFault {
   readonly place: string;
   readonly rule: string;
@@ -62,7 +73,7 @@ export function faultText({ place, rule }: RequestFault): string {
 export function boundsFault(
   { domain, descriptors, cost }: RuleRequest,
   limits: RequestLimits,
-  form: RequestForm = OWN_FORM,
+  form: RequestForm = LIST_FORM,
 ): RequestFault | undefined {
   if (typeof domain !== "string" || domain === "") {
     return { place: "domain", rule: `must be text that is not empty, not ${formatValue(domain)}` };
@@ -87,7 +98,7 @@ export function boundsFault(
 function entriesFault(
   entries: readonly DescriptorEntry[],
   { maxEntries, maxText }: RequestLimits,
-  { minValue }: RequestForm,
+  { minValue, isMap }: RequestForm,
 ): RequestFault | undefined {
   const { length } = entries;
   if (length < 1 || length > maxEntries) {
@@ -103,7 +114,8 @@ function entriesFault(
       const rule = `must be text of ${minValue} to ${maxText} characters, not ${
         formatValue(value)
       }`;
-      return { place: `entries.${key}`.slice(0, 200), rule };
+      const place = isMap ? `entries.${key}`.slice(0, 200) : `entries[${index}].value`;
+      return { place, rule };
     }
   }
   return undefined;

@@ -6,27 +6,26 @@
  * fields that it needs.
  */
 
-import { andThen, isPromise, type MaybePromise, orElse } from "../../../core/toolkit.ts";
+import {
+  andThen,
+  isPromise,
+  isStoreError,
+  type MaybePromise,
+  orElse,
+} from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import type { Figures } from "../metrics/figures.ts";
+import type { CallSettings } from "./call_settings.ts";
 import { problemOf, problemResponse } from "./problem_response.ts";
 import { readBody } from "./read_body.ts";
 import { type RequestAccess, requestAccess } from "./request_access.ts";
-import { REQUEST_LIMITS, type RequestLimits } from "./request_bounds.ts";
 import { requestTarget } from "./request_target.ts";
 import type { Route } from "./route.ts";
 import { type RouteOptions, serviceRoutes } from "./service_routes.ts";
 
 /** The options of `serviceHandler`. */
-export interface ServiceHandlerOptions extends Pick<RouteOptions, "allFigures" | "isReady"> {
-  /** What calls must bring to change anything; without it all of them may. */
-  readonly token?: string | undefined;
-  /** The most bytes of a body; default 1 MiB. */
-  readonly maxBody?: number | undefined;
-  /** How much a body may ask for. */
-  readonly limits?: Partial<RequestLimits> | undefined;
-  /** The proxies whose word on a client's address is believed; default those on this machine. */
-  readonly trustedProxies?: readonly string[] | undefined;
+export interface ServiceHandlerOptions
+  extends CallSettings, Pick<RouteOptions, "allFigures" | "isReady"> {
   /** What this thread counts. */
   readonly figures: Figures;
   /** Receives errors that no client caused. */
@@ -41,10 +40,9 @@ export type ServiceHandler = (
 
 /** Makes the handler of a service. */
 export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOptions): ServiceHandler {
-  const { maxBody = 2 ** 20, trustedProxies = ["loopback"], figures, onError } = options;
-  const limits = { ...REQUEST_LIMITS, ...options.limits };
+  const { maxBody, figures, onError } = options;
   const access = requestAccess(options.token);
-  const routeOf = serviceRoutes(engine, { ...options, access, limits, trustedProxies });
+  const routeOf = serviceRoutes(engine, { ...options, access });
   const failed = (error: unknown) => failure(error, onError);
 
   return function handle(request, peer) {
@@ -105,19 +103,11 @@ function noTarget(): Response {
   return problemOf(400, detail);
 }
 
-/** The errors of stores that cannot answer. */
-const STORE_ERRORS: ReadonlySet<string> = new Set([
-  "StoreUnavailableError",
-  "ContentionError",
-  "StoreFullError",
-]);
-
 /** What answers a request whose decision failed. */
 function failure(error: unknown, onError: (error: unknown) => void): Response {
   if (isTooManyLimits(error)) return problemOf(400, error.message);
   onError(error);
-  const name = error instanceof Error ? error.name : "";
-  return STORE_ERRORS.has(name)
+  return isStoreError(error)
     ? problemOf(503, "the store does not answer", { "retry-after": "1" })
     : problemOf(500, "an error that is logged");
 }

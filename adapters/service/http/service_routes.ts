@@ -5,22 +5,22 @@
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import { addressKey, type ClientAddress, clientAddress } from "../../http/http.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
-import type { FiguresSnapshot } from "../metrics/figures.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { METRICS_TYPE, metricsText } from "../metrics/metrics_text.ts";
 import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdicts.ts";
+import type { CallSettings } from "./call_settings.ts";
 import { checkCall } from "./check_call.ts";
 import { pageFile, pageRoute } from "./page_route.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
-import type { RequestLimits } from "./request_bounds.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
 
 /** What routes need. */
-export interface RouteOptions {
+export interface RouteOptions extends Pick<CallSettings, "limits" | "trustedProxies"> {
   readonly access: RequestAccess;
-  readonly limits: RequestLimits;
-  readonly trustedProxies: readonly string[];
+  /** What all threads have counted. */
   readonly allFigures: () => MaybePromise<FiguresSnapshot>;
+  /** Whether the service takes calls: no more once it is stopping. */
   readonly isReady: () => boolean;
 }
 

@@ -42,7 +42,7 @@ describe("a request of either form is refused with the same words:", () => {
 
 test("the forms differ in empty values, and in how many units a request may name", () => {
   assert.deepEqual(faultsOf([["k", ""]]), [
-    'entries.k must be text of 1 to 1024 characters, not ""',
+    'entries[0].value must be text of 1 to 1024 characters, not ""',
     undefined,
   ]);
   assert.deepEqual(faultsOf([["k", "v"]], 1, 2 ** 32), [
