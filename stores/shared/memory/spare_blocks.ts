@@ -17,7 +17,7 @@ import { ContentionError } from "../../../core/errors.ts";
 import { HEAD, header, type Memory, RING, RING_SIZE, TAIL, VETTED } from "../layout.ts";
 import { announcedBlocks } from "../threads/announcements.ts";
 import type { Thread } from "../threads/thread.ts";
-import { MOST_OF_CHAIN, poolOfBlocks, putChain, takeChain } from "./pool.ts";
+import { MOST_OF_CHAIN, type Pool, poolOfBlocks, putChain, takeChain } from "./pool.ts";
 
 /** Blocks that rest before they are looked at. */
 const REST = 32;
@@ -85,24 +85,12 @@ export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
       if (tries > PATIENCE) {
         throw new ContentionError("Cannot decide as all spare blocks of the store are in use");
       }
-      passOn();
+      passOn(thread, pool);
       for (const block of takeChain(pool)) push(block);
       vetRested();
       if (isOut()) takeNew(thread);
       if (isOut()) vet(0);
     }
-  }
-
-  /** Puts blocks into the pool if there are more than a thread should hold. */
-  function passOn(): void {
-    const { record } = thread;
-    if (((ints[record + TAIL]! - ints[record + HEAD]!) | 0) <= MOST_HELD) return;
-    // From the end: the first one may be written to already.
-    const end = ints[record + TAIL]! - MOST_OF_CHAIN;
-    ints[record + TAIL] = end;
-    if (((end - ints[record + VETTED]!) | 0) < 0) ints[record + VETTED] = end;
-    const last = { length: MOST_OF_CHAIN };
-    putChain(pool, Array.from(last, (_, place) => ints[ringPlace(record, end + place)]!));
   }
 
   function spare(): number {
@@ -129,7 +117,7 @@ export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
     },
     add(block) {
       push(block);
-      passOn();
+      passOn(thread, pool);
     },
   };
 }
@@ -146,4 +134,15 @@ function takeNew({ memory: { ints, lastBlock }, record }: Thread): void {
   if (block > lastBlock) return void Atomics.sub(ints, header.blockCount, 1);
   ints[ringPlace(record, ints[record + HEAD]! - 1)] = block;
   ints[record + HEAD]!--;
+}
+
+/** Puts blocks into the pool if there are more than a thread should hold. */
+function passOn({ memory: { ints }, record }: Thread, pool: Pool): void {
+  if (((ints[record + TAIL]! - ints[record + HEAD]!) | 0) <= MOST_HELD) return;
+  // From the end: the first one may be written to already.
+  const end = ints[record + TAIL]! - MOST_OF_CHAIN;
+  ints[record + TAIL] = end;
+  if (((end - ints[record + VETTED]!) | 0) < 0) ints[record + VETTED] = end;
+  const last = { length: MOST_OF_CHAIN };
+  putChain(pool, Array.from(last, (_, place) => ints[ringPlace(record, end + place)]!));
 }

@@ -67,7 +67,7 @@ class TotalsTimeline implements StoredTimeline {
   readonly tail: number;
   readonly floor: number;
   /** The slot that was looked for last, as it is mostly looked for again, and its entry. */
-  #asked = NaN;
+  #slot = NaN;
   #entry = 0;
 
   constructor(shape: TotalsShape, root: number) {
@@ -108,8 +108,8 @@ class TotalsTimeline implements StoredTimeline {
 
   /** The first entry of [head, tail) at a slot or later, or tail. */
   firstAtOrAfter(slot: number): number {
-    if (slot === this.#asked) return this.#entry;
-    this.#asked = slot;
+    if (slot === this.#slot) return this.#entry;
+    this.#slot = slot;
     return this.#entry = this.search(0, slot);
   }
 
@@ -157,7 +157,7 @@ class TotalsTimeline implements StoredTimeline {
   }
 }
 
-/** A log in the arena, of which only the root is read before it is asked. */
+/** A log in the arena, of which only the root is read at first. */
 export function loadTotals(shape: TotalsShape, root: number): StoredTimeline {
   return new TotalsTimeline(shape, root);
 }

@@ -61,8 +61,8 @@ class TreeTimeline implements StoredTimeline {
   readonly floor: number;
   /** Units at `newest` that are not in the tree. */
   readonly pending: number;
-  /** The question that was asked last, as it is mostly asked again, and its answer. */
-  #asked = NO_SLOT;
+  /** The slot of the last call of `since`, as the next one is mostly about the same, and its answer. */
+  #from = NO_SLOT;
   #answer = 0;
   /** Of that question, the oldest slot with units and how many, if they stand in the first leaf. */
   #oldest = 0;
@@ -79,8 +79,8 @@ class TreeTimeline implements StoredTimeline {
   since(slot: number): number {
     if (slot > this.newest) return 0;
     const from = slot < this.floor ? this.floor : slot;
-    if (from === this.#asked) return this.#answer;
-    this.#asked = from;
+    if (from === this.#from) return this.#answer;
+    this.#from = from;
     return this.#answer = this.pending + this.#sumFrom(from);
   }
 
@@ -117,7 +117,7 @@ class TreeTimeline implements StoredTimeline {
 
   leaves(units: number): number {
     if (units < this.pending) return this.newest;
-    // Mostly asked of the oldest unit.
+    // Mostly called for the oldest unit.
     const passed = this.#answer - units;
     if (passed > 0 && passed <= this.#unitsOfOldest) return this.#oldest;
     const { ints, nodes, span, levels } = this.shape;
@@ -162,7 +162,7 @@ class TreeTimeline implements StoredTimeline {
   }
 }
 
-/** A window in the arena, of which nothing is read before it is asked. */
+/** A window in the arena, of which nothing is read at first. */
 export function loadTree(
   shape: TreeShape,
   root: number,

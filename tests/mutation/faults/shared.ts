@@ -113,7 +113,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
   {
     what: "A ring of spare blocks without a bound: one block for two keys",
     file: SPARES,
-    search: "push(block);\n      passOn();\n    },",
+    search: "push(block);\n      passOn(thread, pool);\n    },",
     replace: "push(block);\n    },",
     laws: ["memory of a sharedStore"],
   },
