@@ -2,8 +2,8 @@
  * The wait before a request is sent: for the end of the server's pause, then in the limiter's queue.
  */
 import { RateLimitedError } from "../../core/errors.ts";
-import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import { makeDecision } from "../../core/make_decision.ts";
+import { mayDelay } from "../http/gate/may_delay.ts";
 import { sleep } from "../http/sleep.ts";
 import type { FetchCall } from "./fetch_call.ts";
 import type { FetchSettings } from "./fetch_options.ts";
@@ -25,7 +25,9 @@ export async function waitForTurn(settings: FetchSettings, call: FetchCall): Pro
     // The server may have announced a pause meanwhile: what is held until its end would be sent in
     // one burst.
     if (!signal?.aborted && pauses.left(pauseKey, passed()) === 0) return;
-    if (cost > 0 && source !== "policy" && !isQueue(limiter)) await limiter.refund(key, cost);
+    // Others may stand behind a place in a queue, so that it cannot be given back.
+    const mayGiveBack = cost > 0 && source !== "policy" && !mayDelay(limiter.algorithm);
+    if (mayGiveBack) await limiter.refund(key, cost);
     signal?.throwIfAborted();
   }
 }
@@ -47,11 +49,6 @@ async function waitOutPause(settings: FetchSettings, call: FetchCall): Promise<v
     if (passed() + left > deadline) throw tooLong(key, left);
     await waitOrThrow(settings, left, signal);
   }
-}
-
-/** Whether others may stand behind a place, so that it cannot be given back. */
-function isQueue({ algorithm }: Limiter | AsyncLimiter): boolean {
-  return algorithm.id.includes("leakyQueue/");
 }
 
 function tooLong(key: string, pause: number): RateLimitedError {

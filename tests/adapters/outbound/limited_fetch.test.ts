@@ -7,7 +7,13 @@ import {
   type LimitedFetchOptions,
 } from "../../../adapters/outbound/limited_fetch.ts";
 import { serverPauses } from "../../../adapters/outbound/server_pauses.ts";
-import { gcra, limiter, RateLimitedError, StoreUnavailableError } from "../../../mod.ts";
+import {
+  gcra,
+  leakyQueue,
+  limiter,
+  RateLimitedError,
+  StoreUnavailableError,
+} from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { policyStore } from "../../support/policy_store.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -405,6 +411,25 @@ describe("limitedFetch", () => {
     controller.abort(new Error("enough"));
     await assert.rejects(call, /enough/);
     assert.equal(api.peek("a.test", 0).remaining, 1);
+  });
+
+  test("gives no place back that others may stand behind, whatever the algorithm is called", async () => {
+    const clock = testClock();
+    const queue = leakyQueue({ limit: 1, period: "1s", queue: 3 });
+    const api = limiter({ ...queue, id: "own", internals: undefined } as typeof queue, { clock });
+    const controller = new AbortController();
+    const acquire: typeof api.acquire = async (...args) => {
+      const decision = await api.acquire(...args);
+      controller.abort(new Error("enough"));
+      return decision;
+    };
+    const refund = () => assert.fail("given back");
+    const { fetch } = limited({
+      limiter: { ...api, acquire, refund },
+      clock,
+      fetch: () => assert.fail("sent"),
+    });
+    await assert.rejects(fetch("http://a.test/", { signal: controller.signal }), /enough/);
   });
 
   test("gives nothing back to a store whose failure policy has admitted", async () => {
