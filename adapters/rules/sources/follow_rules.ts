@@ -84,24 +84,9 @@ export async function followRules(
   source: RuleSource,
   options: FollowRulesOptions,
 ): Promise<FollowedRules> {
-  checkOptions("follow rules", options);
-  checkSource("follow rules", "source", source);
-  checkFunction("follow rules", "apply", options.apply);
   const print = firstPrinted();
-  const report = guarded(options.onEvent ?? noOne, print);
+  const state = checkedFollowing(source, options, print);
   const onLimitsChanged = guarded(options.onLimitsChanged ?? noOne, print);
-  const state: Following = {
-    source,
-    options,
-    apply: options.apply,
-    report,
-    held: [],
-    running: undefined,
-    again: false,
-    closed: false,
-    refusal: "",
-  };
-
   if (!await reload(state)) {
     await source.close?.();
     throw new Error(`Cannot load rules from ${source.name}: ${state.refusal}`);
@@ -136,6 +121,28 @@ interface Following {
   closed: boolean;
   /** Why the last load failed; empty if it did not. */
   refusal: string;
+}
+
+/** Checks what `followRules` was given; nothing is loaded yet. */
+function checkedFollowing(
+  source: RuleSource,
+  options: FollowRulesOptions,
+  print: (error: unknown) => void,
+): Following {
+  checkOptions("follow rules", options);
+  checkSource("follow rules", "source", source);
+  checkFunction("follow rules", "apply", options.apply);
+  return {
+    source,
+    options,
+    apply: options.apply,
+    report: guarded(options.onEvent ?? noOne, print),
+    held: [],
+    running: undefined,
+    again: false,
+    closed: false,
+    refusal: "",
+  };
 }
 
 function reload(state: Following): Promise<boolean> {

@@ -104,7 +104,7 @@ describe("RateLimiter", () => {
     }));
   });
 
-  test("fails with RateLimited where asked to", async () => {
+  test("fails with RateLimited as consumeOrFail", async () => {
     await inTestTime(Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       yield* limiter.consumeOrFail(api, "a", 2);
@@ -120,7 +120,7 @@ describe("RateLimiter", () => {
     }));
   });
 
-  test("tells not now from never", async () => {
+  test("distinguishes not now from never", async () => {
     const error = await inTestTime(Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       return yield* Effect.flip(limiter.consumeOrFail(api, "a", 3));

@@ -65,7 +65,7 @@ describe("acquire", () => {
     assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000]);
   });
 
-  test("fails at once where the line is too long", async () => {
+  test("fails at once where the queue is too long", async () => {
     const { at, exit } = await inTestTime(Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       yield* limiter.consume(slow, "a");
@@ -88,7 +88,7 @@ describe("acquire", () => {
     assert.equal(at, 3_000);
   });
 
-  test("takes nothing when it is interrupted in line", async () => {
+  test("takes nothing when it is interrupted in the queue", async () => {
     await inTestTime(Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       yield* limiter.consume(slow, "a");
@@ -204,7 +204,7 @@ describe("withLimit", () => {
     }));
   });
 
-  test("waits where it is told to", async () => {
+  test("waits where onExceeded is wait", async () => {
     const ends = await inTestTime(Effect.gen(function* () {
       const limited = withLimit(hello, { limit: slow, key: "a", onExceeded: "wait" });
       const fibers = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(timed(limited)));
@@ -361,7 +361,7 @@ describe("withLimit", () => {
     }));
   });
 
-  test("gives the units back for the outcomes it is told", async () => {
+  test("gives the units back for the outcomes of refundIf", async () => {
     await inTestTime(Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       const refundIf = Exit.isFailure;

@@ -154,15 +154,15 @@ describe("the middleware of HttpApi", () => {
 
   test("runs effects among the options as parts of the request, and not of the server's start", async () => {
     const tenant = Context.Reference("tenant", { defaultValue: () => "nobody" });
-    const told: string[] = [];
-    const key = () => Effect.map(tenant, (name) => (told.push(name), name));
+    const tenants: string[] = [];
+    const key = () => Effect.map(tenant, (name) => (tenants.push(name), name));
     const web = serverOf(
       Layer.provide(layerRateLimit({ limit: api, key }), Layer.succeed(tenant, "startup")),
     );
     const request = new Request("http://localhost/users");
     await web.handler(request, Context.make(tenant, "acme") as never);
     await web.dispose();
-    assert.deepEqual(told, ["acme"]);
+    assert.deepEqual(tenants, ["acme"]);
   });
 
   test("takes limit, key, cost and skip of the request and the route", async () => {
@@ -184,7 +184,7 @@ describe("the middleware of HttpApi", () => {
     await web.dispose();
   });
 
-  test("gives back the units of failed requests where told to", async () => {
+  test("gives back the units of failed requests where the options say so", async () => {
     const web = server({ limit: api, key: everybody, refund: "failed" });
     for (let i = 0; i < 5; i++) assert.equal((await ask(web, "/teapot")).status, 418);
     await ask(web, "/users");
@@ -193,7 +193,7 @@ describe("the middleware of HttpApi", () => {
     await web.dispose();
   });
 
-  test("tells the rule of refunds of a client that goes away while the store decides", async () => {
+  test("reports a client that goes away while the store decides to the rule of refunds", async () => {
     for (
       const [refund, costs] of [
         ["failed", [1]],
@@ -307,7 +307,7 @@ describe("the middleware of HttpApi", () => {
     await web.dispose();
   });
 
-  test("tells instants by the TestClock", async () => {
+  test("writes instants of the TestClock", async () => {
     const program = Effect.gen(function* () {
       yield* TestClock.setTime(1_764_000_000_000);
       const client = yield* HttpApiTest.groups(Api, ["users"]);
@@ -441,8 +441,10 @@ describe("over a real socket", () => {
     await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
     const { port } = node.address() as AddressInfo;
 
-    async function statusOf(told?: string): Promise<number> {
-      const headers: Record<string, string> = told === undefined ? {} : { "x-forwarded-for": told };
+    async function statusOf(forwarded?: string): Promise<number> {
+      const headers: Record<string, string> = forwarded === undefined
+        ? {}
+        : { "x-forwarded-for": forwarded };
       const response = await fetch(`http://127.0.0.1:${port}/users`, { headers });
       await response.text();
       return response.status;

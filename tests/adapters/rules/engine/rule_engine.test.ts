@@ -150,13 +150,15 @@ describe("a request", () => {
     assert.equal(peek(asking(USER)).decision?.remaining, 1);
   });
 
-  test("is told to onVerdict, and a peek is not", () => {
-    const told: boolean[] = [];
-    const { consume, peek } = engineOf(file, { onVerdict: ({ allowed }) => told.push(allowed) });
+  test("is reported to onVerdict, and a peek is not", () => {
+    const reported: boolean[] = [];
+    const { consume, peek } = engineOf(file, {
+      onVerdict: ({ allowed }) => reported.push(allowed),
+    });
     consume(asking(ADDRESS));
     consume(asking(ADDRESS));
     peek(asking(ADDRESS));
-    assert.deepEqual(told, [true, false]);
+    assert.deepEqual(reported, [true, false]);
   });
 });
 
@@ -398,7 +400,7 @@ describe("limits of a key's own", () => {
     assert.equal(engine.consume(asking(USER)) instanceof Promise, false);
   });
 
-  test("are asked for again when their time is over, and misses are remembered too", async () => {
+  test("are looked up again when their time is over, and misses are remembered too", async () => {
     const { lookup, asked, answers } = source();
     const { consume, advance } = engineOf(file("default"), {
       lookup,
@@ -455,7 +457,7 @@ describe("limits of a key's own", () => {
     assert.match(errors[1]!, /at least one limit: current value is \[\]/);
   });
 
-  test("that are asked for anew keep what was used, and decide until the new ones are known", async () => {
+  test("that are looked up anew keep what was used, and decide until the new ones are known", async () => {
     for (const kind of ["default", "wait"] as const) {
       let own: KeyLimits = [{ limit: 10, period: "1h" }];
       const lookup = () => Promise.resolve(own);
@@ -477,7 +479,7 @@ describe("limits of a key's own", () => {
     }
   });
 
-  test("that were asked for before a refresh do not hold after it", async () => {
+  test("that were looked up before a refresh do not hold after it", async () => {
     const { lookup, answers, asked } = source();
     const { engine } = engineOf(file("wait"), { lookup });
     const early = engine.peek({ ...asking(USER), cost: 0 });
@@ -491,7 +493,7 @@ describe("limits of a key's own", () => {
     assert.equal((await engine.peek(asking(USER))).decision?.limit, 7);
   });
 
-  test("that are the same twice, or cannot be asked for, are a failed lookup", async () => {
+  test("that are the same twice, or whose lookup throws, are a failed lookup", async () => {
     const errors: string[] = [];
     let asked = 0;
     const { engine, advance } = engineOf(file("wait"), {
@@ -513,7 +515,7 @@ describe("limits of a key's own", () => {
     assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
   });
 
-  test("are asked for no more where thousands of questions have no answer", async () => {
+  test("are looked up no more where thousands of lookups have no answer", async () => {
     let asked = 0;
     const { engine, advance } = engineOf(file("default"), {
       lookup() {

@@ -155,7 +155,7 @@ describe("every error has its file, line, path and what was expected:", () => {
     }
   });
 
-  test("and all of them are told at once", () => {
+  test("and all of them are reported at once", () => {
     const text = ruleOf("shadow: 1", "limits: [{ limit: 1, period: 0 }]", "nmae: x");
     assert.equal(problemsOf(text).length, 3);
   });

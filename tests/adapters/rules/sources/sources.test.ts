@@ -34,7 +34,7 @@ rules:
 `;
 }
 
-/** An engine that follows a source, and what it was told. */
+/** An engine that follows a source, and its events. */
 async function following(source: RuleSource) {
   const engine = ruleEngine({ lookup: source.lookup });
   const events: RulesEvent[] = [];
@@ -53,7 +53,7 @@ async function following(source: RuleSource) {
     engine,
     limit: () => (engine.peek(REQUEST) as Verdict).decision?.limit,
     /** Waits for an event that fits; the suite's own time limit ends a wait in vain. */
-    told(fits: (event: RulesEvent) => boolean): Promise<RulesEvent> {
+    seen(fits: (event: RulesEvent) => boolean): Promise<RulesEvent> {
       return new Promise((resolve) => {
         function look(): void {
           const found = events.find(fits);
@@ -89,13 +89,13 @@ describe("a file", () => {
     inFolder(async (folder) => {
       const file = join(folder, "rules.yaml");
       writeFileSync(file, rulesOf(10));
-      const { limit, told, followed } = await following(fileSource(file, quick));
+      const { limit, seen, followed } = await following(fileSource(file, quick));
       assert.equal(limit(), 10);
       writeFileSync(file, rulesOf(20) + "\n");
-      await told((event) => event.event === "rules-loaded" && limit() === 20);
+      await seen((event) => event.event === "rules-loaded" && limit() === 20);
       writeFileSync(join(folder, "next"), rulesOf(30));
       renameSync(join(folder, "next"), file);
-      await told((event) => event.event === "rules-loaded" && limit() === 30);
+      await seen((event) => event.event === "rules-loaded" && limit() === 30);
       await followed.close();
     }));
 
@@ -120,13 +120,13 @@ describe("a file", () => {
       inFolder(async (folder) => {
         const file = join(folder, "rules.yaml");
         writeFileSync(file, rulesOf(10));
-        const { limit, told, followed } = await following(fileSource(file, quick));
+        const { limit, seen, followed } = await following(fileSource(file, quick));
         if (text === undefined) rmSync(file);
         else writeFileSync(file, text, "latin1");
-        await told(refused(reason));
+        await seen(refused(reason));
         assert.equal(limit(), 10);
         writeFileSync(file, rulesOf(11));
-        await told((event) => event.event === "rules-loaded" && limit() === 11);
+        await seen((event) => event.event === "rules-loaded" && limit() === 11);
         await followed.close();
       }));
   }
@@ -202,7 +202,7 @@ describe("a file", () => {
       await assert.rejects(following(fileSource(file)), /rules.yaml must be a regular file/);
     }));
 
-  test("that stays broken is told of once", () =>
+  test("that stays broken is reported once", () =>
     inFolder(async (folder) => {
       const file = join(folder, "rules.yaml");
       writeFileSync(file, rulesOf(10));
@@ -288,23 +288,23 @@ withRedis("Redis", (redis) => {
     const client = await connected();
     await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
     const source = redisSource(client as unknown as RedisRulesClient, { pollEvery: 50 });
-    const { limit, told, engine, followed } = await following(source);
+    const { limit, seen, engine, followed } = await following(source);
     assert.equal(limit(), 10);
     await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
-    await told((event) => event.event === "rules-loaded" && limit() === 20);
+    await seen((event) => event.event === "rules-loaded" && limit() === 20);
     await client.hSet("tidegate:rules", "shop.yaml", "x".repeat(5 * 2 ** 20));
-    await told(refused(/must be at most 4194304 bytes/));
+    await seen(refused(/must be at most 4194304 bytes/));
     await client.del("tidegate:rules");
-    await told(refused(/must hold 1 to 1000 fields: it has 0/));
+    await seen(refused(/must hold 1 to 1000 fields: it has 0/));
     assert.equal(limit(), 20);
     await client.hSet("tidegate:rules", { "a.yaml": rulesOf(5), "b.yaml": rulesOf(6, "api") });
-    await told(loaded(4));
+    await seen(loaded(4));
     assert.equal(engine.rules.domains.size, 2);
     await followed.close();
     client.destroy();
   });
 
-  test("that hangs leaves the rules in place, and is told of", async () => {
+  test("that hangs leaves the rules in place, and is reported", async () => {
     const client = await connected();
     await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
     const reader = client as unknown as RedisRulesClient;
@@ -325,16 +325,16 @@ withRedis("Redis", (redis) => {
     client.destroy();
   });
 
-  test("is told of changes by pub/sub alone", async () => {
+  test("hears of changes by pub/sub alone", async () => {
     const client = await connected();
     await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
     const source = redisSource(client as unknown as RedisRulesClient, { pollEvery: 600_000 });
-    const { limit, told, followed } = await following(source);
+    const { limit, seen, followed } = await following(source);
     await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
     while (await client.publish("tidegate:rules", "shop.yaml") === 0) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    await told((event) => event.event === "rules-loaded" && limit() === 20);
+    await seen((event) => event.event === "rules-loaded" && limit() === 20);
     await followed.close();
     client.destroy();
   });
