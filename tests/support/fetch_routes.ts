@@ -3,10 +3,17 @@
  */
 import type { AppHooks } from "./adapter_subject.ts";
 
+/** A websocket of Bun. */
+interface BunSocket {
+  send(message: string): void;
+}
+
 /** What Bun.serve calls for its websockets. */
-export const echo = {
+export const echo: {
+  readonly websocket: { message(socket: BunSocket, message: string): void };
+} = {
   websocket: {
-    message: (socket: { send(message: string): void }, message: string) => socket.send(message),
+    message: (socket, message) => socket.send(message),
   },
 };
 
