@@ -22,7 +22,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "The memory store's `delete` does nothing",
     file: MEMORY,
-    search: "const slot = slots.tables.get(family)?.slots.get(key);",
+    search: "const slot = table && slotOf(table, key);",
     replace: "const slot = undefined;",
     laws: ["memoryStore"],
   },
