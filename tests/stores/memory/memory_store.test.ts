@@ -184,7 +184,7 @@ describe("memoryStore", () => {
     assert.deepEqual([first[0]!.remaining, other[0]!.remaining], [2, 1]);
   });
 
-  test("answers the same by its lane and by stored keys, of any characters", () => {
+  test("answers the same by prepared calls and by stored keys, of any characters", () => {
     const store = memoryStore();
     const algorithm = gcra({ limit: 5, period: "1m" });
     const api = limiter(algorithm, { store, prefix: "a:{b}%", clock: () => 0 });
