@@ -34,7 +34,7 @@ import { memoryStore } from "./stores/memory/memory_store.ts";
  * (Redis), a promise of it.
  *
  * @param algorithm What decides: `gcra(...)`, `slidingWindow(...)`, `all(...)`, or one of your own.
- * @param options The store and its prefix, a clock, what is told of decisions.
+ * @param options The store and its prefix, a clock, what receives decisions.
  * @throws {TypeError} If an option is of the wrong type, or a store comes without a prefix.
  * @throws {RangeError} If an option is out of range, or the store cannot hold the algorithm's
  * states.
@@ -84,8 +84,8 @@ export {
 export { gcra } from "./core/algorithms/gcra.ts";
 export { leakyBucket } from "./core/algorithms/leaky_bucket.ts";
 export { leakyQueue, type LeakyQueueOptions } from "./core/algorithms/leaky_queue.ts";
+export type { AcquireOptions } from "./core/limiter/acquire.ts";
 export type {
-  AcquireOptions,
   AsyncLimiter,
   AsyncLimiterOptions,
   Limiter,

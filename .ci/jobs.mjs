@@ -8,6 +8,7 @@ import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 import { countFile } from "./junit.mjs";
+import { checkInstalls } from "./installs.mjs";
 import { readManifests } from "./manifests.mjs";
 import { checkBareTypes, checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
 
@@ -19,6 +20,17 @@ export const PARTS = /** @type {readonly string[]} */ (["checks", "docs", ...RUN
 
 /** A test that takes longer than this, in milliseconds, has failed. Deno knows no such limit. */
 const TEST_TIMEOUT = 300_000;
+
+/**
+ * What a job comes to that cannot run on this machine.
+ * @type {Result}
+ */
+const SKIPPED = {
+  failed: false,
+  counts: { passed: 0, failed: 0, skipped: 1 },
+  seconds: 0,
+  output: "",
+};
 
 /** @typedef {typeof RUNTIMES[number]} Runtime */
 /** @typedef {import("./child.mjs").Ended} Ended */
@@ -95,8 +107,13 @@ function checkJobs() {
  */
 function checkJob(title, guess, start, more = {}) {
   const run = async () => {
-    const ended = await start().catch(asFailure);
-    return resultOf(ended, { passed: ended.status === 0 ? 1 : 0, failed: 0, skipped: 0 });
+    try {
+      const ended = await start();
+      return resultOf(ended, { passed: ended.status === 0 ? 1 : 0, failed: 0, skipped: 0 });
+    } catch (error) {
+      if (/** @type {{ code?: string }} */ (error).code === "NO_REGISTRY") return SKIPPED;
+      return resultOf(asFailure(error), { passed: 0, failed: 1, skipped: 0 });
+    }
   };
   return { part: "checks", title, guess, run, ...more };
 }
@@ -189,6 +206,10 @@ function packageJobs(plan) {
   return [
     checkJob(types, 5, check, { part: "package", after: "Build" }),
     checkJob(`${types} without peers`, 5, checkBareTypes, { part: "package", after: types }),
+    checkJob("Installs beside other versions of peers", 15, checkInstalls, {
+      part: "package",
+      after: types,
+    }),
     { ...testJob("package", name, 10, plan, (report) => tryPackage(report)), after: types },
   ];
 }
@@ -217,9 +238,7 @@ function testJob(part, title, guess, { reports }, start) {
  * @returns {Job}
  */
 function skippedJob(name) {
-  const counts = { passed: 0, failed: 0, skipped: 1 };
-  const run = () => Promise.resolve({ failed: false, counts, seconds: 0, output: "" });
-  return { part: name, title: name, guess: 0, run };
+  return { part: name, title: name, guess: 0, run: () => Promise.resolve(SKIPPED) };
 }
 
 /**

@@ -34,15 +34,17 @@ export function readManifests() {
 export function completed({ deno, npm, tsconfig }) {
   const entries = /** @type {[string, string][]} */ (Object.entries(deno.exports));
   const sources = entries.map(([path, file]) => [nameOf(npm.name, path), file]);
-  const peers = Object.entries(npm.peerDependencies).map(([name, range]) => [
-    name,
-    `npm:${name}@${range}`,
-  ]);
+  // With npm any version may stand beside ours: a range would keep the package from being installed
+  // for its other parts. On Deno it is our own import.
+  const peers = Object.keys(npm.peerDependencies).sort();
   return {
     deno: {
       ...deno,
       version: npm.version,
-      imports: Object.fromEntries([...sources, ...peers]),
+      imports: Object.fromEntries([
+        ...sources,
+        ...peers.map((name) => [name, deno.imports[name]]),
+      ]),
     },
     npm: {
       ...npm,
@@ -50,9 +52,8 @@ export function completed({ deno, npm, tsconfig }) {
         ...Object.fromEntries(entries.map(([path, file]) => [path, built(file)])),
         "./package.json": "./package.json",
       },
-      peerDependenciesMeta: Object.fromEntries(
-        Object.keys(npm.peerDependencies).map((name) => [name, { optional: true }]),
-      ),
+      peerDependencies: Object.fromEntries(peers.map((name) => [name, "*"])),
+      peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),
     },
     tsconfig: {
       ...tsconfig,

@@ -43,14 +43,18 @@ export function unpackPackage() {
   const home = join(consumer, "node_modules/tidegate");
   mkdirSync(home, { recursive: true });
   must("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", consumer], root);
-  const archive = readdirSync(consumer).find((name) => name.endsWith(".tgz")) ?? "";
-  must("tar", ["-xzf", join(consumer, archive), "--strip-components=1", "-C", home], root);
+  must("tar", ["-xzf", packedArchive(), "--strip-components=1", "-C", home], root);
   for (const name of readdirSync(join(root, "tests/package"))) {
     copyFileSync(join(root, "tests/package", name), join(consumer, name));
   }
   const manifest = { name: "consumer", private: true, type: "module" };
   writeFileSync(join(consumer, "package.json"), JSON.stringify(manifest));
   writeFileSync(join(consumer, "types.ts"), importsOf(entryNames()));
+}
+
+/** The file that `npm pack` made for `unpackPackage`. */
+export function packedArchive() {
+  return join(consumer, readdirSync(consumer).find((name) => name.endsWith(".tgz")) ?? "");
 }
 
 /** Checks the published types as a consumer's compiler does. */

@@ -1,3 +1,8 @@
+/*
+ * The contract of an algorithm: a pure reducer with what stores need to keep its states. All that
+ * this package decides is decided by one of these.
+ */
+
 import type { Codec } from "./codec.ts";
 import type { Decision } from "./decision.ts";
 

@@ -1,8 +1,8 @@
 import { checkFunction } from "./options/checks.ts";
 
 /**
- * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` tells them. `Date.now` itself
- * is one.
+ * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` returns them. `Date.now`
+ * itself is one.
  *
  * A clock of another time, such as a test's, brings `after` as well, so that waiting follows it.
  */

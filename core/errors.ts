@@ -1,7 +1,12 @@
+/*
+ * The errors that limiters and stores throw, beside those of wrong arguments: callers know
+ * by class or name whether anything was charged.
+ */
+
 import type { Decision } from "./decision.ts";
 
 /**
- * `acquire` gave up: the cost can never be admitted, the wait would be too long, or too many wait.
+ * `acquire` was refused: the cost can never be admitted, the wait would be too long, or too many wait.
  *
  * @example
  * ```ts

@@ -29,7 +29,7 @@ export function makeDecision(
 }
 
 /**
- * Tells the engine, before the first real decision, that the numeric fields hold anything.
+ * Shows the engine, before the first real decision, that the numeric fields may hold anything.
  *
  * V8 first guesses small integers. When an `Infinity` or a large duration then comes, it gives the
  * field a box of its own and marks the old shape as outdated; code compiled in between goes on

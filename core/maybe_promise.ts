@@ -1,7 +1,7 @@
 /*
  * A value, or a promise of it. Limiters and stores made of stores are written once for stores that
  * answer at once and for those that answer by promises; these functions are the only places that
- * tell the two apart. A promise is whatever has a `then`: those of other realms and libraries count.
+ * know the two apart. A promise is whatever has a `then`: those of other realms and libraries count.
  */
 
 /** A value at hand, or a promise of it: no promise where the value is known. */

@@ -1,3 +1,8 @@
+/*
+ * The contract of a store: to replace a key's state by a pure function of it, atomically. Stores
+ * differ in where states lie and whether they answer at once or by promises.
+ */
+
 import type { Algorithm } from "./algorithm.ts";
 import type { Decision } from "./decision.ts";
 

@@ -1,3 +1,8 @@
+/*
+ * What every store does with a batch of operations, as a pure function: step each state, and charge
+ * all of them or none. A store only loads states and commits the writes.
+ */
+
 import type { Algorithm } from "./algorithm.ts";
 import { checkCost, checkNow } from "./options/checks.ts";
 import type { Decision } from "./decision.ts";

@@ -6,11 +6,17 @@ import { filesOf, readText } from "./support/tree.ts";
 
 const FOLDERS = ["mod.ts", "core", "stores", "adapters", "examples", "bench", "tests"];
 const peers = Object.keys(JSON.parse(readText("package.json")).peerDependencies);
+const entryPoints = Object.values<string>(JSON.parse(readText("deno.json")).exports)
+  .map((path) => path.replace("./", ""));
+
+/** A circle of types that is still to be mended, by a type in a file of its own. */
+const CIRCLES_LEFT = /^adapters\/testing\/.*: imports itself/;
 
 test("the sources keep to the house rules", () => {
   const files = filesOf(FOLDERS, ".ts").filter(({ path }) => !path.startsWith("bench/peers/"));
   assert.ok(files.some(({ path }) => path.startsWith("core/")));
-  assert.deepEqual(breaches(files, peers), []);
+  const found = breaches(files, peers, entryPoints);
+  assert.deepEqual(found.filter((breach) => !CIRCLES_LEFT.test(breach)), []);
 });
 
 describe("the rules find", () => {
@@ -36,6 +42,21 @@ describe("the rules find", () => {
     ],
     ["adapters/http.ts", 'import { koa } from "koa";', 'imports "koa"'],
     ["mod.ts", 'export { h } from "./adapters/http.ts";', "imports adapters/http.ts"],
+    [
+      "adapters/service/serve.ts",
+      'import { gcra } from "../../core/algorithms/gcra.ts";',
+      "imports core/algorithms/gcra.ts, which is no entry point",
+    ],
+    [
+      "adapters/command/a.ts",
+      'import type { Rule } from "../rules/files/read_rules.ts";',
+      "imports adapters/rules/files/read_rules.ts, which is no entry point",
+    ],
+    [
+      "adapters/http/a.ts",
+      'export { serve } from "../service/serve.ts";',
+      "imports the application's adapters/service/serve.ts",
+    ],
     ["tests/a.test.ts", 'import { b } from "../bench/b.ts";', "imports bench/b.ts"],
     ["bench/a.ts", 'import { b } from "../tests/support/b.ts";', "imports tests/support/b.ts"],
     ["tests/a.test.ts", 'import { gcra } from "tidegate";', 'imports "tidegate"'],
@@ -49,9 +70,22 @@ describe("the rules find", () => {
   ];
   for (const [path, text, what] of planted) {
     test(`${path} that ${what}: ${JSON.stringify(text)}`, () => {
-      assert.deepEqual(breaches([{ path, text }], peers), [`${path}: ${what}`]);
+      assert.deepEqual(breaches([{ path, text }], peers, entryPoints), [`${path}: ${what}`]);
     });
   }
+});
+
+test("the rules find circles of imports, of types and through several files", () => {
+  const file = (name: string, ...targets: string[]) => ({
+    path: `core/${name}.ts`,
+    text: targets.map((target) => `import type { T } from "./${target}.ts";`).join("\n"),
+  });
+  const circle = [file("a", "b"), file("b", "c", "leaf"), file("c", "a"), file("leaf")];
+  assert.deepEqual(breaches([...circle, file("root", "a")], peers, entryPoints), [
+    "core/a.ts: imports itself by way of core/b.ts",
+    "core/b.ts: imports itself by way of core/c.ts",
+    "core/c.ts: imports itself by way of core/a.ts",
+  ]);
 });
 
 describe("the rules leave alone", () => {
@@ -66,11 +100,16 @@ describe("the rules leave alone", () => {
     ["adapters/effect.ts", 'import * as Effect from "effect/Effect";'],
     ["examples/a.ts", 'import { serve } from "tidegate/serve";'],
     ["core/errors.ts", "export class RateLimitedError extends Error {}"],
+    [
+      "adapters/replay/a.ts",
+      'import { gcra } from "../../mod.ts";\nimport { checkInteger } from "../../core/toolkit.ts";',
+    ],
+    ["adapters/command/a.ts", 'import { serve } from "../service/serve.ts";'],
     ["tests/a.test.ts", 'import { b } from "../core/b.ts";\nimport fc from "fast-check";'],
   ];
   for (const [path, text] of fine) {
     test(`${path}: ${JSON.stringify(text)}`, () => {
-      assert.deepEqual(breaches([{ path, text }], peers), []);
+      assert.deepEqual(breaches([{ path, text }], peers, entryPoints), []);
     });
   }
 });

@@ -41,9 +41,16 @@ describe("package.json", () => {
     assert.deepEqual(Object.keys(npm.peerDependencies), Object.keys(npm.peerDependenciesMeta));
   });
 
-  test("develops against every peer", () => {
+  test("develops against every peer, in the version that Deno imports", () => {
     for (const peer of Object.keys(npm.peerDependencies)) {
-      assert.ok(peer in npm.devDependencies, peer);
+      const [major] = npm.devDependencies[peer].split(".");
+      assert.ok(deno.imports[peer].startsWith(`npm:${peer}@${major}.`), peer);
+    }
+  });
+
+  test("is installed beside any version of a peer", () => {
+    for (const [peer, range] of Object.entries(npm.peerDependencies)) {
+      assert.equal(range, "*", peer);
     }
   });
 });

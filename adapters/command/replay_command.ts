@@ -6,11 +6,10 @@ import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
-import type { Algorithm } from "../../core/algorithm.ts";
-import { formatValue } from "../../core/options/checks.ts";
-import type { Period } from "../../core/options/period.ts";
-import { type AlgorithmName, algorithmOf } from "../../core/rules/limit_options.ts";
-import { addressKey } from "../http/address/address_key.ts";
+import { formatValue } from "../../core/toolkit.ts";
+import type { Algorithm, Period } from "../../mod.ts";
+import { addressKey } from "../http/http.ts";
+import { type AlgorithmName, algorithmOf } from "../rules/rules.ts";
 import { count, numberText } from "../replay/output/format_numbers.ts";
 import type { LogEntry } from "../replay/log/log_entry.ts";
 import type { LogFormat, LogRecord } from "../replay/log/log_format.ts";
@@ -78,30 +77,47 @@ export async function replayCommand(
   }
   const candidates = rules.map((rule) => ({ name: rule, algorithm: ruleOf(rule) }));
   const families = period === undefined ? [] : familiesOf(period as Period);
-  const { format = "common", key, cost } = values;
-  const form = { format: format as LogFormat, key: keyOf(key), cost: costOf(cost) };
-  const formText = Object.entries({ format, key, cost })
-    .flatMap(([name, value]) => value === undefined ? [] : [`--${name} ${value}`])
-    .join(" ");
-  const bad: BadLines = { count: 0, first: "" };
-  async function* stream(): AsyncGenerator<LogEntry> {
-    bad.count = 0;
-    for (const path of positionals) yield* readFile(path, form, formText, bad);
-  }
+  const { stream, bad } = entriesOf(positionals, values);
   if (values.sort !== true) await requireFiles(positionals);
   const log = values.sort === true ? await sortedLog(stream) : stream;
   const report = await replay(log, candidates);
   if (bad.count > 0) {
     print(`no entries: ${count(bad.count)}, the first one "${numberText(bad.first)}"`);
   }
-  const told = report.clients === 1 ? "requests" : "clients";
-  const sweeps = families.length === 0 ? [] : await sweep(log, families, { of: told });
+  const of = report.clients === 1 ? "requests" : "clients";
+  const sweeps = families.length === 0 ? [] : await sweep(log, families, { of });
   print(replayTable(report, sweeps));
   if (html !== undefined) {
     await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), sweeps }));
     print(`\nwritten to ${html}`);
   }
   return 0;
+}
+
+/** The requests of files, as often as they are read, and the lines that are none. */
+function entriesOf(
+  paths: readonly string[],
+  { format = "common", key, cost }: FormValues,
+): { stream(): AsyncGenerator<LogEntry>; readonly bad: BadLines } {
+  const form = { format: format as LogFormat, key: keyOf(key), cost: costOf(cost) };
+  const text = Object.entries({ format, key, cost })
+    .flatMap(([name, value]) => value === undefined ? [] : [`--${name} ${value}`])
+    .join(" ");
+  const bad: BadLines = { count: 0, first: "" };
+  return {
+    bad,
+    async *stream() {
+      bad.count = 0;
+      for (const path of paths) yield* readFile(path, form, text, bad);
+    },
+  };
+}
+
+/** The options that say how a log is read. */
+interface FormValues {
+  readonly format?: string | undefined;
+  readonly key?: string | undefined;
+  readonly cost?: string | undefined;
 }
 
 /** Lines that are no requests. */

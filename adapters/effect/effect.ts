@@ -28,7 +28,7 @@
  * @module
  */
 
-export type { Admission } from "./bound_limit.ts";
+export type { Admission } from "./admission.ts";
 export { Decision } from "./decision.ts";
 export {
   layerAttached,
@@ -57,15 +57,13 @@ export {
   type TokenBucketPolicy,
 } from "./policy.ts";
 export {
-  type Found,
   layerRateLimit,
   type MiddlewareId,
   RateLimit,
   type RateLimitConfig,
   RateLimitDecision,
-  type RateLimitOptions,
-  type Route,
 } from "./http_api/rate_limit_middleware.ts";
+export type { Found, RateLimitOptions, Route } from "./http_api/rate_limit_options.ts";
 export {
   QuotaExceeded,
   type RateLimitProblem,

@@ -7,8 +7,8 @@ import type { LimiterOptions } from "../../core/limiter/limiter.ts";
 export type LimitOptions = Pick<LimiterOptions, "replaces" | "maxWaiting">;
 
 /**
- * A limit as plain data: an algorithm, and what its keys begin with. Where the counters live is for
- * the `RateLimiter` layer to say.
+ * A limit as plain data: an algorithm, and what its keys begin with. The `RateLimiter` layer
+ * decides where the counters live.
  */
 export interface Limit extends LimitOptions {
   /** What the limit's keys begin with in the store; also its name in metrics and spans. */

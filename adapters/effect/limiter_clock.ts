@@ -5,7 +5,7 @@
  * `TestClock` above all. So the service keeps a limiter for each clock that it meets, all of them on
  * one store, and each call goes to the limiter of its own fiber's clock.
  *
- * The default clock is no clock of its own: it tells what `Date.now` tells. A fiber on it leaves the
+ * The default clock is no clock of its own: it is `Date.now`. A fiber on it leaves the
  * time to the store, which on Redis is the server's.
  */
 
@@ -34,7 +34,7 @@ export function limiterClock(
 
   function after(milliseconds: number, wake: () => void): () => void {
     let awaited = true;
-    // A sleep of no length ends at once; what waits must have been told how to cancel before.
+    // A sleep of no length ends at once; what waits must know how to cancel before.
     const wakeNext = Effect.sync(() => queueMicrotask(() => awaited && wake()));
     const sleep = Effect.andThen(clock.sleep(Duration.millis(milliseconds)), wakeNext);
     const sleeper = Effect.runForkWith(context)(sleep);

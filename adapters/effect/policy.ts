@@ -1,17 +1,15 @@
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
-import * as Result from "effect/Result";
 import * as Schema from "effect/Schema";
-import * as SchemaGetter from "effect/SchemaGetter";
-import * as SchemaIssue from "effect/SchemaIssue";
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { all } from "../../core/algorithms/all.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
 import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
+import { Result, SchemaGetter, SchemaIssue } from "./needs_effect_4_1.ts";
 
-/** What every policy of a single limit says. */
+/** What every policy of a single limit has. */
 export interface RatePolicy {
   /** Units admitted per period in the long run; a positive integer. */
   readonly limit: number;
@@ -114,7 +112,7 @@ const Base = {
   period: PeriodSchema,
   name: Schema.optionalKey(Schema.String),
 };
-/** What is told where no algorithm is named that fits: the default one is tried on every policy. */
+/** The message where no algorithm fits the name given: the default one is tried on every policy. */
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
   '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "slidingWindow", "slidingLog", ' +
   '"slidingCounter" or "all"';
@@ -125,7 +123,7 @@ const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
  *
  * Encoded, a policy is plain JSON: durations are milliseconds, or text (`"10s"`, `"10 seconds"`).
  * `algorithm` is `"gcra"` unless given. What the algorithm's factory would refuse does not decode,
- * and the issue says why.
+ * and the issue has the reason.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 import type * as Cause from "effect/Cause";
 import * as Schema from "effect/Schema";
 
-import { ContentionError, StoreFullError, StoreUnavailableError } from "../../core/errors.ts";
+import { isStoreError, type StoreUnavailableError } from "../../core/errors.ts";
 
 /** Why a store did not answer. */
 export type StoreErrorReason = "unavailable" | "contention" | "full";
@@ -22,7 +22,7 @@ export interface RateLimitStoreError extends Cause.YieldableError {
   readonly _tag: "RateLimitStoreError";
   /**
    * Why: it could not be reached in time (`"unavailable"`), lost the race for a key too often
-   * (`"contention"`), or is full and told to say so (`"full"`).
+   * (`"contention"`), or is full and set to refuse then (`"full"`).
    */
   readonly reason: StoreErrorReason;
   /** Whether the call may have been charged all the same. */
@@ -45,17 +45,20 @@ export const RateLimitStoreError: Schema.Class<
   cause: Schema.Defect(),
 });
 
+const REASONS: Readonly<Record<string, StoreErrorReason>> = {
+  StoreUnavailableError: "unavailable",
+  ContentionError: "contention",
+  StoreFullError: "full",
+};
+
 /** The typed error of what a store threw; `undefined` if a store does not throw such a thing. */
 export function storeErrorOf(cause: unknown): RateLimitStoreError | undefined {
-  const reason = reasonOf(cause);
-  if (reason === undefined) return undefined;
-  const { message } = cause as Error;
-  const applied = cause instanceof StoreUnavailableError ? cause.applied : "no";
-  return new RateLimitStoreError({ reason, applied, message, cause });
-}
-
-function reasonOf(cause: unknown): StoreErrorReason | undefined {
-  if (cause instanceof StoreUnavailableError) return "unavailable";
-  if (cause instanceof ContentionError) return "contention";
-  return cause instanceof StoreFullError ? "full" : undefined;
+  if (!isStoreError(cause)) return undefined;
+  const { name, message, applied } = cause as StoreUnavailableError;
+  return new RateLimitStoreError({
+    reason: REASONS[name]!,
+    applied: applied === "unknown" ? "unknown" : "no",
+    message: String(message),
+    cause,
+  });
 }

@@ -6,19 +6,13 @@ import { consumeAll } from "../../core/limiter/consume_all.ts";
 import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Store } from "../../core/store.ts";
-import {
-  type Admission,
-  limitBinder,
-  recordVerdict,
-  storeEffect,
-  take,
-  waitFor,
-} from "./bound_limit.ts";
+import { type Admission, take, waitFor } from "./admission.ts";
+import { type Binder, limitBinder, recordVerdict, storeEffect } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
 import type { RateLimited } from "./rate_limited.ts";
 import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
-import { whenSettled } from "./settled.ts";
+import { whenSettled } from "./when_settled.ts";
 
 /** The options of a wait. */
 export interface AcquireOptions {
@@ -83,7 +77,7 @@ export interface RateLimiter {
   reset(limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError>;
   /**
    * Waits its turn, then takes, then waits out the delay of a queue. First come, first served for
-   * each key in the process. It fails at once if the line is longer than `maxWait`.
+   * each key in the process. It fails at once if the queue is longer than `maxWait`.
    *
    * An interrupt undoes it: a fiber that queues has taken nothing, and one in the delay of a queue
    * gives its place back if it is the newest.
@@ -134,82 +128,93 @@ export const RateLimiter: Context.Service<RateLimiter, RateLimiter> = Context.Se
 /** Makes the service on a store, which stays the caller's to close. */
 export function makeRateLimiter(store: Store): RateLimiter {
   const bind = limitBinder(store);
-
-  /** One call on a limit: a verdict, with durations. */
-  function verdict(
-    verb: "consume" | "peek" | "refund",
-    limit: Limit,
-    key: string,
-    cost: number = 1,
-  ): Effect.Effect<Decision, RateLimitStoreError> {
-    return storeEffect((fiber) => {
-      const bound = bind(limit, fiber);
-      const answer: CoreDecision | Promise<CoreDecision> = bound.limiter[verb](key, cost);
-      return whenSettled(
-        answer,
-        (decision) => {
-          if (verb === "consume") recordVerdict(fiber, bound, verb, decision, cost);
-          return Effect.succeed(withDurations(decision));
-        },
-        `RateLimiter.${verb}`,
-        bound.attributes,
-      );
-    });
-  }
-
   return {
     store,
     limiterOf: (limit) => Effect.withFiberSucceed((fiber) => bind(limit, fiber).limiter),
-    consume: (limit, key, cost) => verdict("consume", limit, key, cost),
-    peek: (limit, key, cost) => verdict("peek", limit, key, cost),
-    refund: (limit, key, cost) => verdict("refund", limit, key, cost),
-    reset: (limit, key) =>
-      storeEffect((fiber) => {
-        const { limiter, attributes } = bind(limit, fiber);
-        const done: void | Promise<void> = limiter.reset(key);
-        return whenSettled(done, () => Effect.void, "RateLimiter.reset", attributes);
-      }),
-    consumeOrFail: (limit, key, cost = 1) =>
-      storeEffect((fiber) =>
-        Effect.map(take(fiber, bind(limit, fiber), "consumeOrFail", key, cost), decisionOf)
-      ),
-    acquire: (limit, key, { cost = 1, maxWait } = {}) =>
-      storeEffect((fiber) => {
-        const patience = { cost, maxWait: millisOf(maxWait) };
-        return Effect.map(waitFor(fiber, bind(limit, fiber), "acquire", key, patience), decisionOf);
-      }),
-    admit: (limit, key, { cost = 1, maxWait, wait = false, restore } = {}) =>
-      storeEffect((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
-        const bound = bind(limit, fiber);
-        return wait
-          ? waitFor(fiber, bound, "admit", key, { cost, maxWait: millisOf(maxWait), restore })
-          : take(fiber, bound, "admit", key, cost);
-      }),
-    consumeAll: (entries) =>
-      storeEffect((fiber) => {
-        const bound = entries.map((entry) => bind(entry.limit, fiber));
-        const answer: CoreDecision | Promise<CoreDecision> = consumeAll(
-          entries.map(({ key, cost }, place) => ({
-            // One store is of one kind, and `consumeAll` answers as it does.
-            limiter: bound[place]!.limiter as Limiter,
-            key,
-            cost,
-          })),
-        );
-        return whenSettled(
-          answer,
-          (decision) => {
-            decision.parts!.forEach((part, place) => {
-              const verdict = { ...part, allowed: decision.allowed };
-              recordVerdict(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
-            });
-            return Effect.succeed(withDurations(decision));
-          },
-          "RateLimiter.consumeAll",
-          { "tidegate.prefix": entries.map(({ limit }) => limit.prefix).join() },
-        );
-      }),
+    consume: (limit, key, cost) => decide(bind, "consume", limit, key, cost),
+    peek: (limit, key, cost) => decide(bind, "peek", limit, key, cost),
+    refund: (limit, key, cost) => decide(bind, "refund", limit, key, cost),
+    reset: (limit, key) => reset(bind, limit, key),
+    consumeOrFail: (limit, key, cost) =>
+      Effect.map(admit(bind, "consumeOrFail", limit, key, { cost }), decisionOf),
+    acquire: (limit, key, options) =>
+      Effect.map(admit(bind, "acquire", limit, key, { ...options, wait: true }), decisionOf),
+    admit: (limit, key, options) => admit(bind, "admit", limit, key, options),
+    consumeAll: (entries) => takeAll(bind, entries),
   };
+}
+
+/** One call on a limit: a verdict, with durations. */
+function decide(
+  bind: Binder,
+  verb: "consume" | "peek" | "refund",
+  limit: Limit,
+  key: string,
+  cost: number = 1,
+): Effect.Effect<Decision, RateLimitStoreError> {
+  return storeEffect((fiber) => {
+    const bound = bind(limit, fiber);
+    const answer: CoreDecision | Promise<CoreDecision> = bound.limiter[verb](key, cost);
+    return whenSettled(
+      answer,
+      (decision) => {
+        if (verb === "consume") recordVerdict(fiber, bound, verb, decision, cost);
+        return Effect.succeed(withDurations(decision));
+      },
+      `RateLimiter.${verb}`,
+      bound.attributes,
+    );
+  });
+}
+
+function reset(bind: Binder, limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError> {
+  return storeEffect((fiber) => {
+    const { limiter, attributes } = bind(limit, fiber);
+    const done: void | Promise<void> = limiter.reset(key);
+    return whenSettled(done, () => Effect.void, "RateLimiter.reset", attributes);
+  });
+}
+
+/** Takes units now or waits for them; what it fails with is typed. */
+function admit(
+  bind: Binder,
+  verb: string,
+  limit: Limit,
+  key: string,
+  { cost = 1, maxWait, wait = false, restore }: AdmitOptions = {},
+): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
+  return storeEffect((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
+    const call = { fiber, bound: bind(limit, fiber), verb, key, cost };
+    return wait ? waitFor(call, { maxWait: millisOf(maxWait), restore }) : take(call);
+  });
+}
+
+function takeAll(
+  bind: Binder,
+  entries: readonly LimitEntry[],
+): Effect.Effect<Decision, RateLimitStoreError> {
+  return storeEffect((fiber) => {
+    const bound = entries.map((entry) => bind(entry.limit, fiber));
+    const answer: CoreDecision | Promise<CoreDecision> = consumeAll(
+      entries.map(({ key, cost }, place) => ({
+        // One store is of one kind, and `consumeAll` answers as it does.
+        limiter: bound[place]!.limiter as Limiter,
+        key,
+        cost,
+      })),
+    );
+
+    function report(decision: CoreDecision): Effect.Effect<Decision> {
+      decision.parts!.forEach((part, place) => {
+        const verdict = { ...part, allowed: decision.allowed };
+        recordVerdict(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
+      });
+      return Effect.succeed(withDurations(decision));
+    }
+
+    const prefixes = { "tidegate.prefix": entries.map(({ limit }) => limit.prefix).join() };
+    return whenSettled(answer, report, "RateLimiter.consumeAll", prefixes);
+  });
 }
 
 function decisionOf({ decision }: Admission): Decision {

@@ -16,7 +16,7 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
   readonly key: string;
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
-  /** What a refusal does: `"fail"` (default) with `RateLimited`, or `"wait"` in line. */
+  /** What a refusal does: `"fail"` (default) with `RateLimited`, or `"wait"` in the queue. */
   readonly onExceeded?: "fail" | "wait" | undefined;
   /** With `"wait"` the longest wait; without one there is no end to it. */
   readonly maxWait?: Duration.Input | undefined;
@@ -33,7 +33,7 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
  * The delay of a `leakyQueue` is waited out first. An interrupt before the effect has been started
  * gives the units back; one that comes later leaves them taken, as what was started counts.
  *
- * @example In line, for at most two seconds
+ * @example In the queue, for at most two seconds
  * ```ts
  * import { Effect } from "effect";
  * import { gcra } from "tidegate";

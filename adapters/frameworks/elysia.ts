@@ -25,10 +25,15 @@
  */
 
 import type { Decision } from "../../core/decision.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../http/fields/apply_headers.ts";
 import { clientKeyOf } from "../http/address/client_key.ts";
-import { finishResponse, isResponse, refusalResponse } from "../http/servers/fetch_response.ts";
-import { fetchSource } from "../http/servers/fetch_source.ts";
+import {
+  fetchSource,
+  finishResponse,
+  isResponse,
+  refusalResponse,
+} from "../http/servers/fetch_response.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
 import { type HitContext, hitContext } from "./hit_context.ts";
@@ -90,19 +95,20 @@ interface ElysiaApp {
  * Bun's server.
  * @returns The plugin, for `app.use`.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit(
   options: RateLimitOptions<Request, unknown>,
 ): <App>(app: App) => WithRateLimit<App> {
   const decide = gate(options, fetchSource);
+  const { onRefused } = options;
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
     const { request, server, set } = context;
-    let verdict: Verdict;
+    let verdict: Verdict | Promise<Verdict>;
     try {
-      const answer = decide(request, server);
-      verdict = answer instanceof Promise ? await answer : answer;
+      verdict = decide(request, server);
+      if (isPromise(verdict)) verdict = await verdict;
     } catch (error) {
       // Elysia would answer with the status at hand, which is 200.
       set.status = 500;
@@ -113,12 +119,19 @@ export function rateLimit(
     if (verdict.decision !== undefined) context.rateLimit = verdict.decision;
     if (verdict.refusal !== undefined) {
       // Elysia calls no other hook for what is answered here.
-      for (const tell of context[SETTLE] ?? []) tell({ status: verdict.refusal.status });
-      return finishOwn(refusalResponse(verdict.refusal, []), set.headers, context[FIELDS]);
+      for (const settle of context[SETTLE] ?? []) settle({ status: verdict.refusal.status });
+      try {
+        const own = await onRefused?.(verdict.refusal, request, server);
+        const response = isResponse(own) ? own : refusalResponse(verdict.refusal, []);
+        return finishOwn(response, set.headers, context[FIELDS]);
+      } catch (error) {
+        set.status = 500;
+        throw error;
+      }
     }
     if (verdict.settle !== undefined) {
       context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
-      // Some servers never abort a signal that is first asked for when the client has gone.
+      // Some servers never abort a signal that is first read when the client has gone.
       context[SIGNAL] = request.signal;
     }
   }
@@ -130,26 +143,45 @@ export function rateLimit(
   async function limitAhead(context: HookContext, app: ElysiaApp): Promise<Response | undefined> {
     context.server ??= app.server;
     const refused = await limitRate(context);
-    if (refused === undefined) setAll(context.set.headers, context[FIELDS] ?? []);
-    return refused;
+    if (refused !== undefined) return refused;
+    setAll(context.set.headers, context[FIELDS] ?? []);
+    if (options.refund !== undefined) noteAnswer(context);
+    return undefined;
   }
 
   return function use<App>(app: App): WithRateLimit<App> {
     const elysia = app as unknown as ElysiaApp;
     const isDynamic = elysia.config?.aot === false;
     elysia.onRequest(isDynamic ? (context) => limitAhead(context, elysia) : limitRate);
-    elysia.mapResponse({ as: "global" }, tellInResponse);
-    elysia.onError({ as: "global" }, tellInError);
-    if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settle);
+    elysia.mapResponse({ as: "global" }, setInResponse);
+    elysia.onError({ as: "global" }, setInError);
+    if (options.refund !== undefined) elysia.onAfterResponse({ as: "global" }, settleAll);
     return app as WithRateLimit<App>;
   };
 }
 
+/**
+ * Sees when a handler of an app without code made ahead has answered: Elysia puts the answer on the
+ * context then. A hook of its own, `onAfterHandle`, would change how it maps a status.
+ */
+function noteAnswer(context: { response?: unknown; [SIGNAL]?: AbortSignal; [GONE]?: boolean }) {
+  let answer = context.response;
+  Object.defineProperty(context, "response", {
+    configurable: true,
+    enumerable: true,
+    get: () => answer,
+    set(response) {
+      context[GONE] = context[SIGNAL]?.aborted === true;
+      answer = response;
+    },
+  });
+}
+
 /** Sets the fields: of a handler's own response in place, otherwise of the one to be made. */
-function tellInResponse(context: HookContext): Response | undefined {
+function setInResponse(context: HookContext): Response | undefined {
   const limits = context[FIELDS] ?? [];
   const { response, set } = context;
-  if (context[SIGNAL]?.aborted) context[GONE] = true;
+  context[GONE] = context[SIGNAL]?.aborted === true;
   // A response that never changes stands as a function that copies it.
   const own = typeof response === "function" ? response() : response;
   if (!isResponse(own)) {
@@ -159,9 +191,9 @@ function tellInResponse(context: HookContext): Response | undefined {
   return finishOwn(own, set.headers, limits);
 }
 
-function tellInError(context: HookContext): void {
+function setInError(context: HookContext): void {
   const { set } = context;
-  if (context[SIGNAL]?.aborted) context[GONE] = true;
+  context[GONE] = context[SIGNAL]?.aborted === true;
   setAll(set.headers, context[FIELDS] ?? []);
 }
 
@@ -207,18 +239,18 @@ function lowered(name: string): string {
   return known;
 }
 
-function settle(context: HookContext): void {
+function settleAll(context: HookContext): void {
   const { response, set } = context;
   const answered = isResponse(response) ? response.status : Number(set.status ?? 200);
   const status = context[GONE] ? GONE_STATUS : answered;
-  for (const tell of context[SETTLE] ?? []) tell({ status });
+  for (const settle of context[SETTLE] ?? []) settle({ status });
 }
 
 /**
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey(
   options: ClientKeyOptions<Request, unknown> = {},

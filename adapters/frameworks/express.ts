@@ -21,10 +21,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../core/decision.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import type { Refusal } from "../http/gate/refusal.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
 import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
-import { admitOnNode, nodeSource, refuseOnNode } from "../http/servers/node_response.ts";
+import { answerOnNode, nodeSource } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of Express's request. */
@@ -53,36 +55,38 @@ export type ExpressMiddleware<Request extends ExpressRequest> = (
 /**
  * Makes a middleware that limits the rate.
  *
- * The client's address is that of the socket, unless the app's setting `trust proxy` tells of
+ * The client's address is that of the socket, unless the app's setting `trust proxy` names
  * proxies, or `trustedProxies` does, which then counts alone.
  *
  * @param options Only `limiter` is required. The functions among them are given the request and
  * the response.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
   options: RateLimitOptions<Request, ExpressResponse>,
 ): ExpressMiddleware<Request> {
   const decide = gate(options, sourceFor(options));
 
-  function proceed(verdict: Verdict, response: ExpressResponse, next: ExpressNext): void {
+  const { onRefused } = options;
+
+  function proceed(
+    verdict: Verdict,
+    request: Request,
+    response: ExpressResponse,
+    next: ExpressNext,
+  ): void {
     if (verdict.decision !== undefined) response.locals["rateLimit"] = verdict.decision;
-    if (verdict.refusal !== undefined) {
-      return refuseOnNode(response, verdict.refusal, verdict.headers);
-    }
-    // Somebody else has answered while the request waited for its verdict.
-    if (response.writableEnded) return;
-    admitOnNode(response, verdict);
-    next();
+    const refused = onRefused && ((refusal: Refusal) => onRefused(refusal, request, response));
+    answerOnNode(response, verdict, { refused, proceed: () => next(), fail: next });
   }
 
   return function limitRate(request, response, next) {
     const verdict = decide(request, response);
-    if (verdict instanceof Promise) {
-      verdict.then((verdict) => proceed(verdict, response, next)).catch(next);
+    if (isPromise(verdict)) {
+      verdict.then((verdict) => proceed(verdict, request, response, next)).catch(next);
     } else {
-      proceed(verdict, response, next);
+      proceed(verdict, request, response, next);
     }
   };
 }
@@ -96,7 +100,7 @@ export function decisionOf(response: Pick<ExpressResponse, "locals">): Decision 
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<Request extends ExpressRequest = ExpressRequest>(
   options: ClientKeyOptions<Request, ExpressResponse> = {},
@@ -135,12 +139,16 @@ export type { HitInfo, HitStore, HitStoreOptions } from "./hit_counter.ts";
 const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
   ...nodeSource,
   address: (request) => request.ip,
+  trustsProxies: (request) => {
+    const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
+    return app?.enabled?.("trust proxy") === true;
+  },
 };
 
 /** Without a list of its own, the middleware believes whom the app believes. */
 function sourceFor<Request extends ExpressRequest>(
   options: ClientKeyOptions<Request, ExpressResponse>,
 ): RequestSource<ExpressRequest, ExpressResponse> {
-  // Options that are none are told of by `gate`.
+  // `gate` reports options that are not an object.
   return options?.trustedProxies === undefined ? byTrustProxy : nodeSource;
 }

@@ -20,10 +20,12 @@ import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../core/decision.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
-import { closingOf, nodeHeader, whenEnded } from "../http/servers/node_response.ts";
+import type { Refusal } from "../http/gate/refusal.ts";
+import { closingOf, nodeHeader, refuseOr, whenEnded } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of Fastify's request. */
@@ -81,14 +83,14 @@ export type FastifyRateLimit = (
  * Makes a plugin that limits the rate of the routes of the server, or of the scope, that it is
  * registered in.
  *
- * The client's address is that of the socket, unless the server's option `trustProxy` tells of
+ * The client's address is that of the socket, unless the server's option `trustProxy` names
  * proxies, or `trustedProxies` does, which then counts alone. The decision is at
  * `request.rateLimit`, and `decisionOf(request)` has its type.
  *
  * @param options Only `limiter` is required. The functions among them are given the request and
  * the reply.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: RateLimitOptions<Request, FastifyReplyLike>,
@@ -130,7 +132,22 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
 ): FastifyHook<NoInfer<Request>> {
   const decide = gate(options, sourceFor(options));
 
-  function proceed(verdict: Verdict, request: Request, reply: FastifyReplyLike): boolean {
+  const { onRefused } = options;
+
+  function refuse(refusal: Refusal, reply: FastifyReplyLike): void {
+    if (reply.sent) return;
+    reply.code(refusal.status);
+    reply.header("Content-Type", refusal.contentType);
+    // Fastify adds a character set to the type of a string.
+    reply.send(Buffer.from(refusal.body));
+  }
+
+  function proceed(
+    verdict: Verdict,
+    request: Request,
+    reply: FastifyReplyLike,
+    done: (error?: Error) => void,
+  ): boolean {
     const { decision, headers, refusal, settle } = verdict;
     if (decision !== undefined) (request as { rateLimit?: Decision }).rateLimit = decision;
     // Somebody else has answered while the request waited for its verdict.
@@ -140,10 +157,14 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
       set: (name, value) => void reply.header(name, value),
     }, headers);
     if (refusal !== undefined) {
-      reply.code(refusal.status);
-      reply.header("Content-Type", refusal.contentType);
-      // Fastify adds a character set to the type of a string.
-      reply.send(Buffer.from(refusal.body));
+      if (onRefused === undefined) refuse(refusal, reply);
+      else {
+        refuseOr(
+          () => onRefused(refusal, request, reply),
+          () => refuse(refusal, reply),
+          (error) => done(error as Error),
+        );
+      }
       return false;
     }
     if (settle !== undefined) {
@@ -160,9 +181,9 @@ export function rateLimitHook<Request extends FastifyRequestLike = FastifyReques
       // Fastify does not catch what a hook throws.
       return done(error as Error);
     }
-    if (verdict instanceof Promise) {
-      verdict.then((verdict) => proceed(verdict, request, reply) && done()).catch(done);
-    } else if (proceed(verdict, request, reply)) {
+    if (isPromise(verdict)) {
+      verdict.then((verdict) => proceed(verdict, request, reply, done) && done()).catch(done);
+    } else if (proceed(verdict, request, reply, done)) {
       done();
     }
   };
@@ -177,7 +198,7 @@ export function decisionOf(request: object): Decision | undefined {
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: ClientKeyOptions<Request, FastifyReplyLike> = {},
@@ -194,12 +215,14 @@ const ofSocket: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
 const byTrustProxy: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   ...ofSocket,
   address: ({ ip }) => ip,
+  // Without the option `trustProxy` there are none.
+  trustsProxies: (request) => (request as { readonly ips?: unknown }).ips !== undefined,
 };
 
 /** Without a list of its own, the plugin believes whom the server believes. */
 function sourceFor<Request extends FastifyRequestLike>(
   options: ClientKeyOptions<Request, FastifyReplyLike>,
 ): RequestSource<FastifyRequestLike, FastifyReplyLike> {
-  // Options that are none are told of by `gate`.
+  // `gate` reports options that are not an object.
   return options?.trustedProxies === undefined ? byTrustProxy : ofSocket;
 }

@@ -1,17 +1,12 @@
 import { errorMessage } from "../../core/options/checks.ts";
-import {
-  andThen,
-  type HitCounter,
-  hitCounters,
-  type HitStoreOptions,
-  MOST_HITS,
-} from "./hit_counter.ts";
+import { type HitCounter, hitCounters, type HitStoreOptions, MOST_HITS } from "./hit_counter.ts";
+import { chain } from "../http/chain.ts";
 import { hitWindow } from "./hit_window.ts";
 import type { Awaitable } from "../http/gate/rate_limit_options.ts";
 
-/** What elysia-rate-limit asks of a context. */
+/** What elysia-rate-limit needs of a context. */
 export interface HitContext {
-  /** Told of the plugin's window, in milliseconds, or a function that chooses it. */
+  /** Receives the plugin's window, in milliseconds, or a function that chooses it. */
   // deno-lint-ignore no-explicit-any
   init(options: { readonly duration: number | ((...args: any[]) => unknown) }): void;
   /** Counts a hit; the window lasts at least as long as the longest duration given for it. */
@@ -55,7 +50,7 @@ export function hitContext(options: HitStoreOptions): HitContext {
         throw new TypeError(errorMessage("count hits", "duration must be known", given));
       }
       const duration = Math.ceil(given);
-      return andThen(counterOf(duration).hit(key), ({ count, resetAfter }) => {
+      return chain(counterOf(duration).hit(key), ({ count, resetAfter }) => {
         const end = now() + resetAfter;
         return { count, nextReset: new Date(end), start: end - Math.max(duration, resetAfter) };
       });

@@ -4,6 +4,7 @@
  * reaches.
  */
 import type { Algorithm } from "../../core/algorithm.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
@@ -13,6 +14,7 @@ import { limiterOn } from "../../core/limiter/limiter.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
+import { chain } from "../http/chain.ts";
 import { isStoreFailure } from "../http/gate/is_store_failure.ts";
 
 /** Where the hits of another middleware are counted. */
@@ -62,21 +64,21 @@ export function hitCounters(
   return function hitCounter(window) {
     const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
     return {
-      hit: (key) => andThen(limiter.consume(storable(key)), hitsOf),
-      takeBack: (key) => unlessAway(() => andThen(limiter.refund(storable(key)), nothing)),
-      read: (key) => andThen(limiter.peek(storable(key), 0), hitsOf),
+      hit: (key) => chain(limiter.consume(storable(key)), hitsOf),
+      takeBack: (key) => unlessAway(() => chain(limiter.refund(storable(key)), nothing)),
+      read: (key) => chain(limiter.peek(storable(key), 0), hitsOf),
       forget: (key) => limiter.reset(storable(key)),
     };
   };
 }
 
-/** What express-rate-limit and hono-rate-limiter ask of a store. */
+/** What express-rate-limit and hono-rate-limiter need of a store. */
 export interface HitStore {
   /** What the store's keys begin with. */
   readonly prefix: string;
   /** Whether no other instance counts in the same place. */
   readonly localKeys: boolean;
-  /** Told of the middleware's window, in milliseconds. */
+  /** Receives the middleware's window, in milliseconds. */
   init(options: { readonly windowMs: number }): void;
   /** How often the key was hit; `undefined` if not at all. */
   get(key: string): Awaitable<HitInfo | undefined>;
@@ -88,7 +90,7 @@ export interface HitStore {
   resetKey(key: string): Awaitable<void>;
 }
 
-/** What express-rate-limit and hono-rate-limiter are told. */
+/** What express-rate-limit and hono-rate-limiter receive. */
 export interface HitInfo {
   /** Hits in the window. */
   readonly totalHits: number;
@@ -115,25 +117,19 @@ export function hitStore(options: HitStoreOptions): HitStore {
     prefix: options.prefix ?? "",
     localKeys: options.store === undefined,
     init({ windowMs }) {
-      counter = counterBy(fixedWindow({ limit: MOST_HITS, period: windowMs, anchor: "first" }));
+      const period = Math.ceil(windowMs);
+      counter = counterBy(fixedWindow({ limit: MOST_HITS, period, anchor: "first" }));
     },
-    get: (key) => andThen(ready().read(key), (hits) => hits.count === 0 ? undefined : infoOf(hits)),
-    increment: (key) => andThen(ready().hit(key), infoOf),
+    get: (key) => chain(ready().read(key), (hits) => hits.count === 0 ? undefined : infoOf(hits)),
+    increment: (key) => chain(ready().hit(key), infoOf),
     decrement: (key) => ready().takeBack(key),
     resetKey: (key) => ready().forget(key),
   };
 }
 
-/** What comes after an answer: at once, or when its promise is kept. */
-export function andThen<Value, Next>(
-  answer: Awaitable<Value>,
-  next: (value: Value) => Next,
-): Awaitable<Next> {
-  return answer instanceof Promise ? answer.then(next) : next(answer);
-}
-
-/** A key that stores take, of one that clients have a hand in. */
+/** A key that stores take, of one that clients have a hand in, or that is the number of a user. */
 function storable(key: string): string {
+  if (typeof key === "number" || typeof key === "bigint") return String(key);
   if (typeof key !== "string") return key;
   return key === "" ? EMPTY_KEY : key.replaceAll(LONE_SURROGATES, "\ufffd");
 }
@@ -155,7 +151,7 @@ function hitsOf(decision: Decision): Hits {
 function unlessAway(takeBack: () => Awaitable<void>): Awaitable<void> {
   try {
     const done = takeBack();
-    return done instanceof Promise ? done.catch(rethrowOthers) : done;
+    return isPromise(done) ? done.catch(rethrowOthers) : done;
   } catch (error) {
     return rethrowOthers(error);
   }

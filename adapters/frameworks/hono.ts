@@ -17,10 +17,16 @@
  */
 
 import type { Decision } from "../../core/decision.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
-import { fetchOutcome } from "../http/servers/fetch_outcome.ts";
-import { fetchSource } from "../http/servers/fetch_source.ts";
-import { finishResponse, refusalResponse } from "../http/servers/fetch_response.ts";
+import {
+  fetchOutcome,
+  fetchSource,
+  finishResponse,
+  refusalResponse,
+  refusedResponse,
+} from "../http/servers/fetch_response.ts";
+import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { gate } from "../http/gate/gate.ts";
 import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
@@ -72,20 +78,32 @@ export type HonoMiddleware<Context extends HonoContext> = (
  *
  * @param options Only `limiter` is required. The functions among them are given the context.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit<Context extends HonoContext = HonoContext>(
   options: RateLimitOptions<Context>,
 ): HonoMiddleware<Context> {
   const decide = gate(options, honoSource);
+  const { onRefused } = options;
 
   return async function limitRate(context, next) {
-    const answer = decide(context, undefined);
-    const verdict = answer instanceof Promise ? await answer : answer;
-    const { decision, headers, refusal, settle } = verdict;
+    const verdict = decide(context, undefined);
+    const { decision, headers, refusal, settle } = isPromise(verdict) ? await verdict : verdict;
     if (decision !== undefined) context.set("rateLimit", decision);
-    if (refusal !== undefined) return refusalResponse(refusal, headers);
-    // Some servers never abort a signal that is first asked for when the client has gone.
+    if (refusal !== undefined) {
+      if (onRefused === undefined) return refusalResponse(refusal, headers);
+      try {
+        return await refusedResponse(
+          () => onRefused(refusal, context, undefined),
+          refusal,
+          headers,
+        );
+      } catch (error) {
+        applyHeaders(context.res.headers, headers);
+        throw error;
+      }
+    }
+    // Some servers never abort a signal that is first read when the client has gone.
     const signal = settle === undefined ? undefined : context.req.raw.signal;
     try {
       await next();
@@ -107,7 +125,7 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<Context extends HonoContext = HonoContext>(
   options: ClientKeyOptions<Context> = {},

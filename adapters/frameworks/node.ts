@@ -23,9 +23,10 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { checkFunction } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
+import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
-import { admitOnNode, nodeSource, refuseOnNode } from "../http/servers/node_response.ts";
+import { answerOnNode, nodeSource, refuseOnNode } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** A request of node:http, or of node:http2's compatible interface. */
@@ -47,7 +48,7 @@ export interface NodeRateLimitOptions<
   readonly onError?: ((error: unknown, request: Request) => void) | undefined;
 }
 
-/** A handler of node:http, told the decision as well. */
+/** A handler of node:http, which receives the decision as well. */
 export type NodeHandler<
   Request extends NodeRequest = IncomingMessage,
   Response extends NodeResponse = ServerResponse,
@@ -72,7 +73,7 @@ export type LimitedNodeHandler<
  * @param options Only `limiter` is required.
  * @returns What takes the handler and returns the limited one, for `createServer`.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
 export function rateLimit<
   Request extends NodeRequest = IncomingMessage,
@@ -83,29 +84,30 @@ export function rateLimit<
   handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
   const decide = gate(options, sourceOf<Request, Response>());
-  const tellError = guarded(
+  const { onRefused } = options;
+  const report = guarded(
     options.onError ?? ((error: unknown) => console.error(error)),
     firstPrinted(),
   );
 
+  function fail(error: unknown, request: Request, response: Response): void {
+    report(error, request);
+    const refusal = { status: 500, contentType: "text/plain", body: "" };
+    refuseOnNode(response as unknown as ServerResponse, refusal, []);
+  }
+
   return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
-    function proceed(verdict: Verdict, request: Request, response: Response) {
-      const written = response as unknown as ServerResponse;
-      if (verdict.refusal !== undefined) {
-        return refuseOnNode(written, verdict.refusal, verdict.headers);
-      }
-      // Somebody else has answered while the request waited for its verdict.
-      if (response.writableEnded) return;
-      admitOnNode(written, verdict);
-      return handler(request, response, verdict.decision);
-    }
-
-    function fail(error: unknown, request: Request, response: Response): void {
-      tellError(error, request);
-      const refusal = { status: 500, contentType: "text/plain", body: "" };
-      refuseOnNode(response as unknown as ServerResponse, refusal, []);
-    }
+    const proceed = (verdict: Verdict, request: Request, response: Response) =>
+      answerOnNode(
+        response as unknown as ServerResponse,
+        verdict,
+        {
+          refused: onRefused && ((refusal) => onRefused(refusal, request, response)),
+          proceed: () => handler(request, response, verdict.decision),
+          fail: (error) => fail(error, request, response),
+        },
+      );
 
     // An error of the handler is its own; one before it must not end the server.
     return function limited(request, response) {
@@ -115,7 +117,7 @@ export function rateLimit<
       } catch (error) {
         return fail(error, request, response);
       }
-      if (!(verdict instanceof Promise)) return proceed(verdict, request, response) as void;
+      if (!isPromise(verdict)) return proceed(verdict, request, response) as void;
       verdict.then(
         (verdict) => proceed(verdict, request, response),
         (error) => fail(error, request, response),
@@ -128,7 +130,7 @@ export function rateLimit<
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  */
 export function clientKey<
   Request extends NodeRequest = IncomingMessage,

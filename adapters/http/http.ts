@@ -34,7 +34,7 @@ import {
   type LimitedHandler,
   limitHandler,
 } from "./servers/fetch_handler.ts";
-import { fetchSource } from "./servers/fetch_source.ts";
+import { fetchSource } from "./servers/fetch_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "./gate/rate_limit_options.ts";
 
 /**
@@ -44,7 +44,7 @@ import type { ClientKeyOptions, RateLimitOptions } from "./gate/rate_limit_optio
  * @returns What takes the handler and returns the limited one. The handler is called with the
  * request, what the server handed over with it, and the decision.
  * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot be told in header fields.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export function rateLimit<Info = unknown>(
  * Makes the default `key`, to be combined with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
- * @returns What tells the key of a request's client, its address; `undefined` if it is not known.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
  *
  * @example
  * ```ts
@@ -116,5 +116,5 @@ export type {
   Outcome,
   RateLimitOptions,
 } from "./gate/rate_limit_options.ts";
-export { type Problem, problem, type ProblemKind } from "./gate/problem.ts";
+export { type Problem, problem, PROBLEM_TYPE, type ProblemKind } from "./gate/problem.ts";
 export type { Refusal } from "./gate/refusal.ts";

@@ -1,5 +1,5 @@
 /*
- * The ways in which servers tell times. Waits are milliseconds from now, at least 0; `undefined`
+ * The ways in which servers write times. Waits are milliseconds from now, at least 0; `undefined`
  * stands for what cannot be read.
  */
 
@@ -33,7 +33,7 @@ export function parseDuration(text: string, unit: number): number | undefined {
 }
 
 /**
- * Reads the time at which a quota is reset, as servers have told it: seconds to go, seconds or
+ * Reads the time at which a quota is reset, as servers write it: seconds to go, seconds or
  * milliseconds since the epoch (with a fraction too), a duration (`6m0s`), a date.
  */
 export function parseReset(field: string, now: number): number | undefined {

@@ -1,5 +1,5 @@
 /*
- * What servers tell of their limits.
+ * What servers say about their limits, in each form that is in use.
  *
  * | form | who |
  * |---|---|
@@ -13,7 +13,7 @@
 import { parseDuration, parseHttpDate, parseReset, parseRetryAfter } from "./parse_waits.ts";
 import { type BareItem, parseStructuredList } from "./parse_structured_list.ts";
 
-/** One limit of a server, as far as it tells. */
+/** One limit of a server, as far as it is known. */
 export interface Quota {
   /** What the server calls the limit; `""` if it has no name. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Quota {
   readonly resetAfter: number | undefined;
 }
 
-/** What a response tells of limits. */
+/** What a response says about limits. */
 export interface LimitsTold {
   /** Milliseconds to wait by `Retry-After`, `Retry-After-Ms` or `X-Ms-Retry-After-Ms`. */
   readonly retryAfter: number | undefined;
@@ -43,7 +43,7 @@ const WIDEST_SKEW = 86_400_000;
 const MOST_QUOTAS = 32;
 
 /**
- * Reads what a response tells of the server's limits, in the forms of the IETF's draft and those
+ * Reads what a response says about the server's limits, in the forms of the IETF's draft and those
  * of the usual vendors. What is malformed is left out. Never throws.
  *
  * @param headers The response's.
@@ -65,17 +65,17 @@ const MOST_QUOTAS = 32;
 export function readLimits(headers: Pick<Headers, "get" | "forEach">, now: number): LimitsTold {
   const there = serverTime(headers.get("date"), now);
   const current = headers.get("ratelimit");
-  const told = current === null ? [] : readDraft(current, headers.get("ratelimit-policy"));
+  const quotas = current === null ? [] : readDraft(current, headers.get("ratelimit-policy"));
   return {
     retryAfter: readRetryAfter(headers, there),
-    quotas: told.length > 0 ? told : readTriples(headers, there),
+    quotas: quotas.length > 0 ? quotas : readTriples(headers, there),
   };
 }
 
 /** The time by the server's clock, which its instants are of; ours if it is not plausible. */
 function serverTime(field: string | null, now: number): number {
-  const told = field === null ? undefined : parseHttpDate(field.trim(), now);
-  return told !== undefined && Math.abs(told - now) <= WIDEST_SKEW ? told : now;
+  const date = field === null ? undefined : parseHttpDate(field.trim(), now);
+  return date !== undefined && Math.abs(date - now) <= WIDEST_SKEW ? date : now;
 }
 
 function readRetryAfter(headers: Pick<Headers, "get">, now: number): number | undefined {

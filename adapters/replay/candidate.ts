@@ -1,5 +1,5 @@
-import type { Algorithm } from "../../core/algorithm.ts";
-import { errorMessage } from "../../core/options/checks.ts";
+import { errorMessage } from "../../core/toolkit.ts";
+import type { Algorithm } from "../../mod.ts";
 
 /** A limit to try. */
 export interface Candidate {

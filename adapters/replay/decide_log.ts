@@ -1,4 +1,4 @@
-import type { Decision } from "../../core/decision.ts";
+import type { Decision } from "../../mod.ts";
 import type { Candidate } from "./candidate.ts";
 import type { LogEntry, LogReader } from "./log/log_entry.ts";
 
@@ -31,7 +31,7 @@ export interface Pass {
   readonly clients: ReadonlyMap<string, Client>;
 }
 
-/** Steps every client's states through the log; `see` is told of each decision. */
+/** Steps every client's states through the log; `see` is called with each decision. */
 export async function decideLog(
   read: LogReader,
   candidates: readonly Required<Candidate>[],
@@ -87,7 +87,7 @@ function newClient(key: string, candidates: readonly Required<Candidate>[]): Cli
   };
 }
 
-/** A client that stays away longer than it was told to is not locked out for all that time. */
+/** A client that stays away longer than it must is not locked out for all that time. */
 function count(tally: Tally, at: number, { allowed, retryAfter }: Decision): void {
   if (allowed || at >= tally.lockedUntil) endLockOut(tally, at);
   if (allowed) return;

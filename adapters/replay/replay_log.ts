@@ -1,15 +1,16 @@
 /*
  * A replay is a fold: each entry of the log steps its client's state, once for each candidate.
  *
- * The log is read twice, and never held. The first pass decides and counts; it tells which clients
+ * The log is read twice, and never held. The first pass decides and counts; it finds which clients
  * are worth showing. The second one decides again, as a reducer answers the same again, and draws
  * the timelines of those. Memory is bounded by the number of clients and the number of bins.
  */
 
-import { checkInteger, checkOptions } from "../../core/options/checks.ts";
+import { checkInteger, checkOptions } from "../../core/toolkit.ts";
+import type { Decision } from "../../mod.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
 import { type Client, decideLog } from "./decide_log.ts";
-import { type LogReader, logReader, type LogSource } from "./log/log_entry.ts";
+import { type LogEntry, type LogReader, logReader, type LogSource } from "./log/log_entry.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
 import { type BinGatherer, gatherBins } from "./time_bins.ts";
 
@@ -70,53 +71,52 @@ export async function replay(
   const { maxClients, topClients, bins } = readOptions(options);
   const named = readCandidates(candidates);
   const read = logReader("replay a log", source);
-  const totals = named.map((): Total => ({
-    denied: 0,
-    deniedUnits: 0,
-    delayed: 0,
-    delay: 0,
-    timeline: gatherBins(bins),
-  }));
+  const totals = named.map(() => noTotal(bins));
   const pass = await decideLog(read, named, maxClients, (entry, place, decision) => {
-    const total = totals[place]!;
-    total.timeline.add(entry.at, entry.cost, decision.allowed);
-    if (!decision.allowed) {
-      total.denied++;
-      total.deniedUnits += entry.cost;
-    } else if (decision.delay > 0) {
-      total.delayed++;
-      total.delay += decision.delay;
-    }
+    addDecision(totals[place]!, entry, decision);
   });
   const shown = named.map((_, place) => worthShowing(pass.clients, place, topClients));
   const timelines = await timelinesOf(read, named, shown, { maxClients, bins });
-
+  const { clients, ...sums } = pass;
   return {
-    requests: pass.requests,
-    units: pass.units,
-    clients: pass.clients.size,
-    untracked: pass.untracked,
-    start: pass.start,
-    end: pass.end,
-    backSteps: pass.backSteps,
+    ...sums,
+    clients: clients.size,
     candidates: named.map(({ name, algorithm }, place): CandidateReport => {
       const { timeline, ...total } = totals[place]!;
       return {
         name,
         id: algorithm.id,
         ...total,
-        ...hitBy(pass.clients, place),
-        clients: shown[place]!.map((client): ClientReport => ({
-          key: client.key,
-          requests: client.requests,
-          denied: client.tallies[place]!.denied,
-          lockOut: client.tallies[place]!.lockOut,
-          timeline: timelines[place]!.get(client.key)!.bins(),
-        })),
+        ...hitBy(clients, place),
+        clients: shown[place]!.map((client) => clientReport(client, place, timelines[place]!)),
         timeline: timeline.bins(),
       };
     }),
   };
+}
+
+function noTotal(bins: number): Total {
+  return { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, timeline: gatherBins(bins) };
+}
+
+function addDecision(total: Total, { at, cost }: LogEntry, { allowed, delay }: Decision): void {
+  total.timeline.add(at, cost, allowed);
+  if (!allowed) {
+    total.denied++;
+    total.deniedUnits += cost;
+  } else if (delay > 0) {
+    total.delayed++;
+    total.delay += delay;
+  }
+}
+
+function clientReport(
+  { key, requests, tallies }: Client,
+  place: number,
+  timelines: ReadonlyMap<string, BinGatherer>,
+): ClientReport {
+  const { denied, lockOut } = tallies[place]!;
+  return { key, requests, denied, lockOut, timeline: timelines.get(key)!.bins() };
 }
 
 function readOptions(options: ReplayOptions): Required<{ [K in keyof ReplayOptions]: number }> {

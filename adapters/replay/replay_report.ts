@@ -10,7 +10,7 @@ export interface ClientReport {
   readonly denied: number;
   /**
    * Its longest lock-out in milliseconds: from a refusal to the next admission, or to when the last
-   * refusal told it to come again; `Infinity` if a request could never be admitted.
+   * refusal said that it may come again; `Infinity` if a request could never be admitted.
    */
   readonly lockOut: number;
   /** What became of its units over time. */
@@ -47,7 +47,7 @@ export interface ReplayReport {
   readonly requests: number;
   /** Their units. */
   readonly units: number;
-  /** Clients told apart. */
+  /** Clients that were counted. */
   readonly clients: number;
   /** Requests of clients beyond the bound on clients: they were not decided on. */
   readonly untracked: number;

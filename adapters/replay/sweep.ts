@@ -9,8 +9,8 @@
  * a pass, until it is exact.
  */
 
-import type { Algorithm } from "../../core/algorithm.ts";
-import { checkInteger, checkOptions, errorMessage } from "../../core/options/checks.ts";
+import { checkChoice, checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
+import type { Algorithm } from "../../mod.ts";
 import { decideLog } from "./decide_log.ts";
 import { type LogReader, logReader, type LogSource } from "./log/log_entry.ts";
 
@@ -28,7 +28,7 @@ export interface SweepOptions {
   readonly points?: number | undefined;
   /** Shares that may be hit, 0 to 1; default 0, 0.001 and 0.01. */
   readonly shares?: readonly number[] | undefined;
-  /** Shares of what: `"clients"` (default), or `"requests"`, for logs that tell no clients. */
+  /** Shares of what: `"clients"` (default), or `"requests"`, for logs that name no clients. */
   readonly of?: "clients" | "requests" | undefined;
   /** The most clients to tell apart; default 100,000. */
   readonly maxClients?: number | undefined;
@@ -58,7 +58,7 @@ export interface SweepReport {
 }
 
 /** How many limits between two bounds are tried in one pass. */
-const FAN = 15;
+const LIMITS_A_PASS = 15;
 
 /**
  * Finds how low the limits of some algorithms may be before they hit anybody.
@@ -97,48 +97,18 @@ export async function sweep(
   const read = logReader("sweep a limit", source);
   const ceiling = await largestUse(read, maxClients);
   const known = families.map(() => new Map<number, SweepPoint>());
+  const trials = { read, maxClients, families, known };
 
-  /** Tries the limits that are not known yet, all families in one pass. */
-  async function tryLimits(wanted: readonly ReadonlySet<number>[]): Promise<void> {
-    const trials = families.flatMap((family, place) =>
-      [...wanted[place]!]
-        .filter((limit) => !known[place]!.has(limit))
-        .map((limit) => ({ place, limit, name: "", algorithm: family.make(limit), denied: 0 }))
-    );
-    if (trials.length === 0) return;
-    const pass = await decideLog(read, trials, maxClients, (_entry, trial, { allowed }) => {
-      if (!allowed) trials[trial]!.denied++;
-    });
-    const hit = trials.map(() => 0);
-    for (const { tallies } of pass.clients.values()) {
-      tallies.forEach(({ denied }, trial) => denied > 0 && hit[trial]!++);
-    }
-    trials.forEach(({ place, limit, denied }, trial) => {
-      known[place]!.set(limit, {
-        limit,
-        denied: denied / pass.requests,
-        clientsHit: hit[trial]! / pass.clients.size,
-      });
-    });
-  }
-
-  const everywhere = spread(1, ceiling, points);
-  await tryLimits(families.map(() => new Set(everywhere)));
+  const everywhere = new Set(spread(1, ceiling, points));
+  await tryLimits(trials, () => everywhere);
   const { from, to } = slope(known, ceiling);
-  const closer = spread(from, to, points);
-  await tryLimits(families.map(() => new Set(closer)));
-  const curves = known.map((tried) =>
-    [...tried.values()]
-      .filter(({ limit }) => limit >= from && limit <= to)
-      .sort((a, b) => a.limit - b.limit)
-  );
-  for (;;) {
-    const wanted = known.map((tried) =>
-      new Set(shares.flatMap((allowed) => between(bracket(tried, of, allowed))))
-    );
-    if (wanted.every(({ size }) => size === 0)) break;
-    await tryLimits(wanted);
-  }
+  const closer = new Set(spread(from, to, points));
+  await tryLimits(trials, () => closer);
+  const curves = known.map((tried) => curveOf(tried, from, to));
+  const unsure = (place: number) =>
+    new Set(shares.flatMap((allowed) => between(bracket(known[place]!, of, allowed))));
+  while (await tryLimits(trials, unsure));
+
   return families.map(({ name }, place) => ({
     name,
     points: curves[place]!,
@@ -149,6 +119,57 @@ export async function sweep(
   }));
 }
 
+/** What was tried so far: of each family, the limits and whom they hit. */
+interface Trials {
+  readonly read: LogReader;
+  readonly maxClients: number;
+  readonly families: readonly SweepFamily[];
+  readonly known: readonly Map<number, SweepPoint>[];
+}
+
+/**
+ * Tries the limits of each family that are not known yet, all of them in one pass.
+ *
+ * @returns Whether there were any.
+ */
+async function tryLimits(
+  { read, maxClients, families, known }: Trials,
+  limitsOf: (place: number) => ReadonlySet<number>,
+): Promise<boolean> {
+  const trials = families.flatMap((family, place) =>
+    [...limitsOf(place)]
+      .filter((limit) => !known[place]!.has(limit))
+      .map((limit) => ({ place, limit, name: "", algorithm: family.make(limit), denied: 0 }))
+  );
+  if (trials.length === 0) return false;
+  const pass = await decideLog(read, trials, maxClients, (_entry, trial, { allowed }) => {
+    if (!allowed) trials[trial]!.denied++;
+  });
+  const hit = trials.map(() => 0);
+  for (const { tallies } of pass.clients.values()) {
+    tallies.forEach(({ denied }, trial) => denied > 0 && hit[trial]!++);
+  }
+  trials.forEach(({ place, limit, denied }, trial) => {
+    known[place]!.set(limit, {
+      limit,
+      denied: denied / pass.requests,
+      clientsHit: hit[trial]! / pass.clients.size,
+    });
+  });
+  return true;
+}
+
+/** The points between two limits, by rising limit. */
+function curveOf(
+  tried: ReadonlyMap<number, SweepPoint>,
+  from: number,
+  to: number,
+): readonly SweepPoint[] {
+  return [...tried.values()]
+    .filter(({ limit }) => limit >= from && limit <= to)
+    .sort((a, b) => a.limit - b.limit);
+}
+
 function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
   const action = "sweep a limit";
   checkOptions(action, options);
@@ -156,12 +177,9 @@ function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
     throw new TypeError(errorMessage(action, "it needs 1 to 16 algorithms", families));
   }
   const { points = 24, shares = [0, 0.001, 0.01], of = "clients", maxClients = 100_000 } = options;
-  if (of !== "clients" && of !== "requests") {
-    throw new TypeError(errorMessage(action, 'of must be "clients" or "requests"', of));
-  }
-  checkInteger(action, "points", points, 2);
+  checkChoice(action, "of", of, ["clients", "requests"]);
+  checkInteger(action, "points", points, 2, 64);
   checkInteger(action, "maxClients", maxClients, 1);
-  if (points > 64) throw new RangeError(errorMessage(action, "points must be at most 64", points));
   for (const allowed of shares) {
     if (!(allowed >= 0 && allowed <= 1)) {
       throw new RangeError(errorMessage(action, "shares must be from 0 to 1", allowed));
@@ -228,7 +246,7 @@ function between(
 ): readonly number[] {
   const gap = enough - tooLow;
   if (gap <= 1 || gap === Infinity) return [];
-  const parts = Math.min(gap, FAN + 1);
+  const parts = Math.min(gap, LIMITS_A_PASS + 1);
   return Array.from(
     { length: parts - 1 },
     (_, place) => tooLow + Math.round(gap * (place + 1) / parts),

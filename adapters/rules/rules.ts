@@ -1,6 +1,6 @@
 /**
- * Rules: which limits hold for what, loaded from files, Redis or an object, changed while they are
- * used, and asked with descriptors as Envoy's rate limit service is.
+ * Rules: which limits hold for what, loaded from files, Redis or an object and changed while they
+ * are used. Requests describe themselves by descriptors, as those to Envoy's rate limit service do.
  *
  * @example
  * ```ts
@@ -28,22 +28,17 @@
 
 export { problemText, type RuleProblem } from "./files/rule_problem.ts";
 export { type YamlReader, yamlReader } from "./files/read_yaml.ts";
+export type { RuleDocument, RuleFile, RuleFormat } from "./files/rule_file.ts";
 export {
   type ReadRules,
   readRules,
   type ReadRulesOptions,
-  type RuleDocument,
-  type RuleFile,
-  type RuleFormat,
   type RuleSet,
 } from "./files/read_rules.ts";
-export {
-  type RuleEngine,
-  ruleEngine,
-  type RuleEngineOptions,
-  type RuleRequest,
-} from "./engine/rule_engine.ts";
-export type { KeyLimits, KeyLimitsOptions, KeyLookup } from "./engine/key_limits.ts";
+export { type RuleEngine, ruleEngine, type RuleEngineOptions } from "./engine/rule_engine.ts";
+export { isTooManyLimits, type RuleRequest } from "./engine/rule_request.ts";
+export type { KeyLimitsOptions } from "./engine/key_limits.ts";
+export type { KeyLimits, KeyLookup } from "./engine/key_lookup.ts";
 export {
   type FollowedRules,
   followRules,
@@ -60,7 +55,10 @@ export {
   type RedisSourceOptions,
   type RedisSubscriber,
 } from "./sources/redis_source.ts";
-export type { RuleSource } from "./sources/rule_source.ts";
+export { checkSource, type RuleSource } from "./sources/rule_source.ts";
+export { explainMatch, explainReplaced, explainVerdict } from "./engine/explain_rules.ts";
+export { ENVOY_UNITS, envoyLimit } from "./files/envoy_format.ts";
+export { algorithmOf, OVERRIDE } from "../../core/rules/rules.ts";
 export type {
   ChargeMode,
   Descriptor,

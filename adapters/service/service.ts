@@ -22,9 +22,10 @@
  */
 
 export { commandLine, type CommandWorld } from "../command/command_line.ts";
-export type { FiguresSnapshot, RefusedKey, RuleFigures } from "./metrics/figures.ts";
+export type { FiguresSnapshot, RefusedKey, RuleFigures } from "./metrics/figures_snapshot.ts";
 export { lineLog, type Log, type LogEvent } from "./log.ts";
-export { REQUEST_LIMITS, type RequestLimits } from "./http/read_request.ts";
-export { serve, type ServeOptions, type Service } from "./serve.ts";
+export { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
+export { serve, type Service } from "./serve.ts";
+export type { ServeOptions } from "./serve_options.ts";
 export type { RedisOptions } from "./store_on_redis.ts";
-export type { RuleSource } from "../rules/sources/rule_source.ts";
+export type { RuleSource } from "../rules/rules.ts";

@@ -1,4 +1,4 @@
-import type { AsyncStore } from "../../core/store.ts";
+import type { AsyncStore } from "../../mod.ts";
 import { type RedisClient, redisStore } from "../../stores/redis/redis_store.ts";
 import { loadRedis } from "./load_redis.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The laws of rate limiting, for anyone to run: on an algorithm, a store or a limiter of one's own,
- * or on a service that keeps limits. Built on fast-check 4.
+ * or on a service that keeps limits. Built on fast-check, 3.10 or later.
  *
  * - `algorithmLaws`, `storeLaws`, `scheduledStoreLaws` and `limiterLaws` return named properties that
  *   run under any runner; a counterexample prints as a table of time, cost, decision and what was

@@ -1,3 +1,8 @@
+/*
+ * Several limits on one key as one algorithm: the reducers of the parts side by side, charged
+ * together or not at all, and their states written one after the other.
+ */
+
 import type { Algorithm, Halves } from "../algorithm.ts";
 import { stepOf } from "./build_algorithm.ts";
 import { errorMessage } from "../options/checks.ts";
@@ -85,25 +90,33 @@ function allHalves(
       }
       return next === undefined ? states : isFresh ? initial : next;
     },
-    decide(states: AllState, next: AllState, now: number, cost: number): Decision {
-      const decisions: Decision[] = [];
-      let allowed = true;
-      for (let place = 0; place < parts.length; place++) {
-        const part = parts[place]!;
-        const state = states[place];
-        const taken = next === states ? part.take(state, now, cost) : next[place];
-        const decision = part.decide(state, taken, now, cost);
-        allowed = allowed && decision.allowed;
-        decisions.push(decision);
-      }
-      if (!allowed) {
-        decisions.forEach((decision, place) => {
-          const state = states[place];
-          if (decision.allowed) decisions[place] = parts[place]!.decide(state, state, now, 0);
-        });
-      }
-      return combineDecisions(decisions, capacity);
-    },
+    decide: (states: AllState, next: AllState, now: number, cost: number) =>
+      combineDecisions(decideParts(parts, states, next, now, cost), capacity),
+  });
+}
+
+/** Each part's decision; when one refuses, the others are answered by a look. */
+function decideParts(
+  parts: readonly Halves<unknown>[],
+  states: AllState,
+  next: AllState,
+  now: number,
+  cost: number,
+): readonly Decision[] {
+  const decisions: Decision[] = [];
+  let allowed = true;
+  for (let place = 0; place < parts.length; place++) {
+    const part = parts[place]!;
+    const state = states[place];
+    const taken = next === states ? part.take(state, now, cost) : next[place];
+    const decision = part.decide(state, taken, now, cost);
+    allowed = allowed && decision.allowed;
+    decisions.push(decision);
+  }
+  if (allowed) return decisions;
+  return decisions.map((decision, place) => {
+    const state = states[place];
+    return decision.allowed ? parts[place]!.decide(state, state, now, 0) : decision;
   });
 }
 
@@ -115,8 +128,8 @@ function allCodec(parts: readonly Algorithm[], initial: AllState): Codec<AllStat
   const codecs = parts.map((part) => part.codec);
 
   /** The states, as `initial` itself if no part holds use; `undefined` if one is of no known shape. */
-  function statesOf(states: readonly unknown[]): AllState | undefined {
-    if (states.includes(undefined)) return undefined;
+  function statesOf(states: readonly unknown[] | undefined): AllState | undefined {
+    if (states === undefined || states.includes(undefined)) return undefined;
     return states.every((state, place) => state === initial[place]) ? initial : states;
   }
 
@@ -132,31 +145,34 @@ function allCodec(parts: readonly Algorithm[], initial: AllState): Codec<AllStat
       });
       return place - offset;
     },
-    read(words, offset, count) {
-      const end = offset + count;
-      let place = offset;
-      const states = codecs.map((codec) => {
-        const header = lengthWords(codec);
-        const length = header === 0 ? 1 : words[place]!;
-        place += header;
-        if (!(length >= 0 && length <= end - place)) return undefined;
-        place += length;
-        return codec.read(words, place - length, length);
-      });
-      return place === end ? statesOf(states) : undefined;
-    },
+    read: (words, offset, count) => statesOf(readParts(codecs, words, offset, offset + count)),
     encode: (states) =>
       codecs.reduce((text, codec, part) => {
         const own = codec.encode(states[part]);
         return `${text} ${own.length}:${own}`;
       }, "a1"),
-    decode(text) {
-      const pieces = piecesOf(text, codecs.length);
-      return pieces === undefined
-        ? undefined
-        : statesOf(codecs.map((codec, part) => codec.decode(pieces[part]!)));
-    },
+    decode: (text) =>
+      statesOf(piecesOf(text, codecs.length)?.map((piece, part) => codecs[part]!.decode(piece))),
   };
+}
+
+/** The states of the parts in these words; `undefined` if their lengths do not add up. */
+function readParts(
+  codecs: readonly Codec<unknown>[],
+  words: Float64Array,
+  offset: number,
+  end: number,
+): readonly unknown[] | undefined {
+  let place = offset;
+  const states = codecs.map((codec) => {
+    const header = lengthWords(codec);
+    const length = header === 0 ? 1 : words[place]!;
+    place += header;
+    if (!(length >= 0 && length <= end - place)) return undefined;
+    place += length;
+    return codec.read(words, place - length, length);
+  });
+  return place === end ? states : undefined;
 }
 
 /** A codec whose states are all of one word needs no word that says so. */

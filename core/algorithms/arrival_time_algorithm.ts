@@ -1,3 +1,8 @@
+/*
+ * Builds the algorithms that drain continuously (gcra, leakyBucket, the greedy tokenBucket,
+ * leakyQueue) on the scale of instants that is exact for their numbers.
+ */
+
 import type { Algorithm, Halves } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
@@ -10,6 +15,7 @@ import {
   wholeTicks,
 } from "../arithmetic/ticks.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
+import { type BurstOptions, readBurst } from "../options/rate_options.ts";
 
 /** What a continuously drained algorithm keeps: its TAT, as one number where that is exact. */
 export type ArrivalState = number | FineInstant;
@@ -27,8 +33,20 @@ export interface ArrivalTimeOptions {
   readonly queues: boolean;
 }
 
+/** Builds gcra, leakyBucket and the greedy tokenBucket: the same reducer under three names. */
+export function burstAlgorithm(factory: string, options: BurstOptions): Algorithm<ArrivalState> {
+  const rate = readBurst(factory, options);
+  return arrivalTimeAlgorithm({
+    ...rate,
+    factory,
+    name: options.name,
+    last: rate.burst,
+    queues: false,
+  });
+}
+
 /**
- * Builds gcra, leakyBucket, leakyQueue and the greedy tokenBucket.
+ * Builds what `burstAlgorithm` does, and leakyQueue.
  *
  * @throws {RangeError} If burst * period / gcd(limit, period) is 2^53 or more, or a full bucket
  * takes so long to drain that the instant is past 2^53.

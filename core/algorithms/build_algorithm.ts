@@ -5,7 +5,7 @@
  * back, what remains, how long a cost waits, and when the state is fresh (a sixth, the delay, is
  * `leakyQueue`'s alone). The decision follows from the answers, once for all algorithms:
  *
- *   allowed      the state changed, or nothing was asked for
+ *   allowed      the state changed, or the cost was 0 or less
  *   remaining    remaining(next)
  *   retryAfter   wait(state, cost) of a refused cost; never, above the capacity
  *   nextAfter    wait(next, remaining + 1): when one unit more would be admitted
@@ -34,7 +34,7 @@ export interface Questions<State> {
   remaining(state: State, now: number): number;
   /** Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. */
   wait(state: State, now: number, cost: number): number;
-  /** Milliseconds until the state cannot be told from `initial`; 0 if it cannot now. */
+  /** Milliseconds until the state is as good as `initial`; 0 if it is now. */
   reset(state: State, now: number): number;
   /** Milliseconds that a call admitted in this state waits for its start; rounded up. */
   delay?(state: State, now: number): number;

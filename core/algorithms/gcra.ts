@@ -1,6 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
-import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
-import { type BurstOptions, readBurst } from "../options/rate_options.ts";
+import { type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
+import type { BurstOptions } from "../options/rate_options.ts";
 
 /**
  * The generic cell rate algorithm: calls may come one emission interval (period / limit) apart,
@@ -37,14 +37,5 @@ import { type BurstOptions, readBurst } from "../options/rate_options.ts";
  * ```
  */
 export function gcra(options: BurstOptions): Algorithm<ArrivalState> {
-  const { limit, period, burst } = readBurst("gcra", options);
-  return arrivalTimeAlgorithm({
-    factory: "gcra",
-    name: options.name,
-    limit,
-    period,
-    burst,
-    last: burst,
-    queues: false,
-  });
+  return burstAlgorithm("gcra", options);
 }

@@ -1,6 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
-import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
-import { type BurstOptions, readBurst } from "../options/rate_options.ts";
+import { type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
+import type { BurstOptions } from "../options/rate_options.ts";
 
 /**
  * The leaky bucket as a meter: calls fill it, it drains at `limit` per `period`, and a call that
@@ -33,14 +33,5 @@ import { type BurstOptions, readBurst } from "../options/rate_options.ts";
  * ```
  */
 export function leakyBucket(options: BurstOptions): Algorithm<ArrivalState> {
-  const { limit, period, burst } = readBurst("leakyBucket", options);
-  return arrivalTimeAlgorithm({
-    factory: "leakyBucket",
-    name: options.name,
-    limit,
-    period,
-    burst,
-    last: burst,
-    queues: false,
-  });
+  return burstAlgorithm("leakyBucket", options);
 }

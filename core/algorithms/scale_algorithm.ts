@@ -18,39 +18,62 @@ import { halvesOf } from "./halves_of.ts";
  * @param share More than 0, at most 1.
  */
 export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
-  if (algorithm.internals?.wraps !== undefined) {
-    return algorithm.internals?.wraps.around(
-      scaleAlgorithm(algorithm.internals?.wraps.inner, share),
-    );
+  const { wraps, parts } = algorithm.internals ?? {};
+  if (wraps !== undefined) return wraps.around(scaleAlgorithm(wraps.inner, share));
+  if (parts !== undefined) {
+    return all(...parts.map((part) => scaleAlgorithm(part, share))) as Algorithm;
   }
-  if (algorithm.internals?.parts !== undefined) {
-    return all(
-      ...algorithm.internals?.parts.map((part) => scaleAlgorithm(part, share)),
-    ) as Algorithm;
-  }
-  const { take, decide } = halvesOf(algorithm);
-  const whole = Math.round(1 / share);
-  const capacity = unitsIn(algorithm.capacity);
+  const { name, id, policies, initial, codec } = algorithm;
+  const scale = unitScale(share);
+  const capacity = scale.unitsIn(algorithm.capacity);
+  const halves = scaledHalves(halvesOf(algorithm), scale, capacity);
+  return {
+    name,
+    id,
+    policies,
+    capacity,
+    initial,
+    codec,
+    step: stepOf(halves),
+    internals: { halves },
+  };
+}
 
+/** How units of the share and units of the whole limit convert. */
+interface UnitScale {
   /** What a cost counts in units of the whole limit. */
-  function counted(cost: number): number {
-    const units = Math.min(timesShareless(Math.abs(cost)), Number.MAX_SAFE_INTEGER);
-    return cost < 0 ? -units : units;
-  }
+  counted(cost: number): number;
+  /** The largest cost that counts no more than so many units. */
+  unitsIn(units: number): number;
+}
+
+function unitScale(share: number): UnitScale {
+  const whole = Math.round(1 / share);
 
   /** cost / share, rounded up; 1 / n is seldom a float, so n itself is what counts. */
   function timesShareless(cost: number): number {
     return 1 / whole === share ? cost * whole : Math.ceil(cost / share);
   }
 
-  /** The largest cost that counts no more than so many units. */
-  function unitsIn(units: number): number {
-    let cost = Math.floor(units * share) + 1;
-    while (timesShareless(cost) > units) cost--;
-    return cost;
-  }
+  return {
+    counted(cost) {
+      const units = Math.min(timesShareless(Math.abs(cost)), Number.MAX_SAFE_INTEGER);
+      return cost < 0 ? -units : units;
+    },
+    unitsIn(units) {
+      let cost = Math.floor(units * share) + 1;
+      while (timesShareless(cost) > units) cost--;
+      return cost;
+    },
+  };
+}
 
-  function scaled(decision: Decision, next: unknown, now: number): Decision {
+function scaledHalves<State>(
+  { take, decide }: Halves<State>,
+  { counted, unitsIn }: UnitScale,
+  capacity: number,
+): Halves<State> {
+  function scaled(decision: Decision, next: State, now: number): Decision {
     const remaining = unitsIn(decision.remaining);
     return makeDecision(
       decision.allowed,
@@ -65,19 +88,8 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
     );
   }
 
-  const halves: Halves<unknown> = {
+  return {
     take: (state, now, cost) => take(state, now, counted(cost)),
     decide: (state, next, now, cost) => scaled(decide(state, next, now, counted(cost)), next, now),
-  };
-  const { name, id, policies, initial, codec } = algorithm;
-  return {
-    name,
-    id,
-    policies,
-    capacity,
-    initial,
-    codec,
-    step: stepOf(halves),
-    internals: { halves },
   };
 }

@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { isCount } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
@@ -59,46 +60,10 @@ export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterSt
 const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });
 
 function counterQuestions(limit: number, period: number): Questions<SlidingCounterState> {
-  /** The counts as they stand in `window`, the state's own or a later one. */
-  function rolled(state: SlidingCounterState, window: number): SlidingCounterState {
-    if (window <= state.window) return state;
-    return { window, previous: window === state.window + 1 ? state.current : 0, current: 0 };
-  }
-
-  /** The counts at `now`; of an earlier `now`, as they stand when their window begins. */
-  function at(state: SlidingCounterState, now: number): SlidingCounterState {
-    return rolled(state, Math.floor(now / period));
-  }
-
-  /** Milliseconds of the window that are still to come at `now`, 1 to period. */
-  function left(window: number, now: number): number {
-    const elapsed = now - window * period;
-    return elapsed > 0 ? period - elapsed : period;
-  }
-
-  /** Units that the fading count of the previous window takes up at `now`, rounded up. */
-  function faded(counts: SlidingCounterState, now: number): number {
-    return Math.ceil(counts.previous * left(counts.window, now) / period);
-  }
-
-  /** The first millisecond at which `previous` units of a window's forerunner leave `room` free. */
-  function roomAt(window: number, previous: number, room: number): number {
-    if (previous <= room) return window * period;
-    return (window + 1) * period - Math.floor(room * period / previous);
-  }
-
-  /** The first millisecond at which at most `units` of all counted units are left. */
-  function fadedTo(state: SlidingCounterState, units: number): number {
-    const { window, previous, current } = state;
-    return units >= current
-      ? roomAt(window, previous, units - current)
-      : roomAt(window + 1, current, units);
-  }
-
   return {
     charge(state, now, cost) {
-      const counts = at(state, now);
-      if (faded(counts, now) + counts.current + cost > limit) return state;
+      const counts = countsAt(state, now, period);
+      if (faded(counts, now, period) + counts.current + cost > limit) return state;
       const { window, previous, current } = counts;
       return { window, previous, current: current + cost };
     },
@@ -110,31 +75,50 @@ function counterQuestions(limit: number, period: number): Questions<SlidingCount
       return older > 0 ? { window: window - 1, previous: 0, current: older } : FRESH;
     },
     remaining(state, now) {
-      const counts = at(state, now);
-      const units = limit - faded(counts, now) - counts.current;
+      const counts = countsAt(state, now, period);
+      const units = limit - faded(counts, now, period) - counts.current;
       return units > 0 ? units : 0;
     },
-    wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost) - now),
-    reset: (state, now) => Math.max(0, fadedTo(state, 0) - now),
+    wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost, period) - now),
+    reset: (state, now) => Math.max(0, fadedTo(state, 0, period) - now),
   };
+}
+
+/** The counts at `now`; of an earlier `now`, as they stand when their window begins. */
+function countsAt(state: SlidingCounterState, now: number, period: number): SlidingCounterState {
+  const window = Math.floor(now / period);
+  if (window <= state.window) return state;
+  return { window, previous: window === state.window + 1 ? state.current : 0, current: 0 };
+}
+
+/** Units that the fading count of the previous window takes up at `now`, rounded up. */
+function faded({ window, previous }: SlidingCounterState, now: number, period: number): number {
+  return Math.ceil(previous * left(window, now, period) / period);
+}
+
+/** Milliseconds of the window that are still to come at `now`, 1 to period. */
+function left(window: number, now: number, period: number): number {
+  const elapsed = now - window * period;
+  return elapsed > 0 ? period - elapsed : period;
+}
+
+/** The first millisecond at which at most `units` of all counted units are left. */
+function fadedTo(state: SlidingCounterState, units: number, period: number): number {
+  const { window, previous, current } = state;
+  return units >= current
+    ? roomAt(window, previous, units - current, period)
+    : roomAt(window + 1, current, units, period);
+}
+
+/** The first millisecond at which `previous` units of a window's forerunner leave `room` free. */
+function roomAt(window: number, previous: number, room: number, period: number): number {
+  if (previous <= room) return window * period;
+  return (window + 1) * period - Math.floor(room * period / previous);
 }
 
 const TEXT = /^c1 (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15})$/;
 
 function counterCodec(limit: number): Codec<SlidingCounterState> {
-  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
-
-  function counts(
-    window: number,
-    previous: number,
-    current: number,
-  ): SlidingCounterState | undefined {
-    if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
-    if (previous > limit || current > limit) return undefined;
-    if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
-    return { window, previous, current };
-  }
-
   return {
     maxWords: 3,
     write(state, words, offset) {
@@ -143,14 +127,28 @@ function counterCodec(limit: number): Codec<SlidingCounterState> {
       words[offset + 2] = state.current;
       return 3;
     },
-    read: (words, offset, count) =>
-      count === 3 ? counts(words[offset]!, words[offset + 1]!, words[offset + 2]!) : undefined,
+    read(words, offset, count) {
+      if (count !== 3) return undefined;
+      return stateOf(limit, words[offset]!, words[offset + 1]!, words[offset + 2]!);
+    },
     encode: ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
     decode(text) {
       const match = TEXT.exec(text);
-      return match === null
-        ? undefined
-        : counts(Number(match[1]), Number(match[2]), Number(match[3]));
+      if (match === null) return undefined;
+      return stateOf(limit, Number(match[1]), Number(match[2]), Number(match[3]));
     },
   };
+}
+
+/** The state of three counts; `undefined` if no step can have made it. */
+function stateOf(
+  limit: number,
+  window: number,
+  previous: number,
+  current: number,
+): SlidingCounterState | undefined {
+  if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
+  if (previous > limit || current > limit) return undefined;
+  if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
+  return { window, previous, current };
 }

@@ -1,4 +1,10 @@
+/*
+ * Builds slidingWindow and slidingLog, which keep a history: the reducer by slots of time, and how
+ * a history is written as words and text.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
+import { countOf, isCount } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
@@ -68,89 +74,83 @@ function slotQuestions({ limit, precision, slots }: TimelineOptions): Questions<
 const NO_BUCKETS = -1;
 
 /**
- * Words and text hold the live buckets, newest first: its slot and units, then for each older one
- * the gap to the one after it and its units, which text leaves out where they are 1.
+ * Words and text hold the live buckets by gaps, newest first: the slot and the units of the newest,
+ * then for each older one how many slots lie between it and the one after it, and its units.
  */
 function timelineCodec({ limit, slots }: TimelineOptions): Codec<Timeline> {
-  function liveBuckets(timeline: Timeline): readonly number[] {
-    return bucketsOf(timeline, timeline.newest - slots + 1);
-  }
-
-  /** The timeline of buckets, newest first: slot and units, then gap and units of each older one. */
-  function fromGaps(gaps: readonly number[]): Timeline | undefined {
-    const buckets: number[] = [];
-    let slot = gaps[0]!;
-    let total = 0;
-    for (let place = 0; place < gaps.length; place += 2) {
-      const gap = gaps[place]!;
-      const units = gaps[place + 1]!;
-      if (!isCount(gap) || !isCount(units) || units === 0) return undefined;
-      if (place > 0) {
-        if (gap === 0) return undefined;
-        slot -= gap;
-      }
-      total += units;
-      buckets.push(units, slot);
-    }
-    const isLive = slot >= 0 && gaps[0]! - slot < slots && total <= limit;
-    return isLive ? timelineOf(buckets.reverse()) : undefined;
-  }
-
   return {
     maxWords: 2 * Math.min(slots, limit),
     write(timeline, words, offset) {
-      const buckets = liveBuckets(timeline);
-      if (buckets.length === 0) {
-        words[offset] = NO_BUCKETS;
-        return 1;
-      }
-      for (let place = 0; place < buckets.length; place += 2) {
-        const gap = place === 0 ? buckets[0]! : buckets[place - 2]! - buckets[place]!;
-        words[offset + place] = gap;
-        words[offset + place + 1] = buckets[place + 1]!;
-      }
-      return buckets.length;
+      const gaps = gapsOf(timeline, slots);
+      if (gaps.length === 0) gaps.push(NO_BUCKETS);
+      words.set(gaps, offset);
+      return gaps.length;
     },
     read(words, offset, count) {
       if (count === 1 && words[offset] === NO_BUCKETS) return EMPTY_TIMELINE;
       if (count === 0 || count % 2 !== 0) return undefined;
-      return fromGaps(Array.from(words.subarray(offset, offset + count)));
+      return fromGaps(Array.from(words.subarray(offset, offset + count)), limit, slots);
     },
-    encode(timeline) {
-      const buckets = liveBuckets(timeline);
-      let text = "w1";
-      for (let place = 0; place < buckets.length; place += 2) {
-        const units = buckets[place + 1]!;
-        if (place === 0) text += ` ${buckets[0]} ${units}`;
-        else {
-          const gap = buckets[place - 2]! - buckets[place]!;
-          text += units === 1 ? ` ${gap}` : ` ${gap}:${units}`;
-        }
-      }
-      return text;
-    },
+    encode: (timeline) => gapsText(gapsOf(timeline, slots)),
     decode(text) {
-      const [version, newest, units, ...older] = text.split(" ");
-      if (version !== "w1") return undefined;
-      if (newest === undefined) return EMPTY_TIMELINE;
-      const gaps = [countOf(newest), countOf(units)];
-      for (const bucket of older) {
-        const colon = bucket.indexOf(":");
-        const taken = colon === -1 ? 1 : countOf(bucket.slice(colon + 1));
-        // One unit is written by leaving it out.
-        if (colon !== -1 && taken === 1) return undefined;
-        gaps.push(countOf(colon === -1 ? bucket : bucket.slice(0, colon)), taken);
-      }
-      return fromGaps(gaps);
+      const gaps = gapsOfText(text);
+      if (gaps === undefined) return undefined;
+      return gaps.length === 0 ? EMPTY_TIMELINE : fromGaps(gaps, limit, slots);
     },
   };
 }
 
-/** A count as canonical text has it; `NaN` if it is none. */
-function countOf(text: string | undefined): number {
-  return text !== undefined && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : NaN;
+/** The live buckets of a timeline, by gaps. */
+function gapsOf(timeline: Timeline, slots: number): number[] {
+  const gaps = bucketsOf(timeline, timeline.newest - slots + 1);
+  for (let place = gaps.length - 2; place > 0; place -= 2) {
+    gaps[place] = gaps[place - 2]! - gaps[place]!;
+  }
+  return gaps;
 }
 
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
+/** The timeline of buckets by gaps; `undefined` if no step can have made it. */
+function fromGaps(gaps: readonly number[], limit: number, slots: number): Timeline | undefined {
+  const buckets: number[] = [];
+  let slot = gaps[0]!;
+  let total = 0;
+  for (let place = 0; place < gaps.length; place += 2) {
+    const gap = gaps[place]!;
+    const units = gaps[place + 1]!;
+    if (!isCount(gap) || !isCount(units) || units === 0) return undefined;
+    if (place > 0) {
+      if (gap === 0) return undefined;
+      slot -= gap;
+    }
+    total += units;
+    buckets.push(units, slot);
+  }
+  const isLive = slot >= 0 && gaps[0]! - slot < slots && total <= limit;
+  return isLive ? timelineOf(buckets.reverse()) : undefined;
+}
+
+/** Gaps as text: the units of an older bucket are left out where they are 1. */
+function gapsText(gaps: readonly number[]): string {
+  let text = gaps.length === 0 ? "w1" : `w1 ${gaps[0]} ${gaps[1]}`;
+  for (let place = 2; place < gaps.length; place += 2) {
+    const units = gaps[place + 1]!;
+    text += units === 1 ? ` ${gaps[place]}` : ` ${gaps[place]}:${units}`;
+  }
+  return text;
+}
+
+/** The gaps of a text; `undefined` if it is of another version, `NaN` where it holds no count. */
+function gapsOfText(text: string): readonly number[] | undefined {
+  const [version, newest, units, ...older] = text.split(" ");
+  if (version !== "w1") return undefined;
+  if (newest === undefined) return [];
+  const gaps = [countOf(newest), countOf(units)];
+  for (const bucket of older) {
+    const colon = bucket.indexOf(":");
+    const taken = colon === -1 ? 1 : countOf(bucket.slice(colon + 1));
+    // One unit is written by leaving it out.
+    if (colon !== -1 && taken === 1) return undefined;
+    gaps.push(countOf(colon === -1 ? bucket : bucket.slice(0, colon)), taken);
+  }
+  return gaps;
 }

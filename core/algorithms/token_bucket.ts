@@ -1,10 +1,16 @@
 import type { Algorithm } from "../algorithm.ts";
 import { arrivalTime } from "../arithmetic/arrival_time.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
-import { checkExact, checkRange, errorMessage, LAST_INSTANT } from "../options/checks.ts";
-import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";
-import { type BurstOptions, type Rate, readBurst } from "../options/rate_options.ts";
-import { steppedTicks } from "../arithmetic/ticks.ts";
+import {
+  checkChoice,
+  checkExact,
+  checkOptions,
+  checkRange,
+  LAST_INSTANT,
+} from "../options/checks.ts";
+import { type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
+import { type BurstOptions, readBurst } from "../options/rate_options.ts";
+import { wholeTicks } from "../arithmetic/ticks.ts";
 
 /** The options of `tokenBucket`. */
 export interface TokenBucketOptions extends BurstOptions {
@@ -14,6 +20,8 @@ export interface TokenBucketOptions extends BurstOptions {
    */
   readonly refill?: "greedy" | "interval" | undefined;
 }
+
+const ACTION = "create tokenBucket";
 
 /**
  * The token bucket: it holds up to `burst` tokens, starts full and is refilled at `limit` per
@@ -48,43 +56,30 @@ export interface TokenBucketOptions extends BurstOptions {
  * ```
  */
 export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState> {
-  const { limit, period, burst } = readBurst("tokenBucket", options);
-  const { name, refill = "greedy" } = options;
-  if (refill === "interval") return refilledAtIntervals(name, { limit, period, burst });
-  if (refill !== "greedy") {
-    throw new TypeError(
-      errorMessage("create tokenBucket", 'refill must be "greedy" or "interval"', refill),
-    );
-  }
-  return arrivalTimeAlgorithm({
-    factory: "tokenBucket",
-    name,
-    limit,
-    period,
-    burst,
-    last: burst,
-    queues: false,
-  });
+  checkOptions(ACTION, options);
+  const { refill = "greedy" } = options;
+  checkChoice(ACTION, "refill", refill, ["greedy", "interval"]);
+  return refill === "greedy"
+    ? burstAlgorithm("tokenBucket", options)
+    : refilledAtIntervals(options);
 }
 
 /** A tick is a token here, and the clock jumps by `limit` of them at each multiple of the period. */
-function refilledAtIntervals(
-  name: string | undefined,
-  { limit, period, burst }: Rate & { burst: number },
-): Algorithm<ArrivalState> {
+function refilledAtIntervals(options: TokenBucketOptions): Algorithm<ArrivalState> {
+  const { limit, period, burst } = readBurst("tokenBucket", options);
   checkExact(
-    "create tokenBucket",
+    ACTION,
     "limit * ceil(2^42 / period) + burst",
     limit * Math.ceil(LAST_INSTANT / period) + burst,
   );
   checkRange(
-    "create tokenBucket",
+    ACTION,
     "2^42 + ceil(burst / limit) * period",
     Math.ceil(burst / limit) * period,
   );
-  const scale = steppedTicks(limit, period);
+  const scale = wholeTicks(limit, period);
   return buildAlgorithm<number>({
-    name,
+    name: options.name,
     id: ["tokenBucket", limit, period, burst, "interval"],
     limit,
     period,

@@ -9,7 +9,7 @@
  *   one number    ticks since the epoch, while limit / g * 2^42 + burst * period / g < 2^53;
  *   two numbers   whole milliseconds and the ticks beyond them, while burst * period / g < 2^53.
  *
- * Both answer the same four questions, so that one reducer serves them. A third scale moves in
+ * Both answer the same four questions, so that one reducer serves them. A clock may also move in
  * steps: a bucket refilled by `limit` at each multiple of the period is one whose clock stands
  * still in between and then jumps by `limit` ticks, a tick being a unit.
  *
@@ -19,6 +19,7 @@
  */
 
 import type { Codec } from "../codec.ts";
+import { isCount } from "./counts.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A scale of instants. `ticks` are whole and at least 0. */
@@ -45,26 +46,11 @@ export interface FineInstant {
   readonly ticks: number;
 }
 
-/** Instants as one number: ticks since the epoch. */
-export function wholeTicks(perMillisecond: number): Ticks<number> {
-  return {
-    initial: 0,
-    ahead(at, now) {
-      const ticks = at - now * perMillisecond;
-      return ticks > 0 ? ticks : 0;
-    },
-    due: (at, ticks) => Math.ceil((at - ticks) / perMillisecond),
-    later(at, now, ticks) {
-      const instant = now * perMillisecond;
-      return (at > instant ? at : instant) + ticks;
-    },
-    earlier: (at, ticks) => at - ticks,
-    codec: numberCodec(perMillisecond, 1),
-  };
-}
-
-/** Instants as one number, on a clock that jumps by `perStep` ticks at each multiple of `step` ms. */
-export function steppedTicks(perStep: number, step: number): Ticks<number> {
+/**
+ * Instants as one number: ticks since the epoch, on a clock that moves by `perStep` ticks at each
+ * multiple of `step` ms.
+ */
+export function wholeTicks(perStep: number, step = 1): Ticks<number> {
   return {
     initial: 0,
     ahead(at, now) {
@@ -112,7 +98,7 @@ export function fineTicks(perMillisecond: number): Ticks<FineInstant> {
 }
 
 /*
- * All three scales share one text: `t1`, the millisecond, and the ticks beyond it if there are any.
+ * Both scales share one text: `t1`, the millisecond, and the ticks beyond it if there are any.
  */
 
 const TEXT = /^t1 (0|[1-9]\d{0,15})(?: ([1-9]\d{0,15}))?$/;
@@ -128,7 +114,6 @@ function decode(text: string): readonly [millisecond: number, ticks: number] | u
 }
 
 function numberCodec(perStep: number, step: number): Codec<number> {
-  const isInstant = (at: number) => Number.isSafeInteger(at) && at >= 0;
   return {
     maxWords: 1,
     write(at, words, offset) {
@@ -137,7 +122,7 @@ function numberCodec(perStep: number, step: number): Codec<number> {
     },
     read(words, offset, count) {
       const at = words[offset]!;
-      return count === 1 && isInstant(at) ? at : undefined;
+      return count === 1 && isCount(at) ? at : undefined;
     },
     encode(at) {
       const steps = Math.floor(at / perStep);
@@ -147,15 +132,14 @@ function numberCodec(perStep: number, step: number): Codec<number> {
       const [millisecond, ticks] = decode(text) ?? [NaN, NaN];
       if (millisecond % step !== 0 || !(ticks < perStep)) return undefined;
       const at = millisecond / step * perStep + ticks;
-      return isInstant(at) ? at : undefined;
+      return isCount(at) ? at : undefined;
     },
   };
 }
 
 function fineCodec(initial: FineInstant, perMillisecond: number): Codec<FineInstant> {
   function instant(millisecond: number, ticks: number): FineInstant | undefined {
-    if (!Number.isSafeInteger(millisecond) || millisecond < 0) return undefined;
-    if (!Number.isSafeInteger(ticks) || ticks < 0 || ticks >= perMillisecond) return undefined;
+    if (!isCount(millisecond) || !isCount(ticks) || ticks >= perMillisecond) return undefined;
     return millisecond === 0 && ticks === 0 ? initial : { millisecond, ticks };
   }
   return {

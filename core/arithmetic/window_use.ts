@@ -5,6 +5,7 @@
  */
 
 import type { Codec } from "../codec.ts";
+import { isCount } from "./counts.ts";
 
 /** Two numbers, for places and limits too large for one. */
 export interface WideUse {
@@ -90,8 +91,7 @@ const TEXT = /^f1 (0|[1-9]\d{0,15}) ([1-9]\d{0,15})$/;
 /** Both forms share one text: `f1`, the place and the units used; `f1` alone without use. */
 function useText(limit: number, lastPlace: number) {
   const isUse = (place: number, used: number) =>
-    Number.isSafeInteger(place) && place >= 0 && place <= lastPlace &&
-    Number.isSafeInteger(used) && used >= 1 && used <= limit;
+    isCount(place) && place <= lastPlace && isCount(used) && used >= 1 && used <= limit;
   return {
     isUse,
     encode: (place: number, used: number) => used === 0 ? "f1" : `f1 ${place} ${used}`,

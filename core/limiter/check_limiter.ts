@@ -1,6 +1,8 @@
 import type { Algorithm } from "../algorithm.ts";
 import {
+  checkChoice,
   checkFunction,
+  checkInteger,
   checkOptions,
   checkStore,
   checkText,
@@ -9,42 +11,44 @@ import {
 import { checkClock } from "../clock.ts";
 import type { LimiterOptions } from "./limiter.ts";
 
-/** Checks the algorithm, the options, and that a store is one. */
+const ACTION = "create limiter";
+
+/** Checks the algorithm and the options of a limiter, but for its prefix. */
 export function checkLimiter(
   algorithm: Algorithm,
   options: LimiterOptions & { readonly store?: unknown },
 ): void {
-  const action = "create limiter";
   if (typeof algorithm?.step !== "function") {
     throw new TypeError(
-      errorMessage(action, "it needs an algorithm, such as gcra(...)", algorithm),
+      errorMessage(ACTION, "it needs an algorithm, such as gcra(...)", algorithm),
     );
   }
-  checkOptions(action, options);
-  if (options.store !== undefined) checkStore(action, "store", options.store);
-  checkClock(action, options.clock);
+  checkOptions(ACTION, options);
+  if (options.store !== undefined) checkStore(ACTION, "store", options.store);
+  checkClock(ACTION, options.clock);
   const { replaces, maxWaiting } = options;
   for (const option of ["onDecision", "onFailure"] as const) {
-    if (options[option] !== undefined) checkFunction(action, option, options[option]);
+    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
   }
-  if (maxWaiting !== undefined && !(Number.isSafeInteger(maxWaiting) && maxWaiting >= 1)) {
-    throw new RangeError(errorMessage(action, "maxWaiting must be a positive integer", maxWaiting));
-  }
-  if (replaces === undefined) return;
+  if (maxWaiting !== undefined) checkInteger(ACTION, "maxWaiting", maxWaiting, 1);
+  if (replaces !== undefined) checkReplaces(algorithm, replaces);
+}
+
+/** Checks the older options that the limiter's take the place of. */
+function checkReplaces(
+  { id }: Algorithm,
+  replaces: NonNullable<LimiterOptions["replaces"]>,
+): void {
   if (typeof replaces?.algorithm?.step !== "function") {
-    throw new TypeError(errorMessage(action, "replaces.algorithm must be an algorithm", replaces));
+    throw new TypeError(errorMessage(ACTION, "replaces.algorithm must be an algorithm", replaces));
   }
-  if (replaces.mode !== "keep" && replaces.mode !== "proportional") {
-    const rule = 'replaces.mode must be "keep" or "proportional"';
-    throw new TypeError(errorMessage(action, rule, replaces.mode));
-  }
-  if (replaces.algorithm.id === algorithm.id) {
-    const rule = "replaces.algorithm must have other options than the limiter's";
-    throw new TypeError(errorMessage(action, rule, algorithm.id));
-  }
+  checkChoice(ACTION, "replaces.mode", replaces.mode, ["keep", "proportional"]);
+  if (replaces.algorithm.id !== id) return;
+  const rule = "replaces.algorithm must have other options than the limiter's";
+  throw new TypeError(errorMessage(ACTION, rule, id));
 }
 
 /** Requires the prefix that goes with a store. */
 export function checkPrefix(prefix: unknown): asserts prefix is string {
-  checkText("create limiter", "prefix", prefix);
+  checkText(ACTION, "prefix", prefix);
 }

@@ -1,3 +1,8 @@
+/*
+ * `consumeAll`: one charge on several limiters of one store, all or nothing, where `all` combines
+ * several limits of one key.
+ */
+
 import { andThen } from "../maybe_promise.ts";
 import { checkCost, checkText, errorMessage } from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
@@ -65,9 +70,9 @@ export function consumeAll(
     parts.map((part) => part.operation),
     parts[0]!.limiter.now(),
   );
-  return andThen(answer, told) as Decision | Promise<Decision>;
+  return andThen(answer, reported) as Decision | Promise<Decision>;
 
-  function told(decisions: readonly Decision[]): Decision {
+  function reported(decisions: readonly Decision[]): Decision {
     decisions.forEach((decision, place) => {
       const { limiter, operation } = parts[place]!;
       limiter.report(decision, entries[place]!.key, operation.cost);

@@ -1,14 +1,19 @@
+/*
+ * The limiter that callers hold: it checks arguments, reads the clock, runs the store and reports
+ * the verdict. It is written once for stores that answer at once and for those that answer by promises.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
-import { andThen, isPromise, type MaybePromise } from "../maybe_promise.ts";
+import { acquire, type AcquireOptions } from "./acquire.ts";
+import { andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
-import { checkCost, checkNow, checkOptions, checkText, errorMessage } from "../options/checks.ts";
+import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
 import type { Decision } from "../decision.ts";
-import { RateLimitedError } from "../errors.ts";
 import { failureReport, guarded } from "../guarded.ts";
-import type { QueueLimiter, WaitingQueues, WaitRequest } from "./waiting_queue.ts";
+import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "../store.ts";
-import { rateLimited, waitInQueue, wakeQueue } from "./wait_in_queue.ts";
+import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
 export interface LimiterOptions {
@@ -51,16 +56,6 @@ export interface AsyncLimiterOptions extends LimiterOptions {
   readonly prefix: string;
 }
 
-/** The options of `acquire`. */
-export interface AcquireOptions {
-  /** Units to take, an integer of at least 0; default 1. */
-  readonly cost?: number | undefined;
-  /** The longest wait in milliseconds, at least 0; default `Infinity`. */
-  readonly maxWait?: number | undefined;
-  /** Ends the wait: one that still queues has taken nothing. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** What limiters on stores of both kinds have in common. */
 export interface LimiterBase<Answer, Done, OfStore extends Store> {
   /** The algorithm, as given. */
@@ -87,14 +82,14 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   /**
    * Waits its turn, then takes, then waits out the decision's `delay`.
    *
-   * First come, first served for each key in the process: only the first in line tries, nothing is
+   * First come, first served for each key in the process: only the first one tries, nothing is
    * taken for those who wait, and a large cost is not overtaken by small ones. An abort while
    * queueing charges nothing; in the delay of a `leakyQueue` only the newest place is given back.
    *
    * A cost of 0 looks, and does not wait.
    *
-   * @throws {RateLimitedError} At once if the line is longer than `maxWait`, the cost above the
-   * capacity or `maxWaiting` reached; later, if others were faster than foreseen, or another store
+   * @throws {RateLimitedError} At once if the queue is longer than `maxWait`, the cost above the
+   * capacity or `maxWaiting` reached; later, if others were faster than projected, or another store
    * answers that can never admit as much, such as a share of the limit.
    * @throws What the signal was aborted with.
    */
@@ -118,8 +113,8 @@ export interface LimiterInternals {
   readonly clock: Clock | undefined;
   report(decision: Decision, key: string, cost: number): void;
   /**
-   * `acquire`, but an abort is told only when nothing is charged any more: after a call on the store
-   * that is under way, and what gives its units back.
+   * `acquire`, but an abort is reported only when nothing is charged any more: after a call on the
+   * store that is under way, and what gives its units back.
    */
   acquireOrUndo(key: string, options: AcquireOptions): Promise<Decision>;
 }
@@ -143,96 +138,44 @@ export function limiterOn(
   prefix: string,
   options: LimiterOptions,
 ): Limiter | AsyncLimiter {
-  const { clock, onDecision, onFailure, replaces, maxWaiting = 10_000 } = options;
+  const { clock, replaces, maxWaiting = 10_000 } = options;
   store.accepts(algorithm);
-  const bound = prepareCall(store, prefix, algorithm, replaces);
-  const { decide } = bound;
+  const calls = prepareCall(store, prefix, algorithm, replaces);
+  const { decide } = calls;
   const queues = queuesOf(store);
-  const failed = failureReport(onFailure);
-  const decided = onDecision && guarded(onDecision, (error, _decision, key) => failed(error, key));
-  let waiting = 0;
+  const decided = decisionCallback(options);
 
   /** The instant to decide at; `undefined` for the store's own time. */
   function instant(): number | undefined {
     return clock === undefined ? undefined : checkNow(clock());
   }
 
-  function reportDecision(decision: Decision, key: string, cost: number): Decision {
+  function report(decision: Decision, key: string, cost: number): Decision {
     if (decided !== undefined) decided(decision, key, cost);
     return decision;
   }
 
-  /** The answer, told to `onDecision` when it is there. */
-  function reportWhenDecided(answer: MaybeDecision, key: string, cost: number): MaybeDecision {
-    return isPromise(answer)
-      ? answer.then((decision) => reportDecision(decision, key, cost)) as unknown as MaybeDecision
-      : reportDecision(answer, key, cost);
+  /** The answer, reported to `onDecision` when it is there. */
+  function reported(answer: MaybeDecision, key: string, cost: number): MaybeDecision {
+    return andThen(answer, (decision) => report(decision, key, cost)) as MaybeDecision;
   }
 
   /** The answer; when it is there, whoever waits for the key tries again. */
   function wakeWhenDone<Value>(answer: Value, key: string): Value {
     if (queues.size === 0) return answer;
     return andThen(answer, (value) => {
-      wakeQueue(queues, bound.storedKey(key));
+      wakeQueue(queues, calls.storedKey(key));
       return value;
     }) as Value;
   }
 
-  const owner: QueueLimiter = {
+  const limiter: QueueLimiter = {
     algorithm,
     passing: passingTime(clock),
     after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
-    run: (key, stepped, cost) => bound.run(key, stepped, cost, instant()),
+    run: (key, stepped, cost) => calls.run(key, stepped, cost, instant()),
   };
-
-  async function wait(
-    key: string,
-    wish: Pick<WaitRequest, "cost" | "maxWait" | "signal" | "afterUndo">,
-  ): Promise<Decision> {
-    const { cost } = wish;
-    if (cost > algorithm.capacity) {
-      const rule = `cost must be at most the capacity of ${algorithm.capacity}`;
-      throw rateLimited({ key, cost }, await decide(key, cost, true, instant()), rule);
-    }
-    if (waiting >= maxWaiting) {
-      const look = await decide(key, cost, true, instant());
-      // Of another key's line nothing can be foreseen; but never say at once.
-      const refused = { ...look, allowed: false, retryAfter: Math.max(1, look.retryAfter) };
-      throw rateLimited({ key, cost }, refused, `at most ${maxWaiting} may wait`);
-    }
-    waiting++;
-    try {
-      const stored = bound.storedKey(key);
-      return await waitInQueue(queues, stored, { limiter: owner, key, ...wish });
-    } finally {
-      waiting--;
-    }
-  }
-
-  async function acquire(
-    key: string,
-    whole: boolean,
-    options: AcquireOptions = {},
-  ): Promise<Decision> {
-    requireKey("acquire", key);
-    checkOptions("acquire", options);
-    const { cost = 1, maxWait = Infinity, signal } = options;
-    requireCost("acquire", cost);
-    requireMaxWait(maxWait);
-    requireSignal(signal);
-    signal?.throwIfAborted();
-    if (cost === 0) return reportWhenDecided(decide(key, 0, true, instant()), key, 0);
-    try {
-      return reportDecision(
-        await wait(key, { cost, maxWait, signal, afterUndo: whole }),
-        key,
-        cost,
-      );
-    } catch (error) {
-      if (error instanceof RateLimitedError) reportDecision(error.decision, key, cost);
-      throw error;
-    }
-  }
+  const waiting = { limiter, calls, queues, maxWaiting, waiting: 0, now: instant, report };
 
   const made: Limiter = Object.freeze({
     algorithm,
@@ -243,7 +186,7 @@ export function limiterOn(
       if (typeof key !== "string" || key === "") requireKey("consume", key);
       if (cost >>> 0 !== cost) requireCost("consume", cost);
       const answer = decide(key, cost, false, clock === undefined ? undefined : instant());
-      return decided === undefined ? answer : reportWhenDecided(answer, key, cost);
+      return decided === undefined ? answer : reported(answer, key, cost);
     },
     peek(key: string, cost = 1): Decision {
       requireKey("peek", key);
@@ -253,30 +196,39 @@ export function limiterOn(
     refund(key: string, cost = 1): Decision {
       requireKey("refund", key);
       checkCost("refund", cost, 1);
-      return wakeWhenDone(reportWhenDecided(decide(key, -cost, false, instant()), key, -cost), key);
+      return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);
     },
     reset(key: string): void {
       requireKey("reset", key);
-      return wakeWhenDone(bound.delete(key) as void, key);
+      return wakeWhenDone(calls.delete(key) as void, key);
     },
-    acquire: (key: string, options?: AcquireOptions) => acquire(key, false, options),
+    acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });
   internals.set(made, {
-    operation: bound.operation,
-    run: owner.run,
+    operation: calls.operation,
+    run: limiter.run,
     now: instant,
     clock,
-    report: reportDecision,
-    acquireOrUndo: (key, options) => acquire(key, true, options),
+    report,
+    acquireOrUndo: (key, options) => acquire(waiting, key, true, options),
   });
   return made;
 }
 
-/** The lines of a store: shared by all of its limiters in the process. */
+/** Calls `onDecision`, if there is one; its failures go to `onFailure`. */
+function decisionCallback(
+  { onDecision, onFailure }: LimiterOptions,
+): ((decision: Decision, key: string, cost: number) => void) | undefined {
+  if (onDecision === undefined) return undefined;
+  const report = failureReport(onFailure);
+  return guarded(onDecision, (error, _decision, key) => report(error, key));
+}
+
+/** The queues of a store: shared by all of its limiters in the process. */
 function queuesOf(store: Store): WaitingQueues {
-  const lines: WaitingQueues = queuesOfStores.get(store) ?? new Map();
-  queuesOfStores.set(store, lines);
-  return lines;
+  const queues: WaitingQueues = queuesOfStores.get(store) ?? new Map();
+  queuesOfStores.set(store, queues);
+  return queues;
 }
 
 function requireKey(action: string, key: string): void {
@@ -285,17 +237,4 @@ function requireKey(action: string, key: string): void {
 
 function requireCost(action: string, cost: number): void {
   if (!(cost >= 0 && Number.isSafeInteger(cost))) checkCost(action, cost, 0);
-}
-
-function requireMaxWait(maxWait: number): void {
-  if (typeof maxWait === "number" && maxWait >= 0) return;
-  throw new RangeError(
-    errorMessage("acquire", "maxWait must be milliseconds of at least 0, or Infinity", maxWait),
-  );
-}
-
-function requireSignal(signal: AbortSignal | undefined): void {
-  // Not by its class: one of another realm will do.
-  if (signal === undefined || typeof signal?.throwIfAborted === "function") return;
-  throw new TypeError(errorMessage("acquire", "signal must be an AbortSignal", signal));
 }

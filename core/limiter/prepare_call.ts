@@ -50,8 +50,8 @@ export function prepareCall(
     return { key: storedKeyIn(store, prefix, algorithm.id, key), algorithm, mode };
   }
 
-  function operation(key: string, cost: number): Operation {
-    return { key: stored(key), algorithm, cost, dry: false, replaces: replacedBy(key) };
+  function operation(key: string, cost: number, dry = false, stepped = algorithm): Operation {
+    return { key: stored(key), algorithm: stepped, cost, dry, replaces: replacedBy(key) };
   }
 
   function runOne(operation: Operation, at: number | undefined): MaybeDecision {
@@ -62,9 +62,9 @@ export function prepareCall(
     ? store.internals?.prepare?.(prefix, algorithm) as PreparedCall<MaybeDecision> | undefined
     : undefined;
   return {
-    decide: own ?? ((key, cost, dry, at) => runOne({ ...operation(key, cost), dry }, at)),
-    run: (key, stepped, cost, at) => runOne({ ...operation(key, cost), algorithm: stepped }, at),
-    operation,
+    decide: own ?? ((key, cost, dry, at) => runOne(operation(key, cost, dry), at)),
+    run: (key, stepped, cost, at) => runOne(operation(key, cost, false, stepped), at),
+    operation: (key, cost) => operation(key, cost),
     storedKey: stored,
     delete(key) {
       const old = replacedBy(key);

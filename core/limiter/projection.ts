@@ -1,7 +1,7 @@
 /*
- * What a waiting line asks of a store, put as reducers. A store runs any algorithm; so one that
- * steps differently, but keeps its states in the same way, is run atomically on every store, and no
- * store needs to know of waiting.
+ * What waiting needs of a store, as reducers. A store runs any algorithm; so one that steps
+ * differently, but keeps its states in the same way, is run atomically on every store, and no store
+ * needs to know of waiting.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -13,17 +13,17 @@ export interface StateAt {
   readonly at: number;
 }
 
-/** Where a call leads: the state after it, and when it is admitted. */
+/** An admission to come: the state after it, and when it is. */
 export interface Projection extends StateAt {
   /** Milliseconds until the call starts. */
   readonly wait: number;
 }
 
-/** What a try found. */
+/** What an attempt found. */
 export interface Attempt {
-  /** Where it was refused from, for those who asked for it; `undefined` otherwise. */
+  /** The state of a refusal, where it was to be kept; `undefined` otherwise. */
   readonly refusedState: StateAt | undefined;
-  /** The instant of the try. */
+  /** The instant of the attempt. */
   readonly at: number;
   /** When the key is fresh after it. */
   readonly freshAt: number;
@@ -48,29 +48,30 @@ export function projectAdmission(
 }
 
 /**
- * The same algorithm, but it refuses what would start later than `patience` allows; `retryAfter` is
- * then the wait until its start. It tells what it saw, the last time it was stepped.
+ * The same algorithm, but it refuses what would have to wait longer than `maxDelay` for its start;
+ * `retryAfter` is then that wait.
  *
- * @param keepsState Whether the state of a refusal is asked for. It is copied within the step: a state
- * of some stores is a view of memory that others write, and good only until the store answers.
+ * @param report Receives what each step saw; after lost races the last one counts.
+ * @param keepsState Whether the state of a refusal is to be reported. It is copied within the step: a
+ * state of some stores is a view of memory that others write, and good only until the store answers.
  */
 export function withMaxDelay(
   algorithm: Algorithm,
-  patience: number,
-  tell: (sight: Attempt) => void,
+  maxDelay: number,
+  report: (attempt: Attempt) => void,
   keepsState: () => boolean = () => false,
 ): Algorithm {
-  const around = (inner: Algorithm) => withMaxDelay(inner, patience, tell, keepsState);
+  const around = (inner: Algorithm) => withMaxDelay(inner, maxDelay, report, keepsState);
   return withStep(algorithm, around, (state, now, cost) => {
     const result = algorithm.step(state, now, cost);
-    // A store may ask for a look beside the call.
+    // A store may take a look beside the call.
     if (cost === 0) return result;
     const { allowed, delay, resetAfter } = result[0];
-    const starts = allowed && delay <= patience;
-    const refusedFrom = starts || !keepsState()
+    const starts = allowed && delay <= maxDelay;
+    const refusedState = starts || !keepsState()
       ? undefined
       : { state: copyState(algorithm, state), at: now };
-    tell({ refusedState: refusedFrom, at: now, freshAt: now + resetAfter });
+    report({ refusedState, at: now, freshAt: now + resetAfter });
     if (!allowed || starts) return result;
     const [look] = algorithm.step(state, now, 0);
     return [{ ...look, allowed: false, retryAfter: delay }, state];

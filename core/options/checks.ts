@@ -1,6 +1,6 @@
-/**
- * The checks that turn bad input into a clear error: what could not be done, what is required,
- * what was given.
+/*
+ * The checks of options and arguments. A bad one throws an error that says what could not be done,
+ * what is required and what was given.
  */
 
 /** The last instant that reducers take: 2^42 ms after the Unix epoch, in the year 2109. */
@@ -65,6 +65,18 @@ export function checkChoice<Choice extends string>(
   throw new TypeError(errorMessage(action, rule, value));
 }
 
+/** Requires milliseconds of at least 0, fractions included. */
+export function checkMilliseconds(
+  action: string,
+  option: string,
+  value: unknown,
+  { infinite = false }: { readonly infinite?: boolean } = {},
+): asserts value is number {
+  if (typeof value === "number" && value >= 0 && (infinite || value < Infinity)) return;
+  const rule = `${option} must be milliseconds of at least 0${infinite ? ", or Infinity" : ""}`;
+  throw new RangeError(errorMessage(action, rule, value));
+}
+
 /** Requires a string that is not empty. */
 export function checkText(
   action: string,
@@ -82,14 +94,14 @@ export function checkFunction(action: string, option: string, value: unknown): v
   throw new TypeError(errorMessage(action, `${option} must be a function`, value));
 }
 
-/** Requires options to be an object, so that a forgotten one is not a puzzle. */
+/** Requires options to be an object. */
 export function checkOptions(action: string, options: unknown): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(errorMessage(action, "its options must be an object", options));
   }
 }
 
-/** Requires a store, so that a forgotten one, or the function that makes it, is told at once. */
+/** Requires a store, and not the function that makes one. */
 export function checkStore(action: string, option: string, store: unknown): void {
   const { run, accepts } = (store ?? {}) as { readonly run?: unknown; readonly accepts?: unknown };
   if (typeof run === "function" && typeof accepts === "function") return;

@@ -1,3 +1,7 @@
+/*
+ * Periods as callers write them, such as 500 or "10s", and as whole milliseconds.
+ */
+
 import { errorMessage, LAST_INSTANT } from "./checks.ts";
 
 /** A period: whole milliseconds, or a whole number with a unit. */

@@ -1,3 +1,7 @@
+/*
+ * The options that the algorithms share, and how they are read: limit, period, name and burst.
+ */
+
 import { checkInteger, checkOptions } from "./checks.ts";
 import { parsePeriod, type Period } from "./period.ts";
 

@@ -1,3 +1,8 @@
+/*
+ * A limit as rule files and command lines write it, and the algorithm made of it: the name of a
+ * factory and its options.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { errorMessage } from "../options/checks.ts";
 import { fixedWindow } from "../algorithms/fixed_window.ts";

@@ -9,14 +9,9 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import {
-  type Domain,
-  entryText,
-  escaped,
-  type KeyRules,
-  type Rule,
-  type RuleNode,
-} from "./compile_domain.ts";
+import type { Domain, KeyRules, RuleNode } from "./compile_domain.ts";
+import type { Rule } from "./compile_rule.ts";
+import { entryText, escaped } from "./entry_text.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
 /** One entry of a descriptor. */

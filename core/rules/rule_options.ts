@@ -1,3 +1,7 @@
+/*
+ * Rules as files and callers write them: plain data, which `compileDomain` checks and compiles.
+ */
+
 import type { ReplaceMode } from "../store.ts";
 import type { LimitOptions } from "./limit_options.ts";
 
@@ -37,7 +41,7 @@ export type ChargeMode = "together" | "each";
 
 /** The rules of one domain as they are written. */
 export interface DomainOptions {
-  /** The name that requests ask for: a non-empty string. */
+  /** The name that requests give: a non-empty string. */
   readonly domain: string;
   /** `"together"` (default): a request is charged to all of its rules or to none. */
   readonly charge?: ChargeMode | undefined;

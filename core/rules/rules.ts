@@ -1,16 +1,10 @@
 /**
  * The matching of requests to limits, as pure functions: descriptors in, rules out, decisions in, a
- * verdict out. Nothing here loads, stores or asks for the time.
+ * verdict out. Nothing here loads, stores or reads a clock.
  */
 
-export {
-  type CompiledDomain,
-  compileDomain,
-  type Domain,
-  type Rule,
-  type RuleFault,
-  type RuleKind,
-} from "./compile_domain.ts";
+export { type CompiledDomain, compileDomain, type Domain } from "./compile_domain.ts";
+export type { Rule, RuleFault, RuleKind } from "./compile_rule.ts";
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,

@@ -1,20 +1,25 @@
+/*
+ * From the decisions of the rules that hold for a request to one verdict: shadows never refuse, and
+ * quotas refuse only together.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
-import type { Rule } from "./compile_domain.ts";
+import type { Rule } from "./compile_rule.ts";
 
-/** What one rule says to a request. */
+/** The verdict of one rule on a request. */
 export interface RuleVerdict {
   /** The rule that holds. */
   readonly rule: Rule;
   /** The counter's key. */
   readonly key: string;
-  /** Units that were asked for. */
+  /** Units that were requested. */
   readonly cost: number;
   /** The places of the descriptors in the request. */
   readonly descriptors: readonly number[];
-  /** Its decision; `undefined` if the rule is unlimited. A shadow's is what it would have said. */
+  /** Its decision; `undefined` if the rule is unlimited. A shadow's is what it would have decided. */
   readonly decision: Decision | undefined;
   /** The limits that decided: the rule's, or those of its key or of the descriptor. */
   readonly limits: readonly Algorithm[];
@@ -24,13 +29,13 @@ export interface RuleVerdict {
   readonly allowed: boolean;
 }
 
-/** What a request is told. */
+/** The verdict on a request. */
 export interface Verdict {
   /** Whether it may go ahead. */
   readonly allowed: boolean;
   /** The decision of all enforced limits together; `undefined` if none holds. */
   readonly decision: Decision | undefined;
-  /** What each rule that holds says, in the order of the descriptors. */
+  /** The verdict of each rule that holds, in the order of the descriptors. */
   readonly rules: readonly RuleVerdict[];
 }
 

@@ -142,7 +142,7 @@ class CountedTimeline implements Timeline {
     return this.#search(0, slot);
   }
 
-  /** The first closed bucket whose total reaches `sumCounters`; the tail if there is none. */
+  /** The first closed bucket whose total reaches `total`; the tail if there is none. */
   #firstReaching(total: number): number {
     return this.#search(1, total);
   }
@@ -177,7 +177,7 @@ export function timelineOf(buckets: readonly number[]): Timeline {
 }
 
 /** The buckets of a timeline at `oldest` and later, newest first: slots and units. */
-export function bucketsOf(timeline: Timeline, oldest: number): readonly number[] {
+export function bucketsOf(timeline: Timeline, oldest: number): number[] {
   const buckets: number[] = [];
   let slot = timeline.newest;
   let later = 0;

@@ -2,7 +2,7 @@
  * Units taken, in order of time: an immutable value. Time is counted in slots, whole numbers that
  * never fall; a sliding window's slots are its sub-buckets.
  *
- * The reducer of `slidingWindow` and `slidingLog` asks nothing else, so that each store may keep
+ * The reducer of `slidingWindow` and `slidingLog` needs nothing else, so that each store may keep
  * the history in a form of its own.
  */
 export interface Timeline {

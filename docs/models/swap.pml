@@ -1,5 +1,5 @@
 /*
- * The swap of one slot: stores/shared/table/table.ts, thread.ts.
+ * The swap of one slot: stores/shared/table/table.ts (find, replace), threads/announcements.ts.
  *
  * A slot's word is version and block. A thread reads it, announces it, looks whether it is still
  * there, reads the block, writes the successor into its spare block and swaps it in. Blocks given up come

@@ -132,7 +132,8 @@ export function replaceState(
 }
 
 /** Forgets a key that is held. */
-export function dropSlot({ tables, keys, owners, objects, queue, freed }: Slots, slot: number) {
+export function dropSlot(slots: Slots, slot: number): void {
+  const { tables, keys, owners, objects, queue, freed } = slots;
   const table = owners[slot]!;
   forgetKey(table, keys[slot]!);
   if (isEmpty(table)) tables.delete(table.family);

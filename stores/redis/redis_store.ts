@@ -22,91 +22,20 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import {
-  checkCost,
-  checkFunction,
-  checkInteger,
-  checkNow,
-  checkOptions,
-  errorMessage,
-} from "../../core/options/checks.ts";
-import { LONGEST_TIMER } from "../../core/clock.ts";
+import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
-import { cachedKeys } from "./keys/cached_keys.ts";
-import { answerUnavailable } from "./failures/answer_unavailable.ts";
 import { type Answer, newJob, type Several } from "./batches/job.ts";
 import { valueCache } from "./batches/value_cache.ts";
-import { chooseRouter, type RedisClient } from "./routing/choose_router.ts";
 import { serverClock } from "./connections/server_clock.ts";
-import type { StoreContext } from "./store_context.ts";
+import { answerUnavailable } from "./failures/answer_unavailable.ts";
+import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
-import { unavailableError } from "./failures/unavailable_error.ts";
-
-/** The options of `redisStore`. */
-export interface RedisStoreOptions {
-  /**
-   * How a batch of decisions is committed. `"watch"` (default): by WATCH, MULTI and EXEC, in two
-   * round trips, with every server that there is. `"cas"`: by a script that compares and sets, in
-   * one round trip where nobody else touched the key, and in conflict key by key. `"auto"`: `"cas"`
-   * if the server lets us run scripts, otherwise `"watch"`.
-   */
-  readonly commit?: "watch" | "cas" | "auto" | undefined;
-  /**
-   * Whose clock decides. `"server"` (default): that of Redis; in cas mode an estimate of it that is
-   * wrong by half a round trip at most. `"client"`: `Date.now`.
-   */
-  readonly time?: "server" | "client" | undefined;
-  /** The most milliseconds that one round trip may take; from 1 to 2^31 - 1; default 50. */
-  readonly deadline?: number | undefined;
-  /**
-   * The most milliseconds that connecting may take; from 1 to 2^31 - 1; default 1,000, or the
-   * deadline if that is more. Only calls before the first connection to a server wait for so long.
-   */
-  readonly connectDeadline?: number | undefined;
-  /**
-   * What a call is told when Redis does not answer: `"throw"` (default) throws a
-   * `StoreUnavailableError`, `"allow"` and `"deny"` answer with a decision whose `source` is
-   * `"policy"`. Resets and contention throw in any case.
-   */
-  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-  /**
-   * The most calls that may wait for a connection, in a cluster for that to each node; a positive
-   * integer; default 10,000.
-   */
-  readonly maxPending?: number | undefined;
-  /**
-   * How many connections to a single server, each with a batch of its own, so that one is prepared
-   * while the server works on another; a key is always the same one's. From 1 to 16; default 1, as
-   * large batches cost less than small ones. In a cluster each node has one.
-   */
-  readonly connections?: number | undefined;
-  /**
-   * What decides in which hash slot of a cluster a key lies; without it, the key itself. Keys of
-   * one tag can be taken together by `consumeAll`.
-   */
-  readonly hashTag?: ((key: string) => string) | undefined;
-}
-
-/** What a Redis store has done since it was made. */
-export interface RedisStoreStatistics {
-  /** Calls that were answered by Redis. */
-  readonly decisions: number;
-  /** Batches that they went in, those included that lost a race. */
-  readonly batches: number;
-  /** Round trips that the batches took. */
-  readonly roundTrips: number;
-  /** How often a call had to be tried again, as others had changed its key. */
-  readonly conflicts: number;
-  /** Calls that ended in a `ContentionError`. */
-  readonly contended: number;
-  /** Calls that Redis did not answer. */
-  readonly unavailable: number;
-  /** Connections made. */
-  readonly connections: number;
-  /** Values that were no states of their algorithm: each was treated as absent. */
-  readonly unreadable: number;
-}
+import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
+import { chooseRouter, type RedisClient } from "./routing/choose_router.ts";
+import type { Router } from "./routing/router.ts";
+import { redisCounters, type RedisStoreStatistics } from "./statistics.ts";
+import type { StoreContext } from "./store_context.ts";
 
 /** A store in Redis. */
 export interface RedisStore extends AsyncStore {
@@ -115,7 +44,8 @@ export interface RedisStore extends AsyncStore {
 }
 
 /**
- * A store in Redis, by a node-redis client, pool, cluster or sentinel client of version 6.
+ * A store in Redis, by a client, pool or cluster client of node-redis 5.1 or later, or a sentinel
+ * client of node-redis 6.
  *
  * It makes connections of its own with the client's options, when it is first used; the client that
  * was given need not be connected (but a pool), and is not touched. Calls of one process that come while a batch
@@ -153,81 +83,33 @@ export interface RedisStore extends AsyncStore {
  * ```
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
-  const {
-    commit,
-    time,
-    deadline,
-    connectDeadline,
-    onUnavailable,
-    maxPending,
-    connections,
-    hashTag,
-  } = readOptions(options);
-  const counters = {
-    decisions: 0,
-    batches: 0,
-    roundTrips: 0,
-    conflicts: 0,
-    contended: 0,
-    unavailable: 0,
-    connections: 0,
-    unreadable: 0,
-  };
-  const parts: StoreContext = {
-    deadline,
-    dialDeadline: connectDeadline,
-    askTime: time === "server",
-    maxPending,
-    connections,
+  const { commit, hashTag, ...limits } = readRedisOptions(options);
+  const counters = redisCounters();
+  const context: StoreContext = {
+    deadline: limits.deadline,
+    connectDeadline: limits.connectDeadline,
+    useServerTime: limits.time === "server",
+    maxPending: limits.maxPending,
+    connections: limits.connections,
     values: valueCache(),
     clock: serverClock(),
     counters,
     failJobs(jobs, applied, cause) {
       counters.unavailable += jobs.length;
       for (const job of jobs) {
-        answerUnavailable(job, unavailableError(applied, cause), onUnavailable, router.untilProbe);
+        answerUnavailable(job, applied, cause, limits.onUnavailable, router.untilProbe);
       }
     },
   };
-  const router = chooseRouter(client, commit, parts);
-
-  function keyOf(prefix: string, id: string, key: string): string {
-    return keyNamer(prefix, id, hashTag)(key);
-  }
-
-  function run(operations: readonly Operation[], at?: number): Promise<readonly Decision[]> {
-    if (operations.length === 0) return Promise.resolve([]);
-    const instant = at === undefined ? undefined : checkNow(at);
-    for (const { cost } of operations) checkCost("run an operation", cost);
-    const keys = operations.flatMap(({ key, replaces }) =>
-      replaces === undefined ? [key] : [key, replaces.key]
-    );
-    requireOneSlot(keys, router.slotOf);
-    return ask(keys[0]!, instant, undefined, { operations, keys });
-  }
+  const router = chooseRouter(client, commit, context);
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
     const nameOf = cachedKeys(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
-      return ask(stored, at, { key: stored, algorithm, cost, dry, replaces: undefined }, undefined);
+      const operation = { key: stored, algorithm, cost, dry, replaces: undefined };
+      return submit(router, stored, at, operation, undefined);
     };
-  }
-
-  function forget(stored: string): Promise<void> {
-    return ask<undefined>(stored, undefined, undefined, undefined);
-  }
-
-  function ask<Told extends Answer>(
-    key: string,
-    at: number | undefined,
-    one: Operation | undefined,
-    several: Several | undefined,
-  ): Promise<Told> {
-    return new Promise((resolve, reject) => {
-      const settle = resolve as (answer: Answer) => void;
-      router.submit(newJob(key, router.slotOf(key), at, one, several, settle, reject));
-    });
   }
 
   function close(): Promise<void> {
@@ -236,78 +118,44 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   return {
-    run,
-    internals: { prepare, keyOf },
+    run: (operations, at) => runAll(router, operations, at),
+    internals: { prepare, keyOf: (prefix, id, key) => keyNamer(prefix, id, hashTag)(key) },
     accepts() {},
-    delete: forget,
+    delete: (key) => submit<undefined>(router, key, undefined, undefined, undefined),
     close,
     [Symbol.asyncDispose]: close,
     statistics: () => ({ ...counters }),
   };
 }
 
-/** The options, with their defaults. */
-type ReadOptions =
-  & Pick<RedisStoreOptions, "hashTag">
-  & {
-    [Option in Exclude<keyof RedisStoreOptions, "hashTag">]-?: NonNullable<
-      RedisStoreOptions[Option]
-    >;
-  };
-
-function readOptions(options: RedisStoreOptions): ReadOptions {
-  const action = "create redisStore";
-  checkOptions(action, options);
-  const {
-    commit = "watch",
-    time = "server",
-    deadline = 50,
-    onUnavailable = "throw",
-    maxPending = 10_000,
-    connections = 1,
-    hashTag,
-  } = options;
-  checkTimer(action, "deadline", deadline);
-  const { connectDeadline = Math.max(1_000, deadline) } = options;
-  checkTimer(action, "connectDeadline", connectDeadline);
-  checkInteger(action, "maxPending", maxPending, 1);
-  checkInteger(action, "connections", connections, 1);
-  if (connections > 16) {
-    throw new RangeError(errorMessage(action, "connections must be at most 16", connections));
-  }
-  checkChoice(action, "commit", commit, ["watch", "cas", "auto"]);
-  checkChoice(action, "time", time, ["server", "client"]);
-  checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
-  if (hashTag !== undefined) checkFunction(action, "hashTag", hashTag);
-  return {
-    commit,
-    time,
-    deadline,
-    connectDeadline,
-    onUnavailable,
-    maxPending,
-    connections,
-    hashTag,
-  };
+/** Runs operations as one call, all or nothing. */
+function runAll(
+  router: Router,
+  operations: readonly Operation[],
+  at: number | undefined,
+): Promise<readonly Decision[]> {
+  if (operations.length === 0) return Promise.resolve([]);
+  const instant = at === undefined ? undefined : checkNow(at);
+  for (const { cost } of operations) checkCost("run an operation", cost);
+  const keys = operations.flatMap(({ key, replaces }) =>
+    replaces === undefined ? [key] : [key, replaces.key]
+  );
+  requireOneSlot(keys, router.slotOf);
+  return submit(router, keys[0]!, instant, undefined, { operations, keys });
 }
 
-/** Requires milliseconds that a timer can wait for. */
-function checkTimer(action: string, option: string, milliseconds: number): void {
-  checkInteger(action, option, milliseconds, 1);
-  if (milliseconds <= LONGEST_TIMER) return;
-  const rule = `${option} must be at most ${LONGEST_TIMER} ms`;
-  throw new RangeError(errorMessage(action, rule, milliseconds));
-}
-
-function checkChoice(
-  action: string,
-  option: string,
-  value: string,
-  choices: readonly string[],
-): void {
-  if (choices.includes(value)) return;
-  const names = choices.map((choice) => `"${choice}"`).join(" or ");
-  throw new TypeError(errorMessage(action, `${option} must be ${names}`, value));
+/** Submits a call: of one operation or of several, or with neither to forget the key. */
+function submit<Result extends Answer>(
+  router: Router,
+  key: string,
+  at: number | undefined,
+  one: Operation | undefined,
+  several: Several | undefined,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const settle = resolve as (answer: Answer) => void;
+    router.submit(newJob(key, router.slotOf(key), at, one, several, settle, reject));
+  });
 }
 
 /** Requires keys that one transaction can hold. */
@@ -322,4 +170,6 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
 export type { NodeRedisCluster } from "./clients/cluster_dial.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";
 export type { NodeRedisSentinel } from "./clients/node_redis_sentinel.ts";
+export type { RedisStoreOptions } from "./redis_options.ts";
+export type { RedisStoreStatistics } from "./statistics.ts";
 export type { RedisClient } from "./routing/choose_router.ts";

@@ -105,7 +105,7 @@ export const header = {
   hashKeyLow: 8,
   hashKeyHigh: 9,
   throwsWhenFull: 10,
-  /** Where blocks and nodes begin, by which forged sizes are told. */
+  /** Where blocks and nodes begin, by which forged sizes are found out. */
   blocks: 11,
   nodeStart: 12,
   /** Places of keys that are taken; at most `capacity`. */

@@ -1,15 +1,12 @@
-import type { Algorithm, Halves } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
-import { halvesOf } from "../../core/algorithms/halves_of.ts";
 import type { PreparedCall } from "../../core/store.ts";
-import { type HashStart, hashText } from "./table/hash.ts";
+import type { DecideOn, Stepper } from "./decide_on.ts";
 import {
   BLOCK,
   BUCKET,
   CALLS,
   COUNTERS,
   HEAD,
-  type Memory,
   OWNER,
   RING,
   RING_SIZE,
@@ -18,41 +15,26 @@ import {
   TAIL,
   VETTED,
 } from "./layout.ts";
+import { type HashStart, hashText } from "./table/hash.ts";
+import type { ThreadView } from "./thread_view.ts";
 import { counter } from "./threads/thread_record.ts";
-import type { Thread } from "./threads/thread.ts";
-
-/** The record of the calling thread, as it is now. */
-export interface Caller {
-  readonly record: number;
-  readonly owner: number;
-  readonly thread: Thread;
-}
-
-/** A call the long way round. */
-export type GeneralCall = (
-  low: number,
-  high: number,
-  cost: number,
-  dry: boolean,
-  now: number,
-) => Decision;
 
 /**
- * The lane of an algorithm whose states are one number each: what `table` and `open_store` do for
- * a key that is there, written out as one function. What is not plain is left to `slow`: a new key,
- * a key that a batch holds, a thread without a record, a race lost.
+ * The prepared call of an algorithm whose states are one number each: what `decideOn` and `table.ts`
+ * do for a key that is there, written out as one function that is closed over all it needs, as it is
+ * the fastest so. What is not plain is left to `decideOn`: a new key, a key that a batch holds, a
+ * thread without a record, a race lost.
  */
 export function numberCall(
-  memory: Memory,
-  caller: Caller,
-  algorithm: Algorithm,
+  view: ThreadView,
+  decideOn: DecideOn,
+  stepper: Stepper,
   keys: HashStart,
-  slow: GeneralCall,
 ): PreparedCall<Decision> {
+  const { memory, thread, spares } = view;
   const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { take, decide } = halvesOf(algorithm) as Halves<unknown>;
-  const { initial } = algorithm;
+  const { halves: { take, decide }, initial } = stepper;
   const fingerprint = new Int32Array(2);
   let lastKey = "";
 
@@ -64,23 +46,23 @@ export function numberCall(
     }
     const low = fingerprint[0]! & ~3;
     const high = fingerprint[1]!;
-    const { record, thread: { announced } } = caller;
-    const line = buckets + ((low >>> 4) & bucketMask) * BUCKET;
-    const tags = line * 4 + TAGS;
+    const { record, announced } = thread;
+    const bucket = buckets + ((low >>> 4) & bucketMask) * BUCKET;
+    const tags = bucket * 4 + TAGS;
     const tag = (high >>> 25) + 1;
     // Nothing is announced in a record that has changed hands, or in which a call was cut short.
-    if (ints[record + OWNER] !== caller.owner || ints[announced] !== 0) {
-      return slow(low, high, cost, dry, now);
+    if (ints[record + OWNER] !== thread.owner || ints[announced] !== 0) {
+      return decideOn(stepper, low, high, cost, dry, now);
     }
     try {
       for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
         if (bytes[tags + place] !== tag) continue;
-        const slot = line + place;
+        const slot = bucket + place;
         const word = ints[slot]!;
         const block = word & blockMask;
         if (block === 0 || block > lastBlock) break;
         ints[announced] = word;
-        if (ints[slot] !== word || ints[record + OWNER] !== caller.owner) break;
+        if (ints[slot] !== word || ints[record + OWNER] !== thread.owner) break;
         const start = blocks + block * BLOCK;
         if (ints[start] !== low || ints[start + 1] !== high) continue;
         const state = floats[(start >> 1) + 2]!;
@@ -90,7 +72,7 @@ export function numberCall(
         if (next === state || dry) return decision;
         const head = ints[record + HEAD]!;
         const spare = head === ints[record + VETTED]
-          ? caller.thread.spare()
+          ? spares.spare()
           : ints[record + RING + (head & (RING_SIZE - 1))]!;
         const to = blocks + spare * BLOCK;
         ints[to] = low;
@@ -113,6 +95,6 @@ export function numberCall(
     } finally {
       ints[announced] = 0;
     }
-    return slow(low, high, cost, dry, now);
+    return decideOn(stepper, low, high, cost, dry, now);
   };
 }

@@ -22,7 +22,12 @@
  * @module
  */
 
-import { checkInteger, checkOptions, errorMessage } from "../../core/options/checks.ts";
+import {
+  checkChoice,
+  checkInteger,
+  checkOptions,
+  errorMessage,
+} from "../../core/options/checks.ts";
 import type { SyncStore } from "../../core/store.ts";
 import { attachMemory, byteLengthOf, createMemory, type Memory } from "./layout.ts";
 import { openThreadStore } from "./thread_store.ts";
@@ -100,22 +105,17 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   const action = "create sharedStore";
   checkOptions(action, options);
   const { capacity, onFull = "evict", threads = 1_024 } = options;
-  checkInteger(action, "capacity", capacity, 1);
+  checkInteger(action, "capacity", capacity, 1, MOST_KEYS);
   const most = MOST_NODES * BYTES_PER_NODE;
   const { maxBytes = Math.min(most, Math.max(2 ** 26, capacity * 256)) } = options;
-  checkInteger(action, "maxBytes", maxBytes, 0);
-  checkInteger(action, "threads", threads, 1);
-  checkMost(action, "capacity", capacity, MOST_KEYS);
-  checkMost(action, "maxBytes", maxBytes, most);
-  checkMost(action, "threads", threads, 4_096);
-  if (onFull !== "evict" && onFull !== "throw") {
-    const rule = 'onFull must be "evict" or "throw"';
-    throw new TypeError(errorMessage(action, rule, onFull));
-  }
+  checkInteger(action, "maxBytes", maxBytes, 0, most);
+  checkInteger(action, "threads", threads, 1, 4_096);
+  checkChoice(action, "onFull", onFull, ["evict", "throw"]);
   const nodes = Math.floor(maxBytes / BYTES_PER_NODE);
   const sizes = { capacity, threads, nodes };
   // Offsets are 32-bit numbers of 4-byte words.
-  checkMost(action, "capacity and maxBytes together, in bytes,", byteLengthOf(sizes), 2 ** 32);
+  const together = "capacity and maxBytes together, in bytes,";
+  checkInteger(action, together, byteLengthOf(sizes), 0, 2 ** 32);
   return storeOf(createMemory(sizes, onFull === "throw"));
 }
 
@@ -148,9 +148,4 @@ function storeOf(memory: Memory): SharedStore {
     buffer: memory.buffer,
   });
   return { ...openThreadStore(memory), handle };
-}
-
-function checkMost(action: string, option: string, value: number, most: number): void {
-  if (value <= most) return;
-  throw new RangeError(errorMessage(action, `${option} must be at most ${most}`, value));
 }

@@ -3,7 +3,7 @@ import { counter, sumCounters } from "./threads/thread_record.ts";
 
 /** What a shared store holds, and what happened to it, in all threads together. */
 export interface SharedStoreStatistics {
-  /** Keys that hold use at the instant asked for. */
+  /** Keys that hold use at the instant given. */
   readonly liveKeys: number;
   /** Keys held; those that are not live are fresh again and give way to new ones. */
   readonly keys: number;

@@ -122,5 +122,5 @@ async function onThreads(): Promise<Suite> {
       }),
     ),
   ];
-  return { laws, numRuns: 300, stop: () => workers.dismiss() };
+  return { laws, numRuns: 300, stop: () => workers.stop() };
 }

@@ -28,6 +28,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tests: ["mod.ts", "core", "stores", "adapters", "examples", "tests", ".ci"],
 };
 
+/** Applications: they could be packages of their own, and use the library as strangers do. */
+const APPLICATIONS: readonly string[] = [
+  "adapters/service/",
+  "adapters/replay/",
+  "adapters/command/",
+];
+
+/** What applications may import of the library beside its entry points. */
+const TOOLKIT: readonly string[] = ["core/toolkit.ts", "adapters/packages/load_package.ts"];
+
 /** The folders whose files are published. */
 const PUBLISHED: readonly string[] = ["core", "stores", "adapters", "mod.ts"];
 
@@ -47,16 +57,28 @@ const CLOCK_READERS: readonly string[] = ["core/clock.ts", "core/limiter/limiter
  *
  * @param files The sources, by their paths from the top of the repository.
  * @param peers The packages that adapters may import.
+ * @param entryPoints The files that `exports` names.
  */
-export function breaches(files: readonly SourceFile[], peers: readonly string[]): string[] {
-  return files.flatMap((file) =>
-    [...importBreaches(file, peers), ...styleBreaches(file)].map((what) => `${file.path}: ${what}`)
+export function breaches(
+  files: readonly SourceFile[],
+  peers: readonly string[],
+  entryPoints: readonly string[],
+): string[] {
+  const found = files.flatMap((file) =>
+    [
+      ...importBreaches(file, peers),
+      ...applicationBreaches(file, entryPoints),
+      ...styleBreaches(file),
+    ].map((what) => `${file.path}: ${what}`)
   );
+  return [...found, ...circleBreaches(files)];
 }
 
 function importBreaches(file: SourceFile, peers: readonly string[]): string[] {
   const top = topOf(file.path);
-  const allowed = MAY_IMPORT[top] ?? [];
+  const allowed = isApplication(file.path)
+    ? [...MAY_IMPORT.adapters!, "mod.ts"]
+    : MAY_IMPORT[top] ?? [];
   return importsOf(file.text).flatMap(({ specifier, typeOnly }) => {
     if (!specifier.startsWith(".")) {
       return mayUsePackage(file.path, specifier, typeOnly, peers) ? [] : [`imports "${specifier}"`];
@@ -65,6 +87,49 @@ function importBreaches(file: SourceFile, peers: readonly string[]): string[] {
     if (!allowed.includes(topOf(target))) return [`imports ${target}`];
     return /\.(ts|mjs|json)$/.test(target) ? [] : [`imports ${target} without its extension`];
   });
+}
+
+function applicationBreaches(file: SourceFile, entryPoints: readonly string[]): string[] {
+  if (!PUBLISHED.includes(topOf(file.path))) return [];
+  const targets = targetsOf(file);
+  if (!isApplication(file.path)) {
+    return targets.filter(isApplication).map((target) => `imports the application's ${target}`);
+  }
+  return targets
+    .filter((target) =>
+      !isApplication(target) && !entryPoints.includes(target) && !TOOLKIT.includes(target)
+    )
+    .map((target) => `imports ${target}, which is no entry point`);
+}
+
+function isApplication(path: string): boolean {
+  return APPLICATIONS.some((room) => path.startsWith(room));
+}
+
+/** The files on circles of imports, imports of types among them, and on ways between circles. */
+function circleBreaches(files: readonly SourceFile[]): string[] {
+  let left = new Map(files.map((file) => [file.path, targetsOf(file)]));
+  for (let size = -1; size !== left.size;) {
+    size = left.size;
+    const imported = new Set([...left.values()].flat());
+    const onCircle = [...left].filter(([path]) => imported.has(path));
+    const names = new Set(onCircle.map(([path]) => path));
+    left = new Map(
+      onCircle
+        .map(([path, targets]) => [path, targets.filter((target) => names.has(target))] as const)
+        .filter(([, targets]) => targets.length > 0),
+    );
+  }
+  return [...left].map(([path, targets]) =>
+    `${path}: imports itself by way of ${targets.join(", ")}`
+  );
+}
+
+/** The files of the repository that a file imports. */
+function targetsOf({ path, text }: SourceFile): string[] {
+  return importsOf(text)
+    .filter(({ specifier }) => specifier.startsWith("."))
+    .map(({ specifier }) => resolve(path, specifier));
 }
 
 function mayUsePackage(

@@ -1,7 +1,8 @@
 import type * as Cause from "effect/Cause";
 import type * as HttpServerRespondable from "effect/http/HttpServerRespondable";
-import * as HttpApiError from "effect/http-api/HttpApiError";
 import * as Schema from "effect/Schema";
+
+import { HttpApiError } from "../needs_effect_4_1.ts";
 
 /** What the problems of rate limiting have in common (RFC 9457). */
 export interface RateLimitProblem extends Cause.YieldableError, HttpServerRespondable.Respondable {

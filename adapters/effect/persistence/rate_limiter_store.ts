@@ -2,19 +2,19 @@ import * as Clock from "effect/Clock";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
+
+import type { MaybePromise } from "../../../core/maybe_promise.ts";
+import { checkText } from "../../../core/options/checks.ts";
+import type { Store } from "../../../core/store.ts";
+import { timeOf } from "../limiter_clock.ts";
 import {
+  layerStoreMemory,
   RateLimiterError,
   RateLimiterStore,
   RateLimitStoreError,
-} from "effect/persistence/RateLimiter";
-
-import type { MaybePromise as CoreAnswer } from "../../../core/maybe_promise.ts";
-import { checkText } from "../../../core/options/checks.ts";
-import type { Store } from "../../../core/store.ts";
-import { adaptiveCallTurn, adaptiveFeedbackTurn, adaptiveMachine } from "./adaptive_turns.ts";
-import { timeOf } from "../limiter_clock.ts";
+} from "../needs_effect_4_1.ts";
 import { bucketMachine, bucketTurn, counterMachine, counterTurn } from "./refill_turns.ts";
-import { whenSettled } from "../settled.ts";
+import { whenSettled } from "../when_settled.ts";
 import { machineOn } from "./store_machine.ts";
 
 /**
@@ -24,6 +24,9 @@ import { machineOn } from "./store_machine.ts";
  *
  * It decides as Effect's memory store does, and lets a key go once it is fresh again, which that
  * one does not. Nothing is written for a refusal.
+ *
+ * What `withRateLimiter` learns of a server from its refusals is not shared: each layer keeps that to
+ * itself, in a memory store of Effect's own.
  *
  * @param store Any store; it stays the caller's to close.
  * @param options `prefix`, what its keys begin with in the store; default `"effect"`.
@@ -55,47 +58,32 @@ export function layerRateLimiterStore(
   checkText("create layerRateLimiterStore", "prefix", prefix);
   const counters = machineOn(store, prefix, counterMachine);
   const buckets = machineOn(store, prefix, bucketMachine);
-  const learned = machineOn(store, prefix, adaptiveMachine);
-
-  return Layer.succeed(
+  return Layer.effect(
     RateLimiterStore,
-    RateLimiterStore.of({
-      fixedWindow: ({ key, tokens, refillRate, limit }) => {
-        const turn = counterTurn({ tokens, limit, refillRate: Duration.toMillis(refillRate) });
-        return answered((now) => counters(key, turn, now));
-      },
-      tokenBucket: ({ key, refillRate, ...rest }) => {
-        const turn = bucketTurn({ ...rest, refillRate: Duration.toMillis(refillRate) });
-        return answered((now) => buckets(key, turn, now));
-      },
-      adaptiveConsume: ({ key, tokens, fallbackWindow }) => {
-        const turn = adaptiveCallTurn({
-          tokens,
-          fallbackWindow: Duration.toMillis(fallbackWindow),
-        });
-        return Effect.map(
-          answered((now) => learned(key, turn, now)),
-          (answer) => ({ ...answer, delay: Duration.millis(answer.delay) }),
-        );
-      },
-      adaptiveFeedback: ({ key, epoch, tokens, status, retryAfter }) => {
-        if (status !== 429 || retryAfter === undefined) return Effect.void;
-        const wait = Duration.toMillis(retryAfter);
-        const turn = adaptiveFeedbackTurn({ epoch, tokens, retryAfter: wait });
-        return answered((now) => learned(key, turn, now));
-      },
-    }),
-  );
+    Effect.map(RateLimiterStore, ({ adaptiveConsume, adaptiveFeedback }) =>
+      RateLimiterStore.of({
+        fixedWindow({ key, tokens, refillRate, limit }) {
+          const turn = counterTurn({ tokens, limit, refillRate: Duration.toMillis(refillRate) });
+          return answered((now) => counters(key, turn, now));
+        },
+        tokenBucket({ key, refillRate, ...rest }) {
+          const turn = bucketTurn({ ...rest, refillRate: Duration.toMillis(refillRate) });
+          return answered((now) => buckets(key, turn, now));
+        },
+        adaptiveConsume,
+        adaptiveFeedback,
+      })),
+  ).pipe(Layer.provide(Layer.fresh(layerStoreMemory)));
 }
 
 /** Runs a turn at the time of the fiber's clock, or of the store on the default one. */
 function answered<Answer>(
-  run: (now: number | undefined) => CoreAnswer<Answer>,
+  run: (now: number | undefined) => MaybePromise<Answer>,
 ): Effect.Effect<Answer, RateLimiterError> {
-  const asked = Effect.withFiber<Answer>((fiber) =>
+  const ran = Effect.withFiber<Answer>((fiber) =>
     whenSettled(run(timeOf(fiber.getRef(Clock.Clock))), (answer) => Effect.succeed(answer))
   );
-  return Effect.catchDefect(asked, failed);
+  return Effect.catchDefect(ran, failed);
 }
 
 function failed(cause: unknown): Effect.Effect<never, RateLimiterError> {

@@ -52,7 +52,7 @@ export function counterTurn(
 
 /** A bucket that gains one token at the end of each refill interval. */
 export interface BucketState {
-  /** Whether the bucket is full, as it is at first: then the rest says nothing. */
+  /** Whether the bucket is full, as it is at first: then the rest means nothing. */
   readonly full: number;
   /** Tokens left; below 0 if they were taken in advance. */
   readonly tokens: number;

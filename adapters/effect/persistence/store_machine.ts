@@ -2,25 +2,25 @@
  * Any state machine on any store.
  *
  * A store does one thing: it replaces a key's state by a pure function of it. An algorithm is such a
- * function with an answer of a fixed form. Here the function is made for one call, and tells its own
- * answer on the side; the decision that the store hands back only says how long the state must be
+ * function with an answer of a fixed form. Here the function is made for one call, and reports its
+ * own answer on the side; the decision that the store hands back is only how long the state must be
  * kept. After a lost race the store calls again, and the last answer is the one that was committed.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
-import { andThen, type MaybePromise as CoreAnswer } from "../../../core/maybe_promise.ts";
+import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Codec } from "../../../core/codec.ts";
 import type { Decision } from "../../../core/decision.ts";
+import { storedKeyIn } from "../../../core/limiter/prepare_call.ts";
 import { makeDecision } from "../../../core/make_decision.ts";
 import type { Store } from "../../../core/store.ts";
-import { storedKey } from "../../../core/stored_key.ts";
 
 /** What a call makes of a state: its answer, the state after it, and how long that must be kept. */
 export interface Turn<Answer, State> {
   readonly answer: Answer;
-  /** The same state if nothing changes; `initial` if it cannot be told from a fresh one. */
+  /** The same state if nothing changes; `initial` if it equals a fresh one. */
   readonly state: State;
-  /** Milliseconds until the state cannot be told from a fresh one. */
+  /** Milliseconds until the state equals a fresh one. */
   readonly freshAfter: number;
 }
 
@@ -38,7 +38,7 @@ export type Stepper<State> = <Answer>(
   key: string,
   turn: (state: State, now: number) => Turn<Answer, State>,
   now: number | undefined,
-) => CoreAnswer<Answer>;
+) => MaybePromise<Answer>;
 
 /**
  * Puts a machine on a store.
@@ -55,13 +55,12 @@ export function machineOn<State>(
     key: string,
     turn: (state: State, now: number) => Turn<Answer, State>,
     now: number | undefined,
-  ): CoreAnswer<Answer> {
-    let told: Answer;
-    const algorithm = reducing(machine, turn, (answer) => told = answer);
-    const stored = store.internals?.keyOf?.(prefix, machine.id, key) ??
-      storedKey(prefix, machine.id, key);
+  ): MaybePromise<Answer> {
+    let last: Answer;
+    const algorithm = reducing(machine, turn, (answer) => last = answer);
+    const stored = storedKeyIn(store, prefix, machine.id, key);
     const ran = store.run([{ key: stored, algorithm, cost: 1, dry: false }], now);
-    return andThen<readonly Decision[], Answer>(ran, () => told);
+    return andThen<readonly Decision[], Answer>(ran, () => last);
   };
 }
 
@@ -69,7 +68,7 @@ export function machineOn<State>(
 function reducing<Answer, State>(
   { id, initial, codec }: Machine<State>,
   turn: (state: State, now: number) => Turn<Answer, State>,
-  tell: (answer: Answer) => void,
+  report: (answer: Answer) => void,
 ): Algorithm {
   const algorithm: Algorithm<State> = {
     name: id,
@@ -81,7 +80,7 @@ function reducing<Answer, State>(
     step(state, now, cost) {
       if (cost === 0) return [kept(0), state];
       const taken = turn(state, now);
-      tell(taken.answer);
+      report(taken.answer);
       return [kept(Math.max(0, Math.ceil(taken.freshAfter))), taken.state];
     },
   };
@@ -103,24 +102,23 @@ export function fieldsCodec<State extends object>(
   initial: State,
   fields: readonly (keyof State & string)[],
 ): Codec<State> {
-  const numberOf = (state: State, field: keyof State): number => state[field] as number;
+  const numbersOf = (state: State) => fields.map((field) => state[field] as number);
+  const fresh = numbersOf(initial);
 
   function stateOf(values: readonly number[]): State | undefined {
-    if (values.length !== fields.length || values.some((value) => Number.isNaN(value))) {
-      return undefined;
-    }
-    if (fields.every((field, place) => numberOf(initial, field) === values[place])) return initial;
+    if (values.length !== fields.length || values.some(Number.isNaN)) return undefined;
+    if (values.every((value, place) => value === fresh[place])) return initial;
     return Object.fromEntries(fields.map((field, place) => [field, values[place]])) as State;
   }
 
   return {
     maxWords: fields.length,
     write(state, words, offset) {
-      fields.forEach((field, place) => words[offset + place] = numberOf(state, field));
+      words.set(numbersOf(state), offset);
       return fields.length;
     },
     read: (words, offset, count) => stateOf([...words.subarray(offset, offset + count)]),
-    encode: (state) => [version, ...fields.map((field) => numberOf(state, field))].join(" "),
+    encode: (state) => [version, ...numbersOf(state)].join(" "),
     decode(text) {
       const [head, ...numbers] = text.split(" ");
       const plain = numbers.every((number) => /^-?\d+(\.\d+)?(e[+-]\d+)?$/.test(number));

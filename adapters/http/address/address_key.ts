@@ -1,4 +1,4 @@
-import { checkInteger, errorMessage } from "../../../core/options/checks.ts";
+import { checkInteger } from "../../../core/options/checks.ts";
 import { formatAddress, isFour, maskAddress, parseAddress } from "./ip_address.ts";
 
 const BYTE = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
@@ -11,7 +11,7 @@ const MAPPED = "::ffff:";
  * commands a whole network of addresses.
  *
  * Clients of IPv4 that come through a translator (NAT64, `64:ff9b::/96`) are in one such network,
- * and so have one key: let the translator, or a proxy behind it, tell their own addresses.
+ * and so have one key: let the translator, or a proxy behind it, report their own addresses.
  *
  * @param address The address as text, perhaps with a port or a zone.
  * @param prefix Bits of an IPv6 address that count, 32 to 128; default 64. Some providers give
@@ -41,10 +41,7 @@ export function addressKey(address: string, prefix = 64): string | undefined {
   return `${formatAddress(maskAddress(parsed, prefix))}/${prefix}`;
 }
 
-/** Requires the length of a prefix of IPv6 that still tells clients apart. */
+/** Requires the length of a prefix of IPv6 by which clients can still be distinguished. */
 export function checkPrefixLength(action: string, prefix: number): void {
-  checkInteger(action, "ipv6Prefix", prefix, 32);
-  if (prefix > 128) {
-    throw new RangeError(errorMessage(action, "ipv6Prefix must be at most 128", prefix));
-  }
+  checkInteger(action, "ipv6Prefix", prefix, 32, 128);
 }

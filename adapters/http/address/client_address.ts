@@ -27,13 +27,13 @@ export type ClientAddress = (peer: string, field: string | null | undefined) => 
 const FIELD_NAME_REGEXP = /^[!#$%&'*+\-.^_`|~\w]+$/;
 
 /**
- * Makes the function that tells the client's address.
+ * Makes the function that finds the client's address.
  *
  * It starts with the address of the socket. As long as the address at hand is a trusted proxy's, the
  * next entry of the field from the right takes its place. So a client that sends the field itself
  * gains nothing by it. Where all entries are trusted proxies, the left-most one is the client.
  *
- * The client is unknown where a trusted proxy does not tell it: the field is missing or empty, the
+ * The client is unknown where a trusted proxy does not say it: the field is missing or empty, the
  * next entry is no address (`unknown`, `_hidden`), or the client would be beyond the 32 entries and
  * 4,096 characters of the field that are read. The proxy's own address would be one for everybody.
  *

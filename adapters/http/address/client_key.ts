@@ -12,11 +12,16 @@ export interface RequestSource<Request, Info = undefined> {
   header(request: Request, name: string): string | null | undefined;
   /** Aborted when the client goes away. */
   signal(request: Request, info: Info): AbortSignal | undefined;
+  /** Whether the framework has found the address behind proxies, by a setting of its own. */
+  trustsProxies?(request: Request, info: Info): boolean;
 }
 
+/** Requests that are looked at for a proxy: behind one, all have its field. */
+const LOOKS = 100;
+
 /**
- * Makes the function that tells the key of a request's client, from its address; `undefined` if
- * that is not known.
+ * Makes the function that finds the key of a request's client, by its address; `undefined` if that
+ * is not known.
  *
  * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network, or
  * `forwardedHeader` is no name of a field, or given without `trustedProxies`.
@@ -33,8 +38,10 @@ export function clientKeyOf<Request, Info>(
   checkFunction(action, "address", address);
   const field = forwardedField(options);
   const addressOf = clientAddress(options);
+  const notice = forwardingNotice(options, source);
 
   function ofSocket(request: Request, info: Info): string | undefined {
+    notice(request, info);
     const peer = textOf(address(request, info));
     return peer === undefined ? undefined : addressKey(peer, ipv6Prefix);
   }
@@ -47,6 +54,27 @@ export function clientKeyOf<Request, Info>(
   }
 
   return trustedProxies.length === 0 ? ofSocket : behindProxies;
+}
+
+/**
+ * Logs a line once if a request comes through a proxy that nobody trusts: then all of its clients are
+ * one. Whoever gives `trustedProxies`, be it none, or an address of their own, has decided.
+ */
+function forwardingNotice<Request, Info>(
+  { trustedProxies, address }: ClientKeyOptions<Request, Info>,
+  source: RequestSource<Request, Info>,
+): (request: Request, info: Info) => void {
+  let looks = trustedProxies === undefined && address === undefined ? LOOKS : 0;
+  return function notice(request, info) {
+    if (looks === 0) return;
+    looks--;
+    if (!source.header(request, "x-forwarded-for") || source.trustsProxies?.(request, info)) return;
+    looks = 0;
+    console.warn(
+      "X-Forwarded-For is ignored, and clients are limited by the address of the socket, as no " +
+        "proxy is trusted: name yours in trustedProxies, or give [] if there are none",
+    );
+  };
 }
 
 /** An address, if it is text. A promise is none, and what it rejects with must not end the process. */

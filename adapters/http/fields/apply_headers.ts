@@ -17,7 +17,7 @@ const NAME_REGEXP = /^"(?:[^"\\]|\\.)*"/;
  */
 export function applyHeaders(holder: HeaderHolder, fields: readonly HeaderField[]): void {
   if (fields.length === 0) return;
-  // If the first one is not there, no other limit has told of itself.
+  // If the first one is not there, no other limit has written its own.
   const joins = Boolean(holder.get(fields[0]![0]));
   for (let place = 0; place < fields.length; place++) {
     const [name, value] = fields[place]!;

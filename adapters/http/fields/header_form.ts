@@ -1,7 +1,7 @@
 import { errorMessage } from "../../../core/options/checks.ts";
 
 /**
- * How the limit is told in header fields:
+ * In which header fields a response states the limit:
  *
  * | form | fields |
  * |---|---|

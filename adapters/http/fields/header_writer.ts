@@ -1,12 +1,12 @@
 /*
  * The rate limit header fields.
  *
- * Every policy is told, in the order of configuration, under the same name in both fields. `q` and
+ * Every policy is written, in the order of configuration, under the same name in both fields. `q` and
  * `r` are rounded down, `w` and `t` up. `t` is the time until `r` next grows, and is left out when
  * it will not: that agrees with revision 10 of the draft ("until additional quota is made
  * available") and with revision 11 ("the seconds within which the client can use no more than the
  * available quota") alike. The older forms know one policy only, which is the one with the least
- * left, and tell the time until its quota is full.
+ * left, and say how long it is until its quota is full.
  *
  * Source: draft-ietf-httpapi-ratelimit-headers, revisions 06, 07 and 11.
  */
@@ -38,7 +38,7 @@ export interface HeaderWriterOptions {
  *
  * @param quotas What is left of each policy, in the policies' order.
  * @param now Milliseconds since the Unix epoch; only the form `"legacy"` needs it.
- * @param partition What tells the client's quota from that of others; must not give away a secret.
+ * @param partition What distinguishes the client's quota from that of others; must not give away a secret.
  */
 export type HeaderWriter = (
   quotas: readonly QuotaLeft[],

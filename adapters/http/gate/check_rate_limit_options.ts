@@ -1,4 +1,5 @@
 import {
+  checkChoice,
   checkCost,
   checkFunction,
   checkOptions,
@@ -27,10 +28,15 @@ export function checkRateLimitOptions<Request, Info>(
   if (!(typeof jitter === "number" && jitter >= 0 && jitter < Infinity)) {
     throw new RangeError(errorMessage(ACTION, "jitter must be milliseconds of at least 0", jitter));
   }
-  requireOneOf("unknownAddress", unknownAddress, ["refuse", "admit"]);
-  requireOneOf("unit", unit, ["requests", "content-bytes", "concurrent-requests"]);
-  if (typeof refund !== "function") {
-    requireOneOf("refund", refund, ["failed", "successful"], "or a function");
+  if (unknownAddress !== undefined) {
+    checkChoice(ACTION, "unknownAddress", unknownAddress, ["refuse", "admit"]);
+  }
+  if (unit !== undefined) {
+    checkChoice(ACTION, "unit", unit, ["requests", "content-bytes", "concurrent-requests"]);
+  }
+  if (refund !== undefined && typeof refund !== "function" && !REFUNDS.includes(refund)) {
+    const rule = 'refund must be "failed" or "successful" or a function';
+    throw new TypeError(errorMessage(ACTION, rule, refund));
   }
   if (shadow !== undefined && typeof shadow !== "boolean" && typeof shadow !== "function") {
     throw new TypeError(errorMessage(ACTION, "shadow must be a boolean or a function", shadow));
@@ -43,26 +49,15 @@ export function checkRateLimitOptions<Request, Info>(
   }
 }
 
+const REFUNDS: readonly string[] = ["failed", "successful"];
 const FUNCTIONS = [
   "key",
   "skip",
   "partition",
   "respond",
+  "onRefused",
   "onDecision",
   "onFailure",
   "random",
   "now",
 ] as const;
-
-function requireOneOf(
-  option: string,
-  value: unknown,
-  known: readonly string[],
-  otherwise = "",
-): void {
-  if (value === undefined || known.includes(value as string)) return;
-  const names = known.map((name) => `"${name}"`).join(" or ");
-  throw new TypeError(
-    errorMessage(ACTION, `${option} must be ${names} ${otherwise}`.trim(), value),
-  );
-}

@@ -1,8 +1,8 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
-import { afterRealTime } from "../../../core/clock.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
+import { internalsOf } from "../../../core/limiter/limiter.ts";
 import { refundingNewest, withMaxDelay } from "../../../core/limiter/projection.ts";
+import { sleep } from "../sleep.ts";
 import type { AnyLimiter } from "./rate_limit_options.ts";
 
 /** A call that may start. */
@@ -20,7 +20,7 @@ export interface StartedCall {
  * A client that goes away meanwhile gives its place back if it is the newest. Any other stays
  * charged: if it were given back, the next call would get the newest one's start, which is taken.
  *
- * @param tell Told the decision before the wait.
+ * @param report Called with the decision before the wait.
  * @returns The call's turn; `undefined` if the client has gone away.
  */
 export async function consumeAndWait(
@@ -28,50 +28,32 @@ export async function consumeAndWait(
   key: string,
   cost: number,
   signal: AbortSignal | undefined,
-  tell: (decision: Decision) => void,
+  report: (decision: Decision) => void,
 ): Promise<StartedCall | undefined> {
   if (signal?.aborted) return undefined;
   const internals = internalsOf(limiter);
   if (internals === undefined) {
     const decision = await limiter.consume(key, cost);
-    tell(decision);
-    const isHere = await waitUnlessAborted(decision.delay, undefined, signal);
+    report(decision);
+    const isHere = decision.delay === 0 || await sleep(undefined, decision.delay, signal);
     return isHere ? { decision, giveBack: () => limiter.refund(key, cost) } : undefined;
   }
   let freshAt = 0;
   const run = (algorithm: Algorithm, units: number) =>
     limiter.store.run([{ ...internals.operation(key, units), algorithm }], internals.now());
   const giveBack = () => run(refundingNewest(limiter.algorithm, freshAt), -cost);
-  const seeing = withMaxDelay(limiter.algorithm, Infinity, (sight) => freshAt = sight.freshAt);
-  const [decision] = await run(seeing, cost);
+  const observed = withMaxDelay(
+    limiter.algorithm,
+    Infinity,
+    (attempt) => freshAt = attempt.freshAt,
+  );
+  const [decision] = await run(observed, cost);
   internals.report(decision!, key, cost);
-  tell(decision!);
-  if (await waitUnlessAborted(decision!.delay, internals.clock, signal)) {
+  report(decision!);
+  const { delay } = decision!;
+  if (delay === 0 || await sleep(internals.clock, delay, signal)) {
     return { decision: decision!, giveBack };
   }
   await giveBack();
   return undefined;
-}
-
-/** Answers whether so many milliseconds went by before the signal was aborted. */
-export function waitUnlessAborted(
-  milliseconds: number,
-  clock: LimiterInternals["clock"],
-  signal: AbortSignal | undefined,
-): Promise<boolean> | boolean {
-  if (milliseconds === 0) return true;
-  return new Promise((resolve) => {
-    const done = () => end(true);
-    let cancel = () => {};
-    cancel = clock?.after?.(milliseconds, done) ?? afterRealTime(milliseconds, done);
-    const abort = () => end(false);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort);
-
-    function end(started: boolean): void {
-      cancel();
-      signal?.removeEventListener("abort", abort);
-      resolve(started);
-    }
-  });
 }

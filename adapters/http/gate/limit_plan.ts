@@ -1,4 +1,3 @@
-import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import {
   distinctNames,
@@ -6,6 +5,7 @@ import {
   headerWriter,
   type HeaderWriterOptions,
 } from "../fields/header_writer.ts";
+import { mayDelay } from "./may_delay.ts";
 import type { AnyLimiter } from "./rate_limit_options.ts";
 
 /** What is worked out once for each limiter. */
@@ -22,7 +22,7 @@ export interface LimitPlan {
 /**
  * Works out a limiter's plan.
  *
- * @throws {RangeError} If a policy cannot be told in header fields, such as a name with a line
+ * @throws {RangeError} If a policy cannot stand in header fields, such as a name with a line
  * break.
  */
 export function limitPlan(limiter: AnyLimiter, options: HeaderWriterOptions): LimitPlan {
@@ -50,15 +50,4 @@ export function limitPlan(limiter: AnyLimiter, options: HeaderWriterOptions): Li
 /** The decision of each policy, in the order of the policies; an `all` within an `all` unfolded. */
 function flatParts(decision: Decision): readonly Decision[] {
   return decision.parts === undefined ? [decision] : decision.parts.flatMap(flatParts);
-}
-
-/**
- * Reducers are pure, so one can be asked: two calls at once, is the second told to wait? Of an `all`
- * each part is asked for itself, as another part may refuse the second call.
- */
-function mayDelay(algorithm: Algorithm): boolean {
-  if (algorithm.internals?.parts !== undefined) return algorithm.internals?.parts.some(mayDelay);
-  const [, state] = algorithm.step(algorithm.initial, 0, 1);
-  const [decision] = algorithm.step(state, 0, 1);
-  return decision.delay > 0;
 }

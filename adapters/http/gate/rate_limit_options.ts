@@ -14,7 +14,7 @@ export type Awaitable<Value> = Value | Promise<Value>;
 export interface Outcome {
   /**
    * The status of the response; 500 if the handler threw; 499 if the client went away before there
-   * was a response, whatever the handler has made of that. Fetch-style servers tell of it by the
+   * was a response, whatever the handler has made of that. Fetch-style servers report it by the
    * request's signal.
    */
   readonly status: number;
@@ -22,7 +22,7 @@ export interface Outcome {
   readonly error?: unknown;
 }
 
-/** How a client is told from others by its address. */
+/** How clients are distinguished by their addresses. */
 export interface ClientKeyOptions<Request, Info = undefined> extends ForwardingOptions {
   /**
    * The address that the request came from, where the adapter's own way to find it will not do.
@@ -70,7 +70,7 @@ export interface RateLimitOptions<Request, Info = undefined>
   /** Names the fields in `Access-Control-Expose-Headers`, for scripts of other origins. */
   readonly exposeHeaders?: boolean | undefined;
   /**
-   * What tells a client's quota from that of others in the fields (`pk`). A public name or a keyed
+   * What distinguishes a client's quota from that of others in the fields (`pk`). A public name or a keyed
    * hash: neither an address nor a secret. If it fails, the fields go without.
    */
   readonly partition?: ((request: Request, info: Info) => string) | undefined;
@@ -83,7 +83,7 @@ export interface RateLimitOptions<Request, Info = undefined>
    */
   readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
   /**
-   * Decides and reports, but refuses and delays nobody and tells clients nothing, whatever the key
+   * Decides and reports, but refuses and delays nobody and adds no fields, whatever the key
    * and even if the store fails: to try a limit out. Default `false`; so is a function that fails.
    */
   readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
@@ -98,6 +98,15 @@ export interface RateLimitOptions<Request, Info = undefined>
    */
   readonly respond?:
     | ((refusal: Refusal, decision: Decision, request: Request) => Partial<Refusal>)
+    | undefined;
+  /**
+   * Called by the adapter in place of the usual answer to a refused client, when the header fields
+   * are set. It may answer: by a `Response` that it returns, or on Node's servers by what it sends.
+   * What it throws or rejects with goes the framework's own way of errors, such as `next(error)` of
+   * Express or `setErrorHandler` of Fastify. If it does neither, the usual answer is sent.
+   */
+  readonly onRefused?:
+    | ((refusal: Refusal, request: Request, info: Info) => unknown)
     | undefined;
   /** Called with every decision, in shadow mode too. It may be asynchronous: nobody waits for it. */
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;

@@ -3,7 +3,7 @@ import { guarded } from "../../../core/guarded.ts";
 import { internalsOf } from "../../../core/limiter/limiter.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./rate_limit_options.ts";
 
-type RefundRule = (outcome: Outcome) => boolean;
+export type RefundRule = (outcome: Outcome) => boolean;
 
 /** The status of a request whose client went away before there was a response; nginx's. */
 export const GONE_STATUS = 499;
@@ -26,7 +26,7 @@ export function refundRule(
  * server's, an error would end the process.
  *
  * @param limiter Whose clock counts.
- * @param giveBack Gives the units back, told how many milliseconds have passed.
+ * @param giveBack Gives the units back; called with the milliseconds that have passed.
  * @param isRefunded The rule.
  * @param failed Given what the rule throws, or rejects with.
  */

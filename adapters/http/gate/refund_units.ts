@@ -10,7 +10,7 @@ import type { AnyLimiter } from "./rate_limit_options.ts";
  *
  * When a key would have been fresh again, nothing of them is left. To give them back all the same
  * would be to give what later calls have taken: those of the next window. Of several limits in one
- * each is asked for itself, as units of a second are gone long before those of a day.
+ * each is treated by itself, as units of a second are gone long before those of a day.
  *
  * @param decision The decision by which they were taken.
  * @param passed Milliseconds since then.

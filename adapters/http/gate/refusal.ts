@@ -46,7 +46,7 @@ export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" 
 
 /**
  * The answer to a refused client. When the failure policy refused, it has done nothing wrong, and
- * is told so by a 503.
+ * the answer is a 503.
  */
 export function refusalOf(decision: Decision, violated: readonly string[]): Refusal {
   const failed = decision.source === "policy";

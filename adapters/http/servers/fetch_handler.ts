@@ -1,9 +1,14 @@
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkFunction } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { fetchOutcome } from "./fetch_outcome.ts";
-import { finishResponse, isResponse, refusalResponse } from "./fetch_response.ts";
-import { fetchSource } from "./fetch_source.ts";
+import {
+  fetchOutcome,
+  fetchSource,
+  finishResponse,
+  isResponse,
+  refusalResponse,
+  refusedResponse,
+} from "./fetch_response.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
 import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
 
@@ -34,13 +39,27 @@ export function limitHandler<Info>(
 ): <Answers extends Answer>(handler: FetchHandler<Info, Answers>) => LimitedHandler<Info, Answers> {
   const decide = gate(options, fetchSource);
 
+  const { onRefused } = options;
+
+  function answer<Answers extends Answer>(
+    verdict: Verdict,
+    handler: FetchHandler<Info, Answers>,
+    request: Request,
+    info: Info,
+  ): Awaitable<Answers | Response> {
+    const { refusal, headers } = verdict;
+    if (refusal === undefined) return proceed(verdict, handler, request, info);
+    if (onRefused === undefined) return refusalResponse(refusal, headers);
+    return refusedResponse(() => onRefused(refusal, request, info), refusal, headers);
+  }
+
   return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
     return function limited(request, info) {
       const verdict = decide(request, info!);
-      return verdict instanceof Promise
-        ? verdict.then((verdict) => proceed(verdict, handler, request, info!))
-        : proceed(verdict, handler, request, info!);
+      return isPromise(verdict)
+        ? verdict.then((verdict) => answer(verdict, handler, request, info!))
+        : answer(verdict, handler, request, info!);
     };
   };
 }
@@ -51,9 +70,6 @@ function proceed<Info, Answers extends Answer>(
   request: Request,
   info: Info,
 ): Awaitable<Answers | Response> {
-  if (verdict.refusal !== undefined) {
-    return refusalResponse(verdict.refusal, verdict.headers);
-  }
   if (verdict.settle !== undefined) return proceedAndSettle(verdict, handler, request, info);
   const answer = handler(request, info, verdict.decision);
   return isPromise(answer)
@@ -61,7 +77,7 @@ function proceed<Info, Answers extends Answer>(
     : finish(answer, verdict);
 }
 
-/** As `proceed`, and then tells how it ended. */
+/** As `proceed`, and then reports how it ended. */
 async function proceedAndSettle<Info, Answers extends Answer>(
   verdict: Verdict,
   handler: FetchHandler<Info, Answers>,
@@ -69,7 +85,7 @@ async function proceedAndSettle<Info, Answers extends Answer>(
   info: Info,
 ): Promise<Answers | Response> {
   const settle = verdict.settle!;
-  // Some servers never abort a signal that is first asked for when the client has gone.
+  // Some servers never abort a signal that is first read when the client has gone.
   const { signal } = request;
   let answer: Answers;
   try {

@@ -1,6 +1,37 @@
+/*
+ * How requests in the style of fetch are read and answered, by http.ts, hono.ts and elysia.ts.
+ */
+import type { RequestSource } from "../address/client_key.ts";
 import { applyHeaders } from "../fields/apply_headers.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
+import type { Outcome } from "../gate/rate_limit_options.ts";
+import { GONE_STATUS } from "../gate/refund_rule.ts";
 import type { Refusal } from "../gate/refusal.ts";
+
+/** Where the address of a client is found: Bun's server is called, Deno's information holds it. */
+interface ServerInfo {
+  requestIP?(request: Request): { readonly address: string } | null;
+  readonly remoteAddr?: { readonly hostname?: string };
+}
+
+/** How requests in the style of fetch are read. */
+export const fetchSource: RequestSource<Request, unknown> = {
+  address(request, info) {
+    const server = info as ServerInfo | null | undefined;
+    if (typeof server?.requestIP === "function") return server.requestIP(request)?.address;
+    return server?.remoteAddr?.hostname;
+  },
+  header: (request, name) => request.headers.get(name),
+  signal: (request) => request.signal,
+};
+
+/**
+ * How a request in the style of fetch ended, reported before its response is handed to the server.
+ * If the client has gone away, that is how, and not the error that this caused in the handler.
+ */
+export function fetchOutcome(outcome: Outcome, signal: AbortSignal | undefined): Outcome {
+  return signal?.aborted ? { ...outcome, status: GONE_STATUS } : outcome;
+}
 
 /** The response to a refused client. */
 export function refusalResponse(
@@ -14,6 +45,16 @@ export function refusalResponse(
   });
   applyHeaders(response.headers, headers);
   return response;
+}
+
+/** The response of `onRefused`, with the fields; the usual one if that is none. */
+export async function refusedResponse(
+  refused: () => unknown,
+  refusal: Refusal,
+  headers: readonly HeaderField[],
+): Promise<Response> {
+  const own = await refused();
+  return isResponse(own) ? finishResponse(own, headers) : refusalResponse(refusal, headers);
 }
 
 /**

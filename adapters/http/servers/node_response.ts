@@ -1,6 +1,11 @@
+/*
+ * How requests of node:http are read and answered: by node.ts and express.ts, and in part by
+ * fastify.ts.
+ */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { isPromise } from "../../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../fields/apply_headers.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import type { Verdict } from "../gate/gate.ts";
@@ -38,22 +43,60 @@ function isClosed(response: ServerResponse): boolean {
   return response.destroyed || stream?.destroyed === true;
 }
 
-/** Sets the fields of a verdict, and tells its rule of refunds when the response has ended. */
-export function admitOnNode(response: ServerResponse, { headers, settle }: Verdict): void {
-  setOnNode(response, headers);
-  if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
+/** What follows from a verdict. */
+export interface NodeAnswers {
+  /** The option `onRefused`, if it is given. */
+  readonly refused: ((refusal: Refusal) => unknown) | undefined;
+  proceed(): unknown;
+  fail(error: unknown): void;
 }
 
 /**
- * Tells the status with which a response has ended. Where the client went away first, what has been
- * answered since was told to nobody, be it the handler's own answer to that.
+ * Answers by a verdict: refuses, or sets the fields, goes on, and settles when the response has
+ * ended.
  */
-export function whenEnded(response: ServerResponse, tell: (status: number) => void): void {
+export function answerOnNode(
+  response: ServerResponse,
+  { headers, refusal, settle }: Verdict,
+  { refused, proceed, fail }: NodeAnswers,
+): unknown {
+  if (refusal !== undefined) {
+    if (refused === undefined) return refuseOnNode(response, refusal, headers);
+    setOnNode(response, headers);
+    return refuseOr(() => refused(refusal), () => refuseOnNode(response, refusal, []), fail);
+  }
+  // Somebody else has answered while the request waited for its verdict.
+  if (response.writableEnded) return;
+  setOnNode(response, headers);
+  if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
+  return proceed();
+}
+
+/** Calls `onRefused`, and refuses as usual unless that fails. */
+export function refuseOr(
+  refused: () => unknown,
+  refuse: () => void,
+  fail: (error: unknown) => void,
+): void {
+  try {
+    const answer = refused();
+    if (!isPromise(answer)) return refuse();
+    Promise.resolve(answer).then(refuse).catch(fail);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/**
+ * Reports the status with which a response has ended. Where the client went away first, nobody has
+ * read what has been answered since, be it the handler's own answer to that.
+ */
+export function whenEnded(response: ServerResponse, report: (status: number) => void): void {
   let gone = false;
   // The handler listens later, so that it has not answered yet.
   response.req.once("aborted", () => gone = !response.headersSent);
   response.once("close", () => {
-    tell(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
+    report(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
   });
 }
 

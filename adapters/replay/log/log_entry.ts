@@ -1,4 +1,4 @@
-import { errorMessage } from "../../../core/options/checks.ts";
+import { errorMessage } from "../../../core/toolkit.ts";
 
 /** One request of a log. */
 export interface LogEntry {

@@ -3,7 +3,7 @@
  * reads a line once from left to right, and what does not fit is no entry rather than an error.
  */
 
-import { LAST_INSTANT } from "../../../core/options/checks.ts";
+import { LAST_INSTANT } from "../../../core/toolkit.ts";
 
 /** What a line of a log says. */
 export interface LogRecord {

@@ -1,4 +1,4 @@
-import { checkInteger, checkOptions, errorMessage } from "../../../core/options/checks.ts";
+import { checkInteger, checkOptions, errorMessage } from "../../../core/toolkit.ts";
 import type { LogEntry } from "./log_entry.ts";
 import {
   type ColumnOptions,

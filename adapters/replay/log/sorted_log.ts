@@ -1,4 +1,4 @@
-import { checkInteger, errorMessage } from "../../../core/options/checks.ts";
+import { checkInteger, errorMessage } from "../../../core/toolkit.ts";
 import { type LogEntry, type LogSource, openSource } from "./log_entry.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { count, durationText, numberText, percent } from "./format_numbers.ts";
-import type { ReplayReport } from "../replay_report.ts";
+import type { CandidateReport, ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
 
 /**
@@ -10,46 +10,53 @@ import type { SweepReport } from "../sweep.ts";
  * @param sweeps What `sweep` returned, if that is to be shown too.
  */
 export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
-  const { requests, units, clients, start, end, candidates } = report;
-  const lines = [
-    `${count(requests)} requests, ${count(units)} units, ${count(clients)} ${
-      clients === 1 ? "client" : "clients"
-    } in ${durationText(end - start)}`,
+  return [
+    summaryOf(report),
     ...notes(report),
     "",
+    ...candidateTable(report),
+    ...report.candidates.flatMap(hardestHit),
+    ...(sweeps.length > 0 ? ["", "smallest limit that hits", ...smallestTable(sweeps)] : []),
+  ].join("\n");
+}
+
+function summaryOf({ requests, units, clients, start, end }: ReplayReport): string {
+  const noun = clients === 1 ? "client" : "clients";
+  return `${count(requests)} requests, ${count(units)} units, ${count(clients)} ${noun} in ${
+    durationText(end - start)
+  }`;
+}
+
+function candidateTable({ candidates, requests }: ReplayReport): readonly string[] {
+  return aligned([
+    ["candidate", "denied", "%", "clients hit", "longest lock-out", "delayed"],
+    ...candidates.map(({ name, denied, clientsHit, longestLockOut, delayed }) => [
+      name,
+      count(denied),
+      percent(denied, requests),
+      count(clientsHit),
+      longestLockOut === undefined ? "-" : durationText(longestLockOut.milliseconds),
+      delayed === 0 ? "-" : count(delayed),
+    ]),
+  ]);
+}
+
+function hardestHit({ name, clients }: CandidateReport): readonly string[] {
+  const hit = clients.filter(({ denied }) => denied > 0).slice(0, 5);
+  if (hit.length === 0) return [];
+  return [
+    "",
+    `${name}: hit hardest`,
     ...aligned([
-      ["candidate", "denied", "%", "clients hit", "longest lock-out", "delayed"],
-      ...candidates.map((candidate) => [
-        candidate.name,
-        count(candidate.denied),
-        percent(candidate.denied, requests),
-        count(candidate.clientsHit),
-        candidate.longestLockOut === undefined
-          ? "-"
-          : durationText(candidate.longestLockOut.milliseconds),
-        candidate.delayed === 0 ? "-" : count(candidate.delayed),
+      ["client", "denied", "of", "longest lock-out"],
+      ...hit.map(({ key, denied, requests, lockOut }) => [
+        numberText(key),
+        count(denied),
+        count(requests),
+        durationText(lockOut),
       ]),
     ]),
   ];
-  for (const { name, clients } of candidates) {
-    const hit = clients.filter(({ denied }) => denied > 0).slice(0, 5);
-    if (hit.length === 0) continue;
-    lines.push(
-      "",
-      `${name}: hit hardest`,
-      ...aligned([
-        ["client", "denied", "of", "longest lock-out"],
-        ...hit.map(({ key, denied, requests, lockOut }) => [
-          numberText(key),
-          count(denied),
-          count(requests),
-          durationText(lockOut),
-        ]),
-      ]),
-    );
-  }
-  if (sweeps.length > 0) lines.push("", "smallest limit that hits", ...smallestTable(sweeps));
-  return lines.join("\n");
 }
 
 /** What is odd about the log, in sentences. */

@@ -1,3 +1,8 @@
+/*
+ * Why a request is decided as it is, in words: for the command `explain` and for people who read
+ * its output.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import {
   type Descriptor,
@@ -10,40 +15,46 @@ import {
 } from "../../../core/rules/rules.ts";
 import type { KeyRules, RuleNode } from "../../../core/rules/compile_domain.ts";
 
-/** The way of a descriptor through the rules, line by line: what matched, and what could have. */
+/** The way of a descriptor through the rules, a line for each step: what matched, and what could. */
 export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]): string[] {
   const lines: string[] = [];
   let level: Domain["level"] | undefined = domain.level;
   for (const [place, [key, value]] of entries.entries()) {
     const indent = "  ".repeat(place + 1);
-    const rules: KeyRules | undefined = level?.get(key);
-    if (rules === undefined) {
-      const known = level === undefined ? "nothing" : [...level.keys()].join(", ");
-      lines.push(`${indent}${key}=${value}: no rule for the key ${key} here; there are: ${known}`);
-      return [...lines, `${indent}so nothing holds, and the descriptor is admitted uncounted`];
-    }
-    const [node, why] = chosen(rules, value);
+    const [node, why] = chosen(level, key, value);
+    lines.push(`${indent}${key}=${value}: ${why}`);
     if (node === undefined) {
-      const values = [
-        ...rules.exact.keys(),
-        ...rules.wildcards.map(({ pattern }) => pattern.text),
-      ];
-      lines.push(
-        `${indent}${key}=${value}: no rule for this value; there are: ${values.join(", ")}`,
-      );
       return [...lines, `${indent}so nothing holds, and the descriptor is admitted uncounted`];
     }
-    lines.push(`${indent}${key}=${value}: the rule ${node.rule.label} matches ${why}`);
     level = node.children;
   }
   const match = matchDescriptor(domain, entries);
-  if (match === undefined) {
-    return [...lines, "  the rule has no limits, so the descriptor is admitted uncounted"];
-  }
-  return [...lines, `  its counter is ${match.key}`];
+  return [
+    ...lines,
+    match === undefined
+      ? "  the rule has no limits, so the descriptor is admitted uncounted"
+      : `  its counter is ${match.key}`,
+  ];
 }
 
-function chosen(rules: KeyRules, value: string): readonly [RuleNode | undefined, string] {
+/** The rule that an entry leads to, and why that one; or why there is none. */
+function chosen(
+  level: Domain["level"] | undefined,
+  key: string,
+  value: string,
+): readonly [RuleNode | undefined, string] {
+  const rules = level?.get(key);
+  if (rules === undefined) {
+    const known = level === undefined ? "nothing" : [...level.keys()].join(", ");
+    return [undefined, `no rule for the key ${key} here; there are: ${known}`];
+  }
+  const [node, why] = chosenByValue(rules, value);
+  if (node !== undefined) return [node, `the rule ${node.rule.label} matches ${why}`];
+  const values = [...rules.exact.keys(), ...rules.wildcards.map(({ pattern }) => pattern.text)];
+  return [undefined, `no rule for this value; there are: ${values.join(", ")}`];
+}
+
+function chosenByValue(rules: KeyRules, value: string): readonly [RuleNode | undefined, string] {
   const exact = rules.exact.get(value);
   if (exact !== undefined) return [exact, "by its exact value"];
   const found = rules.wildcards.find(({ pattern }) => matchesWildcard(pattern, value));
@@ -64,15 +75,15 @@ export function explainReplaced(domain: Domain, descriptors: readonly Descriptor
   });
 }
 
-/** A verdict in words, line by line. */
+/** A verdict in words, a line for each rule and limit. */
 export function explainVerdict(
   { allowed, rules }: Verdict,
   descriptors: readonly Descriptor[],
 ): string[] {
   if (rules.length === 0) return ["admitted, as no rule with limits holds"];
-  const lines = rules.flatMap((said) => explainRule(said, descriptors));
+  const lines = rules.flatMap((each) => explainRule(each, descriptors));
   if (allowed) return [...lines, "admitted"];
-  const by = rules.filter((said) => !said.allowed).map(({ rule }) => rule.name ?? rule.label);
+  const by = rules.flatMap(({ rule, allowed }) => allowed ? [] : rule.name ?? rule.label);
   return [...lines, `refused by ${by.join(" and ")}`];
 }
 
@@ -81,8 +92,8 @@ function explainRule(
   descriptors: readonly Descriptor[],
 ): string[] {
   const shadow = rule.shadow ? ", in the shadow" : "";
-  const asked = descriptors.length > 1 ? ` for ${key}` : "";
-  const head = `rule ${rule.name ?? rule.label}${asked}${shadow}`;
+  const ofKey = descriptors.length > 1 ? ` for ${key}` : "";
+  const head = `rule ${rule.name ?? rule.label}${ofKey}${shadow}`;
   if (decision === undefined) return [`${head}: unlimited`];
   if (limits.length === 0) return [`${head}: blocked`];
   const parts = limits.length === 1 ? [decision] : decision.parts ?? [decision];

@@ -3,41 +3,25 @@
  *
  * A call takes the configuration as it is when it comes and keeps to it to its end, so that a
  * reload is the change of one reference and no call sees half of one. On a store that answers at
- * once the verdict is there at once. Most requests meet one rule with one limit: that way is the
- * store's lane, without a list of operations.
+ * once the verdict is there at once.
  */
 
 import { checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
 import type { Clock } from "../../../core/clock.ts";
-import {
-  type AppliedRule,
-  type Descriptor,
-  type Domain,
-  matchDescriptor,
-  matchRules,
-  NO_RULE_VERDICT,
-  type Verdict,
-} from "../../../core/rules/rules.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
+import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import type { Verdict } from "../../../core/rules/rules.ts";
 import type { Store } from "../../../core/store.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
-import { allOf, andThen, type MaybePromise } from "../maybe_promise.ts";
-import { binder, type BoundRules } from "./bound_rules.ts";
-import { type Charge, type ChargeAction, overriding, ruleCharger } from "./charge_rules.ts";
-import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
-import { checkRuleRequest } from "./check_rule_request.ts";
-import type { RuleFile, RuleSet } from "../files/read_rules.ts";
-import { toRuleSet } from "../files/to_rule_set.ts";
+import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
+import type { RuleFile } from "../files/rule_file.ts";
 
-/** What is asked. */
-export interface RuleRequest {
-  /** The domain whose rules hold. */
-  readonly domain: string;
-  /** What the request is about; at least one. */
-  readonly descriptors: readonly Descriptor[];
-  /** Units of a descriptor that brings none of its own, an integer of at least 0; default 1. */
-  readonly cost?: number | undefined;
-}
+import { bindRules } from "./bound_rules.ts";
+import { decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
+import { keyLimitsCache, type KeyLimitsOptions, refreshLimits } from "./key_limits.ts";
+import type { KeyLookup } from "./key_lookup.ts";
+import type { RuleRequest } from "./rule_request.ts";
+import type { RuleStore } from "./rule_store.ts";
 
 /** The options of `ruleEngine`. */
 export interface RuleEngineOptions {
@@ -53,9 +37,9 @@ export interface RuleEngineOptions {
   readonly lookup?: KeyLookup | undefined;
   /** How they are remembered. */
   readonly lookupCache?: KeyLimitsOptions | undefined;
-  /** Told of lookups that failed. */
+  /** Receives the errors of lookups. */
   readonly onLookupError?: ((error: unknown, key: string) => void) | undefined;
-  /** Told of every verdict that a caller is given, `peek` apart; for metrics. */
+  /** Receives every verdict that a caller is given, `peek` apart; for metrics. */
   readonly onVerdict?: ((verdict: Verdict, request: RuleRequest) => void) | undefined;
 }
 
@@ -75,12 +59,9 @@ export interface RuleEngine {
   reset(request: RuleRequest): number | Promise<number>;
   /** Puts another configuration in place, for all calls that come after. */
   replace(rules: RuleSet): void;
-  /** Asks for the limits of keys of their own anew. */
+  /** Looks up the limits of keys of their own anew. */
   forgetLookups(): void;
 }
-
-/** The places of the descriptors of a request that has one. */
-const FIRST: readonly number[] = Object.freeze([0]);
 
 /**
  * Makes a rule engine.
@@ -119,124 +100,64 @@ const FIRST: readonly number[] = Object.freeze([0]);
  */
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
   checkOptions("create ruleEngine", options);
-  const { store = memoryStore(), prefix = "rules", clock, lookup } = options;
-  checkStore("create ruleEngine", "store", store);
+  const { onVerdict, onLookupError = () => {} } = options;
   const print = firstPrinted();
-  const onVerdict = options.onVerdict && guarded(options.onVerdict, print);
-  const now = clock === undefined ? () => undefined : () => checkNow(clock());
-  const instant = clock ?? Date.now;
-  const bound = binder(store, prefix, instant, now);
-  const { charge, chargePrepared } = ruleCharger(store, bound, instant, now);
-  const keys = lookup && keyLimitsCache(
-    lookup,
-    bound.bind,
-    instant,
-    guarded(options.onLookupError ?? (() => {}), print),
-    options.lookupCache,
-  );
-  let current: BoundRules = bound.bindAll(toRuleSet(options.rules), undefined);
-
-  function decide(request: RuleRequest, way: ChargeAction): MaybePromise<Verdict> {
-    checkRuleRequest(request);
-    const rules = current;
-    const domain = rules.set.domains.get(request.domain);
-    if (domain === undefined) return NO_RULE_VERDICT;
-    if (request.descriptors.length === 1) {
-      const verdict = decideOne(rules, domain, request.descriptors[0]!, request.cost ?? 1, way);
-      if (verdict !== undefined) return verdict;
-    }
-    const applied = matchRules(domain, request.descriptors, request.cost ?? 1);
-    if (applied.length === 0) return NO_RULE_VERDICT;
-    const charges = chargesOf(rules, domain, applied);
-    return charges instanceof Promise
-      ? charges.then((known) => charge(domain, known, way))
-      : charge(domain, charges, way);
-  }
-
-  /**
-   * The common request: one descriptor, one rule, one limit, by the store's short way; `undefined`
-   * if the request is another.
-   */
-  function decideOne(
-    rules: BoundRules,
-    domain: Domain,
-    { entries, cost: own, limit: override }: Descriptor,
-    cost: number,
-    way: ChargeAction,
-  ): MaybePromise<Verdict> | undefined {
-    if (override !== undefined) return undefined;
-    const match = matchDescriptor(domain, entries);
-    if (match === undefined) return NO_RULE_VERDICT;
-    const { rule, key } = match;
-    if (rule.lookup !== undefined && keys !== undefined) return undefined;
-    const verdict = rules.rules[rule.index]!;
-    const applied: AppliedRule = {
-      rule,
-      key,
-      cost: own ?? cost,
-      descriptors: FIRST,
-      limit: undefined,
-    };
-    return chargePrepared({ applied, verdict }, way);
-  }
-
-  /** What decides for each rule: its limits, those of its key, or those of the descriptor. */
-  function chargesOf(
-    rules: BoundRules,
-    domain: Domain,
-    all: readonly AppliedRule[],
-  ): MaybePromise<readonly Charge[]> {
-    return allOf(all.map((applied): MaybePromise<Charge> => {
-      if (applied.limit !== undefined) return { applied, verdict: overriding(applied.limit) };
-      const own = rules.rules[applied.rule.index]!;
-      if (keys === undefined || own.rule.lookup === undefined) return { applied, verdict: own };
-      return andThen(
-        keys.of(domain, own.rule, applied.key, own.limits),
-        (known): Charge => ({ applied, verdict: known ?? own }),
-      );
-    }));
-  }
-
-  function reset(request: RuleRequest): MaybePromise<number> {
-    checkRuleRequest(request);
-    const rules = current;
-    const domain = rules.set.domains.get(request.domain);
-    if (domain === undefined) return 0;
-    const applied = matchRules(domain, request.descriptors, 0);
-    return andThen(chargesOf(rules, domain, applied), (charges) => {
-      const counters = charges.flatMap(({ applied, verdict }) =>
-        verdict.limits.map((limit) => bound.storedKeys(domain.name, limit, applied.key))
-      );
-      const done = counters.flat().map((key) => store.delete(key));
-      return done.some((each) => each instanceof Promise)
-        ? Promise.all(done).then(() => counters.length)
-        : counters.length;
-    });
-  }
-
-  function reportVerdict(
-    answer: MaybePromise<Verdict>,
-    request: RuleRequest,
-  ): MaybePromise<Verdict> {
-    if (onVerdict === undefined) return answer;
-    return andThen(answer, (verdict) => {
-      onVerdict(verdict, request);
-      return verdict;
-    });
-  }
-
+  const report = onVerdict && guarded(onVerdict, print);
+  const decider = ruleDecider(options, guarded(onLookupError, print));
   return {
     get rules(): RuleSet {
-      return current.set;
+      return decider.bound.set;
     },
-    store,
-    consume: (request) => reportVerdict(decide(request, "consume"), request),
-    peek: (request) => decide(request, "peek"),
-    refund: (request) => decide(request, "refund"),
-    reset,
+    store: decider.on.store,
+    consume(request) {
+      const verdict = atOnceOrLater(decideRequest(decider, request, "consume"));
+      return report === undefined ? verdict : reported(verdict, request, report);
+    },
+    peek: (request) => atOnceOrLater(decideRequest(decider, request, "peek")),
+    refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
+    reset: (request) => atOnceOrLater(resetRequest(decider, request)),
     replace(rules): void {
-      current = bound.bindAll(rules, current);
+      decider.bound = bindRules(decider.on, rules, decider.bound);
     },
-    forgetLookups: () => keys?.refresh(),
+    forgetLookups(): void {
+      if (decider.keys !== undefined) refreshLimits(decider.keys);
+    },
   };
+}
+
+function ruleDecider(
+  options: RuleEngineOptions,
+  fail: (error: unknown, key: string) => void,
+): RuleDecider {
+  const { store = memoryStore(), prefix = "rules", clock, lookup, lookupCache } = options;
+  checkStore("create ruleEngine", "store", store);
+  const on: RuleStore = {
+    store,
+    prefix,
+    instant: clock ?? Date.now,
+    now: clock === undefined ? () => undefined : () => checkNow(clock()),
+  };
+  const keys = lookup && keyLimitsCache(on, lookup, fail, lookupCache);
+  return { on, keys, bound: bindRules(on, toRuleSet(options.rules), undefined) };
+}
+
+/** A verdict that is reported to `onVerdict` before the caller has it. */
+function reported(
+  verdict: Verdict | Promise<Verdict>,
+  request: RuleRequest,
+  report: (verdict: Verdict, request: RuleRequest) => void,
+): Verdict | Promise<Verdict> {
+  if (isPromise(verdict)) {
+    return verdict.then((known) => {
+      report(known, request);
+      return known;
+    });
+  }
+  report(verdict, request);
+  return verdict;
+}
+
+/** An answer, or a promise of the language's own kind, whatever kind the store's promises are of. */
+function atOnceOrLater<Answer>(answer: MaybePromise<Answer>): Answer | Promise<Answer> {
+  return isPromise(answer) ? Promise.resolve(answer) : answer;
 }

@@ -45,51 +45,54 @@ export interface SchemaFault {
 /** Everything in the data that is not as the schema says, in the order of the data. */
 export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[] {
   const faults: SchemaFault[] = [];
-
-  function check(schema: Schema, value: unknown, path: DataPath): void {
-    const chosen = chosenOf(resolved(schema, root), value, root);
-    const expected = expectation(chosen, value);
-    if (expected !== undefined) {
-      faults.push({ path, message: `${expected}, not ${formatValue(value)}`, atKey: false });
-    } else if (Array.isArray(value)) {
-      checkItems(chosen, value, path);
-    } else if (typeof value === "object" && value !== null) {
-      checkProperties(chosen, value as Readonly<Record<string, unknown>>, path);
-    }
-  }
-
-  function checkItems({ items }: Schema, values: readonly unknown[], path: DataPath): void {
-    if (items !== undefined) {
-      values.forEach((value, place) => check(items, value, [...path, place]));
-    }
-  }
-
-  function checkProperties(
-    { properties = {}, required = [], additionalProperties = true }: Schema,
-    value: Readonly<Record<string, unknown>>,
-    path: DataPath,
-  ): void {
-    for (const name of required) {
-      if (has(value, name)) continue;
-      faults.push({ path, message: `${name} is required here`, atKey: false });
-    }
-    for (const [name, item] of Object.entries(value)) {
-      if (item === undefined) continue;
-      const place = [...path, name];
-      if (Object.hasOwn(properties, name)) {
-        check(properties[name]!, item, place);
-      } else if (additionalProperties === false) {
-        const known = Object.keys(properties).join(", ");
-        const message = `unknown key ${formatValue(name)}: expected one of ${known}`;
-        faults.push({ path: place, message, atKey: true });
-      } else if (additionalProperties !== true) {
-        check(additionalProperties, item, place);
-      }
-    }
-  }
-
-  check(root, data, []);
+  check({ root, faults }, root, data, []);
   return faults;
+}
+
+/** A check under way: the schema that references are of, and what was found so far. */
+interface Check {
+  readonly root: Schema;
+  readonly faults: SchemaFault[];
+}
+
+function check(state: Check, schema: Schema, value: unknown, path: DataPath): void {
+  const chosen = chosenOf(resolved(schema, state.root), value, state.root);
+  const expected = expectation(chosen, value);
+  if (expected !== undefined) {
+    const message = `${expected}, not ${formatValue(value)}`;
+    state.faults.push({ path, message, atKey: false });
+  } else if (Array.isArray(value)) {
+    const { items } = chosen;
+    if (items === undefined) return;
+    value.forEach((item, place) => check(state, items, item, [...path, place]));
+  } else if (typeof value === "object" && value !== null) {
+    checkProperties(state, chosen, value as Readonly<Record<string, unknown>>, path);
+  }
+}
+
+function checkProperties(
+  state: Check,
+  { properties = {}, required = [], additionalProperties = true }: Schema,
+  value: Readonly<Record<string, unknown>>,
+  path: DataPath,
+): void {
+  for (const name of required) {
+    if (has(value, name)) continue;
+    state.faults.push({ path, message: `${name} is required here`, atKey: false });
+  }
+  for (const [name, item] of Object.entries(value)) {
+    if (item === undefined) continue;
+    const place = [...path, name];
+    if (Object.hasOwn(properties, name)) {
+      check(state, properties[name]!, item, place);
+    } else if (additionalProperties === false) {
+      const known = Object.keys(properties).join(", ");
+      const message = `unknown key ${formatValue(name)}: expected one of ${known}`;
+      state.faults.push({ path: place, message, atKey: true });
+    } else if (additionalProperties !== true) {
+      check(state, additionalProperties, item, place);
+    }
+  }
 }
 
 function resolved(schema: Schema, root: Schema): Schema {
@@ -110,7 +113,7 @@ function chosenOf(schema: Schema, value: unknown, root: Schema): Schema {
     : { ...schema, description: all.map(nameOf).join(" or ") };
 }
 
-/** The constants that maps of several kinds are told apart by: the value must have one of them. */
+/** The constants that several kinds of maps differ by: the value must have one of them. */
 function constantsOf(kinds: readonly Schema[]): Schema {
   const names = new Set(kinds.flatMap(({ properties = {} }) => Object.keys(properties)));
   const properties = [...names].flatMap((name) => {
@@ -162,27 +165,27 @@ function expectation(schema: Schema, value: unknown): string | undefined {
       : "";
     return `expected ${nameOf(schema)}${hint}`;
   }
-  const { enum: values, const: constant, pattern } = schema;
+  const { enum: values, const: constant, minItems = 0, minProperties = 0 } = schema;
   if (constant !== undefined && value !== constant) return `expected ${formatValue(constant)}`;
   if (values !== undefined && !values.includes(value as string)) {
     return `expected one of ${values.join(", ")}`;
   }
-  if (typeof value === "string") {
-    if (value.length < (schema.minLength ?? 0)) return "expected text that is not empty";
-    if (pattern !== undefined && !new RegExp(pattern).test(value)) {
-      return `expected ${schema.description ?? `text of the form ${pattern}`}`;
-    }
-  }
+  if (typeof value === "string") return textExpectation(schema, value);
   if (typeof value === "number") return numberExpectation(schema, value);
-  if (Array.isArray(value) && value.length < (schema.minItems ?? 0)) {
-    return `expected at least ${schema.minItems} item`;
-  }
-  if (
-    schema.minProperties !== undefined && Object.keys(value as object).length < schema.minProperties
-  ) {
-    return `expected at least ${schema.minProperties} entry`;
-  }
-  return undefined;
+  if (Array.isArray(value) && value.length < minItems) return `expected at least ${minItems} item`;
+  return minProperties > 0 && Object.keys(value as object).length < minProperties
+    ? `expected at least ${minProperties} entry`
+    : undefined;
+}
+
+function textExpectation(
+  { minLength = 0, pattern, description = `text of the form ${pattern}` }: Schema,
+  value: string,
+): string | undefined {
+  if (value.length < minLength) return "expected text that is not empty";
+  return pattern === undefined || new RegExp(pattern).test(value)
+    ? undefined
+    : `expected ${description}`;
 }
 
 function numberExpectation(

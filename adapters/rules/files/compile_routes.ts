@@ -1,3 +1,8 @@
+/*
+ * Routes: from HTTP requests to descriptors, so that proxies can leave it to the rules which limits a
+ * request is for.
+ */
+
 import type { Descriptor } from "../../../core/rules/rules.ts";
 
 /** A route as it is written: which HTTP requests it is for, and what they ask for. */

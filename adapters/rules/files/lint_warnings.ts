@@ -1,3 +1,8 @@
+/*
+ * What in valid rules is hardly meant, found before it surprises: nothing of it keeps them from being
+ * used.
+ */
+
 import {
   covers,
   type Domain,
@@ -6,8 +11,9 @@ import {
   unreachableLimits,
   wildcardOf,
 } from "../../../core/rules/rules.ts";
+import type { RouteOptions } from "./compile_routes.ts";
+import type { RuleFile } from "./rule_file.ts";
 import type { DataPath } from "./rule_problem.ts";
-import type { RuleFile } from "./read_rules.ts";
 
 /** Something that is allowed, but hardly meant. */
 export interface LintWarning {
@@ -17,60 +23,78 @@ export interface LintWarning {
 
 /** What in a file is hardly meant: limits that never bind, patterns that nothing reaches, ... */
 export function lintWarnings(file: RuleFile, domain: Domain): readonly LintWarning[] {
-  const doubts: LintWarning[] = [];
   const names = new Set(domain.rules.flatMap(({ name }) => name ?? []));
   // Rules are compiled in the order in which this walk meets them.
-  let next = 0;
+  const compiled = domain.rules.values();
 
-  function walk(written: readonly RuleOptions[], path: DataPath): void {
-    written.forEach((options, place) => {
+  function walk(written: readonly RuleOptions[], path: DataPath): readonly LintWarning[] {
+    return written.flatMap((options, place) => {
       const here = [...path, place];
-      doubtsOfRule(options, domain.rules[next++]!, here);
-      doubtsOfPattern(written, place, here);
-      if (options.rules !== undefined) walk(options.rules, [...here, "rules"]);
+      const rule = compiled.next().value!;
+      return [
+        ...unreachableLimitWarnings(rule, here),
+        ...replacesWarnings(options, names, here),
+        ...shadowWarnings(rule, here),
+        ...patternWarnings(written, place, here),
+        ...walk(options.rules ?? [], [...here, "rules"]),
+      ];
     });
   }
 
-  function doubtsOfRule(options: RuleOptions, rule: Rule, path: DataPath): void {
-    for (const { unreachable, reachedFirst } of unreachableLimits(rule.limits)) {
-      const [one, other] = [rule.limits[unreachable]!.name, rule.limits[reachedFirst]!.name];
-      const message = `this limit (${one}) can never bind, as ${other} is always reached first`;
-      doubts.push({ path: [...path, "limits", unreachable], message });
-    }
-    (options.replaces ?? []).forEach((name, place) => {
-      if (names.has(name)) return;
-      const message = `no rule of this domain is called ${name}`;
-      doubts.push({ path: [...path, "replaces", place], message });
-    });
-    if (rule.shadow && rule.kind !== "limited" && rule.kind !== "blocked") {
-      doubts.push({ path: [...path, "shadow"], message: "a shadow needs limits to report on" });
-    }
-  }
+  return [...walk(file.rules, ["rules"]), ...costWarnings(file.routes ?? [], domain)];
+}
 
-  function doubtsOfPattern(
-    written: readonly RuleOptions[],
-    place: number,
-    path: DataPath,
-  ): void {
-    const { key, value } = written[place]!;
-    const pattern = value === undefined ? undefined : wildcardOf(value);
-    if (pattern === undefined) return;
-    const earlier = written.slice(0, place).find((other) => {
-      const wider = other.key === key && other.value !== undefined && wildcardOf(other.value);
-      return wider && covers(wider, pattern);
-    });
-    if (earlier === undefined) return;
-    const message = `nothing reaches this pattern, as ${earlier.value} comes before it`;
-    doubts.push({ path: [...path, "value"], message });
-  }
-
-  walk(file.rules, ["rules"]);
-  (file.routes ?? []).forEach(({ cost = 1 }, place) => {
-    const capacities = domain.rules.flatMap((rule) => rule.kind === "limited" ? rule.capacity : []);
-    if (cost > Math.max(...capacities, 0) && capacities.length > 0) {
-      const message = `no limit of this domain can ever admit a cost of ${cost}`;
-      doubts.push({ path: ["routes", place, "cost"], message });
-    }
+function unreachableLimitWarnings({ limits }: Rule, path: DataPath): readonly LintWarning[] {
+  return unreachableLimits(limits).map(({ unreachable, reachedFirst }) => {
+    const [one, other] = [limits[unreachable]!.name, limits[reachedFirst]!.name];
+    const message = `this limit (${one}) can never bind, as ${other} is always reached first`;
+    return { path: [...path, "limits", unreachable], message };
   });
-  return doubts;
+}
+
+function replacesWarnings(
+  { replaces = [] }: RuleOptions,
+  names: ReadonlySet<string>,
+  path: DataPath,
+): readonly LintWarning[] {
+  return replaces.flatMap((name, place) =>
+    names.has(name) ? [] : [{
+      path: [...path, "replaces", place],
+      message: `no rule of this domain is called ${name}`,
+    }]
+  );
+}
+
+function shadowWarnings({ shadow, kind }: Rule, path: DataPath): readonly LintWarning[] {
+  if (!shadow || kind === "limited" || kind === "blocked") return [];
+  return [{ path: [...path, "shadow"], message: "a shadow needs limits to report on" }];
+}
+
+function patternWarnings(
+  written: readonly RuleOptions[],
+  place: number,
+  path: DataPath,
+): readonly LintWarning[] {
+  const { key, value } = written[place]!;
+  const pattern = value === undefined ? undefined : wildcardOf(value);
+  if (pattern === undefined) return [];
+  const earlier = written.slice(0, place).find((other) => {
+    const wider = other.key === key && other.value !== undefined && wildcardOf(other.value);
+    return wider && covers(wider, pattern);
+  });
+  if (earlier === undefined) return [];
+  const message = `nothing reaches this pattern, as ${earlier.value} comes before it`;
+  return [{ path: [...path, "value"], message }];
+}
+
+function costWarnings(routes: readonly RouteOptions[], { rules }: Domain): readonly LintWarning[] {
+  const capacities = rules.flatMap(({ kind, capacity }) => kind === "limited" ? capacity : []);
+  if (capacities.length === 0) return [];
+  const most = Math.max(...capacities, 0);
+  return routes.flatMap(({ cost = 1 }, place) =>
+    cost <= most ? [] : [{
+      path: ["routes", place, "cost"],
+      message: `no limit of this domain can ever admit a cost of ${cost}`,
+    }]
+  );
 }

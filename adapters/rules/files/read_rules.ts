@@ -3,33 +3,16 @@
  * comes out is a whole configuration or none, so that a reload is the change of one reference.
  */
 
-import {
-  compileDomain,
-  type Domain,
-  type DomainOptions,
-  type Rule,
-} from "../../../core/rules/rules.ts";
-import { lintWarnings } from "./lint_warnings.ts";
-import { envoySchema, rulesOfEnvoy, withoutEmpty } from "./envoy_format.ts";
-import { ruleSchema } from "./rule_schema.ts";
-import { type DataPath, pathText, type RuleProblem } from "./rule_problem.ts";
-import type { ReadText, YamlReader } from "./read_yaml.ts";
-import { compileRoutes, type RouteOptions, type Routes } from "./compile_routes.ts";
+import { compileDomain, type Domain, type Rule } from "../../../core/rules/rules.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
 import { type Schema, type SchemaFault, schemaFaults } from "./check_schema.ts";
-
-/** The rules of a domain as a file holds them. */
-export interface RuleFile extends DomainOptions {
-  /** What HTTP requests ask for. */
-  readonly routes?: readonly RouteOptions[] | undefined;
-}
-
-/** A file of rules, read but not understood; or the same as an object. */
-export type RuleDocument =
-  | { readonly name: string; readonly text: string }
-  | { readonly name: string; readonly data: unknown };
-
-/** The form of a document: tidegate's own or Envoy's; `"auto"` looks for `descriptors`. */
-export type RuleFormat = "auto" | "tidegate" | "envoy";
+import { compileRoutes, type Routes } from "./compile_routes.ts";
+import { envoySchema, rulesOfEnvoy, withoutEmpty } from "./envoy_format.ts";
+import { lintWarnings } from "./lint_warnings.ts";
+import type { ReadText, TextPlace, YamlReader } from "./read_yaml.ts";
+import { LONGEST_TEXT, type RuleDocument, type RuleFile, type RuleFormat } from "./rule_file.ts";
+import { type DataPath, pathText, problemText, type RuleProblem } from "./rule_problem.ts";
+import { ruleSchema } from "./rule_schema.ts";
 
 /** How documents are read. */
 export interface ReadRulesOptions {
@@ -57,13 +40,18 @@ export interface ReadRules {
   readonly problems: readonly RuleProblem[];
 }
 
-/** The longest text that is read, in characters. */
-export const LONGEST_TEXT: number = 4 * 2 ** 20;
+/** Reports a fault of a document, with its place there. */
+type Report = (
+  fault: { readonly path: DataPath; readonly message: string; readonly atKey?: boolean },
+  severity?: RuleProblem["severity"],
+) => void;
 
 interface Source {
   readonly file: RuleFile;
-  readonly report: (fault: { path: DataPath; message: string }, severity?: "warning") => void;
+  readonly report: Report;
 }
+
+const NO_RULES: RuleSet = { domains: new Map(), rules: [], routes: new Map() };
 
 /**
  * Reads documents as one configuration.
@@ -101,6 +89,28 @@ export function readRules(
   return { rules: failed ? undefined : rules, problems };
 }
 
+/**
+ * Rules as code brings them: none, as files would hold them, or ready to decide.
+ *
+ * @throws {TypeError} If they are malformed; the message names every fault.
+ */
+export function toRuleSet(
+  rules: RuleFile | readonly RuleFile[] | RuleSet | undefined,
+): RuleSet {
+  if (rules === undefined) return NO_RULES;
+  if (typeof rules !== "object" || rules === null) {
+    throw new TypeError(errorMessage("use the rules", "they must be an object, or several", rules));
+  }
+  if ("domains" in rules) return rules;
+  const files: readonly unknown[] = Array.isArray(rules) ? rules : [rules];
+  const read = readRules(files.map((data) => ({ name: "rules", data })), undefined);
+  if (read.rules !== undefined) return read.rules;
+  const errors = read.problems.filter(({ severity }) => severity === "error");
+  throw new TypeError(
+    `Cannot use the rules as there are faults in them: ${errors.map(problemText).join("; ")}`,
+  );
+}
+
 function sourceOf(
   document: RuleDocument,
   yaml: YamlReader | undefined,
@@ -111,40 +121,34 @@ function sourceOf(
   const own = "text" in document ? readText(document.text, yaml, false) : given(document.data);
   const envoy = format === "envoy" || (format === "auto" && isEnvoy(own.data));
   const read = envoy && "text" in document ? readText(document.text, yaml, true) : own;
-  for (const { message, place } of read.errors) {
-    const where = { line: place?.line, column: place?.column };
-    problems.push({ file: name, ...where, path: "", message, severity: "error" });
-  }
+  problems.push(
+    ...read.errors.map(({ message, place }) => problemAt(name, place, [], message, "error")),
+  );
   if (read.errors.length > 0) return undefined;
-  const report = (
-    { path, message, atKey = false }: { path: DataPath; message: string; atKey?: boolean },
-    severity: RuleProblem["severity"] = "error",
-  ) => void problems.push(problemAt(name, read.placeOf(path, atKey), path, message, severity));
+  const report: Report = ({ path, message, atKey = false }, severity = "error") =>
+    void problems.push(problemAt(name, read.placeOf(path, atKey), path, message, severity));
   const file = envoy ? fileOfEnvoy(read.data, report) : ownFile(read.data, report);
   return file && { file, report };
 }
 
-function ownFile(
-  data: unknown,
-  report: (fault: SchemaFault) => void,
-): RuleFile | undefined {
+function ownFile(data: unknown, report: Report): RuleFile | undefined {
   return isOf(ruleSchema, data, report) ? data as RuleFile : undefined;
 }
 
-function fileOfEnvoy(
-  data: unknown,
-  report: (fault: SchemaFault) => void,
-): RuleFile | undefined {
+function fileOfEnvoy(data: unknown, report: Report): RuleFile | undefined {
   const present = withoutEmpty(data);
   if (!isOf(envoySchema, present, report)) return undefined;
   const { options, faults } = rulesOfEnvoy(present as Parameters<typeof rulesOfEnvoy>[0]);
-  faults.forEach((fault) => report(fault));
-  return faults.length === 0 ? options : undefined;
+  return reportAll(faults, report) ? options : undefined;
 }
 
-function isOf(schema: Schema, data: unknown, report: (fault: SchemaFault) => void): boolean {
-  const faults = schemaFaults(schema, data);
-  faults.forEach((fault) => report(fault));
+function isOf(schema: Schema, data: unknown, report: Report): boolean {
+  return reportAll(schemaFaults(schema, data), report);
+}
+
+/** Reports faults; whether there are none. */
+function reportAll(faults: readonly SchemaFault[], report: Report): boolean {
+  for (const fault of faults) report(fault);
   return faults.length === 0;
 }
 
@@ -160,13 +164,13 @@ function assemble(sources: readonly Source[], merge: boolean): RuleSet {
     }
     const { domain, faults } = compileDomain(file, rules.length);
     faults.forEach((fault) => report(fault));
-    const way = compileRoutes(file.routes ?? []);
-    way.faults.forEach((fault) => report(fault));
+    const compiled = compileRoutes(file.routes ?? []);
+    compiled.faults.forEach((fault) => report(fault));
     if (domain === undefined) continue;
-    for (const doubt of lintWarnings(file, domain)) report(doubt, "warning");
+    for (const warning of lintWarnings(file, domain)) report(warning, "warning");
     domains.set(domain.name, domain);
     rules.push(...domain.rules);
-    if (file.routes !== undefined) routes.set(domain.name, way.routes);
+    if (file.routes !== undefined) routes.set(domain.name, compiled.routes);
   }
   return { domains, rules, routes };
 }
@@ -211,7 +215,7 @@ function failed(message: string): ReadText {
 
 function problemAt(
   file: string,
-  place: { readonly line: number; readonly column: number } | undefined,
+  place: TextPlace | undefined,
   path: DataPath,
   message: string,
   severity: RuleProblem["severity"],

@@ -1,5 +1,11 @@
+/*
+ * YAML and JSON as data, with the place of everything in the text, so that a fault of the rules is
+ * reported where it stands. A text that would take long or much memory is refused.
+ */
+
 import type { Document, LineCounter, Node } from "yaml";
 
+import { loadPackage } from "../../packages/load_package.ts";
 import type { DataPath } from "./rule_problem.ts";
 
 /** A place in a text, counted from 1. */
@@ -20,7 +26,7 @@ export interface ReadText {
   placeOf(path: DataPath, atKey: boolean): TextPlace | undefined;
 }
 
-/** Reads texts; it comes as a promise as the package that parses is loaded when it is needed. */
+/** Reads texts; `yamlReader` promises it, as it loads the package that parses when it is needed. */
 export interface YamlReader {
   /**
    * Reads a text; what keeps it from being read is in the answer.
@@ -37,12 +43,22 @@ const MOST_ALIASES = 100;
 /** The most levels of a text: an alias within what it names has no end of them. */
 const MOST_LEVELS = 200;
 
+type Yaml = typeof import("yaml");
+
+/** A text that was parsed without an error. */
+interface Parsed {
+  readonly document: Document;
+  readonly lines: LineCounter;
+  readonly yaml: Yaml;
+}
+
 let reader: Promise<YamlReader> | undefined;
 
 /**
  * The reader of YAML, by the package `yaml`.
  *
- * @throws {Error} If the package is not installed; the message names the command that installs it.
+ * @throws {Error} If the package is not installed or too old; the message names the command that
+ * installs it.
  */
 export function yamlReader(): Promise<YamlReader> {
   reader ??= loadReader();
@@ -50,104 +66,95 @@ export function yamlReader(): Promise<YamlReader> {
 }
 
 async function loadReader(): Promise<YamlReader> {
-  let yaml: typeof import("yaml");
-  try {
-    yaml = await import("yaml");
-  } catch (cause) {
-    const message = "Cannot read rules as the package yaml must be installed: run npm install yaml";
-    throw new Error(message, { cause });
-  }
-  return {
-    read(text, plain) {
-      const lines = new yaml.LineCounter();
-      try {
-        const document = yaml.parseDocument(text, {
-          lineCounter: lines,
-          // Compared by the package, keys take time by the square of their number: see duplicateKey.
-          uniqueKeys: false,
-          stringKeys: false,
-          prettyErrors: false,
-          strict: true,
-          // Warnings are read below; none goes to the console.
-          logLevel: "error",
-          ...(plain ? { schema: "failsafe" as const } : {}),
-        });
-        return readDocument(document as Document, lines, yaml);
-      } catch (error) {
-        // A text nested too deeply ends the parser's stack; several documents are an error too.
-        return unreadable(error, undefined);
-      }
-    },
-  };
+  const yaml = await loadPackage({
+    name: "yaml",
+    action: "read rules",
+    since: "2.0",
+    load: () => import("yaml"),
+    isRecent: (module) => "LineCounter" in module,
+  });
+  return { read: (text, plain) => readText(yaml, text, plain) };
 }
 
-function readDocument(
-  document: Document,
-  lines: LineCounter,
-  { isAlias, isMap, isSeq, isScalar }: Pick<
-    typeof import("yaml"),
-    "isAlias" | "isMap" | "isSeq" | "isScalar"
-  >,
-): ReadText {
-  // What is only a warning, such as a tag that nobody knows, is hardly meant either.
+function readText(yaml: Yaml, text: string, plain: boolean): ReadText {
+  const lines = new yaml.LineCounter();
+  try {
+    const document = yaml.parseDocument(text, {
+      lineCounter: lines,
+      // Compared by the package, keys take time by the square of their number: see duplicateKey.
+      uniqueKeys: false,
+      stringKeys: false,
+      prettyErrors: false,
+      strict: true,
+      // Warnings are read below; none goes to the console.
+      logLevel: "error",
+      ...(plain ? { schema: "failsafe" as const } : {}),
+    });
+    return readDocument({ document: document as Document, lines, yaml });
+  } catch (error) {
+    // A text nested too deeply ends the parser's stack; several documents are an error too.
+    return unreadable(error, undefined);
+  }
+}
+
+function readDocument(parsed: Parsed): ReadText {
+  const { document, lines } = parsed;
+  // What is only a warning, such as an unknown tag, is hardly meant either.
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) return unreadable(error, placeAt(lines, error.pos[0]));
-  const twice = duplicateKey(document.contents);
-  if (twice !== undefined) {
-    const place = placeAt(lines, twice.range?.[0] ?? 0);
+  const duplicate = duplicateKey(parsed);
+  if (duplicate !== undefined) {
+    const place = placeAt(lines, duplicate.range?.[0] ?? 0);
     return unreadable(new Error("Map keys must be unique"), place);
   }
-  let data: unknown;
-  try {
-    data = document.toJS({ maxAliasCount: MOST_ALIASES });
-  } catch (thrown) {
-    return unreadable(thrown, undefined);
-  }
+  const data: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
   if (isDeep(data)) {
     return unreadable(new Error(`Nested more than ${MOST_LEVELS} levels deep`), undefined);
   }
-  return { data, errors: [], placeOf };
+  return { data, errors: [], placeOf: (path, atKey) => placeOf(parsed, path, atKey) };
+}
 
-  function placeOf(path: DataPath, atKey: boolean): TextPlace | undefined {
-    const key = path.at(-1);
-    if (atKey) {
-      const map = nodeAt(path.slice(0, -1));
-      const pair = isMap(map)
-        ? map.items.find((item) => String((item.key as { value?: unknown }).value) === key)
-        : undefined;
-      const start = (pair?.key as Node | undefined)?.range?.[0];
-      if (start !== undefined) return placeAt(lines, start);
-    }
-    for (let length = path.length; length >= 0; length--) {
-      const start = nodeAt(path.slice(0, length))?.range?.[0];
-      if (start !== undefined) return placeAt(lines, start);
-    }
-    return undefined;
+/** Where a path stands, or else the longest part of it that does. */
+function placeOf(parsed: Parsed, path: DataPath, atKey: boolean): TextPlace | undefined {
+  const ofKey = atKey ? startOfKey(parsed, path) : undefined;
+  if (ofKey !== undefined) return placeAt(parsed.lines, ofKey);
+  for (let length = path.length; length >= 0; length--) {
+    const start = nodeAt(parsed, path.slice(0, length))?.range?.[0];
+    if (start !== undefined) return placeAt(parsed.lines, start);
   }
+  return undefined;
+}
 
-  /** The first key that stands twice in a map. */
-  function duplicateKey(root: unknown): Node | undefined {
-    const open: unknown[] = [root];
-    while (open.length > 0) {
-      const node = open.pop();
-      if (isSeq(node)) open.push(...[...node.items].reverse());
-      if (!isMap(node)) continue;
-      const seen = new Set<unknown>();
-      for (const { key } of node.items) {
-        const meant = isAlias(key) ? key.resolve(document) : key;
-        const name = isScalar(meant) ? meant.value : meant;
-        if (seen.has(name)) return key as Node;
-        seen.add(name);
-      }
-      for (const { value } of [...node.items].reverse()) open.push(value ?? null);
-    }
-    return undefined;
-  }
+function startOfKey(parsed: Parsed, path: DataPath): number | undefined {
+  const map = nodeAt(parsed, path.slice(0, -1));
+  const pair = parsed.yaml.isMap(map)
+    ? map.items.find(({ key }) => String((key as { value?: unknown }).value) === path.at(-1))
+    : undefined;
+  return (pair?.key as Node | undefined)?.range?.[0];
+}
 
-  function nodeAt(path: DataPath): Node | undefined {
-    const node = path.length === 0 ? document.contents : document.getIn(path, true);
-    return (node ?? undefined) as Node | undefined;
+function nodeAt({ document }: Parsed, path: DataPath): Node | undefined {
+  const node = path.length === 0 ? document.contents : document.getIn(path, true);
+  return (node ?? undefined) as Node | undefined;
+}
+
+/** The first key that stands twice in a map. */
+function duplicateKey({ document, yaml }: Parsed): Node | undefined {
+  const open: unknown[] = [document.contents];
+  while (open.length > 0) {
+    const node = open.pop();
+    if (yaml.isSeq(node)) open.push(...[...node.items].reverse());
+    if (!yaml.isMap(node)) continue;
+    const seen = new Set<unknown>();
+    for (const { key } of node.items) {
+      const meant = yaml.isAlias(key) ? key.resolve(document) : key;
+      const name = yaml.isScalar(meant) ? meant.value : meant;
+      if (seen.has(name)) return key as Node;
+      seen.add(name);
+    }
+    for (const { value } of [...node.items].reverse()) open.push(value ?? null);
   }
+  return undefined;
 }
 
 /** Whether data has too many levels; the deepest part is looked at first. */

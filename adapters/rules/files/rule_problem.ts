@@ -1,3 +1,7 @@
+/*
+ * Problems of rules, each with its place, as compilers report theirs.
+ */
+
 /** Something wrong, or doubtful, in a rule file. */
 export interface RuleProblem {
   /** The file's name, or what else the rules came from. */

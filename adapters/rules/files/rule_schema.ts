@@ -1,3 +1,8 @@
+/*
+ * The format of rule files as JSON Schema: what editors complete by, and what files are checked
+ * against.
+ */
+
 import { ALGORITHM_NAMES, type AlgorithmName } from "../../../core/rules/rules.ts";
 import type { Schema } from "./check_schema.ts";
 
@@ -55,37 +60,34 @@ const ALSO_REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>>
   leakyQueue: ["queue"],
 };
 
+/** The options of every algorithm. */
+const COMMON: Readonly<Record<string, Schema>> = {
+  limit: {
+    description: "Units admitted per period in the long run.",
+    type: "integer",
+    minimum: 1,
+    maximum: MOST,
+  },
+  period: PERIOD,
+  name: {
+    description: "What headers call the limit, in printable ASCII.",
+    type: "string",
+    minLength: 1,
+    pattern: "^[ -~]+$",
+  },
+};
+
 function limitSchema(algorithm: AlgorithmName): Schema {
-  const isDefault = algorithm === "gcra";
+  const own: Schema = {
+    description: "Which algorithm decides; gcra unless given.",
+    type: "string",
+    const: algorithm,
+  };
+  const named = algorithm === "gcra" ? [] : ["algorithm"];
   return {
     type: "object",
-    properties: {
-      algorithm: {
-        description: "Which algorithm decides; gcra unless given.",
-        type: "string",
-        const: algorithm,
-      },
-      limit: {
-        description: "Units admitted per period in the long run.",
-        type: "integer",
-        minimum: 1,
-        maximum: MOST,
-      },
-      period: PERIOD,
-      name: {
-        description: "What headers call the limit, in printable ASCII.",
-        type: "string",
-        minLength: 1,
-        pattern: "^[ -~]+$",
-      },
-      ...OPTIONS[algorithm],
-    },
-    required: [
-      ...(isDefault ? [] : ["algorithm"]),
-      "limit",
-      "period",
-      ...(ALSO_REQUIRED[algorithm] ?? []),
-    ],
+    properties: { algorithm: own, ...COMMON, ...OPTIONS[algorithm] },
+    required: [...named, "limit", "period", ...(ALSO_REQUIRED[algorithm] ?? [])],
     additionalProperties: false,
   };
 }

@@ -1,27 +1,24 @@
 /*
  * Rules from a file, or from all of a folder.
  *
- * What changes a file may be an editor that writes it in place, one that renames a new one over it,
- * or a link that is turned to another folder (Kubernetes). So the folder is watched and not the
- * file, and as watchers miss things the files' marks are looked at now and then as well. A file is
- * taken only if its mark was the same before and after it was read, and is some instants old, so that
- * one that is being written is not read by halves.
+ * A file is taken only if its mark was the same before and after it was read, and is some instants
+ * old, so that one that is being written is not read by halves.
  */
 
-import { type FSWatcher, watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 
 import { checkText } from "../../../core/options/checks.ts";
-import { LONGEST_TEXT, type RuleDocument } from "../files/read_rules.ts";
+import { LONGEST_TEXT, type RuleDocument } from "../files/rule_file.ts";
 import type { RuleSource } from "./rule_source.ts";
+import { watchFiles } from "./watch_files.ts";
 
 /** The options of `fileSource`. */
 export interface FileSourceOptions {
   /** Milliseconds between looks at the files' marks; default 2,000. */
   readonly pollEvery?: number | undefined;
   /**
-   * Milliseconds of quiet after a change before it is told, and for which a file must have stood
+   * Milliseconds of quiet after a change before it is reported, and for which a file must have stood
    * still before it is read; at most 1,000; default 100.
    */
   readonly settle?: number | undefined;
@@ -30,7 +27,7 @@ export interface FileSourceOptions {
 /** The most files of a folder. */
 const MOST_FILES = 1_000;
 
-/** How often a file that is being written is read again before it is given up. */
+/** The most reads of a file that is being written all the time. */
 const MOST_READS = 80;
 
 /**
@@ -67,42 +64,7 @@ export function fileSource(path: string, options: FileSourceOptions = {}): RuleS
       }
       return documents;
     },
-    watch(changed) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      let marks = "";
-      const watchers: FSWatcher[] = [];
-
-      function soon(): void {
-        clearTimeout(timer);
-        timer = setTimeout(changed, settle);
-        unref(timer);
-      }
-
-      async function look(): Promise<void> {
-        const seen = await marksAt(path).catch(() => "gone");
-        if (marks !== "" && marks !== seen) soon();
-        marks = seen;
-      }
-
-      for (const folder of new Set([path, dirname(path)])) {
-        try {
-          const watcher = watch(folder, { persistent: false }, soon);
-          // A folder that is taken away ends its watcher; the looks go on.
-          watcher.on("error", () => watcher.close());
-          watchers.push(watcher);
-        } catch {
-          // Not there, or no more watchers to be had: the looks find what changes.
-        }
-      }
-      const poll = setInterval(look, pollEvery);
-      unref(poll);
-      void look();
-      return () => {
-        clearTimeout(timer);
-        clearInterval(poll);
-        for (const watcher of watchers) watcher.close();
-      };
-    },
+    watch: (changed) => watchFiles(path, () => marksAt(path), { pollEvery, settle }, changed),
   };
 
   function nameOf(file: string): string {
@@ -133,7 +95,7 @@ async function read(file: string, settle: number): Promise<string> {
   throw new Error(`Cannot load rules as ${file} must not change while it is read`);
 }
 
-/** Whether nothing was written for a while; a time to come, by another machine's clock, tells nothing. */
+/** Whether nothing was written for a while; a time to come, by another machine's clock, counts. */
 async function isQuiet(file: string, settle: number): Promise<boolean> {
   const age = Date.now() - (await stat(file)).mtimeMs;
   return age >= settle || age < 0;
@@ -173,9 +135,4 @@ async function marksAt(path: string): Promise<string> {
 async function markOf(file: string): Promise<string> {
   const { size, mtimeMs, ino } = await stat(file);
   return `${size} ${mtimeMs} ${ino}`;
-}
-
-/** Timers never keep a process alive. In Deno they are numbers where they are the web's. */
-function unref(timer: ReturnType<typeof setTimeout>): void {
-  (timer as { unref?: () => void }).unref?.();
 }

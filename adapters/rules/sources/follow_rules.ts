@@ -1,28 +1,21 @@
 /*
  * Keeping an engine at what its source says.
  *
- * A reload reads everything, understands everything, and only then changes the engine's one
- * reference. Whatever goes wrong before that (the source is gone, cut off, malformed, too large)
- * leaves the old rules in place and is told. Reloads go one after the other; a change that comes
- * during one starts another.
+ * Reloads go one after the other; a change that comes during one starts another. A load that fails
+ * leaves the old rules in place, and is reported.
  */
 
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
-import { withTimeout } from "../with_timeout.ts";
-import { problemText, type RuleProblem } from "../files/rule_problem.ts";
-import { yamlReader } from "../files/read_yaml.ts";
-import {
-  readRules,
-  type ReadRulesOptions,
-  type RuleDocument,
-  type RuleSet,
-} from "../files/read_rules.ts";
-import { checkSource } from "./check_source.ts";
-import type { RuleSource } from "./rule_source.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
+import type { ReadRulesOptions, RuleSet } from "../files/read_rules.ts";
+import type { RuleDocument } from "../files/rule_file.ts";
+import type { RuleProblem } from "../files/rule_problem.ts";
+import { type LoadedRules, loadRules, type RefusedRules, refusedRules } from "./load_rules.ts";
+import { checkSource, type RuleSource } from "./rule_source.ts";
 
-/** Milliseconds for which a read that is under way is waited for at the end. */
-const LAST_READ = 1_000;
+/** The longest wait for a load under way at the end, in milliseconds. */
+const LAST_LOAD = 1_000;
 
 /** What happened to the rules. */
 export type RulesEvent =
@@ -49,7 +42,7 @@ export interface FollowRulesOptions extends ReadRulesOptions {
    * has not taken it: the load has failed.
    */
   readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void | Promise<void>;
-  /** Told of loads that worked and of those that did not. */
+  /** Receives what becomes of loads, of those that fail as well. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
   /** Called when limits of keys of their own have changed. */
   readonly onLimitsChanged?: (() => void) | undefined;
@@ -94,125 +87,96 @@ export async function followRules(
   checkOptions("follow rules", options);
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
-  const { apply } = options;
   const print = firstPrinted();
-  const onEvent = guarded(options.onEvent ?? (() => {}), print);
-  const onLimitsChanged = guarded(options.onLimitsChanged ?? (() => {}), print);
-  let held: readonly RuleDocument[] = [];
-  let running: Promise<boolean> | undefined;
-  let again = false;
-  let closed = false;
-  let refusal = "";
+  const report = guarded(options.onEvent ?? noOne, print);
+  const onLimitsChanged = guarded(options.onLimitsChanged ?? noOne, print);
+  const state: Following = {
+    source,
+    options,
+    apply: options.apply,
+    report,
+    held: [],
+    running: undefined,
+    again: false,
+    closed: false,
+    refusal: "",
+  };
 
-  async function load(): Promise<boolean> {
-    let documents: readonly RuleDocument[];
-    try {
-      documents = await source.load();
-    } catch (error) {
-      return refuse(error instanceof Error ? error.message : String(error), []);
-    }
-    if (held.length > 0 && sameDocuments(held, documents)) {
-      refusal = "";
-      return true;
-    }
-    const cut = documents.find((document) => isCutOff(held, document));
-    if (cut !== undefined) {
-      return refuse(
-        `${cut.name} must not end where its earlier version went on: it may have been cut off ` +
-          "(if it is meant, end it with the line ...)",
-        [],
-      );
-    }
-    const needsText = documents.some((document) => "text" in document);
-    const yaml = needsText ? await yamlReader() : undefined;
-    const { rules, problems } = readRules(documents, yaml, options);
-    if (rules === undefined) {
-      const errors = problems.filter(({ severity }) => severity === "error");
-      return refuse(errors.slice(0, 10).map(problemText).join("; "), problems);
-    }
-    if (closed) return false;
-    await apply(rules, documents);
-    held = documents;
-    refusal = "";
-    const domains = [...rules.domains.keys()];
-    const counted = { domains, rules: rules.rules.length, problems };
-    onEvent({ event: "rules-loaded", source: source.name, ...counted });
-    return true;
-  }
-
-  /** Told once: a source that stays broken is looked at again and again. */
-  function refuse(reason: string, problems: readonly RuleProblem[]): false {
-    if (reason !== refusal && !closed) {
-      onEvent({ event: "rules-refused", source: source.name, reason, problems });
-    }
-    refusal = reason;
-    return false;
-  }
-
-  async function run(): Promise<boolean> {
-    let loaded: boolean;
-    do {
-      again = false;
-      try {
-        loaded = await load();
-      } catch (error) {
-        loaded = refuse(error instanceof Error ? error.message : String(error), []);
-      }
-    } while (again && !closed);
-    running = undefined;
-    return loaded;
-  }
-
-  function reload(): Promise<boolean> {
-    if (running === undefined) running = run();
-    else again = true;
-    return running;
-  }
-
-  if (!await reload()) {
+  if (!await reload(state)) {
     await source.close?.();
-    throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
+    throw new Error(`Cannot load rules from ${source.name}: ${state.refusal}`);
   }
-  const stop = source.watch?.(() => void reload(), onLimitsChanged);
+  const stop = source.watch?.(() => void reload(state), onLimitsChanged);
   // What changed between the first load and the watcher's start.
-  if (stop !== undefined) void reload();
+  if (stop !== undefined) void reload(state);
   return {
-    reload,
+    reload: () => reload(state),
     async close(): Promise<void> {
-      closed = true;
+      state.closed = true;
       stop?.();
-      // A source that hangs is not waited for: what it may still say is not heard.
-      await withTimeout<unknown>(running ?? Promise.resolve(), LAST_READ, "read the rules").catch(
-        () => {},
-      );
+      // A source that hangs is not waited for: what it loads later is dropped.
+      await withTimeout<unknown>(state.running ?? Promise.resolve(), LAST_LOAD, noOne);
       await source.close?.();
     },
   };
 }
 
-function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocument[]): boolean {
-  return one.length === other.length && one.every((document, place) => {
-    const twin = other[place]!;
-    if (document.name !== twin.name) return false;
-    return "text" in document
-      ? "text" in twin && document.text === twin.text
-      : "data" in twin && document.data === twin.data;
-  });
+/** A source that is followed, and how far that has come. */
+interface Following {
+  readonly source: RuleSource;
+  readonly options: ReadRulesOptions;
+  readonly apply: FollowRulesOptions["apply"];
+  readonly report: (event: RulesEvent) => void;
+  /** The documents whose rules hold. */
+  held: readonly RuleDocument[];
+  /** The load under way. */
+  running: Promise<boolean> | undefined;
+  /** Whether another load is to follow it. */
+  again: boolean;
+  closed: boolean;
+  /** Why the last load failed; empty if it did not. */
+  refusal: string;
 }
 
-/**
- * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or it
- * is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
- * number; who means it says so by the mark.
- */
-function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
-  const before = held.find(({ name }) => name === document.name);
-  if (before === undefined || !("text" in before) || !("text" in document)) return false;
-  if (hasEndMark(document.text)) return false;
-  const [old, now] = [before.text.trimEnd(), document.text.trimEnd()];
-  return hasEndMark(before.text) || (old.length > now.length && old.startsWith(now));
+function reload(state: Following): Promise<boolean> {
+  if (state.running === undefined) state.running = load(state);
+  else state.again = true;
+  return state.running;
 }
 
-function hasEndMark(text: string): boolean {
-  return /(^|\n)\.\.\.\s*$/.test(text);
+/** Loads until nothing has changed meanwhile; whether the source's rules hold. */
+async function load(state: Following): Promise<boolean> {
+  let holds: boolean;
+  do {
+    state.again = false;
+    const loaded = await loadRules(state.source, state.held, state.options);
+    holds = await take(state, loaded).catch((error) => refuse(state, refusedRules(error)));
+  } while (state.again && !state.closed);
+  state.running = undefined;
+  return holds;
 }
+
+async function take(state: Following, loaded: LoadedRules): Promise<boolean> {
+  if (loaded.outcome === "refused") return refuse(state, loaded);
+  if (loaded.outcome === "loaded") {
+    if (state.closed) return false;
+    const { rules, documents, problems } = loaded;
+    await state.apply(rules, documents);
+    state.held = documents;
+    const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
+    state.report({ event: "rules-loaded", source: state.source.name, ...counted });
+  }
+  state.refusal = "";
+  return true;
+}
+
+/** Reported once: a source that stays broken is loaded again and again. */
+function refuse(state: Following, { reason, problems }: RefusedRules): false {
+  if (reason !== state.refusal && !state.closed) {
+    state.report({ event: "rules-refused", source: state.source.name, reason, problems });
+  }
+  state.refusal = reason;
+  return false;
+}
+
+function noOne(): void {}

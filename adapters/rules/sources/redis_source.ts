@@ -7,12 +7,13 @@
  */
 
 import { ALGORITHM_NAMES } from "../../../core/rules/rules.ts";
-import { errorMessage, formatValue } from "../../../core/options/checks.ts";
-import { withTimeout } from "../with_timeout.ts";
-import type { KeyLimits } from "../engine/key_limits.ts";
+import { formatValue } from "../../../core/options/checks.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
+import { clientError, unsupportedName } from "../../../stores/redis/clients/client_kind.ts";
+import type { KeyLimits } from "../engine/key_lookup.ts";
 import { ruleSchema } from "../files/rule_schema.ts";
 import { pathText } from "../files/rule_problem.ts";
-import { LONGEST_TEXT, type RuleDocument } from "../files/read_rules.ts";
+import { LONGEST_TEXT, type RuleDocument } from "../files/rule_file.ts";
 import { schemaFaults } from "../files/check_schema.ts";
 import type { RuleSource } from "./rule_source.ts";
 
@@ -90,79 +91,101 @@ export function redisSource(
   client: RedisRulesClient,
   options: RedisSourceOptions = {},
 ): RuleSource {
-  if (typeof client?.hGet !== "function") {
-    const rule = "it needs a client of node-redis, such as createClient()";
-    throw new TypeError(errorMessage("create redisSource", rule, client));
+  if (typeof client?.hGet !== "function" || unsupportedName(client) !== undefined) {
+    const rule = "the client must come from node-redis 5.1 or later (run npm install redis@6, " +
+      "and pass what createClient returns)";
+    throw clientError("create redisSource", rule, client);
   }
   const { key = "tidegate:rules", limitsKey = "tidegate:limits" } = options;
   const { pollEvery = 30_000, deadline = 10_000 } = options;
 
-  async function lookup(domain: string, wanted: string): Promise<KeyLimits> {
-    const field = `${domain}/${wanted}`;
-    const length = await client.hStrLen(limitsKey, field);
-    if (length === 0) return undefined;
-    if (length > LONGEST_LIMITS) {
-      throw new Error(
-        `Cannot use ${limitsKey} ${field} as it must be at most ${LONGEST_LIMITS} bytes: it is ${length}`,
-      );
-    }
-    const text = await client.hGet(limitsKey, field);
-    return text === null ? undefined : limitsOf(text, `${limitsKey} ${field}`);
-  }
-
-  async function documents(): Promise<readonly RuleDocument[]> {
-    const names = (await client.hKeys(key)).sort();
-    if (names.length === 0 || names.length > MOST_DOCUMENTS) {
-      throw new Error(
-        `Cannot load rules as the hash ${key} must hold 1 to ${MOST_DOCUMENTS} fields: it has ${names.length}`,
-      );
-    }
-    const found: RuleDocument[] = [];
-    for (const name of names) {
-      const length = await client.hStrLen(key, name);
-      if (length > LONGEST_TEXT) {
-        throw new Error(
-          `Cannot load rules as ${name} must be at most ${LONGEST_TEXT} bytes long: it is ${length}`,
-        );
-      }
-      found.push({ name, text: (await client.hGet(key, name)) ?? "" });
-    }
-    return found;
+  function late(): never {
+    throw new Error(`Cannot read the hash ${key} as it took over ${deadline} ms`);
   }
 
   return {
     name: `Redis hash ${key}`,
-    lookup,
-    load: () => withTimeout(documents(), deadline, `read the hash ${key}`),
+    lookup: (domain, wanted) => readLimits(client, limitsKey, `${domain}/${wanted}`),
+    load: () => withTimeout(readDocuments(client, key), deadline, late),
     watch(changed, limitsChanged) {
-      const subscriber = client.duplicate();
-      // While the connection is down it is dialled again by the client; the reads go on.
-      subscriber.on("error", () => {});
-      let ended = false;
-      void (async () => {
-        try {
-          await subscriber.connect();
-          if (ended) return subscriber.destroy();
-          await subscriber.subscribe(key, (message) => {
-            if (message === LIMITS_MESSAGE) limitsChanged();
-            else changed();
-          });
-        } catch {
-          // The reads find what changes.
-        }
-      })();
+      const unsubscribe = subscribe(
+        client.duplicate(),
+        key,
+        (message) => message === LIMITS_MESSAGE ? limitsChanged() : changed(),
+      );
       const poll = setInterval(changed, pollEvery);
       (poll as { unref?: () => void }).unref?.();
       return () => {
-        ended = true;
         clearInterval(poll);
-        try {
-          subscriber.destroy();
-        } catch {
-          // It was not open yet; it is let go of as soon as it is.
-        }
+        unsubscribe();
       };
     },
+  };
+}
+
+async function readLimits(
+  client: RedisRulesClient,
+  hash: string,
+  field: string,
+): Promise<KeyLimits> {
+  const length = await client.hStrLen(hash, field);
+  if (length === 0) return undefined;
+  if (length > LONGEST_LIMITS) {
+    throw new Error(
+      `Cannot use ${hash} ${field} as it must be at most ${LONGEST_LIMITS} bytes: it is ${length}`,
+    );
+  }
+  const text = await client.hGet(hash, field);
+  return text === null ? undefined : limitsOf(text, `${hash} ${field}`);
+}
+
+async function readDocuments(
+  client: RedisRulesClient,
+  hash: string,
+): Promise<readonly RuleDocument[]> {
+  const names = (await client.hKeys(hash)).sort();
+  if (names.length === 0 || names.length > MOST_DOCUMENTS) {
+    throw new Error(
+      `Cannot load rules as the hash ${hash} must hold 1 to ${MOST_DOCUMENTS} fields: it has ${names.length}`,
+    );
+  }
+  const documents: RuleDocument[] = [];
+  for (const name of names) {
+    const length = await client.hStrLen(hash, name);
+    if (length > LONGEST_TEXT) {
+      throw new Error(
+        `Cannot load rules as ${name} must be at most ${LONGEST_TEXT} bytes long: it is ${length}`,
+      );
+    }
+    documents.push({ name, text: (await client.hGet(hash, name)) ?? "" });
+  }
+  return documents;
+}
+
+/** Listens to a channel as well as it goes: reads now and then find what it misses. */
+function subscribe(
+  subscriber: RedisSubscriber,
+  channel: string,
+  listener: (message: string) => void,
+): () => void {
+  let ended = false;
+
+  async function listen(): Promise<void> {
+    await subscriber.connect();
+    if (ended) return subscriber.destroy();
+    await subscriber.subscribe(channel, listener);
+  }
+
+  // While the connection is down the client dials it again.
+  subscriber.on("error", () => {});
+  listen().catch(() => {});
+  return () => {
+    ended = true;
+    try {
+      subscriber.destroy();
+    } catch {
+      // It was not open yet; `listen` destroys it as soon as it is.
+    }
   };
 }
 

@@ -1,5 +1,10 @@
-import type { KeyLookup } from "../engine/key_limits.ts";
-import type { RuleDocument } from "../files/read_rules.ts";
+/*
+ * What a source of rules is: files, Redis, objects in code, or one of the caller's own.
+ */
+
+import { errorMessage } from "../../../core/options/checks.ts";
+import type { KeyLookup } from "../engine/key_lookup.ts";
+import type { RuleDocument } from "../files/rule_file.ts";
 
 /** Where rules come from. Decisions never wait for it: what it says is cached by the engine. */
 export interface RuleSource {
@@ -16,4 +21,17 @@ export interface RuleSource {
   readonly lookup?: KeyLookup | undefined;
   /** Lets go of what it holds. */
   close?(): Promise<void>;
+}
+
+/**
+ * Requires a source of rules, so that a forgotten one is reported at once.
+ *
+ * @param action What cannot be done without it, such as `"serve"`.
+ * @param name What the caller calls the source, such as `"rules"`.
+ * @throws {TypeError} If it is none.
+ */
+export function checkSource(action: string, name: string, source: unknown): void {
+  if (typeof (source as Partial<RuleSource> | undefined | null)?.load === "function") return;
+  const rule = `${name} must be a source, such as fileSource("rules.yaml")`;
+  throw new TypeError(errorMessage(action, rule, source));
 }

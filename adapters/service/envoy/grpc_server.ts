@@ -1,20 +1,19 @@
-import type {
-  sendUnaryData,
-  ServerUnaryCall,
-  ServiceDefinition,
-  UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+/*
+ * The gRPC side of the service: Envoy's rate limit service over the rules, by the packages
+ * `@grpc/grpc-js` and `@grpc/proto-loader`. A call that is wrong is the call's own error.
+ */
 
-import type { RuleEngine } from "../../rules/engine/rule_engine.ts";
-import { isTooManyLimits } from "../../rules/engine/too_many_limits.ts";
-import { decideCall, type EnvoyAnswer, type EnvoyCall, faultOfCall } from "./envoy_call.ts";
-import { callOfMessage, messageOfAnswer } from "./envoy_protobuf.ts";
+import type { Metadata, sendUnaryData, ServerUnaryCall, ServiceDefinition } from "@grpc/grpc-js";
+
+import { withTimeout } from "../../../core/toolkit.ts";
+import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
+import { loadPackage } from "../../packages/load_package.ts";
+import type { RequestLimits } from "../http/request_bounds.ts";
+import { type TokenCheck, tokenCheck } from "../http/token_check.ts";
 import type { Figures } from "../metrics/figures.ts";
-import type { RequestLimits } from "../http/read_request.ts";
-import { tokenCheck } from "../http/token_check.ts";
-
-/** Where Envoy's service is found. */
-const PATH = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+import { decideCall, type EnvoyAnswer } from "./decide_call.ts";
+import { type RateLimitService, rateLimitService } from "./rate_limit_service.ts";
+import { readCall } from "./read_call.ts";
 
 /** What the gRPC server needs. */
 export interface GrpcOptions {
@@ -38,111 +37,124 @@ export interface GrpcServer {
 }
 
 /** A message that is read when it is looked at, so that a bad one is the call's own error. */
-type Lazy = () => EnvoyCall;
+type Lazy = () => unknown;
+
+/** What a call comes to: an answer, or what is wrong. */
+type Outcome =
+  | { readonly status: 200; readonly answer: EnvoyAnswer }
+  | { readonly status: 400 | 401 | 503; readonly details: string };
+
+/** The codes of gRPC by the statuses of HTTP, by which all calls are counted. */
+const CODES = { 400: 3, 401: 16, 503: 14 } as const;
 
 /**
- * Starts Envoy's rate limit service, by the package `@grpc/grpc-js`.
+ * Starts Envoy's rate limit service.
  *
- * @throws {Error} If the package is not installed; the message names the command that installs it.
+ * @throws {Error} If a package is not installed or too old; the message names the command that
+ * installs it.
  */
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
-  const grpc = await loadGrpc();
-  const { engine, hostname, port, maxBody, figures, onError } = options;
+  const [grpc, loader] = await loadPackages();
+  const service = rateLimitService(loader);
   const mayWrite = tokenCheck(options.token);
-  const definition = {
-    shouldRateLimit: {
-      path: PATH,
-      requestStream: false,
-      responseStream: false,
-      requestSerialize: () => Buffer.alloc(0),
-      requestDeserialize: (bytes: Buffer): Lazy => () => callOfMessage(bytes),
-      responseSerialize: (answer: EnvoyAnswer) => Buffer.from(messageOfAnswer(answer)),
-      responseDeserialize: () => undefined,
-    },
-  } satisfies ServiceDefinition<UntypedServiceImplementation>;
 
   async function shouldRateLimit(
     { request, metadata }: ServerUnaryCall<Lazy, EnvoyAnswer>,
     reply: sendUnaryData<EnvoyAnswer>,
   ): Promise<void> {
     const start = performance.now();
-    const done = (status: number) =>
-      figures.call("ShouldRateLimit", status, (performance.now() - start) / 1_000);
-    if (!mayWrite((name) => metadata.get(name)[0]?.toString())) {
-      done(401);
-      return reply({ code: grpc.status.UNAUTHENTICATED, details: "send the token as metadata" });
-    }
-    let call: EnvoyCall;
-    try {
-      call = request();
-    } catch (error) {
-      done(400);
-      return reply({ code: grpc.status.INVALID_ARGUMENT, details: String(error) });
-    }
-    const fault = faultOfCall(call) ?? tooMuch(call, options.limits);
-    if (fault !== undefined) {
-      done(400);
-      return reply({ code: grpc.status.INVALID_ARGUMENT, details: fault });
-    }
-    try {
-      const answer = await decideCall(engine, call);
-      done(200);
-      reply(null, answer);
-    } catch (error) {
-      if (isTooManyLimits(error)) {
-        done(400);
-        return reply({ code: grpc.status.INVALID_ARGUMENT, details: error.message });
-      }
-      onError(error);
-      done(503);
-      reply({ code: grpc.status.UNAVAILABLE, details: "the store does not answer" });
-    }
+    const outcome = await outcomeOf(request, metadata, mayWrite, options);
+    const seconds = (performance.now() - start) / 1_000;
+    options.figures.call("ShouldRateLimit", outcome.status, seconds);
+    if (outcome.status === 200) reply(null, outcome.answer);
+    else reply({ code: CODES[outcome.status], details: outcome.details });
   }
 
-  const server = new grpc.Server({ "grpc.max_receive_message_length": maxBody });
-  server.addService(definition, { shouldRateLimit });
-  const bound = await new Promise<number>((resolve, reject) => {
-    const address = hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
-    server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, own) => {
-      if (error === null) resolve(own);
-      else reject(error);
-    });
-  });
+  const server = new grpc.Server({ "grpc.max_receive_message_length": options.maxBody });
+  server.addService(definitionOf(service), { shouldRateLimit });
+  const port = await bind(grpc, server, options);
   return {
-    port: bound,
+    port,
     async stop(grace) {
-      let timer: ReturnType<typeof setTimeout>;
-      await Promise.race([
-        new Promise<void>((resolve) => server.tryShutdown(() => resolve())),
-        new Promise((resolve) => timer = setTimeout(resolve, grace)),
-      ]).finally(() => clearTimeout(timer));
+      const stopped = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      await withTimeout(stopped, grace, () => {});
       server.forceShutdown();
     },
   };
 }
 
-async function loadGrpc(): Promise<typeof import("@grpc/grpc-js")> {
+function definitionOf({ path, read, write }: RateLimitService): ServiceDefinition {
+  return {
+    shouldRateLimit: {
+      path,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: () => Buffer.alloc(0),
+      requestDeserialize: (bytes: Buffer): Lazy => () => read(bytes),
+      responseSerialize: write,
+      responseDeserialize: () => undefined,
+    },
+  };
+}
+
+async function outcomeOf(
+  request: Lazy,
+  metadata: Metadata,
+  mayWrite: TokenCheck,
+  { engine, limits, onError }: GrpcOptions,
+): Promise<Outcome> {
+  if (!mayWrite((name) => metadata.get(name)[0]?.toString())) {
+    return { status: 401, details: "send the token as metadata" };
+  }
+  let call: ReturnType<typeof readCall>;
   try {
-    return await import("@grpc/grpc-js");
-  } catch (cause) {
-    const message = "Cannot serve gRPC as the package @grpc/grpc-js must be installed: " +
-      "run npm install @grpc/grpc-js";
-    throw new Error(message, { cause });
+    call = readCall(request(), limits);
+  } catch (error) {
+    return { status: 400, details: String(error) };
+  }
+  if (typeof call === "string") return { status: 400, details: call };
+  try {
+    return { status: 200, answer: await decideCall(engine, call) };
+  } catch (error) {
+    if (isTooManyLimits(error)) return { status: 400, details: error.message };
+    onError(error);
+    return { status: 503, details: "the store does not answer" };
   }
 }
 
-function tooMuch(
-  { descriptors }: EnvoyCall,
-  { maxDescriptors, maxEntries, maxText }: RequestLimits,
-): string | undefined {
-  if (descriptors.length > maxDescriptors) return `at most ${maxDescriptors} descriptors`;
-  for (const { entries } of descriptors) {
-    if (entries.length > maxEntries) return `at most ${maxEntries} entries of a descriptor`;
-    for (const [key, value] of entries) {
-      if (key.length > maxText || value.length > maxText) {
-        return `at most ${maxText} characters in a key or a value`;
-      }
-    }
-  }
-  return undefined;
+function bind(
+  { ServerCredentials }: typeof import("@grpc/grpc-js"),
+  server: InstanceType<typeof import("@grpc/grpc-js").Server>,
+  { hostname, port }: GrpcOptions,
+): Promise<number> {
+  const address = hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(error);
+    });
+  });
+}
+
+/** The packages that the server is made by. */
+function loadPackages(): Promise<
+  [typeof import("@grpc/grpc-js"), typeof import("@grpc/proto-loader")]
+> {
+  return Promise.all([
+    loadPackage({
+      name: "@grpc/grpc-js",
+      action: "serve gRPC",
+      since: "1.10",
+      load: () => import("@grpc/grpc-js"),
+      // An older server has to be started as well once it is bound.
+      isRecent: ({ Server }) => "unbind" in Server.prototype,
+    }),
+    loadPackage({
+      name: "@grpc/proto-loader",
+      action: "serve gRPC",
+      since: "0.7",
+      load: () => import("@grpc/proto-loader"),
+      isRecent: (module) => "loadSync" in module,
+    }),
+  ]);
 }

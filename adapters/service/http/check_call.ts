@@ -1,41 +1,46 @@
 /*
  * `GET /check`: a proxy asks whether a client's request may go on.
  *
- * The proxy tells the request in header fields (see forwarded_request.ts); `/check?from=nginx` or
- * `?from=forwarded` says in which. The routes of the rules turn it into descriptors. The client's
- * address is that of X-Forwarded-For as far as trusted proxies tell it.
+ * The proxy describes the request in header fields (see forwarded_request.ts); `/check?from=nginx`
+ * or `?from=forwarded` says in which. The routes of the rules turn it into descriptors. The client's
+ * address is that of X-Forwarded-For as far as trusted proxies vouch for it.
  *
  * nginx knows only 2xx, 401 and 403 as answers to `auth_request`; so the status of a refusal can be
  * chosen in the query: `/check?status=403`.
  */
 
-import type { Policy } from "../../../core/algorithm.ts";
-import type { Decision } from "../../../core/decision.ts";
-import type { RuleVerdict, Verdict } from "../../../core/rules/rules.ts";
-import type { ClientAddress } from "../../http/address/client_address.ts";
-import {
-  type HeaderField,
-  type HeaderWriter,
-  headerWriter,
-} from "../../http/fields/header_writer.ts";
-import { problem, PROBLEM_TYPE } from "../../http/gate/problem.ts";
-import { andThen, type MaybePromise } from "../../rules/maybe_promise.ts";
-import type { RuleEngine } from "../../rules/engine/rule_engine.ts";
-import { httpFault, problemResponse } from "./problem_response.ts";
-import { forwardedRequest, type RequestHead } from "./forwarded_request.ts";
+import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import { type ClientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
+import type { RuleEngine, Verdict } from "../../rules/rules.ts";
+import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
+import { problemOf } from "./problem_response.ts";
+import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
+import type { ServiceCall } from "./route.ts";
+import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 
 /** The statuses that a refusal can be given. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
-/** Answers checks. */
-export type CheckCall = (
-  request: RequestHead,
-  query: URLSearchParams,
-  peer: string | undefined,
-) => MaybePromise<Response>;
+/** A request that is limited by the routes of the rules. */
+export interface CheckedRequest extends ForwardedRequest {
+  /** The proxy's own fields, of which routes read some. */
+  readonly headers: Headers;
+  /** The address of the proxy. */
+  readonly peer: string | undefined;
+}
+
+/** The check of requests by the routes of the rules. */
+export interface CheckCall {
+  /** Answers a proxy. */
+  answer(call: ServiceCall): MaybePromise<Response>;
+  /** Takes a request's units; a refusal is of this status. */
+  limit(domain: string, request: CheckedRequest, status: number): MaybePromise<Response>;
+  /** The domain with routes, if there is just one. */
+  onlyDomain(): string | undefined;
+}
 
 /**
- * Makes what answers checks.
+ * Makes the check.
  *
  * @param addressOf Finds the client's address; of IPv6 its network.
  * @param maxText The most characters of a value; a request with a longer one is refused, as counters
@@ -46,63 +51,63 @@ export function checkCall(
   addressOf: ClientAddress,
   maxText: number,
 ): CheckCall {
-  const writers = new Map<string, HeaderWriter>();
+  const fieldsOf = verdictFields();
+  // How many descriptors and entries there are is for the rules to say.
+  const limits = { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText };
 
-  function fieldsOf(verdict: Verdict): HeaderField[] {
-    const enforced = verdict.rules.filter(({ rule, decision }) =>
-      !rule.shadow && decision !== undefined && decision.source !== "policy"
-    );
-    const policies = enforced.flatMap(policiesOf);
-    const decisions = enforced.flatMap(decisionsOf);
-    if (policies.length === 0 || policies.length !== decisions.length) return [];
-    const key = JSON.stringify(policies);
-    let write = writers.get(key);
-    if (write === undefined) {
-      // Combinations of rules are few; should they not be, none is worth keeping.
-      if (writers.size >= 1_000) writers.clear();
-      write = writerOf(policies);
-      writers.set(key, write);
-    }
-    return write(decisions, Date.now());
-  }
-
-  return function check(request, query, peer) {
-    const { domains, routes } = engine.rules;
-    const domain = query.get("domain") ?? (routes.size === 1 ? [...routes.keys()][0]! : "");
-    const route = routes.get(domain);
-    if (route === undefined) {
-      const known = domains.has(domain) ? "has no routes" : "is not known";
-      const detail = domain === ""
-        ? "name a domain with routes in the query: /check?domain=..."
-        : `the domain ${domain.slice(0, 100)} ${known}`;
-      return problemResponse(httpFault(404, detail));
-    }
-    const status = query.get("status") ?? "429";
-    if (!STATUSES.includes(status)) {
-      return problemResponse(httpFault(400, `status must be one of ${STATUSES.join(", ")}`));
-    }
-    const told = forwardedRequest(request, query.get("from"));
-    if (typeof told === "string") return problemResponse(httpFault(400, told));
-    const { headers } = request;
-    const descriptors = route({
-      ...told,
+  function limit(
+    domain: string,
+    { method, path, headers, peer }: CheckedRequest,
+    status: number,
+  ): MaybePromise<Response> {
+    const descriptors = engine.rules.routes.get(domain)!({
+      method,
+      path,
       address: peer === undefined ? undefined : addressOf(peer, headers.get("x-forwarded-for")),
       header: (name) => headers.get(name),
     });
     if (descriptors.length === 0) return new Response(null, { status: 200 });
-    if (descriptors.some(({ entries }) => entries.some(([, value]) => value.length > maxText))) {
-      const detail = `what counters are kept by must be at most ${maxText} characters long`;
-      return problemResponse(httpFault(Number(status), detail));
-    }
-    return andThen(engine.consume({ domain, descriptors }), (verdict) => {
-      const headers = new Headers(fieldsOf(verdict) as [string, string][]);
-      if (verdict.allowed) return new Response(null, { status: 200, headers });
-      return refusal(verdict, headers, Number(status));
-    });
+    const request = { domain, descriptors };
+    const fault = boundsFault(request, limits);
+    if (fault !== undefined) return problemOf(status, faultText(fault));
+    return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
+  }
+
+  function onlyDomain(): string | undefined {
+    const { routes } = engine.rules;
+    return routes.size === 1 ? routes.keys().next().value : undefined;
+  }
+
+  return {
+    limit,
+    onlyDomain,
+    answer({ request, target, peer }) {
+      const query = new URLSearchParams(target.query);
+      const domain = query.get("domain") ?? onlyDomain() ?? "";
+      const { routes, domains } = engine.rules;
+      if (!routes.has(domain)) return noRoutes(domain, domains.has(domain));
+      const status = query.get("status") ?? "429";
+      if (!STATUSES.includes(status)) {
+        return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
+      }
+      const forwarded = forwardedRequest(request, query.get("from"));
+      if (typeof forwarded === "string") return problemOf(400, forwarded);
+      const { headers } = request;
+      return limit(domain, { ...forwarded, headers, peer: peer() }, Number(status));
+    },
   };
 }
 
-function refusal(verdict: Verdict, headers: Headers, status: number): Response {
+function noRoutes(domain: string, isKnown: boolean): Response {
+  const detail = domain === ""
+    ? "name a domain with routes in the query: /check?domain=..."
+    : `the domain ${domain.slice(0, 100)} ${isKnown ? "has no routes" : "is not known"}`;
+  return problemOf(404, detail);
+}
+
+function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): Response {
+  const headers = new Headers(fieldsOf(verdict) as [string, string][]);
+  if (verdict.allowed) return new Response(null, { status: 200, headers });
   const wait = verdict.decision?.retryAfter ?? Infinity;
   if (wait !== Infinity) headers.set("retry-after", String(Math.max(1, Math.ceil(wait / 1_000))));
   headers.set("content-type", PROBLEM_TYPE);
@@ -114,23 +119,4 @@ function refusal(verdict: Verdict, headers: Headers, status: number): Response {
   const kind = failed ? "temporary-reduced-capacity" : "quota-exceeded";
   const body = { ...problem(kind, violated), status };
   return new Response(JSON.stringify(body), { status, headers });
-}
-
-/** What writes the fields; nothing of policies whose names cannot stand in a field. */
-function writerOf(policies: readonly Policy[]): HeaderWriter {
-  try {
-    return headerWriter(policies);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return () => [];
-  }
-}
-
-function policiesOf({ limits }: RuleVerdict): readonly Policy[] {
-  return limits.flatMap(({ policies }) => policies);
-}
-
-function decisionsOf({ decision, limits }: RuleVerdict): readonly Decision[] {
-  if (decision === undefined || limits.length === 0) return [];
-  return limits.length === 1 ? [decision] : decision.parts ?? [];
 }

@@ -1,11 +1,12 @@
 /*
  * A server for a fetch-style handler, on Bun, Deno or Node. Each has its own; they differ in how
- * they are stopped and in who tells the peer's address.
+ * they are stopped and in who knows the peer's address.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
+import { withTimeout } from "../../../core/toolkit.ts";
 import type { ServiceHandler } from "./service_handler.ts";
 import { httpFault, problemResponse } from "./problem_response.ts";
 import { targetOf } from "./request_target.ts";
@@ -64,7 +65,7 @@ interface DenoRuntime {
 export function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { Bun, Deno } = globalThis as { Bun?: BunRuntime; Deno?: DenoRuntime };
   if (Bun !== undefined) return Promise.resolve(listenOnBun(Bun, options));
-  // Deno shares a port between threads by way of Node's server only, unless asked with a flag.
+  // Deno shares a port between threads by way of Node's server only, unless a flag says otherwise.
   if (Deno !== undefined && !options.reusePort) return Promise.resolve(listenOnDeno(Deno, options));
   return listenOnNode(options);
 }
@@ -81,7 +82,7 @@ function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
   return {
     port: server.port,
     async stop(grace) {
-      await within(grace, server.stop());
+      await withTimeout(server.stop(), grace, nothing);
       await server.stop(true);
     },
   };
@@ -117,9 +118,11 @@ function listenOnDeno(deno: DenoRuntime, options: HttpServerOptions): HttpServer
     port: server.addr.port,
     async stop(grace) {
       stopping = true;
-      if (underWay > 0) await within(grace, new Promise<void>((resolve) => ended = resolve));
+      if (underWay > 0) {
+        await withTimeout(new Promise<void>((resolve) => ended = resolve), grace, nothing);
+      }
       if (underWay > 0) abort.abort();
-      else await within(grace, server.shutdown());
+      else await withTimeout(server.shutdown(), grace, nothing);
     },
   };
 }
@@ -135,7 +138,7 @@ function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
         async stop(grace) {
           const closed = new Promise<void>((done) => server.close(() => done()));
           server.closeIdleConnections();
-          await within(grace, closed);
+          await withTimeout(closed, grace, nothing);
           server.closeAllConnections();
         },
       });
@@ -161,6 +164,8 @@ async function answer(
     outgoing.end();
   }
 }
+
+function nothing(): void {}
 
 const CLOSE: Readonly<Record<string, string>> = { connection: "close" };
 
@@ -204,11 +209,4 @@ function requestOf(
     headers: list,
     ...(hasBody ? { body } : {}),
   });
-}
-
-/** Waits for a promise, but no longer than so many milliseconds. */
-function within(milliseconds: number, done: Promise<unknown>): Promise<unknown> {
-  let timer: ReturnType<typeof setTimeout>;
-  const over = new Promise((resolve) => timer = setTimeout(resolve, milliseconds));
-  return Promise.race([done, over]).finally(() => clearTimeout(timer));
 }

@@ -1,6 +1,10 @@
-import { PROBLEM_TYPE } from "../../http/gate/problem.ts";
+/*
+ * The responses of the service in JSON: answers, and problems (RFC 9457) in place of them.
+ */
 
-/** A request that cannot be served: what the client is told, and with which status. */
+import { PROBLEM_TYPE } from "../../http/http.ts";
+
+/** A request that cannot be served: what the client is answered, and with which status. */
 export interface HttpFault {
   readonly status: number;
   readonly title: string;
@@ -24,7 +28,7 @@ export function httpFault(status: number, detail: string): HttpFault {
   return { status, title: TITLES[status] ?? "Error", detail };
 }
 
-/** The response to a fault: a problem (RFC 9457). */
+/** The response to a fault: a problem. */
 export function problemResponse(
   { status, title, detail }: HttpFault,
   headers: Readonly<Record<string, string>> = {},
@@ -33,4 +37,23 @@ export function problemResponse(
     status,
     headers: { "content-type": PROBLEM_TYPE, "cache-control": "no-store", ...headers },
   });
+}
+
+/** The response to a fault of this status. */
+export function problemOf(
+  status: number,
+  detail: string,
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  return problemResponse(httpFault(status, detail), headers);
+}
+
+const JSON_HEADERS: Readonly<Record<string, string>> = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+};
+
+/** An answer in JSON. */
+export function jsonResponse(text: string, status = 200): Response {
+  return new Response(text, { status, headers: JSON_HEADERS });
 }

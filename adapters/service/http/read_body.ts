@@ -1,3 +1,8 @@
+/*
+ * The bodies of requests, as text and as JSON. Nobody knows how long one is that comes in chunks, so
+ * it is counted as it is read.
+ */
+
 import { type HttpFault, httpFault } from "./problem_response.ts";
 
 /**
@@ -9,7 +14,7 @@ import { type HttpFault, httpFault } from "./problem_response.ts";
 export function readBody(request: Request, most: number): Promise<string | HttpFault> {
   const length = request.headers.get("content-length");
   if (length === null) return readStream(request, most);
-  // The server reads no more than it was told, so that this is the length.
+  // The server reads no more bytes than the field names.
   return Number(length) <= most ? request.text() : Promise.resolve(tooLarge(most));
 }
 
@@ -33,4 +38,13 @@ async function readStream(request: Request, most: number): Promise<string | Http
 
 function tooLarge(most: number): HttpFault {
   return httpFault(413, `a body must be at most ${most} bytes long`);
+}
+
+/** The value of a JSON text; `undefined` if it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

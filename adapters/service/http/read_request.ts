@@ -1,41 +1,24 @@
 /*
- * From the body of a request to what it asks for. Bodies come from anywhere: every part is looked
- * at before it is used, and what is wrong is told with its place.
+ * From the body of a call to the requests in it. Bodies come from anywhere: every part is looked at
+ * before it is used, and a fault is reported with its place.
  */
 
-import { formatValue } from "../../../core/options/checks.ts";
-import type { Descriptor, DescriptorEntry } from "../../../core/rules/rules.ts";
-import type { RuleRequest } from "../../rules/engine/rule_engine.ts";
+import { formatValue } from "../../../core/toolkit.ts";
+import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
 import { type HttpFault, httpFault } from "./problem_response.ts";
-
-/** How much a request may ask for. */
-export interface RequestLimits {
-  /** The most requests of one body. */
-  readonly maxBatch: number;
-  /** The most descriptors of a request. */
-  readonly maxDescriptors: number;
-  /** The most entries of a descriptor. */
-  readonly maxEntries: number;
-  /** The most characters of a key or a value. */
-  readonly maxText: number;
-}
-
-/** What bodies may ask for unless something else is said. */
-export const REQUEST_LIMITS: RequestLimits = {
-  maxBatch: 1_000,
-  maxDescriptors: 32,
-  maxEntries: 16,
-  maxText: 1_024,
-};
+import { parseJson } from "./read_body.ts";
+import {
+  boundsFault,
+  faultText,
+  MAP_FORM,
+  type RequestFault,
+  type RequestLimits,
+} from "./request_bounds.ts";
 
 /** What a body asks for: one request, or a list of them. */
-export type RequestBody =
-  | { readonly many: false; readonly request: RuleRequest }
-  | { readonly many: true; readonly requests: readonly RuleRequest[] };
-
-/** Thrown within this file, with the fault; nothing else is. */
-interface Refused {
-  readonly fault: HttpFault;
+export interface RequestBody {
+  readonly many: boolean;
+  readonly requests: readonly RuleRequest[];
 }
 
 /**
@@ -49,160 +32,113 @@ export function readRequest(
   defaultDomain: string | undefined,
   limits: RequestLimits,
 ): RequestBody | HttpFault {
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch {
-    return httpFault(400, "the body must be JSON");
+  const data = parseJson(text);
+  if (data === undefined) return httpFault(400, "the body must be JSON");
+  const many = Array.isArray(data);
+  const list: readonly unknown[] = many ? data : [data];
+  if (list.length > limits.maxBatch) {
+    const detail = `a body must hold at most ${limits.maxBatch} requests, not ${list.length}`;
+    return httpFault(400, detail);
   }
-  try {
-    if (!Array.isArray(data)) {
-      const request = plainRequest(data, defaultDomain, limits) ??
-        requestOf(data, "", defaultDomain, limits);
-      return { many: false, request };
+  const requests: RuleRequest[] = [];
+  for (let index = 0; index < list.length; index++) {
+    const request = requestOf(list[index], defaultDomain, limits);
+    if ("rule" in request) {
+      const place = many ? at(`[${index}]`, request.place) : request.place;
+      return httpFault(400, faultText({ ...request, place }));
     }
-    if (data.length > limits.maxBatch) {
-      refuse(`a body must hold at most ${limits.maxBatch} requests, not ${data.length}`);
-    }
-    const requests = data.map((each, place) =>
-      plainRequest(each, defaultDomain, limits) ??
-        requestOf(each, `[${place}]`, defaultDomain, limits)
-    );
-    return { many: true, requests };
-  } catch (refused) {
-    if (typeof refused === "object" && refused !== null && "fault" in refused) {
-      return (refused as Refused).fault;
-    }
-    throw refused;
+    requests.push(request);
   }
-}
-
-/**
- * The common request: one descriptor, its entries as a map, and nothing wrong with it. `undefined`
- * for every other, which is then read with its places in hand.
- */
-function plainRequest(
-  data: unknown,
-  defaultDomain: string | undefined,
-  { maxEntries, maxText }: RequestLimits,
-): RuleRequest | undefined {
-  if (typeof data !== "object" || data === null) return undefined;
-  const { domain = defaultDomain, descriptors, entries, cost } = data as Readonly<
-    Record<string, unknown>
-  >;
-  if (typeof domain !== "string" || domain === "" || descriptors !== undefined) return undefined;
-  if (cost !== undefined && !(Number.isSafeInteger(cost) && cost as number >= 0)) return undefined;
-  if (typeof entries !== "object" || entries === null || Array.isArray(entries)) return undefined;
-  const found: DescriptorEntry[] = [];
-  for (const key in entries) {
-    const value: unknown = (entries as Readonly<Record<string, unknown>>)[key];
-    if (typeof value !== "string" || value === "" || value.length > maxText) return undefined;
-    // A key that begins with a digit may be a number, whose place is lost.
-    if (key === "" || key.length > maxText || key.charCodeAt(0) < 58) return undefined;
-    found.push([key, value]);
-  }
-  if (found.length === 0 || found.length > maxEntries) return undefined;
-  return { domain, descriptors: [{ entries: found }], cost: cost as number | undefined };
+  return { many, requests };
 }
 
 function requestOf(
   data: unknown,
-  place: string,
   defaultDomain: string | undefined,
   limits: RequestLimits,
-): RuleRequest {
-  const { domain = defaultDomain, descriptors, entries, cost } = mapOf(data, place);
-  if (typeof domain !== "string" || domain === "") {
-    refuse(`${at(place, "domain")} must be text that is not empty, not ${formatValue(domain)}`);
+): RuleRequest | RequestFault {
+  try {
+    const request = shapeOf(data, defaultDomain);
+    const fault = boundsFault(request, limits);
+    if (fault === undefined) return request;
+    return hasList(data as DataMap) ? fault : boundsFault(request, limits, MAP_FORM)!;
+  } catch (fault) {
+    if (typeof fault === "object" && fault !== null && "rule" in fault) {
+      return fault as RequestFault;
+    }
+    throw fault;
   }
-  const units = costOf(cost, at(place, "cost"));
-  if (descriptors === undefined) {
-    return {
-      domain: domain as string,
-      descriptors: [{ entries: entriesOf(entries, at(place, "entries"), limits) }],
-      cost: units,
-    };
-  }
-  const where = at(place, "descriptors");
-  if (entries !== undefined) refuse(`${where} and entries must not be given both`);
+}
+
+/** Whether any entries are written as a list. */
+function hasList({ entries, descriptors }: DataMap): boolean {
+  const all = descriptors === undefined ? [{ entries }] : descriptors as readonly DataMap[];
+  return all.some(({ entries }) => Array.isArray(entries));
+}
+
+/** A request of which the maps and lists are right; what they hold is still to be checked. */
+function shapeOf(data: unknown, defaultDomain: string | undefined): RuleRequest {
+  const { domain = defaultDomain, descriptors, entries, cost } = mapOf(data, "");
   return {
     domain: domain as string,
-    descriptors: listOf(descriptors, where, limits.maxDescriptors).map((each, index) =>
-      descriptorOf(each, `${where}[${index}]`, limits)
-    ),
-    cost: units,
+    descriptors: descriptors === undefined
+      ? [{ entries: entriesOf(entries, "") }]
+      : descriptorsOf(descriptors, entries),
+    cost: cost as number | undefined,
   };
 }
 
-function descriptorOf(data: unknown, place: string, limits: RequestLimits): Descriptor {
+function descriptorsOf(data: unknown, entries: unknown): readonly Descriptor[] {
+  if (entries !== undefined) refuse("descriptors", "and entries must not be given both");
+  return Array.isArray(data)
+    ? data.map(descriptorOf)
+    : refuse("descriptors", `must be a list, not ${formatValue(data)}`);
+}
+
+function descriptorOf(data: unknown, index: number): Descriptor {
+  const place = `descriptors[${index}]`;
   const { entries, cost } = mapOf(data, place);
-  return {
-    entries: entriesOf(entries, at(place, "entries"), limits),
-    cost: costOf(cost, at(place, "cost")),
-  };
+  return { entries: entriesOf(entries, place), cost: cost as number | undefined };
 }
 
 /** Entries as a map, or as a list of pairs or of maps with key and value. */
-function entriesOf(
-  data: unknown,
-  place: string,
-  limits: RequestLimits,
-): readonly DescriptorEntry[] {
+function entriesOf(data: unknown, place: string): readonly DescriptorEntry[] {
   if (Array.isArray(data)) {
-    return listOf(data, place, limits.maxEntries).map((entry, index) => {
-      const where = `${place}[${index}]`;
-      const { key, value } = Array.isArray(entry)
-        ? { key: entry[0], value: entry[1] }
-        : mapOf(entry, where);
-      return [textOf(key, `${where}.key`, limits), textOf(value, `${where}.value`, limits)];
+    return data.map((entry, index) => {
+      if (Array.isArray(entry)) return [entry[0], entry[1]];
+      const { key, value } = mapOf(entry, `${at(place, "entries")}[${index}]`);
+      return [key as string, value as string];
     });
   }
-  const map = mapOf(data, place);
+  const map = isMap(data) ? data : mapOf(data, at(place, "entries"));
   const found: DescriptorEntry[] = [];
   for (const key in map) {
     const code = key.charCodeAt(0);
     // JavaScript puts keys that are whole numbers first; their order would be lost.
     if (code >= 48 && code <= 57 && /^\d+$/.test(key)) {
-      refuse(`${place} must be a list of pairs, as the key ${formatValue(key)} is a number`);
+      const rule = `must be a list of pairs, as the key ${formatValue(key)} is a number`;
+      refuse(at(place, "entries"), rule);
     }
-    found.push([textOf(key, place, limits), textOf(map[key], at(place, key), limits)]);
-  }
-  if (found.length === 0 || found.length > limits.maxEntries) {
-    refuse(`${place} must hold 1 to ${limits.maxEntries} entries, not ${found.length}`);
+    found.push([key, map[key] as string]);
   }
   return found;
 }
 
-function textOf(value: unknown, place: string, { maxText }: RequestLimits): string {
-  if (typeof value === "string" && value !== "" && value.length <= maxText) return value;
-  return refuse(
-    `${place.slice(0, 200)} must be text of 1 to ${maxText} characters, not ${formatValue(value)}`,
-  );
+type DataMap = Readonly<Record<string, unknown>>;
+
+function isMap(value: unknown): value is DataMap {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function costOf(value: unknown, place: string): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  return refuse(`${place} must be an integer of at least 0, not ${formatValue(value)}`);
-}
-
-function listOf(value: unknown, place: string, most: number): readonly unknown[] {
-  if (Array.isArray(value) && value.length >= 1 && value.length <= most) return value;
-  const shown = Array.isArray(value) ? `${value.length} items` : formatValue(value);
-  return refuse(`${place} must be a list of 1 to ${most} items, not ${shown}`);
-}
-
-function mapOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Readonly<Record<string, unknown>>;
-  }
-  return refuse(`${place === "" ? "the body" : place} must be a map, not ${formatValue(value)}`);
+function mapOf(value: unknown, place: string): DataMap {
+  return isMap(value) ? value : refuse(place, `must be a map, not ${formatValue(value)}`);
 }
 
 function at(place: string, name: string): string {
-  return place === "" ? name : `${place}.${name}`;
+  return place === "" || name === "" ? place + name : `${place}.${name}`;
 }
 
-function refuse(detail: string): never {
-  throw { fault: httpFault(400, detail) } satisfies Refused;
+/** Thrown within this file only. */
+function refuse(place: string, rule: string): never {
+  throw { place, rule } satisfies RequestFault;
 }

@@ -1,3 +1,8 @@
+/*
+ * From the target of a request to its path. The service finds its own routes by the path as it was
+ * sent; the path that a proxy asks about is brought to one form, as servers behind proxies do.
+ */
+
 /** What a request is for. */
 export interface RequestTarget {
   /** The path as it was sent: it starts with a slash, unless the target is malformed. */
@@ -34,4 +39,30 @@ function isHost(field: string | null): boolean {
   if (field === null || field === "") return true;
   const match = HOST_REGEXP.exec(field);
   return match !== null && Number(match[1] ?? 0) <= 65_535;
+}
+
+/**
+ * The path of a target in its one form, `undefined` if it has none: percent codes decoded once,
+ * slashes in a row made one, dot segments resolved. Otherwise `/%6Cogin` would pass the rule of
+ * `/login`.
+ */
+export function canonicalPath(target: string): string | undefined {
+  const [raw = ""] = target.split(/[?#]/, 1);
+  if (!raw.startsWith("/")) return undefined;
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(raw);
+  } catch {
+    return undefined;
+  }
+  const segments: string[] = [];
+  const parts = decoded.split(/[/\\]+/);
+  for (const part of parts.slice(1)) {
+    if (part === "..") segments.pop();
+    else if (part !== ".") segments.push(part);
+  }
+  const last = parts.at(-1)!;
+  if (last === "." || last === "..") segments.push("");
+  // A percent code that was decoded once is text: nobody after this may take it for a dot.
+  return `/${segments.join("/")}`.replaceAll(/%(?=2e)/gi, "%25");
 }

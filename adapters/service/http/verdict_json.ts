@@ -1,5 +1,5 @@
-import type { Decision } from "../../../core/decision.ts";
-import type { Rule, RuleVerdict, Verdict } from "../../../core/rules/rules.ts";
+import type { Decision } from "../../../mod.ts";
+import type { Rule, RuleVerdict, Verdict } from "../../rules/rules.ts";
 
 const heads = new WeakMap<Rule, string>();
 

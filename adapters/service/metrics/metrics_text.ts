@@ -1,4 +1,4 @@
-import { type FiguresSnapshot, LATENCY_BUCKETS } from "./figures.ts";
+import { type FiguresSnapshot, LATENCY_BUCKETS } from "./figures_snapshot.ts";
 
 /** The content type of Prometheus' text format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";

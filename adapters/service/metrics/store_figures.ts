@@ -1,4 +1,5 @@
-import type { Store } from "../../../core/store.ts";
+import { isPromise } from "../../../core/toolkit.ts";
+import type { Store } from "../../../mod.ts";
 
 type Numbers = Readonly<Record<string, number>>;
 
@@ -6,8 +7,8 @@ type Numbers = Readonly<Record<string, number>>;
 const MOST_TIME = 0.02;
 
 /**
- * Makes what tells the numbers that a store tells of itself. A large store takes a while to count,
- * and anybody may ask: so the longer it took, the longer the numbers are told again.
+ * Makes what reports the numbers that a store reports of itself. A large store takes a while to
+ * count, and anybody may ask: so the longer it took, the longer the same numbers are reported.
  *
  * @param time Milliseconds that pass.
  */
@@ -28,8 +29,8 @@ export function storeFigures(
   };
 }
 
-function numbersOf(told: unknown): Numbers {
-  if (typeof told !== "object" || told === null || told instanceof Promise) return {};
-  const numbers = Object.entries(told).filter(([, value]) => typeof value === "number");
+function numbersOf(statistics: unknown): Numbers {
+  if (typeof statistics !== "object" || statistics === null || isPromise(statistics)) return {};
+  const numbers = Object.entries(statistics).filter(([, value]) => typeof value === "number");
   return Object.fromEntries(numbers) as Numbers;
 }

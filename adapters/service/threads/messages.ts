@@ -1,13 +1,16 @@
+/*
+ * What the main thread and its workers send each other.
+ */
+
 import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
-import type { KeyLimits } from "../../rules/engine/key_limits.ts";
-import type { ReadRulesOptions, RuleDocument } from "../../rules/files/read_rules.ts";
-import type { FiguresSnapshot } from "../metrics/figures.ts";
+import type { KeyLimits, ReadRulesOptions, RuleDocument } from "../../rules/rules.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LogEvent } from "../log.ts";
-import type { RequestLimits } from "../http/read_request.ts";
+import type { CallSettings } from "../http/call_settings.ts";
 import type { RedisOptions } from "../store_on_redis.ts";
 
 /** What a worker starts with. */
-export interface WorkerSettings {
+export interface WorkerSettings extends CallSettings {
   readonly store: { readonly handle: SharedStoreHandle } | { readonly redis: RedisOptions };
   readonly documents: readonly RuleDocument[];
   readonly read: ReadRulesOptions;
@@ -15,10 +18,6 @@ export interface WorkerSettings {
   readonly lookups: boolean;
   readonly hostname: string;
   readonly port: number;
-  readonly token: string | undefined;
-  readonly maxBody: number;
-  readonly limits: RequestLimits;
-  readonly trustedProxies: readonly string[];
 }
 
 /** From the main thread to a worker. */

@@ -1,24 +1,24 @@
-import type { Store } from "../../../core/store.ts";
-import type { MaybePromise } from "../../rules/maybe_promise.ts";
-import { type RuleEngine, ruleEngine } from "../../rules/engine/rule_engine.ts";
-import type { KeyLookup } from "../../rules/engine/key_limits.ts";
-import type { RuleSet } from "../../rules/files/read_rules.ts";
-import { type Figures, figures, type FiguresSnapshot } from "../metrics/figures.ts";
+/*
+ * What a thread of the service is made of, be it the only one or a worker: an engine over the store,
+ * what it counts, and the handler of calls.
+ */
+
+import type { MaybePromise } from "../../../core/toolkit.ts";
+import type { Store } from "../../../mod.ts";
+import { type KeyLookup, type RuleEngine, ruleEngine, type RuleSet } from "../../rules/rules.ts";
+import { type Figures, figures } from "../metrics/figures.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
-import type { RequestLimits } from "../http/read_request.ts";
+import type { CallSettings } from "../http/call_settings.ts";
 
 /** What a thread of the service is made of. */
-export interface ThreadOptions {
+export interface ThreadOptions extends CallSettings {
   readonly store: Store;
   readonly lookup: KeyLookup | undefined;
-  readonly token: string | undefined;
-  readonly maxBody: number;
-  readonly limits: RequestLimits;
-  readonly trustedProxies: readonly string[];
   /** What all threads have counted; without it this is the only one. */
   readonly allFigures?: (() => MaybePromise<FiguresSnapshot>) | undefined;
-  /** Whether this thread tells the figures of the store. */
+  /** Whether this thread reports the figures of the store. */
   readonly reportsStore: boolean;
   readonly onError: (error: unknown) => void;
   readonly onLookupError: (error: unknown, key: string) => void;
@@ -47,14 +47,10 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     onVerdict: counted.verdict,
   });
   const handler = serviceHandler(engine, {
-    token: options.token,
-    maxBody: options.maxBody,
-    limits: options.limits,
-    trustedProxies: options.trustedProxies,
+    ...options,
     figures: counted,
     allFigures: options.allFigures ?? counted.snapshot,
     isReady: () => !draining,
-    onError: options.onError,
   });
   return {
     engine,

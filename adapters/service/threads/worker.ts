@@ -8,111 +8,132 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 
+import type { Store } from "../../../mod.ts";
 import { attachSharedStore } from "../../../stores/shared/shared_store.ts";
-import type { KeyLimits } from "../../rules/engine/key_limits.ts";
-import { yamlReader } from "../../rules/files/read_yaml.ts";
-import { readRules, type RuleDocument } from "../../rules/files/read_rules.ts";
-import type { FiguresSnapshot } from "../metrics/figures.ts";
+import { type KeyLimits, readRules, type RuleDocument, yamlReader } from "../../rules/rules.ts";
 import { type HttpServer, startHttpServer } from "../http/http_server.ts";
 import { errorText } from "../log.ts";
-import type { FromWorker, Question, QuestionAnswer, ToWorker, WorkerSettings } from "./messages.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { storeOnRedis } from "../store_on_redis.ts";
+import type { FromWorker, Question, QuestionAnswer, ToWorker, WorkerSettings } from "./messages.ts";
 import { type ServiceThread, serviceThread } from "./service_thread.ts";
 
 if (parentPort !== null) await work(parentPort, workerData as WorkerSettings);
 
 type Port = NonNullable<typeof parentPort>;
 
+/** The worker's end of the port: what it sends, and the questions that are not answered yet. */
+interface MainThread {
+  readonly port: Port;
+  readonly questions: Map<number, (answer: QuestionAnswer) => void>;
+  nextId: number;
+}
+
+interface RunningWorker {
+  readonly main: MainThread;
+  readonly settings: WorkerSettings;
+  readonly store: Store;
+  readonly thread: ServiceThread;
+  server: HttpServer | undefined;
+  /** Documents take effect in the order in which they came. */
+  applied: Promise<void>;
+}
+
 async function work(port: Port, settings: WorkerSettings): Promise<void> {
-  const tell = (message: FromWorker) => port.postMessage(message);
-  const questions = new Map<number, (answer: QuestionAnswer) => void>();
-  let next = 0;
-
-  function ask<Value>(question: Question): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      const id = next++;
-      questions.set(id, (answer) => {
-        questions.delete(id);
-        if ("error" in answer) reject(new Error(answer.error));
-        else resolve(answer.value as Value);
-      });
-      tell({ kind: "ask", id, question });
-    });
-  }
-
-  function logError(event: string): (error: unknown, key?: string) => void {
-    return (error, key) =>
-      tell({ kind: "log", event: { event, level: "error", error: errorText(error), key } });
-  }
-
+  const main: MainThread = { port, questions: new Map(), nextId: 0 };
   const store = "handle" in settings.store
     ? attachSharedStore(settings.store.handle)
-    : await storeOnRedis(settings.store.redis, logError("redis-error"));
-  const thread: ServiceThread = serviceThread({
-    store,
-    lookup: settings.lookups
-      ? (domain, key) => ask<KeyLimits>({ of: "limits", domain, key })
-      : undefined,
-    token: settings.token,
-    maxBody: settings.maxBody,
-    limits: settings.limits,
-    trustedProxies: settings.trustedProxies,
-    allFigures: () => ask<FiguresSnapshot>({ of: "figures" }),
-    reportsStore: false,
-    onError: logError("error"),
-    onLookupError: logError("lookup-failed"),
-  });
-  let server: HttpServer | undefined;
-
-  /** The main thread has read these documents before, so that they are right. */
-  async function apply(documents: readonly RuleDocument[]): Promise<void> {
-    const { rules } = readRules(documents, await yamlReader(), settings.read);
-    if (rules !== undefined) thread.apply(rules);
-  }
-
-  // Documents take effect in the order in which they came.
-  let applied: Promise<void> = Promise.resolve();
-
-  port.on("message", (message: ToWorker) => {
-    switch (message.kind) {
-      case "rules":
-        applied = applied.then(() => apply(message.documents)).catch(logError("error"));
-        break;
-      case "forgetLookups":
-        thread.engine.forgetLookups();
-        break;
-      case "figures":
-        tell({ kind: "figures", id: message.id, figures: thread.figures.snapshot() });
-        break;
-      case "answer":
-        questions.get(message.id)?.(message.answer);
-        break;
-      case "drain":
-        thread.drain();
-        break;
-      case "stop":
-        void stop(message.grace);
-    }
-  });
-
-  async function stop(grace: number): Promise<void> {
-    await server?.stop(grace);
-    await store.close();
-    // The main thread ends this one.
-    tell({ kind: "stopped" });
-  }
-
+    : await storeOnRedis(settings.store.redis, (error) => logError(main, "redis-error", error));
+  const thread = threadOn(main, settings, store);
+  const applied = Promise.resolve();
+  const worker: RunningWorker = { main, settings, store, thread, server: undefined, applied };
+  port.on("message", (message: ToWorker) => receive(worker, message));
   try {
-    await apply(settings.documents);
-    server = await startHttpServer({
+    await apply(worker, settings.documents);
+    worker.server = await startHttpServer({
       hostname: settings.hostname,
       port: settings.port,
       reusePort: true,
       maxBody: settings.maxBody,
       handler: thread.handler,
     });
-    tell({ kind: "listening", port: server.port });
+    send(main, { kind: "listening", port: worker.server.port });
   } catch (error) {
-    tell({ kind: "failed", message: errorText(error) });
+    send(main, { kind: "failed", message: errorText(error) });
   }
+}
+
+function threadOn(main: MainThread, settings: WorkerSettings, store: Store): ServiceThread {
+  return serviceThread({
+    ...settings,
+    store,
+    lookup: settings.lookups
+      ? (domain, key) => ask<KeyLimits>(main, { of: "limits", domain, key })
+      : undefined,
+    allFigures: () => ask<FiguresSnapshot>(main, { of: "figures" }),
+    reportsStore: false,
+    onError: (error) => logError(main, "error", error),
+    onLookupError: (error, key) => logError(main, "lookup-failed", error, key),
+  });
+}
+
+function send({ port }: MainThread, message: FromWorker): void {
+  port.postMessage(message);
+}
+
+function logError(main: MainThread, event: string, error: unknown, key?: string): void {
+  send(main, { kind: "log", event: { event, level: "error", error: errorText(error), key } });
+}
+
+function ask<Value>(main: MainThread, question: Question): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const id = main.nextId++;
+    main.questions.set(id, (answer) => {
+      main.questions.delete(id);
+      if ("error" in answer) reject(new Error(answer.error));
+      else resolve(answer.value as Value);
+    });
+    send(main, { kind: "ask", id, question });
+  });
+}
+
+function receive(worker: RunningWorker, message: ToWorker): void {
+  const { main, thread } = worker;
+  switch (message.kind) {
+    case "rules":
+      worker.applied = worker.applied
+        .then(() => apply(worker, message.documents))
+        .catch((error) => logError(main, "error", error));
+      break;
+    case "forgetLookups":
+      thread.engine.forgetLookups();
+      break;
+    case "figures":
+      send(main, { kind: "figures", id: message.id, figures: thread.figures.snapshot() });
+      break;
+    case "answer":
+      main.questions.get(message.id)?.(message.answer);
+      break;
+    case "drain":
+      thread.drain();
+      break;
+    case "stop":
+      void stop(worker, message.grace);
+  }
+}
+
+/** Puts rules in place. The main thread has read these documents before, so that they are right. */
+async function apply(
+  { thread, settings }: RunningWorker,
+  documents: readonly RuleDocument[],
+): Promise<void> {
+  const { rules } = readRules(documents, await yamlReader(), settings.read);
+  if (rules !== undefined) thread.apply(rules);
+}
+
+async function stop({ server, store, main }: RunningWorker, grace: number): Promise<void> {
+  await server?.stop(grace);
+  await store.close();
+  // The main thread ends this one.
+  send(main, { kind: "stopped" });
 }

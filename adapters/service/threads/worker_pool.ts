@@ -5,13 +5,20 @@
 
 import { Worker } from "node:worker_threads";
 
-import type { RuleDocument } from "../../rules/files/read_rules.ts";
-import { addFigures, type FiguresSnapshot } from "../metrics/figures.ts";
-import type { Log } from "../log.ts";
-import { errorText } from "../log.ts";
+import { withTimeout } from "../../../core/toolkit.ts";
+import type { RuleDocument } from "../../rules/rules.ts";
+import { errorText, type Log } from "../log.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { FromWorker, Question, ToWorker, WorkerSettings } from "./messages.ts";
+import {
+  askFigures,
+  keepFigures,
+  receiveFigures,
+  type WorkerFigures,
+  workerFigures,
+} from "./worker_figures.ts";
 
-/** The options of a crew. */
+/** The options of a pool of workers. */
 export interface WorkerPoolOptions {
   readonly size: number;
   /** The settings of a worker that is started now. */
@@ -34,7 +41,7 @@ export interface WorkerPool {
   forgetLookups(): void;
   /**
    * What each of them has counted, and what those that ended had when they were last asked, so that
-   * no sum grows smaller. One that does not answer within a second is told as it last was.
+   * no sum grows smaller. One that does not answer within a second is reported as it last was.
    */
   figures(): Promise<readonly FiguresSnapshot[]>;
   drain(): void;
@@ -42,153 +49,145 @@ export interface WorkerPool {
   stop(grace: number): Promise<void>;
 }
 
-const PATIENCE = 1_000;
+/** Milliseconds beyond the grace until a worker that does not stop is ended. */
+const STOP_WITHIN = 1_000;
+
+interface PoolState {
+  readonly options: WorkerPoolOptions;
+  readonly workers: Set<Worker>;
+  readonly figures: WorkerFigures<Worker>;
+  /** The port that the workers share; 0 until all of them serve. */
+  port: number;
+  stopping: boolean;
+}
 
 /** Starts workers; resolves once all of them serve. */
 export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const { size, settings, answer, log, program = workerProgram(), restartAfter = 1_000 } = options;
-  const workers = new Set<Worker>();
-  const replies = new Map<number, (figures: FiguresSnapshot) => void>();
-  const lastTold = new Map<Worker, FiguresSnapshot>();
-  let ofEnded: readonly FiguresSnapshot[] = [];
-  let asked = 0;
-  let stopping = false;
-  let port = 0;
-
-  function start(wanted: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const worker = new Worker(program, { workerData: settings(wanted) });
-      workers.add(worker);
-      worker.on("message", (message: FromWorker) => {
-        if (message.kind === "listening") resolve(message.port);
-        else if (message.kind === "failed") {
-          reject(new Error(message.message));
-          // Its end is heard, and it is replaced unless this is the service's start.
-          void worker.terminate();
-        } else heard(worker, message);
-      });
-      worker.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
-      worker.on("exit", (code) => {
-        workers.delete(worker);
-        keepFigures(worker);
-        reject(new Error(`Cannot start a worker as it ended with ${code}`));
-        if (!stopping && port !== 0) replace(code);
-      });
-    });
-  }
-
-  function replace(code: number): void {
-    log({ event: "worker-ended", level: "error", code });
-    setTimeout(() => {
-      if (stopping) return;
-      start(port).catch((error) => {
-        log({ event: "worker-error", level: "error", error: errorText(error) });
-      });
-    }, restartAfter);
-  }
-
-  /** Keeps what a worker that ended had counted; keys and threads are of those that live. */
-  function keepFigures(worker: Worker): void {
-    const last = lastTold.get(worker);
-    lastTold.delete(worker);
-    if (last === undefined) return;
-    ofEnded = [addFigures([...ofEnded, { ...last, keys: [], store: {}, threads: 0 }])];
-  }
-
-  function tell(worker: Worker, message: ToWorker): void {
-    worker.postMessage(message);
-  }
-
-  function heard(worker: Worker, message: FromWorker): void {
-    switch (message.kind) {
-      case "figures":
-        lastTold.set(worker, message.figures);
-        replies.get(message.id)?.(message.figures);
-        break;
-      case "log":
-        log(message.event);
-        break;
-      case "ask":
-        void reply(worker, message.id, message.question);
-    }
-  }
-
-  async function reply(worker: Worker, id: number, question: Question): Promise<void> {
-    try {
-      const value = await answer(question) as FiguresSnapshot;
-      tell(worker, { kind: "answer", id, answer: { value } });
-    } catch (error) {
-      tell(worker, { kind: "answer", id, answer: { error: errorText(error) } });
-    }
-  }
-
-  function figuresOf(worker: Worker): Promise<readonly FiguresSnapshot[]> {
-    return new Promise((resolve) => {
-      const id = asked++;
-      const timer = setTimeout(() => {
-        const last = lastTold.get(worker);
-        done(last === undefined ? [] : [last]);
-      }, PATIENCE);
-      function done(all: readonly FiguresSnapshot[]): void {
-        clearTimeout(timer);
-        replies.delete(id);
-        resolve(all);
-      }
-      replies.set(id, (figures) => done([figures]));
-      tell(worker, { kind: "figures", id });
-    });
-  }
-
-  function all(message: ToWorker): void {
-    for (const worker of workers) tell(worker, message);
-  }
-
-  async function stop(grace: number): Promise<void> {
-    stopping = true;
-    const ends = [...workers].map((worker) => ended(worker, grace + PATIENCE));
-    all({ kind: "stop", grace });
-    await Promise.all(ends);
-  }
-
+  const pool: PoolState = {
+    options,
+    workers: new Set(),
+    figures: workerFigures(),
+    port: 0,
+    stopping: false,
+  };
   try {
-    const first = await start(settings(0).port);
-    const others = Array.from({ length: size - 1 }, () => start(first));
-    await Promise.all(others);
-    port = first;
+    const first = await start(pool, options.settings(0).port);
+    await Promise.all(Array.from({ length: options.size - 1 }, () => start(pool, first)));
+    pool.port = first;
   } catch (error) {
-    await stop(0);
+    await stop(pool, 0);
     throw error;
   }
   return {
-    port,
-    apply: (documents) => all({ kind: "rules", documents }),
-    forgetLookups: () => all({ kind: "forgetLookups" }),
-    async figures() {
-      const told = await Promise.all([...workers].map(figuresOf));
-      return [...told.flat(), ...ofEnded];
-    },
-    drain: () => all({ kind: "drain" }),
-    stop,
+    port: pool.port,
+    apply: (documents) => sendAll(pool, { kind: "rules", documents }),
+    forgetLookups: () => sendAll(pool, { kind: "forgetLookups" }),
+    figures: () => figuresOf(pool),
+    drain: () => sendAll(pool, { kind: "drain" }),
+    stop: (grace) => stop(pool, grace),
   };
+}
+
+/** Starts a worker; resolves to its port once it serves. */
+function start(pool: PoolState, wanted: number): Promise<number> {
+  const { settings, log, program = workerProgram() } = pool.options;
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(program, { workerData: settings(wanted) });
+    pool.workers.add(worker);
+    worker.on("message", (message: FromWorker) => {
+      if (message.kind === "listening") resolve(message.port);
+      else if (message.kind === "failed") {
+        reject(new Error(message.message));
+        // Its end is an event, at which it is replaced unless this is the service's start.
+        void worker.terminate();
+      } else receive(pool, worker, message);
+    });
+    worker.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
+    worker.on("exit", (code) => {
+      pool.workers.delete(worker);
+      keepFigures(pool.figures, worker);
+      reject(new Error(`Cannot start a worker as it ended with ${code}`));
+      if (!pool.stopping && pool.port !== 0) replace(pool, code);
+    });
+  });
+}
+
+function replace(pool: PoolState, code: number): void {
+  const { log, restartAfter = 1_000 } = pool.options;
+  log({ event: "worker-ended", level: "error", code });
+  setTimeout(() => {
+    if (pool.stopping) return;
+    start(pool, pool.port).catch((error) => {
+      log({ event: "worker-error", level: "error", error: errorText(error) });
+    });
+  }, restartAfter);
+}
+
+function send(worker: Worker, message: ToWorker): void {
+  worker.postMessage(message);
+}
+
+function sendAll({ workers }: PoolState, message: ToWorker): void {
+  for (const worker of workers) send(worker, message);
+}
+
+function receive({ figures, options }: PoolState, worker: Worker, message: FromWorker): void {
+  switch (message.kind) {
+    case "figures":
+      receiveFigures(figures, worker, message.id, message.figures);
+      break;
+    case "log":
+      options.log(message.event);
+      break;
+    case "ask":
+      void reply(options, worker, message.id, message.question);
+  }
+}
+
+async function reply(
+  { answer }: WorkerPoolOptions,
+  worker: Worker,
+  id: number,
+  question: Question,
+): Promise<void> {
+  try {
+    const value = await answer(question) as FiguresSnapshot;
+    send(worker, { kind: "answer", id, answer: { value } });
+  } catch (error) {
+    send(worker, { kind: "answer", id, answer: { error: errorText(error) } });
+  }
+}
+
+async function figuresOf({ workers, figures }: PoolState): Promise<readonly FiguresSnapshot[]> {
+  const answers = await Promise.all(
+    [...workers].map((worker) =>
+      askFigures(figures, worker, (id) => send(worker, { kind: "figures", id }))
+    ),
+  );
+  return [...answers.filter((answer) => answer !== undefined), ...figures.ofEnded];
+}
+
+async function stop(pool: PoolState, grace: number): Promise<void> {
+  pool.stopping = true;
+  const ends = [...pool.workers].map((worker) => ended(worker, grace + STOP_WITHIN));
+  sendAll(pool, { kind: "stop", grace });
+  await Promise.all(ends);
+}
+
+/** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
+async function ended(worker: Worker, milliseconds: number): Promise<unknown> {
+  const stopped = new Promise<void>((resolve) => {
+    worker.on("exit", () => resolve());
+    worker.on("message", (message: FromWorker) => {
+      if (message.kind === "stopped") resolve();
+    });
+  });
+  await withTimeout(stopped, milliseconds, () => {});
+  return await worker.terminate();
 }
 
 /** The worker of the service; the built package holds it as JavaScript. */
 function workerProgram(): URL {
   const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
   return new URL(file, import.meta.url);
-}
-
-/** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
-function ended(worker: Worker, patience: number): Promise<unknown> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(end, patience);
-    function end(): void {
-      clearTimeout(timer);
-      resolve(worker.terminate());
-    }
-    worker.on("exit", end);
-    worker.on("message", (message: FromWorker) => {
-      if (message.kind === "stopped") end();
-    });
-  });
 }

@@ -1,5 +1,5 @@
 /*
- * A batch: what one transaction decides.
+ * A batch: what one transaction decides. It is stepped here, and committed in commit/.
  *
  * Each key has a cell. Calls are stepped one after the other over the cells, as if each had been
  * alone; so many calls on one key are one write, and the order in which they came is the order in
@@ -13,14 +13,14 @@ import type { Operation } from "../../../core/store.ts";
 import { transact } from "../../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
 import { type Answer, type Job, keysOf, type Several } from "./job.ts";
-import type { RedisCounters } from "../store_context.ts";
+import type { RedisCounters } from "../statistics.ts";
 
 /** What one batch is made of. */
 export interface Batch {
   readonly jobs: Job[];
   /** The cells of all their keys. */
   readonly cells: Map<string, Cell>;
-  /** Whether the slot is being moved to this node, which must be told so. */
+  /** Whether the slot is being moved to this node, which wants an ASKING then. */
   readonly asking: boolean;
   /** Whether its calls must be committed by WATCH, whatever the mode. */
   readonly watched: boolean;
@@ -43,6 +43,11 @@ function cellIn(cells: Map<string, Cell>, key: string, slot: number): Cell {
   return cell;
 }
 
+/** An empty batch for calls like this one. */
+export function emptyBatch({ asking, watched }: Job): Batch {
+  return { jobs: [], cells: new Map(), asking, watched, open: true };
+}
+
 /** Whether a call can be in a batch with those in it, as far as one of them must be alone. */
 export function canShare({ jobs, cells }: Batch, job: Job): boolean {
   if (jobs.length === 0 || !(job.alone || jobs[0]!.alone)) return true;
@@ -51,14 +56,32 @@ export function canShare({ jobs, cells }: Batch, job: Job): boolean {
 }
 
 /**
- * Steps calls in their order, and answers those that have decisions now. One whose reducer throws is
- * told at once, and changes nothing.
+ * Whether all keys of a call are being loaded, so that it may join the batch. If only some are, it
+ * has to wait, and so have those after it: calls on a key are decided in the order in which they came.
+ *
+ * @param most The most calls of a batch.
  */
-export function stepAll(
-  { jobs, cells }: Batch,
-  now: number,
-  counters: RedisCounters,
-): readonly Job[] {
+export function mayJoin(batch: Batch, job: Job, most: number): boolean {
+  const { jobs, cells } = batch;
+  const fits = batch.asking === job.asking && canShare(batch, job) && jobs.length < most;
+  if (!fits) batch.open = false;
+  if (!batch.open) return false;
+  if (job.several === undefined) return cells.has(job.key);
+  const { keys } = job.several;
+  const loaded = keys.filter((key) => cells.has(key)).length;
+  if (loaded > 0 && loaded < keys.length) batch.open = false;
+  return loaded === keys.length;
+}
+
+/**
+ * Decides all calls in their order, and encodes what they change. A call whose reducer throws, or
+ * whose state cannot be encoded, fails at once and changes nothing; returns the others.
+ */
+export function decideBatch(batch: Batch, now: number, counters: RedisCounters): readonly Job[] {
+  return encodeAll(batch, stepAll(batch, now, counters), now);
+}
+
+function stepAll({ jobs, cells }: Batch, now: number, counters: RedisCounters): readonly Job[] {
   const failed = new Set<Job>();
   for (const job of jobs) {
     try {
@@ -72,15 +95,7 @@ export function stepAll(
   return failed.size === 0 ? jobs : jobs.filter((job) => !failed.has(job));
 }
 
-/**
- * Puts all cells in words. Calls on one that cannot be put in words are told so, and change nothing;
- * the others are answered.
- */
-export function encodeAll(
-  { cells }: Batch,
-  stepped: readonly Job[],
-  now: number,
-): readonly Job[] {
+function encodeAll({ cells }: Batch, stepped: readonly Job[], now: number): readonly Job[] {
   const faults = new Map<Cell, Error>();
   for (const cell of cells.values()) {
     try {
@@ -98,7 +113,7 @@ export function encodeAll(
   });
 }
 
-/** The cell on which a call's fate hangs. */
+/** The cell that decides whether a call is committed. */
 export function rootCellOf(job: Job): Cell {
   return rootOf(job.cell!);
 }

@@ -1,11 +1,24 @@
+/*
+ * What comes of a batch: how a commit answers calls on the way, and what it reports of those that it
+ * could not answer.
+ */
+
 import type { Job } from "./job.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";
+
+/** What a commit reports while it is under way. */
+export interface Watcher {
+  /** Called when the values are there: from now on no call may join the batch. */
+  readonly onLoaded: () => void;
+  /** Answers calls that are decided. */
+  readonly answer: (jobs: readonly Job[]) => void;
+}
 
 /** What became of the calls of a batch that were not answered in it. */
 export interface BatchOutcome {
   /** Lost the race for a key, and were not applied. */
   readonly conflicted: readonly Job[];
-  /** Were not applied, because of the trouble. */
+  /** Were not applied, because of the failure. */
   readonly unapplied: readonly Job[];
   /** May have been applied, and may not. */
   readonly unknown: readonly Job[];
@@ -22,6 +35,6 @@ export const ALL_ANSWERED: BatchOutcome = {
 };
 
 /** None of these was applied. */
-export function notApplied(jobs: readonly Job[], trouble: BatchFailure): BatchOutcome {
-  return { ...ALL_ANSWERED, unapplied: jobs, failure: trouble };
+export function notApplied(jobs: readonly Job[], failure: BatchFailure): BatchOutcome {
+  return { ...ALL_ANSWERED, unapplied: jobs, failure };
 }

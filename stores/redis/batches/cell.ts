@@ -1,6 +1,6 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
-import type { CachedValue } from "./value_cache.ts";
+import type { CachedValue, ValueCache } from "./value_cache.ts";
 
 /** Milliseconds by which a value outlives its use: more than clocks differ and processes stall. */
 const MARGIN = 5_000;
@@ -69,7 +69,7 @@ export function emptyCell(key: string, slot: number, place: number): Cell {
   return cell as Cell;
 }
 
-/** Puts in the cell what the server holds; `seen` saves the reading of a text that was seen last. */
+/** Puts in the cell what the server holds; `seen` saves the parsing of a text that was seen last. */
 export function loadCell(
   cell: Cell,
   text: string | undefined,
@@ -84,7 +84,7 @@ export function loadCell(
 }
 
 /**
- * Puts the cell's state after the batch in words.
+ * Encodes the cell's state after the batch.
  *
  * @param now The instant of the batch.
  * @throws What the codec throws, and if the algorithm does not say when the state is fresh.
@@ -107,6 +107,11 @@ export function encodeCell(cell: Cell, now: number): void {
     cell.lifetime = Math.ceil(resetAfter + MARGIN + LEEWAY);
     cell.keptUntil = now + cell.lifetime;
   }
+}
+
+/** Remembers what the server holds once the cell is committed. */
+export function rememberCell({ key, next, state, keptUntil }: Cell, values: ValueCache): void {
+  values.set(key, next, state, keptUntil);
 }
 
 /** Whether the value that the server holds is to be replaced. */

@@ -2,7 +2,7 @@ import type { Decision } from "../../../core/decision.ts";
 import type { Operation } from "../../../core/store.ts";
 import type { Cell } from "./cell.ts";
 
-/** What a call is told: a decision, those of several operations, or nothing if it forgets a key. */
+/** What a call returns: a decision, those of several operations, or nothing if it forgets a key. */
 export type Answer = Decision | readonly Decision[] | undefined;
 
 /** Operations that are run all or nothing. */
@@ -12,7 +12,7 @@ export interface Several {
   readonly keys: readonly string[];
 }
 
-/** A call on the store: what it asks, and how far it has come. */
+/** A call on the store: what it is to do, and how far it has come. */
 export type Job = YoungJob;
 
 /** A call that has not been tried yet. */
@@ -45,9 +45,9 @@ class YoungJob {
   readonly one: Operation | undefined;
   /** Operations that are run all or nothing, if it is not that one. */
   readonly several: Several | undefined;
-  /** Tells the caller. */
+  /** Answers the caller. */
   readonly resolve: (answer: Answer) => void;
-  /** Tells the caller that it could not be done. */
+  /** Fails the call. */
   readonly reject: (error: Error) => void;
   /** How often it has been tried in vain. */
   tries = 0;
@@ -63,7 +63,7 @@ class YoungJob {
   waitsSince = 0;
   /** The cell of the first key, in the batch that it is in. */
   cell: Cell | undefined = undefined;
-  /** What the caller is told once the batch is committed. */
+  /** What the call returns once the batch is committed. */
   answer: Answer = undefined;
 
   constructor(

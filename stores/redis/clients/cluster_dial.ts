@@ -3,13 +3,14 @@
  *
  * A cluster client makes clients of nodes with the options that it was given: `defaults`, and
  * `nodeAddressMap`. So it is duplicated, with the options of its nodes replaced as everywhere in the
- * store (see node_redis.ts), and asked for the client of a node. It is not connected itself, and
- * looks after nothing. One duplicate makes the clients of all nodes, as each has a class of its own
+ * store (see own_options.ts), and makes the clients of nodes. It is not connected itself, and
+ * watches nothing. One duplicate makes the clients of all nodes, as each has a class of its own
  * for its clients, which takes a millisecond to make.
  */
 
 import type { Dial } from "./connection.ts";
-import { connect, type OwnClient, ownOptions } from "./node_redis.ts";
+import { connect, type OwnClient } from "./own_connection.ts";
+import { ownOptions } from "./own_options.ts";
 
 /** A node-redis cluster client; `createCluster` returns it. */
 export interface NodeRedisCluster {
@@ -48,7 +49,7 @@ interface Maker {
   nodeClient(node: Place): Promise<unknown>;
 }
 
-/** Where a node is; the address is what `nodeAddressMap` is asked for. */
+/** Where a node is; `nodeAddressMap` receives the address. */
 interface NodeName {
   readonly address: string;
   readonly host: string | undefined;
@@ -64,14 +65,14 @@ interface Place extends NodeName {
 /**
  * Dials with the options of a cluster client.
  *
- * @param patience The most milliseconds that a dial may be given.
+ * @param timeout The most milliseconds that a dial may be given.
  */
-export function clusterDials(cluster: NodeRedisCluster, patience: number): ClusterDials {
+export function clusterDials(cluster: NodeRedisCluster, timeout: number): ClusterDials {
   const original = cluster as unknown as Original;
   const { rootNodes, defaults } = original._options;
 
   function makerOf(options: NodeOptions, overrides: object): Maker {
-    const own = ownOptions({ ...defaults?.socket, ...options.socket }, patience);
+    const own = ownOptions({ ...defaults?.socket, ...options.socket }, timeout);
     return original.duplicate({
       ...overrides,
       clientSideCache: undefined,

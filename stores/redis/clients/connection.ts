@@ -27,6 +27,6 @@ export interface Connection {
 /**
  * Makes a connection.
  *
- * @param patience The most milliseconds that it may take.
+ * @param timeout The most milliseconds that it may take.
  */
-export type Dial = (patience: number) => Promise<Connection>;
+export type Dial = (timeout: number) => Promise<Connection>;

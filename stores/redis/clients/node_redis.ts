@@ -1,19 +1,11 @@
 /*
- * Connections by node-redis (the package `redis`, 6.0 or later): duplicates of the client that was
- * given, with these options of their own.
- *
- * | option | why |
- * |---|---|
- * | `reconnectStrategy: false` | a connection lives once: see connection.ts |
- * | `disableOfflineQueue` | nothing is kept for later |
- * | `commandOptions: { timeout: 0 }` | its timeout ends when a command is sent, and costs a signal each |
- * | no `socketTimeout` | writing puts it off, and an idle connection would be closed by it |
- * | `maintNotifications: "disabled"` | they put a new socket under a live client, where nothing is watched |
- * | no client-side cache | every value read is about to change |
+ * Connections by a client or a pool of node-redis (the package `redis`, 5.1 or later): duplicates of
+ * the client that was given, with options of their own.
  */
 
-import type { Command, Connection, Dial } from "./connection.ts";
-import { isErrorReply } from "../failures/batch_failure.ts";
+import type { Dial } from "./connection.ts";
+import { connect, type OwnClient } from "./own_connection.ts";
+import { ownOptions } from "./own_options.ts";
 
 /** A node-redis client, as far as the store needs one; `createClient` returns it. */
 export interface NodeRedisClient {
@@ -23,6 +15,8 @@ export interface NodeRedisClient {
   duplicate(overrides?: never): unknown;
   /** Sends one command. */
   sendCommand(command: never): unknown;
+  /** Ends its connection at once. */
+  destroy(): unknown;
 }
 
 /** A node-redis pool, connected; `createClientPool` returns it. */
@@ -31,15 +25,6 @@ export interface NodeRedisPool {
   readonly totalClients: number;
   /** Lends a client to a function. */
   execute(use: never): unknown;
-}
-
-/** What a duplicate can do. */
-export interface OwnClient {
-  readonly isReady: boolean;
-  on(event: "error" | "connect", listener: () => void): unknown;
-  connect(): Promise<unknown>;
-  sendCommand(command: Command): Promise<unknown>;
-  destroy(): void;
 }
 
 /** A client that can be duplicated. */
@@ -56,125 +41,20 @@ interface Lender {
 /** Dials with the options of a client. */
 export function dialClient(client: NodeRedisClient): Dial {
   const original = client as unknown as Original;
-  return (patience) => connect(() => Promise.resolve(copyOf(original, patience)), patience);
+  return (timeout) => connect(() => Promise.resolve(copyOf(original, timeout)), timeout);
 }
 
 /** Dials with the options of a pool's clients. */
 export function dialPool(pool: NodeRedisPool): Dial {
   const lender = pool as unknown as Lender;
-  return (patience) =>
+  return (timeout) =>
     connect(
-      () => lender.execute((client) => Promise.resolve(copyOf(client, patience))),
-      patience,
+      () => lender.execute((client) => Promise.resolve(copyOf(client, timeout))),
+      timeout,
     );
 }
 
-/** A client with the same options, but for those of the table above; not yet connected. */
-export function copyOf(client: Original, patience: number): OwnClient {
-  return client.duplicate(ownOptions(client.options?.socket, patience));
-}
-
-/** The options of the table above. */
-export function ownOptions(socket: object | undefined, patience: number): object {
-  return {
-    socket: {
-      ...socket,
-      reconnectStrategy: false,
-      connectTimeout: patience,
-      socketTimeout: undefined,
-    },
-    commandOptions: { timeout: 0 },
-    commandsQueueMaxLength: undefined,
-    disableOfflineQueue: true,
-    maintNotifications: "disabled",
-    clientSideCache: undefined,
-    emitInvalidate: false,
-    pingInterval: undefined,
-    readonly: false,
-  };
-}
-
-/**
- * Connects a client once it is there, all in at most so many milliseconds.
- *
- * To destroy a client does nothing to a socket that is still being opened (node-redis 6.3.1), and
- * such a socket goes on to live for ever. So one that is late is left to its `connectTimeout`, and
- * destroyed if it opens before that.
- */
-export async function connect(
-  copy: () => Promise<OwnClient>,
-  patience: number,
-): Promise<Connection> {
-  let client: OwnClient | undefined;
-  let late = false;
-  let isOpen = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      late = true;
-      reject(new Error(`No connection within ${patience} ms`));
-    }, patience);
-  });
-
-  async function dial(): Promise<OwnClient> {
-    client = await copy();
-    // The store learns of a loss by what it sends.
-    client.on("error", () => {});
-    client.on("connect", () => {
-      isOpen = true;
-      if (late) end();
-    });
-    if (late) throw new Error("The connection came too late");
-    await client.connect();
-    return client;
-  }
-
-  function end(): void {
-    try {
-      client?.destroy();
-    } catch {
-      // It ended by itself.
-    }
-  }
-
-  const dialling = dial();
-  try {
-    return connectionOf(await Promise.race([dialling, tooLate]));
-  } catch (error) {
-    if (isOpen) end();
-    else dialling.catch(end);
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function connectionOf(client: OwnClient): Connection {
-  return {
-    get open() {
-      return client.isReady;
-    },
-    send: (commands) => sendAll(client, commands),
-    destroy: () => client.destroy(),
-  };
-}
-
-function sendAll(client: OwnClient, commands: readonly Command[]): Promise<readonly unknown[]> {
-  return new Promise((resolve, reject) => {
-    const replies: unknown[] = new Array(commands.length);
-    let left = commands.length;
-    if (left === 0) resolve(replies);
-
-    function take(place: number, reply: unknown): void {
-      replies[place] = reply;
-      if (--left === 0) resolve(replies);
-    }
-
-    commands.forEach((command, place) => {
-      client.sendCommand(command).then(
-        (reply) => take(place, reply),
-        (error: Error) => isErrorReply(error) ? take(place, error) : reject(error),
-      );
-    });
-  });
+/** A client with the same options, but for those of own_options.ts; not yet connected. */
+export function copyOf(client: Original, timeout: number): OwnClient {
+  return client.duplicate(ownOptions(client.options?.socket, timeout));
 }

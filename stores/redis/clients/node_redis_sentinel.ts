@@ -1,16 +1,18 @@
 /*
  * Connections to the master that sentinels name, by a sentinel client of node-redis.
  *
- * For each connection the sentinels are asked anew, one after the other, and nobody waits for one
- * that is silent. Each is asked by a duplicate of the client that was given, which knows no other
- * sentinel and lives for one question. It connects to the master that it is told of; so what it
+ * For each connection the sentinels are queried anew, one after the other, and nobody waits for one
+ * that is silent. Each is queried by a duplicate of the client that was given, which knows no other
+ * sentinel and lives for one query. It connects to the master that the sentinel names; so what it
  * lends is a client of that master, whose options are those to dial with. `_execute` is what the
  * client's own commands are built on; what it lends otherwise hides the options.
  */
 
 import type { Connection, Dial } from "./connection.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
-import { connect, copyOf, type Original, type OwnClient } from "./node_redis.ts";
+import { copyOf, type Original } from "./node_redis.ts";
+import { connect, destroy, type OwnClient } from "./own_connection.ts";
+import { onceOnly } from "./own_options.ts";
 
 /** A node-redis sentinel client; `createSentinel` returns it. */
 export interface NodeRedisSentinel {
@@ -42,10 +44,10 @@ interface Scout {
   destroy(): Promise<void>;
 }
 
-/** Milliseconds that a sentinel has for its answer before another one is asked, too. */
+/** Milliseconds that a sentinel has for its answer before another one is queried, too. */
 const HEAD_START = 150;
 
-/** Dials masters: the sentinel that answered last is asked first. */
+/** Dials masters: the sentinel that answered last is queried first. */
 export function sentinelDial(sentinel: NodeRedisSentinel): Dial {
   const options = optionsOf(sentinel);
   const count = options.sentinelRootNodes.length;
@@ -60,8 +62,8 @@ export function sentinelDial(sentinel: NodeRedisSentinel): Dial {
     return connection;
   }
 
-  return (patience) => {
-    const end = performance.now() + patience;
+  return (timeout) => {
+    const end = performance.now() + timeout;
     const attempts = options.sentinelRootNodes.map((_, turn) => {
       const place = (first + turn) % count;
       return () => dialBy(place, end);
@@ -71,35 +73,30 @@ export function sentinelDial(sentinel: NodeRedisSentinel): Dial {
 }
 
 /** A client of the master that a sentinel names; not yet connected. */
-async function masterBy(scout: Scout, patience: number): Promise<OwnClient> {
+async function masterBy(scout: Scout, timeout: number): Promise<OwnClient> {
   try {
     await scout.connect();
-    return await scout._execute(false, (client) => Promise.resolve(copyOf(client, patience)));
+    return await scout._execute(false, (client) => Promise.resolve(copyOf(client, timeout)));
   } finally {
-    scout.destroy().catch(() => {});
+    void destroy(scout);
   }
 }
 
-/** A client that knows one sentinel, and gives up when that or the master does not answer. */
+/** A client that knows one sentinel, and fails when that or the master does not answer. */
 function scoutOf(
   sentinel: NodeRedisSentinel,
   { sentinelRootNodes, sentinelClientOptions, nodeClientOptions }: SentinelOptions,
   place: number,
-  patience: number,
+  timeout: number,
 ): Scout {
-  const impatient = (options: ClientOptions | undefined): ClientOptions => ({
+  const limited = (options: ClientOptions | undefined): ClientOptions => ({
     ...options,
-    socket: {
-      ...options?.socket,
-      reconnectStrategy: false,
-      connectTimeout: patience,
-      socketTimeout: patience,
-    },
+    socket: onceOnly(options?.socket, timeout, timeout),
   });
   const scout = (sentinel as unknown as { duplicate(overrides: object): Scout }).duplicate({
     sentinelRootNodes: [sentinelRootNodes[place]],
-    sentinelClientOptions: impatient(sentinelClientOptions),
-    nodeClientOptions: impatient(nodeClientOptions),
+    sentinelClientOptions: limited(sentinelClientOptions),
+    nodeClientOptions: limited(nodeClientOptions),
     maxCommandRediscovers: 0,
     masterPoolSize: 1,
     replicaPoolSize: 0,
@@ -107,7 +104,7 @@ function scoutOf(
     scanInterval: 0,
     clientSideCache: undefined,
   });
-  // The store learns of failures by what comes of the dial.
+  // The store learns of failures by what comes of the attempt.
   for (const event of ["error", "client-error"]) scout.on(event, () => {});
   return scout;
 }

@@ -4,22 +4,28 @@
  * The calls are stepped over the values last seen, which are guesses, at a time that is an estimate.
  * Then one script call per hash slot has the server compare each guess with what it holds. Where
  * they are the same, what was decided holds, and what changed is written; where not, the server
- * tells what it holds, and only the calls on those keys are stepped again. A refusal is compared
+ * replies what it holds, and only the calls on those keys are stepped again. A refusal is compared
  * too: nobody is refused for what others have given back since.
  *
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { type Batch, encodeAll, rootCellOf, stepAll } from "../batches/batch.ts";
-import { ALL_ANSWERED, type BatchOutcome, notApplied } from "../batches/batch_outcome.ts";
-import { type Cell, loadCell, rootOf } from "../batches/cell.ts";
+import { type Batch, decideBatch, rootCellOf } from "../batches/batch.ts";
+import {
+  ALL_ANSWERED,
+  type BatchOutcome,
+  notApplied,
+  type Watcher,
+} from "../batches/batch_outcome.ts";
+import { type Cell, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
+import { callScript } from "./call_script.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import type { Command } from "../clients/connection.ts";
 import { type Job, keysOf } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/node_connection.ts";
-import { hasReplies, roundTrip } from "../connections/round_trip.ts";
-import { timeOf } from "../connections/server_clock.ts";
+import { hasReplies } from "../connections/round_trip.ts";
 import type { StoreContext } from "../store_context.ts";
+import type { ValueCache } from "../batches/value_cache.ts";
 import {
   type BatchFailure,
   connectionLost,
@@ -34,37 +40,37 @@ interface Comparison {
   readonly sizes: number[];
 }
 
-/** Why a group was not committed: it lost the race, or worse. */
+/** Why a group was not committed: others changed its keys, or it failed. */
 type Fate = "lost" | BatchFailure;
 
-/**
- * Runs a batch as one script call per slot.
- *
- * @param answer Tells callers what was decided.
- */
+/** Runs a batch as one script call per slot. */
 export async function casCommit(
   node: NodeConnection,
   batch: Batch,
-  answer: (jobs: readonly Job[]) => void,
-  parts: StoreContext,
+  { answer }: Watcher,
+  context: StoreContext,
 ): Promise<BatchOutcome> {
-  const { clock, values, counters, askTime } = parts;
+  const { clock, values, counters, useServerTime } = context;
+  counters.roundTrips++;
   for (const cell of batch.cells.values()) {
     const guess = values.get(cell.key);
     loadCell(cell, guess?.text, guess);
   }
-  const now = (askTime ? clock.now() : undefined) ?? Date.now();
-  const stepped = encodeAll(batch, stepAll(batch, now, counters), now);
-  if (!node.connection.open) return notApplied(stepped, connectionLost());
+  const now = (useServerTime ? clock.now() : undefined) ?? Date.now();
+  const decided = decideBatch(batch, now, counters);
+  if (!node.connection.open) return notApplied(decided, connectionLost());
   const comparisons = comparisonsOf(batch.cells.values());
   // What comes after it on this connection finds these values, unless it loses the race.
-  for (const cell of batch.cells.values()) learn(cell, values);
+  for (const cell of batch.cells.values()) {
+    if (cell.changed || cell.state !== undefined) rememberCell(cell, values);
+  }
 
-  const replies = await callScripts(node, comparisons, batch.asking, parts);
-  if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: stepped, failure: replies };
+  const calls = comparisons.map(commandOf);
+  const replies = await callScript(node, COMPARE_AND_SET, calls, batch.asking, context);
+  if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: decided, failure: replies };
   const fates = new Map<Cell, Fate>();
-  for (const [place, one] of comparisons.entries()) judge(one, replies[place], fates, parts);
-  return sortOut(stepped, batch.cells, fates, answer);
+  for (const [place, one] of comparisons.entries()) readReply(one, replies[place], fates, values);
+  return outcomeOf(decided, batch.cells, fates, answer);
 }
 
 /** What is to be compared, by slot. */
@@ -89,58 +95,12 @@ function comparisonsOf(cells: Iterable<Cell>): readonly Comparison[] {
   }
 }
 
-/** Calls the script for each slot, all in one write; again with its text if the server forgot it. */
-async function callScripts(
-  node: NodeConnection,
-  comparisons: readonly Comparison[],
-  asking: boolean,
-  parts: StoreContext,
-): Promise<readonly unknown[] | BatchFailure> {
-  const first = await send("EVALSHA", COMPARE_AND_SET_SHA, comparisons);
-  if (!hasReplies(first)) return first;
-  const unknown = comparisons.filter((_, place) => isUnknownScript(first[place]));
-  if (unknown.length === 0) return first;
-  parts.counters.roundTrips++;
-  const second = await send("EVAL", COMPARE_AND_SET, unknown);
-  if (!hasReplies(second)) return second;
-  const again = [...second];
-  return first.map((reply) => isUnknownScript(reply) ? again.shift() : reply);
-
-  async function send(
-    name: string,
-    script: string,
-    sent: readonly Comparison[],
-  ): Promise<readonly unknown[] | BatchFailure> {
-    const commands: Command[] = [];
-    for (const comparison of sent) {
-      if (asking) commands.push(["ASKING"]);
-      commands.push(commandOf(name, script, comparison));
-    }
-    const start = performance.now();
-    const trip = await roundTrip(node.connection, commands, parts.deadline);
-    if (!hasReplies(trip)) return trip;
-    const replies = asking ? trip.filter((_, place) => place % 2 === 1) : trip;
-    takeTime(replies[0], start, parts);
-    return replies;
-  }
-}
-
-function isUnknownScript(reply: unknown): boolean {
-  return reply instanceof Error && reply.message.startsWith("NOSCRIPT");
-}
-
-function takeTime(reply: unknown, start: number, { clock }: StoreContext): void {
-  if (!(reply instanceof Error)) {
-    clock.sample(timeOf(reply), start, performance.now());
-  }
-}
-
-/** The script call: the number of keys, the keys, and what the script wants to know of each. */
-function commandOf(name: string, script: string, { cells, sizes }: Comparison): Command {
+/** The script call: the number of keys, the keys, and what the script needs of each. */
+function commandOf({ cells, sizes }: Comparison): Command {
   const count = cells.length;
   const command = new Array<string>(4 + 4 * count);
-  command[0] = name;
-  command[1] = script;
+  command[0] = "EVALSHA";
+  command[1] = COMPARE_AND_SET_SHA;
   command[2] = String(count);
   command[3 + count] = sizes.length === count ? "" : sizes.join(" ");
   let at = 4 + count;
@@ -154,15 +114,15 @@ function commandOf(name: string, script: string, { cells, sizes }: Comparison): 
 }
 
 /** Reads the script's reply: which groups were not as expected, and what they hold. */
-function judge(
+function readReply(
   { cells, sizes }: Comparison,
   reply: unknown,
   fates: Map<Cell, Fate>,
-  { values }: StoreContext,
+  values: ValueCache,
 ): void {
   if (reply instanceof Error) {
-    const trouble = failureOfReply(reply);
-    for (const cell of cells) fates.set(rootOf(cell), trouble);
+    const failure = failureOfReply(reply);
+    for (const cell of cells) fates.set(rootOf(cell), failure);
     return;
   }
   const failures = reply as readonly (string | number)[];
@@ -173,7 +133,9 @@ function judge(
     if (failures[at] === group) {
       at++;
       fates.set(rootOf(cells[place]!), "lost");
-      for (const cell of cells.slice(place, end)) learnHeld(cell, String(failures[at++]), values);
+      for (const { key } of cells.slice(place, end)) {
+        values.set(key, String(failures[at++]) || undefined, undefined, 0);
+      }
     }
     place = end;
   }
@@ -185,32 +147,23 @@ function judge(
 /** Where the failures begin in the reply. */
 const AFTER_TIME = 2;
 
-function learn(cell: Cell, known: StoreContext["values"]): void {
-  const { key, next, state, keptUntil } = cell;
-  if (cell.changed || state !== undefined) known.set(key, next, state, keptUntil);
-}
-
-function learnHeld({ key }: Cell, text: string, known: StoreContext["values"]): void {
-  known.set(key, text === "" ? undefined : text, undefined, 0);
-}
-
-/** Answers the calls whose groups were committed: all those that no other fate is known of. */
-function sortOut(
-  stepped: readonly Job[],
+/** Answers the calls whose groups were committed, and says what became of the others. */
+function outcomeOf(
+  decided: readonly Job[],
   cellOf: ReadonlyMap<string, Cell>,
   fates: ReadonlyMap<Cell, Fate>,
-  answer: (jobs: readonly Job[]) => void,
+  answer: Watcher["answer"],
 ): BatchOutcome {
   if (fates.size === 0) {
-    answer(stepped);
+    answer(decided);
     return ALL_ANSWERED;
   }
+  const committed: Job[] = [];
   const conflicted: Job[] = [];
   const unapplied: Job[] = [];
-  const unsure: Job[] = [];
-  const committed: Job[] = [];
-  let trouble: BatchFailure | undefined;
-  for (const job of stepped) {
+  const unknown: Job[] = [];
+  let failure: BatchFailure | undefined;
+  for (const job of decided) {
     const fate = fates.get(rootCellOf(job));
     if (fate === undefined) committed.push(job);
     else if (fate === "lost") {
@@ -218,10 +171,10 @@ function sortOut(
       job.watched = keysOf(job).some((key) => cellOf.get(key)!.unreadable);
       conflicted.push(job);
     } else {
-      (mayHaveWritten(fate.error) ? unsure : unapplied).push(job);
-      trouble = fate;
+      (mayHaveWritten(fate.error) ? unknown : unapplied).push(job);
+      failure = fate;
     }
   }
   answer(committed);
-  return { ...ALL_ANSWERED, conflicted, unapplied, unknown: unsure, failure: trouble };
+  return { conflicted, unapplied, unknown, failure };
 }

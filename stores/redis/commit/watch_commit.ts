@@ -11,12 +11,17 @@
  *
  * The connection lives once and is used by one batch at a time, so that WATCH and EXEC belong
  * together (see connection.ts). What a refused call read was true when it was read, so that it needs
- * no EXEC; but a call that was refused because of others in the batch stands and falls with them.
+ * no EXEC; but a call that was refused because of others in the batch is committed with them.
  */
 
-import { type Batch, encodeAll, rootCellOf, stepAll } from "../batches/batch.ts";
-import { ALL_ANSWERED, type BatchOutcome, notApplied } from "../batches/batch_outcome.ts";
-import { type Cell, isReplaced, loadCell, rootOf } from "../batches/cell.ts";
+import { type Batch, decideBatch, rootCellOf } from "../batches/batch.ts";
+import {
+  ALL_ANSWERED,
+  type BatchOutcome,
+  notApplied,
+  type Watcher,
+} from "../batches/batch_outcome.ts";
+import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/node_connection.ts";
@@ -25,96 +30,95 @@ import { timeOf } from "../connections/server_clock.ts";
 import type { StoreContext } from "../store_context.ts";
 import { connectionLost, failureOfReply, firstError } from "../failures/batch_failure.ts";
 
-/** What the batcher is told on the way. */
-interface Watcher {
-  /** Called when the values are there: from now on no call may join the batch. */
-  readonly onLoaded: () => void;
-  /** Tells callers what was decided. */
-  readonly answer: (stepped: readonly Job[]) => void;
-}
-
 /** Runs a batch as one transaction; calls that need no other keys may join it until it is loaded. */
 export async function watchCommit(
   node: NodeConnection,
   batch: Batch,
   { onLoaded, answer }: Watcher,
-  parts: StoreContext,
+  context: StoreContext,
 ): Promise<BatchOutcome> {
-  const { asking } = batch;
-  const commands = loadCommands([...batch.cells.keys()], node.watching, asking, parts.askTime);
+  const commands = loadCommands(node, batch, context);
   node.watching = true;
-  parts.counters.roundTrips++;
-  const replies = await roundTrip(node.connection, commands, parts.deadline);
+  context.counters.roundTrips++;
+  const replies = await roundTrip(node.connection, commands, context.deadline);
   onLoaded();
-  const { jobs } = batch;
-  const cells = [...batch.cells.values()];
-  if (!hasReplies(replies)) return notApplied(jobs, replies);
+  if (!hasReplies(replies)) return notApplied(batch.jobs, replies);
   const refusal = firstError(replies);
-  if (refusal !== undefined) return notApplied(jobs, failureOfReply(refusal));
+  if (refusal !== undefined) return notApplied(batch.jobs, failureOfReply(refusal));
 
-  const time = parts.askTime ? replies.at(-1) : undefined;
-  const values = replies.at(parts.askTime ? -2 : -1) as readonly (string | null)[];
-  for (const cell of cells) {
-    loadCell(cell, values[cell.place] ?? undefined, parts.values.get(cell.key));
-  }
-  const now = time === undefined ? Date.now() : Math.floor(timeOf(time));
-  const stepped = encodeAll(batch, stepAll(batch, now, parts.counters), now);
+  const cells = [...batch.cells.values()];
+  const now = load(cells, replies, context);
+  const decided = decideBatch(batch, now, context.counters);
   const changes = cells.filter(isReplaced);
-  const [waiting, settled] = divide(stepped, changes, cells);
+  const [waiting, settled] = divide(decided, changes, cells);
   answer(settled);
   if (changes.length === 0) return ALL_ANSWERED;
-  return await commit(node, changes, waiting, asking, answer, parts);
+  return await commit(node, changes, waiting, batch.asking, answer, context);
 }
 
 /** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
 function loadCommands(
-  keys: readonly string[],
-  stillWatching: boolean,
-  asking: boolean,
-  askTime: boolean,
+  { watching }: NodeConnection,
+  { cells, asking }: Batch,
+  { useServerTime }: StoreContext,
 ): Command[] {
+  const keys = [...cells.keys()];
   const ask: readonly Command[] = asking ? [["ASKING"]] : [];
   return [
-    ...(stillWatching ? [["UNWATCH"]] : []),
+    ...(watching ? [["UNWATCH"]] : []),
     ...ask,
     ["WATCH", ...keys],
     ...ask,
     ["MGET", ...keys],
-    ...(askTime ? [["TIME"]] : []),
+    ...(useServerTime ? [["TIME"]] : []),
   ];
 }
 
-/** The calls whose answers hang on the commit, and the others. */
+/** Puts what was read into the cells; returns the instant to decide at. */
+function load(
+  cells: readonly Cell[],
+  replies: readonly unknown[],
+  { useServerTime, values }: StoreContext,
+): number {
+  const texts = replies.at(useServerTime ? -2 : -1) as readonly (string | null)[];
+  for (const cell of cells) {
+    loadCell(cell, texts[cell.place] ?? undefined, values.get(cell.key));
+  }
+  return useServerTime ? Math.floor(timeOf(replies.at(-1))) : Date.now();
+}
+
+/** The calls whose answers depend on the commit, and the others. */
 function divide(
-  stepped: readonly Job[],
+  decided: readonly Job[],
   changes: readonly Cell[],
   cells: readonly Cell[],
 ): readonly [waiting: readonly Job[], settled: readonly Job[]] {
-  if (changes.length === 0) return [[], stepped];
-  if (changes.length === cells.length) return [stepped, []];
+  if (changes.length === 0) return [[], decided];
+  if (changes.length === cells.length) return [decided, []];
   const changed = new Set(changes.map(rootOf));
   const waiting: Job[] = [];
   const settled: Job[] = [];
-  for (const one of stepped) {
-    (changed.has(rootCellOf(one)) ? waiting : settled).push(one);
+  for (const job of decided) {
+    (changed.has(rootCellOf(job)) ? waiting : settled).push(job);
   }
   return [waiting, settled];
 }
 
+/** Writes what changed, and answers the calls that depend on it. */
 async function commit(
   node: NodeConnection,
   changes: readonly Cell[],
   waiting: readonly Job[],
   asking: boolean,
   answer: Watcher["answer"],
-  parts: StoreContext,
+  context: StoreContext,
 ): Promise<BatchOutcome> {
   if (!node.connection.open) return notApplied(waiting, connectionLost());
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
-  parts.counters.roundTrips++;
-  const replies = await roundTrip(node.connection, commands, parts.deadline);
+  context.counters.roundTrips++;
+  const replies = await roundTrip(node.connection, commands, context.deadline);
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: waiting, failure: replies };
   node.watching = false;
 
@@ -122,13 +126,11 @@ async function commit(
   if (result === null) return { ...ALL_ANSWERED, conflicted: waiting };
   // EXECABORT says less than the reply that caused it.
   if (result instanceof Error) return notApplied(waiting, failureOfReply(firstError(replies)!));
-  const failure = firstError(result as readonly unknown[]);
-  if (failure !== undefined) {
-    return { ...ALL_ANSWERED, unknown: waiting, failure: { kind: "refused", error: failure } };
+  const error = firstError(result as readonly unknown[]);
+  if (error !== undefined) {
+    return { ...ALL_ANSWERED, unknown: waiting, failure: { kind: "refused", error } };
   }
-  for (const { key, next, state, keptUntil } of changes) {
-    parts.values.set(key, next, state, keptUntil);
-  }
+  for (const cell of changes) rememberCell(cell, context.values);
   answer(waiting);
   return ALL_ANSWERED;
 }

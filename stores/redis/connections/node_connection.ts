@@ -17,17 +17,21 @@ export interface NodeConnection {
 }
 
 /**
- * Finds out how to commit on a new connection: as asked, or with `"auto"` by the script if the
- * server lets us run it. Where the script is used, this also tells the server's time.
+ * Finds out how to commit on a new connection: as the options say, or with `"auto"` by the script if
+ * the server lets us run it. The script's reply is also the first sample of the server's time.
  */
 export async function prepareConnection(
   connection: Connection,
   commit: Commit | "auto",
-  parts: StoreContext,
+  context: StoreContext,
 ): Promise<NodeConnection> {
   if (commit === "watch") return { connection, commit, watching: false };
   const start = performance.now();
-  const replies = await roundTrip(connection, [["EVAL", COMPARE_AND_SET, "0"]], parts.dialDeadline);
+  const replies = await roundTrip(
+    connection,
+    [["EVAL", COMPARE_AND_SET, "0"]],
+    context.connectDeadline,
+  );
   if (!hasReplies(replies)) throw replies.error;
   const [reply] = replies;
   if (reply instanceof Error) {
@@ -36,11 +40,11 @@ export async function prepareConnection(
     }
     throw reply;
   }
-  parts.clock.sample(timeOf(reply), start, performance.now());
+  context.clock.sample(timeOf(reply), start, performance.now());
   return { connection, commit: "cas", watching: false };
 }
 
-/** No leave to run scripts, or no such command. */
+/** Whether scripts are not permitted, or there is no such command. */
 function isForbidden({ message }: Error): boolean {
   return /^(NOPERM|ERR unknown command)/.test(message);
 }

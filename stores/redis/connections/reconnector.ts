@@ -1,71 +1,84 @@
+/*
+ * One connection to a server, made when it is first needed, and again after it was lost. Whoever
+ * closes a connection of the store does it here.
+ */
+
+import { type CircuitBreaker, circuitBreaker } from "./circuit_breaker.ts";
 import type { Dial } from "../clients/connection.ts";
 import { type Commit, type NodeConnection, prepareConnection } from "./node_connection.ts";
+import { storeClosed } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 
-/** Keeps one connection to a node. */
+/** A server, and the one connection to it. */
 export interface Reconnector {
-  /** The connection, if there is one and it lives. */
-  current(): NodeConnection | undefined;
-  /** The connection; dials if there is none. One dial at a time, however many ask. */
-  connect(): Promise<NodeConnection>;
-  /** Whether the node has ever been reached. */
-  hasConnected(): boolean;
-  /** Ends the connection; the next call dials another. */
-  drop(): void;
-  /** Ends the connection, and any that is being dialled. */
-  close(): void;
+  readonly dial: Dial;
+  readonly commit: Commit | "auto";
+  readonly context: StoreContext;
+  /** One for all connections to the same server. */
+  readonly breaker: CircuitBreaker;
+  /** The connection last made; it may have been lost since. */
+  connection: NodeConnection | undefined;
+  /** The attempt under way to make one. */
+  connecting: Promise<NodeConnection> | undefined;
+  closed: boolean;
 }
 
-/**
- * Makes the link to a node; it dials when it is first used.
- *
- * @param past Whether the node has ever been reached: one for all links to it.
- */
+/** Makes the record of a server that is not connected yet. */
 export function reconnector(
   dial: Dial,
   commit: Commit | "auto",
-  parts: StoreContext,
-  past: { hasBeenUp: boolean } = { hasBeenUp: false },
+  context: StoreContext,
+  breaker: CircuitBreaker = circuitBreaker(),
 ): Reconnector {
-  let current: NodeConnection | undefined;
-  let dialling: Promise<NodeConnection> | undefined;
-  let closed = false;
-
-  async function open(): Promise<NodeConnection> {
-    const connection = await dial(parts.dialDeadline);
-    try {
-      const ready = await prepareConnection(connection, commit, parts);
-      if (closed) throw new Error("The store was closed");
-      parts.counters.connections++;
-      past.hasBeenUp = true;
-      current = ready;
-      return ready;
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
-  }
-
-  function drop(): void {
-    current?.connection.destroy();
-    current = undefined;
-  }
-
   return {
-    current: () => current?.connection.open === true ? current : undefined,
-    connect() {
-      if (current?.connection.open === false) drop();
-      if (current !== undefined) return Promise.resolve(current);
-      dialling ??= open().finally(() => {
-        dialling = undefined;
-      });
-      return dialling;
-    },
-    hasConnected: () => past.hasBeenUp,
-    drop,
-    close() {
-      closed = true;
-      drop();
-    },
+    dial,
+    commit,
+    context,
+    breaker,
+    connection: undefined,
+    connecting: undefined,
+    closed: false,
   };
+}
+
+/** The connection, if there is one and it is open. */
+export function openConnection({ connection }: Reconnector): NodeConnection | undefined {
+  return connection?.connection.open === true ? connection : undefined;
+}
+
+/** The connection; makes one if there is none. One attempt at a time, however many need it. */
+export function connectTo(server: Reconnector): Promise<NodeConnection> {
+  if (server.connection?.connection.open === false) dropConnection(server);
+  if (server.connection !== undefined) return Promise.resolve(server.connection);
+  return server.connecting ??= open(server).finally(() => {
+    server.connecting = undefined;
+  });
+}
+
+async function open(server: Reconnector): Promise<NodeConnection> {
+  const { dial, commit, context, breaker } = server;
+  const connection = await dial(context.connectDeadline);
+  try {
+    const ready = await prepareConnection(connection, commit, context);
+    if (server.closed) throw storeClosed();
+    context.counters.connections++;
+    breaker.hasConnected = true;
+    server.connection = ready;
+    return ready;
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+/** Closes the connection; the next call makes another one. */
+export function dropConnection(server: Reconnector): void {
+  server.connection?.connection.destroy();
+  server.connection = undefined;
+}
+
+/** Closes the connection, and any that is being made. */
+export function closeServer(server: Reconnector): void {
+  server.closed = true;
+  dropConnection(server);
 }

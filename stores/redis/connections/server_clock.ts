@@ -6,7 +6,7 @@
  * "Probabilistic clock synchronization", 1989). The tightest sample counts, and its bound widens
  * with age, as two clocks drift apart; a newer one takes over once it is tighter. Our own clock is
  * `performance.now`, which nobody sets. A sample outside of what both bounds allow means that the
- * server's clock was set, and takes over at once. Otherwise the time that was told never steps back:
+ * server's clock was set, and takes over at once. Otherwise the time that was returned never steps back:
  * where a new sample says that it was early, it stands still until that is no longer so.
  */
 
@@ -26,7 +26,7 @@ export function serverClock(): ServerClock {
   let offset = Number.NaN;
   let error = Infinity;
   let at = 0;
-  let told = 0;
+  let latest = 0;
 
   return {
     sample(server, sent, received) {
@@ -35,15 +35,15 @@ export function serverClock(): ServerClock {
       const aged = error + (received - at) * DRIFT;
       const isLikely = Math.abs(sampled - offset) <= bound + aged;
       if (bound > aged && isLikely) return;
-      if (!isLikely) told = 0;
+      if (!isLikely) latest = 0;
       offset = sampled;
       error = bound;
       at = received;
     },
     now() {
       if (error === Infinity) return undefined;
-      told = Math.max(told, Math.floor(performance.now() + offset));
-      return told;
+      latest = Math.max(latest, Math.floor(performance.now() + offset));
+      return latest;
     },
   };
 }

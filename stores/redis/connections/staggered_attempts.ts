@@ -1,6 +1,6 @@
 /**
- * Asks one after the other until somebody answers, and waits for nobody who is silent: the next one
- * is asked as soon as the one before has failed, or has had its head start; whoever answers first
+ * Tries one server after the other until one answers, and waits for none that is silent: the next
+ * attempt starts as soon as the one before has failed, or has had its head start; the first answer
  * counts. Each attempt has to end by itself.
  *
  * Source: "Happy Eyeballs", RFC 8305.

@@ -1,23 +1,65 @@
+import type { Algorithm } from "../../../core/algorithm.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { StoreUnavailableError } from "../../../core/errors.ts";
+import { makeDecision } from "../../../core/make_decision.ts";
 import type { Job } from "../batches/job.ts";
-import { policyDecision } from "./policy_decision.ts";
 
 /**
- * Tells a call that Redis did not decide it: by the error, or with a policy by decisions in place of
- * it. To forget a key is nothing that a policy could answer.
+ * Answers a call that Redis did not decide: by an error, or with a policy by decisions in place of
+ * it. No policy can answer a call that forgets a key.
  *
- * @param untilProbe Milliseconds until a slot's server is asked again.
+ * @param applied Whether the call may have been charged.
+ * @param untilProbe Milliseconds until a slot's server is tried again.
  */
 export function answerUnavailable(
   { slot, one, several, resolve, reject }: Job,
-  error: Error,
+  applied: "no" | "unknown",
+  cause: Error,
   policy: "throw" | "allow" | "deny",
   untilProbe: (slot: number) => number,
 ): void {
   const operations = one === undefined ? several?.operations : [one];
-  if (policy === "throw" || operations === undefined) return reject(error);
+  if (policy === "throw" || operations === undefined) {
+    return reject(unavailableError(applied, cause));
+  }
   const retryAfter = Math.max(1, Math.ceil(untilProbe(slot)));
   const decisions = operations.map(({ algorithm, cost }) =>
     policyDecision(algorithm, cost, policy === "allow", retryAfter)
   );
   resolve(one === undefined ? decisions : decisions[0]);
+}
+
+function unavailableError(applied: "no" | "unknown", cause: Error): StoreUnavailableError {
+  const what = applied === "no" ? "was not charged" : "may have been charged";
+  return new StoreUnavailableError(
+    `Cannot decide as Redis must be reachable, and the call ${what}: ${cause.message}`,
+    applied,
+    { cause },
+  );
+}
+
+/**
+ * The decision of a policy in place of a store: it says nothing about the limit.
+ *
+ * @param cost Units to take; a call that takes none is always allowed.
+ * @param allows Whether the policy allows.
+ */
+function policyDecision(
+  algorithm: Algorithm,
+  cost: number,
+  allows: boolean,
+  retryAfter: number,
+): Decision {
+  const allowed = allows || cost <= 0;
+  return makeDecision(
+    allowed,
+    algorithm.policies[0]?.limit ?? algorithm.capacity,
+    0,
+    allowed ? 0 : retryAfter,
+    0,
+    0,
+    0,
+    "policy",
+    algorithm.internals?.parts?.map((part) => policyDecision(part, cost, allows, retryAfter)),
+  );
 }

@@ -1,9 +1,14 @@
+/*
+ * Why a batch did not come to its end, and what the error replies of a server mean. What follows from
+ * it for the calls is in batches/handle_outcome.ts.
+ */
+
 /**
  * Why a batch did not come to its end:
  *
  * | kind | what happened | what follows |
  * |---|---|---|
- * | `lost` | the connection closed | another one is dialled at once |
+ * | `lost` | the connection closed | another one is made at once |
  * | `silent` | no reply within the deadline | the breaker opens |
  * | `refused` | the server replied an error | the breaker opens |
  * | `moved` | another node of the cluster has the slot | the route is looked up again |
@@ -18,7 +23,7 @@ export interface BatchFailure {
   readonly error: Error;
 }
 
-/** The trouble of a connection that is found closed before anything was sent. */
+/** The failure of a connection that is found closed before anything was sent. */
 export function connectionLost(): BatchFailure {
   return { kind: "lost", error: new Error("The connection was lost") };
 }
@@ -26,7 +31,7 @@ export function connectionLost(): BatchFailure {
 /** Replies that say that the slot is elsewhere, or moving there; nothing was applied. */
 const ELSEWHERE_REGEXP = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/;
 
-/** The trouble that a server's error reply means. */
+/** What a server's error reply means. */
 export function failureOfReply(error: Error): BatchFailure {
   return { kind: ELSEWHERE_REGEXP.test(error.message) ? "moved" : "refused", error };
 }
@@ -48,4 +53,14 @@ export function isErrorReply(error: Error): boolean {
 export function firstError(replies: readonly unknown[]): Error | undefined {
   for (const reply of replies) if (reply instanceof Error) return reply;
   return undefined;
+}
+
+/** Why a closed store answers no call. */
+export function storeClosed(): Error {
+  return new Error("The store was closed");
+}
+
+/** Why a call is not taken in while so many wait. */
+export function queueFull(waiting: number): Error {
+  return new Error(`${waiting} calls wait already`);
 }

@@ -1,4 +1,5 @@
 import { errorMessage } from "../../../core/options/checks.ts";
+import { clientError, kindOf } from "../clients/client_kind.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
 import { clusterRouter } from "./cluster_router.ts";
 import type { Commit } from "../connections/node_connection.ts";
@@ -19,30 +20,29 @@ export type RedisClient = NodeRedisClient | NodeRedisPool | NodeRedisCluster | N
 /**
  * The way of calls to the servers behind a client.
  *
- * @throws {TypeError} If it is no client of node-redis 6, or one with a `keyPrefix`.
+ * @throws {TypeError} If it is not a client of node-redis 5.1 or later, or has a `keyPrefix`.
  */
 export function chooseRouter(
   client: RedisClient,
   commit: Commit | "auto",
-  parts: StoreContext,
+  context: StoreContext,
 ): Router {
-  const has = (name: string) => typeof client === "object" && client !== null && name in client;
+  const kind = kindOf(client);
+  if (kind === undefined) throw clientError("create redisStore", RULE, client);
   requireNoPrefix(client);
-  if (has("getSlotRandomNode")) return clusterRouter(client as NodeRedisCluster, commit, parts);
-  if (has("getMasterNode")) {
-    return singleRouter(sentinelDial(client as NodeRedisSentinel), commit, parts);
-  }
-  if (has("totalClients")) return singleRouter(dialPool(client as NodeRedisPool), commit, parts);
-  if (has("duplicate") && has("sendCommand")) {
-    return singleRouter(dialClient(client as NodeRedisClient), commit, parts);
-  }
-  const rule = 'it needs a client, pool, cluster or sentinel client of node-redis 6 ("redis")';
-  throw new TypeError(errorMessage("create redisStore", rule, client));
+  if (kind === "cluster") return clusterRouter(client as NodeRedisCluster, commit, context);
+  return singleRouter(DIALS[kind](client as never), commit, context);
 }
+
+const RULE = "the client must come from node-redis 5.1 or later, a sentinel client from 6.0 or " +
+  "later (run npm install redis@6, and pass what createClient, createClientPool, createCluster or " +
+  "createSentinel returns)";
+
+const DIALS = { sentinel: sentinelDial, pool: dialPool, client: dialClient };
 
 /** Requires that keys are what the store makes them; node-redis adds no prefix to raw commands. */
 function requireNoPrefix(client: RedisClient): void {
-  const { _keyPrefix, options } = (client ?? {}) as {
+  const { _keyPrefix, options } = client as {
     readonly _keyPrefix?: string;
     readonly options?: { readonly keyPrefix?: string };
   };

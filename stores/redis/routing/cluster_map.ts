@@ -1,10 +1,10 @@
 /*
- * Who has which slot.
+ * Which node has which slot.
  *
- * The cluster is asked when the first call comes, and anew when a node has failed or sent a call
+ * The map is read when the first call comes, and renewed when a node has failed or sent a call
  * elsewhere: by a connection that lives for one question. Any node can answer. Those that are known
- * are asked in random order, as one that is cut off from the others tells what it knew before; those
- * that fail come last, and then those that the client's options name.
+ * are tried in random order, as one that is cut off from the others replies what it knew before;
+ * those that fail come last, and then those that the client's options name.
  */
 
 import { type ClusterDials, clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
@@ -13,94 +13,78 @@ import { SLOTS } from "./hash_slot.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { hasReplies, roundTrip } from "../connections/round_trip.ts";
 
-/** Tells where slots are. Addresses are host and port. */
-export interface ClusterMap {
-  /** The address of the node that has a slot, as far as is known. */
-  ownerOf(slot: number): string | undefined;
-  /** Takes a node's word for who has a slot. */
-  learn(slot: number, address: string): void;
-  /** Every node that has a slot. */
-  owners(): ReadonlySet<string | undefined>;
-  /** How to reach a node. */
-  dialOf(address: string): Dial;
-  /** Asks the cluster anew; whoever comes in the meantime shares the answer. */
-  renew(): Promise<void>;
-  /** Asks no more. */
-  close(): void;
-}
+/** Milliseconds that a node has for its answer before another one is tried, too. */
+const HEAD_START = 100;
 
-/** What a node tells. */
-interface Answer {
+/** What a node replies; addresses are host and port. */
+interface Slots {
+  /** The node that has each slot. */
   readonly owners: (string | undefined)[];
   /** Every node, replicas too. */
   readonly nodes: readonly string[];
 }
 
-/** Milliseconds that a node has for its answer before another one is asked, too. */
-const HEAD_START = 100;
+/** The slots of a cluster, as far as they are known. */
+export interface ClusterMap {
+  readonly dials: ClusterDials;
+  /** The most milliseconds that a renewal may take. */
+  readonly most: number;
+  /** Whether a node does not answer its calls. */
+  readonly isFailing: (address: string) => boolean;
+  known: Slots;
+  /** The renewal under way. */
+  renewal: Promise<void> | undefined;
+  closed: boolean;
+}
 
-/**
- * Makes a map; it asks when it is told to.
- *
- * @param patience The most milliseconds that asking may take.
- * @param isFailing Whether a node does not answer its calls.
- */
+/** Makes a map of which nothing is known yet. */
 export function clusterMap(
-  cluster: NodeRedisCluster,
-  patience: number,
+  client: NodeRedisCluster,
+  most: number,
   isFailing: (address: string) => boolean,
 ): ClusterMap {
-  const { roots, nodeAt }: ClusterDials = clusterDials(cluster, patience);
-  let known: Answer = { owners: [], nodes: [] };
-  let asking: Promise<void> | undefined;
-  let closed = false;
+  const dials = clusterDials(client, most);
+  const known = { owners: [], nodes: [] };
+  return { dials, most, isFailing, known, renewal: undefined, closed: false };
+}
 
-  async function ask(): Promise<void> {
-    const end = performance.now() + patience;
-    const nodes = shuffled(known.nodes);
-    const dials = [
-      ...nodes.filter((address) => !isFailing(address)).map(nodeAt),
-      ...shuffled(roots),
-      ...nodes.filter(isFailing).map(nodeAt),
-    ];
-    known = await staggeredAttempts(
-      dials.map((dial) => () => answerOf(dial, end)),
-      HEAD_START,
-      () => {},
-    );
+/** The address of the node that has a slot, as far as is known. */
+export function ownerOf({ known }: ClusterMap, slot: number): string | undefined {
+  return known.owners[slot];
+}
+
+/** Renews the map; one renewal at a time, however many need it. */
+export function renewSlots(map: ClusterMap): Promise<void> {
+  return map.renewal ??= readAnywhere(map).finally(() => {
+    map.renewal = undefined;
+  });
+}
+
+async function readAnywhere(map: ClusterMap): Promise<void> {
+  const { dials: { nodeAt, roots }, isFailing, most } = map;
+  const end = performance.now() + most;
+  const nodes = shuffled(map.known.nodes);
+  const dials = [
+    ...nodes.filter((address) => !isFailing(address)).map(nodeAt),
+    ...shuffled(roots),
+    ...nodes.filter(isFailing).map(nodeAt),
+  ];
+  const attempts = dials.map((dial) => () => readFrom(map, dial, end));
+  map.known = await staggeredAttempts(attempts, HEAD_START, () => {});
+}
+
+/** Reads the slots from one node, until an instant. */
+async function readFrom(map: ClusterMap, dial: Dial, end: number): Promise<Slots> {
+  const left = Math.ceil(end - performance.now());
+  if (map.closed || left <= 0) throw new Error(`No node told its slots within ${map.most} ms`);
+  const connection = await dial(left);
+  try {
+    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], left);
+    if (!hasReplies(trip)) throw trip.error;
+    return readSlots(trip[0]);
+  } finally {
+    connection.destroy();
   }
-
-  /** Asks one node. */
-  async function answerOf(dial: Dial, end: number): Promise<Answer> {
-    const left = Math.ceil(end - performance.now());
-    if (closed || left <= 0) throw new Error(`No node told its slots within ${patience} ms`);
-    const connection = await dial(left);
-    try {
-      const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], left);
-      if (!hasReplies(trip)) throw trip.error;
-      return read(trip[0]);
-    } finally {
-      connection.destroy();
-    }
-  }
-
-  return {
-    ownerOf: (slot) => known.owners[slot],
-    learn(slot, address) {
-      known.owners[slot] = address;
-    },
-    owners: () => new Set(known.owners),
-    dialOf: nodeAt,
-    renew() {
-      asking ??= ask().finally(() => {
-        asking = undefined;
-      });
-      return asking;
-    },
-    close() {
-      closed = true;
-    },
-  };
 }
 
 /**
@@ -108,7 +92,7 @@ export function clusterMap(
  *
  * @throws If it is an error, or the node knows of no slots.
  */
-function read(reply: unknown): Answer {
+function readSlots(reply: unknown): Slots {
   if (reply instanceof Error) throw reply;
   const owners = new Array<string | undefined>(SLOTS).fill(undefined);
   const nodes = new Set<string>();

@@ -6,8 +6,8 @@ export interface Router {
   slotOf(key: string): number;
   /** Takes a call in. */
   submit(job: Job): void;
-  /** Milliseconds until a server that failed is asked again; 0 if none did. */
+  /** Milliseconds until the next probe of a server that failed; 0 if none did. */
   untilProbe(slot: number): number;
-  /** Tells all that wait that the store is closed, and ends every connection. */
+  /** Fails all calls that wait, as the store is closed, and closes every connection. */
   close(): void;
 }

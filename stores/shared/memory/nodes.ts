@@ -13,8 +13,10 @@
  */
 
 import { header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
+import type { Thread } from "../threads/thread.ts";
+import { intStack } from "./int_stack.ts";
 import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
-import { MOST_OF_CHAIN, openPool } from "./pool.ts";
+import { MOST_OF_CHAIN, poolOfNodes, putChain, takeChain } from "./pool.ts";
 
 /** Thrown when a state needs a node and there is none; the store makes room and tries again. */
 export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
@@ -28,8 +30,14 @@ const NODE_MASK = 2 ** NODE_BITS - 1;
 
 /** What the nodes of a call's new version are, and which of the old version they replace. */
 export interface Nodes {
+  readonly memory: Memory;
+  readonly thread: Thread;
+  /** Where a node lies, in 32-bit words; any number stands for some node. */
+  at(node: number): number;
   /** A new node, its content left over. */
   make(): number;
+  /** A new node of zeros. */
+  makeEmpty(): number;
   /** A copy of a node, in its place. */
   copy(node: number): number;
   /** Whether a node is one of the last eight that were made for the new version. */
@@ -40,63 +48,24 @@ export interface Nodes {
   commit(): void;
   /** It does not: lets go of what was made for it. */
   abandon(): void;
-  /** It cannot be told: leaves all as it is. */
+  /** Nobody knows whether it does: leaves all nodes as they are. */
   forget(): void;
   /** Lets go of a node that nobody else can reach, and of all below it, at once. */
   free(node: number, shape: NodeShape): void;
-  /** Where a node lies, in 32-bit words; any number stands for some node. */
-  at(node: number): number;
 }
 
-/** The nodes of one thread. */
-export function threadNodes(memory: Memory, self: { readonly record: number }): Nodes {
+/**
+ * The nodes of a thread. They are closed over the views, as each call of a window reads and writes
+ * dozens of words of nodes: an engine then knows where those lie.
+ */
+export function threadNodes(memory: Memory, thread: Thread): Nodes {
   const { ints, floats, nodes, lastNode } = memory;
-  const pool = openPool(memory, header.nodePool, nodes, NODE);
-  const mostKept = Math.min(MOST_KEPT, Math.floor(lastNode / SHARE));
-  const chain = Math.max(1, Math.min(MOST_OF_CHAIN, mostKept >> 1));
-  const made = stack();
-  const dropped = stack();
-  const below = stack();
+  const { take, keep } = freeNodes(memory, thread);
+  const made = intStack();
+  const dropped = intStack();
+  const below = intStack();
 
-  function at(node: number): number {
-    return nodes + (node >= 0 && node <= lastNode ? node : 0) * NODE;
-  }
-
-  function keep(node: number): void {
-    put(node);
-    if (ints[self.record + KEPT_SIZE]! > mostKept) pool.put(Array.from({ length: chain }, unkeep));
-  }
-
-  function put(node: number): void {
-    const size = ints[self.record + KEPT_SIZE]!;
-    ints[self.record + KEPT + size] = node;
-    ints[self.record + KEPT_SIZE] = size + 1;
-  }
-
-  function unkeep(): number {
-    const size = self.record + KEPT_SIZE;
-    ints[size]!--;
-    return ints[self.record + KEPT + ints[size]!]!;
-  }
-
-  /** Sees to it that a free node is kept. */
-  function refill(): void {
-    for (const node of pool.take()) put(node);
-    if (ints[self.record + KEPT_SIZE]! > 0 || Atomics.load(ints, header.nodeCount) >= lastNode) {
-      return;
-    }
-    const first = Atomics.add(ints, header.nodeCount, chain) + 1;
-    const end = Math.min(first + chain, lastNode + 1);
-    for (let node = first; node < end; node++) put(node);
-  }
-
-  function make(): number {
-    if (ints[self.record + KEPT_SIZE] === 0) refill();
-    if (ints[self.record + KEPT_SIZE] === 0) throw OUT_OF_NODES;
-    const node = unkeep();
-    made.push(node);
-    return node;
-  }
+  const at = (node: number) => nodes + (node >= 0 && node <= lastNode ? node : 0) * NODE;
 
   function note(node: number, shape: NodeShape): void {
     below.push(node | (shape << NODE_BITS));
@@ -113,10 +82,24 @@ export function threadNodes(memory: Memory, self: { readonly record: number }): 
     }
   }
 
+  function make(): number {
+    const node = take();
+    made.push(node);
+    return node;
+  }
+
   return {
+    memory,
+    thread,
+    at,
     make,
     free,
-    at,
+    makeEmpty() {
+      const node = make();
+      const start = at(node);
+      for (let word = start; word < start + NODE; word++) ints[word] = 0;
+      return node;
+    },
     copy(node) {
       const copied = make();
       const from = at(node) >> 1;
@@ -149,30 +132,46 @@ export function threadNodes(memory: Memory, self: { readonly record: number }): 
   };
 }
 
-/** A stack of whole numbers in an array of their own kind: an ordinary one takes twice the time. */
-function stack() {
-  let items = new Int32Array(512);
-  let size = 0;
+/** The free nodes that a thread keeps in its record: how it takes one, and gives one back. */
+function freeNodes(memory: Memory, thread: Thread) {
+  const { ints, lastNode } = memory;
+  const pool = poolOfNodes(memory);
+  const mostKept = Math.min(MOST_KEPT, Math.floor(lastNode / SHARE));
+  const chain = Math.max(1, Math.min(MOST_OF_CHAIN, mostKept >> 1));
+
+  function put(node: number): void {
+    const { record } = thread;
+    const size = ints[record + KEPT_SIZE]!;
+    ints[record + KEPT + size] = node;
+    ints[record + KEPT_SIZE] = size + 1;
+  }
+
+  function takeKept(): number {
+    const { record } = thread;
+    const size = ints[record + KEPT_SIZE]! - 1;
+    ints[record + KEPT_SIZE] = size;
+    return ints[record + KEPT + size]!;
+  }
+
+  function refill(): void {
+    for (const node of takeChain(pool)) put(node);
+    if (ints[thread.record + KEPT_SIZE]! > 0) return;
+    if (Atomics.load(ints, header.nodeCount) >= lastNode) return;
+    const first = Atomics.add(ints, header.nodeCount, chain) + 1;
+    const end = Math.min(first + chain, lastNode + 1);
+    for (let node = first; node < end; node++) put(node);
+  }
+
   return {
-    size: () => size,
-    /** Whether an item is among the last ones. */
-    has(item: number, last: number): boolean {
-      for (let place = size - 1; place >= 0 && place >= size - last; place--) {
-        if (items[place] === item) return true;
-      }
-      return false;
+    take(): number {
+      if (ints[thread.record + KEPT_SIZE] === 0) refill();
+      if (ints[thread.record + KEPT_SIZE] === 0) throw OUT_OF_NODES;
+      return takeKept();
     },
-    clear(): void {
-      size = 0;
+    keep(node: number): void {
+      put(node);
+      if (ints[thread.record + KEPT_SIZE]! <= mostKept) return;
+      putChain(pool, Array.from({ length: chain }, takeKept));
     },
-    push(item: number): void {
-      if (size === items.length) {
-        const larger = new Int32Array(2 * size);
-        larger.set(items);
-        items = larger;
-      }
-      items[size++] = item;
-    },
-    pop: (): number => items[--size]!,
   };
 }

@@ -12,57 +12,75 @@
  * Source: R. K. Treiber, "Systems programming: coping with parallelism" (1986).
  */
 
-import type { Memory } from "../layout.ts";
+import { BLOCK, FRESH_AT, header, type Memory, NODE } from "../layout.ts";
 
-/** A pool as one thread works on it. */
+/** Where the items of a pool lie. */
 export interface Pool {
-  /** Puts at most 16 items into it. */
-  put(items: readonly number[]): void;
-  /** Takes some items out of it; none if there are none. */
-  take(): readonly number[];
+  readonly memory: Memory;
+  /** Its head, in 64-bit words. */
+  readonly head: number;
+  /** Where item 0 has its links, and how many words further the next one has. */
+  readonly start: number;
+  readonly size: number;
 }
 
 /** Most items of a chain. */
 export const MOST_OF_CHAIN = 16;
 
 /**
- * The pool of which the header keeps the head.
- *
- * @param head Where the head lies in the header.
- * @param start Where item 0 lies.
- * @param size Words of an item.
+ * The pool of blocks. Links stand where a block says when it is fresh, which is a hint until the slot
+ * is looked at again. Whose the block is must stay: it may be announced yet, and is read without a
+ * second look.
  */
-export function openPool({ ints, bigs }: Memory, head: number, start: number, size: number): Pool {
-  const headAt = head / 2;
-  const at = (item: number) => start + item * size;
-  const firstOf = (state: bigint) => Number(BigInt.asUintN(32, state));
-  const next = (state: bigint, first: number) => (((state >> 32n) + 1n) << 32n) | BigInt(first);
+export function poolOfBlocks(memory: Memory): Pool {
+  return { memory, head: header.blockPool / 2, start: memory.blocks + FRESH_AT, size: BLOCK };
+}
 
-  return {
-    put(items) {
-      const first = items[0];
-      if (first === undefined) return;
-      items.forEach((item, place) => ints[at(item)] = items[place + 1] ?? 0);
-      for (;;) {
-        const state = Atomics.load(bigs, headAt);
-        ints[at(first) + 1] = firstOf(state);
-        const changed = BigInt.asIntN(64, next(state, first));
-        if (Atomics.compareExchange(bigs, headAt, state, changed) === state) return;
-      }
-    },
-    take() {
-      const items: number[] = [];
-      for (;;) {
-        const state = Atomics.load(bigs, headAt);
-        const first = firstOf(state);
-        if (first === 0) return items;
-        const changed = BigInt.asIntN(64, next(state, ints[at(first) + 1]! >>> 0));
-        if (Atomics.compareExchange(bigs, headAt, state, changed) !== state) continue;
-        for (let item = first; item !== 0 && items.length < MOST_OF_CHAIN; item = ints[at(item)]!) {
-          items.push(item);
-        }
-        return items;
-      }
-    },
-  };
+/** The pool of nodes. */
+export function poolOfNodes(memory: Memory): Pool {
+  return { memory, head: header.nodePool / 2, start: memory.nodes, size: NODE };
+}
+
+/** Puts at most 16 items into the pool. */
+export function putChain(pool: Pool, items: readonly number[]): void {
+  const { memory: { ints, bigs }, head } = pool;
+  const first = items[0];
+  if (first === undefined) return;
+  items.forEach((item, place) => ints[linksOf(pool, item)] = items[place + 1] ?? 0);
+  for (;;) {
+    const state = Atomics.load(bigs, head);
+    ints[linksOf(pool, first) + 1] = firstOf(state);
+    if (Atomics.compareExchange(bigs, head, state, changed(state, first)) === state) return;
+  }
+}
+
+/** Takes some items out of the pool; none if there are none. */
+export function takeChain(pool: Pool): readonly number[] {
+  const { memory: { ints, bigs }, head } = pool;
+  const items: number[] = [];
+  for (;;) {
+    const state = Atomics.load(bigs, head);
+    const first = firstOf(state);
+    if (first === 0) return items;
+    const below = ints[linksOf(pool, first) + 1]! >>> 0;
+    if (Atomics.compareExchange(bigs, head, state, changed(state, below)) !== state) continue;
+    for (let item = first; item !== 0 && items.length < MOST_OF_CHAIN;) {
+      items.push(item);
+      item = ints[linksOf(pool, item)]!;
+    }
+    return items;
+  }
+}
+
+function linksOf({ start, size }: Pool, item: number): number {
+  return start + item * size;
+}
+
+function firstOf(state: bigint): number {
+  return Number(BigInt.asUintN(32, state));
+}
+
+/** The head after a change that puts another chain on top. */
+function changed(state: bigint, first: number): bigint {
+  return BigInt.asIntN(64, (((state >> 32n) + 1n) << 32n) | BigInt(first));
 }

@@ -10,24 +10,15 @@
  * never holds more than 96 and what a batch has taken, and none is ever lost but with a thread that
  * dies in the middle of a call.
  *
- * The counts run on, modulo 2^32: only their differences tell anything.
+ * The counts run on, modulo 2^32: only their differences matter.
  */
 
 import { ContentionError } from "../../../core/errors.ts";
-import {
-  BLOCK,
-  FRESH_AT,
-  HEAD,
-  header,
-  type Memory,
-  RING,
-  RING_SIZE,
-  TAIL,
-  VETTED,
-} from "../layout.ts";
-import { MOST_OF_CHAIN, openPool } from "./pool.ts";
+import { HEAD, header, type Memory, RING, RING_SIZE, TAIL, VETTED } from "../layout.ts";
+import { announcedBlocks } from "../threads/announcements.ts";
+import type { Thread } from "../threads/thread.ts";
+import { MOST_OF_CHAIN, type Pool, poolOfBlocks, putChain, takeChain } from "./pool.ts";
 
-const RING_MASK = RING_SIZE - 1;
 /** Blocks that rest before they are looked at. */
 const REST = 32;
 /** Most blocks in a ring at the end of a call. */
@@ -49,104 +40,109 @@ export interface SpareBlocks {
   add(block: number): void;
 }
 
-/**
- * The spare blocks in a thread's record.
- *
- * @param announced The blocks that other threads announce.
- */
-export function spareBlocks(
-  memory: Memory,
-  record: number,
-  announced: () => readonly number[],
-): SpareBlocks {
-  const { ints, blocks, lastBlock } = memory;
-  // Links stand where a block says when it is fresh, which is a hint until the slot is looked at
-  // again. Whose the block is must stay: it may be announced yet, and is read without a second look.
-  const pool = openPool(memory, header.blockPool, blocks + FRESH_AT, BLOCK);
-  const ring = record + RING;
-  const head = record + HEAD;
-  const vetted = record + VETTED;
-  const tail = record + TAIL;
-  const placeOf = (count: number) => ring + (count & RING_MASK);
+/** The spare blocks in a thread's record. */
+export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
+  const { ints } = memory;
+  const pool = poolOfBlocks(memory);
 
   function push(block: number): void {
-    ints[placeOf(ints[tail]!)] = block;
-    ints[tail]!++;
+    const { record } = thread;
+    const tail = ints[record + TAIL]!;
+    ints[ringPlace(record, tail)] = block;
+    ints[record + TAIL] = tail + 1;
+  }
+
+  function vetRested(): void {
+    const { record } = thread;
+    if (((ints[record + TAIL]! - ints[record + VETTED]!) | 0) >= 2 * REST) vet(REST);
   }
 
   /** Sets free what nobody announces of the blocks given up, all but the last `rest`. */
   function vet(rest: number): void {
-    const pinned = announced();
-    const count = ((ints[tail]! - ints[vetted]!) | 0) - rest;
-    const start = ints[vetted]!;
+    const { record } = thread;
+    const pinned = announcedBlocks(thread);
+    const start = ints[record + VETTED]!;
+    const count = ((ints[record + TAIL]! - start) | 0) - rest;
     for (let offset = 0; offset < count; offset++) {
-      const place = placeOf(start + offset);
+      const place = ringPlace(record, start + offset);
       const block = ints[place]!;
       if (pinned.length > 0 && pinned.includes(block)) continue;
-      const free = placeOf(ints[vetted]!);
+      const free = ringPlace(record, ints[record + VETTED]!);
       ints[place] = ints[free]!;
       ints[free] = block;
-      ints[vetted]!++;
+      ints[record + VETTED]!++;
     }
+  }
+
+  function isOut(): boolean {
+    return ints[thread.record + HEAD] === ints[thread.record + VETTED];
   }
 
   /** Sees to it that there is a free block. */
   function refill(): void {
-    const resting = () => (ints[tail]! - ints[vetted]!) | 0;
-    if (resting() >= 2 * REST) vet(REST);
-    for (let tries = 0; ints[head] === ints[vetted]; tries++) {
+    vetRested();
+    for (let tries = 0; isOut(); tries++) {
       if (tries > PATIENCE) {
         throw new ContentionError("Cannot decide as all spare blocks of the store are in use");
       }
-      passOn();
-      for (const block of pool.take()) push(block);
-      if (resting() >= 2 * REST) vet(REST);
-      if (ints[head] === ints[vetted]) takeNew();
-      if (ints[head] === ints[vetted]) vet(0);
+      passOn(thread, pool);
+      for (const block of takeChain(pool)) push(block);
+      vetRested();
+      if (isOut()) takeNew(thread);
+      if (isOut()) vet(0);
     }
   }
 
-  /** Takes a block that was never used. */
-  function takeNew(): void {
-    if (Atomics.load(ints, header.blockCount) >= lastBlock) return;
-    const block = Atomics.add(ints, header.blockCount, 1) + 1;
-    if (block > lastBlock) return void Atomics.sub(ints, header.blockCount, 1);
-    ints[placeOf(ints[head]! - 1)] = block;
-    ints[head]!--;
-  }
-
-  /** Puts blocks into the pool if there are more than a thread should hold. */
-  function passOn(): void {
-    if (((ints[tail]! - ints[head]!) | 0) <= MOST_HELD) return;
-    // From the end: the first one may be written to already.
-    ints[tail]! -= MOST_OF_CHAIN;
-    if (((ints[tail]! - ints[vetted]!) | 0) < 0) ints[vetted] = ints[tail]!;
-    const end = ints[tail]!;
-    pool.put(Array.from({ length: MOST_OF_CHAIN }, (_, place) => ints[placeOf(end + place)]!));
-  }
-
   function spare(): number {
-    if (ints[head] === ints[vetted]) refill();
-    return ints[placeOf(ints[head]!)]!;
+    if (isOut()) refill();
+    const { record } = thread;
+    return ints[ringPlace(record, ints[record + HEAD]!)]!;
+  }
+
+  function spent(): void {
+    ints[thread.record + HEAD]!++;
   }
 
   return {
     spare,
+    spent,
     swapped(block) {
       push(block);
-      ints[head]!++;
-    },
-    spent() {
-      ints[head]!++;
+      spent();
     },
     take() {
       const block = spare();
-      ints[head]!++;
+      spent();
       return block;
     },
     add(block) {
       push(block);
-      passOn();
+      passOn(thread, pool);
     },
   };
+}
+
+/** Where in the ring of a record an entry stands, counted from the first one ever. */
+function ringPlace(record: number, entry: number): number {
+  return record + RING + (entry & (RING_SIZE - 1));
+}
+
+/** Takes a block that was never used. */
+function takeNew({ memory: { ints, lastBlock }, record }: Thread): void {
+  if (Atomics.load(ints, header.blockCount) >= lastBlock) return;
+  const block = Atomics.add(ints, header.blockCount, 1) + 1;
+  if (block > lastBlock) return void Atomics.sub(ints, header.blockCount, 1);
+  ints[ringPlace(record, ints[record + HEAD]! - 1)] = block;
+  ints[record + HEAD]!--;
+}
+
+/** Puts blocks into the pool if there are more than a thread should hold. */
+function passOn({ memory: { ints }, record }: Thread, pool: Pool): void {
+  if (((ints[record + TAIL]! - ints[record + HEAD]!) | 0) <= MOST_HELD) return;
+  // From the end: the first one may be written to already.
+  const end = ints[record + TAIL]! - MOST_OF_CHAIN;
+  ints[record + TAIL] = end;
+  if (((end - ints[record + VETTED]!) | 0) < 0) ints[record + VETTED] = end;
+  const last = { length: MOST_OF_CHAIN };
+  putChain(pool, Array.from(last, (_, place) => ints[ringPlace(record, end + place)]!));
 }

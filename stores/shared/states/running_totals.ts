@@ -18,9 +18,9 @@
  */
 
 import type { Timeline } from "../../../core/timeline/timeline.ts";
-import { type Memory, NODE } from "../layout.ts";
-import { branchOf, SEQUENCE, SEQUENCE_LEVELS } from "../memory/node_shape.ts";
+import { branchOf, TOTALS, TOTALS_LEVELS } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
+import { groupAt, type Levels, levelsFor, RING } from "./branches.ts";
 import {
   added,
   bucketsFrom,
@@ -31,7 +31,6 @@ import {
 
 const LEAF_ENTRIES = 8;
 const BRANCHES = 32;
-const RING = 16;
 
 /** Where the root keeps what, in 64-bit words, then in 32-bit words. */
 const NEWEST = 0;
@@ -41,36 +40,24 @@ const HEAD = 3;
 const TAIL = 4;
 const CHILDREN = 16;
 
-/** How the sequences of one log are built. */
-export interface TotalsShape {
+/** How the totals of one algorithm's timelines are built. */
+export interface TotalsShape extends Levels {
   readonly ints: Int32Array;
   readonly floats: Float64Array;
   readonly nodes: Nodes;
-  readonly levels: number;
-  /** Entries below a child of the root. */
-  readonly span: number;
-  /** The fresh state: what a sequence without units is. */
+  /** The fresh state: a timeline without units. */
   readonly empty: Timeline;
 }
 
-/** The shape of a sequence of at most `entries` closed buckets. */
-export function totalsShape(
-  { ints, floats }: Memory,
-  nodes: Nodes,
-  entries: number,
-  empty: Timeline,
-): TotalsShape {
-  let levels = 1;
-  let span = LEAF_ENTRIES;
-  while (entries > (RING - 1) * span + 1) {
-    levels++;
-    span *= BRANCHES;
-  }
+/** The shape of totals of at most `entries` closed buckets. */
+export function totalsShape(nodes: Nodes, entries: number, empty: Timeline): TotalsShape {
+  const { levels, span } = levelsFor(entries, LEAF_ENTRIES, BRANCHES);
+  const { ints, floats } = nodes.memory;
   return { ints, floats, nodes, levels, span, empty };
 }
 
 /** Methods rather than closures, as one is made at each call. */
-class SequenceTimeline implements StoredTimeline {
+class TotalsTimeline implements StoredTimeline {
   readonly shape: TotalsShape;
   readonly root: number;
   readonly newest: number;
@@ -80,7 +67,7 @@ class SequenceTimeline implements StoredTimeline {
   readonly tail: number;
   readonly floor: number;
   /** The slot that was looked for last, as it is mostly looked for again, and its entry. */
-  #asked = NaN;
+  #slot = NaN;
   #entry = 0;
 
   constructor(shape: TotalsShape, root: number) {
@@ -121,8 +108,8 @@ class SequenceTimeline implements StoredTimeline {
 
   /** The first entry of [head, tail) at a slot or later, or tail. */
   firstAtOrAfter(slot: number): number {
-    if (slot === this.#asked) return this.#entry;
-    this.#asked = slot;
+    if (slot === this.#slot) return this.#entry;
+    this.#slot = slot;
     return this.#entry = this.search(0, slot);
   }
 
@@ -170,29 +157,29 @@ class SequenceTimeline implements StoredTimeline {
   }
 }
 
-/** A log in the arena, of which only the root is read before it is asked. */
+/** A log in the arena, of which only the root is read at first. */
 export function loadTotals(shape: TotalsShape, root: number): StoredTimeline {
-  return new SequenceTimeline(shape, root);
+  return new TotalsTimeline(shape, root);
 }
 
 /** The root of a log as it was loaded; 0 of any other timeline. */
 export function rootOfTotals(timeline: Timeline): number {
-  return timeline instanceof SequenceTimeline ? timeline.root : 0;
+  return timeline instanceof TotalsTimeline ? timeline.root : 0;
 }
 
 /** The root of the new version that an edit describes; its old one keeps what they share. */
 export function editTotals(edited: EditedTimeline): number {
   const { newest, units, floor } = edited;
-  const base = edited.base as SequenceTimeline;
+  const base = edited.base as TotalsTimeline;
   const { shape } = base;
   if (base.newest < floor) {
-    shape.nodes.drop(base.root, SEQUENCE);
+    shape.nodes.drop(base.root, TOTALS);
     return writeRoot(shape, newRoot(shape), newest, units, 0, 0, 0);
   }
   const total = base.total + units;
   if (total > Number.MAX_SAFE_INTEGER) {
     const buckets = bucketsFrom(edited, floor);
-    shape.nodes.drop(base.root, SEQUENCE);
+    shape.nodes.drop(base.root, TOTALS);
     return buildTotals(shape, buckets);
   }
   const root = shape.nodes.copy(base.root);
@@ -210,7 +197,7 @@ export function editTotals(edited: EditedTimeline): number {
   return writeRoot(shape, root, newest, total, base.totalBefore(head), head, base.tail + 1);
 }
 
-/** The root of a sequence of these buckets, at least one: slots and units, in order of time. */
+/** The root of the totals of these buckets, at least one: slots and units, in order of time. */
 export function buildTotals(shape: TotalsShape, buckets: readonly number[]): number {
   const root = newRoot(shape);
   let total = 0;
@@ -225,7 +212,7 @@ export function buildTotals(shape: TotalsShape, buckets: readonly number[]): num
 
 /** Drops the children of the root that hold no entry of [head, tail). */
 function prune(
-  { shape, tail: before }: SequenceTimeline,
+  { shape, tail: before }: TotalsTimeline,
   root: number,
   head: number,
   tail: number,
@@ -233,13 +220,13 @@ function prune(
   const { ints, nodes, span, levels } = shape;
   const at = nodes.at(root) + CHILDREN;
   const last = Math.floor((before - 1) / span);
-  for (let ring = 0; ring < RING; ring++) {
-    const child = ints[at + ring]!;
+  for (let place = 0; place < RING; place++) {
+    const child = ints[at + place]!;
     if (child === 0) continue;
-    const group = last - ((last - ring) & 15);
+    const group = groupAt(place, last);
     if (group * span < tail && (group + 1) * span > head) continue;
     nodes.drop(child, branchOf(levels));
-    ints[at + ring] = 0;
+    ints[at + place] = 0;
   }
 }
 
@@ -258,7 +245,7 @@ function append(
   let width = span;
   for (let level = levels;; level--) {
     const child = ints[place]!;
-    const node = child === 0 ? zeroed(ints, nodes) : fresh ? child : nodes.copy(child);
+    const node = child === 0 ? nodes.makeEmpty() : fresh ? child : nodes.copy(child);
     ints[place] = node;
     if (level === 1) {
       const at = nodes.at(node) / 2 + 2 * offset;
@@ -274,16 +261,9 @@ function append(
 }
 
 function newRoot({ ints, nodes, levels }: TotalsShape): number {
-  const root = zeroed(ints, nodes);
-  ints[nodes.at(root) + SEQUENCE_LEVELS] = levels;
+  const root = nodes.makeEmpty();
+  ints[nodes.at(root) + TOTALS_LEVELS] = levels;
   return root;
-}
-
-function zeroed(ints: Int32Array, nodes: Nodes): number {
-  const node = nodes.make();
-  const at = nodes.at(node);
-  for (let word = at; word < at + NODE; word++) ints[word] = 0;
-  return node;
 }
 
 function writeRoot(

@@ -10,7 +10,7 @@
  * dropped from the root, a whole child at a time, and a new child begins empty. The span is so
  * large that a window never touches more than 16 children. A sum over slots adds what lies beside
  * one path; the first slot after which few enough units lie is found by one descent; an edit
- * copies one path (see nodes.ts). With N sub-buckets all of them are O(log N), and forgetting k
+ * copies one path (see `nodes.ts`). With N sub-buckets all of them are O(log N), and forgetting k
  * sub-buckets at once is O(log N + k / 32).
  *
  * Units that come to the newest slot after its first ones are kept beside the root, up to 8,191 of
@@ -25,9 +25,9 @@
  */
 
 import type { Timeline } from "../../../core/timeline/timeline.ts";
-import { type Memory, NODE } from "../layout.ts";
 import { treeOf } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
+import { groupAt, type Levels, levelsFor } from "./branches.ts";
 import { added, type EditedTimeline, reduced, type StoredTimeline } from "./stored_timeline.ts";
 
 const LEAF_SLOTS = 32;
@@ -38,31 +38,19 @@ const NO_SLOT = -(2 ** 30);
 export const MOST_PENDING = 8_191;
 
 /** How the trees of one window are built. */
-export interface TreeShape {
+export interface TreeShape extends Levels {
   readonly ints: Int32Array;
   readonly nodes: Nodes;
-  readonly levels: number;
-  /** Slots of a child of the root, and the power of two that it is. */
-  readonly span: number;
+  /** The power of two that the span is. */
   readonly shift: number;
   /** The fresh state: what a tree without units is. */
   readonly empty: Timeline;
 }
 
 /** The shape of a window of `slots` sub-buckets. */
-export function treeShape(
-  { ints }: Memory,
-  nodes: Nodes,
-  slots: number,
-  empty: Timeline,
-): TreeShape {
-  let levels = 1;
-  let span = LEAF_SLOTS;
-  while (slots > (BRANCHES - 1) * span + 1) {
-    levels++;
-    span *= BRANCHES;
-  }
-  return { ints, nodes, levels, span, shift: Math.log2(span) | 0, empty };
+export function treeShape(nodes: Nodes, slots: number, empty: Timeline): TreeShape {
+  const { levels, span } = levelsFor(slots, LEAF_SLOTS, BRANCHES);
+  return { ints: nodes.memory.ints, nodes, levels, span, shift: Math.log2(span) | 0, empty };
 }
 
 /** Methods rather than closures, as one is made at each call. */
@@ -73,8 +61,8 @@ class TreeTimeline implements StoredTimeline {
   readonly floor: number;
   /** Units at `newest` that are not in the tree. */
   readonly pending: number;
-  /** The question that was asked last, as it is mostly asked again, and its answer. */
-  #asked = NO_SLOT;
+  /** The slot of the last call of `since`, as the next one is mostly about the same, and its answer. */
+  #from = NO_SLOT;
   #answer = 0;
   /** Of that question, the oldest slot with units and how many, if they stand in the first leaf. */
   #oldest = 0;
@@ -91,8 +79,8 @@ class TreeTimeline implements StoredTimeline {
   since(slot: number): number {
     if (slot > this.newest) return 0;
     const from = slot < this.floor ? this.floor : slot;
-    if (from === this.#asked) return this.#answer;
-    this.#asked = from;
+    if (from === this.#from) return this.#answer;
+    this.#from = from;
     return this.#answer = this.pending + this.#sumFrom(from);
   }
 
@@ -129,7 +117,7 @@ class TreeTimeline implements StoredTimeline {
 
   leaves(units: number): number {
     if (units < this.pending) return this.newest;
-    // Mostly asked of the oldest unit.
+    // Mostly called for the oldest unit.
     const passed = this.#answer - units;
     if (passed > 0 && passed <= this.#unitsOfOldest) return this.#oldest;
     const { ints, nodes, span, levels } = this.shape;
@@ -174,7 +162,7 @@ class TreeTimeline implements StoredTimeline {
   }
 }
 
-/** A window in the arena, of which nothing is read before it is asked. */
+/** A window in the arena, of which nothing is read at first. */
 export function loadTree(
   shape: TreeShape,
   root: number,
@@ -202,25 +190,16 @@ export function editTree({ base, newest, units, floor }: EditedTimeline): TreeRo
   const { shape, root: old, newest: before } = tree;
   const pending = tree.pending + units;
   if (newest === before && pending >= 0 && pending <= MOST_PENDING) return { root: old, pending };
-  const { ints, nodes, span, levels } = shape;
+  const { nodes, span, levels } = shape;
   if (before < floor) {
     nodes.drop(old, treeOf(levels));
-    return { root: addTo(shape, emptyNode(shape), newest, units), pending: 0 };
+    return { root: addTo(shape, nodes.makeEmpty(), newest, units), pending: 0 };
   }
   const root = nodes.copy(old);
   const at = nodes.at(root);
   const last = Math.floor(newest / span);
-  const first = Math.floor(floor / span);
-  const newestBefore = Math.floor(before / span);
-  let back = units < 0 ? -pending : 0;
-  for (let ring = 0; ring < BRANCHES; ring++) {
-    if (ints[at + BRANCHES + ring] === 0) continue;
-    const group = newestBefore - ((newestBefore - ring) & 15);
-    if (group >= first && group <= last) continue;
-    if (group > last) back -= ints[at + ring]!;
-    dropChild(shape, at, ring, levels);
-  }
-  if (units < 0) takeFrom(shape, at, last & 15, newest - last * span, back);
+  const later = dropOutside(shape, at, Math.floor(before / span), Math.floor(floor / span), last);
+  if (units < 0) takeFrom(shape, at, last & 15, newest - last * span, -pending - later);
   else {
     if (tree.pending > 0) addTo(shape, root, before, tree.pending);
     addTo(shape, root, newest, units);
@@ -228,23 +207,46 @@ export function editTree({ base, newest, units, floor }: EditedTimeline): TreeRo
   return { root, pending: 0 };
 }
 
+/**
+ * Drops the children of a root that stand for no group from `first` to `last`.
+ *
+ * @param newest The last group that the root has held.
+ * @returns The units of those after `last`.
+ */
+function dropOutside(
+  shape: TreeShape,
+  at: number,
+  newest: number,
+  first: number,
+  last: number,
+): number {
+  const { ints, levels } = shape;
+  let later = 0;
+  for (let place = 0; place < BRANCHES; place++) {
+    if (ints[at + BRANCHES + place] === 0) continue;
+    const group = groupAt(place, newest);
+    if (group >= first && group <= last) continue;
+    if (group > last) later += ints[at + place]!;
+    dropChild(shape, at, place, levels);
+  }
+  return later;
+}
+
 /** The root of a tree of these buckets: slots and units, in order of time. */
 export function buildTree(shape: TreeShape, buckets: readonly number[]): number {
-  const root = emptyNode(shape);
+  const root = shape.nodes.makeEmpty();
   for (let place = 0; place < buckets.length; place += 2) {
     addTo(shape, root, buckets[place]!, buckets[place + 1]!, true);
   }
   return root;
 }
 
-function emptyNode({ ints, nodes }: TreeShape): number {
-  const node = nodes.make();
-  const at = nodes.at(node);
-  for (let word = at; word < at + NODE; word++) ints[word] = 0;
-  return node;
-}
-
-function dropChild({ ints, nodes }: TreeShape, at: number, branch: number, levels: number): void {
+function dropChild(
+  { ints, nodes }: TreeShape,
+  at: number,
+  branch: number,
+  levels: number,
+): void {
   const child = ints[at + BRANCHES + branch]!;
   ints[at + branch] = 0;
   ints[at + BRANCHES + branch] = 0;
@@ -264,7 +266,7 @@ function addTo(shape: TreeShape, root: number, slot: number, units: number, fres
     if (level === 0) return root;
     const child = ints[at + BRANCHES + branch]!;
     const isOwn = fresh || nodes.isNew(child);
-    const next = child === 0 ? emptyNode(shape) : isOwn ? child : nodes.copy(child);
+    const next = child === 0 ? nodes.makeEmpty() : isOwn ? child : nodes.copy(child);
     ints[at + BRANCHES + branch] = next;
     at = nodes.at(next);
     if (level > 1) width /= BRANCHES;

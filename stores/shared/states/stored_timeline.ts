@@ -1,5 +1,5 @@
 /*
- * Timelines that stand in the arena. A loaded one reads its nodes as it is asked; what a reducer
+ * Timelines that stand in the arena. A loaded one reads its nodes when it is called; what a reducer
  * makes of it is only described, and written when the call is committed. Every question to the
  * description goes to the one that was loaded:
  *

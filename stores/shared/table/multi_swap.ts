@@ -23,9 +23,10 @@
  * (2002); theirs helps where this one aborts.
  */
 
-import { BATCH, BATCH_SIZE, type Memory, RECORD, STATUS } from "../layout.ts";
+import { BATCH, BATCH_SIZE, RECORD, STATUS } from "../layout.ts";
 import { counter } from "../threads/thread_record.ts";
-import type { Thread } from "../threads/thread.ts";
+import { count, type Thread } from "../threads/thread.ts";
+import { raised } from "./slot_word.ts";
 
 const UNDECIDED = 1;
 const COMMITTED = 2;
@@ -45,27 +46,21 @@ export interface SlotSwap {
 /**
  * Changes all slots or none, each once.
  *
- * @param raised The next word after one, that nobody announces.
  * @returns Whether all of them were changed; if not, another thread was faster somewhere.
  */
-export function swapAll(
-  { ints, blockMask, records, firstMark }: Memory,
-  thread: Thread,
-  changes: readonly SlotSwap[],
-  raised: (word: number) => number,
-): boolean {
-  const { record } = thread;
+export function swapAll(thread: Thread, changes: readonly SlotSwap[]): boolean {
+  const { memory: { ints, blockMask, records, firstMark }, record } = thread;
   const mark = firstMark + (record - records) / RECORD;
   // Always in the same order, so that two batches seldom meet in the middle.
   const sorted = [...changes].sort((a, b) => a.slot - b.slot);
-  const marks = sorted.map(({ before }) => raised((before & ~blockMask) | mark));
+  const marks = sorted.map(({ before }) => raised(thread, (before & ~blockMask) | mark));
   const open = (((ints[record + STATUS]! >>> 2) + 1) << 2) | UNDECIDED;
   sorted.forEach(({ slot, before, block }, place) => {
     const at = record + BATCH + 3 * place;
     const stays = block === (before & blockMask);
     ints[at] = slot;
     ints[at + 1] = before;
-    ints[at + 2] = stays ? before : raised((marks[place]! & ~blockMask) | block);
+    ints[at + 2] = stays ? before : raised(thread, (marks[place]! & ~blockMask) | block);
   });
   ints[record + BATCH_SIZE] = sorted.length;
   Atomics.store(ints, record + STATUS, open);
@@ -76,23 +71,19 @@ export function swapAll(
   const verdict = (open & ~3) | (marked === -1 ? COMMITTED : ABORTED);
   Atomics.compareExchange(ints, record + STATUS, open, verdict);
   const isCommitted = (Atomics.load(ints, record + STATUS) & 3) === COMMITTED;
-  const count = marked === -1 ? sorted.length : marked;
-  for (let place = 0; place < count; place++) {
+  const markedSlots = marked === -1 ? sorted.length : marked;
+  for (let place = 0; place < markedSlots; place++) {
     const at = record + BATCH + 3 * place;
     const next = isCommitted ? ints[at + 2]! : ints[at + 1]!;
     Atomics.compareExchange(ints, ints[at]!, marks[place]!, next);
   }
-  if (!isCommitted) thread.count(counter.contention);
+  if (!isCommitted) count(thread, counter.contention);
   return isCommitted;
 }
 
 /** Brings a slot that holds a mark to the word that the mark stands for. */
-export function settleMark(
-  { ints, records, firstMark, blockMask }: Memory,
-  thread: Thread,
-  slot: number,
-  mark: number,
-): void {
+export function settleMark(thread: Thread, slot: number, mark: number): void {
+  const { ints, records, firstMark, blockMask } = thread.memory;
   for (let tries = 0; tries < PATIENCE; tries++) if (Atomics.load(ints, slot) !== mark) return;
   Atomics.store(ints, thread.announced, mark);
   if (Atomics.load(ints, slot) !== mark) return;
@@ -103,7 +94,7 @@ export function settleMark(
   if ((status & 3) === UNDECIDED) {
     const aborted = (status & ~3) | ABORTED;
     if (Atomics.compareExchange(ints, record + STATUS, status, aborted) === status) {
-      thread.count(counter.aborted);
+      count(thread, counter.aborted);
     }
     status = Atomics.load(ints, record + STATUS);
   }

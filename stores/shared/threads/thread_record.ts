@@ -48,7 +48,8 @@ export interface RecordClaim {
   readonly owner: number;
 }
 
-const NEVER_USED = 0;
+/** The owner's word of a record never used, which comes back in none that was. */
+export const NO_OWNER = 0;
 const IN_USE = 1;
 const GIVEN_BACK = 2;
 const BEING_TAKEN = 3;
@@ -137,7 +138,7 @@ function claimNew(memory: Memory): RecordClaim | undefined {
   const { ints, records, threads } = memory;
   while (Atomics.load(ints, header.records) < threads) {
     const place = Atomics.add(ints, header.records, 1);
-    if (place < threads) return take(memory, records + place * RECORD, NEVER_USED, IN_USE);
+    if (place < threads) return take(memory, records + place * RECORD, NO_OWNER, IN_USE);
     Atomics.sub(ints, header.records, 1);
   }
   return undefined;

@@ -17,7 +17,7 @@ import {
   RateLimiter,
   RateLimitStoreError,
 } from "../../../adapters/effect/effect.ts";
-import { whenSettled } from "../../../adapters/effect/settled.ts";
+import { whenSettled } from "../../../adapters/effect/when_settled.ts";
 import {
   all,
   gcra,

@@ -20,6 +20,8 @@ import { inTestTime } from "./support/in_test_time.ts";
 
 const slow = limit("slow", gcra({ limit: 1, period: "10s" }));
 const queue = limit("queue", leakyQueue({ limit: 1, period: "10s", queue: 3 }));
+/** An algorithm that delays calls, with no name to know it by. */
+const ownQueue = limit("own", { ...queue.algorithm, id: "own/1/10000" });
 
 /** The instant at which an effect ends, and how. */
 const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -239,22 +241,27 @@ describe("withLimit", () => {
     }));
   });
 
-  test("keeps the place of one in a queue when others came after it", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
-      const limited = withLimit(hello, { limit: queue, key: "a" });
-      yield* limited;
-      const [first, second] = yield* Effect.forEach(
-        [1, 2],
-        () => Effect.forkChild(timed(limited)),
-      );
-      yield* TestClock.adjust("1 second");
-      yield* Fiber.interrupt(first!);
-      assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(29));
-      yield* TestClock.adjust("1 minute");
-      assert.equal((yield* Fiber.join(second!)).at, 20_000);
-    }));
-  });
+  for (
+    const [whose, limited] of [["a queue", queue], ["an own kind of queue", ownQueue]] as const
+  ) {
+    test(`keeps the place of one in ${whose} when others came after it`, async () => {
+      await inTestTime(Effect.gen(function* () {
+        const limiter = yield* RateLimiter;
+        const greet = withLimit(hello, { limit: limited, key: "a" });
+        yield* greet;
+        const [first, second] = yield* Effect.forEach(
+          [1, 2],
+          () => Effect.forkChild(timed(greet)),
+        );
+        yield* TestClock.adjust("1 second");
+        yield* Fiber.interrupt(first!);
+        const { resetAfter } = yield* limiter.peek(limited, "a", 0);
+        assert.deepEqual(resetAfter, Duration.seconds(29));
+        yield* TestClock.adjust("1 minute");
+        assert.equal((yield* Fiber.join(second!)).at, 20_000);
+      }));
+    });
+  }
 
   test("leaves the units of an effect that has begun", async () => {
     await inTestTime(Effect.gen(function* () {

@@ -8,6 +8,7 @@ import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts"
 import { type RawAnswer, rawRequest } from "../../support/raw_request.ts";
 import { runtime } from "../../support/runtime.ts";
 import { serveFetch, type TestServer } from "../../support/serve_fetch.ts";
+import { slowResponse, upgrade } from "../../support/fetch_routes.ts";
 import { twoParts } from "../../support/two_parts.ts";
 
 /** Elysia listens on Bun alone; elsewhere it is a handler in the style of fetch. */
@@ -32,9 +33,18 @@ for (const aot of [true, false]) {
     options: elsewhere,
     // Elsewhere than on Bun.
     ignoresCharset: runtime() !== "bun",
-    start(options, flow) {
+    makers: [rateLimit],
+    keepsDecision: true,
+    upgrades: runtime() !== "node",
+    start(limits, { flow, slow }) {
       const app = new Elysia({ aot });
-      if (options !== undefined) app.use(rateLimit(options));
+      for (const options of limits) app.use(rateLimit(options));
+      if (runtime() === "bun") {
+        app.ws("/socket", { message: (socket, message) => void socket.send(message) });
+      } else {
+        app.get("/socket", ({ request }) => upgrade(request, undefined));
+      }
+      app.get("/slow", ({ request }) => slowResponse(request, slow));
       app.get("/", "hello")
         .get("/text", () => new Response("hello"))
         .get("/json", () => ({ a: 1 }))

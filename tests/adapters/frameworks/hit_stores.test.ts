@@ -174,6 +174,24 @@ describe("the stores of others", () => {
     await assert.rejects(async () => await store.increment(undefined as never), TypeError);
   });
 
+  test("count keys that are numbers, in windows of a fraction of a millisecond", async () => {
+    const fraction = 1_000 / 30 * 60;
+    const key = 42 as unknown as string;
+    const store = expressRateLimitStore({ clock: testClock(0) });
+    store.init({ windowMs: fraction });
+    await store.increment(key);
+    const resetTime = new Date(2_001);
+    assert.deepEqual(await store.increment("42"), { totalHits: 2, resetTime });
+    await store.decrement(key);
+    assert.equal((await store.get(key))?.totalHits, 1);
+    await store.resetKey(key);
+    assert.equal(await store.get(key), undefined);
+    const context = elysiaRateLimitContext({ clock: testClock(0) });
+    context.init({ duration: fraction });
+    const { count, nextReset } = await context.increment(key);
+    assert.deepEqual([count, nextReset], [1, resetTime]);
+  });
+
   test("open a window at the first hit", async () => {
     const clock = testClock(1_000_500);
     const store: Store = expressRateLimitStore({ clock });

@@ -11,13 +11,21 @@ import type { RateLimitOptions } from "../../../adapters/http/http.ts";
 import { gcra, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
 import { rawRequest } from "../../support/raw_request.ts";
+import { runtime } from "../../support/runtime.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
+import { echo, slowResponse, upgrade } from "../../support/fetch_routes.ts";
 import { twoParts } from "../../support/two_parts.ts";
 
 describeAdapter("tidegate/hono", {
-  start(options, flow) {
+  makers: [rateLimit],
+  keepsDecision: true,
+  upgrades: runtime() !== "node",
+  start(limits, { flow, slow }) {
     const app = new Hono<{ Variables: RateLimitVariables }>();
-    if (options !== undefined) app.use(rateLimit(options));
+    for (const options of limits) app.use(rateLimit(options));
+    app.get("/slow", (c) => slowResponse(c.req.raw, slow));
+    // As hono/bun does it: the server has answered already.
+    app.get("/socket", (c) => upgrade(c.req.raw, c.env) ?? new Response(null));
     app.onError((_error, c) => c.text("it failed", 500));
     app.get("/", (c) => c.text("hello"));
     app.get("/text", () => new Response("hello"));
@@ -30,7 +38,7 @@ describeAdapter("tidegate/hono", {
       throw new Error("boom");
     });
     app.get("/stream", (c) => c.body(twoParts(flow)));
-    return serveFetch(app.fetch);
+    return serveFetch(app.fetch, echo);
   },
 });
 

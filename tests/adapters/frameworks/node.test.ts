@@ -10,15 +10,21 @@ import {
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 
-import { rateLimit } from "../../../adapters/frameworks/node.ts";
+import { type NodeHandler, rateLimit } from "../../../adapters/frameworks/node.ts";
 import { leakyQueue, limiter } from "../../../mod.ts";
 import { describeAdapter } from "../../support/adapter_behaviour.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
 describeAdapter("tidegate/node", {
-  start(options, flow) {
+  makers: [rateLimit],
+  start(limits, { flow, slow }) {
     function handle(request: IncomingMessage, response: ServerResponse, left?: number) {
       switch (request.url) {
+        case "/slow":
+          return slow((gone) => request.once("aborted", gone), (fails) => {
+            response.statusCode = fails ? 500 : 200;
+            response.end("late");
+          });
         case "/json":
           response.setHeader("Content-Type", "application/json");
           return void response.end('{"a":1}');
@@ -42,18 +48,26 @@ describeAdapter("tidegate/node", {
           return void response.end("hello");
       }
     }
-    const listener = options === undefined
-      ? handle
-      : rateLimit(options)((request, response, decision) =>
-        handle(request, response, decision?.remaining)
-      );
+    const listener = limits.reduceRight<NodeHandler>(
+      (inner, options) => rateLimit(options)(inner),
+      (request, response, decision) => handle(request, response, decision?.remaining),
+    );
     // node:http leaves what a listener throws to the process.
     return serveNode((request, response) => {
       try {
-        listener(request, response);
+        listener(request, response, undefined);
       } catch {
         response.writeHead(500).end("it failed");
       }
+    });
+  },
+  startAnswering(options, { answered, went }) {
+    const given = { ...options, onError: () => went("error") };
+    const limited = rateLimit(given)(() => went("handler"));
+    return serveNode((request, response) => {
+      limited(request, response);
+      response.statusCode = 503;
+      response.end("too late", answered);
     });
   },
 });

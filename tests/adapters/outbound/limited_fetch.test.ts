@@ -7,7 +7,13 @@ import {
   type LimitedFetchOptions,
 } from "../../../adapters/outbound/limited_fetch.ts";
 import { serverPauses } from "../../../adapters/outbound/server_pauses.ts";
-import { gcra, limiter, RateLimitedError, StoreUnavailableError } from "../../../mod.ts";
+import {
+  gcra,
+  leakyQueue,
+  limiter,
+  RateLimitedError,
+  StoreUnavailableError,
+} from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { policyStore } from "../../support/policy_store.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -407,6 +413,25 @@ describe("limitedFetch", () => {
     assert.equal(api.peek("a.test", 0).remaining, 1);
   });
 
+  test("gives no place back that others may stand behind, whatever the algorithm is called", async () => {
+    const clock = testClock();
+    const queue = leakyQueue({ limit: 1, period: "1s", queue: 3 });
+    const api = limiter({ ...queue, id: "own", internals: undefined } as typeof queue, { clock });
+    const controller = new AbortController();
+    const acquire: typeof api.acquire = async (...args) => {
+      const decision = await api.acquire(...args);
+      controller.abort(new Error("enough"));
+      return decision;
+    };
+    const refund = () => assert.fail("given back");
+    const { fetch } = limited({
+      limiter: { ...api, acquire, refund },
+      clock,
+      fetch: () => assert.fail("sent"),
+    });
+    await assert.rejects(fetch("http://a.test/", { signal: controller.signal }), /enough/);
+  });
+
   test("gives nothing back to a store whose failure policy has admitted", async () => {
     const { store, costs } = policyStore();
     const api = limiter(gcra({ limit: 1, period: "1s" }), { store, prefix: "api" });
@@ -469,6 +494,67 @@ describe("limitedFetch", () => {
     for (const options of bad) {
       assert.throws(() => limitedFetch(options as never), /^(Type|Range)Error: Cannot create/);
     }
+  });
+});
+
+describe("tenants of one server", () => {
+  const used = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
+  const tenants: Readonly<Record<string, LimitedFetchOptions>> = {
+    "by their credentials, without being asked to": {},
+    "by a key that sees the whole request": {
+      key: ({ host }, { method, headers }) => `${host} ${method} ${headers.get("authorization")}`,
+    },
+  };
+  for (const [how, options] of Object.entries(tenants)) {
+    test(`are paused apart, ${how}`, async () => {
+      const sent: string[] = [];
+      const { fetch, clock } = limited({
+        ...options,
+        fetch: (input, init) => {
+          const headers = new Headers(input instanceof Request ? input.headers : init?.headers);
+          sent.push(headers.get("authorization")!);
+          return Promise.resolve(used());
+        },
+      });
+      const authorized = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } });
+      await fetch("http://a.test/", authorized("one"));
+      await fetch("http://a.test/", authorized("two"));
+      const paused = fetch(new Request("http://a.test/", authorized("one")));
+      await clock.advance(29_999);
+      assert.deepEqual(sent, ["Bearer one", "Bearer two"]);
+      await clock.advance(1);
+      await paused;
+      assert.deepEqual(sent, ["Bearer one", "Bearer two", "Bearer one"]);
+    });
+  }
+
+  test("may send their fields as an iterator, which is used up by reading it", async () => {
+    const seen: unknown[] = [];
+    const answers = [refusal({ "Retry-After": "0" }), used];
+    const { fetch, ended } = limited({
+      fetch: (_input, init) => {
+        seen.push(new Headers(init?.headers).get("x-tenant"));
+        return Promise.resolve(answers.shift()!());
+      },
+    });
+    const headers = new Map([["x-tenant", "one"]]).entries() as unknown as HeadersInit;
+    await ended(fetch("http://a.test/", { headers }));
+    assert.deepEqual(seen, ["one", "one"]);
+  });
+
+  test("leave no credentials in what is reported of a retry or a wait that is too long", async () => {
+    const reports: unknown[] = [];
+    const answers = [refusal({ "Retry-After": "0" }), used];
+    const { fetch, ended } = limited({
+      maxWait: 10_000,
+      onRetry: (retry) => reports.push(retry),
+      fetch: () => Promise.resolve(answers.shift()!()),
+    });
+    const init = { headers: { Authorization: "Bearer secret" } };
+    await ended(fetch("http://a.test/", init));
+    await assert.rejects(fetch("http://a.test/", init), (error) => reports.push(error) > 0);
+    assert.equal(reports.length, 2);
+    assert.doesNotMatch(`${JSON.stringify(reports[0])} ${reports[1]}`, /secret/);
   });
 });
 

@@ -89,53 +89,33 @@ describe("the options of every algorithm", () => {
 });
 
 describe("the options of one algorithm", () => {
-  const wrong: readonly [string, () => unknown, "RangeError" | "TypeError", ...string[]][] = [
-    ["burst 0", () => gcra({ ...good, burst: 0 }), "RangeError", "burst must be a positive", "0"],
-    ["burst 1.5", () => tokenBucket({ ...good, burst: 1.5 }), "RangeError", "burst", "1.5"],
+  const wrong: readonly [() => unknown, "RangeError" | "TypeError", ...string[]][] = [
+    [() => gcra({ ...good, burst: 0 }), "RangeError", "burst must be a positive", "0"],
+    [() => tokenBucket({ ...good, burst: 1.5 }), "RangeError", "burst", "1.5"],
+    [() => leakyBucket({ ...good, burst: untyped("5") }), "TypeError", "burst", '"5"'],
+    [() => leakyQueue({ ...good, queue: -1 }), "RangeError", "queue", "at least 0", "-1"],
+    [() => leakyQueue(untyped(good)), "TypeError", "queue", "undefined"],
+    [() => tokenBucket({ ...good, refill: untyped("slow") }), "TypeError", '"slow"'],
+    [() => fixedWindow({ ...good, anchor: untyped("noon") }), "TypeError", '"noon"'],
+    [() => fixedWindow({ ...good, anchor: 0.5 }), "RangeError", "anchor", "0.5"],
     [
-      "burst text",
-      () => leakyBucket({ ...good, burst: untyped("5") }),
-      "TypeError",
-      "burst",
-      '"5"',
-    ],
-    [
-      "queue -1",
-      () => leakyQueue({ ...good, queue: -1 }),
-      "RangeError",
-      "queue",
-      "at least 0",
-      "-1",
-    ],
-    ["no queue", () => leakyQueue(untyped(good)), "TypeError", "queue", "undefined"],
-    ["refill", () => tokenBucket({ ...good, refill: untyped("slow") }), "TypeError", '"slow"'],
-    ["anchor", () => fixedWindow({ ...good, anchor: untyped("noon") }), "TypeError", '"noon"'],
-    ["anchor 0.5", () => fixedWindow({ ...good, anchor: 0.5 }), "RangeError", "anchor", "0.5"],
-    [
-      "precision that does not divide",
       () => slidingWindow({ ...good, precision: 300 }),
       "RangeError",
       "precision must divide the period of 1000 ms",
       "300",
     ],
     [
-      "too many sub-buckets",
       () => slidingWindow({ limit: 1, period: "1d", precision: "1s" }),
       "RangeError",
       "at most 65536 sub-buckets",
       '"1s"',
     ],
-    [
-      "precision above the period",
-      () => slidingWindow({ ...good, precision: 2_000 }),
-      "RangeError",
-      "precision",
-    ],
-    ["no algorithm", () => all(), "TypeError", "at least one algorithm", "an empty array"],
-    ["a foreign thing", () => all(untyped(good)), "TypeError", "must be algorithms", "an object"],
+    [() => slidingWindow({ ...good, precision: 2_000 }), "RangeError", "precision"],
+    [() => all(), "TypeError", "at least one algorithm", "an empty array"],
+    [() => all(untyped(good)), "TypeError", "must be algorithms", "an object"],
   ];
-  for (const [title, create, name, ...parts] of wrong) {
-    test(title, () => void assert.throws(create, fault(name, ...parts)));
+  for (const [create, name, ...parts] of wrong) {
+    test(String(create), () => void assert.throws(create, fault(name, ...parts)));
   }
 
   test("a policy too large to be exact names the product", () => {
@@ -236,7 +216,7 @@ describe("a limiter's arguments", () => {
     }
   });
 
-  test("a clock that tells nonsense changes nothing", () => {
+  test("a clock that returns nonsense changes nothing", () => {
     let now = 5_000;
     const ticking = limiter(gcra(good), { clock: () => now });
     ticking.consume("a");
@@ -260,6 +240,7 @@ describe("a limiter's arguments", () => {
     assert.throws(create({ onDecision: 5 }), fault("TypeError", "onDecision must be a function"));
     assert.throws(create({ onFailure: 5 }), fault("TypeError", "onFailure must be a function"));
     assert.throws(create({ maxWaiting: 0 }), fault("RangeError", "maxWaiting"));
+    assert.throws(create({ maxWaiting: "5" }), fault("TypeError", "maxWaiting must be", '"5"'));
     assert.throws(create({ replaces: {} }), fault("TypeError", "replaces.algorithm"));
     const old = gcra({ ...good, limit: 5 });
     assert.throws(

@@ -35,8 +35,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "gov-proptest-accurate-not-until": "steps by truncated intervals; the laws have the exact ones",
   "gov-stress-1e9+1": "its source clamps the interval to 1 ns",
   "gov-memleak": "about the memory of its source's process",
-  "tc-overflow": "asks for numbers beyond 2^53, which are a RangeError here",
-  "rr-at-most": "takes what is left of what was asked for; here a call is all or nothing",
+  "tc-overflow": "needs numbers beyond 2^53, which are a RangeError here",
+  "rr-at-most": "takes what is left of the cost; here a call is all or nothing",
   "guber-negative-hits": "gives back more than was taken; here never below zero use",
   "guber-drain": "a refused call drains what is left; here it changes nothing",
   "guber-zero-limit": "a limit of 0, which is a RangeError here",
@@ -44,7 +44,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "uber-7-per-min": "truncates the interval; with the exact one call 8 is at 60 s, not before",
   "uber-max-slack": "lets idle time be caught up with",
   "uber-slack-table": "lets idle time be caught up with",
-  "uber-delayed": "two limiters asked in turn by several threads; the order is theirs",
+  "uber-delayed": "two limiters called in turn by several threads; the order is theirs",
   "guava-past": "stores what was not used, and so has a burst",
   "guava-one-second-burst": "stores what was not used, and so has a burst",
   "guava-update": "changes the rate of a limiter",
@@ -187,7 +187,7 @@ function show({ parts: _, ...decision }: Decision): string {
   return JSON.stringify(decision);
 }
 
-/** One caller that waits out each answer before it asks again. */
+/** One caller that waits out each answer before it calls again. */
 function runPaced({ params, steps = [] }: VectorCase): void {
   const made = leakyQueue({ limit: params.permits_per_s, period: 1_000, queue: 100 });
   let state = made.initial;

@@ -30,9 +30,9 @@ test("the reducer written out answers as the one by questions", () => {
     fc.property(scales, calls, ({ limit, perMillisecond, interval, burst, queues }, calls) => {
       const scale = wholeTicks(perMillisecond);
       const questions = (queues ? startTime : arrivalTime)(scale, interval, burst);
-      const asked = buildAlgorithm({
+      const general = buildAlgorithm({
         name: undefined,
-        id: ["asked"],
+        id: ["general"],
         limit,
         period: 1,
         capacity: burst,
@@ -45,11 +45,11 @@ test("the reducer written out answers as the one by questions", () => {
       let now = 1_700_000_000_000;
       for (const { gap, cost } of calls) {
         now += gap;
-        const next = asked.take(tat, now, cost);
+        const next = general.take(tat, now, cost);
         assert.equal(written.take(tat, now, cost), next);
         assert.deepEqual(
           written.decide(tat, next, now, cost),
-          asked.decide(tat, next, now, cost),
+          general.decide(tat, next, now, cost),
         );
         tat = next;
       }

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
+  type Algorithm,
   all,
   consumeAll,
   type Decision,
@@ -42,7 +43,7 @@ describe("limiter", () => {
     assert.equal(again.peek("a", 0).remaining, 5);
   });
 
-  test("tells what it was given", () => {
+  test("shows what it was given", () => {
     const store = memoryStore();
     const algorithm = gcra(rate);
     const made = limiter(algorithm, { store, prefix: "mine" });
@@ -64,9 +65,9 @@ describe("limiter", () => {
   });
 
   test("reports verdicts that were given, and no looks", () => {
-    const told: [boolean, string, number][] = [];
+    const reported: [boolean, string, number][] = [];
     const onDecision = ({ allowed }: Decision, key: string, cost: number) =>
-      void told.push([allowed, key, cost]);
+      void reported.push([allowed, key, cost]);
     const store = memoryStore();
     const made = limiter(gcra(rate), { store, prefix: "a", clock: () => 5_000, onDecision });
     made.consume("a", 8);
@@ -74,7 +75,7 @@ describe("limiter", () => {
     made.consume("b", 11);
     made.refund("a", 2);
     consumeAll([{ limiter: made, key: "a" }, { limiter: made, key: "c", cost: 2 }]);
-    assert.deepEqual(told, [
+    assert.deepEqual(reported, [
       [true, "a", 8],
       [false, "b", 11],
       [true, "a", -2],
@@ -129,23 +130,18 @@ describe("consumeAll", () => {
 
 describe("replaces", () => {
   const old = gcra({ limit: 10, period: "1h" });
-  const now = 3_600_000;
-  const clock = () => now;
+  const clock = () => 3_600_000;
 
-  function used(units: number) {
+  /** A limiter in the place of one of which "a" had used so many units. */
+  function replacing(units: number, algorithm: Algorithm, mode: "keep" | "proportional") {
     const store = memoryStore();
     limiter(old, { store, clock, prefix: "api" }).consume("a", units);
-    return store;
+    return limiter(algorithm, { store, clock, prefix: "api", replaces: { algorithm: old, mode } });
   }
 
   test("keep carries use over unit by unit, proportional as a share", () => {
     for (const [mode, left] of [["keep", 16], ["proportional", 12]] as const) {
-      const made = limiter(gcra({ limit: 20, period: "1h" }), {
-        store: used(4),
-        clock,
-        prefix: "api",
-        replaces: { algorithm: old, mode },
-      });
+      const made = replacing(4, gcra({ limit: 20, period: "1h" }), mode);
       assert.equal(made.peek("a", 0).remaining, left);
       assert.equal(made.consume("a").remaining, left - 1);
       assert.equal(made.peek("a", 0).remaining, left - 1);
@@ -154,29 +150,17 @@ describe("replaces", () => {
   });
 
   test("a smaller limit that is used up already refuses", () => {
-    const made = limiter(slidingWindow({ limit: 3, period: "1h", precision: "1m" }), {
-      store: used(4),
-      clock,
-      prefix: "api",
-      replaces: { algorithm: old, mode: "keep" },
-    });
+    const made = replacing(4, slidingWindow({ limit: 3, period: "1h", precision: "1m" }), "keep");
     assert.equal(made.consume("a").allowed, false);
     assert.equal(made.peek("a", 0).remaining, 0);
   });
 
   test("what was taken over is not taken over twice, and a reset forgets both", () => {
-    const store = used(4);
-    const options = {
-      store,
-      clock,
-      prefix: "api",
-      replaces: { algorithm: old, mode: "keep" },
-    } as const;
-    const made = limiter(gcra({ limit: 20, period: "1s" }), options);
+    const made = replacing(4, gcra({ limit: 20, period: "1s" }), "keep");
     made.consume("a");
     made.refund("a", 20);
     assert.equal(made.peek("a", 0).remaining, 20);
-    const other = limiter(gcra({ limit: 30, period: "1s" }), { ...options, store: used(4) });
+    const other = replacing(4, gcra({ limit: 30, period: "1s" }), "keep");
     other.reset("a");
     assert.equal(other.peek("a", 0).remaining, 30);
   });

@@ -4,35 +4,31 @@ import { describe, test } from "node:test";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
-  type AsyncStore,
-  type Decision,
   gcra,
   leakyQueue,
   limiter,
   memoryStore,
   RateLimitedError,
 } from "../../../mod.ts";
+import { makeDecision } from "../../../core/make_decision.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 
-/** A store whose answers come when they are let go, one by one or all. */
-function slowStore() {
-  const inner = memoryStore();
+/** A limiter on a store whose answers can be held back, and come one by one when released. */
+function slowLimiter(algorithm: Algorithm) {
+  const clock = virtualClock(1_000_000);
+  const store = asyncMemoryStore();
   const held: (() => void)[] = [];
   let holding = false;
-  const hold = () =>
-    holding ? new Promise<void>((resolve) => held.push(resolve)) : Promise.resolve();
-  const store: AsyncStore = {
-    async run(operations, now) {
-      const decisions = inner.run(operations, now);
-      await hold();
-      return decisions;
-    },
-    accepts: () => {},
-    delete: (key) => Promise.resolve(inner.delete(key)),
-    close: () => Promise.resolve(inner.close()),
-    [Symbol.asyncDispose]: () => Promise.resolve(inner.close()),
+  const { run } = store;
+  store.run = async (operations, now) => {
+    const decisions = await run(operations, now);
+    if (holding) await new Promise<void>((resolve) => held.push(resolve));
+    return decisions;
   };
   return {
     store,
+    clock,
+    api: limiter(algorithm, { store, prefix: "slow", clock }),
     hold: () => void (holding = true),
     async release() {
       holding = false;
@@ -42,12 +38,6 @@ function slowStore() {
       }
     },
   };
-}
-
-function slowLimiter(algorithm: Algorithm) {
-  const clock = virtualClock(1_000_000);
-  const slow = slowStore();
-  return { ...slow, clock, api: limiter(algorithm, { store: slow.store, prefix: "slow", clock }) };
 }
 
 const outcome = (call: Promise<unknown>) => call.then(() => "admitted", (error) => error.name);
@@ -63,7 +53,7 @@ describe("acquire on a store that answers later", () => {
     }
   });
 
-  test("who comes while somebody leaves is judged by those who are left", async () => {
+  test("who comes while somebody leaves waits for those who are left", async () => {
     const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: 1_000 }));
     await api.consume("key");
     const leaver = new AbortController();
@@ -134,33 +124,22 @@ describe("acquire on a store whose failure policy answers", () => {
   /** A limiter whose store is away, and then back. */
   function awayLimiter(algorithm: Algorithm, allowed: boolean) {
     const clock = virtualClock(1_000_000);
-    const inner = memoryStore();
-    const decision = (): Decision => ({
-      allowed,
-      limit: 1,
-      remaining: 0,
-      retryAfter: allowed ? 0 : 1_000,
-      nextAfter: 0,
-      resetAfter: 0,
-      delay: 0,
-      source: "policy",
-      parts: undefined,
-    });
+    const retryAfter = allowed ? 0 : 1_000;
+    const decision = makeDecision(allowed, 1, 0, retryAfter, 0, 0, 0, "policy", undefined);
     let away = true;
     const costs: number[] = [];
-    const store: AsyncStore = {
-      ...slowStore().store,
-      async run(operations, now) {
-        costs.push(...operations.map(({ cost }) => cost));
-        await Promise.resolve();
-        return away ? operations.map(decision) : inner.run(operations, now);
-      },
+    const store = asyncMemoryStore();
+    const { run } = store;
+    store.run = async (operations, now) => {
+      costs.push(...operations.map(({ cost }) => cost));
+      await Promise.resolve();
+      return away ? operations.map(() => decision) : run(operations, now);
     };
     const api = limiter(algorithm, { store, prefix: "away", clock });
     return { api, clock, costs, back: () => void (away = false) };
   }
 
-  test("admits by it, whatever the call's patience", async () => {
+  test("admits by it, whatever the call's maxWait", async () => {
     for (const algorithm of [rate, queue]) {
       for (const maxWait of [0, Infinity]) {
         const { api } = awayLimiter(algorithm, true);
@@ -169,19 +148,19 @@ describe("acquire on a store whose failure policy answers", () => {
     }
   });
 
-  test("refuses who has no time to ask again, and lets the others wait until it is back", async () => {
+  test("refuses who has no time to try again, and lets the others wait until it is back", async () => {
     for (const algorithm of [rate, queue]) {
       const { api, clock, back } = awayLimiter(algorithm, false);
-      const patient = api.acquire("key");
-      const hurried = outcome(api.acquire("key", { maxWait: 999 }));
+      const unlimited = api.acquire("key");
+      const first = outcome(api.acquire("key", { maxWait: 999 }));
       const second = outcome(api.acquire("key", { maxWait: 2_500 }));
       await clock.advance(0);
-      assert.equal(await hurried, "RateLimitedError");
+      assert.equal(await first, "RateLimitedError");
       await clock.advance(2_000);
       assert.equal(await second, "RateLimitedError");
       back();
       await clock.advance(1_000);
-      assert.equal((await patient).allowed, true);
+      assert.equal((await unlimited).allowed, true);
     }
   });
 
@@ -221,7 +200,7 @@ describe("acquire", () => {
     assert.equal(clock.sleepers, 0);
   });
 
-  test("when others are faster, who cannot be served in time is told so then", async () => {
+  test("when others are faster, who cannot be served in time is refused then", async () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 1_000 }), { clock });
     api.consume("key");
@@ -250,13 +229,13 @@ describe("acquire", () => {
     }
   });
 
-  test("a line is closed when nobody is in it, so a limiter forgets its callers", async () => {
+  test("a queue is closed when nobody is in it, so a limiter forgets its callers", async () => {
     const clock = virtualClock(1_000_000);
     let looks = 0;
     const algorithm = leakyQueue({ limit: 1, period: 1_000, queue: 5 });
     const store = memoryStore();
     const api = limiter(algorithm, { store, prefix: "api", clock });
-    // A limiter looks for a line to stir only while there is one.
+    // A limiter looks for a queue to wake only while there is one.
     Object.assign(store.internals!, {
       keyOf: (_prefix: string, _id: string, key: string) =>
         `${looks++}:{${key}}:x`.replace(/^\d+/, "n"),
@@ -314,7 +293,7 @@ describe("acquire", () => {
     await first;
   });
 
-  test("a clock that wakes at once is no trouble", async () => {
+  test("a clock may wake at once", async () => {
     let now = 1_000_000;
     const clock = Object.assign(() => now, {
       after(milliseconds: number, wake: () => void) {
@@ -328,7 +307,7 @@ describe("acquire", () => {
     assert.equal(now, 1_003_000);
   });
 
-  test("a cost of 0 looks, behind any line", async () => {
+  test("a cost of 0 looks, whoever waits", async () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 10_000 }), { clock });
     api.consume("key");

@@ -29,8 +29,8 @@ const algorithms: readonly Algorithm[] = [
   all(slidingLog(second), slidingWindow({ limit: 3, period: 2_000, precision: 100 }), gcra(second)),
 ];
 
-/** When each of several callers in a hurry was told what. */
-async function told(algorithm: Algorithm, store: SyncStore): Promise<readonly string[]> {
+/** When each of several callers with a maxWait was answered, and what. */
+async function outcomes(algorithm: Algorithm, store: SyncStore): Promise<readonly string[]> {
   const clock = testClock();
   const start = clock();
   const api = limiter(algorithm, { store, prefix: "test", clock });
@@ -51,12 +51,15 @@ async function told(algorithm: Algorithm, store: SyncStore): Promise<readonly st
 }
 
 for (const algorithm of algorithms) {
-  test(`callers in a hurry read no state of ${algorithm.id} after its call has ended`, async () => {
-    assert.deepEqual(await told(algorithm, viewStore()), await told(algorithm, memoryStore()));
+  test(`callers with a maxWait read no state of ${algorithm.id} after its call has ended`, async () => {
+    assert.deepEqual(
+      await outcomes(algorithm, viewStore()),
+      await outcomes(algorithm, memoryStore()),
+    );
   });
 }
 
-test("who comes in a hurry while the head's call is under way is judged at once", async () => {
+test("whoever cannot wait is refused at once, even while the head's call is under way", async () => {
   const clock = testClock();
   const api = limiter(gcra({ limit: 1, period: 10_000 }), {
     store: asyncMemoryStore(),
@@ -64,10 +67,10 @@ test("who comes in a hurry while the head's call is under way is judged at once"
     clock,
   });
   await api.consume("key");
-  const patient = api.acquire("key");
-  const hurried = api.acquire("key", { maxWait: 10 }).catch((error) => error.name);
+  const unlimited = api.acquire("key");
+  const hopeless = api.acquire("key", { maxWait: 10 }).catch((error) => error.name);
   await clock.advance(0);
-  assert.equal(await hurried, "RateLimitedError");
+  assert.equal(await hopeless, "RateLimitedError");
   await clock.advance(20_000);
-  assert.equal((await patient).allowed, true);
+  assert.equal((await unlimited).allowed, true);
 });

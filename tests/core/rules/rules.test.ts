@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import {
+  type AlgorithmName,
   algorithmOf,
   compileDomain,
   covers,
@@ -15,6 +16,7 @@ import {
   unreachableLimits,
   wildcardOf,
 } from "../../../core/rules/rules.ts";
+import type { Period } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const LIMITS: readonly LimitOptions[] = [{ limit: 10, period: "1s" }];
@@ -102,7 +104,7 @@ describe("matchDescriptor", () => {
   });
 });
 
-describe("applicableRules", () => {
+describe("matchRules", () => {
   const domain = domainOf([
     { key: "user", name: "per-user", limits: LIMITS },
     { key: "plan", value: "gold", replaces: ["per-user"], limits: LIMITS },
@@ -179,6 +181,12 @@ describe("compileDomain says what is wrong, and where", () => {
   }
 });
 
+test("a limit that is there twice is found at its own place, behind one that is wrong", () => {
+  const places = faultsOf([{ key: "a", limits: [{ limit: 0, period: 1 }, ...LIMITS, ...LIMITS] }])
+    .map((fault) => fault.split(":")[0]);
+  assert.deepEqual(places, ["rules.0.limits.0", "rules.0.limits.2"]);
+});
+
 describe("matchesWildcard", () => {
   test("agrees with a regular expression", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 8 });
@@ -206,42 +214,18 @@ describe("matchesWildcard", () => {
   });
 });
 
-describe("neverBinding", () => {
+describe("unreachableLimits", () => {
+  const log = (limit: number, period: Period): LimitOptions => (
+    { algorithm: "slidingLog", limit, period }
+  );
+  const rate = (limit: number, burst: number): LimitOptions => ({ limit, period: "1s", burst });
   const cases: readonly [name: string, limits: readonly LimitOptions[], idle: readonly number[]][] =
     [
-      [
-        "a day that the second never fills",
-        [{ limit: 1, period: "1s" }, { algorithm: "slidingLog", limit: 100_000, period: "1d" }],
-        [1],
-      ],
-      [
-        "a second that the minute forbids",
-        [{ algorithm: "slidingLog", limit: 20, period: "1s" }, {
-          algorithm: "slidingLog",
-          limit: 10,
-          period: "1m",
-        }],
-        [0],
-      ],
-      [
-        "two that both matter",
-        [{ algorithm: "slidingLog", limit: 5, period: "1s" }, {
-          algorithm: "slidingLog",
-          limit: 100,
-          period: "1m",
-        }],
-        [],
-      ],
-      [
-        "a slower rate with the larger burst",
-        [{ limit: 10, period: "1s", burst: 5 }, { limit: 5, period: "1s", burst: 20 }],
-        [],
-      ],
-      [
-        "a faster rate with the larger burst",
-        [{ limit: 10, period: "1s", burst: 20 }, { limit: 5, period: "1s", burst: 5 }],
-        [0],
-      ],
+      ["a day that the second never fills", [rate(1, 1), log(100_000, "1d")], [1]],
+      ["a second that the minute forbids", [log(20, "1s"), log(10, "1m")], [0]],
+      ["two that both matter", [log(5, "1s"), log(100, "1m")], []],
+      ["a slower rate with the larger burst", [rate(10, 5), rate(5, 20)], []],
+      ["a faster rate with the larger burst", [rate(10, 20), rate(5, 5)], [0]],
     ];
   for (const [name, limits, idle] of cases) {
     test(name, () => {
@@ -254,12 +238,8 @@ describe("neverBinding", () => {
 
   test("what it reports never refuses what the other one admits", () => {
     const limit = fc.record({
-      algorithm: fc.constantFrom(
-        "gcra",
-        "slidingLog",
-        "fixedWindow",
-        "slidingCounter",
-        "tokenBucket",
+      algorithm: fc.constantFrom<AlgorithmName>(
+        ...["gcra", "slidingLog", "fixedWindow", "slidingCounter", "tokenBucket"] as const,
       ),
       limit: fc.integer({ min: 1, max: 12 }),
       period: fc.constantFrom(50, 100, 200, 1_000),
@@ -267,7 +247,7 @@ describe("neverBinding", () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 120 });
     fc.assert(
       fc.property(limit, limit, gaps, (one, other, waits) => {
-        const limits = [one, other].map((each) => algorithmOf(each as LimitOptions));
+        const limits = [one, other].map((each) => algorithmOf(each));
         const [found] = unreachableLimits(limits);
         if (found === undefined) return;
         const idle = limits[found.unreachable]!;

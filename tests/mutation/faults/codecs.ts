@@ -21,14 +21,14 @@ export const CODEC_FAULTS: readonly Fault[] = [
   {
     what: "More words than a state has are read as one",
     file: TICKS,
-    search: "return count === 1 && isInstant(at) ? at : undefined;",
-    replace: "return isInstant(at) ? at : undefined;",
+    search: "return count === 1 && isCount(at) ? at : undefined;",
+    replace: "return isCount(at) ? at : undefined;",
     laws: ["gcra"],
   },
   {
     what: "`NaN` in shared memory is read as a state",
     file: TICKS,
-    search: "return count === 1 && isInstant(at) ? at : undefined;",
+    search: "return count === 1 && isCount(at) ? at : undefined;",
     replace: "return count === 1 ? at : undefined;",
     laws: ["gcra"],
   },
@@ -42,15 +42,15 @@ export const CODEC_FAULTS: readonly Fault[] = [
   {
     what: "A window with more units than the limit is read",
     file: "core/arithmetic/window_use.ts",
-    search: "Number.isSafeInteger(used) && used >= 1 && used <= limit;",
-    replace: "Number.isSafeInteger(used) && used >= 1;",
+    search: "isCount(used) && used >= 1 && used <= limit;",
+    replace: "isCount(used) && used >= 1;",
     laws: ["fixedWindow"],
   },
   {
     what: "A log in text whose first gap is dropped",
     file: "core/algorithms/timeline_algorithm.ts",
-    search: "const gap = buckets[place - 2]! - buckets[place]!;\n          text +=",
-    replace: "const gap = buckets[place - 2]! - buckets[place]! - 1;\n          text +=",
+    search: "gaps[place] = gaps[place - 2]! - gaps[place]!;",
+    replace: "gaps[place] = gaps[place - 2]! - gaps[place]! - 1;",
     laws: ["slidingLog"],
   },
   {

@@ -13,10 +13,10 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
     laws: ["all"],
   },
   {
-    what: "`all` tells the balance of a part as if it had been charged",
+    what: "`all` shows the balance of a part as if it had been charged",
     file: "core/algorithms/all.ts",
-    search: "if (!allowed) {\n        decisions.forEach(",
-    replace: "if (false) {\n        decisions.forEach(",
+    search: "if (allowed) return decisions;",
+    replace: "if (decisions.length > 0) return decisions;",
     laws: ["all"],
   },
   {

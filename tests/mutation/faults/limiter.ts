@@ -1,7 +1,8 @@
 import type { Fault } from "../fault.ts";
 
 const LIMITER = "core/limiter/limiter.ts";
-const LINE = "core/limiter/wait_in_queue.ts";
+const DRIVER = "core/limiter/wait_in_queue.ts";
+const QUEUE = "core/limiter/waiting_queue.ts";
 
 /** Faults of the limiter and of waiting for one's turn. */
 export const LIMITER_FAULTS: readonly Fault[] = [
@@ -15,65 +16,62 @@ export const LIMITER_FAULTS: readonly Fault[] = [
   {
     what: "`refund` takes",
     file: LIMITER,
-    search:
-      "return wakeWhenDone(reportWhenDecided(decide(key, -cost, false, instant()), key, -cost), key);",
-    replace:
-      "return wakeWhenDone(reportWhenDecided(decide(key, cost, false, instant()), key, -cost), key);",
+    search: "return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);",
+    replace: "return wakeWhenDone(reported(decide(key, cost, false, instant()), key, -cost), key);",
     laws: ["limiter"],
   },
   {
     what: "`refund` wakes nobody",
     file: LIMITER,
-    search:
-      "return wakeWhenDone(reportWhenDecided(decide(key, -cost, false, instant()), key, -cost), key);",
-    replace: "return reportWhenDecided(decide(key, -cost, false, instant()), key, -cost);",
+    search: "return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);",
+    replace: "return reported(decide(key, -cost, false, instant()), key, -cost);",
     laws: ["limiter"],
   },
   {
     what: "`reset` forgets nothing",
     file: LIMITER,
-    search: "return wakeWhenDone(bound.delete(key) as void, key);",
+    search: "return wakeWhenDone(calls.delete(key) as void, key);",
     replace: "return wakeWhenDone(undefined as void, key);",
     laws: ["limiter"],
   },
   {
-    what: "The limiter's clock is not asked",
+    what: "The limiter's clock is not read",
     file: LIMITER,
     search: "clock === undefined ? undefined : checkNow(clock())",
     replace: "clock === undefined ? undefined : Date.now()",
     laws: ["limiter"],
   },
   {
-    what: "The last to come is the first in line",
-    file: LINE,
-    search: "line.waiting.push(waiter);",
-    replace: "line.waiting.unshift(waiter);",
+    what: "The last to come is the first in the queue",
+    file: QUEUE,
+    search: "queue.waiting.push(waiter);",
+    replace: "queue.waiting.unshift(waiter);",
     laws: ["limiter"],
   },
   {
-    what: "One who gives up stays in line, and is charged",
-    file: LINE,
+    what: "One who leaves stays in the queue, and is charged",
+    file: DRIVER,
     search: "const abort = () => waiter.fail(signal!.reason);",
     replace: "const abort = () => reject(signal!.reason);",
     laws: ["limiter"],
   },
   {
-    what: "The first in line sleeps a millisecond too long",
-    file: LINE,
-    search: "cancel = request.limiter.after(milliseconds, line.wake);",
-    replace: "cancel = request.limiter.after(milliseconds + 1, line.wake);",
+    what: "The first in the queue sleeps a millisecond too long",
+    file: DRIVER,
+    search: "cancel = request.limiter.after(milliseconds, queue.wake);",
+    replace: "cancel = request.limiter.after(milliseconds + 1, queue.wake);",
     laws: ["limiter"],
   },
   {
     what: "The delay of a queue is not waited out",
-    file: LINE,
-    search: "waitForStart(line, wish, delayed, decision.delay)",
-    replace: "waitForStart(line, request, delayed, 0)",
+    file: DRIVER,
+    search: "waitForStart(queue, request, delayed, decision.delay)",
+    replace: "waitForStart(queue, request, delayed, 0)",
     laws: ["limiter"],
   },
   {
     what: "`maxWait` is checked only when the time is up",
-    file: LINE,
+    file: QUEUE,
     search: "if (isTooLate(waiter, projection.wait))",
     replace: "if (isTooLate(waiter, 0))",
     laws: ["limiter"],

@@ -162,8 +162,8 @@ export const RATE_FAULTS: readonly Fault[] = [
   {
     what: "A bucket that is refilled by one token less",
     file: "core/algorithms/token_bucket.ts",
-    search: "const scale = steppedTicks(limit, period);",
-    replace: "const scale = steppedTicks(Math.max(1, limit - 1), period);",
+    search: "const scale = wholeTicks(limit, period);",
+    replace: "const scale = wholeTicks(Math.max(1, limit - 1), period);",
     laws: ["tokenBucketByInterval"],
   },
   {

@@ -1,19 +1,22 @@
 import type { Fault } from "../fault.ts";
 
 const TABLE = "stores/shared/table/table.ts";
+const SCAN = "stores/shared/table/scan.ts";
+const DROP = "stores/shared/table/drop_keys.ts";
 const BATCH = "stores/shared/table/multi_swap.ts";
+const BRANCHES = "stores/shared/states/branches.ts";
 const TREE = "stores/shared/states/segment_tree.ts";
 const SPARES = "stores/shared/memory/spare_blocks.ts";
 const NODES = "stores/shared/memory/nodes.ts";
-const SEQUENCE = "stores/shared/states/running_totals.ts";
+const TOTALS = "stores/shared/states/running_totals.ts";
 
 /** Faults of the store that threads share. */
 export const SHARED_FAULTS: readonly Fault[] = [
   {
     what: "A swap that does not compare: a call overwrites what another has just taken",
     file: TABLE,
-    search: "if (Atomics.compareExchange(ints, slot, word, next) !== word) {\n      thread.count",
-    replace: "Atomics.store(ints, slot, next);\n    if (slot < 0) {\n      thread.count",
+    search: "if (Atomics.compareExchange(ints, slot, word, next) !== word) {",
+    replace: "Atomics.store(ints, slot, next);\n      if (slot < 0) {",
     laws: ["threads on a sharedStore"],
   },
   {
@@ -25,9 +28,9 @@ export const SHARED_FAULTS: readonly Fault[] = [
   },
   {
     what: "A key in use that makes room for another, though others are fresh",
-    file: TABLE,
-    search: "if (freshAt <= now) {\n        freshSlot = slot;",
-    replace: "if (freshAt <= now + 1e15) {\n        freshSlot = slot;",
+    file: SCAN,
+    search: "if (freshAt <= now) {",
+    replace: "if (freshAt <= now + 1e15) {",
     laws: ["sharedStore"],
   },
   {
@@ -40,7 +43,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
   {
     what: "A key that is forgotten only in its tag",
     file: TABLE,
-    search: "if (!remove(found.slot, found.word)) return false;",
+    search: "if (!removeKey(table, found.slot, found.word)) return false;",
     replace: "",
     laws: ["sharedStore"],
   },
@@ -53,9 +56,9 @@ export const SHARED_FAULTS: readonly Fault[] = [
   },
   {
     what: "A tree that is too small for its window",
-    file: TREE,
-    search: "while (slots > (BRANCHES - 1) * span + 1) {",
-    replace: "while (slots > BRANCHES * BRANCHES * span) {",
+    file: BRANCHES,
+    search: "while (entries > (RING - 1) * span + 1) {",
+    replace: "while (entries > RING * RING * span) {",
     laws: ["sharedStore"],
   },
   {
@@ -81,28 +84,28 @@ export const SHARED_FAULTS: readonly Fault[] = [
   },
   {
     what: "A log that is searched one entry too far",
-    file: SEQUENCE,
+    file: TOTALS,
     search: "if (this.read(middle, column) < value) low = middle + 1;",
     replace: "if (this.read(middle, column) <= value) low = middle + 1;",
     laws: ["windows of a sharedStore"],
   },
   {
     what: "A log of which a stride goes too far",
-    file: SEQUENCE,
+    file: TOTALS,
     search: "while (low + stride < high && this.read(low + stride, column) < value) {",
     replace: "while (low + stride < high && this.read(low, column) < value) {",
     laws: ["windows of a sharedStore"],
   },
   {
     what: "A log whose closed bucket is not written",
-    file: SEQUENCE,
+    file: TOTALS,
     search: "append(shape, root, base.tail, base.newest, base.total);",
     replace: "",
     laws: ["sharedStore"],
   },
   {
     what: "A log that drops live entries with the old ones",
-    file: SEQUENCE,
+    file: TOTALS,
     search: "if (group * span < tail && (group + 1) * span > head) continue;",
     replace: "if (group * span < tail && group * span > head) continue;",
     laws: ["sharedStore"],
@@ -110,13 +113,13 @@ export const SHARED_FAULTS: readonly Fault[] = [
   {
     what: "A ring of spare blocks without a bound: one block for two keys",
     file: SPARES,
-    search: "push(block);\n      passOn();",
-    replace: "push(block);",
+    search: "push(block);\n      passOn(thread, pool);\n    },",
+    replace: "push(block);\n    },",
     laws: ["memory of a sharedStore"],
   },
   {
     what: "A place that a forgotten key keeps",
-    file: TABLE,
+    file: DROP,
     search: "if (drop(now, true)) Atomics.sub(ints, header.keys, 1);",
     replace: "if (drop(now, true));",
     laws: ["memory of a sharedStore"],

@@ -65,8 +65,8 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "Callers are answered before the commit",
     file: WATCH,
-    search: "if (changes.length === cells.length) return [stepped, []];",
-    replace: "if (changes.length === cells.length) return [[], stepped];",
+    search: "if (changes.length === cells.length) return [decided, []];",
+    replace: "if (changes.length === cells.length) return [[], decided];",
     laws: ["redisStore by watch"],
   },
   {

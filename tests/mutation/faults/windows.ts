@@ -99,7 +99,7 @@ export const WINDOW_FAULTS: readonly Fault[] = [
     laws: ["slidingLog"],
   },
   {
-    what: "Units that are all of one log's use cannot be told from the next older ones",
+    what: "Units that are all of one log's use are taken for the next older ones",
     file: TIMELINE,
     search: "if (passed <= this.#base) return -Infinity;",
     replace: "if (passed < this.#base) return -Infinity;",
@@ -129,15 +129,15 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   {
     what: "A fading count rounded in the caller's favour",
     file: COUNTER,
-    search: "return Math.ceil(counts.previous * left(counts.window, now) / period);",
-    replace: "return Math.floor(counts.previous * left(counts.window, now) / period);",
+    search: "return Math.ceil(previous * left(window, now, period) / period);",
+    replace: "return Math.floor(previous * left(window, now, period) / period);",
     laws: ["slidingCounter"],
   },
   {
     what: "A float: the weight of the window before, rounded",
     file: COUNTER,
-    search: "return Math.ceil(counts.previous * left(counts.window, now) / period);",
-    replace: "return Math.ceil(counts.previous * (1 - (now % period) / period));",
+    search: "return Math.ceil(previous * left(window, now, period) / period);",
+    replace: "return Math.ceil(previous * (1 - (now % period) / period));",
     laws: ["slidingCounter"],
   },
   {

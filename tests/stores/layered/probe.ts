@@ -3,7 +3,14 @@
  * answers at once, by promises or by thenables.
  */
 
-import { gcra, memoryStore, StoreUnavailableError, type SyncStore } from "../../../mod.ts";
+import {
+  type Algorithm,
+  type ArrivalState,
+  gcra,
+  memoryStore,
+  StoreUnavailableError,
+  type SyncStore,
+} from "../../../mod.ts";
 
 /** How a store answers. */
 export type Answers = <Value>(make: () => Value) => Value;
@@ -29,7 +36,11 @@ export interface Probe {
 }
 
 /** A store around a memory store: by `run` alone, or by prepared calls, too. */
-export function probe(answers: Answers = atOnce, prepares = false, inner = memoryStore()): Probe {
+export function probe(
+  answers: Answers = atOnce,
+  prepares = false,
+  inner: SyncStore = memoryStore(),
+): Probe {
   function call<Value>(make: () => Value): Value {
     made.calls++;
     return answers(() => {
@@ -59,4 +70,4 @@ export function probe(answers: Answers = atOnce, prepares = false, inner = memor
 export const away: Error = new StoreUnavailableError("Cannot decide", "no");
 
 /** A hundred calls, and one more each hour. */
-export const hourly = gcra({ limit: 100, period: "100h" });
+export const hourly: Algorithm<ArrivalState> = gcra({ limit: 100, period: "100h" });

@@ -81,7 +81,7 @@ withRedis("values on a real server", (redis) => {
     await pool.close();
   });
 
-  test("are decided on by the server's time, or by the client's if that is asked for", async () => {
+  test("are decided on by the server's time, or by the client's if the options say so", async () => {
     for (const time of ["server", "client"] as const) {
       const store = redisStore(createClient({ url: redis().url }), { time, deadline: 5_000 });
       const api = limiter(gcra({ limit: 10, period: "1s" }), { store, prefix: time });

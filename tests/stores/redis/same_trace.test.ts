@@ -59,7 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const NOW = 1_790_000_000_000;
 
 /** What a limiter says to each step of a trace. */
-async function told(
+async function decisionsOf(
   make: (clock: () => number) => Limiter | AsyncLimiter,
   steps: readonly Step[],
 ): Promise<readonly (Decision | undefined)[]> {
@@ -90,15 +90,15 @@ withRedis("the same trace", (redis) => {
           await fc.assert(
             fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
               const prefix = `${commit} ${run++}`;
-              const memory = await told(
+              const memory = await decisionsOf(
                 (clock) => limiter(algorithm, { store: memoryStore(), prefix, clock }),
                 steps,
               );
-              const shared = await told((clock) => {
+              const shared = await decisionsOf((clock) => {
                 const own = sharedStore({ capacity: 10, maxBytes: 2 ** 20, threads: 2 });
                 return limiter(algorithm, { store: own, prefix, clock });
               }, steps);
-              const remote = await told(
+              const remote = await decisionsOf(
                 (clock) => limiter(algorithm, { store, prefix, clock }),
                 steps,
               );

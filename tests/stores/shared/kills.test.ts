@@ -6,27 +6,27 @@ import { consumeAll } from "../../../core/limiter/consume_all.ts";
 import { type Limiter, limiter } from "../../../mod.ts";
 import { type SharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { audit, untilQuiet } from "./support/audit.ts";
-import { type Crew, startWorkers } from "./support/workers.ts";
+import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import { type Job, NOW } from "./support/jobs.ts";
 import { names, policy } from "./support/policies.ts";
 
 /** Workers killed in each test; each had begun to work. */
 const KILLS = process.env.TIDEGATE_LONG === "1" ? 200 : 16;
 const TOGETHER = 4;
-/** Far more than can be taken, so that every unit taken can be told from the state. */
+/** Far more than can be taken, so that every unit taken can be counted from the state. */
 const LIMIT = 50_000_000;
 /** The longest that any call of the survivor may take: a scheduler's pauses, and no more. */
 const LONGEST_CALL = 1_500;
 
 /** A log holds no more than its arena has room for, and leaky queues count whole intervals. */
-const told = names.filter((name) => name !== "slidingLog");
+const counted = names.filter((name) => name !== "slidingLog");
 
 test(`${KILLS} workers killed in mid-call lose no use, admit nothing twice and stop nobody`, async () => {
   const store = sharedStore({ capacity: 2_000, threads: KILLS + 50 });
   const workers = await startWorkers(store, 0);
-  const limiters = limitersOf(store, workers, told, LIMIT);
-  const own = told.map(() => 0);
-  await killAll(workers, { kind: "forever", limit: LIMIT, names: told }, () => {
+  const limiters = limitersOf(store, workers, counted, LIMIT);
+  const own = counted.map(() => 0);
+  await killAll(workers, { kind: "forever", limit: LIMIT, names: counted }, () => {
     limiters.forEach((each, place) => {
       if (each.consume("hot").allowed) own[place]!++;
     });
@@ -37,8 +37,11 @@ test(`${KILLS} workers killed in mid-call lose no use, admit nothing twice and s
     const { capacity } = each.algorithm;
     const used = capacity - each.peek("hot", 0).remaining;
     const countedAfter = Atomics.load(workers.counts, place) + own[place]!;
-    assert.ok(used >= countedBefore, `${told[place]}: ${used} used, ${countedBefore} admitted`);
-    assert.ok(used <= countedAfter + KILLS, `${told[place]}: ${used} used, ${countedAfter} told`);
+    assert.ok(used >= countedBefore, `${counted[place]}: ${used} used, ${countedBefore} admitted`);
+    assert.ok(
+      used <= countedAfter + KILLS,
+      `${counted[place]}: ${used} used, ${countedAfter} counted`,
+    );
   });
   // A batch whose thread died is done on both keys or on neither.
   const [gcra] = limiters as [Limiter];
@@ -103,7 +106,7 @@ test("workers killed as they put new keys in leave records that can be taken ove
     const workers = await startWorkers(store, 0);
     let worker: Worker;
     try {
-      worker = await workers.hire();
+      worker = await workers.start();
     } catch (error) {
       assert.match(String(error), /attached or have died in mid-call/);
       store = open();
@@ -131,7 +134,7 @@ async function checkLost(store: SharedStore): Promise<void> {
 
 function limitersOf(
   store: SharedStore,
-  { flags }: Crew,
+  { flags }: WorkerPool,
   policies: readonly string[],
   limit: number,
 ): Limiter[] {
@@ -141,7 +144,7 @@ function limitersOf(
 
 /** Kills workers one by one while they work, and works itself; no call of its own may take long. */
 async function killAll(
-  workers: Crew,
+  workers: WorkerPool,
   job: Job,
   work: () => void,
 ): Promise<void> {
@@ -159,7 +162,7 @@ async function killAll(
   for (let killed = 0; killed < KILLS; killed += TOGETHER) {
     const alive: Worker[] = [];
     try {
-      for (let place = 0; place < TOGETHER; place++) alive.push(await workers.hire());
+      for (let place = 0; place < TOGETHER; place++) alive.push(await workers.start());
       workers.flags[4] = 0;
       for (const worker of alive) worker.postMessage(job);
       workFor(8);

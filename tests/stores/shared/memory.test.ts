@@ -230,7 +230,7 @@ describe("threads at once", () => {
         assert.deepEqual(audit(store.handle), NOTHING);
         assert.ok(store.statistics(0).keys <= capacity);
       } finally {
-        await workers.dismiss();
+        await workers.stop();
       }
     }
   });
@@ -250,7 +250,7 @@ describe("threads at once", () => {
       assert.equal(attached.peek("key", 0).remaining, 100_000 - 160);
       assert.deepEqual(audit(store.handle), NOTHING);
     } finally {
-      await workers.dismiss();
+      await workers.stop();
     }
   });
 });

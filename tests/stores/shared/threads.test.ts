@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { linearization } from "../../../adapters/testing/testing.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
-import { type Crew, startWorkers } from "./support/workers.ts";
+import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
 import { names, policy } from "./support/policies.ts";
 
@@ -10,13 +10,13 @@ const LIMIT = 3_001;
 
 describe("threads on one shared store", () => {
   const store = sharedStore({ capacity: 20_000 });
-  let workers: Crew;
+  let workers: WorkerPool;
   let round = 0;
 
   before(async () => {
     workers = await startWorkers(store, 8);
   });
-  after(() => workers.dismiss());
+  after(() => workers.stop());
 
   for (const size of [2, 4, 8]) {
     test(`${size} threads on one key are admitted exactly the limit, by every algorithm`, async () => {

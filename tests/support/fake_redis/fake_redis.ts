@@ -1,6 +1,6 @@
 /*
  * A Redis server in the test's own process, which speaks enough of the protocol for the store, and
- * fails when it is told to. It needs no binary, and makes every failure that a real server has now
+ * fails as a test says. It needs no binary, and makes every failure that a real server has now
  * and then a thing that happens once, at a place of the test's choice.
  */
 
@@ -55,7 +55,7 @@ export interface FakeRedis {
 /** Names of commands that a client sends by itself. */
 const HANDSHAKE = new Set(["HELLO", "CLIENT", "AUTH", "SELECT"]);
 
-/** The time to the microsecond, as a server tells it. */
+/** The time to the microsecond, as a server replies it. */
 function clock(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -70,7 +70,6 @@ export function startFakeRedis(
     now,
     scripts: new Set(),
     password: undefined,
-    ifeq: false,
     version: "7.0.15",
     slots: undefined,
     elsewhere: () => undefined,

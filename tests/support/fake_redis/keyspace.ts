@@ -6,7 +6,7 @@ export interface Keyspace {
   /** Keeps a text for as long as the one that it takes the place of. */
   replace(key: string, text: string): void;
   delete(key: string): boolean;
-  /** Milliseconds left to a key: -1 for ever, -2 if there is none. */
+  /** Milliseconds left to a key: -1 forever, -2 if there is none. */
   timeToLive(key: string): number;
   /** A number that changes when the key does. */
   version(key: string): number;

@@ -13,11 +13,9 @@ export interface ServerState {
   readonly scripts: Set<string>;
   /** The password that it wants; `undefined` for none. */
   password: string | undefined;
-  /** Whether it knows `SET ... IFEQ`. */
-  ifeq: boolean;
   /** The version that it says it has. */
   version: string;
-  /** What it tells of the slots of its cluster; `undefined` if it is in none. */
+  /** Its reply to CLUSTER SLOTS; `undefined` if it is in no cluster. */
   slots: Reply | undefined;
   /** The error to a command whose keys are on another node of its cluster. */
   elsewhere: (command: readonly string[]) => Error | undefined;
@@ -56,7 +54,7 @@ export function session(state: ServerState): Session {
     if (state.password !== undefined && !authenticated && !["HELLO", "AUTH"].includes(name)) {
       return new Error("NOAUTH Authentication required.");
     }
-    if (queued !== undefined && !["EXEC", "DISCARD"].includes(name)) {
+    if (queued !== undefined && name !== "EXEC") {
       queued.push(command);
       return "QUEUED";
     }
@@ -84,16 +82,12 @@ export function session(state: ServerState): Session {
         const now = state.now();
         return [String(Math.floor(now / 1_000)), String(Math.floor((now % 1_000) * 1_000))];
       }
-      case "GET":
-        return keyspace.get(args[0]!);
       case "MGET":
         return args.map((key) => keyspace.get(key));
       case "SET":
         return set(args);
       case "DEL":
         return args.filter((key) => keyspace.delete(key)).length;
-      case "PTTL":
-        return keyspace.timeToLive(args[0]!);
       case "WATCH":
         for (const key of args) watched.set(key, keyspace.version(key));
         return OK;
@@ -103,14 +97,8 @@ export function session(state: ServerState): Session {
       case "MULTI":
         queued = [];
         return OK;
-      case "DISCARD":
-        endTransaction();
-        return OK;
       case "EXEC":
         return exec();
-      case "SCRIPT":
-        if (args[0]?.toUpperCase() === "FLUSH") state.scripts.clear();
-        return OK;
       case "EVAL":
         if (args[0] !== COMPARE_AND_SET) return new Error("ERR unknown script");
         state.scripts.add(COMPARE_AND_SET_SHA);
@@ -144,19 +132,10 @@ export function session(state: ServerState): Session {
     return OK;
   }
 
-  function set([key = "", text = "", ...options]: readonly string[]): Reply {
-    const words = options.map((word) => word.toUpperCase());
-    const after = (word: string) =>
-      words.includes(word) ? options[words.indexOf(word) + 1] : undefined;
-    const life = after("PX");
-    const held = keyspace.get(key);
-    if (words.includes("IFEQ") && !state.ifeq) return new Error("ERR syntax error");
-    const fits = words.includes("IFEQ")
-      ? held === after("IFEQ")
-      : !words.includes("NX") || held === undefined;
-    if (fits && words.includes("KEEPTTL")) keyspace.replace(key, text);
-    else if (fits) keyspace.set(key, text, life === undefined ? undefined : Number(life));
-    return words.includes("GET") ? held : fits ? OK : null;
+  function set([key = "", text = "", option, life]: readonly string[]): Reply {
+    if (option === "KEEPTTL") keyspace.replace(key, text);
+    else keyspace.set(key, text, option === "PX" ? Number(life) : undefined);
+    return OK;
   }
 
   function exec(): Reply {

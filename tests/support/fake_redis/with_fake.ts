@@ -20,7 +20,7 @@ export function storedKeyOf(key: string): string {
   return `api:{${key}}:gcra/1/86400000/10`;
 }
 
-/** Runs a test on a fake server, by one connection unless told otherwise, and stops both. */
+/** Runs a test on a fake server, by one connection unless the options say otherwise, and stops both. */
 export async function withFake(
   options: RedisStoreOptions,
   test: (on: OnFake) => Promise<void>,

@@ -1,5 +1,5 @@
 /*
- * A process that takes from one key as often as it is told to, with others that do the same; it
+ * A process that takes from one key as often as its arguments say, with others that do the same; it
  * prints how often it was admitted. Started by crowd.ts.
  */
 import process from "node:process";

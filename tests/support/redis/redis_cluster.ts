@@ -1,5 +1,6 @@
 import { createClient } from "redis";
 
+import type { AsyncLimiter } from "../../../mod.ts";
 import { freePort } from "./free_port.ts";
 import { type RedisProcess, startRedis } from "./redis_process.ts";
 
@@ -19,7 +20,7 @@ const NODE_TIMEOUT = 1_000;
 /** Sends a command to a node, on a connection of its own. */
 export async function tell<Reply>(node: RedisProcess, ...command: string[]): Promise<Reply> {
   const client = createClient({ url: node.url, socket: { reconnectStrategy: false } });
-  // What goes wrong is told by the promises.
+  // What goes wrong is reported by the promises.
   client.on("error", () => {});
   await client.connect();
   try {
@@ -113,6 +114,11 @@ async function startNode(): Promise<ClusterNode> {
 async function knownBy(nodes: readonly RedisProcess[]): Promise<number> {
   const lists = await Promise.all(nodes.map((node) => tell<string>(node, "CLUSTER", "NODES")));
   return Math.min(...lists.map((list) => list.trim().split("\n").length));
+}
+
+/** Waits until a call on a key succeeds. */
+export function untilServed(limiter: AsyncLimiter, key: string): Promise<void> {
+  return until(() => limiter.consume(key).then(() => true, () => false));
 }
 
 /** Waits until something is so, at most 20 seconds. */

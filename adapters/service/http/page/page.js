@@ -15,7 +15,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const before = new Map();
 /** The last minute, second by second, the newest last. @type {Map<string, Second[]>} */
 const histories = new Map();
-/** When the figures before were told, in milliseconds; 0 if never. */
+/** When the figures before came, in milliseconds; 0 if never. */
 let toldAt = 0;
 
 const token = /** @type {HTMLInputElement} */ (byId("token"));

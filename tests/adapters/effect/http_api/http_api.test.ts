@@ -67,12 +67,24 @@ const everybody = () => "everybody";
 function server(
   options: RateLimitOptions,
   limiter: Layer.Layer<RateLimiter> = layerMemory(),
+  logged: unknown[] = [],
 ) {
+  return serverOf(layerRateLimit(options), limiter, logged);
+}
+
+/** A fetch of the API under a layer of the middleware; what is logged goes into the list. */
+function serverOf(
+  middleware: Layer.Layer<RateLimit, never, RateLimiter>,
+  limiter: Layer.Layer<RateLimiter> = layerMemory(),
+  logged: unknown[] = [],
+) {
+  const logger = Logger.make(({ message }) => logged.push(message));
   const layer = HttpApiBuilder.layer(Api).pipe(
     Layer.provide(handlers),
-    Layer.provide(layerRateLimit(options)),
+    Layer.provide(middleware),
     Layer.provide(limiter),
     Layer.provide(HttpServer.layerServices),
+    Layer.provideMerge(Logger.layer([logger])),
   );
   return HttpRouter.toWebHandler(layer, { disableLogger: true });
 }
@@ -144,38 +156,24 @@ describe("the middleware of HttpApi", () => {
     const tenant = Context.Reference("tenant", { defaultValue: () => "nobody" });
     const told: string[] = [];
     const key = () => Effect.map(tenant, (name) => (told.push(name), name));
-    const web = HttpRouter.toWebHandler(
-      HttpApiBuilder.layer(Api).pipe(
-        Layer.provide(handlers),
-        Layer.provide(
-          Layer.provide(layerRateLimit({ limit: api, key }), Layer.succeed(tenant, "startup")),
-        ),
-        Layer.provide(layerMemory()),
-        Layer.provide(HttpServer.layerServices),
-      ),
-      { disableLogger: true },
+    const web = serverOf(
+      Layer.provide(layerRateLimit({ limit: api, key }), Layer.succeed(tenant, "startup")),
     );
-    const request = () => new Request("http://localhost/users");
-    await web.handler(request(), Context.make(tenant, "acme"));
+    const request = new Request("http://localhost/users");
+    await web.handler(request, Context.make(tenant, "acme") as never);
     await web.dispose();
     assert.deepEqual(told, ["acme"]);
   });
 
   test("takes limit, key, cost and skip of the request and the route", async () => {
     class Plan extends Context.Service<Plan, { readonly cost: number }>()("tests/Plan") {}
-    const layer = HttpApiBuilder.layer(Api).pipe(
-      Layer.provide(handlers),
-      Layer.provide(layerRateLimit({
-        limit: (_request, { endpoint }) => endpoint.identifier === "list" ? api : undefined,
-        key: (request) => Effect.succeed(request.headers["x-api-key"] ?? "nobody"),
-        cost: () => Plan.use(({ cost }) => Effect.succeed(cost)),
-        skip: (request) => request.headers["x-free"] === "yes",
-      })),
-      Layer.provide(Layer.succeed(Plan, { cost: 2 })),
-      Layer.provide(layerMemory()),
-      Layer.provide(HttpServer.layerServices),
-    );
-    const web = HttpRouter.toWebHandler(layer, { disableLogger: true });
+    const middleware = layerRateLimit({
+      limit: (_request, { endpoint }) => endpoint.identifier === "list" ? api : undefined,
+      key: (request) => Effect.succeed(request.headers["x-api-key"] ?? "nobody"),
+      cost: () => Plan.use(({ cost }) => Effect.succeed(cost)),
+      skip: (request) => request.headers["x-free"] === "yes",
+    });
+    const web = serverOf(Layer.provide(middleware, Layer.succeed(Plan, { cost: 2 })));
     const status = async (path: string, headers?: Record<string, string>) =>
       (await ask(web, path, headers)).status;
     assert.equal(await status("/users", { "x-api-key": "a" }), 200);
@@ -268,17 +266,7 @@ describe("the middleware of HttpApi", () => {
     const failure = new StoreUnavailableError("Cannot reach Redis", "no");
     const store = { ...asyncMemoryStore(), run: () => Promise.reject(failure) };
     const logged: unknown[] = [];
-    const logger = Logger.make(({ message }) => logged.push(message));
-    const web = HttpRouter.toWebHandler(
-      HttpApiBuilder.layer(Api).pipe(
-        Layer.provide(handlers),
-        Layer.provide(layerRateLimit({ limit: api, key: everybody })),
-        Layer.provide(layerStore(store)),
-        Layer.provide(HttpServer.layerServices),
-        Layer.provideMerge(Logger.layer([logger])),
-      ),
-      { disableLogger: true },
-    );
+    const web = server({ limit: api, key: everybody }, layerStore(store), logged);
     const { status, body } = await ask(web, "/users");
     assert.deepEqual([status, JSON.parse(body).title], [503, "Temporary Reduced Capacity"]);
     assert.deepEqual(logged, [["Cannot limit the rate of a request", failure]]);
@@ -288,18 +276,8 @@ describe("the middleware of HttpApi", () => {
   for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
     test(`logs every function of the options that ${way}, and answers all the same`, async () => {
       const logged: unknown[] = [];
-      const logger = Logger.make(({ message }) => logged.push(message));
       const failing = { refund: fail, shadow: fail, partition: fail };
-      const web = HttpRouter.toWebHandler(
-        HttpApiBuilder.layer(Api).pipe(
-          Layer.provide(handlers),
-          Layer.provide(layerRateLimit({ limit: api, key: everybody, ...failing })),
-          Layer.provide(layerMemory()),
-          Layer.provide(HttpServer.layerServices),
-          Layer.provideMerge(Logger.layer([logger])),
-        ),
-        { disableLogger: true },
-      );
+      const web = server({ limit: api, key: everybody, ...failing }, layerMemory(), logged);
       const printed = await printedBy(async () => {
         const { status, fields } = await ask(web, "/users");
         assert.deepEqual([status, fields[1]], [200, '"api";r=1;t=30']);

@@ -150,6 +150,44 @@ describe("an unknown address", () => {
   });
 });
 
+describe("X-Forwarded-For where nobody is trusted", () => {
+  /** What is logged as requests come with the field. */
+  async function logged(options: Options, count: number, from = 0): Promise<string[]> {
+    const lines: string[] = [];
+    const { warn } = console;
+    console.warn = (...items: unknown[]) => void lines.push(items.join(" "));
+    try {
+      const decide = gate<{ place: number }>({ limiter: apiLimiter(), ...options } as never, {
+        address: () => "192.0.2.7",
+        header: ({ place }, name) => name === "x-forwarded-for" && place >= from ? "6.6.6.6" : null,
+        signal: () => undefined,
+      });
+      for (let place = 0; place < count; place++) await decide({ place }, undefined);
+    } finally {
+      console.warn = warn;
+    }
+    return lines;
+  }
+
+  test("is logged once for each limit", async () => {
+    const lines = await logged({}, 5);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0]!, /X-Forwarded-For.*trustedProxies/);
+  });
+
+  test("is not logged where it is meant to be so, or the address is not asked for", async () => {
+    assert.deepEqual(await logged({ trustedProxies: [] }, 5), []);
+    assert.deepEqual(await logged({ trustedProxies: ["192.0.2.7"] }, 5), []);
+    assert.deepEqual(await logged({ key: () => "one" }, 5), []);
+    assert.deepEqual(await logged({ address: () => "192.0.2.1" }, 5), []);
+  });
+
+  test("is looked for on the first hundred requests only", async () => {
+    assert.equal((await logged({}, 100, 99)).length, 1);
+    assert.deepEqual(await logged({}, 101, 100), []);
+  });
+});
+
 test("a decision is told before its delay, be the client there or not when that is over", async () => {
   const clock = testClock();
   const queue = leakyQueue({ limit: 1, period: "1s", queue: 2 });

@@ -1,7 +1,13 @@
-import { rateLimit } from "../../../../adapters/http/http.ts";
+import {
+  type Answer,
+  type Awaitable,
+  type FetchHandler,
+  rateLimit,
+} from "../../../../adapters/http/http.ts";
 import { describeAdapter } from "../../../support/adapter_behaviour.ts";
 import { runtime } from "../../../support/runtime.ts";
 import { serveFetch } from "../../../support/serve_fetch.ts";
+import { echo, slowResponse, upgrade } from "../../../support/fetch_routes.ts";
 import { twoParts } from "../../../support/two_parts.ts";
 
 /** What @hono/node-server hands over, which serves on Node. */
@@ -15,9 +21,16 @@ describeAdapter("tidegate/http", {
       address: (_: unknown, info: NodeInfo) => info.incoming.socket.remoteAddress,
     }
     : {},
-  start(options, flow) {
-    const handler = (request: Request, _info: unknown, left?: number): Response => {
+  makers: [rateLimit],
+  losesFields: true,
+  upgrades: runtime() !== "node",
+  start(limits, { flow, slow }) {
+    function handler(request: Request, info: unknown, left?: number): Awaitable<Answer> {
       switch (new URL(request.url).pathname) {
+        case "/slow":
+          return slowResponse(request, slow);
+        case "/socket":
+          return upgrade(request, info);
         case "/json":
           return Response.json({ a: 1 });
         case "/image":
@@ -37,12 +50,12 @@ describeAdapter("tidegate/http", {
         default:
           return new Response("hello");
       }
-    };
-    const fetch = options === undefined
-      ? handler
-      : rateLimit(options)((request, info, decision) =>
-        handler(request, info, decision?.remaining)
-      );
-    return serveFetch(fetch, { error: () => new Response("it failed", { status: 500 }) });
+    }
+    const fetch = limits.reduceRight<FetchHandler<unknown, Answer>>(
+      (inner, options) => rateLimit(options)(inner),
+      (request, info, decision) => handler(request, info, decision?.remaining),
+    );
+    const error = () => new Response("it failed", { status: 500 });
+    return serveFetch((request, info) => fetch(request, info, undefined), { error, ...echo });
   },
 });

@@ -5,14 +5,16 @@ import type { Verdict } from "../../../../core/rules/rules.ts";
 import type { AsyncStore, SyncStore } from "../../../../core/store.ts";
 import { gcra } from "../../../../core/algorithms/gcra.ts";
 import {
+  type KeyLimits,
+  readRules,
   ruleEngine,
   type RuleEngineOptions,
+  type RuleFile,
   type RuleRequest,
 } from "../../../../adapters/rules/rules.ts";
-import type { KeyLimits } from "../../../../adapters/rules/engine/key_limits.ts";
-import { readRules, type RuleFile } from "../../../../adapters/rules/files/read_rules.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 
 type Entry = readonly [string, string];
 
@@ -541,14 +543,7 @@ describe("limits of a key's own", () => {
 });
 
 test("on a store that answers by promises every verdict is the same", async () => {
-  const inner = memoryStore();
-  const store: AsyncStore = {
-    run: (operations, now) => Promise.resolve(inner.run(operations, now)),
-    accepts: (algorithm) => inner.accepts(algorithm),
-    delete: (key) => Promise.resolve(inner.delete(key)),
-    close: () => Promise.resolve(inner.close()),
-    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
-  };
+  const store = asyncMemoryStore();
   const file = shop([
     { key: "user", limits: two() },
     { key: "address", shadow: true, limits: [{ limit: 1, period: "1m" }] },
@@ -568,4 +563,40 @@ test("on a store that answers by promises every verdict is the same", async () =
   function shown(verdict: Verdict) {
     return verdict.rules.map(({ decision, allowed }) => [allowed, decision]);
   }
+});
+
+test("on a store that answers by promises of another realm every verdict is a promise", async () => {
+  const inner = memoryStore();
+  function later<Value>(value: Value): Promise<Value> {
+    const promise = Promise.resolve(value);
+    const then: typeof promise.then = (...continuations) => promise.then(...continuations);
+    return { then } as Promise<Value>;
+  }
+  const store: AsyncStore = {
+    run: (operations, now) => later(inner.run(operations, now)),
+    accepts: (algorithm) => inner.accepts(algorithm),
+    delete: (key) => later(inner.delete(key)),
+    close: () => later(inner.close()),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+    internals: {
+      prepare: (prefix, algorithm) => {
+        const call = inner.internals!.prepare!(prefix, algorithm);
+        return (...request) => later(call(...request));
+      },
+    },
+  };
+  const file = shop([{ key: "user", limits: two() }, {
+    key: "address",
+    quota: true,
+    limits: two(),
+  }]);
+  const { engine } = engineOf(file, { store });
+  const verdicts: boolean[] = [];
+  for (const request of [asking(USER), asking(USER, ADDRESS), asking(USER, ADDRESS)]) {
+    const answer = engine.consume(request);
+    assert.ok(answer instanceof Promise);
+    verdicts.push((await answer).allowed);
+  }
+  assert.deepEqual(verdicts, [true, true, false]);
+  assert.equal(await engine.reset(asking(USER)), 1);
 });

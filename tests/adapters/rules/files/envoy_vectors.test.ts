@@ -114,6 +114,19 @@ describe("Envoy's invalid files", () => {
     });
   }
 
+  test("a unit is none of the names that every object has", () => {
+    for (const unit of ["constructor", "__proto__"]) {
+      const limit = `{ unit: ${unit}, requests_per_unit: 0 }`;
+      const text = `domain: d\ndescriptors: [{ key: a, rate_limit: ${limit} }]\n`;
+      const { rules, problems } = readRules([{ name: "d.yaml", text }], yaml);
+      assert.equal(rules, undefined);
+      assert.match(
+        problems.map(problemText).join(),
+        new RegExp(`invalid rate limit unit '${unit}'`),
+      );
+    }
+  });
+
   test("a domain of another file is refused", () => {
     const text = messages(["tests-valid/basic_config.yaml", "tests-invalid/duplicate_domain.yaml"]);
     assert.match(text, /duplicate_domain.yaml:1:9: error: domain: duplicate domain 'test-domain'/);

@@ -4,8 +4,10 @@ import { connect } from "node:http2";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { faultOfCall } from "../../../../adapters/service/envoy/envoy_call.ts";
-import { callOfMessage } from "../../../../adapters/service/envoy/envoy_protobuf.ts";
+import * as loader from "@grpc/proto-loader";
+import { rateLimitService } from "../../../../adapters/service/envoy/rate_limit_service.ts";
+import { readCall } from "../../../../adapters/service/envoy/read_call.ts";
+import { REQUEST_LIMITS } from "../../../../adapters/service/service.ts";
 import { fileSource } from "../../../../adapters/rules/rules.ts";
 import type { Service } from "../../../../adapters/service/service.ts";
 import { fcOptions } from "../../../support/seed.ts";
@@ -147,17 +149,11 @@ describe("Envoy's gRPC", () => {
         },
       ];
       // Another program may write more than the protocol's 32 bits.
+      const limit = { requestsPerUnit: 2 ** 60, unit: "MINUTE" };
+      const descriptors = [{ entries: [{ key: "user", value: "a" }], limit }];
       assert.match(
-        faultOfCall({
-          domain: "shop",
-          hitsAddend: 1,
-          descriptors: [{
-            entries: [["user", "a"]],
-            hitsAddend: undefined,
-            limit: { requestsPerUnit: 2 ** 60, unit: "MINUTE" },
-          }],
-        }) ?? "",
-        /requests_per_unit must be at most 4294967295/,
+        String(readCall({ domain: "shop", descriptors }, REQUEST_LIMITS)),
+        /requestsPerUnit must be an integer from 0 to 4294967295/,
       );
       for (const { error, details } of await ask(service, bad)) {
         assert.equal(error, 3, details);
@@ -190,16 +186,27 @@ describe("Envoy's gRPC", () => {
     }, { grpcPort: 0 }));
 });
 
-test("whatever the bytes, reading a message ends, with a call or a clear error", () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      try {
-        const call = callOfMessage(bytes);
-        assert.ok(Array.isArray(call.descriptors));
-      } catch (error) {
-        assert.ok(error instanceof RangeError || error instanceof TypeError, String(error));
-      }
-    }),
-    fcOptions({ numRuns: 2_000 }),
-  );
+describe("reading a message", () => {
+  const { read } = rateLimitService(loader);
+
+  test("ends, whatever the bytes, with a call or a clear error", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        try {
+          const call = read(Buffer.from(bytes)) as { readonly descriptors: unknown };
+          assert.ok(Array.isArray(call.descriptors));
+        } catch (error) {
+          assert.ok(error instanceof RangeError || error instanceof TypeError, String(error));
+        }
+      }),
+      fcOptions({ numRuns: 2_000 }),
+    );
+  });
+
+  test("takes no text that is no UTF-8, and leaves a replacement character alone", () => {
+    const domain = (...bytes: number[]) => Buffer.from([0x0a, bytes.length, ...bytes]);
+    assert.throws(() => read(domain(0xff)), TypeError);
+    const { domain: name } = read(domain(0xef, 0xbf, 0xbd)) as { readonly domain: unknown };
+    assert.equal(name, "\ufffd");
+  });
 });

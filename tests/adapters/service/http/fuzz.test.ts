@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { readRules } from "../../../../adapters/rules/rules.ts";
-import { REQUEST_LIMITS } from "../../../../adapters/service/http/read_request.ts";
+import { REQUEST_LIMITS } from "../../../../adapters/service/http/request_bounds.ts";
 import { serviceThread } from "../../../../adapters/service/threads/service_thread.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../../support/seed.ts";

@@ -56,7 +56,7 @@ test(
           assert.equal(seen.first, "To the form");
           assert.match(seen.looked, /^It would be refused\.\s+user=mallory: never admitted/);
           assert.match(seen.taken, /^It was admitted\.\s+per-user: \d left of a limit of 3/);
-          assert.match(seen.malformed, /entries\[0\].value must be text of 1 to 1024 characters/);
+          assert.match(seen.malformed, /entries\.user must be text of 1 to 1024 characters/);
           assert.match(seen.keys, /user=mallory/);
           assert.match(seen.rules, /per-user\s+shop/);
           assert.match(seen.rules, /in the shadow/);

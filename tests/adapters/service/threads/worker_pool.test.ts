@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { RuleDocument } from "../../../../adapters/rules/rules.ts";
 import { startWorkers } from "../../../../adapters/service/threads/worker_pool.ts";
-import { addFigures } from "../../../../adapters/service/metrics/figures.ts";
+import { addFigures } from "../../../../adapters/service/metrics/figures_snapshot.ts";
 import type { WorkerSettings } from "../../../../adapters/service/threads/messages.ts";
 
 test("a worker that dies is started again, with the rules of that time", async () => {

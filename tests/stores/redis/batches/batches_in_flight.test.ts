@@ -7,6 +7,7 @@ import { emptyCell } from "../../../../stores/redis/batches/cell.ts";
 import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
 import type { NodeConnection } from "../../../../stores/redis/connections/node_connection.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
+import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
 import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
@@ -129,14 +130,14 @@ describe("calls on many keys, by cas", () => {
       assert.equal((await Promise.all(late))[0]!.allowed, false);
     }));
 
-  test("are all told that they were not applied, where the server takes none of them", () =>
+  test("all fail as not applied, where the server takes none of them", () =>
     withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
       await limiter.peek("warm up");
       const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
       fake.faults = ([name]) => name === "EVALSHA" ? noRoom : undefined;
       const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
       assert.deepEqual(errors.map(({ applied }) => applied), KEYS.map(() => "no"));
-      // It is one failure, after which the server is asked again soon.
+      // It is one failure, after which the server is tried again soon.
       await new Promise((resolve) => setTimeout(resolve, 26));
       fake.faults = () => undefined;
       assert.equal((await limiter.consume("after")).remaining, 9);
@@ -157,7 +158,7 @@ describe("calls on many keys, by cas", () => {
       assert.equal(store.statistics().connections, 2);
     }));
 
-  test("that lost a race are told of a silent server when the others are", () =>
+  test("that lost a race fail by a silent server when the others do", () =>
     withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
       await Promise.all(KEYS.map((key) => limiter.consume(key)));
       fake.keyspace.delete(FIRST);
@@ -198,7 +199,7 @@ describe("calls on many keys, by cas", () => {
       assert.equal(store.statistics().connections, connections);
     }));
 
-  test("are all told that nobody knows, where the server does not reply", () =>
+  test("all fail as perhaps applied, where the server does not reply", () =>
     withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
       await limiter.peek("warm up");
       fake.faults = (command) => command.includes(FIRST) ? "silence" : undefined;
@@ -210,7 +211,7 @@ describe("calls on many keys, by cas", () => {
       assert.equal((await limiter.consume(KEYS[0]!)).remaining, 9);
     }));
 
-  test("tells of an error in one batch, and answers the others", () =>
+  test("fail in one batch by an error, and are answered in the others", () =>
     withFake({ commit: "cas" }, async ({ fake, limiter }) => {
       await limiter.peek("warm up");
       const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
@@ -234,7 +235,7 @@ describe("calls on many keys, by cas", () => {
         result.status === "rejected" ? result.reason as StoreUnavailableError : undefined
       );
       assert.ok(errors.every((error) => error?.applied === "unknown"));
-      // Nobody is charged twice, and those that were told of an admission are charged.
+      // Nobody is charged twice, and those that were admitted are charged.
       fake.faults = () => undefined;
       for (const [place, key] of KEYS.entries()) {
         const { remaining } = await limiter.peek(key, 0);
@@ -243,12 +244,14 @@ describe("calls on many keys, by cas", () => {
     }));
 
   test("end in an error, not without end, where the reply does not fit", async () => {
-    const parts = {
+    const context = {
       values: valueCache(),
       clock: serverClock(),
       deadline: 1_000,
-      askTime: true,
+      useServerTime: true,
+      counters: redisCounters(),
     } as unknown as StoreContext;
+    const watcher = { onLoaded() {}, answer() {} };
     for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
       const connection = {
         open: true,
@@ -258,7 +261,7 @@ describe("calls on many keys, by cas", () => {
       const cells = new Map([["a", emptyCell("a", 0, 0)]]);
       const batch = { jobs: [], cells, asking: false, watched: false, open: true };
       const node: NodeConnection = { connection, commit: "cas", watching: false };
-      await assert.rejects(casCommit(node, batch, () => {}, parts), /does not fit/);
+      await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }
   });
 });

@@ -169,7 +169,7 @@ describe("a batch", () => {
         assert.equal(late, 0);
       }));
 
-    test(`by ${commit} tells only the calls on a key whose state cannot be put in words`, () =>
+    test(`by ${commit} fails only the calls on a key whose state cannot be encoded`, () =>
       withFake({ commit }, async ({ store, limiter: good, fake }) => {
         const encode = (): string => {
           throw new Error("There are no words for it");
@@ -247,7 +247,7 @@ describe("a call that joins a batch under way", () => {
       const full = ends.filter((end) =>
         end.status === "rejected" && /wait already/.test(end.reason)
       );
-      assert.ok(full.length > 3_500, `${full.length} were told at once`);
+      assert.ok(full.length > 3_500, `${full.length} failed at once`);
     }));
 });
 

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { type Job, keysOf, newJob } from "../../../../stores/redis/batches/job.ts";
-import { type JobQueue, jobQueue } from "../../../../stores/redis/batches/job_queue.ts";
+import {
+  enqueue,
+  type JobQueue,
+  jobQueue,
+  takeBatch,
+} from "../../../../stores/redis/batches/job_queue.ts";
 
 /** A call on keys of the slot 1. */
 function jobOn(keys: readonly string[], alone: boolean): Job {
@@ -16,7 +21,7 @@ function jobOn(keys: readonly string[], alone: boolean): Job {
 function batchesOf(queue: JobQueue, manySlots: boolean): readonly (readonly string[])[] {
   const batches: string[][] = [];
   while (queue.size > 0) {
-    batches.push(queue.take(manySlots, 100).jobs.map((job) => keysOf(job).join("+")));
+    batches.push(takeBatch(queue, manySlots, 100).jobs.map((job) => keysOf(job).join("+")));
   }
   return batches;
 }
@@ -24,13 +29,16 @@ function batchesOf(queue: JobQueue, manySlots: boolean): readonly (readonly stri
 for (const manySlots of [false, true]) {
   test(`calls of one slot share a batch but for those that go alone, ${manySlots}`, () => {
     const queue = jobQueue();
-    queue.add(jobOn(["a"], false));
-    queue.add(jobOn(["b"], false));
-    queue.add(jobOn(["b"], true));
-    queue.add(jobOn(["b"], true));
-    queue.add(jobOn(["b"], false));
-    queue.add(jobOn(["a", "b"], true));
-    queue.add(jobOn(["a", "c"], false));
+    const calls = [
+      [["a"], false],
+      [["b"], false],
+      [["b"], true],
+      [["b"], true],
+      [["b"], false],
+      [["a", "b"], true],
+      [["a", "c"], false],
+    ] as const;
+    for (const [keys, alone] of calls) enqueue(queue, jobOn(keys, alone));
     assert.deepEqual(batchesOf(queue, manySlots), [["a", "b"], ["b", "b", "b"], ["a+b"], ["a+c"]]);
   });
 }
@@ -38,13 +46,13 @@ for (const manySlots of [false, true]) {
 test("a slot of which a batch takes nothing keeps its place", () => {
   const queue = jobQueue();
   const add = (key: string, slot: number) =>
-    queue.add(newJob(key, slot, undefined, undefined, undefined, () => {}, () => {}));
+    enqueue(queue, newJob(key, slot, undefined, undefined, undefined, () => {}, () => {}));
   for (const key of ["a", "b", "c"]) add(key, 1);
   add("d", 2);
   add("e", 3);
   const batches: string[] = [];
   while (queue.size > 0) {
-    batches.push(queue.take(true, 2).jobs.map(({ key }) => key).join("+"));
+    batches.push(takeBatch(queue, true, 2).jobs.map(({ key }) => key).join("+"));
   }
   assert.deepEqual(batches, ["a+b", "d+e", "c"]);
 });

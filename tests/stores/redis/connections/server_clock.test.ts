@@ -27,7 +27,7 @@ describe("the estimate of the server's clock", () => {
         const before = performance.now() + ahead;
         const estimate = clock.now()!;
         const after = performance.now() + ahead;
-        // A bound widens by a thousandth of its age, here of one second; and whole ms are told.
+        // A bound widens by a thousandth of its age, here of one second; and the estimate is in whole ms.
         const error = tightest + 1 + 1;
         assert.ok(estimate >= before - error && estimate <= after + error);
       }),
@@ -54,7 +54,7 @@ describe("the estimate of the server's clock", () => {
     assert.ok(Math.abs(clock.now()! - 2_000_000) < 100);
   });
 
-  test("knows nothing before it was told", () => {
+  test("knows nothing before the first sample", () => {
     assert.equal(serverClock().now(), undefined);
   });
 });

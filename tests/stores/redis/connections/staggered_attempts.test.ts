@@ -9,15 +9,15 @@ const LONG = 10_000;
 const never = () => new Promise<string>(() => {});
 const refuse = (why: string) => () => Promise.reject(new Error(why));
 
-test("the next one is asked as soon as one has failed, and nobody else once one has answered", async () => {
-  const asked: string[] = [];
+test("the next attempt starts as soon as one has failed, and no more once one has answered", async () => {
+  const tried: string[] = [];
   const answer = (name: string) => () => {
-    asked.push(name);
+    tried.push(name);
     return Promise.resolve(name);
   };
   const attempts = [refuse("no"), refuse("no"), answer("third"), answer("fourth")];
   assert.equal(await staggeredAttempts(attempts, LONG, () => {}), "third");
-  assert.deepEqual(asked, ["third"]);
+  assert.deepEqual(tried, ["third"]);
 });
 
 test("nobody waits for one that is silent", async () => {
@@ -27,7 +27,7 @@ test("nobody waits for one that is silent", async () => {
   );
 });
 
-test("one that was first asked may still answer; the answers after the first are handed back", async () => {
+test("the first attempt may still answer; answers after the first one are handed back", async () => {
   const answers: ((name: string) => void)[] = [];
   const slow = () => new Promise<string>((resolve) => answers.push(resolve));
   const late: string[] = [];
@@ -39,7 +39,7 @@ test("one that was first asked may still answer; the answers after the first are
   assert.deepEqual(late, ["last"]);
 });
 
-test("if all fail it tells why the last one did, and if there is nobody, that", async () => {
+test("if all fail the error is the last one, and without attempts it says that", async () => {
   await assert.rejects(staggeredAttempts([refuse("one"), refuse("two")], LONG, () => {}), /two/);
   await assert.rejects(staggeredAttempts([], LONG, () => {}), /nobody to ask/);
 });

@@ -3,39 +3,39 @@ import { describe, test } from "node:test";
 
 import { cachedKeys } from "../../../../stores/redis/keys/cached_keys.ts";
 
-/** A namer that counts how often it is asked. */
+/** A namer that counts how often it is called. */
 function counted() {
-  const asked = { times: 0 };
+  const calls = { times: 0 };
   const name = cachedKeys((key) => {
-    asked.times++;
+    calls.times++;
     return `api:{${key}}`;
   });
-  return { asked, name };
+  return { calls, name };
 }
 
 describe("stored keys that are remembered", () => {
   test("are made once", () => {
-    const { asked, name } = counted();
+    const { calls, name } = counted();
     for (const key of ["a", "b", "a", "b", "a"]) assert.equal(name(key), `api:{${key}}`);
-    assert.equal(asked.times, 2);
+    assert.equal(calls.times, 2);
   });
 
   test("are not held of keys over 1,024 characters", () => {
-    const { asked, name } = counted();
+    const { calls, name } = counted();
     const long = "k".repeat(1_025);
     for (let calls = 0; calls < 3; calls++) assert.equal(name(long), `api:{${long}}`);
-    assert.equal(asked.times, 3);
+    assert.equal(calls.times, 3);
   });
 
   test("are bounded in number and in text", () => {
     for (const [keys, length] of [[20_001, 1], [2_000, 1_000]] as const) {
-      const { asked, name } = counted();
+      const { calls, name } = counted();
       const nth = (place: number) => String(place).padStart(length, "k");
       for (let place = 0; place < keys; place++) name(nth(place));
       name(nth(keys - 1));
-      assert.equal(asked.times, keys, "the newest is remembered");
+      assert.equal(calls.times, keys, "the newest is remembered");
       name(nth(0));
-      assert.equal(asked.times, keys + 1, "the oldest is not");
+      assert.equal(calls.times, keys + 1, "the oldest is not");
     }
   });
 });

@@ -1,42 +1,21 @@
 import assert from "node:assert/strict";
-import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, test } from "node:test";
 import process from "node:process";
 import { createSentinel } from "redis";
 
 import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
 import { redisStore } from "../../../../stores/redis/redis_store.ts";
-import { tell, until } from "../../../support/redis/redis_cluster.ts";
+import { tell, until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
+import { withListener } from "../../../support/redis/with_listener.ts";
 import { startSentinel } from "../../../support/redis/redis_sentinel.ts";
 
 /** So slow that nothing comes back within a test. */
 const algorithm = gcra({ limit: 1, period: "1d", burst: 500 });
 
 describe("a sentinel that is silent", () => {
-  /** Runs a test on the port of a server that takes connections, and answers nothing. */
-  async function withSilence(
-    test: (port: number, sockets: ReadonlySet<Socket>, heard: () => string) => Promise<void>,
-  ): Promise<void> {
-    const sockets = new Set<Socket>();
-    let heard = "";
-    const server = createServer((socket) => {
-      sockets.add(socket);
-      socket.on("data", (data) => heard += String(data));
-      socket.on("error", () => {});
-      socket.on("close", () => sockets.delete(socket));
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    try {
-      await test((server.address() as AddressInfo).port, sockets, () => heard);
-    } finally {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    }
-  }
-
-  test("is asked with the client's options, and is left in peace after close", () =>
-    withSilence(async (port, sockets, heard) => {
+  test("is queried with the client's options, and is left in peace after close", () =>
+    withListener(async ({ port, sockets, received }) => {
       const store = redisStore(createSentinel({
         name: "main",
         sentinelRootNodes: [{ host: "127.0.0.1", port }],
@@ -44,7 +23,7 @@ describe("a sentinel that is silent", () => {
       }));
       const call = limiter(algorithm, { store, prefix: "one" }).consume("a");
       const end = assert.rejects(async () => await call, StoreUnavailableError);
-      await until(() => Promise.resolve(heard().includes("secret")));
+      await until(() => Promise.resolve(received().includes("secret")));
       await store.close();
       await end;
       await until(() => Promise.resolve(sockets.size === 0));
@@ -54,7 +33,7 @@ describe("a sentinel that is silent", () => {
     "is passed over for the next one",
     needs("redis-server"),
     () =>
-      withSilence(async (port) => {
+      withListener(async ({ port }) => {
         const servers = await startSentinel();
         const store = redisStore(createSentinel({
           name: "main",
@@ -65,9 +44,9 @@ describe("a sentinel that is silent", () => {
         }));
         try {
           const api = limiter(algorithm, { store, prefix: "one" });
-          await until(() => Promise.resolve(api.consume("a")).then(() => true, () => false));
+          await untilServed(api, "a");
           servers.master.signal("SIGSTOP");
-          await until(() => Promise.resolve(api.consume("a")).then(() => true, () => false));
+          await untilServed(api, "a");
         } finally {
           await store.close();
           servers.master.signal("SIGCONT");
@@ -111,7 +90,7 @@ describe("a master with a sentinel", needs("redis-server"), () => {
       );
       const start = performance.now();
       for (const api of limiters) {
-        await until(() => api.consume("a").then(() => true, () => false));
+        await untilServed(api, "a");
       }
       if (process.env.TIDEGATE_CHAOS !== undefined) {
         console.log(`back ${performance.now() - start} ms after the replica took over`);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { visitNodes } from "../../../../stores/shared/states/state_layout.ts";
+import { visitNodes } from "../../../../stores/shared/states/block_layout.ts";
 import {
   ANNOUNCED,
   ANNOUNCED_CELLS,

@@ -1,36 +1,40 @@
+/*
+ * Worker threads of a test on one shared store, which do the jobs of `jobs.ts` at the same time.
+ */
+
 import { Worker } from "node:worker_threads";
 import type { SharedStore } from "../../../../stores/shared/shared_store.ts";
 import type { Job, Work } from "./jobs.ts";
 
 /** Worker threads on one store. */
-export interface Crew {
+export interface WorkerPool {
   readonly flags: Int32Array;
   readonly counts: Int32Array;
   /** Gives the first `size` of them one job each, to begin together; answers what they answer. */
   run<Answer>(size: number, job: (place: number) => Job): Promise<Answer[]>;
   /** Starts one more worker; resolves once it is ready. */
-  hire(): Promise<Worker>;
-  dismiss(): Promise<void>;
+  start(): Promise<Worker>;
+  stop(): Promise<void>;
 }
 
 /** Starts so many workers on a store. */
-export async function startWorkers(store: SharedStore, size: number): Promise<Crew> {
+export async function startWorkers(store: SharedStore, size: number): Promise<WorkerPool> {
   const shared = new SharedArrayBuffer(64);
   const counts = new SharedArrayBuffer(1_024);
   const flags = new Int32Array(shared);
   const work: Work = { handle: store.handle, shared, counts };
 
-  async function hire(): Promise<Worker> {
-    const hired = new Worker(new URL("./worker.ts", import.meta.url), { workerData: work });
-    await answerOf(hired);
-    return hired;
+  async function start(): Promise<Worker> {
+    const started = new Worker(new URL("./worker.ts", import.meta.url), { workerData: work });
+    await answerOf(started);
+    return started;
   }
 
-  const workers = await Promise.all(Array.from({ length: size }, hire));
+  const workers = await Promise.all(Array.from({ length: size }, start));
   return {
     flags,
     counts: new Int32Array(counts),
-    hire,
+    start,
     async run<Answer>(count: number, job: (place: number) => Job) {
       Atomics.store(flags, 0, count);
       const answers = workers.slice(0, count).map((worker, place) => {
@@ -40,7 +44,7 @@ export async function startWorkers(store: SharedStore, size: number): Promise<Cr
       });
       return await Promise.all(answers);
     },
-    async dismiss() {
+    async stop() {
       await Promise.all(workers.map((worker) => worker.terminate()));
     },
   };

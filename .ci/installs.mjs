@@ -1,0 +1,127 @@
+// Installs the packed package with npm as applications do: without any of its peers, and beside
+// other versions of them than those that it is developed with. Then tries it there, on every runtime.
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+
+import { child } from "./child.mjs";
+import { root } from "./install.mjs";
+import { packedArchive, systemNode } from "./package.mjs";
+
+/**
+ * @typedef {object} Project
+ * @property {string} name Also of its test in tests/package.
+ * @property {Record<string, string>} peers What else it depends on.
+ * @property {boolean} [large] Whether it has so many files that npm only resolves its versions, and
+ * the test is left out, unless TIDEGATE_LONG is set.
+ */
+
+/** @type {Project[]} */
+const PROJECTS = [
+  { name: "no_peers", peers: {} },
+  {
+    // The newest versions that the parts made for them do not work with.
+    name: "old_peers",
+    peers: {
+      "@grpc/grpc-js": "~1.9.0",
+      "fast-check": "~3.9.0",
+      "redis": "^4.0.0",
+      "yaml": "^1.0.0",
+    },
+  },
+  { name: "old_effect", peers: { "effect": "^3.0.0" }, large: true },
+  {
+    // The oldest versions that they work with, and an Effect that is not quite new enough.
+    name: "oldest_peers",
+    peers: {
+      "@grpc/grpc-js": "~1.10.0",
+      "effect": "~4.0.0",
+      "fast-check": "~3.10.0",
+      "redis": "~5.1.0",
+      "yaml": "~2.0.0",
+    },
+    large: true,
+  },
+];
+
+const isLong = process.env.TIDEGATE_LONG === "1";
+
+/** @type {[command: () => string, ...args: string[]][]} */
+const RUNTIMES = [
+  [() => systemNode().command, "--test", "--test-reporter=dot"],
+  [() => "bun", "test", "--dots"],
+  [() => "deno", "test", "-A", "--no-check", "--quiet", "--reporter=dot"],
+];
+
+/**
+ * Makes all projects at once, and runs their tests; `unpackPackage` must have been called.
+ *
+ * @returns {Promise<import("./child.mjs").Ended>}
+ * @throws {Error} With the code `"NO_REGISTRY"` if npm cannot reach its registry.
+ */
+export async function checkInstalls() {
+  const begun = performance.now();
+  const top = mkdtempSync(join(tmpdir(), "tidegate-installs-"));
+  try {
+    const made = await Promise.allSettled(
+      PROJECTS.map((project) => makeProject(join(top, project.name), project)),
+    );
+    for (const each of made) if (each.status === "rejected") throw each.reason;
+    let status = 0;
+    let left = false;
+    let output = "";
+    for (const { name } of PROJECTS.filter(isInstalled)) {
+      const file = `./${name}.test.mjs`;
+      copyFileSync(join(root, "tests/package", file), join(top, name, file));
+      for (const [command, ...args] of RUNTIMES) {
+        const ended = await child(command(), [...args, file], { cwd: join(top, name) });
+        output += `== ${name} on ${command()}\n${ended.output}`;
+        status ||= ended.status;
+        left ||= ended.left;
+      }
+    }
+    return { status, left, seconds: (performance.now() - begun) / 1000, output };
+  } finally {
+    rmSync(top, { recursive: true, force: true });
+  }
+}
+
+/** @param {Project} project */
+function isInstalled({ large }) {
+  return isLong || large !== true;
+}
+
+/** What npm says when its registry is out of reach. */
+const OFFLINE_REGEXP = /\b(E?NOTFOUND|EAI_AGAIN|ECONN\w+|E?TIMEDOUT|ENETUNREACH|ENOTCACHED)\b/;
+
+/**
+ * Makes a project that depends on the packed package, and has npm install it.
+ * @param {string} folder
+ * @param {Project} project
+ */
+async function makeProject(folder, project) {
+  mkdirSync(folder);
+  const dependencies = { ...project.peers, tidegate: `file:${packedArchive()}` };
+  const manifest = { name: "project", private: true, type: "module", dependencies };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  const much = isInstalled(project) ? "--ignore-scripts" : "--package-lock-only";
+  const fetching = ["--prefer-offline", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
+  const options = [...fetching, "--loglevel=error", "--no-audit", "--no-fund"];
+  try {
+    await promisify(execFile)("npm", ["install", much, ...options], {
+      cwd: folder,
+      timeout: 300_000,
+    });
+  } catch (error) {
+    const { stderr = "" } = /** @type {{ stderr?: string }} */ (error);
+    const isOffline = OFFLINE_REGEXP.test(stderr);
+    const rule = isOffline ? "npm must reach its registry" : "npm must install the package";
+    throw Object.assign(
+      new Error(`Cannot check installs as ${rule}: ${stderr}`, { cause: error }),
+      isOffline ? { code: "NO_REGISTRY" } : {},
+    );
+  }
+}

@@ -1,0 +1,109 @@
+/*
+ * `tidegate explain`: which rules hold for descriptors, and what they say of the counters that there
+ * are.
+ */
+
+import {
+  type Descriptor,
+  explainMatch,
+  explainReplaced,
+  explainVerdict,
+  problemText,
+  type RuleEngine,
+  ruleEngine,
+  type RuleRequest,
+  type RuleSet,
+} from "../rules/rules.ts";
+import { storeOnRedis } from "../service/store_on_redis.ts";
+import { integerOf, redisOf, type Tools, usageError, type Values } from "./command_options.ts";
+import { readAt } from "./rules_at.ts";
+
+/** Explains a request; resolves to 1 where the rules cannot be used. */
+export async function runExplain(
+  operands: readonly string[],
+  values: Values,
+  tools: Tools,
+): Promise<number> {
+  const [path, ...words] = operands;
+  if (path === undefined || words.length === 0) {
+    throw usageError("explain takes the rules and a descriptor: explain rules.yaml user=42");
+  }
+  const { rules, problems } = await readAt(path, values);
+  if (rules === undefined) {
+    for (const problem of problems) tools.complain(problemText(problem));
+    return 1;
+  }
+  const domain = domainOf(rules, values.domain);
+  const descriptors = descriptorsOf(words);
+  tools.print(`domain ${domain}`);
+  for (const { entries } of descriptors) {
+    tools.print(`descriptor ${entries.map((entry) => entry.join("=")).join(" ")}`);
+    explainMatch(rules.domains.get(domain)!, entries).forEach(tools.print);
+  }
+  const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };
+  if (values.service === undefined) await explainCounters(rules, request, values, tools);
+  else tools.print(`${values.service} says: ${await askService(values.service, request)}`);
+  return 0;
+}
+
+/** What the rules say of the counters in Redis, or of keys that were never used. */
+async function explainCounters(
+  rules: RuleSet,
+  request: RuleRequest,
+  values: Values,
+  { print }: Tools,
+): Promise<void> {
+  const { redis } = values;
+  await withEngine(rules, values, async (engine) => {
+    print(redis === undefined ? "for keys never used:" : `with the counters of ${redis}:`);
+    const { domain, descriptors } = request;
+    explainReplaced(rules.domains.get(domain)!, descriptors).forEach(print);
+    explainVerdict(await engine.peek(request), descriptors).forEach(print);
+  });
+}
+
+async function withEngine(
+  rules: RuleSet,
+  values: Values,
+  work: (engine: RuleEngine) => Promise<void>,
+): Promise<void> {
+  const redis = redisOf(values);
+  if (redis === undefined) return await work(ruleEngine({ rules }));
+  // A person waits longer than a request may.
+  const store = await storeOnRedis({ ...redis, deadline: 5_000 }, () => {});
+  try {
+    await work(ruleEngine({ rules, store }));
+  } finally {
+    await store.close();
+  }
+}
+
+async function askService(url: string, request: object): Promise<string> {
+  const response = await fetch(new URL("/v1/peek", url), {
+    method: "POST",
+    body: JSON.stringify(request),
+  });
+  return await response.text();
+}
+
+function domainOf(rules: RuleSet, wanted: string | undefined): string {
+  const known = [...rules.domains.keys()];
+  const domain = wanted ?? (known.length === 1 ? known[0]! : "");
+  if (rules.domains.has(domain)) return domain;
+  throw usageError(`--domain must be one of ${known.join(", ")}`);
+}
+
+function descriptorsOf(words: readonly string[]): Descriptor[] {
+  const groups: [string, string][][] = [[]];
+  for (const word of words) {
+    if (word === "+") {
+      groups.push([]);
+      continue;
+    }
+    const equals = word.indexOf("=");
+    if (equals < 1) throw usageError(`a descriptor is made of key=value, not ${word}`);
+    groups.at(-1)!.push([word.slice(0, equals), word.slice(equals + 1)]);
+  }
+  if (groups.some((entries) => entries.length === 0)) throw usageError("a descriptor is empty");
+  return groups.map((entries) => ({ entries }));
+}

@@ -1,0 +1,109 @@
+/*
+ * The rules that a command is given by their place: a file, a folder, or Redis.
+ */
+
+import { withTimeout } from "../../core/toolkit.ts";
+import {
+  fileSource,
+  type ReadRules,
+  readRules,
+  type RedisRulesClient,
+  redisSource,
+  type RuleDocument,
+  type RuleSource,
+  yamlReader,
+} from "../rules/rules.ts";
+import { loadRedis } from "../service/load_redis.ts";
+import { errorText } from "../service/log.ts";
+import { formatOf, type Values } from "./command_options.ts";
+
+/** Reads the rules at a path once. */
+export async function readAt(path: string, values: Values): Promise<ReadRules> {
+  const source = await sourceOf(path);
+  let documents: readonly RuleDocument[];
+  try {
+    documents = await source.load();
+  } catch (cause) {
+    throw new Error(`Cannot load rules from ${source.name}`, { cause });
+  } finally {
+    await source.close?.();
+  }
+  const options = { format: formatOf(values), mergeDomains: values["merge-domains"] };
+  return readRules(documents, await yamlReader(), options);
+}
+
+/** Milliseconds for which a service that starts dials Redis for its rules. */
+const FIRST_DIAL = 5_000;
+
+/**
+ * The source of the rules at a path.
+ *
+ * @param onError Receives errors of a connection, which is dialled again; without it the first one
+ * is the end.
+ */
+export async function sourceOf(
+  path: string,
+  onError?: (error: unknown) => void,
+): Promise<RuleSource> {
+  if (!/^rediss?:/.test(path)) return fileSource(path);
+  const { createClient } = await loadRedis();
+  // While the connection is down a read fails at once, rather than wait and be kept.
+  const client = createClient({ url: path, disableOfflineQueue: true });
+  const source = redisSource(client as unknown as RedisRulesClient);
+  // The path may hold a password.
+  const dial = firstDial(client, new URL(path).host, onError);
+  return {
+    ...source,
+    async load() {
+      await dial.connected();
+      return await source.load();
+    },
+    close() {
+      dial.cancel(new Error("the source was closed"));
+      if (client.isOpen) client.destroy();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** The part of a client that dials. */
+interface Dialler {
+  connect(): Promise<unknown>;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+}
+
+interface FirstDial {
+  /** Resolves once the client is connected; dials at the first call. */
+  connected(): Promise<void>;
+  /** Dials no longer. */
+  cancel(error: unknown): void;
+}
+
+function firstDial(
+  client: Dialler,
+  host: string,
+  onError?: (error: unknown) => void,
+): FirstDial {
+  let dialled: Promise<void> | undefined;
+  let cancel: (error: unknown) => void = () => {};
+  let last: unknown;
+  client.on("error", (error) => {
+    last = error;
+    (onError ?? cancel)(error);
+  });
+
+  async function dial(): Promise<void> {
+    const cancelled = new Promise<never>((_resolve, reject) => cancel = reject);
+    try {
+      await withTimeout<unknown>(Promise.race([client.connect(), cancelled]), FIRST_DIAL, late);
+    } catch (error) {
+      throw new Error(`Cannot reach Redis at ${host}: ${errorText(last ?? error)}`);
+    }
+  }
+
+  return { connected: () => dialled ??= dial(), cancel: (error) => cancel(error) };
+}
+
+function late(): never {
+  throw new Error(`Cannot dial as it took over ${FIRST_DIAL} ms`);
+}

@@ -1,0 +1,179 @@
+/*
+ * Admissions: taking units now, or waiting for them, and how to take that back.
+ *
+ * Calls on a store are short, and a store that answers by promises has a deadline; so they cannot be
+ * interrupted, and whoever made one knows whether it was charged. Waiting can be interrupted at any
+ * time, and takes back what it took:
+ *
+ *   while it queues              nothing has been taken; a call under way is taken back
+ *   in the delay of a queue      the place is given back, if it is the newest
+ *   admitted at that instant     the units are given back
+ *
+ * The last row is why waiting is a callback with a finalizer of its own: an interrupt that comes
+ * after the limiter has admitted, and before the fiber has received that, must not keep the units.
+ */
+
+import * as Clock from "effect/Clock";
+import * as Effect from "effect/Effect";
+import type * as Fiber from "effect/Fiber";
+
+import { mayDelay } from "../../core/algorithms/may_delay.ts";
+import type { Decision } from "../../core/decision.ts";
+import { RateLimitedError } from "../../core/errors.ts";
+import { refundingNewest, withMaxDelay } from "../../core/limiter/projection.ts";
+import type { MaybePromise } from "../../core/maybe_promise.ts";
+import { checkCost, checkText } from "../../core/options/checks.ts";
+import { refundUnits } from "../http/gate/refund_units.ts";
+import { type BoundLimit, failOrDie, recordVerdict, storeEffect } from "./bound_limit.ts";
+import { withDurations } from "./decision.ts";
+import { RateLimited } from "./rate_limited.ts";
+import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
+import { whenSettled } from "./when_settled.ts";
+
+/** An admitted call, and how to take it back. */
+export interface Admission {
+  /** The decision, with durations in milliseconds. */
+  readonly decision: Decision;
+  /**
+   * Gives the units back, as far as they have not been renewed since; what cannot be given back
+   * stays charged, the safe side.
+   */
+  readonly undo: Effect.Effect<void>;
+}
+
+/** A call for units: by which fiber, by which function of the service, and of whom. */
+export interface UnitsCall {
+  readonly fiber: Fiber.Fiber<unknown, unknown>;
+  readonly bound: BoundLimit;
+  readonly verb: string;
+  readonly key: string;
+  readonly cost: number;
+}
+
+/** What a fiber waits with. */
+export interface WaitOptions {
+  /** The longest wait in milliseconds; may be `Infinity`. */
+  readonly maxWait: number;
+  /** Makes the wait interruptible; by default as the caller is. */
+  readonly restore?: (<A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>) | undefined;
+}
+
+/** Takes units now, or fails; the delay of a queue is not waited out. */
+export function take(call: UnitsCall): Effect.Effect<Admission, RateLimited> {
+  const { bound, verb, key, cost } = call;
+  let freshAt: number | undefined;
+  const answer = mayDelay(bound.limit.algorithm)
+    ? consumePlace(call, (instant) => freshAt = instant)
+    : bound.limiter.consume(key, cost);
+  const settled = whenSettled(
+    answer,
+    (decision): Effect.Effect<Admission, RateLimited> =>
+      decision.allowed ? admit(call, decision, freshAt) : refused(call, decision),
+    `RateLimiter.${verb}`,
+    bound.attributes,
+  );
+  return Effect.uninterruptible(settled);
+}
+
+/** Waits for the units, in the queue, and for the delay of a queue. */
+export function waitFor(
+  call: UnitsCall,
+  { maxWait, restore }: WaitOptions,
+): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
+  const { fiber, bound: { attributes, metrics }, verb } = call;
+  const clock = fiber.getRef(Clock.Clock);
+  const start = clock.currentTimeMillisUnsafe();
+
+  function settle(outcome: Decision | RateLimitedError): Effect.Effect<Admission, RateLimited> {
+    if (outcome instanceof RateLimitedError) return refused(call, outcome.decision);
+    const admitted = admit(call, outcome, undefined);
+    metrics.waited(clock.currentTimeMillisUnsafe() - start, fiber.context);
+    return admitted;
+  }
+
+  return Effect.uninterruptibleMask((own) => {
+    const waiting = (restore ?? own)(waitInQueue(call, maxWait));
+    const traced = Effect.withSpan(waiting, `RateLimiter.${verb}`, { attributes });
+    return Effect.flatMap(Effect.catchDefect(traced, failOrDie), settle);
+  });
+}
+
+/** Records an admission, which can be taken back. */
+function admit(
+  call: UnitsCall,
+  decision: Decision,
+  freshAt: number | undefined,
+): Effect.Effect<Admission> {
+  recordVerdict(call.fiber, call.bound, call.verb, decision, call.cost);
+  return Effect.succeed({ decision, undo: undo(call, decision, freshAt) });
+}
+
+/** Records a refusal, and fails with it. */
+function refused(
+  { fiber, bound, verb, key, cost }: UnitsCall,
+  refusal: Decision,
+): Effect.Effect<never, RateLimited> {
+  recordVerdict(fiber, bound, verb, refusal, cost);
+  const { prefix } = bound.limit;
+  const decision = withDurations(refusal);
+  return Effect.fail(
+    new RateLimited({ prefix, key, cost, retryAfter: decision.retryAfter, decision }),
+  );
+}
+
+/**
+ * Waits by the limiter's own queue; an interrupt waits until nothing is taken any more.
+ *
+ * A refusal is an answer here: as an error it would put the key, which it names, into the span.
+ */
+function waitInQueue(
+  call: UnitsCall,
+  maxWait: number,
+): Effect.Effect<Decision | RateLimitedError> {
+  const { bound, key, cost } = call;
+  return Effect.callback<Decision | RateLimitedError>((resume, signal) => {
+    const outcome = bound.internals.acquireOrUndo(key, { cost, maxWait, signal });
+    outcome.then(
+      (decision) => resume(Effect.succeed(decision)),
+      (cause) =>
+        resume(cause instanceof RateLimitedError ? Effect.succeed(cause) : Effect.die(cause)),
+    );
+    const undone = (decision: Decision) => undo(call, decision, undefined);
+    return Effect.flatten(Effect.promise(() => outcome.then(undone, () => Effect.void)));
+  });
+}
+
+/** Takes a place in a queue, and reports when the key would be fresh: that marks the newest place. */
+function consumePlace(
+  { bound: { limit, internals }, key, cost }: UnitsCall,
+  report: (freshAt: number) => void,
+): MaybePromise<Decision> {
+  checkText("decide", "key", key);
+  checkCost("consume", cost, 0);
+  const algorithm = withMaxDelay(limit.algorithm, Infinity, ({ freshAt }) => report(freshAt));
+  return internals.run(key, algorithm, cost);
+}
+
+/**
+ * Gives units back, as far as they are there. The place in a queue is given back only if it is the
+ * newest, and known to be: otherwise the next call would be given the newest one's, which is taken.
+ */
+function undo(
+  { fiber, bound, key, cost }: UnitsCall,
+  decision: Decision,
+  freshAt: number | undefined,
+): Effect.Effect<void> {
+  const { limiter, limit: { algorithm }, internals, attributes } = bound;
+  // A failure policy has taken nothing.
+  if (cost === 0 || decision.source === "policy") return Effect.void;
+  if (mayDelay(algorithm) && freshAt === undefined) return Effect.void;
+  const clock = fiber.getRef(Clock.Clock);
+  const takenAt = clock.currentTimeMillisUnsafe();
+  const refunding = storeEffect(() => {
+    const answer: unknown = freshAt === undefined
+      ? refundUnits(limiter, key, cost, decision, clock.currentTimeMillisUnsafe() - takenAt)
+      : internals.run(key, refundingNewest(algorithm, freshAt), -cost);
+    return whenSettled(answer, () => Effect.void, "RateLimiter.refund", attributes);
+  });
+  return Effect.ignore(refunding);
+}

@@ -1,0 +1,120 @@
+/*
+ * The options of the middleware of HttpApi: those of every HTTP adapter, with a limit in the place of
+ * a limiter, and effects in the place of functions; and how a request is read.
+ */
+
+import type * as Effect from "effect/Effect";
+import type * as HttpServerRequest from "effect/http/HttpServerRequest";
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint";
+import type * as HttpApiGroup from "effect/http-api/HttpApiGroup";
+import * as Option from "effect/Option";
+
+import { checkOptions, errorMessage } from "../../../core/options/checks.ts";
+import type { RequestSource } from "../../http/address/client_key.ts";
+import { gate } from "../../http/gate/gate.ts";
+import type {
+  AnyLimiter,
+  RateLimitOptions as GateOptions,
+} from "../../http/gate/rate_limit_options.ts";
+import type { Limit } from "../limit.ts";
+
+/** Where a request goes. */
+export interface Route {
+  /** The endpoint. */
+  readonly endpoint: HttpApiEndpoint.Top;
+  /** Its group. */
+  readonly group: HttpApiGroup.Top;
+}
+
+/** A value, or an effect that finds it. */
+export type Found<A, R> = A | Effect.Effect<A, never, R>;
+
+/**
+ * The options of `layerRateLimit`, which mean what they mean in every HTTP adapter; only `limit` is
+ * required.
+ *
+ * @typeParam R What the effects among the options need.
+ */
+export interface RateLimitOptions<R = never> extends
+  Pick<
+    GateOptions<HttpServerRequest.HttpServerRequest, Route>,
+    | "address"
+    | "exposeHeaders"
+    | "forwardedHeader"
+    | "headers"
+    | "ipv6Prefix"
+    | "jitter"
+    | "partition"
+    | "random"
+    | "refund"
+    | "shadow"
+    | "trustedProxies"
+    | "unit"
+    | "unknownAddress"
+  > {
+  /** The limit, or a function that chooses one; `undefined` lets the request pass. */
+  readonly limit:
+    | Limit
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
+  /** Whose units; default the client's address. A request without a key is refused with a 400. */
+  readonly key?:
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<string | undefined, R>)
+    | undefined;
+  /** Units that a request takes; default 1. */
+  readonly cost?:
+    | number
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<number, R>)
+    | undefined;
+  /** Which requests pass without a limit. */
+  readonly skip?:
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<boolean, R>)
+    | undefined;
+}
+
+/** A request as Effect's server reads it. */
+export type Request = HttpServerRequest.HttpServerRequest;
+
+/** What the gate is given beside a request. */
+export interface Info extends Route {
+  readonly limiter: AnyLimiter;
+  readonly key: string | undefined;
+  readonly cost: number;
+  readonly signal: AbortSignal;
+}
+
+const ACTION = "create layerRateLimit";
+
+/**
+ * Checks the options of `layerRateLimit`: those of the gate as every adapter does, with the limit in
+ * the place of a limiter.
+ *
+ * @throws {TypeError} If an option is of the wrong type, or there is no limit.
+ * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
+ */
+export function checkLayerOptions<R>(options: RateLimitOptions<R>): void {
+  checkOptions(ACTION, options);
+  const { limit, trustedProxies } = options;
+  const isChosen = typeof limit === "function";
+  if (!isChosen && !isLimit(limit)) {
+    throw new TypeError(errorMessage(ACTION, "it needs a limit, such as limit(...)", limit));
+  }
+  const limiter = isChosen ? limit : { algorithm: limit.algorithm, consume: limit.algorithm.step };
+  const checked = { ...options, limiter: limiter as unknown as AnyLimiter };
+  gate(checked as unknown as GateOptions<Request, Info>, requestSource(trustedProxies));
+}
+
+/** How requests are read: the socket's address where proxies are named, otherwise the server's. */
+export function requestSource(
+  trustedProxies: readonly string[] = [],
+): RequestSource<Request, Info> {
+  return {
+    address: ({ remoteAddress, peerAddress }) =>
+      Option.getOrUndefined(trustedProxies.length === 0 ? remoteAddress : peerAddress),
+    header: ({ headers }, name) => headers[name],
+    signal: (_request, { signal }) => signal,
+  };
+}
+
+function isLimit(limit: Limit | undefined): boolean {
+  return typeof limit?.prefix === "string" && typeof limit.algorithm?.step === "function";
+}

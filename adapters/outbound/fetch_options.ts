@@ -1,0 +1,170 @@
+/*
+ * The options of `limitedFetch`, and what it works by: checked once, with their defaults.
+ */
+import { checkClock, type Clock, passingTime } from "../../core/clock.ts";
+import { gcra } from "../../core/algorithms/gcra.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
+import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter/limiter.ts";
+import {
+  checkFunction,
+  checkInteger,
+  checkOptions,
+  errorMessage,
+} from "../../core/options/checks.ts";
+import { memoryStore } from "../../stores/memory/memory_store.ts";
+import { type ServerPauses, serverPauses } from "./server_pauses.ts";
+
+/** What sends requests: `fetch` itself, or one that is called like it. */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** A request before it is sent, for `key`. */
+export interface FetchRequest {
+  /** Its method, as given. */
+  readonly method: string;
+  /** Its header fields: those of `init`, otherwise those of a `Request`. */
+  readonly headers: Headers;
+  /** What `fetch` was called with. A body must not be read here: it could not be sent then. */
+  readonly input: string | URL | Request;
+  /** What `fetch` was called with beside it. */
+  readonly init: RequestInit | undefined;
+}
+
+/** A retry that is about to be waited for. */
+export interface Retry {
+  /** Whose limit refused: the last host after redirects, unless `key` says otherwise. */
+  readonly key: string;
+  /** The status of the refusal. */
+  readonly status: number;
+  /** Milliseconds until the request is sent again. */
+  readonly wait: number;
+  /** 1 for the first retry of a request. */
+  readonly attempt: number;
+}
+
+/** The options of `limitedFetch`. All have defaults. */
+export interface LimitedFetchOptions {
+  /** A limit to keep below, waiting as long as need be; default none. */
+  readonly limiter?: Limiter | AsyncLimiter | undefined;
+  /**
+   * Whose limit a request counts against, and whom a server's pause is for. Default the URL's host,
+   * where pauses are also apart by the field `Authorization`: what one tenant has used up does not
+   * delay the others.
+   *
+   * @param url The URL; after redirects the last one, for whom the answer is about.
+   */
+  readonly key?: ((url: URL, request: FetchRequest) => string) | undefined;
+  /** Units that a request takes; default 1. */
+  readonly cost?: number | undefined;
+  /**
+   * The longest wait for one call altogether, in milliseconds; default 60,000. It counts from the
+   * call, so what refusals took to come is part of it.
+   */
+  readonly maxWait?: number | undefined;
+  /**
+   * The longest pause that a server can impose, in milliseconds; default 3,600,000, an hour. If it
+   * asks for more, the call that was refused gets the refusal, and calls to come may try again after
+   * this long.
+   */
+  readonly maxPause?: number | undefined;
+  /** How often a refused request is sent again; default 3. */
+  readonly retries?: number | undefined;
+  /**
+   * The limit of retries altogether, by key, so that retries do not multiply the load on a server
+   * that fails; default one a second, and ten at once. Where its store cannot decide, nothing is
+   * sent again.
+   */
+  readonly budget?: Limiter | AsyncLimiter | undefined;
+  /** Called with every retry. */
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
+  /** What sends requests; default the global `fetch`. */
+  readonly fetch?: Fetch | undefined;
+  /** The time, and how to wait; default the real ones. */
+  readonly clock?: Clock | undefined;
+  /** A number from 0 up to 1 for the spread of waits; default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** What a limited fetch works by. */
+export interface FetchSettings {
+  readonly limiter: Limiter | AsyncLimiter | undefined;
+  readonly keyOf: (url: URL, request: FetchRequest) => string;
+  /** Whose pause is whose: the key, and what else distinguishes tenants. */
+  readonly pauseKeyOf: (key: string, request: FetchRequest) => string;
+  readonly cost: number;
+  readonly maxWait: number;
+  readonly maxPause: number;
+  readonly retries: number;
+  readonly budget: Limiter | AsyncLimiter;
+  readonly onRetry: ((retry: Retry) => void) | undefined;
+  readonly send: Fetch;
+  readonly clock: Clock;
+  /** Milliseconds that pass as the waits do, whatever steps the clock takes. */
+  readonly passed: () => number;
+  readonly random: () => number;
+  readonly pauses: ServerPauses;
+}
+
+const ACTION = "create limitedFetch";
+
+/**
+ * Reads the options.
+ *
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ */
+export function fetchSettings(options: LimitedFetchOptions): FetchSettings {
+  checkFetchOptions(options);
+  const { cost = 1, maxWait = 60_000, maxPause = 3_600_000, retries = 3 } = options;
+  const { clock = Date.now, budget = defaultBudget(clock), onRetry } = options;
+  return {
+    limiter: options.limiter,
+    keyOf: options.key ?? hostOf,
+    pauseKeyOf: options.key === undefined ? withCredentials : (key) => key,
+    cost,
+    maxWait,
+    maxPause,
+    retries,
+    budget,
+    onRetry: onRetry && guarded(onRetry, firstPrinted()),
+    send: options.fetch ?? globalThis.fetch,
+    clock,
+    passed: passingTime(options.clock),
+    random: options.random ?? Math.random,
+    pauses: serverPauses(maxPause),
+  };
+}
+
+function hostOf({ host, protocol }: URL): string {
+  return host || protocol;
+}
+
+/** The key of a pause of the default key. It stays in memory, and is never reported. */
+function withCredentials(host: string, { headers }: FetchRequest): string {
+  return `${host}\n${headers.get("authorization") ?? ""}`;
+}
+
+function defaultBudget(clock: Clock): Limiter {
+  const rate = gcra({ limit: 60, period: "1m", burst: 10 });
+  return limiterOn(rate, memoryStore({ maxKeys: 1_000 }), "retries", { clock }) as Limiter;
+}
+
+function checkFetchOptions(options: LimitedFetchOptions): void {
+  checkOptions(ACTION, options);
+  const { limiter, budget, cost = 1, maxWait = 0, maxPause = 0, retries = 0, clock } = options;
+  checkInteger(ACTION, "retries", retries, 0);
+  checkInteger(ACTION, "cost", cost, 0);
+  checkClock(ACTION, clock);
+  for (const [option, value] of Object.entries({ maxWait, maxPause })) {
+    if (typeof value === "number" && value >= 0) continue;
+    throw new RangeError(
+      errorMessage(ACTION, `${option} must be milliseconds of at least 0`, value),
+    );
+  }
+  for (const [option, value] of Object.entries({ limiter, budget })) {
+    if (value === undefined || typeof value?.acquire === "function") continue;
+    throw new TypeError(errorMessage(ACTION, `${option} must be a limiter`, value));
+  }
+  for (const option of ["key", "onRetry", "fetch", "random"] as const) {
+    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
+  }
+}

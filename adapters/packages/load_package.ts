@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import { tooOldError } from "./too_old_error.ts";
+
+/** An optional package, which the application may have in any version. */
+export interface OptionalPackage<Module> {
+  readonly name: string;
+  /** What cannot be done without it. */
+  readonly action: string;
+  /** The oldest version that works. */
+  readonly since: string;
+  /** Imports it. */
+  readonly load: () => Promise<Module>;
+  /** Whether it is that version or a later one, by what it can do. */
+  readonly isRecent: (module: Module) => boolean;
+}
+
+/**
+ * Loads a package when it is needed.
+ *
+ * @throws {Error} If the package is not installed or too old; the message names the command that
+ * installs it.
+ */
+export async function loadPackage<Module>(
+  { name, action, since, load, isRecent }: OptionalPackage<Module>,
+): Promise<Module> {
+  let module: Module;
+  try {
+    module = await load();
+  } catch (cause) {
+    const message =
+      `Cannot ${action} as the package ${name} must be installed: run npm install ${name}`;
+    throw new Error(message, { cause });
+  }
+  if (isRecent(module)) return module;
+  throw tooOldError(action, name, since, versionOf(name));
+}
+
+/** The version that its package.json says; a package need not export that file. */
+function versionOf(name: string): string | undefined {
+  try {
+    const entry = createRequire(import.meta.url).resolve(name);
+    const folder = join("node_modules", name);
+    const home = entry.slice(0, entry.lastIndexOf(folder) + folder.length);
+    return JSON.parse(readFileSync(join(home, "package.json"), "utf8")).version;
+  } catch {
+    // It was not loaded from a folder of packages.
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+/*
+ * What a rule engine decides on, and how a request is refused that it cannot decide on.
+ */
+
+import { checkCost, errorMessage } from "../../../core/options/checks.ts";
+import type { Descriptor } from "../../../core/rules/rules.ts";
+
+/** What a rule engine decides on. */
+export interface RuleRequest {
+  /** The domain whose rules hold. */
+  readonly domain: string;
+  /** What the request is about; at least one. */
+  readonly descriptors: readonly Descriptor[];
+  /** Units of a descriptor that brings none of its own, an integer of at least 0; default 1. */
+  readonly cost?: number | undefined;
+}
+
+const TOO_MANY_LIMITS = "TooManyLimitsError";
+
+/**
+ * Requires a request to be one that can be decided, so that a bad one changes nothing.
+ *
+ * @throws {TypeError} If there is no descriptor, or one without entries.
+ * @throws {RangeError} If a cost is no integer of at least 0.
+ */
+export function checkRuleRequest({ descriptors, cost }: RuleRequest): void {
+  if (!Array.isArray(descriptors) || descriptors.length === 0) {
+    const rule = "a request must have at least one descriptor";
+    throw new TypeError(errorMessage("decide", rule, descriptors));
+  }
+  if (cost !== undefined) checkCost("decide", cost, 0);
+  for (let place = 0; place < descriptors.length; place++) {
+    const { entries, cost: own } = descriptors[place] as Descriptor;
+    if (!Array.isArray(entries) || entries.length === 0) {
+      const rule = "a descriptor must have at least one entry";
+      throw new TypeError(errorMessage("decide", rule, entries));
+    }
+    if (own !== undefined) checkCost("decide", own, 0);
+  }
+}
+
+/** The error of a request whose rules have more limits together than the store charges at once. */
+export function tooManyLimits(most: number, count: number): RangeError {
+  const rule = `the rules of a request must have at most ${most} limits together on this store`;
+  const error = new RangeError(errorMessage("decide", rule, count));
+  return Object.assign(error, { name: TOO_MANY_LIMITS });
+}
+
+/** Whether an error is of a request that has too many limits. */
+export function isTooManyLimits(error: unknown): error is RangeError {
+  return error instanceof RangeError && error.name === TOO_MANY_LIMITS;
+}

@@ -1,0 +1,23 @@
+/*
+ * Rules before they are read: what a file may hold, and how it comes to the reader.
+ */
+
+import type { DomainOptions } from "../../../core/rules/rules.ts";
+import type { RouteOptions } from "./compile_routes.ts";
+
+/** The rules of a domain as a file holds them. */
+export interface RuleFile extends DomainOptions {
+  /** What HTTP requests ask for. */
+  readonly routes?: readonly RouteOptions[] | undefined;
+}
+
+/** A file of rules, read but not understood; or the same as an object. */
+export type RuleDocument =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly data: unknown };
+
+/** The form of a document: tidegate's own or Envoy's; `"auto"` looks for `descriptors`. */
+export type RuleFormat = "auto" | "tidegate" | "envoy";
+
+/** The longest text that is read, in characters. */
+export const LONGEST_TEXT: number = 4 * 2 ** 20;

@@ -1,0 +1,133 @@
+/*
+ * Envoy's rate limit service as gRPC knows it: its path, and how its messages are read and written,
+ * by the package `@grpc/proto-loader`. It makes functions from text, so that a runtime that forbids
+ * that cannot serve gRPC.
+ *
+ * Source: envoyproxy/data-plane-api, envoy/service/ratelimit/v3/rls.proto; the names of messages are
+ * ours, as only numbers are sent.
+ */
+
+import type { MethodDefinition, ServiceDefinition } from "@grpc/proto-loader";
+
+import type { EnvoyAnswer } from "./decide_call.ts";
+import { UNIT_NAMES } from "./read_call.ts";
+
+const PACKAGE = "envoy.service.ratelimit.v3";
+
+type Fields = Readonly<Record<string, readonly [id: number, type: string, rule?: "repeated"]>>;
+
+function message(fields: Fields) {
+  const entries = Object.entries(fields).map(([name, [id, type, rule]]) => [name, {
+    id,
+    type,
+    ...(rule === undefined ? {} : { rule }),
+  }]);
+  return { fields: Object.fromEntries(entries) };
+}
+
+/** Texts are read as bytes: the package takes those that are no UTF-8, and changes them. */
+const MESSAGES = {
+  Request: message({
+    domain: [1, "bytes"],
+    descriptors: [2, "Descriptor", "repeated"],
+    hitsAddend: [3, "uint32"],
+  }),
+  Descriptor: message({
+    entries: [1, "Entry", "repeated"],
+    limit: [2, "Override"],
+    hitsAddend: [3, "UInt64Value"],
+  }),
+  Entry: message({ key: [1, "bytes"], value: [2, "bytes"] }),
+  Override: message({ requestsPerUnit: [1, "uint32"], unit: [2, "Unit"] }),
+  UInt64Value: message({ value: [1, "uint64"] }),
+  Response: message({ overallCode: [1, "Code"], statuses: [2, "Status", "repeated"] }),
+  Status: message({
+    code: [1, "Code"],
+    currentLimit: [2, "Limit"],
+    limitRemaining: [3, "uint32"],
+    durationUntilReset: [4, "Duration"],
+  }),
+  Limit: message({ requestsPerUnit: [1, "uint32"], unit: [2, "Unit"], name: [3, "string"] }),
+  Duration: message({ seconds: [1, "int64"] }),
+  Unit: { values: Object.fromEntries(UNIT_NAMES.map((name, number) => [name, number])) },
+  Code: { values: { UNKNOWN: 0, OK: 1, OVER_LIMIT: 2 } },
+  RateLimitService: {
+    methods: {
+      ShouldRateLimit: { requestType: "Request", responseType: "Response", comment: "" },
+    },
+  },
+};
+
+interface CallMessage {
+  readonly domain: Uint8Array;
+  readonly descriptors: readonly {
+    readonly entries: readonly { readonly key: Uint8Array; readonly value: Uint8Array }[];
+    readonly limit: unknown;
+    readonly hitsAddend: { readonly value: number } | null;
+  }[];
+  readonly hitsAddend: number;
+}
+
+/** Reads and writes the messages of the service. */
+export interface RateLimitService {
+  readonly path: string;
+  /**
+   * A call in protobuf's JSON form.
+   *
+   * @throws {RangeError} If the bytes are no message.
+   * @throws {TypeError} If a text is no UTF-8.
+   */
+  read(bytes: Buffer): unknown;
+  write(answer: EnvoyAnswer): Buffer;
+}
+
+/** Makes the service of the package. */
+export function rateLimitService(
+  { fromJSON }: typeof import("@grpc/proto-loader"),
+): RateLimitService {
+  const definition = fromJSON(
+    { nested: { [PACKAGE]: { nested: MESSAGES } } },
+    { longs: Number, enums: String, defaults: true },
+  );
+  const service = definition[`${PACKAGE}.RateLimitService`] as ServiceDefinition;
+  const { path, requestDeserialize, responseSerialize } = service
+    .ShouldRateLimit as MethodDefinition<object, object>;
+  return {
+    path,
+    read: (bytes) => dataOf(decoded(() => requestDeserialize(bytes) as CallMessage)),
+    write: ({ overallCode, statuses }) =>
+      responseSerialize({
+        overallCode,
+        statuses: statuses.map(({ durationUntilReset: seconds, ...status }) => ({
+          ...status,
+          durationUntilReset: seconds === undefined ? undefined : { seconds },
+        })),
+      }),
+  };
+}
+
+function decoded(decode: () => CallMessage): CallMessage {
+  try {
+    return decode();
+  } catch (cause) {
+    throw new RangeError(`Cannot read the message: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
+  return {
+    domain: textOf(domain),
+    descriptors: descriptors.map(({ entries, limit, hitsAddend }) => ({
+      entries: entries.map(({ key, value }) => ({ key: textOf(key), value: textOf(value) })),
+      limit,
+      hitsAddend: hitsAddend?.value,
+    })),
+    hitsAddend,
+  };
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+function textOf(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}

@@ -1,0 +1,13 @@
+import type { RequestLimits } from "./request_bounds.ts";
+
+/** How calls are served; the same on every thread. */
+export interface CallSettings {
+  /** What calls must bring to change anything; without it all of them may. */
+  readonly token: string | undefined;
+  /** The most bytes of a body. */
+  readonly maxBody: number;
+  /** How much a body may ask for. */
+  readonly limits: RequestLimits;
+  /** The proxies whose word on a client's address is believed. */
+  readonly trustedProxies: readonly string[];
+}

@@ -1,0 +1,64 @@
+/*
+ * The page of the service, and its files. The page is limited by the rules like any other: one who
+ * reloads it without end is a client, too. Its files and figures are not, so that a page that is
+ * open goes on.
+ */
+
+import { readFile } from "node:fs/promises";
+
+import type { CheckCall } from "./check_call.ts";
+import type { RequestAccess } from "./request_access.ts";
+import type { ServiceCall } from "./route.ts";
+
+const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
+  ["/", ["index.html", "text/html; charset=utf-8"]],
+  ["/page.css", ["page.css", "text/css; charset=utf-8"]],
+  ["/page.js", ["page.js", "text/javascript; charset=utf-8"]],
+]);
+
+const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
+
+/** Makes what answers `/`. Who may change nothing takes no units by it either. */
+export function pageRoute(
+  { onlyDomain, limit }: CheckCall,
+  { isOwn }: RequestAccess,
+): (call: ServiceCall) => Promise<Response> {
+  return async function page({ request, peer }) {
+    const file = await pageFile("/")!;
+    const domain = onlyDomain();
+    if (domain === undefined || !isOwn(request)) return file;
+    const { headers } = request;
+    const verdict = await limit(domain, { method: "GET", path: "/", headers, peer: peer() }, 429);
+    if (verdict.status !== 200) return verdict;
+    verdict.headers.forEach((value, name) => file.headers.set(name, value));
+    return file;
+  };
+}
+
+/** The response with a file of the page; `undefined` if there is none of this path. */
+export function pageFile(path: string): Promise<Response> | undefined {
+  const found = FILES.get(path);
+  return found && responseWith(...found);
+}
+
+async function responseWith(file: string, type: string): Promise<Response> {
+  const bytes = loaded.get(file) ?? await load(new URL(`./page/${file}`, import.meta.url));
+  loaded.set(file, bytes);
+  return new Response(bytes, {
+    headers: {
+      "content-type": type,
+      "cache-control": "no-cache",
+      "content-security-policy":
+        "default-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    },
+  });
+}
+
+/** The files lie beside the code, which in Deno may be on a server. */
+async function load(url: URL): Promise<Uint8Array<ArrayBuffer>> {
+  return url.protocol === "file:"
+    ? new Uint8Array(await readFile(url))
+    : new Uint8Array(await (await fetch(url)).arrayBuffer());
+}

@@ -1,0 +1,136 @@
+/*
+ * How much a request may ask for, whichever way it came: as JSON of the service's own form, as
+ * Envoy's JSON or protobuf, or by the routes of `/check`. Readers turn their form into a request, and
+ * look at maps and lists only; what these hold is checked here, and nowhere else.
+ */
+
+import { formatValue } from "../../../core/toolkit.ts";
+import type { DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
+
+/** How much a request may ask for. */
+export interface RequestLimits {
+  /** The most requests of one body. */
+  readonly maxBatch: number;
+  /** The most descriptors of a request. */
+  readonly maxDescriptors: number;
+  /** The most entries of a descriptor. */
+  readonly maxEntries: number;
+  /** The most characters of a key or a value. */
+  readonly maxText: number;
+}
+
+/** What bodies may ask for unless something else is said. */
+export const REQUEST_LIMITS: RequestLimits = {
+  maxBatch: 1_000,
+  maxDescriptors: 32,
+  maxEntries: 16,
+  maxText: 1_024,
+};
+
+/** In what the forms of requests differ. */
+export interface RequestForm {
+  /** What the form calls the units that a request takes. */
+  readonly cost: string;
+  /** The most units that a request may name for those of its descriptors that name none. */
+  readonly maxCost: number;
+  /** The least length of a value. */
+  readonly minValue: 0 | 1;
+  /** Whether entries are a map, so that a value is found by its key. */
+  readonly isMap: boolean;
+}
+
+/** The service's own form, with entries as a list. */
+export const LIST_FORM: RequestForm = {
+  cost: "cost",
+  maxCost: Number.MAX_SAFE_INTEGER,
+  minValue: 1,
+  isMap: false,
+};
+
+/** The service's own form, with entries as a map. */
+export const MAP_FORM: RequestForm = { ...LIST_FORM, isMap: true };
+
+/** Envoy's form: the units of a request are of 32 bits, those of a descriptor of 64. */
+export const ENVOY_FORM: RequestForm = {
+  cost: "hitsAddend",
+  maxCost: 2 ** 32 - 1,
+  minValue: 0,
+  isMap: false,
+};
+
+/** What is wrong with a request, and where: `entries[0].value`, `must be text ...`. */
+export interface RequestFault {
+  readonly place: string;
+  readonly rule: string;
+}
+
+/** A fault in words. */
+export function faultText({ place, rule }: RequestFault): string {
+  return `${place === "" ? "the body" : place} ${rule}`;
+}
+
+/** What is wrong with what a request holds; `undefined` if nothing is. */
+export function boundsFault(
+  { domain, descriptors, cost }: RuleRequest,
+  limits: RequestLimits,
+  form: RequestForm = LIST_FORM,
+): RequestFault | undefined {
+  if (typeof domain !== "string" || domain === "") {
+    return { place: "domain", rule: `must be text that is not empty, not ${formatValue(domain)}` };
+  }
+  if (!isCost(cost, form.maxCost)) return costFault(form.cost, cost, form.maxCost);
+  const { length } = descriptors;
+  if (length < 1 || length > limits.maxDescriptors) {
+    const rule = `must be a list of 1 to ${limits.maxDescriptors} items, not ${length} items`;
+    return { place: "descriptors", rule };
+  }
+  for (let index = 0; index < length; index++) {
+    const { entries, cost } = descriptors[index]!;
+    const fault = isCost(cost, Number.MAX_SAFE_INTEGER)
+      ? entriesFault(entries, limits, form)
+      : costFault(form.cost, cost, Number.MAX_SAFE_INTEGER);
+    if (fault === undefined) continue;
+    return length === 1 ? fault : { ...fault, place: `descriptors[${index}].${fault.place}` };
+  }
+  return undefined;
+}
+
+function entriesFault(
+  entries: readonly DescriptorEntry[],
+  { maxEntries, maxText }: RequestLimits,
+  { minValue, isMap }: RequestForm,
+): RequestFault | undefined {
+  const { length } = entries;
+  if (length < 1 || length > maxEntries) {
+    return { place: "entries", rule: `must hold 1 to ${maxEntries} entries, not ${length}` };
+  }
+  for (let index = 0; index < length; index++) {
+    const [key, value] = entries[index]!;
+    if (!isText(key, 1, maxText)) {
+      const rule = `must have keys of 1 to ${maxText} characters, not ${formatValue(key)}`;
+      return { place: "entries", rule };
+    }
+    if (!isText(value, minValue, maxText)) {
+      const rule = `must be text of ${minValue} to ${maxText} characters, not ${
+        formatValue(value)
+      }`;
+      const place = isMap ? `entries.${key}`.slice(0, 200) : `entries[${index}].value`;
+      return { place, rule };
+    }
+  }
+  return undefined;
+}
+
+function isText(value: unknown, least: number, most: number): boolean {
+  return typeof value === "string" && value.length >= least && value.length <= most;
+}
+
+function isCost(cost: unknown, most: number): boolean {
+  return cost === undefined ||
+    (Number.isSafeInteger(cost) && cost as number >= 0 && cost as number <= most);
+}
+
+function costFault(place: string, cost: unknown, most: number): RequestFault {
+  const range = most === Number.MAX_SAFE_INTEGER ? "of at least 0" : `from 0 to ${most}`;
+  return { place, rule: `must be an integer ${range}, not ${formatValue(cost)}` };
+}

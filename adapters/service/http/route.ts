@@ -1,0 +1,42 @@
+/*
+ * A route of the service as data: who may call it, by which method, and what answers.
+ */
+
+import type { MaybePromise } from "../../../core/toolkit.ts";
+import type { RequestTarget } from "./request_target.ts";
+
+/** A call of the service. */
+export interface ServiceCall {
+  readonly request: Request;
+  readonly target: RequestTarget;
+  /** Returns the address of the socket's other end. */
+  readonly peer: () => string | undefined;
+}
+
+/** A route of the service. */
+export interface Route {
+  /** What its calls are counted as. */
+  readonly name: string;
+  /** The methods that it takes, as the field Allow lists them; any of them if `undefined`. */
+  readonly allow: "POST" | "GET, HEAD" | undefined;
+  /** Whether it changes anything, so that a call must bring the token where there is one. */
+  readonly writes: boolean;
+  /** Answers a call that has no body, or whose body is of no interest. */
+  readonly answer?: ((call: ServiceCall) => MaybePromise<Response>) | undefined;
+  /** Answers a body. */
+  readonly answerBody?: ((text: string) => MaybePromise<Response>) | undefined;
+}
+
+/** A route that answers bodies. */
+export function bodyRoute(
+  name: string,
+  writes: boolean,
+  answerBody: (text: string) => MaybePromise<Response>,
+): Route {
+  return { name, allow: "POST", writes, answerBody };
+}
+
+/** A route that shows something to anybody. */
+export function getRoute(answer: (call: ServiceCall) => MaybePromise<Response>): Route {
+  return { name: "other", allow: "GET, HEAD", writes: false, answer };
+}

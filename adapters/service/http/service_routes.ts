@@ -1,0 +1,89 @@
+/*
+ * The routes of the service: of each path who may call it, by which method, and what answers.
+ */
+
+import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import { addressKey, type ClientAddress, clientAddress } from "../../http/http.ts";
+import type { RuleEngine } from "../../rules/rules.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
+import { METRICS_TYPE, metricsText } from "../metrics/metrics_text.ts";
+import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdicts.ts";
+import type { CallSettings } from "./call_settings.ts";
+import { checkCall } from "./check_call.ts";
+import { pageFile, pageRoute } from "./page_route.ts";
+import { jsonResponse, problemOf } from "./problem_response.ts";
+import type { RequestAccess } from "./request_access.ts";
+import { bodyRoute, getRoute, type Route } from "./route.ts";
+
+/** What routes need. */
+export interface RouteOptions extends Pick<CallSettings, "limits" | "trustedProxies"> {
+  readonly access: RequestAccess;
+  /** What all threads have counted. */
+  readonly allFigures: () => MaybePromise<FiguresSnapshot>;
+  /** Whether the service takes calls: no more once it is stopping. */
+  readonly isReady: () => boolean;
+}
+
+const ACTIONS: readonly RequestAction[] = ["consume", "peek", "refund", "reset"];
+
+/** Makes what finds the route of a path. */
+export function serviceRoutes(
+  engine: RuleEngine,
+  options: RouteOptions,
+): (path: string) => Route {
+  const { access, limits, allFigures } = options;
+  const check = checkCall(engine, addressOfClients(options.trustedProxies), limits.maxText);
+  const named: readonly Route[] = [
+    ...ACTIONS.map((action) =>
+      bodyRoute(
+        `/v1/${action}`,
+        action !== "peek",
+        (text) => answerVerdicts(engine, limits, action, text),
+      )
+    ),
+    bodyRoute("/json", true, (text) => answerEnvoy(engine, limits, text)),
+    { name: "/check", allow: undefined, writes: true, answer: check.answer },
+  ];
+  const routes = new Map<string, Route>([
+    ...named.map((route) => [route.name, route] as const),
+    ["/", getRoute(pageRoute(check, access))],
+    ["/healthz", getRoute(() => new Response("ok\n"))],
+    ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
+    ["/metrics", getRoute(() => andThen(allFigures(), metricsResponse))],
+    ["/v1/live", getRoute(({ request }) => live(engine, options, request))],
+  ]);
+  return (path) => routes.get(path) ?? FILE_ROUTE;
+}
+
+const FILE_ROUTE: Route = getRoute(({ target }) =>
+  pageFile(target.path) ?? problemOf(404, "there is nothing here")
+);
+
+/**
+ * The key of a client's address. A proxy that names no client is limited itself: rules by address
+ * must not be passed by silence.
+ */
+function addressOfClients(trustedProxies: readonly string[]): ClientAddress {
+  const behindProxies = clientAddress({ trustedProxies });
+  return (peer, field) => addressKey(behindProxies(peer, field) ?? peer);
+}
+
+function readiness(isReady: boolean): Response {
+  return isReady ? new Response("ready\n") : new Response("not ready\n", { status: 503 });
+}
+
+function metricsResponse(figures: FiguresSnapshot): Response {
+  return new Response(metricsText(figures), { headers: { "content-type": METRICS_TYPE } });
+}
+
+/** What the page shows. Keys are often people's names or addresses: they are for those who may write. */
+async function live(
+  engine: RuleEngine,
+  { access, allFigures }: RouteOptions,
+  request: Request,
+): Promise<Response> {
+  const { rules, keys, threads, store } = await allFigures();
+  const shown = access.isOwn(request) ? keys : undefined;
+  const domains = [...engine.rules.domains.keys()];
+  return jsonResponse(JSON.stringify({ domains, rules, keys: shown, threads, store }));
+}

@@ -1,0 +1,148 @@
+/*
+ * What a service has counted, as plain data that goes from thread to thread and is added up.
+ */
+
+import { OVERRIDE, type RuleSet } from "../../rules/rules.ts";
+
+/** What one rule said so far. */
+export interface RuleFigures {
+  /** The rule's domain. */
+  readonly domain: string;
+  /** Its name, or its label. */
+  readonly rule: string;
+  /** Calls that it let pass. */
+  readonly admitted: number;
+  /** Calls that it refused. */
+  readonly refused: number;
+  /** What a rule in the shadow would have refused. */
+  readonly shadowRefused: number;
+  /** Admitted with at most a fifth of the limit left. */
+  readonly nearLimit: number;
+}
+
+/** A key, and about how often it was refused lately. */
+export interface RefusedKey {
+  /** The rule's domain. */
+  readonly domain: string;
+  /** The name of the rule that refused, or its label. */
+  readonly rule: string;
+  /** The counter's key: `user=42`. */
+  readonly key: string;
+  /** About how often. */
+  readonly refused: number;
+}
+
+/** What was counted. */
+export interface FiguresSnapshot {
+  /** By rule. */
+  readonly rules: readonly RuleFigures[];
+  /** The keys refused most. */
+  readonly keys: readonly RefusedKey[];
+  /** HTTP and gRPC calls by route and status: `"/v1/consume 200"`. */
+  readonly calls: Readonly<Record<string, number>>;
+  /** How many calls took at most as long as each of `LATENCY_BUCKETS`, and longer. */
+  readonly latency: readonly number[];
+  /** Seconds of all calls together. */
+  readonly latencySum: number;
+  /** Figures of the store by name. */
+  readonly store: Readonly<Record<string, number>>;
+  /** How many threads they are of. */
+  readonly threads: number;
+}
+
+/** The upper ends of the latency histogram's buckets, in seconds. */
+export const LATENCY_BUCKETS: readonly number[] = [
+  0.0001,
+  0.00025,
+  0.0005,
+  0.001,
+  0.0025,
+  0.005,
+  0.01,
+  0.025,
+  0.05,
+  0.1,
+  0.25,
+  0.5,
+  1,
+];
+
+/** The most keys of a snapshot. */
+export const MOST_KEYS = 100;
+
+/** Adds up the snapshots of several threads. */
+export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
+  const sum = (number: (snapshot: FiguresSnapshot) => number) =>
+    all.reduce((sum, snapshot) => sum + number(snapshot), 0);
+  return {
+    rules: merged(all.flatMap(({ rules }) => rules), ruleName, addRule),
+    keys: merged(all.flatMap(({ keys }) => keys), keyName, addKey)
+      .sort((one, other) => other.refused - one.refused)
+      .slice(0, MOST_KEYS),
+    calls: addCalls(all),
+    latency: Array.from(
+      { length: LATENCY_BUCKETS.length + 1 },
+      (_, bucket) => sum(({ latency }) => latency[bucket]!),
+    ),
+    latencySum: sum(({ latencySum }) => latencySum),
+    store: Object.assign({}, ...all.map(({ store }) => store)),
+    threads: sum(({ threads }) => threads),
+  };
+}
+
+/** The figures of rules that are there, and of limits that came with descriptors. */
+export function figuresOfRules(
+  all: readonly RuleFigures[],
+  { rules, domains }: RuleSet,
+): readonly RuleFigures[] {
+  const known = new Set(
+    rules.map(({ domain, name, label }) => ruleName({ domain, rule: name ?? label })),
+  );
+  for (const domain of domains.keys()) known.add(ruleName({ domain, rule: OVERRIDE }));
+  return all.filter((figures) => known.has(ruleName(figures)));
+}
+
+/** Figures of one name become one. */
+function merged<Figure>(
+  figures: readonly Figure[],
+  nameOf: (figure: Figure) => string,
+  add: (one: Figure, other: Figure) => Figure,
+): Figure[] {
+  const byName = new Map<string, Figure>();
+  for (const figure of figures) {
+    const name = nameOf(figure);
+    const other = byName.get(name);
+    byName.set(name, other === undefined ? figure : add(other, figure));
+  }
+  return [...byName.values()];
+}
+
+function addRule(one: RuleFigures, other: RuleFigures): RuleFigures {
+  return {
+    ...one,
+    admitted: one.admitted + other.admitted,
+    refused: one.refused + other.refused,
+    shadowRefused: one.shadowRefused + other.shadowRefused,
+    nearLimit: one.nearLimit + other.nearLimit,
+  };
+}
+
+function addKey(one: RefusedKey, other: RefusedKey): RefusedKey {
+  return { ...one, refused: one.refused + other.refused };
+}
+
+function ruleName({ domain, rule }: Pick<RuleFigures, "domain" | "rule">): string {
+  return `${domain}\0${rule}`;
+}
+
+function keyName({ domain, rule, key }: RefusedKey): string {
+  return `${domain}\0${rule}\0${key}`;
+}
+
+function addCalls(all: readonly FiguresSnapshot[]): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const { calls } of all) {
+    for (const [name, number] of Object.entries(calls)) sums[name] = (sums[name] ?? 0) + number;
+  }
+  return sums;
+}

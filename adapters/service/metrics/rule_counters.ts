@@ -1,0 +1,62 @@
+/*
+ * What the rules of a service said, by rule. Counters stay when a rule comes back in another version
+ * of the configuration, and go with a rule that is there no more.
+ */
+
+import { OVERRIDE, type Rule, type RuleSet, type RuleVerdict } from "../../rules/rules.ts";
+import type { RuleFigures } from "./figures_snapshot.ts";
+
+type Counters = { -readonly [Name in keyof RuleFigures]: RuleFigures[Name] };
+
+/** Counters by the names of rules, and by the rules of this version of the configuration. */
+export interface RuleCounters {
+  readonly byName: Map<string, Counters>;
+  readonly byRule: WeakMap<Rule, Counters>;
+}
+
+/** Makes counters of no rules yet. */
+export function ruleCounters(): RuleCounters {
+  return { byName: new Map(), byRule: new WeakMap() };
+}
+
+/** Counts what a rule said; whether it refused, if only in the shadow. */
+export function countVerdict(counters: RuleCounters, { rule, decision }: RuleVerdict): boolean {
+  const own = counters.byRule.get(rule) ?? addRule(counters, rule);
+  if (decision === undefined || decision.allowed) {
+    own.admitted++;
+    if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;
+    return false;
+  }
+  if (rule.shadow) own.shadowRefused++;
+  else own.refused++;
+  return true;
+}
+
+function addRule({ byName, byRule }: RuleCounters, rule: Rule): Counters {
+  const name = nameOf(rule);
+  const counters: Counters = byName.get(name) ?? {
+    domain: rule.domain,
+    rule: rule.name ?? rule.label,
+    admitted: 0,
+    refused: 0,
+    shadowRefused: 0,
+    nearLimit: 0,
+  };
+  byName.set(name, counters);
+  byRule.set(rule, counters);
+  return counters;
+}
+
+/** Forgets what was counted of all other rules: these are the ones that there are now. */
+export function keepRules({ byName }: RuleCounters, { rules, domains }: RuleSet): void {
+  const names = new Set(rules.map(nameOf));
+  for (const domain of domains.keys()) names.add(nameOf({ domain, label: OVERRIDE }));
+  for (const name of byName.keys()) if (!names.has(name)) byName.delete(name);
+}
+
+/** The name of a rule over its versions. */
+function nameOf(
+  { domain, label, name }: Pick<Rule, "domain" | "label"> & Partial<Pick<Rule, "name">>,
+): string {
+  return `${domain}\0${label}\0${name ?? ""}`;
+}

@@ -1,0 +1,184 @@
+/*
+ * A service that runs, as data: its store, its thread, its workers, the rules that hold, and what
+ * ends it. The functions here start its parts, each of which adds its own end.
+ */
+
+import type { Store } from "../../mod.ts";
+import { memoryStore } from "../../mod.ts";
+import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
+import {
+  type FollowedRules,
+  followRules,
+  problemText,
+  type RuleDocument,
+  type RulesEvent,
+} from "../rules/rules.ts";
+import { grpcServer } from "./envoy/grpc_server.ts";
+import { startHttpServer } from "./http/http_server.ts";
+import { requireFreePort } from "./http/shared_port.ts";
+import { errorText, type LogEvent } from "./log.ts";
+import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
+import type { ServeSettings } from "./serve_options.ts";
+import { storeOnRedis } from "./store_on_redis.ts";
+import type { Question, WorkerSettings } from "./threads/messages.ts";
+import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
+import { startWorkers, type WorkerPool } from "./threads/worker_pool.ts";
+
+/** A service that runs. */
+export interface RunningService {
+  readonly settings: ServeSettings;
+  readonly store: Store;
+  /** This thread: the only one, or the one that workers ask. */
+  readonly thread: ServiceThread;
+  workers: WorkerPool | undefined;
+  /** What the rules that hold were read from. */
+  documents: readonly RuleDocument[];
+  /** Milliseconds for which calls may go on once the service ends. */
+  grace: number;
+  /** What ends the parts, in the order in which they were started. */
+  readonly ends: (() => Promise<unknown> | void)[];
+}
+
+/** Makes a service that has its store and its thread, and neither rules nor servers yet. */
+export async function openService(settings: ServeSettings): Promise<RunningService> {
+  const store = await openStore(settings);
+  const service: RunningService = {
+    settings,
+    store,
+    thread: serviceThread({
+      ...settings.calls,
+      store,
+      lookup: settings.source.lookup,
+      allFigures: () => allFigures(service),
+      reportsStore: true,
+      onError: (error) => logError(settings, "error", error),
+      onLookupError: (error, key) => logError(settings, "lookup-failed", error, key),
+    }),
+    workers: undefined,
+    documents: [],
+    grace: 0,
+    ends: [() => store.close()],
+  };
+  return service;
+}
+
+async function openStore(settings: ServeSettings): Promise<Store> {
+  const { store, redis, threads, capacity } = settings;
+  if (store !== undefined) return store;
+  if (redis !== undefined) {
+    return await storeOnRedis(redis, (error) => logError(settings, "redis-error", error));
+  }
+  return threads > 1 ? sharedStore({ capacity }) : memoryStore({ maxKeys: capacity });
+}
+
+function logError({ log }: ServeSettings, event: string, error: unknown, key?: string): void {
+  log({ event, level: "error", error: errorText(error), key });
+}
+
+/** What all threads have counted. */
+export async function allFigures({ thread, workers }: RunningService): Promise<FiguresSnapshot> {
+  const others = workers === undefined ? [] : await workers.figures();
+  const { threads: here, ...own } = thread.figures.snapshot();
+  const all = addFigures([{ ...own, threads: workers === undefined ? here : 0 }, ...others]);
+  // Workers that ended may have counted rules that are there no more.
+  return { ...all, rules: figuresOfRules(all.rules, thread.engine.rules) };
+}
+
+/** Loads the rules, and follows their changes. */
+export async function followSource(service: RunningService): Promise<FollowedRules> {
+  const { thread, settings: { source, format, mergeDomains, log } } = service;
+  const followed = await followRules(source, {
+    format,
+    mergeDomains,
+    apply(rules, documents) {
+      service.documents = documents;
+      thread.apply(rules);
+      service.workers?.apply(documents);
+    },
+    onEvent: (event) => log(eventOf(event)),
+    onLimitsChanged() {
+      thread.engine.forgetLookups();
+      service.workers?.forgetLookups();
+    },
+  });
+  service.ends.push(() => followed.close());
+  return followed;
+}
+
+function eventOf(event: RulesEvent): LogEvent {
+  const { problems, ...facts } = event;
+  const level = event.event === "rules-loaded" ? "info" : "error";
+  return { ...facts, level, problems: problems.slice(0, 20).map(problemText) };
+}
+
+/** Starts HTTP, on this thread or on workers; resolves to its port. */
+export async function startHttp(service: RunningService): Promise<number> {
+  const { thread, settings: { threads, hostname, port, calls: { maxBody } } } = service;
+  const listening = threads > 1
+    ? await startPool(service)
+    : await startHttpServer({ hostname, port, reusePort: false, maxBody, handler: thread.handler });
+  service.ends.push(() => listening.stop(service.grace));
+  return listening.port;
+}
+
+async function startPool(service: RunningService): Promise<WorkerPool> {
+  const { settings: { hostname, port, threads, log }, documents } = service;
+  if (port !== 0) await requireFreePort(hostname, port);
+  const workers = await startWorkers({
+    size: threads,
+    settings: (shareWith) => workerSettings(service, shareWith),
+    answer: (question) => answer(service, question),
+    log,
+  });
+  service.workers = workers;
+  // Rules that changed while the workers started.
+  if (service.documents !== documents) workers.apply(service.documents);
+  return workers;
+}
+
+function workerSettings(
+  { settings, store, documents }: RunningService,
+  shareWith: number,
+): WorkerSettings {
+  const { format, mergeDomains, redis, source, hostname, port, calls } = settings;
+  return {
+    ...calls,
+    store: redis === undefined
+      ? { handle: (store as SharedStore).handle }
+      : { redis: { ...redis } },
+    documents,
+    read: { format, mergeDomains },
+    lookups: source.lookup !== undefined,
+    hostname,
+    port: shareWith === 0 ? port : shareWith,
+  };
+}
+
+/** Answers what a worker asks for. */
+function answer(service: RunningService, question: Question): Promise<unknown> {
+  if (question.of === "figures") return allFigures(service);
+  const { lookup } = service.settings.source;
+  return lookup?.(question.domain, question.key) ?? Promise.resolve(undefined);
+}
+
+/** Starts gRPC, where there is a port for it; resolves to the port. */
+export async function startGrpc(service: RunningService): Promise<number | undefined> {
+  const { thread: { engine, figures }, settings } = service;
+  const { hostname, grpcPort, calls } = settings;
+  if (grpcPort === undefined) return undefined;
+  const onError = (error: unknown) => logError(settings, "error", error);
+  const server = await grpcServer({ ...calls, engine, figures, onError, hostname, port: grpcPort });
+  service.ends.push(() => server.stop(service.grace));
+  return server.port;
+}
+
+/** Ends all parts, the last one first, also after an end that failed. */
+export async function endService({ ends, settings }: RunningService): Promise<void> {
+  for (const end of ends.reverse()) {
+    try {
+      await end();
+    } catch (error) {
+      logError(settings, "error", error);
+    }
+  }
+}

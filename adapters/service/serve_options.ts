@@ -1,0 +1,126 @@
+/*
+ * The options of a service, and what they come to once they are checked and the defaults are in.
+ */
+
+import { checkOptions, errorMessage, firstPrinted, guarded } from "../../core/toolkit.ts";
+import { gcra, limiter, memoryStore, type Store } from "../../mod.ts";
+import { checkSource, fileSource, type RuleFormat, type RuleSource } from "../rules/rules.ts";
+import type { CallSettings } from "./http/call_settings.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
+import { sharesPort } from "./http/shared_port.ts";
+import { tokenCheck } from "./http/token_check.ts";
+import type { Log } from "./log.ts";
+import type { RedisOptions } from "./store_on_redis.ts";
+
+/** The options of `serve`. */
+export interface ServeOptions {
+  /** The rules: the path of a file or a folder, or another source. */
+  readonly rules: string | RuleSource;
+  /** The form of the rules; default `"auto"`. */
+  readonly format?: RuleFormat | undefined;
+  /** Whether files may add to each other's domains; default no. */
+  readonly mergeDomains?: boolean | undefined;
+  /** Where to listen; default `"127.0.0.1"`. */
+  readonly hostname?: string | undefined;
+  /** The port for HTTP; 0 for a free one; default 8080. */
+  readonly port?: number | undefined;
+  /** The port for gRPC; 0 for a free one; without it there is no gRPC. */
+  readonly grpcPort?: number | undefined;
+  /** Threads that serve HTTP: workers, or this thread if 1 (default); 1 on Node before 22.12. */
+  readonly threads?: number | undefined;
+  /** The most keys of the embedded store; default 1,000,000. */
+  readonly capacity?: number | undefined;
+  /** Keeps counters in Redis, in place of the embedded store. */
+  readonly redis?: RedisOptions | undefined;
+  /** Keeps counters in a store of your own; only with one thread. */
+  readonly store?: Store | undefined;
+  /** What calls must bring to change anything; without it all of them may. */
+  readonly token?: string | undefined;
+  /** The proxies whose word on a client's address is believed; default those on this machine. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** The most bytes of a body; default 1 MiB. */
+  readonly maxBody?: number | undefined;
+  /** How much a body may ask for. */
+  readonly limits?: Partial<RequestLimits> | undefined;
+  /** Where events go; default nowhere. */
+  readonly log?: Log | undefined;
+}
+
+/** The options of a service with the defaults in place. */
+export interface ServeSettings
+  extends Pick<ServeOptions, "format" | "mergeDomains" | "grpcPort" | "redis" | "store"> {
+  readonly source: RuleSource;
+  readonly hostname: string;
+  readonly port: number;
+  readonly threads: number;
+  readonly capacity: number;
+  /** How every thread serves calls. */
+  readonly calls: CallSettings;
+  /** Where events go; it does not throw, and repeats no error without end. */
+  readonly log: Log;
+}
+
+/**
+ * Checks the options of a service.
+ *
+ * @throws {TypeError} If options are of the wrong type, or do not go together.
+ * @throws {RangeError} If one is out of range.
+ */
+export function readServeOptions(options: ServeOptions): ServeSettings {
+  checkOptions("serve", options);
+  const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
+  checkThreads(threads, options.store);
+  checkPort("port", port);
+  checkPort("grpcPort", options.grpcPort);
+  tokenCheck(token);
+  const source = typeof rules === "string" ? fileSource(rules) : rules;
+  checkSource("serve", "rules", source);
+  return {
+    ...options,
+    source,
+    hostname,
+    port,
+    threads,
+    capacity: options.capacity ?? 1_000_000,
+    calls: {
+      token,
+      maxBody: options.maxBody ?? 2 ** 20,
+      limits: { ...REQUEST_LIMITS, ...options.limits },
+      trustedProxies: options.trustedProxies ?? ["loopback"],
+    },
+    log: quietLog(options.log ?? (() => {})),
+  };
+}
+
+function checkPort(option: string, port: number | undefined): void {
+  if (port === undefined || (Number.isSafeInteger(port) && port >= 0 && port <= 65_535)) return;
+  throw new RangeError(errorMessage("serve", `${option} must be an integer from 0 to 65535`, port));
+}
+
+function checkThreads(threads: number, store: Store | undefined): void {
+  if (!Number.isSafeInteger(threads) || threads < 1 || threads > 256) {
+    throw new RangeError(
+      `Cannot serve as threads must be an integer from 1 to 256: current value is ${threads}`,
+    );
+  }
+  if (threads > 1 && store !== undefined) {
+    throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
+  }
+  if (threads > 1 && !sharesPort()) {
+    const rule = "threads must be 1 on Node before 22.12, where they cannot share a port";
+    throw new RangeError(errorMessage("serve", rule, threads));
+  }
+}
+
+/** The same log, but an error that comes again and again is written at most five times a second. */
+function quietLog(written: Log): Log {
+  const log = guarded(written, firstPrinted());
+  const errors = limiter(gcra({ limit: 5, period: "1s" }), {
+    store: memoryStore({ maxKeys: 1_000 }),
+    prefix: "log",
+  });
+  return (event) => {
+    const key = `${event.event} ${String(event.error ?? event.reason ?? "")}`.slice(0, 200);
+    if (event.level !== "error" || errors.consume(key).allowed) log(event);
+  };
+}

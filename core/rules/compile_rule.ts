@@ -1,0 +1,130 @@
+/*
+ * One rule of a domain, from how it is written to what decides by it, with everything that is wrong
+ * in it. What stands below it, and its place among others, is the domain's affair.
+ */
+
+import type { Algorithm } from "../algorithm.ts";
+import { algorithmOf, type LimitOptions } from "./limit_options.ts";
+import type { RuleOptions } from "./rule_options.ts";
+
+/** What a rule does with what it matches. */
+export type RuleKind = "limited" | "unlimited" | "blocked" | "open";
+
+/** A rule ready to decide. */
+export interface Rule {
+  /** Its place among the rules of all domains loaded with it. */
+  readonly index: number;
+  /** Its domain. */
+  readonly domain: string;
+  /** Its path in the file, the same for the same rule of every version: `path=/v1/*,user`. */
+  readonly label: string;
+  /** The name it was given. */
+  readonly name: string | undefined;
+  /** `"open"`: neither limits nor a verdict of its own; what ends here is admitted uncounted. */
+  readonly kind: RuleKind;
+  /** The limits; at least one if the rule is limited. */
+  readonly limits: readonly Algorithm[];
+  /** The smallest capacity among the limits; 0 without any. */
+  readonly capacity: number;
+  /** Decides and reports, and never refuses. */
+  readonly shadow: boolean;
+  /** Refuses only together with every other such rule. */
+  readonly quota: boolean;
+  /** The names of the rules that do not apply where this one does. */
+  readonly replaces: readonly string[];
+  /** What decides while the limits of a key are looked up; `undefined` if they never are. */
+  readonly lookup: "default" | "wait" | undefined;
+}
+
+/** Something wrong with the rules: where, and what is required. */
+export interface RuleFault {
+  /** The place in the options: `["rules", 0, "limits", 1]`. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** A rule, and what is wrong with how it is written. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly faults: readonly RuleFault[];
+}
+
+/** Compiles one rule, without those for the entry that follows. */
+export function compileRule(
+  written: RuleOptions,
+  { index, domain, label }: Pick<Rule, "index" | "domain" | "label">,
+  path: RuleFault["path"],
+): CompiledRule {
+  const { name, replaces = [], shadow, quota, lookup } = written;
+  const { limits, faults } = compileLimits(written.limits ?? [], path);
+  const rule: Rule = {
+    index,
+    domain,
+    label,
+    name,
+    kind: kindOf(written),
+    limits,
+    capacity: limits.length === 0 ? 0 : Math.min(...limits.map((each) => each.capacity)),
+    shadow: shadow === true,
+    quota: quota === true,
+    replaces,
+    lookup,
+  };
+  return { rule, faults: [...verdictFaults(written, path), ...faults] };
+}
+
+/** The limits that can be made of what is written; two of the same would share a counter. */
+function compileLimits(
+  written: readonly LimitOptions[],
+  path: RuleFault["path"],
+): { readonly limits: readonly Algorithm[]; readonly faults: readonly RuleFault[] } {
+  const limits: Algorithm[] = [];
+  const faults: RuleFault[] = [];
+  written.forEach((options, place) => {
+    const here = [...path, "limits", place];
+    try {
+      const limit = algorithmOf(options);
+      if (limits.some(({ id }) => id === limit.id)) {
+        const message = "the limits of a rule must differ: this one is there already";
+        faults.push({ path: here, message });
+      }
+      limits.push(limit);
+    } catch (error) {
+      faults.push({ path: here, message: messageOf(error) });
+    }
+  });
+  return { limits, faults };
+}
+
+function verdictFaults(
+  { name, replaces = [], limits, unlimited, blocked, lookup }: RuleOptions,
+  path: RuleFault["path"],
+): readonly RuleFault[] {
+  const faults: RuleFault[] = [];
+  const given = [limits !== undefined, unlimited === true, blocked === true];
+  if (given.filter(Boolean).length > 1) {
+    faults.push({ path, message: "a rule has either limits, or unlimited, or blocked" });
+  }
+  if (limits !== undefined && limits.length === 0) {
+    faults.push({ path: [...path, "limits"], message: "limits must hold at least one" });
+  }
+  if (lookup !== undefined && !given.includes(true)) {
+    const message = "lookup needs limits, unlimited or blocked for the keys without their own";
+    faults.push({ path: [...path, "lookup"], message });
+  }
+  if (name !== undefined && replaces.includes(name)) {
+    const place = [...path, "replaces", replaces.indexOf(name)];
+    faults.push({ path: place, message: `a rule cannot replace itself: ${name}` });
+  }
+  return faults;
+}
+
+function kindOf({ limits, unlimited, blocked }: RuleOptions): RuleKind {
+  if (unlimited === true) return "unlimited";
+  if (blocked === true) return "blocked";
+  return limits === undefined ? "open" : "limited";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

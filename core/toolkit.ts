@@ -1,0 +1,18 @@
+/*
+ * What the applications (service, replay, command) use of the library beside its public entry
+ * points. It is no subpath; it would become one with an application that is a package of its own.
+ */
+
+export { setBounded } from "./bounded_map.ts";
+export { isStoreError } from "./errors.ts";
+export { firstPrinted, guarded } from "./guarded.ts";
+export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_promise.ts";
+export {
+  checkChoice,
+  checkInteger,
+  checkOptions,
+  errorMessage,
+  formatValue,
+  LAST_INSTANT,
+} from "./options/checks.ts";
+export { withTimeout } from "./with_timeout.ts";

@@ -1,0 +1,150 @@
+/*
+ * What follows from a batch that came back:
+ *
+ * | what came of the batch | its calls |
+ * |---|---|
+ * | committed | were answered |
+ * | others changed a key | try again at the head of the queue, at most MOST_TRIES times |
+ * | the connection closed before anything was written | go into the next batch, on a new connection; the third time in a row they fail |
+ * | no reply, or an error | fail as not applied, and so do all that wait |
+ * | the writes were sent, and no reply came | fail as perhaps applied; they are not tried again |
+ */
+
+import { ContentionError } from "../../../core/errors.ts";
+import type { BatchOutcome } from "./batch_outcome.ts";
+import type { BatchesInFlight } from "./batches_in_flight.ts";
+import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
+import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
+import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
+import type { Job } from "./job.ts";
+import { enqueueFirst, type JobQueue, takeAll } from "./job_queue.ts";
+
+/** How often a call is tried before it fails by a `ContentionError`. */
+const MOST_TRIES = 256;
+/** After how many connections in a row that were lost without one answer the breaker opens. */
+const MOST_EMPTY = 3;
+
+/** What is known of the batches to one server, until all that are under way are back. */
+export interface Outcomes {
+  readonly server: Reconnector;
+  readonly queue: JobQueue;
+  readonly inFlight: BatchesInFlight;
+  /** Receives calls whose slot is on another node; without it that is a failure. */
+  readonly moved: ((jobs: readonly Job[], failure: BatchFailure) => void) | undefined;
+  /** Calls that lost the race for a key: they are tried again together, in their order. */
+  toRetry: Job[];
+  /** Whether a batch has failed: the failure of the others is the same one. */
+  failing: boolean;
+  /** Whether the connection is to be closed once all batches are back. */
+  mustReconnect: boolean;
+  /** How many times in a row calls have lost a race. */
+  lostRaces: number;
+  /** How many connections in a row were lost without one answer. */
+  emptyConnections: number;
+}
+
+/** Nothing has gone wrong yet. */
+export function outcomes(
+  server: Reconnector,
+  queue: JobQueue,
+  inFlight: BatchesInFlight,
+  moved: Outcomes["moved"],
+): Outcomes {
+  return {
+    server,
+    queue,
+    inFlight,
+    moved,
+    toRetry: [],
+    failing: false,
+    mustReconnect: false,
+    lostRaces: 0,
+    emptyConnections: 0,
+  };
+}
+
+/** Whether one more batch may go beside those under way: no failure, and no lost race. */
+export function isCalm({ lostRaces, toRetry, failing }: Outcomes): boolean {
+  return lostRaces === 0 && toRetry.length === 0 && !failing;
+}
+
+/** Answers calls that were decided; the server is known to be well by then. */
+export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
+  const { breaker, context } = state.server;
+  if (jobs.length > 0) {
+    state.emptyConnections = 0;
+    recordSuccess(breaker);
+  }
+  context.counters.decisions += jobs.length;
+  for (const job of jobs) job.resolve(job.answer);
+}
+
+/** Deals with a batch that came back; after the last one those that lost a race are tried again. */
+export function handleOutcome(state: Outcomes, outcome: BatchOutcome): void {
+  const { conflicted, unapplied, unknown, failure } = outcome;
+  const { server, inFlight } = state;
+  server.context.counters.conflicts += conflicted.length;
+  state.toRetry.push(...conflicted);
+  if (failure !== undefined) handleFailure(state, failure, unapplied, unknown);
+  if (inFlight.size > 0) return;
+  if (state.mustReconnect) dropConnection(server);
+  state.mustReconnect = false;
+  state.failing = false;
+  state.lostRaces = state.toRetry.length > 0 ? state.lostRaces + 1 : 0;
+  retry(state, takeRetries(state), (job) => {
+    server.context.counters.contended++;
+    job.reject(
+      new ContentionError(
+        `Cannot decide as its keys must be left alone for one round trip: others changed them ` +
+          `${MOST_TRIES} times`,
+      ),
+    );
+  });
+}
+
+/** Deals with what kept a batch from its end; of several batches the first one opens the breaker. */
+function handleFailure(
+  state: Outcomes,
+  failure: BatchFailure,
+  unapplied: readonly Job[],
+  unknown: readonly Job[],
+): void {
+  const { server, queue, moved } = state;
+  const { kind, error } = failure;
+  const { failJobs } = server.context;
+  failJobs(unknown, "unknown", error);
+  if (kind === "moved" && moved !== undefined) return moved(unapplied, failure);
+  const isFirst = !state.failing;
+  state.failing = true;
+  // An error reply may still say of others under way that they were not applied.
+  if (kind === "refused") state.mustReconnect = true;
+  else dropConnection(server);
+  if (kind === "lost") {
+    if (isFirst) state.emptyConnections++;
+    if (state.emptyConnections < MOST_EMPTY) {
+      return retry(state, unapplied, (job) => failJobs([job], "no", error));
+    }
+  }
+  if (isFirst) recordFailure(server.breaker);
+  failJobs([...unapplied, ...takeRetries(state), ...takeAll(queue)], "no", error);
+}
+
+function takeRetries(state: Outcomes): readonly Job[] {
+  const jobs = state.toRetry;
+  state.toRetry = [];
+  return jobs;
+}
+
+function retry(
+  { server, queue }: Outcomes,
+  jobs: readonly Job[],
+  tooOften: (job: Job) => void,
+): void {
+  if (server.closed) return server.context.failJobs(jobs, "no", storeClosed());
+  const again: Job[] = [];
+  for (const job of jobs) {
+    if (++job.tries < MOST_TRIES) again.push(job);
+    else tooOften(job);
+  }
+  enqueueFirst(queue, again);
+}

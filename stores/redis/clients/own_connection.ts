@@ -1,0 +1,138 @@
+/*
+ * A client that the store has made for itself, as a connection that lives once. Whatever the client
+ * throws, and wherever, ends in a rejection: nothing ends the process or leaves a call waiting.
+ */
+
+import { formatValue } from "../../../core/options/checks.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
+import { isErrorReply } from "../failures/batch_failure.ts";
+import type { Command, Connection } from "./connection.ts";
+
+/** A client that the store has made. */
+export interface OwnClient {
+  readonly isReady: boolean;
+  on(event: "error" | "connect", listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  sendCommand(command: Command): Promise<unknown>;
+  destroy(): void;
+}
+
+/** A client that is being connected. */
+interface Attempt {
+  client: OwnClient | undefined;
+  /** Whether its time is up. */
+  late: boolean;
+  /** Whether its socket was opened. */
+  isOpen: boolean;
+}
+
+/**
+ * Connects a client once it is there, all in at most so many milliseconds.
+ *
+ * To destroy a client does nothing to a socket that is still being opened (node-redis 6.3.1), and
+ * such a socket would live on. So one that is late is left to its `connectTimeout`, and destroyed if
+ * it opens before that.
+ */
+export async function connect(
+  make: () => Promise<OwnClient>,
+  timeout: number,
+): Promise<Connection> {
+  const attempt: Attempt = { client: undefined, late: false, isOpen: false };
+  const connecting = connectClient(attempt, make);
+  try {
+    const client = await withTimeout(connecting, timeout, () => {
+      attempt.late = true;
+      throw new Error(`No connection within ${timeout} ms`);
+    });
+    return connectionOf(client);
+  } catch (error) {
+    if (attempt.isOpen) end(attempt);
+    else connecting.catch(() => end(attempt));
+    throw asError(error);
+  }
+}
+
+async function connectClient(
+  attempt: Attempt,
+  make: () => Promise<OwnClient>,
+): Promise<OwnClient> {
+  const client = attempt.client = await make();
+  // The store learns of a loss by what it sends.
+  client.on("error", () => {});
+  client.on("connect", () => {
+    attempt.isOpen = true;
+    if (attempt.late) end(attempt);
+  });
+  if (attempt.late) throw new Error("The connection came too late");
+  await client.connect();
+  return client;
+}
+
+function end({ client }: Attempt): void {
+  if (client !== undefined) void destroy(client);
+}
+
+function connectionOf(client: OwnClient): Connection {
+  return {
+    get open() {
+      return isReady(client);
+    },
+    send: (commands) => sendAll(client, commands),
+    destroy: () => void destroy(client),
+  };
+}
+
+function isReady(client: OwnClient): boolean {
+  try {
+    return client.isReady;
+  } catch {
+    return false;
+  }
+}
+
+/** Ends a connection. Before 6.3 node-redis throws if it has ended by itself. */
+export async function destroy(client: { destroy(): unknown }): Promise<void> {
+  try {
+    await client.destroy();
+  } catch {
+    // There is nothing to end.
+  }
+}
+
+function sendAll(client: OwnClient, commands: readonly Command[]): Promise<readonly unknown[]> {
+  return new Promise((resolve, reject) => {
+    const replies: unknown[] = new Array(commands.length);
+    let left = commands.length;
+    if (left === 0) resolve(replies);
+
+    function take(place: number, reply: unknown): void {
+      replies[place] = reply;
+      if (--left === 0) resolve(replies);
+    }
+
+    function fail(place: number, thrown: unknown): void {
+      const error = asError(thrown);
+      if (isErrorReply(error)) take(place, error);
+      else reject(error);
+    }
+
+    commands.forEach((command, place) => {
+      try {
+        client.sendCommand(command).then(
+          (reply) => take(place, reply),
+          (thrown) => fail(place, thrown),
+        );
+      } catch (thrown) {
+        fail(place, thrown);
+      }
+    });
+  });
+}
+
+/** What a client threw, which may be anything, as an error. */
+function asError(thrown: unknown): Error {
+  const { message } = (thrown ?? {}) as { readonly message?: unknown };
+  return typeof message === "string"
+    ? thrown as Error
+    : new Error(`The client threw ${formatValue(thrown)}`);
+}

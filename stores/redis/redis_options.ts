@@ -1,0 +1,93 @@
+import { LONGEST_TIMER } from "../../core/clock.ts";
+import {
+  checkChoice,
+  checkFunction,
+  checkInteger,
+  checkOptions,
+} from "../../core/options/checks.ts";
+
+/** The options of `redisStore`. */
+export interface RedisStoreOptions {
+  /**
+   * How a batch of decisions is committed. `"watch"` (default): by WATCH, MULTI and EXEC, in two
+   * round trips, with every server. `"cas"`: by a script that compares and sets, in
+   * one round trip where nobody else touched the key, and in conflict key by key. `"auto"`: `"cas"`
+   * if the server lets us run scripts, otherwise `"watch"`.
+   */
+  readonly commit?: "watch" | "cas" | "auto" | undefined;
+  /**
+   * Whose clock decides. `"server"` (default): that of Redis; in cas mode an estimate of it that is
+   * wrong by half a round trip at most. `"client"`: `Date.now`.
+   */
+  readonly time?: "server" | "client" | undefined;
+  /** The most milliseconds that one round trip may take; from 1 to 2^31 - 1; default 50. */
+  readonly deadline?: number | undefined;
+  /**
+   * The most milliseconds that connecting may take; from 1 to 2^31 - 1; default 1,000, or the
+   * deadline if that is more. Only calls before the first connection to a server wait for so long.
+   */
+  readonly connectDeadline?: number | undefined;
+  /**
+   * What a call returns when Redis does not answer: `"throw"` (default) throws a
+   * `StoreUnavailableError`, `"allow"` and `"deny"` return a decision whose `source` is `"policy"`.
+   * Resets and contention throw in any case.
+   */
+  readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
+  /**
+   * The most calls that may wait for a connection, in a cluster for that to each node; a positive
+   * integer; default 10,000.
+   */
+  readonly maxPending?: number | undefined;
+  /**
+   * How many connections to a single server, each with a batch of its own, so that one is prepared
+   * while the server works on another; a key is always the same one's. From 1 to 16; default 1, as
+   * large batches cost less than small ones. In a cluster each node has one.
+   */
+  readonly connections?: number | undefined;
+  /**
+   * What decides in which hash slot of a cluster a key lies; without it, the key itself. Keys of
+   * one tag can be taken together by `consumeAll`.
+   */
+  readonly hashTag?: ((key: string) => string) | undefined;
+}
+
+/** The options, with their defaults. */
+type ReadOptions =
+  & Pick<RedisStoreOptions, "hashTag">
+  & {
+    [Option in keyof Omit<RedisStoreOptions, "hashTag">]-?: NonNullable<RedisStoreOptions[Option]>;
+  };
+
+/** Checks the options, and fills in the defaults. */
+export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
+  const action = "create redisStore";
+  checkOptions(action, options);
+  const {
+    commit = "watch",
+    time = "server",
+    deadline = 50,
+    connectDeadline = Math.max(1_000, deadline),
+    onUnavailable = "throw",
+    maxPending = 10_000,
+    connections = 1,
+    hashTag,
+  } = options;
+  checkInteger(action, "deadline", deadline, 1, LONGEST_TIMER);
+  checkInteger(action, "connectDeadline", connectDeadline, 1, LONGEST_TIMER);
+  checkInteger(action, "maxPending", maxPending, 1);
+  checkInteger(action, "connections", connections, 1, 16);
+  checkChoice(action, "commit", commit, ["watch", "cas", "auto"]);
+  checkChoice(action, "time", time, ["server", "client"]);
+  checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
+  if (hashTag !== undefined) checkFunction(action, "hashTag", hashTag);
+  return {
+    commit,
+    time,
+    deadline,
+    connectDeadline,
+    onUnavailable,
+    maxPending,
+    connections,
+    hashTag,
+  };
+}

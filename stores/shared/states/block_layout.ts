@@ -1,0 +1,90 @@
+/*
+ * A key and its state in a block: two words of fingerprint, when the key is fresh again, and two
+ * cells. What the cells stand for says the low two bits of the fingerprint's low half, so that any
+ * thread can let go of the nodes of a state without knowing its algorithm.
+ */
+
+import { BLOCK, type Memory } from "../layout.ts";
+import { type CellType, CHAIN, type NodeShape, rootIn } from "../memory/node_shape.ts";
+import type { Nodes } from "../memory/nodes.ts";
+
+/** Numbers; a tree and its newest slot; running totals; a chain of cells. */
+export const blockKind = { cells: 0, tree: 1, totals: 2, chain: 3 } as const;
+
+/** How one algorithm's states lie in blocks. */
+export interface StateLayout {
+  /** What a block holds: one of `blockKind`. */
+  readonly kind: number;
+  /** Whether the states are one number each, in the first cell. */
+  readonly isNumber: boolean;
+  /** What `load` reads of a key without use: the fresh state of the first algorithm of its id. */
+  readonly initial: unknown;
+  /** Reads the state of a block; `undefined` if its words are none. */
+  load(block: number): unknown;
+  /** Writes a state into a block; `old` is the block that it replaces, 0 if there is none. */
+  save(state: unknown, block: number, old: number): void;
+}
+
+/**
+ * Writes the key of a fingerprint and its state into a block.
+ *
+ * @param freshAt When the key is fresh again.
+ * @param old The block that it is to replace; 0 if there is none.
+ */
+export type WriteBlock = (
+  layout: StateLayout,
+  block: number,
+  low: number,
+  high: number,
+  state: unknown,
+  freshAt: number,
+  old: number,
+) => void;
+
+/** Where the cells of a block begin, in 32-bit words. */
+const CELLS = 4;
+
+/** The kind of block that cells of these types fit; `undefined` if they must stand in a chain. */
+export function kindOfBlock(types: readonly CellType[]): number | undefined {
+  switch (types.join()) {
+    case "0":
+    case "0,0":
+      return blockKind.cells;
+    case "0,1":
+      return blockKind.tree;
+    case "2":
+      return blockKind.totals;
+    default:
+      return undefined;
+  }
+}
+
+/** Calls `visit` with the topmost nodes of a block's state. */
+export function visitNodes(
+  { ints, blocks }: Memory,
+  block: number,
+  visit: (node: number, shape: NodeShape) => void,
+): void {
+  const at = blocks + block * BLOCK;
+  const kind = ints[at]! & 3;
+  if (kind === blockKind.tree) rootIn(ints, at + CELLS + 2, 1, visit);
+  else if (kind === blockKind.totals) rootIn(ints, at + CELLS, 2, visit);
+  else if (kind === blockKind.chain && ints[at + CELLS] !== 0) visit(ints[at + CELLS]!, CHAIN);
+}
+
+/** How the blocks of a store are written, closed over its views. */
+export function blockWriting({ ints, floats, blocks }: Memory): WriteBlock {
+  return function writeBlock(layout, block, low, high, state, freshAt, old) {
+    const at = blocks + block * BLOCK;
+    ints[at] = low | layout.kind;
+    ints[at + 1] = high;
+    floats[at / 2 + 1] = freshAt;
+    if (layout.isNumber) floats[at / 2 + 2] = state as number;
+    else layout.save(state, block, old);
+  };
+}
+
+/** Lets go of all nodes of a state that nobody else can reach. */
+export function freeState(nodes: Nodes, block: number): void {
+  visitNodes(nodes.memory, block, nodes.free);
+}

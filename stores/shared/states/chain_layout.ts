@@ -1,0 +1,86 @@
+/*
+ * States of more cells than stand in a block, in a chain of nodes: 15 cells to a node, behind a word
+ * that says which cells name other nodes. They are copied to an array of the thread's own, and back.
+ */
+
+import { BLOCK, NODE } from "../layout.ts";
+import { CELLS_PER_NODE, SINGLE } from "../memory/node_shape.ts";
+import type { Nodes } from "../memory/nodes.ts";
+import { blockKind, type StateLayout } from "./block_layout.ts";
+import type { CellLayout } from "./cells.ts";
+
+/** States of these cells in chains. */
+export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): StateLayout {
+  const { ints, blocks } = nodes.memory;
+  const types = typesOfNodes(cells);
+  const { length } = types;
+  // The cells of the new state, then those of the old one.
+  const scratch = new Float64Array(2 * length * CELLS_PER_NODE);
+  const scratchInts = new Int32Array(scratch.buffer);
+  const oldStart = length * CELLS_PER_NODE;
+  const hasNodes = types.some((type) => type !== 0);
+  const firstAt = (block: number) => blocks + block * BLOCK + 4;
+
+  /** Copies the cells of a block to the array. */
+  function read(block: number, start: number): void {
+    let node = ints[firstAt(block)]!;
+    for (let place = 0; place < length; place++) {
+      const at = nodes.at(node);
+      const to = 2 * (start + place * CELLS_PER_NODE);
+      for (let word = 0; word < 2 * CELLS_PER_NODE; word++) {
+        scratchInts[to + word] = ints[at + 2 + word]!;
+      }
+      node = ints[at]!;
+    }
+  }
+
+  /** Drops the nodes of the chain: what its cells name is dropped by their own layouts. */
+  function drop(block: number): void {
+    let node = ints[firstAt(block)]!;
+    for (let place = 0; place < length; place++) {
+      nodes.drop(node, SINGLE);
+      node = ints[nodes.at(node)]!;
+    }
+  }
+
+  /** A new chain of the cells in the array: its first node. */
+  function write(): number {
+    let next = 0;
+    for (let place = length - 1; place >= 0; place--) {
+      const node = nodes.make();
+      const at = nodes.at(node);
+      const from = 2 * place * CELLS_PER_NODE;
+      ints[at] = next;
+      ints[at + 1] = types[place]!;
+      for (let word = 0; word < NODE - 2; word++) ints[at + 2 + word] = scratchInts[from + word]!;
+      next = node;
+    }
+    return next;
+  }
+
+  return {
+    kind: blockKind.chain,
+    isNumber: false,
+    initial,
+    load(block) {
+      read(block, 0);
+      return cells.load(scratchInts, scratch, 0);
+    },
+    save(state, block, old) {
+      if (old !== 0) {
+        if (hasNodes) read(old, oldStart);
+        drop(old);
+      }
+      cells.save(state, scratchInts, scratch, 0, old === 0 ? -1 : oldStart);
+      ints[firstAt(block)] = write();
+    },
+  };
+}
+
+/** For each node of a chain, the word that says what its cells are. */
+function typesOfNodes({ types }: CellLayout): readonly number[] {
+  return Array.from({ length: Math.ceil(types.length / CELLS_PER_NODE) }, (_, node) => {
+    const own = types.slice(node * CELLS_PER_NODE, (node + 1) * CELLS_PER_NODE);
+    return own.reduce((sum: number, type, cell) => sum | (type << (2 * cell)), 0);
+  });
+}

@@ -1,0 +1,139 @@
+/*
+ * Room for a new key, or for its nodes, when all that there is has been taken.
+ *
+ * Keys are looked at from where the last search ended, in any thread: those of 32 buckets, and from
+ * time to time those of 4,096, for one that is fresh again. If none is, the one that will be fresh
+ * first of those looked at is evicted, where the store allows it.
+ */
+
+import { BLOCK, BUCKET, header, SLOTS_PER_BUCKET } from "../layout.ts";
+import { blockKind } from "../states/block_layout.ts";
+import { announce } from "../threads/announcements.ts";
+import { counter } from "../threads/thread_record.ts";
+import { count } from "../threads/thread.ts";
+import { fullError, removeKey, settledWord, type Table } from "./table.ts";
+
+/** Buckets that are searched for a key to drop; those of a long search, and how many a millisecond. */
+const SEARCHED = 32;
+const SEARCHED_LONG = 4_096;
+const SEARCHED_PER_MILLISECOND = 400;
+/** Searches that find none who may go before the places taken are held to be those of dead threads. */
+const FRUITLESS = 1_000;
+
+/** How room is made in a table. */
+export interface KeyDropping {
+  /**
+   * Takes a place for one more key: one that is free, or that of a key which is dropped.
+   *
+   * @returns Whether it has one; if not, other threads were faster.
+   * @throws {StoreFullError} If there is no room and none may be made.
+   */
+  takePlace(now: number): boolean;
+  /**
+   * Drops a key that holds nodes: a fresh one, or one that is the first to be.
+   *
+   * @throws {StoreFullError} If there is none that may be dropped.
+   */
+  makeNodes(now: number): void;
+}
+
+/** How room is made in a table, closed over it. */
+export function keyDropping(table: Table): KeyDropping {
+  const { memory, thread, search, throwsWhenFull } = table;
+  const { ints, capacity } = memory;
+  const dropFresh = freshDropping(table);
+
+  /**
+   * Takes a key out of the table: one that is fresh again or, if one in use may go, of those looked
+   * at the one that is fresh first. Its place is the caller's.
+   */
+  function drop(now: number, withNodes: boolean): boolean {
+    if (dropFresh(now, withNodes)) return true;
+    const { firstSlot, firstWord } = search;
+    if (throwsWhenFull || firstSlot === 0) return false;
+    announce(thread, firstWord);
+    if (ints[firstSlot] !== firstWord || !removeKey(table, firstSlot, firstWord)) return false;
+    count(thread, counter.evicted);
+    return true;
+  }
+
+  return {
+    takePlace(now) {
+      for (;;) {
+        const keys = Atomics.load(ints, header.keys);
+        if (keys >= capacity) break;
+        if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
+      }
+      if (drop(now, false)) {
+        search.fruitless = 0;
+        return true;
+      }
+      if (search.keysSeen > 0 && throwsWhenFull) throw fullError(memory);
+      if (search.firstSlot !== 0 || search.changedSlot !== 0) return false;
+      if (search.keysSeen < capacity && ++search.fruitless < FRUITLESS) return false;
+      search.fruitless = 0;
+      // All that there are were found by this call.
+      if (search.keysSeen > 0) throw fullError(memory);
+      Atomics.add(ints, header.keys, 1);
+      return true;
+    },
+    makeNodes(now) {
+      if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
+      else if (throwsWhenFull) throw fullError(memory);
+      else if (search.firstSlot === 0 && search.changedSlot === 0) throw fullError(memory);
+    },
+  };
+}
+
+/** How the first key that is fresh again, of those looked at, is dropped; whether there was one. */
+function freshDropping(table: Table): (now: number, withNodes: boolean) => boolean {
+  const { memory, thread, found, search, protectedSlots } = table;
+  const { ints, floats, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
+
+  /** Drops the key of a slot if it is fresh again; else takes note of one that may be evicted. */
+  function dropIfFresh(slot: number, now: number, withNodes: boolean): boolean {
+    const word = ints[slot]!;
+    const block = word & blockMask;
+    if (block === 0) return false;
+    search.keysSeen++;
+    if (slot === found.slot || protectedSlots.includes(slot)) return false;
+    announce(thread, word);
+    if (block > lastBlock || ints[slot] !== word) {
+      search.changedSlot = slot;
+      return false;
+    }
+    if (withNodes && (ints[blocks + block * BLOCK]! & 3) === blockKind.cells) return false;
+    const freshAt = floats[(blocks + block * BLOCK) / 2 + 1]!;
+    if (freshAt <= now && removeKey(table, slot, word)) {
+      count(thread, counter.dropped);
+      return true;
+    }
+    if (search.firstSlot === 0 || freshAt < search.firstAt) {
+      search.firstSlot = slot;
+      search.firstWord = word;
+      search.firstAt = freshAt;
+    }
+    return false;
+  }
+
+  return function dropFresh(now, withNodes) {
+    const all = bucketMask + 1;
+    const isLong = now < search.longAt || now >= search.longAgainAt;
+    const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
+    search.firstSlot = search.keysSeen = search.changedSlot = 0;
+    // On, if need be, to the first key that may go.
+    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
+      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
+      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
+        if (dropIfFresh(slot, now, withNodes)) return true;
+      }
+    }
+    // Lest all wait for a batch whose thread has died.
+    if (search.firstSlot === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
+    if (isLong) {
+      search.longAt = now;
+      search.longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
+    }
+    return false;
+  };
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { checkChoice, checkInteger, checkMilliseconds } from "../../../core/options/checks.ts";
+
+test("a check says what could not be done, what is required, and what was given", () => {
+  const wrong: readonly [() => void, string, string][] = [
+    [
+      () => checkInteger("create x", "size", 9, 1, 8),
+      "RangeError",
+      "Cannot create x as size must be at most 8: current value is 9",
+    ],
+    [
+      () => checkChoice("create x", "mode", "c", ["a", "b"]),
+      "TypeError",
+      'Cannot create x as mode must be "a" or "b": current value is "c"',
+    ],
+    [
+      () => checkMilliseconds("wait", "time", Infinity),
+      "RangeError",
+      "Cannot wait as time must be milliseconds of at least 0: current value is Infinity",
+    ],
+    [
+      () => checkMilliseconds("wait", "time", -1, { infinite: true }),
+      "RangeError",
+      "Cannot wait as time must be milliseconds of at least 0, or Infinity: current value is -1",
+    ],
+  ];
+  for (const [check, name, message] of wrong) assert.throws(check, { name, message });
+  checkInteger("create x", "size", 8, 1, 8);
+  checkChoice("create x", "mode", "b", ["a", "b"]);
+  checkMilliseconds("wait", "time", 0.5);
+  checkMilliseconds("wait", "time", Infinity, { infinite: true });
+});

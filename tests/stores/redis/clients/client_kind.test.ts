@@ -1,0 +1,211 @@
+/*
+ * Clients of other packages and versions. `redis4`, `redis5` and `redis60` are what the package
+ * `redis` of those versions is made of: `@redis/client`.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+
+import { Cluster as IoCluster, Redis as IoRedis } from "ioredis";
+import { Redis as IoValkey } from "iovalkey";
+import * as redis6 from "redis";
+import * as redis4 from "redis4";
+import * as redis5 from "redis5";
+import * as redis60 from "redis60";
+
+import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
+import { type RedisRulesClient, redisSource } from "../../../../adapters/rules/rules.ts";
+import { type RedisClient, redisStore } from "../../../../stores/redis/redis_store.ts";
+import { withFake } from "../../../support/fake_redis/with_fake.ts";
+import { tell, until } from "../../../support/redis/redis_cluster.ts";
+import { needs } from "../../../support/program.ts";
+import { type RedisProcess, startRedis } from "../../../support/redis/redis_process.ts";
+import { withRedis } from "../../../support/redis/with_redis.ts";
+
+const redisServer = needs("redis-server");
+
+/** So slow that nothing comes back within a test. */
+const algorithm = gcra({ limit: 1, period: "1d", burst: 10 });
+
+const nowhere = { host: "127.0.0.1", port: 1 };
+const rootNodes = [{ socket: nowhere }];
+const sentinel = { name: "main", sentinelRootNodes: [nowhere] };
+
+/** Bun's client; on other runtimes an object with the same methods. */
+function bunClient(): object {
+  const { Bun } = globalThis as { Bun?: { RedisClient: new (url: string) => object } };
+  if (Bun !== undefined) return new Bun.RedisClient("redis://127.0.0.1:1");
+  return { connect() {}, send() {}, duplicate() {}, close() {} };
+}
+
+describe("a client that cannot be used is refused by name:", () => {
+  const REFUSED: readonly [given: string, make: () => unknown][] = [
+    ["a client of ioredis or iovalkey", () => new IoRedis({ lazyConnect: true })],
+    ["a client of ioredis or iovalkey", () => new IoCluster([nowhere], { lazyConnect: true })],
+    ["a client of ioredis or iovalkey", () => new IoValkey({ lazyConnect: true })],
+    ["a RedisClient of Bun", bunClient],
+    ["a client of node-redis 4 or older", () => redis4.createClient()],
+    ["a client of node-redis 4 or older", () => redis4.createCluster({ rootNodes })],
+    ["a sentinel client of node-redis 5", () => redis5.createSentinel(sentinel)],
+    ["an object", () => ({ sendCommand() {} })],
+    ["undefined", () => undefined],
+  ];
+
+  for (const [place, [given, make]] of REFUSED.entries()) {
+    test(`${given} (${place + 1})`, () => {
+      const client = make() as RedisClient & RedisRulesClient;
+      assert.throws(() => redisStore(client), {
+        name: "TypeError",
+        message: "Cannot create redisStore as the client must come from node-redis 5.1 or later, " +
+          "a sentinel client from 6.0 or later (run npm install redis@6, and pass what " +
+          "createClient, createClientPool, createCluster or createSentinel returns): " +
+          `current value is ${given}`,
+      });
+      assert.throws(() => redisSource(client), {
+        name: "TypeError",
+        message: "Cannot create redisSource as the client must come from node-redis 5.1 or later " +
+          `(run npm install redis@6, and pass what createClient returns): current value is ${given}`,
+      });
+    });
+  }
+});
+
+/** The clients that can be used, of the oldest and the newest version of each. */
+const CLIENTS: readonly [name: string, make: (redis: RedisProcess) => Promise<Given>][] = [
+  ["redis 6", ({ url }) => single(redis6.createClient({ url }))],
+  ["redis 6.0", ({ url }) => single(redis60.createClient({ url }))],
+  ["redis 5", ({ url }) => single(redis5.createClient({ url }))],
+  ["a pool of redis 6.0", ({ url }) => pooled(redis60.createClientPool({ url }))],
+  ["a pool of redis 5", ({ url }) => pooled(redis5.createClientPool({ url }))],
+];
+
+/** A client that was made for a test. */
+interface Given {
+  readonly client: RedisClient;
+  readonly end: () => void;
+}
+
+function single(client: RedisClient): Promise<Given> {
+  return Promise.resolve({ client, end() {} });
+}
+
+async function pooled(
+  pool: RedisClient & {
+    on(event: "error", listener: () => void): unknown;
+    connect(): Promise<unknown>;
+    destroy(): void;
+  },
+): Promise<Given> {
+  pool.on("error", () => {});
+  await pool.connect();
+  return { client: pool, end: () => pool.destroy() };
+}
+
+withRedis("lost connections", (redis) => {
+  for (const [name, make] of CLIENTS) {
+    test(`of ${name} are dialled again`, async () => {
+      const { client, end } = await make(redis());
+      const store = redisStore(client, { deadline: 5_000 });
+      const api = limiter(algorithm, { store, prefix: name });
+      for (let left = 9; left > 5; left--) {
+        assert.equal((await api.consume("a")).remaining, left);
+        await tell(redis(), "CLIENT", "KILL", "TYPE", "normal");
+      }
+      await redis().kill();
+      await assert.rejects(async () => await api.consume("a"), StoreUnavailableError);
+      await redis().restart();
+      await until(() => api.consume("a").then(() => true, () => false));
+      await store.close();
+      end();
+    });
+  }
+});
+
+describe("lost connections of a cluster", redisServer, () => {
+  let node: RedisProcess;
+  before(async () => {
+    if (redisServer.skip) return;
+    node = await startRedis(["--cluster-enabled", "yes"]);
+    await tell(node, "CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+    const info = () => tell<string>(node, "CLUSTER", "INFO");
+    await until(async () => (await info()).includes("cluster_state:ok"));
+  });
+  after(async () => {
+    await node?.stop();
+  });
+
+  const CLUSTERS: readonly [name: string, make: (url: string) => RedisClient][] = [
+    ["redis 6.0", (url) => redis60.createCluster({ rootNodes: [{ url }] })],
+    ["redis 5", (url) => redis5.createCluster({ rootNodes: [{ url }] })],
+  ];
+
+  for (const [name, make] of CLUSTERS) {
+    test(`of ${name} are dialled again`, async () => {
+      const store = redisStore(make(node.url), { deadline: 5_000 });
+      const api = limiter(algorithm, { store, prefix: name });
+      for (let left = 9; left > 5; left--) {
+        assert.equal((await api.consume("a")).remaining, left);
+        await tell(node, "CLIENT", "KILL", "TYPE", "normal");
+      }
+      await store.close();
+    });
+  }
+});
+
+describe("a client that misbehaves leaves no call without an answer:", () => {
+  /** Throws what is not an error, as JavaScript permits. */
+  const raise = (): never => {
+    throw undefined;
+  };
+  const FAULTS: readonly [fault: string, own: object][] = [
+    ["destroy throws", { destroy: raise }],
+    ["sendCommand throws", { sendCommand: raise }],
+    ["sendCommand rejects with nothing", { sendCommand: () => Promise.reject(undefined) }],
+    ["sendCommand returns no promise", { sendCommand: () => "OK" }],
+    ["connect throws", { connect: raise }],
+    ["connect rejects with nothing", { connect: () => Promise.reject(undefined) }],
+    ["on throws", { on: raise }],
+    ["isReady throws", {
+      get isReady() {
+        return raise();
+      },
+    }],
+  ];
+
+  for (const commit of ["watch", "cas"] as const) {
+    for (const [fault, own] of FAULTS) {
+      test(`${fault}, by ${commit}`, () =>
+        withFake({}, async ({ fake }) => {
+          const client = redis6.createClient({ url: fake.url });
+          const store = redisStore({
+            sendCommand() {},
+            destroy() {},
+            duplicate(options: Parameters<typeof client.duplicate>[0]) {
+              const twin = client.duplicate(options);
+              return new Proxy(twin, {
+                get(_, name) {
+                  const from = name in own ? own : twin;
+                  const value = Reflect.get(from, name);
+                  return typeof value === "function" ? value.bind(from) : value;
+                },
+              });
+            },
+          } as RedisClient, { commit, deadline: 1_000 });
+          const api = limiter(algorithm, { store, prefix: "api" });
+          fake.faults = ([name]) => name === "EXEC" || name === "EVALSHA" ? "drop" : undefined;
+          const calls = [api.consume("a"), api.consume("b"), api.consume("a")];
+          for (const end of await Promise.allSettled(calls)) {
+            assert.ok(end.status === "rejected" && end.reason instanceof StoreUnavailableError);
+          }
+          await store.close();
+        }));
+    }
+  }
+
+  test("duplicate throws", async () => {
+    const client = { sendCommand() {}, destroy() {}, duplicate: raise } as RedisClient;
+    const store = redisStore(client);
+    const api = limiter(algorithm, { store, prefix: "api" });
+    await assert.rejects(async () => await api.consume("a"), StoreUnavailableError);
+    await store.close();
+  });
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+
+import { gcra, limiter, StoreUnavailableError } from "../../mod.ts";
+import { type AdapterTests, type AnyOptions, apiLimiter, statuses } from "./adapter_subject.ts";
+import { asyncMemoryStore } from "./async_memory_store.ts";
+import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "./failing_callbacks.ts";
+import { rawRequest } from "./raw_request.ts";
+
+/** What becomes of requests where something fails. */
+export const FAILURES: AdapterTests = {
+  "passes on the error of a store that cannot be reached": (app) =>
+    app.serving({ limiter: failingLimiter(), ...quiet }, async (port) => {
+      assert.deepEqual(await statuses(port, 1), [500]);
+    }),
+
+  "answers 503 where the store cannot decide, and tells why; nobody is refused in shadow": async (
+    app,
+  ) => {
+    for (const rejects of [true, false]) {
+      const failures: unknown[] = [];
+      const onFailure: AnyOptions["onFailure"] = (error) => failures.push(error);
+      const unavailable = unavailableLimiter(rejects);
+      await app.serving({ limiter: unavailable, onFailure }, async (port) => {
+        const answer = await rawRequest(port, { path: "/text" });
+        assert.equal(answer.status, 503);
+        assert.deepEqual(answer.values("content-type"), ["application/problem+json"]);
+        assert.deepEqual(answer.values("cache-control"), ["no-store"]);
+        assert.equal(JSON.parse(answer.body).status, 503);
+      });
+      assert.ok(failures.length === 1 && failures[0] instanceof StoreUnavailableError);
+      await app.serving({ limiter: unavailable, onFailure, shadow: true }, async (port) => {
+        assert.deepEqual(await statuses(port, 2), [200, 200]);
+      });
+      assert.equal(failures.length, 3);
+    }
+  },
+
+  "answers 400 to a request without a key, and goes on": (app) => {
+    let key: string | undefined = "";
+    return app.serving({ key: () => key, unknownAddress: undefined }, async (port) => {
+      const answer = await rawRequest(port, { path: "/text" });
+      assert.equal(answer.status, 400);
+      assert.deepEqual(answer.values("content-type"), ["application/problem+json"]);
+      key = undefined;
+      assert.deepEqual(await statuses(port, 1), [400]);
+      key = "\ud800";
+      assert.deepEqual(await statuses(port, 1), [400]);
+      key = "k".repeat(1_025);
+      assert.deepEqual(await statuses(port, 1), [431]);
+      key = "one";
+      assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+    });
+  },
+
+  "passes on what an option's function throws, at once or later, and goes on": (app) => {
+    let fault: "throws" | "rejects" | undefined = "throws";
+    const key = (): string | Promise<string> => {
+      if (fault === "throws") throw new Error("no key");
+      return fault === "rejects" ? Promise.reject(new Error("no key")) : "one";
+    };
+    return app.serving({ key, ...quiet }, async (port) => {
+      assert.deepEqual(await statuses(port, 2), [500, 500]);
+      fault = "rejects";
+      assert.deepEqual(await statuses(port, 2), [500, 500]);
+      fault = undefined;
+      assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
+    });
+  },
+
+  "answers the same where the other functions of the options fail, and goes on": async (app) => {
+    for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+      const failures: unknown[] = [];
+      const callbacks = {
+        onDecision: fail,
+        partition: fail,
+        refund: fail,
+        respond: fail,
+        shadow: fail,
+      };
+      const onFailure = (error: unknown) => void failures.push(error);
+      await app.serving({ ...callbacks, onFailure }, async (port) => {
+        assert.deepEqual(await statuses(port, 3), [200, 200, 429], way);
+        const { values, body } = await rawRequest(port, { path: "/text" });
+        assert.deepEqual(values("content-type"), ["application/problem+json"]);
+        assert.equal(JSON.parse(body).status, 429);
+        // A server may hear of the end of a request after its client.
+        for (let tries = 0; failures.length < 16 && tries < 100; tries++) await failed();
+      });
+      // Each of the four calls onDecision, partition and shadow; two call refund, two respond.
+      assert.deepEqual(failures, Array(16).fill(FAILURE), way);
+      const printed = await printedBy(() =>
+        app.serving({ ...callbacks, onFailure: fail }, async (port) => {
+          assert.deepEqual(await statuses(port, 3), [200, 200, 429], way);
+        })
+      );
+      assert.equal(printed.length, 1, way);
+    }
+  },
+
+  "refuses options that cannot be meant, when it is made": async (app) => {
+    for (const bad of BAD_OPTIONS) {
+      const given = { limiter: apiLimiter(), ...bad } as AnyOptions;
+      await assert.rejects(
+        async () => await app.subject.start([given], NO_HOOKS),
+        /^(Type|Range)Error/,
+      );
+    }
+  },
+
+  // deno-lint-ignore require-await
+  "says of wrong options what is required": async ({ subject }) => {
+    for (const make of subject.makers as ((options: unknown) => unknown)[]) {
+      for (const options of [undefined, null, 5]) {
+        const message =
+          "Cannot create rateLimit as its options must be an object: current value is " +
+          String(options);
+        assert.throws(() => make(options), { name: "TypeError", message });
+      }
+      for (const [options, message] of WRONG_OPTIONS) {
+        assert.throws(() => make({ limiter: apiLimiter(), ...options }), { message });
+      }
+    }
+  },
+};
+
+const NO_HOOKS = { flow: () => Promise.resolve(), slow: () => {} };
+
+/** Options that are wrong, and what is said of them. */
+const WRONG_OPTIONS: readonly (readonly [options: object, message: string])[] = [
+  [
+    { refund: "x" },
+    'Cannot create rateLimit as refund must be "failed" or "successful" or a function: ' +
+    'current value is "x"',
+  ],
+  [
+    { shadow: "x" },
+    'Cannot create rateLimit as shadow must be a boolean or a function: current value is "x"',
+  ],
+  [
+    { exposeHeaders: "x" },
+    'Cannot create rateLimit as exposeHeaders must be a boolean: current value is "x"',
+  ],
+  [
+    { headers: ["legacy", "x"] },
+    'Cannot write rate limit headers as headers must be one or more of "draft-11", "draft-7", ' +
+    '"draft-6", "legacy", or false: current value is "x"',
+  ],
+];
+
+/** node:http has no place for errors but this option. */
+const quiet = { onError: () => {} };
+
+const BAD_OPTIONS: readonly object[] = [
+  { limiter: undefined },
+  { limiter: {} },
+  { limiter: limiter(gcra({ name: "a\r\nX: y", limit: 1, period: 1 })) },
+  { headers: "draft-8" },
+  { headers: ["draft-7", "draft-11"] },
+  { cost: -1 },
+  { cost: "1" },
+  { jitter: -1 },
+  { jitter: Infinity },
+  { key: "ip" },
+  { skip: true },
+  { shadow: "yes" },
+  { refund: "all" },
+  { unit: "bytes" },
+  { unknownAddress: "share" },
+  { trustedProxies: ["everyone"] },
+  { trustedProxies: "10.0.0.1" },
+  { forwardedHeader: "" },
+  { ipv6Prefix: 16 },
+  { address: "127.0.0.1" },
+];
+
+function unavailableLimiter(rejects: boolean) {
+  const { algorithm } = apiLimiter();
+  const error = new StoreUnavailableError("Cannot decide as the store is away", "no");
+  const run = () => {
+    if (rejects) return Promise.reject(error);
+    throw error;
+  };
+  return limiter(algorithm, { store: { ...asyncMemoryStore(), run }, prefix: "p" });
+}
+
+function failingLimiter() {
+  const { algorithm } = apiLimiter();
+  const store = { ...asyncMemoryStore(), run: () => Promise.reject(new Error("no store")) };
+  return limiter(algorithm, { store, prefix: "p" });
+}

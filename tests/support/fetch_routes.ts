@@ -1,0 +1,35 @@
+/*
+ * Routes of test apps that are alike on all servers in the style of fetch.
+ */
+import type { AppHooks } from "./adapter_subject.ts";
+
+/** What Bun.serve calls for its websockets. */
+export const echo = {
+  websocket: {
+    message: (socket: { send(message: string): void }, message: string) => socket.send(message),
+  },
+};
+
+/** What answers a request for a websocket on this runtime, echoing what it is sent. */
+export function upgrade(request: Request, info: unknown): Response | undefined {
+  const { Deno } = globalThis as {
+    Deno?: { upgradeWebSocket(request: Request): { response: Response; socket: WebSocket } };
+  };
+  if (Deno === undefined) {
+    const server = info as { upgrade(request: Request): boolean };
+    return server.upgrade(request) ? undefined : new Response(null, { status: 400 });
+  }
+  const { response, socket } = Deno.upgradeWebSocket(request);
+  socket.onmessage = ({ data }) => socket.send(data);
+  return response;
+}
+
+/** The route `/slow`. */
+export function slowResponse({ signal }: Request, slow: AppHooks["slow"]): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    slow(
+      (gone) => signal.addEventListener("abort", gone),
+      (fails) => fails ? reject(new Error("gone")) : resolve(new Response("late")),
+    );
+  });
+}
