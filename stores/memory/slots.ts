@@ -24,15 +24,7 @@ import {
   STATE,
   WIDTH,
 } from "./expiry_queue.ts";
-
-/** All keys of one limiter. */
-export interface Table {
-  /** What their stored keys have in common. */
-  readonly family: string;
-  readonly slots: Map<string, number>;
-  /** Whether its states are numbers, and lie in cells. */
-  readonly numeric: boolean;
-}
+import { emptyTable, forgetKey, isEmpty, keepKey, type Table } from "./table.ts";
 
 /** The keys of a memory store, and their states. */
 export interface Slots {
@@ -89,7 +81,7 @@ export function openSlots(maxKeys: number, onFull: "evict" | "throw"): Slots {
 /** The limiter's table: the one that holds its keys, or one that is registered with the first. */
 export function tableOf({ tables }: Slots, family: string, algorithm: Algorithm): Table {
   const numeric = typeof algorithm.initial === "number" && algorithm.codec.maxWords === 1;
-  return tables.get(family) ?? { family, slots: new Map(), numeric };
+  return tables.get(family) ?? emptyTable(family, numeric);
 }
 
 /** The state of a key that is held. */
@@ -109,7 +101,7 @@ export function addKey(
   const slot = freeSlot(slots, now);
   const { tables, keys, owners, objects, queue } = slots;
   tables.set(table.family, table);
-  table.slots.set(key, slot);
+  keepKey(table, key, slot);
   keys[slot] = key;
   owners[slot] = table;
   if (!table.numeric) {
@@ -143,8 +135,8 @@ export function replaceState(
 export function dropSlot(slots: Slots, slot: number): void {
   const { tables, keys, owners, objects, queue, freed } = slots;
   const table = owners[slot]!;
-  table.slots.delete(keys[slot]!);
-  if (table.slots.size === 0) tables.delete(table.family);
+  forgetKey(table, keys[slot]!);
+  if (isEmpty(table)) tables.delete(table.family);
   keys[slot] = undefined;
   if (slot < objects.length) objects[slot] = undefined;
   removeSlot(queue, slot);

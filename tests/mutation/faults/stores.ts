@@ -8,7 +8,8 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "The memory store drops keys that hold use",
     file: "stores/memory/slots.ts",
-    search: "if (freshAtOf(queue, slot) + LINGER <= now) dropSlot(slots, slot);",
+    search:
+      "if (freshAtOf(queue, slot) + LINGER <= now) dropSlot(slots, slot);\n    else mendFirst(queue);",
     replace: "dropSlot(slots, slot);",
     laws: ["memoryStore"],
   },
@@ -22,7 +23,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     what: "The memory store's `delete` does nothing",
     file: MEMORY,
-    search: "const slot = slots.tables.get(family)?.slots.get(key);",
+    search: "const slot = table && slotOf(table, key);",
     replace: "const slot = undefined;",
     laws: ["memoryStore"],
   },

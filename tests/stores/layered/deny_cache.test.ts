@@ -54,16 +54,16 @@ describe("denyCache", () => {
     const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a", clock: () => now });
     api.consume("k", 3);
     const { retryAfter } = api.consume("k");
-    const asked = inner.calls;
+    const before = inner.calls;
     now = retryAfter - 1;
     assert.equal(api.consume("k").retryAfter, 1);
     assert.equal(api.consume("k", 2).allowed, false);
     assert.equal(api.peek("k").allowed, false);
-    assert.equal(inner.calls, asked);
+    assert.equal(inner.calls, before);
     assert.equal(api.peek("k", 4).retryAfter, Infinity);
     now = retryAfter;
     assert.equal(api.consume("k").allowed, true);
-    assert.equal(inner.calls, asked + 2);
+    assert.equal(inner.calls, before + 2);
   });
 
   test("asks for a smaller cost than the one refused, and for a look", () => {
@@ -90,11 +90,11 @@ describe("denyCache", () => {
   test("remembers nothing of keys without end", () => {
     const inner = probe(atOnce, true);
     const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
-    for (const [length, asked] of [[1_024, 2], [1_025, 5]] as const) {
+    for (const [length, calls] of [[1_024, 2], [1_025, 5]] as const) {
       const key = "k".repeat(length);
       api.consume(key, 3);
-      for (let calls = 0; calls < 2; calls++) assert.equal(api.consume(key).allowed, false);
-      assert.equal(inner.calls, asked);
+      for (let again = 0; again < 2; again++) assert.equal(api.consume(key).allowed, false);
+      assert.equal(inner.calls, calls);
     }
   });
 

@@ -10,12 +10,12 @@ import { withRedis } from "../../support/redis/with_redis.ts";
 const PATIENT = { deadline: 5_000 };
 
 withRedis("lease over a real server", (redis) => {
-  /** Two thousand calls at once on one key, by blocks of 20: their answers, and those of Redis. */
+  /** Two thousand calls at once on one key, by blocks of 20: their answers, and how many requests they were. */
   async function crowd(
     options: RedisStoreOptions,
     burst: number,
     before: () => void = () => {},
-  ): Promise<{ answers: PromiseSettledResult<Decision>[]; asked: number }> {
+  ): Promise<{ answers: PromiseSettledResult<Decision>[]; requests: number }> {
     await using store = redisStore(createClient({ url: redis().url }), options);
     const api = limiter(gcra({ limit: 1, period: "1h", burst }), {
       store: lease(store, { units: 20, ttl: "1m" }),
@@ -26,7 +26,7 @@ withRedis("lease over a real server", (redis) => {
     const calls = Array.from({ length: 2_000 }, () => api.consume("k"));
     const answers = await Promise.allSettled(calls);
     const { decisions, unavailable } = store.statistics();
-    return { answers, asked: decisions + unavailable - 1 };
+    return { answers, requests: decisions + unavailable - 1 };
   }
 
   function admitted(answers: PromiseSettledResult<Decision>[]): number {
@@ -34,24 +34,24 @@ withRedis("lease over a real server", (redis) => {
   }
 
   for (const commit of ["watch", "cas"] as const) {
-    test(`by ${commit}, a crowd on one key is one ask in twenty`, async () => {
-      const { answers, asked } = await crowd({ ...PATIENT, commit }, 10_000);
-      assert.deepEqual([admitted(answers), asked], [2_000, 100]);
+    test(`by ${commit}, a crowd on one key is one request in twenty`, async () => {
+      const { answers, requests } = await crowd({ ...PATIENT, commit }, 10_000);
+      assert.deepEqual([admitted(answers), requests], [2_000, 100]);
     });
 
     test(`by ${commit}, a crowd has all that there is, and not one unit more`, async () => {
-      const { answers, asked } = await crowd({ ...PATIENT, commit }, 1_010);
-      assert.deepEqual([admitted(answers), asked], [1_010, 100 + 1_000]);
+      const { answers, requests } = await crowd({ ...PATIENT, commit }, 1_010);
+      assert.deepEqual([admitted(answers), requests], [1_010, 100 + 1_000]);
     });
   }
 
-  test("a server that hangs is asked once for each block, and all are told", async () => {
+  test("a server that hangs is asked once for each block, and all receive the error", async () => {
     try {
-      const { answers, asked } = await crowd({}, 10_000, () => redis().signal("SIGSTOP"));
+      const { answers, requests } = await crowd({}, 10_000, () => redis().signal("SIGSTOP"));
       for (const answer of answers) {
         assert.ok(answer.status === "rejected" && answer.reason instanceof StoreUnavailableError);
       }
-      assert.equal(asked, 100);
+      assert.equal(requests, 100);
     } finally {
       redis().signal("SIGCONT");
     }

@@ -16,8 +16,11 @@ import {
 } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
 
+const LONG = process.env.TIDEGATE_LONG === "1";
 /** Ten million keys take half a minute on each runtime; `npm run test:long` floods with all. */
-const FLOOD = process.env.TIDEGATE_LONG === "1" ? 10_000_000 : 200_000;
+const FLOOD = LONG ? 10_000_000 : 200_000;
+/** More keys than a `Map` of V8 holds while others come and go: 2^23. */
+const MANY = LONG ? 2 ** 23 + 100_000 : 10_000;
 
 describe("memoryStore is bounded", () => {
   test("a flood of distinct keys does not grow it past its bound", () => {
@@ -32,6 +35,17 @@ describe("memoryStore is bounded", () => {
     const { keys, maxKeys, evictions } = store.statistics();
     assert.deepEqual([keys, maxKeys], [10_000, 10_000]);
     assert.ok(evictions >= FLOOD - 10_000 - FLOOD / 1_000);
+  });
+
+  test("as many keys as it may hold come and go", () => {
+    const store = memoryStore({ maxKeys: MANY });
+    const algorithm = gcra({ limit: 1, period: "1h" });
+    const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+    for (let key = 0; key < 2 * MANY; key++) api.consume(`${key}`);
+    assert.deepEqual(store.statistics(), { keys: MANY, maxKeys: MANY, evictions: MANY });
+    assert.equal(api.peek(`${2 * MANY - 1}`).allowed, false);
+    store.close();
+    assert.equal(store.statistics().keys, 0);
   });
 
   test("keys that are fresh again go, in the course of others", () => {
@@ -170,7 +184,7 @@ describe("memoryStore", () => {
     assert.deepEqual([first[0]!.remaining, other[0]!.remaining], [2, 1]);
   });
 
-  test("answers the same by its lane and by stored keys, of any characters", () => {
+  test("answers the same by prepared calls and by stored keys, of any characters", () => {
     const store = memoryStore();
     const algorithm = gcra({ limit: 5, period: "1m" });
     const api = limiter(algorithm, { store, prefix: "a:{b}%", clock: () => 0 });
