@@ -14,7 +14,7 @@ import { type ClientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
 import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
 import { problemOf } from "./problem_response.ts";
-import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
+import { boundsFault, faultText, REQUEST_LIMITS, type RequestLimits } from "./request_bounds.ts";
 import type { ServiceCall } from "./route.ts";
 import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 
@@ -51,51 +51,65 @@ export function checkCall(
   addressOf: ClientAddress,
   maxText: number,
 ): CheckCall {
-  const fieldsOf = verdictFields();
-  // How many descriptors and entries there are is for the rules to say.
-  const limits = { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText };
-
-  function limit(
-    domain: string,
-    { method, path, headers, peer }: CheckedRequest,
-    status: number,
-  ): MaybePromise<Response> {
-    const descriptors = engine.rules.routes.get(domain)!({
-      method,
-      path,
-      address: peer === undefined ? undefined : addressOf(peer, headers.get("x-forwarded-for")),
-      header: (name) => headers.get(name),
-    });
-    if (descriptors.length === 0) return new Response(null, { status: 200 });
-    const request = { domain, descriptors };
-    const fault = boundsFault(request, limits);
-    if (fault !== undefined) return problemOf(status, faultText(fault));
-    return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
-  }
-
-  function onlyDomain(): string | undefined {
-    const { routes } = engine.rules;
-    return routes.size === 1 ? routes.keys().next().value : undefined;
-  }
-
-  return {
-    limit,
-    onlyDomain,
-    answer({ request, target, peer }) {
-      const query = new URLSearchParams(target.query);
-      const domain = query.get("domain") ?? onlyDomain() ?? "";
-      const { routes, domains } = engine.rules;
-      if (!routes.has(domain)) return noRoutes(domain, domains.has(domain));
-      const status = query.get("status") ?? "429";
-      if (!STATUSES.includes(status)) {
-        return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
-      }
-      const forwarded = forwardedRequest(request, query.get("from"));
-      if (typeof forwarded === "string") return problemOf(400, forwarded);
-      const { headers } = request;
-      return limit(domain, { ...forwarded, headers, peer: peer() }, Number(status));
-    },
+  const checker: Checker = {
+    engine,
+    addressOf,
+    fieldsOf: verdictFields(),
+    // How many descriptors and entries there are is for the rules to say.
+    limits: { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText },
   };
+  return {
+    answer: (call) => answer(checker, call),
+    limit: (domain, request, status) => limit(checker, domain, request, status),
+    onlyDomain: () => onlyDomain(engine),
+  };
+}
+
+/** What checks need. */
+interface Checker {
+  readonly engine: RuleEngine;
+  readonly addressOf: ClientAddress;
+  readonly fieldsOf: VerdictFields;
+  readonly limits: RequestLimits;
+}
+
+function onlyDomain({ rules: { routes } }: RuleEngine): string | undefined {
+  return routes.size === 1 ? routes.keys().next().value : undefined;
+}
+
+function answer(checker: Checker, { request, target, peer }: ServiceCall): MaybePromise<Response> {
+  const { engine } = checker;
+  const query = new URLSearchParams(target.query);
+  const domain = query.get("domain") ?? onlyDomain(engine) ?? "";
+  const { routes, domains } = engine.rules;
+  if (!routes.has(domain)) return noRoutes(domain, domains.has(domain));
+  const status = query.get("status") ?? "429";
+  if (!STATUSES.includes(status)) {
+    return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
+  }
+  const forwarded = forwardedRequest(request, query.get("from"));
+  if (typeof forwarded === "string") return problemOf(400, forwarded);
+  const checked = { ...forwarded, headers: request.headers, peer: peer() };
+  return limit(checker, domain, checked, Number(status));
+}
+
+function limit(
+  { engine, addressOf, fieldsOf, limits }: Checker,
+  domain: string,
+  { method, path, headers, peer }: CheckedRequest,
+  status: number,
+): MaybePromise<Response> {
+  const descriptors = engine.rules.routes.get(domain)!({
+    method,
+    path,
+    address: peer === undefined ? undefined : addressOf(peer, headers.get("x-forwarded-for")),
+    header: (name) => headers.get(name),
+  });
+  if (descriptors.length === 0) return new Response(null, { status: 200 });
+  const request = { domain, descriptors };
+  const fault = boundsFault(request, limits);
+  if (fault !== undefined) return problemOf(status, faultText(fault));
+  return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
 }
 
 function noRoutes(domain: string, isKnown: boolean): Response {
