@@ -121,13 +121,21 @@ export async function using(
 }
 
 /** The content type of an answer, as far as the framework leaves it alone. */
-export function typeOf({ ignoresCharset }: AdapterSubject, { values }: RawAnswer) {
+export function typeOf(
+  { ignoresCharset }: AdapterSubject,
+  { values }: RawAnswer,
+): string | undefined {
   const type = values("content-type").join();
   return ignoresCharset ? type.split(";")[0] : type;
 }
 
 /** The statuses of requests, one after the other. */
-export async function statuses(port: number, count: number, path = "/text", lines: string[] = []) {
+export async function statuses(
+  port: number,
+  count: number,
+  path = "/text",
+  lines: string[] = [],
+): Promise<number[]> {
   const seen: number[] = [];
   while (seen.length < count) seen.push((await rawRequest(port, { path, lines })).status);
   return seen;

@@ -4,11 +4,11 @@
 import type { AppHooks } from "./adapter_subject.ts";
 
 /** What Bun.serve calls for its websockets. */
-export const echo = {
-  websocket: {
-    message: (socket: { send(message: string): void }, message: string) => socket.send(message),
-  },
-};
+export const echo: {
+  readonly websocket: {
+    message(socket: { send(message: string): void }, message: string): void;
+  };
+} = { websocket: { message: (socket, message) => socket.send(message) } };
 
 /** What answers a request for a websocket on this runtime, echoing what it is sent. */
 export function upgrade(request: Request, info: unknown): Response | undefined {

@@ -77,7 +77,7 @@ export function refuseOr(
   refused: () => unknown,
   refuse: () => void,
   fail: (error: unknown) => void,
-) {
+): void {
   try {
     const answer = refused();
     if (!isPromise(answer)) return refuse();
