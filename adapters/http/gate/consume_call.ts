@@ -7,22 +7,12 @@ import type { Decision } from "../../../core/decision.ts";
 import { chain } from "../chain.ts";
 import { sleep } from "../sleep.ts";
 import { consumeAndWait } from "./consume_and_wait.ts";
+import type { GateCall } from "./gate_call.ts";
 import type { GateSettings } from "./gate_settings.ts";
 import { isStoreFailure } from "./is_store_failure.ts";
-import type { LimitPlan } from "./limit_plan.ts";
 import { GONE, UNAVAILABLE } from "./refusal.ts";
 import { refuse, UNLIMITED, type Verdict } from "./verdict.ts";
 import { writeVerdict } from "./write_verdict.ts";
-
-/** A request whose limiter, key and cost are known. */
-export interface GateCall<Request, Info> {
-  readonly request: Request;
-  readonly info: Info;
-  readonly plan: LimitPlan;
-  readonly key: string;
-  readonly units: number;
-  readonly shadowed: boolean;
-}
 
 /** Decides about a call; at once if the limiter answers at once and the call need not wait. */
 export function consumeCall<Request, Info>(

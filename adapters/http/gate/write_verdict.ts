@@ -9,7 +9,7 @@ import type { GateSettings } from "./gate_settings.ts";
 import { changedRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { settlement } from "./refund_rule.ts";
 import { refundUnits } from "./refund_units.ts";
-import type { GateCall } from "./consume_call.ts";
+import type { GateCall } from "./gate_call.ts";
 import { NO_STORE, type Verdict, verdictOf } from "./verdict.ts";
 
 /**
