@@ -47,16 +47,6 @@ export interface GateSettings<Request, Info> {
   readonly notice: (error: unknown, request: Request) => void;
 }
 
-/** A request whose limiter, key and cost are known. */
-export interface GateCall<Request, Info> {
-  readonly request: Request;
-  readonly info: Info;
-  readonly plan: LimitPlan;
-  readonly key: string;
-  readonly units: number;
-  readonly shadowed: boolean;
-}
-
 /**
  * Reads the options of a gate.
  *

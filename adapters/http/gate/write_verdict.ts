@@ -5,10 +5,11 @@
 import type { Decision } from "../../../core/decision.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
 import { retryAfterField } from "../fields/retry_after.ts";
-import type { GateCall, GateSettings } from "./gate_settings.ts";
+import type { GateSettings } from "./gate_settings.ts";
 import { changedRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { settlement } from "./refund_rule.ts";
 import { refundUnits } from "./refund_units.ts";
+import type { GateCall } from "./gate_call.ts";
 import { NO_STORE, type Verdict, verdictOf } from "./verdict.ts";
 
 /**
