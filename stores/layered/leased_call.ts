@@ -174,11 +174,10 @@ function noteAnswer(decision: Decision, block: Block, leased: LeasedKey, ttl: nu
 
 /** Answers a call when it is known which of its blocks the store gives. */
 function decideWithShares(
-  { decide, size }: LimiterLease,
+  lease: LimiterLease,
   call: Call,
   shares: readonly Share[],
 ): MaybePromise<Decision> {
-  const { key, cost, dry, now, at } = call;
   const given = shares.filter(({ block }) => block.given !== undefined);
   const units = given.reduce((sum, share) => sum + share.units, 0);
   const failed = shares.find(({ block: { denied } }) => denied !== undefined && isFinal(denied));
@@ -186,10 +185,19 @@ function decideWithShares(
     restore(call, given);
     return answerOf(failed.block.denied!);
   }
-  if (units === cost) {
-    const { block, left } = given.at(-1)!;
-    return decideFromBlock(block.given!, left, at - block.at, size);
-  }
+  if (units < call.cost) return requestRest(lease, call, given, units);
+  const { block, left } = given.at(-1)!;
+  return decideFromBlock(block.given!, left, call.at - block.at, lease.size);
+}
+
+/** Requests the units of a call that no block has given. */
+function requestRest(
+  { decide, size }: LimiterLease,
+  call: Call,
+  given: readonly Share[],
+  units: number,
+): MaybePromise<Decision> {
+  const { key, cost, dry, now } = call;
   const own = orElse<Decision>(() => decide(key, cost - units, dry, now), (error) => {
     restore(call, given);
     throw error;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { gcra } from "../../../mod.ts";
+import { gcra, StoreFullError } from "../../../mod.ts";
 import { BOUND, WIDTH } from "../../../stores/memory/expiry_queue.ts";
 import { addKey, openSlots, replaceState, tableOf } from "../../../stores/memory/slots.ts";
 
@@ -37,4 +37,23 @@ describe("one call mends a few bounds, however many are outdated", () => {
     const moved = movedBy(() => addKey(slots, table, "new", 1, 900_001, 500));
     assert.ok(moved <= 9, `${moved} were mended`); // and that of the new key
   });
+});
+
+test("a fresh key behind many that are outdated is found within a few calls", () => {
+  const slots = openSlots(100, "throw");
+  const table = tableOf(slots, "family", gcra({ limit: 1, period: 1 }));
+  addKey(slots, table, "fresh", 1, 1_001, 0);
+  for (let key = 1; key < 100; key++) addKey(slots, table, `key ${key}`, 1, 1_000, 0);
+  for (let slot = 1; slot < 100; slot++) replaceState(slots, table, slot, 2, 900_000, 0);
+  let refused = 0;
+  while (!table.slots.has("new")) {
+    try {
+      addKey(slots, table, "new", 1, 900_000, 2_000);
+    } catch (error) {
+      assert.ok(error instanceof StoreFullError);
+      refused++;
+    }
+  }
+  assert.ok(refused <= 100 / 8, `${refused} calls were refused`);
+  assert.equal(table.slots.has("fresh"), false);
 });
