@@ -179,9 +179,7 @@ function argumentsOf(name, report) {
         ...["--reporter=junit", `--reporter-outfile=${report}`],
       ];
     case "deno":
-      return [
-        ...["test", "-A", "--no-check", "--quiet", "--reporter=dot", `--junit-path=${report}`],
-      ];
+      return ["test", "-A", "--no-check", "--quiet", `--junit-path=${report}`];
     case "node":
       return [
         // One process for all files, as on Bun and Deno.

@@ -17,7 +17,7 @@ const INTERVAL = 20_000;
 /**
  * @typedef {object} Progress
  * @property {(title: string) => void} start
- * @property {(title: string, text: string) => void} output Counts the dots of tests that ended.
+ * @property {(title: string, text: string) => void} output Counts the tests that passed.
  * @property {(title: string, seconds: number) => void} end
  * @property {() => void} stop
  */
@@ -71,7 +71,7 @@ export function progress(guesses, slots) {
     output(title, text) {
       const job = running.get(title);
       if (job === undefined) return;
-      for (const line of text.split("\n")) if (isDots(line)) job.tests += line.trim().length;
+      for (const line of text.split("\n")) job.tests += testsIn(line);
     },
     end(title, actual) {
       running.delete(title);
@@ -89,11 +89,13 @@ export function progress(guesses, slots) {
 }
 
 /**
- * Whether a line holds nothing but the marks that reporters print for finished tests.
+ * How many tests a line of a reporter says have passed: a line of dots on Bun and Node, a line a test
+ * on Deno, which has no limit for a test, so that the last line is what says which one hangs.
  * @param {string} line
  */
-export function isDots(line) {
-  return /^\s*[.,!FXx]+\s*$/.test(line);
+export function testsIn(line) {
+  if (/^\s*[.,!FXx]+\s*$/.test(line)) return line.trim().length;
+  return /\.\.\. (ok|ignored) \(/.test(line) ? 1 : 0;
 }
 
 /** @param {number} seconds */

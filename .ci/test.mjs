@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 
 import { install, root } from "./install.mjs";
 import { jobsOf, PARTS, RUNTIMES } from "./jobs.mjs";
-import { isDots, progress } from "./progress.mjs";
+import { progress, testsIn } from "./progress.mjs";
 import { installPrograms } from "./programs.mjs";
 import { schedule } from "./schedule.mjs";
 import { slowest } from "./slowest.mjs";
@@ -77,7 +77,7 @@ function print(title, { failed, output, seconds, counts }) {
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
   const verdict = failed ? "failed" : `${counts.passed} passed${skipped}`;
   console.log(`${failed ? "✗" : "✓"} ${title}: ${verdict} (${seconds.toFixed(0)} s)`);
-  if (failed) console.log(output.split("\n").filter((line) => !isDots(line)).join("\n"));
+  if (failed) console.log(output.split("\n").filter((line) => testsIn(line) === 0).join("\n"));
 }
 
 /** @param {string[]} args */
