@@ -1,5 +1,4 @@
-import { importsOf, resolvePath, targetsOf, withoutComments } from "../../.ci/imports.mjs";
-import { APPLICATIONS } from "../../.ci/map.mjs";
+import { importsOf, resolvePath, targetsOf, withoutComments } from "./imports.ts";
 import type { SourceFile } from "./tree.ts";
 
 /** What the house rules forbid, found in the text of the sources alone. */
@@ -14,6 +13,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bench: ["mod.ts", "core", "stores", "adapters", "examples", "bench", ".ci"],
   tests: ["mod.ts", "core", "stores", "adapters", "examples", "tests", ".ci"],
 };
+
+/** Applications: they could be packages of their own, and use the library as strangers do. */
+export const APPLICATIONS: readonly string[] = [
+  "adapters/service/",
+  "adapters/replay/",
+  "adapters/command/",
+];
 
 /** What applications may import of the library beside its entry points. */
 const TOOLKIT: readonly string[] = ["core/toolkit.ts", "adapters/packages/load_package.ts"];
@@ -83,7 +89,7 @@ function applicationBreaches(file: SourceFile, entryPoints: readonly string[]): 
 }
 
 function isApplication(path: string): boolean {
-  return APPLICATIONS.some((room) => path.startsWith(`${room}/`));
+  return APPLICATIONS.some((room) => path.startsWith(room));
 }
 
 /** The files on circles of imports, imports of types among them, and on ways between circles. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { mapOf, MAPPED, roomOf, withMap } from "../.ci/map.mjs";
+import { MAPPED, roomMap, roomOf, withRoomMap } from "./support/room_map.ts";
 import { filesOf, readText } from "./support/tree.ts";
 
 const files = filesOf(MAPPED, ".ts");
@@ -9,7 +9,7 @@ const page = readText("ARCHITECTURE.md");
 
 describe("the map in ARCHITECTURE.md", () => {
   test("shows the rooms and imports that there are (npm run map)", () => {
-    assert.equal(page, withMap(page, mapOf(files)));
+    assert.equal(page, withRoomMap(page, roomMap(files)));
   });
 
   test("is followed by a line about each room", () => {
@@ -18,7 +18,7 @@ describe("the map in ARCHITECTURE.md", () => {
   });
 
   test("draws an import between rooms, one both ways, and imports of core once for a group", () => {
-    const map = mapOf([
+    const map = roomMap([
       { path: "mod.ts", text: 'export { a } from "./core/algorithms/a.ts";' },
       { path: "core/algorithms/a.ts", text: 'import type { B } from "../b.ts";' },
       { path: "core/b.ts", text: 'import { c } from "./algorithms/c.ts";' },
@@ -35,6 +35,6 @@ describe("the map in ARCHITECTURE.md", () => {
   });
 
   test("is not written into a page without its markers", () => {
-    assert.throws(() => withMap("# Architecture\n", mapOf([])), /must be there/);
+    assert.throws(() => withRoomMap("# Architecture\n", roomMap([])), /must be there/);
   });
 });
