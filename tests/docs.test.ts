@@ -54,6 +54,14 @@ describe("the page", () => {
     });
   }
 
+  for (const path of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    test(`${path} names files that are there`, () => {
+      const named = [...readText(path).matchAll(/`([\w.-]+\/[\w./-]+\.\w+)`/g)];
+      assert.ok(named.length > 0);
+      assert.deepEqual(named.map(([, name = ""]) => name).filter((name) => !exists(name)), []);
+    });
+  }
+
   /** The links of a page to files of this tree, from its top, and to their sections. */
   function linksOf(page: string, text: string) {
     return [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)/g)].map(([, link = ""]) => {

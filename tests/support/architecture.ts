@@ -1,21 +1,7 @@
+import { importsOf, resolvePath, targetsOf, withoutComments } from "./imports.ts";
 import type { SourceFile } from "./tree.ts";
 
-/**
- * What the house rules forbid, found in the text of the sources alone.
- *
- * The sources are formatted by one formatter, so that an import or export statement starts in the
- * first column and a line of a comment never does; that is all the parsing there is.
- */
-
-interface Import {
-  readonly specifier: string;
-  /** Whether nothing of it is left at run time. */
-  readonly typeOnly: boolean;
-}
-
-const STATEMENT_REGEXP =
-  /^(import|export)\b(\s+type\b)?(?:[^"'`;]*?\bfrom\b)?\s*["']([^"']+)["']/gm;
-const DYNAMIC_REGEXP = /\bimport\s*\(\s*(?:["']([^"']+)["'])?/g;
+/** What the house rules forbid, found in the text of the sources alone. */
 
 /** What each folder may import of the repository. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -29,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Applications: they could be packages of their own, and use the library as strangers do. */
-const APPLICATIONS: readonly string[] = [
+export const APPLICATIONS: readonly string[] = [
   "adapters/service/",
   "adapters/replay/",
   "adapters/command/",
@@ -83,7 +69,7 @@ function importBreaches(file: SourceFile, peers: readonly string[]): string[] {
     if (!specifier.startsWith(".")) {
       return mayUsePackage(file.path, specifier, typeOnly, peers) ? [] : [`imports "${specifier}"`];
     }
-    const target = resolve(file.path, specifier);
+    const target = resolvePath(file.path, specifier);
     if (!allowed.includes(topOf(target))) return [`imports ${target}`];
     return /\.(ts|mjs|json)$/.test(target) ? [] : [`imports ${target} without its extension`];
   });
@@ -125,13 +111,6 @@ function circleBreaches(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** The files of the repository that a file imports. */
-function targetsOf({ path, text }: SourceFile): string[] {
-  return importsOf(text)
-    .filter(({ specifier }) => specifier.startsWith("."))
-    .map(({ specifier }) => resolve(path, specifier));
-}
-
 function mayUsePackage(
   path: string,
   specifier: string,
@@ -167,32 +146,10 @@ function styleBreaches({ path, text }: SourceFile): string[] {
   return found;
 }
 
-function importsOf(text: string): Import[] {
-  const statements = [...text.matchAll(STATEMENT_REGEXP)].map(([, , type, specifier = ""]) => ({
-    specifier,
-    typeOnly: type !== undefined,
-  }));
-  const dynamic = [...withoutComments(text).matchAll(DYNAMIC_REGEXP)].map(([, specifier = ""]) => ({
-    specifier,
-    typeOnly: false,
-  }));
-  return [...statements, ...dynamic];
-}
-
-function withoutComments(text: string): string {
-  return text
-    .replace(/^\s*\/\*[\s\S]*?\*\//gm, "")
-    .replace(/^\s*\/\/.*$/gm, "");
-}
-
 function topOf(path: string): string {
   return path.split("/")[0] ?? "";
 }
 
 function packageOf(specifier: string): string {
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
-}
-
-function resolve(path: string, specifier: string): string {
-  return new URL(specifier, `file:///${path}`).pathname.slice(1);
 }
