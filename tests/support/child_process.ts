@@ -8,9 +8,12 @@ import { rootPath } from "./tree.ts";
 export interface RunningProgram {
   /** The first line of its output that fits; fails if the program ends before. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits for the end; kills a program that goes on all the same. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
+
+/** How long a program may take to end by a signal, in ms; `deno serve` may not end at all then. */
+const END_WITHIN = 20_000;
 
 /** Starts a program of node_modules/.bin, from the top of the repository. */
 export function startProgram(
@@ -58,7 +61,8 @@ export function startProgram(
       }),
     end(signal) {
       child.kill(signal);
-      return status;
+      const kill = setTimeout(() => child.kill("SIGKILL"), END_WITHIN);
+      return status.finally(() => clearTimeout(kill));
     },
   };
 }
