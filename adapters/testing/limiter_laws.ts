@@ -1,18 +1,12 @@
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
-import type { Algorithm } from "../../core/algorithm.ts";
-import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Law } from "./law.ts";
 import { acquireLaws } from "./laws/acquire_laws.ts";
 import { callLaws } from "./laws/call_laws.ts";
+import type { MakeLimiter } from "./laws/make_limiter.ts";
 import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
 import { algorithms } from "./arbitraries/subjects.ts";
-import type { VirtualClock } from "./virtual_clock.ts";
 
-/** Makes a limiter in whose store nothing is held, on the given clock. */
-export type MakeLimiter = (
-  algorithm: Algorithm,
-  clock: VirtualClock,
-) => Limiter | AsyncLimiter | Promise<Limiter | AsyncLimiter>;
+export type { MakeLimiter };
 
 /** What the laws of a limiter draw from. */
 export interface LimiterLawsOptions {

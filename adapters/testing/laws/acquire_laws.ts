@@ -3,7 +3,7 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { RateLimitedError } from "../../../core/errors.ts";
 import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
 import { type Law, law } from "../law.ts";
-import type { MakeLimiter } from "../limiter_laws.ts";
+import type { MakeLimiter } from "./make_limiter.ts";
 import type { Subject } from "../arbitraries/subject.ts";
 import { inWords } from "../table.ts";
 import { virtualClock } from "../virtual_clock.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
 import { type Law, law } from "../law.ts";
-import type { MakeLimiter } from "../limiter_laws.ts";
+import type { MakeLimiter } from "./make_limiter.ts";
 import { referenceStore } from "../stores/reference_store.ts";
 import { costOf, waitOf } from "../arbitraries/schedule.ts";
 import { schedules } from "../arbitraries/schedules.ts";
