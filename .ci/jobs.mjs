@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
+import { checkApi } from "./api.mjs";
 import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
@@ -94,6 +95,7 @@ function checkJobs() {
     checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),
+    checkJob("Public API", 4, checkApi),
   ];
 }
 

@@ -37,6 +37,8 @@ export function completed({ deno, npm, tsconfig }) {
   // With npm any version may stand beside ours: a range would keep the package from being installed
   // for its other parts. On Deno it is our own import.
   const peers = Object.keys(npm.peerDependencies).sort();
+  // The owner stands in `repository` alone.
+  const page = npm.repository.url.replace(/^git\+|\.git$/g, "");
   return {
     deno: {
       ...deno,
@@ -48,9 +50,18 @@ export function completed({ deno, npm, tsconfig }) {
     },
     npm: {
       ...npm,
+      homepage: `${page}#readme`,
+      bugs: `${page}/issues`,
       exports: {
         ...Object.fromEntries(entries.map(([path, file]) => [path, built(file)])),
         "./package.json": "./package.json",
+      },
+      // For TypeScript with the module resolution "node10", which reads no `exports`.
+      types: built(deno.exports["."]).types,
+      typesVersions: {
+        "*": Object.fromEntries(
+          entries.slice(1).map(([path, file]) => [path.slice(2), [built(file).types]]),
+        ),
       },
       peerDependencies: Object.fromEntries(peers.map((name) => [name, "*"])),
       peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),
