@@ -189,5 +189,9 @@ async function ended(worker: Worker, milliseconds: number): Promise<unknown> {
 /** The worker of the service; the built package holds it as JavaScript. */
 function workerProgram(): URL {
   const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
-  return new URL(file, import.meta.url);
+  const { href, protocol } = new URL(file, import.meta.url);
+  // From JSR the code comes by HTTPS, where a worker takes files and data alone.
+  return protocol === "file:"
+    ? new URL(href)
+    : new URL(`data:text/javascript,${encodeURIComponent(`import ${JSON.stringify(href)};`)}`);
 }
