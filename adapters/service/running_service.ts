@@ -20,7 +20,7 @@ import { errorText, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
 import type { ServeSettings } from "./serve_options.ts";
 import { storeOnRedis } from "./store_on_redis.ts";
-import type { Question, WorkerSettings } from "./threads/messages.ts";
+import type { WorkerSettings } from "./threads/worker_calls.ts";
 import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
 import { startWorkers, type WorkerPool } from "./threads/worker_pool.ts";
 
@@ -122,12 +122,15 @@ export async function startHttp(service: RunningService): Promise<number> {
 }
 
 async function startPool(service: RunningService): Promise<WorkerPool> {
-  const { settings: { hostname, port, threads, log }, documents } = service;
+  const { settings: { hostname, port, threads, log, source }, documents } = service;
   if (port !== 0) await requireFreePort(hostname, port);
   const workers = await startWorkers({
     size: threads,
     settings: (shareWith) => workerSettings(service, shareWith),
-    answer: (question) => answer(service, question),
+    answers: {
+      figures: () => allFigures(service),
+      limits: async (domain, key) => await source.lookup?.(domain, key),
+    },
     log,
   });
   service.workers = workers;
@@ -152,13 +155,6 @@ function workerSettings(
     hostname,
     port: shareWith === 0 ? port : shareWith,
   };
-}
-
-/** Answers what a worker asks for. */
-function answer(service: RunningService, question: Question): Promise<unknown> {
-  if (question.of === "figures") return allFigures(service);
-  const { lookup } = service.settings.source;
-  return lookup?.(question.domain, question.key) ?? Promise.resolve(undefined);
 }
 
 /** Starts gRPC, where there is a port for it; resolves to the port. */

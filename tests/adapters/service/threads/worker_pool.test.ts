@@ -4,7 +4,12 @@ import { test } from "node:test";
 import type { RuleDocument } from "../../../../adapters/rules/rules.ts";
 import { startWorkers } from "../../../../adapters/service/threads/worker_pool.ts";
 import { addFigures } from "../../../../adapters/service/metrics/figures_snapshot.ts";
-import type { WorkerSettings } from "../../../../adapters/service/threads/messages.ts";
+import type { WorkerSettings } from "../../../../adapters/service/threads/worker_calls.ts";
+
+const answers = {
+  figures: () => Promise.resolve(addFigures([])),
+  limits: () => Promise.resolve(undefined),
+};
 
 test("a worker that dies is started again, with the rules of that time", async () => {
   const events: string[] = [];
@@ -18,7 +23,7 @@ test("a worker that dies is started again, with the rules of that time", async (
       if (events.length > 0) restarted();
       return { documents, port } as unknown as WorkerSettings;
     },
-    answer: () => Promise.resolve(undefined),
+    answers,
     log: ({ event }) => events.push(event),
   });
   const started = () => new Promise<void>((resolve) => restarted = resolve);
@@ -53,7 +58,7 @@ test("a worker that cannot be started again is tried once more, until it can", a
     program: new URL("../support/failing_worker.ts", import.meta.url),
     restartAfter: 10,
     settings: () => ({ shared: word.buffer }) as unknown as WorkerSettings,
-    answer: () => Promise.resolve(undefined),
+    answers,
     log: ({ event, error }) => event === "worker-error" && errors.push(error),
   });
   try {
@@ -75,7 +80,7 @@ test("a worker that cannot start ends the others, and is an error", async () => 
     startWorkers({
       size: 2,
       settings: () => settings,
-      answer: () => Promise.resolve(undefined),
+      answers,
       log: () => {},
     }),
   );
