@@ -10,7 +10,7 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import type { Store } from "../../../mod.ts";
 import { attachSharedStore } from "../../../stores/shared/shared_store.ts";
-import { readRules, type RuleDocument, yamlReader } from "../../rules/rules.ts";
+import { compileRules, type RuleFile } from "../../rules/rules.ts";
 import { type HttpServer, startHttpServer } from "../http/http_server.ts";
 import { errorText } from "../log.ts";
 import { storeOnRedis } from "../store_on_redis.ts";
@@ -40,8 +40,8 @@ async function openWorker(
 ): Promise<WorkerCalls & { listen(): Promise<number> }> {
   const store = await openStore(main, settings);
   const thread = threadOn(main, settings, store);
-  // Documents take effect in the order in which they came.
-  let applied = apply(thread, settings, settings.documents);
+  // Rules take effect in the order in which they came.
+  let applied = apply(thread, settings.files);
   let server: HttpServer | undefined;
   return {
     async listen() {
@@ -49,8 +49,7 @@ async function openWorker(
       server = await startHttpServer({ ...settings, reusePort: true, handler: thread.handler });
       return server.port;
     },
-    apply: (documents) =>
-      applied = applied.then(() => apply(thread, settings, documents)).catch(logError(main)),
+    apply: (files) => applied = applied.then(() => apply(thread, files)).catch(logError(main)),
     forgetLookups: () => thread.engine.forgetLookups(),
     figures: () => thread.figures.snapshot(),
     drain: () => thread.drain(),
@@ -90,12 +89,6 @@ function logError(
   return (error, key) => void main("log", { event, level: "error", error: errorText(error), key });
 }
 
-/** Puts rules in place. The main thread has read these documents before, so that they are right. */
-async function apply(
-  thread: ServiceThread,
-  { read }: WorkerSettings,
-  documents: readonly RuleDocument[],
-): Promise<void> {
-  const { rules } = readRules(documents, await yamlReader(), read);
-  if (rules !== undefined) thread.apply(rules);
+async function apply(thread: ServiceThread, files: readonly RuleFile[]): Promise<void> {
+  thread.apply(await compileRules(files));
 }

@@ -3,7 +3,7 @@
  */
 
 import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
-import type { KeyLimits, ReadRulesOptions, RuleDocument } from "../../rules/rules.ts";
+import type { KeyLimits, RuleFile } from "../../rules/rules.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LogEvent } from "../log.ts";
 import type { CallSettings } from "../http/call_settings.ts";
@@ -12,8 +12,8 @@ import type { RedisOptions } from "../store_on_redis.ts";
 /** What a worker starts with. */
 export interface WorkerSettings extends CallSettings {
   readonly store: { readonly handle: SharedStoreHandle } | { readonly redis: RedisOptions };
-  readonly documents: readonly RuleDocument[];
-  readonly read: ReadRulesOptions;
+  /** The rules, which the main thread has read. */
+  readonly files: readonly RuleFile[];
   /** Whether limits of keys can be asked for. */
   readonly lookups: boolean;
   readonly hostname: string;
@@ -23,7 +23,7 @@ export interface WorkerSettings extends CallSettings {
 /** What the main thread may call in a worker. */
 export interface WorkerCalls {
   /** Puts rules in place. */
-  apply(documents: readonly RuleDocument[]): Promise<void>;
+  apply(files: readonly RuleFile[]): Promise<void>;
   forgetLookups(): void;
   figures(): FiguresSnapshot;
   drain(): void;

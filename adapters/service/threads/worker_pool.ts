@@ -6,10 +6,11 @@
 import { Worker } from "node:worker_threads";
 
 import { withTimeout } from "../../../core/toolkit.ts";
-import type { RuleDocument } from "../../rules/rules.ts";
+import type { RuleFile } from "../../rules/rules.ts";
 import { errorText, type Log } from "../log.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
+import { programBeside } from "./program_beside.ts";
 import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
 
 /** The options of a pool of workers. */
@@ -31,7 +32,7 @@ export interface WorkerPool {
   /** The port that they share. */
   readonly port: number;
   /** Gives all of them other rules. */
-  apply(documents: readonly RuleDocument[]): void;
+  apply(files: readonly RuleFile[]): void;
   forgetLookups(): void;
   /**
    * What each of them has counted, and what those that ended had when they were last asked, so that
@@ -79,7 +80,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
   }
   return {
     port: pool.port,
-    apply: (documents) => callAll(pool, "apply", documents),
+    apply: (files) => callAll(pool, "apply", files),
     forgetLookups: () => callAll(pool, "forgetLookups"),
     figures: () => figuresOf(pool),
     drain: () => callAll(pool, "drain"),
@@ -89,7 +90,8 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
 
 /** Starts a worker; resolves to its port once it serves. */
 function start(pool: PoolState, wanted: number): Promise<number> {
-  const { settings, answers, log, program = workerProgram() } = pool.options;
+  const { settings, answers, log, program = programBeside(import.meta.url, "worker") } =
+    pool.options;
   return new Promise((resolve, reject) => {
     const thread = new Worker(program, { workerData: settings(wanted) });
     const calls: MainCalls = {
@@ -170,10 +172,4 @@ async function ended({ thread, call }: PoolWorker, grace: number): Promise<unkno
   const stopped = Promise.race([exited, call("stop", grace)]).catch(() => {});
   await withTimeout(stopped, grace + STOP_WITHIN, () => {});
   return await thread.terminate();
-}
-
-/** The worker of the service; the built package holds it as JavaScript. */
-function workerProgram(): URL {
-  const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
-  return new URL(file, import.meta.url);
 }

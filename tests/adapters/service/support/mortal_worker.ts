@@ -1,6 +1,6 @@
 /*
  * A worker for the test of the crew: it says that it listens, and dies of the first rules that it is
- * given. How many documents it was started with, it tells as the status of a call.
+ * given. How many files it was started with, it tells as the status of a call.
  */
 import process from "node:process";
 import { parentPort, workerData } from "node:worker_threads";
@@ -10,7 +10,7 @@ import { portCalls } from "../../../../adapters/service/threads/port_calls.ts";
 import type { MainCalls } from "../../../../adapters/service/threads/worker_calls.ts";
 
 const counted = figures();
-counted.call("documents", workerData.documents.length, 0);
+counted.call("files", workerData.files.length, 0);
 const main = portCalls<MainCalls>(parentPort!, () => ({
   apply: () =>
     process.nextTick(() => {

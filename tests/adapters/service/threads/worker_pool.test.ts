@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { RuleDocument } from "../../../../adapters/rules/rules.ts";
+import type { RuleFile } from "../../../../adapters/rules/rules.ts";
 import { startWorkers } from "../../../../adapters/service/threads/worker_pool.ts";
 import { addFigures } from "../../../../adapters/service/metrics/figures_snapshot.ts";
 import type { WorkerSettings } from "../../../../adapters/service/threads/worker_calls.ts";
@@ -13,7 +13,7 @@ const answers = {
 
 test("a worker that dies is started again, with the rules of that time", async () => {
   const events: string[] = [];
-  let documents: readonly RuleDocument[] = [];
+  let files: readonly RuleFile[] = [];
   let restarted = () => {};
   const team = await startWorkers({
     size: 2,
@@ -21,7 +21,7 @@ test("a worker that dies is started again, with the rules of that time", async (
     restartAfter: 10,
     settings: (port) => {
       if (events.length > 0) restarted();
-      return { documents, port } as unknown as WorkerSettings;
+      return { files, port } as unknown as WorkerSettings;
     },
     answers,
     log: ({ event }) => events.push(event),
@@ -33,15 +33,15 @@ test("a worker that dies is started again, with the rules of that time", async (
   };
   try {
     assert.equal(team.port, 4_242);
-    assert.deepEqual(await told(), { calls: { "documents 0": 2 }, threads: 2 });
-    documents = [{ name: "a", data: {} }];
+    assert.deepEqual(await told(), { calls: { "files 0": 2 }, threads: 2 });
+    files = [{ domain: "a", rules: [] }];
     const again = started();
-    team.apply(documents);
+    team.apply(files);
     await again;
     // Both have died and are back once both answer.
     while ((await told()).threads < 2);
     // What the dead had counted is not lost: no sum grows smaller.
-    const calls = { "documents 0": 2, "documents 1": 2 };
+    const calls = { "files 0": 2, "files 1": 2 };
     assert.deepEqual(await told(), { calls, threads: 2 });
     assert.equal(events.filter((event) => event === "worker-ended").length, 2);
   } finally {
@@ -75,7 +75,7 @@ test("a worker that cannot be started again is tried once more, until it can", a
 });
 
 test("a worker that cannot start ends the others, and is an error", async () => {
-  const settings = { documents: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
+  const settings = { files: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
   await assert.rejects(
     startWorkers({
       size: 2,
