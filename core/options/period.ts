@@ -4,21 +4,19 @@
 
 import { errorMessage, LAST_INSTANT } from "./checks.ts";
 
-/** A unit of time. */
-export type PeriodUnit = "ms" | "s" | "m" | "h" | "d";
-
-type Digit = "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
-
-/** Zeros between the first digit and the others: TypeScript takes no bigint that begins with one. */
-type Zeros = "" | "0" | "00" | "000" | "0000" | "00000" | "000000" | "0000000" | "00000000";
-
 /** A period: whole milliseconds, or a whole number with a unit, such as `"10s"`. */
 export type Period =
   | number
-  | `${Digit}${PeriodUnit}`
-  | `${Digit}${Zeros}${bigint}${PeriodUnit}`;
+  | `${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}${
+    // Zeros by themselves, as TypeScript takes no bigint that begins with one.
+    "" | `${"" | "0" | "00" | "000" | "0000" | "00000" | "000000"}${bigint}`}${
+    | "ms"
+    | "s"
+    | "m"
+    | "h"
+    | "d"}`;
 
-const UNITS: Readonly<Record<PeriodUnit, number>> = {
+const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
   m: 60_000,
@@ -52,5 +50,5 @@ export function parsePeriod(action: string, option: string, value: Period): numb
 
 function fromText(text: string): number {
   const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text);
-  return match === null ? NaN : Number(match[1]) * UNITS[match[2] as PeriodUnit];
+  return match === null ? NaN : Number(match[1]) * UNITS[match[2]!]!;
 }
