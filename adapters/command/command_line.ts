@@ -111,7 +111,7 @@ async function run(args: readonly string[], tools: Tools): Promise<number> {
 
 async function runReplay(args: readonly string[], tools: Tools): Promise<number> {
   try {
-    return await replayCommand(args, tools.print);
+    return await replayCommand(args, tools);
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     throw String(code).startsWith("ERR_PARSE_ARGS") ? usageError(errorText(error)) : error;
