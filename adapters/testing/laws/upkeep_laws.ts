@@ -1,4 +1,6 @@
 import fc from "fast-check";
+import type { Algorithm } from "../../../core/algorithm.ts";
+import { haveLikeParts } from "../../../core/carry_over.ts";
 import type { ReplaceMode } from "../../../core/store.ts";
 import { operationOn, runOn } from "../stores/store_slots.ts";
 import { inWords } from "../table.ts";
@@ -34,13 +36,15 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
       const replaces = { key: old.stored, algorithm: old.algorithm, mode };
       const run = async (cost: number, dry: boolean) =>
         (await store.run([{ ...operationOn(slot, cost, dry), replaces }], now))[0];
-      const left = capacity - takenOver(mode, used, before, capacity);
+      const left = leftAfter(mode, used, old.algorithm, slot.algorithm);
       expectSame((await run(1, true))?.allowed, left >= 1, "a dry run's allowed:");
-      expectSame((await run(0, false))?.remaining, left, `left after ${mode}:`);
-      if (left === 0) return;
-      await run(1, false);
-      expectSame((await runOn(store, slot, 0, now)).remaining, left - 1, "left after a call:");
+      // A refusal takes over, too: otherwise the next call would find no time passed.
+      await run(capacity + 1, false);
       expectSame((await runOn(store, old, 0, now)).remaining, before, "left of the older key:");
+      expectSame((await run(0, false))?.remaining, left, `left after ${mode}:`);
+      const taken = Math.min(left, 1);
+      await run(1, false);
+      expectSame((await runOn(store, slot, 0, now)).remaining, left - taken, "left after a call:");
     },
   }),
   storeLaw({
@@ -72,6 +76,14 @@ export function closingLaw(make: MakeStore): MakeStoreLaw {
       }
     },
   });
+}
+
+/** What is left of a fresh key that takes over so much use; each part of an `all` takes its own. */
+function leftAfter(mode: ReplaceMode, used: number, old: Algorithm, algorithm: Algorithm): number {
+  const [olds, parts] = [old.internals?.parts, algorithm.internals?.parts];
+  return olds === undefined || parts === undefined || !haveLikeParts(old, algorithm)
+    ? algorithm.capacity - takenOver(mode, used, old.capacity, algorithm.capacity)
+    : Math.min(...parts.map((part, place) => leftAfter(mode, used, olds[place]!, part)));
 }
 
 /** What is used of the new capacity, of so many units used of the old one. */

@@ -44,32 +44,35 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/transact.ts", ["memoryStore"], {
     "A batch charges the keys that admit, though one refuses": [
-      ": { decisions: looks, writes: [] };",
+      ": { decisions: looks, writes: conversions };",
       ": { decisions: looks, writes };",
     ],
     "A refused batch answers as if its admitted keys had been charged": [
-      ": { decisions: looks, writes: [] };",
-      ": { decisions, writes: [] };",
+      ": { decisions: looks, writes: conversions };",
+      ": { decisions, writes: conversions };",
     ],
     "A refund in a refused batch is answered as if it had been made": [
       "looks.push(cost !== 0 && decision.allowed",
       "looks.push(cost > 0 && decision.allowed",
     ],
-    "A dry run in a batch that is written": [
-      "if (next !== state && !dry) {",
-      "if (next !== state) {",
+    "A dry run in a batch that is written": ["if (dry) return decision;", ""],
+    "A refused call that leaves the use under the older options": [
+      ": { decisions: looks, writes: conversions };",
+      ": { decisions: looks, writes: [] };",
     ],
+    "A changed limit that forgets what was used": [
+      "if (old === undefined || replaces === undefined) return algorithm.initial;",
+      "if (old !== undefined || replaces === undefined) return algorithm.initial;",
+    ],
+  }),
+  ...faultsIn("core/carry_over.ts", ["memoryStore"], {
     "A changed limit that takes over its share rounded down": [
       "(BigInt(used) * BigInt(capacity) + old - 1n) / old",
       "(BigInt(used) * BigInt(capacity)) / old",
     ],
     "A smaller limit that forgets a key which had used more": [
-      "Math.min(units, algorithm.capacity)",
+      "Math.min(units, capacity)",
       "units",
-    ],
-    "A changed limit that forgets what was used": [
-      "if (old === undefined || replaces === undefined) return algorithm.initial;",
-      "if (old !== undefined || replaces === undefined) return algorithm.initial;",
     ],
   }),
 ];

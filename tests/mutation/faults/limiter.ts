@@ -8,16 +8,16 @@ export const LIMITER_FAULTS: readonly Fault[] = [
       'requireCost("peek", cost);\n      return decide(key, cost, false, instant());',
     ],
     "`refund` takes": [
-      "return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);",
-      "return wakeWhenDone(reported(decide(key, cost, false, instant()), key, -cost), key);",
+      "const refund = () => decide(key, -cost, false, instant());",
+      "const refund = () => decide(key, cost, false, instant());",
     ],
     "`refund` wakes nobody": [
-      "return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);",
-      "return reported(decide(key, -cost, false, instant()), key, -cost);",
+      "return reported(wakeAfter(refund, key), key, -cost);",
+      "return reported(refund() as MaybeDecision, key, -cost);",
     ],
     "`reset` forgets nothing": [
-      "return wakeWhenDone(calls.delete(key) as void, key);",
-      "return wakeWhenDone(undefined as void, key);",
+      "return wakeAfter(() => calls.delete(key), key);",
+      "return wakeAfter(() => {}, key);",
     ],
     "The limiter's clock is not read": [
       "clock === undefined ? undefined : checkNow(clock())",
@@ -36,16 +36,16 @@ export const LIMITER_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/limiter/wait_in_queue.ts", ["limiter"], {
     "One who leaves stays in the queue, and is charged": [
-      "const abort = () => waiter.fail(signal!.reason);",
-      "const abort = () => reject(signal!.reason);",
+      "const abort = () => leave(queue, waiter, signal!.reason);",
+      "const abort = () => waiter.reject(signal!.reason);",
     ],
     "The first in the queue sleeps a millisecond too long": [
-      "cancel = request.limiter.after(milliseconds, queue.wake);",
-      "cancel = request.limiter.after(milliseconds + 1, queue.wake);",
+      "cancel = request.limiter.after(milliseconds, () => {",
+      "cancel = request.limiter.after(milliseconds + 1, () => {",
     ],
     "The delay of a queue is not waited out": [
-      "waitForStart(queue, request, delayed, decision.delay)",
-      "waitForStart(queue, request, delayed, 0)",
+      "limiter.after(decision.delay, () => {",
+      "limiter.after(0, () => {",
     ],
   }),
 ];
