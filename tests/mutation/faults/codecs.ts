@@ -13,9 +13,9 @@ export const CODEC_FAULTS: readonly Fault[] = [
   },
   {
     what: "Leading zeros: several texts of one state",
-    file: TICKS,
-    search: "const TEXT = /^t1 (0|[1-9]\\d{0,15})(?: ([1-9]\\d{0,15}))?$/;",
-    replace: "const TEXT = /^t1 (\\d{1,16})(?: (\\d{1,16}))?$/;",
+    file: "core/arithmetic/counts.ts",
+    search: "/^(0|[1-9]\\d{0,15})$/",
+    replace: "/^\\d{1,16}$/",
     laws: ["gcra"],
   },
   {
@@ -70,8 +70,8 @@ export const CODEC_FAULTS: readonly Fault[] = [
   {
     what: "Text of `all` that leaves a part's rest unread",
     file: "core/algorithms/all.ts",
-    search: "return place === text.length ? pieces : undefined;",
-    replace: "return pieces;",
+    search: "if (start !== text.length) return undefined;",
+    replace: "",
     laws: ["all"],
   },
 ];

@@ -8,7 +8,7 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "`all` charges the parts that admit, though one refuses",
     file: "core/algorithms/all.ts",
-    search: "else if (cost > 0 && !part.decide(state, state, now, cost).allowed) return states;",
+    search: "else if (cost > 0 && refuses(place, state, now, cost)) return states;",
     replace: "",
     laws: ["all"],
   },
@@ -22,8 +22,8 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "`all` keeps fresh parts as a used state",
     file: "core/algorithms/all.ts",
-    search: "next === undefined ? states : isFresh ? initial : next",
-    replace: "next === undefined ? states : next",
+    search: "return isFresh ? initial : next;",
+    replace: "return next;",
     laws: ["all"],
   },
   {

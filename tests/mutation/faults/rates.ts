@@ -162,8 +162,8 @@ export const RATE_FAULTS: readonly Fault[] = [
   {
     what: "A bucket that is refilled by one token less",
     file: "core/algorithms/token_bucket.ts",
-    search: "const scale = wholeTicks(limit, period);",
-    replace: "const scale = wholeTicks(Math.max(1, limit - 1), period);",
+    search: "...ticksArithmetic(limit, period, 1, burst),",
+    replace: "...ticksArithmetic(Math.max(1, limit - 1), period, 1, burst),",
     laws: ["tokenBucketByInterval"],
   },
   {
