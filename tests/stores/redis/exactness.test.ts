@@ -9,7 +9,7 @@ import { withRedis } from "../../support/redis/with_redis.ts";
 const OFFERED = CONTESTED_LIMIT * 0.3;
 
 withRedis("4 processes on one key", (redis) => {
-  for (const commit of ["watch", "cas"] as const) {
+  for (const commit of ["watch", "cas", "script"] as const) {
     test(`are admitted exactly as often as the limit says, by ${commit}`, async () => {
       const reports = await crowd(4, redis().url, commit, OFFERED);
       const sums = Object.keys(contested()).map((name) => [

@@ -18,7 +18,7 @@ export interface Report {
 export function crowd(
   processes: number,
   url: string,
-  commit: "watch" | "cas",
+  commit: "watch" | "cas" | "script",
   offered: number,
 ): Promise<readonly Report[]> {
   return Promise.all(
