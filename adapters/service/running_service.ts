@@ -113,10 +113,11 @@ function eventOf(event: RulesEvent): LogEvent {
 
 /** Starts HTTP, on this thread or on workers; resolves to its port. */
 export async function startHttp(service: RunningService): Promise<number> {
-  const { thread, settings: { threads, hostname, port, calls: { maxBody } } } = service;
+  const { thread, settings: { threads, hostname, port, calls: { maxConnections } } } = service;
+  const { handler } = thread;
   const listening = threads > 1
     ? await startPool(service)
-    : await startHttpServer({ hostname, port, reusePort: false, maxBody, handler: thread.handler });
+    : await startHttpServer({ hostname, port, reusePort: false, maxConnections, handler });
   service.ends.push(() => listening.stop(service.grace));
   return listening.port;
 }

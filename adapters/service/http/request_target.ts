@@ -5,13 +5,15 @@
 
 /** What a request is for. */
 export interface RequestTarget {
-  /** The path as it was sent: it starts with a slash, unless the target is malformed. */
+  /** The path as a URL has it, with dot segments resolved. */
   readonly path: string;
   /** The query, without its question mark. */
   readonly query: string;
 }
 
 const ORIGIN_REGEXP = /^https?:\/\/[^/?#]+/i;
+/** A path without what a URL would be changed by, as Bun's server does. */
+const PLAIN_PATH_REGEXP = /^(?:\/[\w-]+)+$/;
 const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i;
 
 /**
@@ -21,17 +23,20 @@ const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::
  * missing or no host; Deno puts the two together as they are, so that a Host of `a/healthz?` would
  * choose the path. So Host is checked first (RFC 9112, 3.2); HTTP/1.0 needs none.
  */
-export function requestTarget({ url, headers }: Request): RequestTarget | undefined {
-  return isHost(headers.get("host")) ? targetOf(url) : undefined;
+export function requestTarget(target: string, host: string | null): RequestTarget | undefined {
+  return isHost(host) ? targetOf(target) : undefined;
 }
 
 /** The path and the query of a target, `/path?query` or a whole URL; `undefined` of any other. */
-export function targetOf(text: string): RequestTarget | undefined {
+function targetOf(text: string): RequestTarget | undefined {
   const start = text.startsWith("/") ? 0 : ORIGIN_REGEXP.exec(text)?.[0].length;
   if (start === undefined) return undefined;
   const mark = text.indexOf("?", start);
   const path = mark === -1 ? text.slice(start) : text.slice(start, mark);
-  return { path: path === "" ? "/" : path, query: mark === -1 ? "" : text.slice(mark + 1) };
+  return {
+    path: PLAIN_PATH_REGEXP.test(path) ? path : new URL(`http://a${path}`).pathname,
+    query: mark === -1 ? "" : text.slice(mark + 1),
+  };
 }
 
 /** Whether the field Host is missing, empty, or a host with at most a port. */

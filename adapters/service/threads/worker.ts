@@ -54,7 +54,7 @@ async function work(port: Port, settings: WorkerSettings): Promise<void> {
       hostname: settings.hostname,
       port: settings.port,
       reusePort: true,
-      maxBody: settings.maxBody,
+      maxConnections: settings.maxConnections,
       handler: thread.handler,
     });
     send(main, { kind: "listening", port: worker.server.port });
