@@ -15,7 +15,7 @@ import {
 } from "../rules/rules.ts";
 import { grpcServer } from "./envoy/grpc_server.ts";
 import { startHttpServer } from "./http/http_server.ts";
-import { requireFreePort } from "./http/shared_port.ts";
+import { takePort } from "./http/shared_port.ts";
 import { errorText, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
 import type { ServeSettings } from "./serve_options.ts";
@@ -124,7 +124,7 @@ export async function startHttp(service: RunningService): Promise<number> {
 
 async function startPool(service: RunningService): Promise<WorkerPool> {
   const { settings: { hostname, port, threads, log }, documents } = service;
-  if (port !== 0) await requireFreePort(hostname, port);
+  if (port !== 0) service.ends.push(await takePort(hostname, port));
   const workers = await startWorkers({
     size: threads,
     settings: (shareWith) => workerSettings(service, shareWith),

@@ -9,7 +9,9 @@ import type { Descriptor } from "../../../core/rules/rules.ts";
 export interface RouteOptions {
   /** A URL pattern for the path, `/v1/users/:id`; without one any path. */
   readonly path?: string | undefined;
-  /** The HTTP methods, in capitals; without them any method. */
+  /** Whether the path is in any case, and what is taken of it in lower case; default no. */
+  readonly ignoreCase?: boolean | undefined;
+  /** The HTTP methods, in capitals; without them any method. `HEAD` counts as `GET`, unless named. */
   readonly methods?: readonly string[] | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
@@ -44,6 +46,7 @@ export type Routes = (call: HttpCall) => readonly Descriptor[];
 
 interface Route {
   readonly pattern: URLPattern | undefined;
+  readonly ignoreCase: boolean;
   readonly methods: ReadonlySet<string> | undefined;
   readonly cost: number;
   readonly descriptors: readonly (readonly (readonly [key: string, value: readonly Piece[]])[])[];
@@ -65,12 +68,15 @@ export function compileRoutes(
 }
 
 function compileRoute(
-  { path, methods, cost = 1, descriptors }: RouteOptions,
+  { path, ignoreCase = false, methods, cost = 1, descriptors }: RouteOptions,
   place: RouteFault["path"],
   faults: RouteFault[],
 ): Route {
   return {
-    pattern: path === undefined ? undefined : patternOf(path, [...place, "path"], faults),
+    pattern: path === undefined
+      ? undefined
+      : patternOf(ignoreCase ? lowered(path) : path, [...place, "path"], faults),
+    ignoreCase,
     methods: methods === undefined ? undefined : new Set(methods),
     cost,
     descriptors: descriptors.map((descriptor, index) =>
@@ -118,9 +124,23 @@ function piecesOf(value: string, path: RouteFault["path"], faults: RouteFault[])
   });
 }
 
-function descriptorsOf(route: Route, call: HttpCall): Descriptor[] {
-  if (route.methods !== undefined && !route.methods.has(call.method)) return [];
-  const found = route.pattern?.exec({ pathname: call.path });
+/** A pattern in lower case, but for the names in it and what is escaped. */
+function lowered(pattern: string): string {
+  return pattern.replaceAll(
+    /:\w+|\\.|[^:\\]+/g,
+    (piece) => /^[:\\]/.test(piece) ? piece : piece.toLowerCase(),
+  );
+}
+
+function descriptorsOf(route: Route, asked: HttpCall): Descriptor[] {
+  const { methods, pattern, ignoreCase } = route;
+  const isHead = asked.method === "HEAD" && !methods?.has("HEAD");
+  const method = isHead ? "GET" : asked.method;
+  if (methods !== undefined && !methods.has(method)) return [];
+  const path = ignoreCase ? asked.path.toLowerCase() : asked.path;
+  const call = { ...asked, header: asked.header, method, path };
+  // Servers serve a path with a slash at its end, and without, as one.
+  const found = pattern?.exec({ pathname: path }) ?? pattern?.exec({ pathname: `${path}/` });
   if (found === null) return [];
   const groups: Readonly<Record<string, string | undefined>> = found?.pathname.groups ?? {};
   return route.descriptors.flatMap((descriptor): Descriptor[] => {

@@ -47,27 +47,27 @@ function isHost(field: string | null): boolean {
 }
 
 /**
- * The path of a target in its one form, `undefined` if it has none: percent codes decoded once,
- * slashes in a row made one, dot segments resolved. Otherwise `/%6Cogin` would pass the rule of
- * `/login`.
+ * The path of a target in its one form, `undefined` if it has none: parameters (`;a=b`) left out,
+ * percent codes decoded once (`%2f` is a slash), slashes in a row made one, dot segments resolved,
+ * spaces around segments and a slash at the end left out. Otherwise `/%6Cogin` or `/login/` would
+ * pass the rule of `/login`, where the server behind the proxy folds them.
  */
 export function canonicalPath(target: string): string | undefined {
   const [raw = ""] = target.split(/[?#]/, 1);
   if (!raw.startsWith("/")) return undefined;
   let decoded: string;
   try {
-    decoded = decodeURIComponent(raw);
+    decoded = decodeURIComponent(raw.replaceAll(/;[^/]*/g, ""));
   } catch {
     return undefined;
   }
   const segments: string[] = [];
   const parts = decoded.split(/[/\\]+/);
-  for (const part of parts.slice(1)) {
-    if (part === "..") segments.pop();
-    else if (part !== ".") segments.push(part);
+  for (const part of parts) {
+    const segment = part.trim();
+    if (segment === "..") segments.pop();
+    else if (segment !== "." && segment !== "") segments.push(segment);
   }
-  const last = parts.at(-1)!;
-  if (last === "." || last === "..") segments.push("");
   // A percent code that was decoded once is text: nobody after this may take it for a dot.
   return `/${segments.join("/")}`.replaceAll(/%(?=2e)/gi, "%25");
 }

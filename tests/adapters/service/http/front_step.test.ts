@@ -15,7 +15,8 @@ const RULES: RuleFile = {
 
 /** A service with a token, whose only client has used up its limit. */
 function withFront(work: (port: number) => Promise<void>, threads: number): Promise<void> {
-  const options = { rules: objectSource(RULES), token: "secret", maxBody: 1_000, threads };
+  // Files of secrets end with a line break.
+  const options = { rules: objectSource(RULES), token: "secret\n", maxBody: 1_000, threads };
   return withService(async ({ port }) => {
     const first = "GET /check HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer secret\r\n\r\n";
     assert.equal(await statusOf(port, first), 200);
