@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import type { ServeOptions } from "../../../../adapters/service/service.ts";
 import { type RawRequest, rawRequest } from "../../../support/raw_request.ts";
+import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { withService } from "../support/running.ts";
 
 const rules = () =>
@@ -126,40 +127,6 @@ for (const [name, options] of SERVERS) {
     }
   });
 }
-
-/** Ways to write `/login` that some servers take for it; those after the first in another case. */
-export const LOGIN_FORMS: readonly string[] = [
-  ...[
-    "/login",
-    "/login/",
-    "/login//",
-    "//login",
-    "/./login",
-    "/login/.",
-    "/a/../login",
-    "/../login",
-  ],
-  ...[
-    "/%6Cogin",
-    "/login%2f",
-    "/login%2F",
-    "/%2flogin",
-    "/%2e/login",
-    "/a/%2e%2e/login",
-    "/login%5c",
-  ],
-  ...["/login;a=b", "/login;", "/;a/login", "/login/;a=b", "/login;a=b/", "/login;a=%2f"],
-  ...[
-    "/login%20",
-    "/login%09",
-    "/%20login",
-    "/login%20/",
-    "/login?",
-    "/login?a=b",
-    "/login?a=/b/c",
-  ],
-  ...["/LOGIN", "/Login/", "/%4COGIN;A=B"],
-];
 
 test("a path is counted as the servers behind a proxy take it, and HEAD as GET", () =>
   withService(async ({ port }) => {
