@@ -10,8 +10,9 @@
  */
 
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
-import { type ClientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
+import { type ClientAddress, clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
+import type { CallSettings } from "./call_settings.ts";
 import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { problemOf } from "./problem_response.ts";
@@ -39,21 +40,19 @@ export interface CheckCall {
   onlyDomain(): string | undefined;
 }
 
+/** How clients and their requests are looked at. */
+type CheckSettings = Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix">;
+
 /**
- * Makes the check.
- *
- * @param addressOf Finds the client's address; of IPv6 its network.
- * @param maxText The most characters of a value; a request with a longer one is refused, as counters
- * are kept by values and the client chooses them.
+ * Makes the check. A request with a value longer than `limits` says is refused, as counters are kept
+ * by values and the client chooses them.
  */
-export function checkCall(
-  engine: RuleEngine,
-  addressOf: ClientAddress,
-  maxText: number,
-): CheckCall {
+export function checkCall(engine: RuleEngine, settings: CheckSettings): CheckCall {
+  const { limits: { maxText }, trustedProxies, ipv6Prefix } = settings;
   const checker: Checker = {
     engine,
-    addressOf,
+    addressOf: clientAddress({ trustedProxies }),
+    ipv6Prefix,
     fieldsOf: verdictFields(),
     // How many descriptors and entries there are is for the rules to say.
     limits: { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText },
@@ -69,6 +68,7 @@ export function checkCall(
 interface Checker {
   readonly engine: RuleEngine;
   readonly addressOf: ClientAddress;
+  readonly ipv6Prefix: number;
   readonly fieldsOf: VerdictFields;
   readonly limits: RequestLimits;
 }
@@ -97,7 +97,7 @@ function answer(
 }
 
 function limit(
-  { engine, addressOf, fieldsOf, limits }: Checker,
+  { engine, addressOf, ipv6Prefix, fieldsOf, limits }: Checker,
   domain: string,
   { method, path, call }: CheckedRequest,
   status: number,
@@ -106,7 +106,9 @@ function limit(
   const descriptors = engine.rules.routes.get(domain)!({
     method,
     path,
-    address: peer === undefined ? undefined : addressOf(peer, call.header("x-forwarded-for")),
+    // A proxy that names no client is limited itself: rules by address are not passed by silence.
+    address: peer && (addressOf(peer, call.header("x-forwarded-for")) ?? peer),
+    ipv6Prefix,
     header: call.header,
   });
   if (descriptors.length === 0) return new Response(null, { status: 200 });

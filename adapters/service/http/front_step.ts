@@ -33,7 +33,7 @@ export function frontStep(
 /** What answers a call that its route does not serve; `undefined` if it does. */
 function refusalOf(
   call: IncomingCall,
-  { allow, writes, answerBody }: Route,
+  { allow, needsToken, answerBody }: Route,
   access: RequestAccess,
   maxBody: number,
 ): Response | undefined {
@@ -41,7 +41,7 @@ function refusalOf(
   if (allow !== undefined && !isAllowed(method, allow)) {
     return problemOf(405, `the method must be ${allow}`, { allow });
   }
-  if (writes && !access.mayWrite(call)) {
+  if (needsToken && !access.mayWrite(call)) {
     const detail = "send the token as Authorization: Bearer, or as X-Tidegate-Token";
     return problemOf(401, detail, { "www-authenticate": "Bearer" });
   }

@@ -18,6 +18,8 @@ const thread = serviceThread({
   maxBody: 65_536,
   maxConnections: 1,
   limits: REQUEST_LIMITS,
+  ipv6Prefix: 64,
+  lookupCache: undefined,
   trustedProxies: ["loopback"],
   reportsStore: true,
   onError: (error) => errors.push(error),
