@@ -2,7 +2,13 @@
  * The options of a service, and what they come to once they are checked and the defaults are in.
  */
 
-import { checkOptions, errorMessage, firstPrinted, guarded } from "../../core/toolkit.ts";
+import {
+  checkInteger,
+  checkOptions,
+  errorMessage,
+  firstPrinted,
+  guarded,
+} from "../../core/toolkit.ts";
 import { gcra, limiter, memoryStore, type Store } from "../../mod.ts";
 import {
   checkSource,
@@ -51,6 +57,11 @@ export interface ServeOptions {
   readonly lookupCache?: KeyLimitsOptions | undefined;
   /** The most bytes of a body; default 1 MiB. */
   readonly maxBody?: number | undefined;
+  /**
+   * The most connections of a thread at once; more are closed as they come. Default 10,000. Bun's
+   * server knows no such limit.
+   */
+  readonly maxConnections?: number | undefined;
   /** How much a body may ask for. */
   readonly limits?: Partial<RequestLimits> | undefined;
   /** Where events go; default nowhere. */
@@ -80,6 +91,8 @@ export interface ServeSettings
 export function readServeOptions(options: ServeOptions): ServeSettings {
   checkOptions("serve", options);
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
+  const { maxConnections = 10_000 } = options;
+  checkInteger("serve", "maxConnections", maxConnections, 1);
   checkThreads(threads, options.store);
   checkPort("port", port);
   checkPort("grpcPort", options.grpcPort);
@@ -97,6 +110,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     calls: {
       token,
       maxBody: options.maxBody ?? 2 ** 20,
+      maxConnections,
       limits: { ...REQUEST_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? ["loopback"],
       ipv6Prefix: options.ipv6Prefix ?? 64,
