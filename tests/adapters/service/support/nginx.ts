@@ -22,16 +22,22 @@ const KEEP_ALIVE = `proxy_http_version 1.1; proxy_set_header Connection "";`;
 /**
  * Starts nginx in front of nothing but itself, with a service that says who may pass.
  *
- * @param service Where the service is: `http://127.0.0.1:8080`.
+ * @param services Where the service is, or several of them: `http://127.0.0.1:8080`.
  * @param upstream Directives for calls of the service.
  */
-export async function startNginx(service: string, upstream: string = KEEP_ALIVE): Promise<Nginx> {
+export async function startNginx(
+  services: string | readonly string[],
+  upstream: string = KEEP_ALIVE,
+): Promise<Nginx> {
   const { command, env } = requireProgram("nginx");
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "tidegate-nginx-"));
   mkdirSync(join(folder, "www"));
   writeFileSync(join(folder, "www/page.html"), "the page\n");
-  writeFileSync(join(folder, "nginx.conf"), configuration(folder, port, service, upstream));
+  writeFileSync(
+    join(folder, "nginx.conf"),
+    configuration(folder, port, [services].flat(), upstream),
+  );
   const args = ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")];
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: "ignore" });
   await answers(port, child);
@@ -47,7 +53,14 @@ export async function startNginx(service: string, upstream: string = KEEP_ALIVE)
   };
 }
 
-function configuration(folder: string, port: number, service: string, upstream: string): string {
+function configuration(
+  folder: string,
+  port: number,
+  services: readonly string[],
+  upstream: string,
+): string {
+  // One that is down is asked again with the next call: while it restarts the other one may end.
+  const servers = services.map((service) => `server ${new URL(service).host} max_fails=0;`);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");
   return `
@@ -60,7 +73,7 @@ events { worker_connections 256; }
 http {
   ${temporary}
   access_log off;
-  upstream tidegate { server ${new URL(service).host}; keepalive 16; }
+  upstream tidegate { ${servers.join(" ")} keepalive 16; }
   server {
     listen 127.0.0.1:${port};
     root ${folder}/www;
