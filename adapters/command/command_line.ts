@@ -54,6 +54,7 @@ of serve:  --hostname 127.0.0.1           where to listen
            --threads N                    that serve HTTP; by default one for each core, at most 8;
                                           one on Node before 22.12
            --capacity 1000000             keys of the embedded store
+           --drain-delay 5s               for how long it takes calls after SIGTERM, not ready any more
            --redis URL                    keep counters in Redis
            --on-unavailable throw|allow|deny   what decides when Redis does not answer
            --on-lookup-failure throw|default   whether a rule that waits for a key's own limits
@@ -88,6 +89,7 @@ export async function commandLine(
     complain: world.complain ?? ((line) => process.stderr.write(`${line}\n`)),
     env: world.env ?? process.env,
     ended: () => world.ended ?? endOfProcess(),
+    onReload,
   };
   try {
     return args[0] === "replay" ? await runReplay(args.slice(1), tools) : await run(args, tools);
@@ -116,6 +118,12 @@ async function runReplay(args: readonly string[], tools: Tools): Promise<number>
     const { code } = error as { readonly code?: unknown };
     throw String(code).startsWith("ERR_PARSE_ARGS") ? usageError(errorText(error)) : error;
   }
+}
+
+function onReload(reload: () => void): () => void {
+  // Windows has no such signal.
+  process.on("SIGHUP", reload);
+  return () => void process.off("SIGHUP", reload);
 }
 
 function endOfProcess(): Promise<unknown> {
