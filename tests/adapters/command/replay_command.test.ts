@@ -92,7 +92,7 @@ describe("tidegate replay", () => {
     assert.match(printed, /^slidingLog +11 +11 +11$/m);
   });
 
-  test("puts a log in order where told to", async () => {
+  test("puts a log in order with --sort", async () => {
     const text = readFileSync(costs, "utf8").trimEnd().split("\n");
     const mixed = join(folder, "mixed.csv");
     writeFileSync(mixed, [text[0], text[3], text[2], text[1]].join("\n"));
