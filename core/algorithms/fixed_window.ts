@@ -55,7 +55,7 @@ interface Windows {
  * ```
  */
 export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowState> {
-  const rate = readRate("fixedWindow", options);
+  const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const windows = anchor === "first" ? opened(rate.period) : inRow(rate.period, anchor);
   const built = (windows.last + 1) * rate.limit < 2 ** 53
