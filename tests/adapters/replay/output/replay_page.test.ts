@@ -24,7 +24,7 @@ async function reportsOf(keys: readonly string[]) {
 }
 
 describe("replayTable", () => {
-  test("tells the figures, to the letter", async () => {
+  test("shows the figures, to the letter", async () => {
     const { report, sweeps } = await reportsOf(["a", "b"]);
     assert.equal(
       replayTable(report, sweeps),
