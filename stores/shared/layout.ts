@@ -23,23 +23,17 @@
  *   count | 0 | 0            nobody
  *   count | 1 | position     somebody is about to swap a new key into that slot
  *
- * Owner, one for each thread's record:
- *
- *   generation | cell | 0    never used
- *   generation | cell | 1    a thread's, which announces in that cell
- *   generation | cell | 2    given back
- *   generation | cell | 3    being taken over from a thread that makes no calls
- *
  * Every block and every node is at each instant in one place: in a slot's state, in a thread's
  * record, in the pool of what threads had too much of, or behind those handed out so far.
  */
 
 import { errorMessage } from "../../core/options/checks.ts";
+import { keepsOrder } from "./processor.ts";
 
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 3;
+const VERSION = 4;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -58,13 +52,9 @@ export const NODE = 32;
 
 /** Words of a thread's record; below, where its parts lie. */
 export const RECORD = 512;
-/**
- * The slot word that the thread works on; 0 between calls, 1 before it has read one. There are four
- * such words, used in turn by the threads that take the record over one after another.
- */
-export const ANNOUNCED = 10;
-export const ANNOUNCED_CELLS = 4;
-/** Whose the record is: see the table above. */
+/** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
+export const ANNOUNCED = 0;
+/** The number of the thread whose the record is; 0 if it is nobody's. */
 export const OWNER = 1;
 /** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
 export const CALLS = 3;
@@ -121,6 +111,8 @@ export const header = {
   records: 48,
   /** The bucket at which the next search for keys to drop begins. */
   hand: 49,
+  /** Numbers given to threads so far. */
+  owners: 50,
 } as const;
 
 const BUCKETS = 64;
@@ -156,6 +148,8 @@ export interface Memory {
   readonly firstMark: number;
   /** The bits of a slot that say which block. */
   readonly blockMask: number;
+  /** Whether plain accesses keep their order: see `processor.ts`. */
+  readonly keepsOrder: boolean;
 }
 
 /** Where the parts of a store of these sizes begin. */
@@ -239,8 +233,8 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   expect("first node", ints[header.nodeStart]!, places.nodeStart);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
   within("number of places taken", ints[header.keys]!, 0, 2 ** 31 - 1);
+  within("number of records", ints[header.records]!, 0, threads);
   // Threads may be in the middle of counting up past the end and back.
-  within("number of records", ints[header.records]!, 0, 2 * threads);
   within("number of blocks", ints[header.blockCount]!, 0, places.lastBlock + threads);
   within("number of nodes taken", ints[header.nodeCount]!, 0, nodes + 16 * threads);
   within("pool of blocks", ints[header.blockPool]!, 0, places.lastBlock);
@@ -278,5 +272,6 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     lastBlock: lastBlock | 0,
     firstMark: (lastBlock + 1) | 0,
     blockMask: (2 ** blockBits - 1) | 0,
+    keepsOrder: keepsOrder(),
   };
 }

@@ -1,5 +1,5 @@
 import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
-import { counter, sumCounters } from "./threads/thread_record.ts";
+import { counter, sumCounters } from "./threads/thread.ts";
 
 /** What a shared store holds, and what happened to it, in all threads together. */
 export interface SharedStoreStatistics {

@@ -8,17 +8,14 @@ import type { Decision } from "../../core/decision.ts";
 import { checkCost, checkNow } from "../../core/options/checks.ts";
 import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
-import { decideIn, type DecideOn, type Stepper, stepperOf } from "./decide_on.ts";
-import { callsOf, requireOpen } from "./enter_call.ts";
+import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
 import { type Memory, MOST_OPERATIONS } from "./layout.ts";
-import { numberCall } from "./number_call.ts";
 import { runBatch } from "./operation_batch.ts";
-import { cellsOfState } from "./states/state_layout.ts";
+import { nodesOfState } from "./states/state_layout.ts";
 import { type SharedStoreStatistics, statisticsOf } from "./statistics.ts";
-import { type HashStart, hashText } from "./table/hash.ts";
 import { forgetKey } from "./table/table.ts";
 import { familyStart, fingerprintOf, openView } from "./thread_view.ts";
-import { detachThread } from "./threads/thread.ts";
+import { detachThread, unlock } from "./threads/thread.ts";
 
 /** What a store in shared memory does, beside its handle. */
 export interface ThreadStore extends SyncStore {
@@ -29,8 +26,7 @@ export interface ThreadStore extends SyncStore {
 /** Opens a store for the calling thread. */
 export function openThreadStore(memory: Memory): ThreadStore {
   const view = openView(memory);
-  const calls = callsOf(view);
-  const decideOn = decideIn(view, calls);
+  const decideOn = decideIn(view);
 
   function run(operations: readonly Operation[], at?: number): readonly Decision[] {
     requireOpen(view.thread);
@@ -38,7 +34,7 @@ export function openThreadStore(memory: Memory): ThreadStore {
     for (const { cost } of operations) checkCost("run an operation", cost);
     const [first] = operations;
     if (operations.length !== 1 || first === undefined || first.replaces !== undefined) {
-      return runBatch(view, calls, operations, now);
+      return runBatch(view, operations, now);
     }
     const { key, algorithm, cost, dry } = first;
     const { low, high } = fingerprintOf(view, key);
@@ -47,20 +43,17 @@ export function openThreadStore(memory: Memory): ThreadStore {
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const keys = familyStart(view, keyFamily(prefix, algorithm.id));
-    const stepper = stepperOf(view, algorithm);
-    return stepper.layout.isNumber
-      ? numberCall(view, decideOn, stepper, keys)
-      : generalCall(decideOn, stepper, keys);
+    return preparedCall(view, decideOn, stepperOf(view, algorithm), keys);
   }
 
   function forget(stored: string): void {
     requireOpen(view.thread);
     const { low, high } = fingerprintOf(view, stored);
-    calls.enter();
+    enter(view);
     try {
       while (view.scan(low, high, 0) !== 0 && !forgetKey(view.table));
     } finally {
-      calls.leave();
+      unlock(view.thread);
     }
   }
 
@@ -68,28 +61,10 @@ export function openThreadStore(memory: Memory): ThreadStore {
   return {
     run,
     internals: { prepare, mostOperations: MOST_OPERATIONS },
-    accepts: (algorithm) => void cellsOfState(algorithm),
+    accepts: (algorithm) => void nodesOfState(algorithm),
     delete: forget,
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
     statistics: (now = Date.now()) => statisticsOf(memory, now),
-  };
-}
-
-/** The prepared call of an algorithm whose states are more than one number. */
-function generalCall(
-  decideOn: DecideOn,
-  stepper: Stepper,
-  keys: HashStart,
-): PreparedCall<Decision> {
-  const fingerprint = new Int32Array(2);
-  let lastKey = "";
-  return function decideOne(key, cost, dry, at) {
-    const now = at === undefined ? Date.now() : at;
-    if (key !== lastKey) {
-      hashText(keys, key, fingerprint);
-      lastKey = key;
-    }
-    return decideOn(stepper, fingerprint[0]! & ~3, fingerprint[1]!, cost, dry, now);
   };
 }

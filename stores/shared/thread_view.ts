@@ -13,8 +13,7 @@ import { blockWriting, type StateLayout, type WriteBlock } from "./states/block_
 import { stateLayout } from "./states/state_layout.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
 import { keyDropping } from "./table/drop_keys.ts";
-import { type InsertKey, keyInsertion } from "./table/insert.ts";
-import { bucketScan, type ScanBucket } from "./table/scan.ts";
+import { bucketScan, type InsertKey, keyInsertion, type ScanBucket } from "./table/insert.ts";
 import { openTable, type Table } from "./table/table.ts";
 import { attachThread, type Thread } from "./threads/thread.ts";
 

@@ -14,7 +14,6 @@
 
 import { header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
 import type { Thread } from "../threads/thread.ts";
-import { intStack } from "./int_stack.ts";
 import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
 import { MOST_OF_CHAIN, poolOfNodes, putChain, takeChain } from "./pool.ts";
 
@@ -31,7 +30,6 @@ const NODE_MASK = 2 ** NODE_BITS - 1;
 /** What the nodes of a call's new version are, and which of the old version they replace. */
 export interface Nodes {
   readonly memory: Memory;
-  readonly thread: Thread;
   /** Where a node lies, in 32-bit words; any number stands for some node. */
   at(node: number): number;
   /** A new node, its content left over. */
@@ -61,15 +59,13 @@ export interface Nodes {
 export function threadNodes(memory: Memory, thread: Thread): Nodes {
   const { ints, floats, nodes, lastNode } = memory;
   const { take, keep } = freeNodes(memory, thread);
+  // Nodes and their shapes: what was made, what is to be let go of, and what stands below that.
   const made = intStack();
   const dropped = intStack();
   const below = intStack();
 
   const at = (node: number) => nodes + (node >= 0 && node <= lastNode ? node : 0) * NODE;
-
-  function note(node: number, shape: NodeShape): void {
-    below.push(node | (shape << NODE_BITS));
-  }
+  const note = (node: number, shape: NodeShape) => void below.push(node | (shape << NODE_BITS));
 
   function free(node: number, shape: NodeShape): void {
     if (shape === SINGLE) return keep(node);
@@ -90,7 +86,6 @@ export function threadNodes(memory: Memory, thread: Thread): Nodes {
 
   return {
     memory,
-    thread,
     at,
     make,
     free,
@@ -173,5 +168,33 @@ function freeNodes(memory: Memory, thread: Thread) {
       if (ints[thread.record + KEPT_SIZE]! <= mostKept) return;
       putChain(pool, Array.from({ length: chain }, takeKept));
     },
+  };
+}
+
+/** A stack of whole numbers in an array of their own kind: an ordinary one takes twice the time. */
+function intStack() {
+  let items = new Int32Array(512);
+  let size = 0;
+  return {
+    size: () => size,
+    /** Whether an item is among the last ones. */
+    has(item: number, last: number): boolean {
+      for (let place = size - 1; place >= 0 && place >= size - last; place--) {
+        if (items[place] === item) return true;
+      }
+      return false;
+    },
+    clear(): void {
+      size = 0;
+    },
+    push(item: number): void {
+      if (size === items.length) {
+        const larger = new Int32Array(2 * size);
+        larger.set(items);
+        items = larger;
+      }
+      items[size++] = item;
+    },
+    pop: (): number => items[--size]!,
   };
 }

@@ -1,10 +1,11 @@
 import type { Fault } from "../fault.ts";
 
 const TABLE = "stores/shared/table/table.ts";
-const SCAN = "stores/shared/table/scan.ts";
+const INSERT = "stores/shared/table/insert.ts";
+const DECIDE = "stores/shared/decide.ts";
 const DROP = "stores/shared/table/drop_keys.ts";
 const BATCH = "stores/shared/table/multi_swap.ts";
-const BRANCHES = "stores/shared/states/branches.ts";
+const TIMELINE = "stores/shared/states/stored_timeline.ts";
 const TREE = "stores/shared/states/segment_tree.ts";
 const SPARES = "stores/shared/memory/spare_blocks.ts";
 const NODES = "stores/shared/memory/nodes.ts";
@@ -14,9 +15,9 @@ const TOTALS = "stores/shared/states/running_totals.ts";
 export const SHARED_FAULTS: readonly Fault[] = [
   {
     what: "A swap that does not compare: a call overwrites what another has just taken",
-    file: TABLE,
-    search: "if (Atomics.compareExchange(ints, slot, word, next) !== word) {",
-    replace: "Atomics.store(ints, slot, next);\n      if (slot < 0) {",
+    file: DECIDE,
+    search: "if (Atomics.compareExchange(ints, slot, word, changed) === word) {",
+    replace: "Atomics.store(ints, slot, changed);\n          if (slot > 0) {",
     laws: ["threads on a sharedStore"],
   },
   {
@@ -28,15 +29,15 @@ export const SHARED_FAULTS: readonly Fault[] = [
   },
   {
     what: "A key in use that makes room for another, though others are fresh",
-    file: SCAN,
+    file: INSERT,
     search: "if (freshAt <= now) {",
     replace: "if (freshAt <= now + 1e15) {",
     laws: ["sharedStore"],
   },
   {
     what: "A fingerprint of which only half is compared where a key is looked for",
-    file: TABLE,
-    search: "(ints[start]! & ~3) === low && ints[start + 1] === high && block !== 0",
+    file: DECIDE,
+    search: "(ints[start]! & ~3) === low && ints[start + 1] === high",
     replace: "block !== 0",
     laws: ["sharedStore"],
   },
@@ -56,7 +57,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
   },
   {
     what: "A tree that is too small for its window",
-    file: BRANCHES,
+    file: TIMELINE,
     search: "while (entries > (RING - 1) * span + 1) {",
     replace: "while (entries > RING * RING * span) {",
     laws: ["sharedStore"],

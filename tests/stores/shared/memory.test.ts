@@ -12,7 +12,6 @@ import {
 } from "../../../mod.ts";
 import {
   ANNOUNCED,
-  ANNOUNCED_CELLS,
   attachMemory,
   CALLS,
   HEAD,
@@ -20,7 +19,7 @@ import {
   TAIL,
   VETTED,
 } from "../../../stores/shared/layout.ts";
-import { claimRecord, usedRecords } from "../../../stores/shared/threads/thread_record.ts";
+import { attachThread, usedRecords } from "../../../stores/shared/threads/thread.ts";
 import {
   attachSharedStore,
   type SharedStore,
@@ -265,7 +264,7 @@ describe("records of threads that make no calls", () => {
   test("are taken before new ones, once the threads have made none for long", () => {
     const memory = made();
     for (let second = 0; second < 200; second += 11) {
-      claimRecord(memory, false, NOW + second * 1_000);
+      attachThread(memory, NOW + second * 1_000);
     }
     assert.ok(usedRecords(memory).length <= 2, `${usedRecords(memory).length} records`);
   });
@@ -273,22 +272,14 @@ describe("records of threads that make no calls", () => {
   test("are left alone for some seconds, and as long as there are calls", () => {
     const memory = made();
     const calls = new Set(Array.from({ length: 20 }, (_, second) => {
-      const { record } = claimRecord(memory, false, NOW + second * 400);
+      const { record } = attachThread(memory, NOW + second * 400);
       return record;
     }));
     assert.equal(calls.size, 20);
     for (let second = 10; second < 100; second += 9) {
       for (const record of usedRecords(memory)) memory.ints[record + CALLS]!++;
-      assert.equal(calls.has(claimRecord(memory, false, NOW + second * 1_000).record), false);
+      assert.equal(calls.has(attachThread(memory, NOW + second * 1_000).record), false);
     }
-  });
-
-  test("are left alone by a thread that has lost its own, while there are others", () => {
-    const memory = made();
-    for (let second = 0; second < 200; second += 11) {
-      claimRecord(memory, true, NOW + second * 1_000);
-    }
-    assert.equal(usedRecords(memory).length, 20);
   });
 });
 
@@ -298,14 +289,10 @@ test("a closed store announces nothing in a record that is another thread's", ()
   const closed = limiterOn(store);
   closed.consume("key");
   store.close();
-  // The record's fourth owner after it announces where it did.
-  for (let owner = 0; owner < 3; owner++) attachSharedStore(store.handle).close();
   const other = limiterOn(attachSharedStore(store.handle));
   other.consume("key");
   const [record] = usedRecords(memory) as [number];
-  for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) memory.ints[record + ANNOUNCED + cell] = 77;
+  memory.ints[record + ANNOUNCED] = 77;
   assert.throws(() => closed.consume("key"), StoreUnavailableError);
-  for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) {
-    assert.equal(memory.ints[record + ANNOUNCED + cell], 77);
-  }
+  assert.equal(memory.ints[record + ANNOUNCED], 77);
 });

@@ -18,7 +18,7 @@ import {
   type SharedStoreHandle,
   type SharedStoreOptions,
 } from "../../../stores/shared/shared_store.ts";
-import { ANNOUNCED, ANNOUNCED_CELLS, attachMemory, header } from "../../../stores/shared/layout.ts";
+import { ANNOUNCED, attachMemory, header } from "../../../stores/shared/layout.ts";
 
 const NOW = 1_790_000_000_000;
 const small = gcra({ limit: 2, period: "1h" });
@@ -206,7 +206,7 @@ describe("a handle", () => {
     assert.throws(attach({ kind, buffer: new ArrayBuffer(1_024) }), TypeError);
     assert.throws(attach({ kind, buffer: new SharedArrayBuffer(8) }), /256 bytes.*value is 8/);
     assert.throws(attach({ kind, buffer: forged(0, 7) }), /magic number must be \d+: .* is 7/);
-    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 3: .* is 9/);
+    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 4: .* is 9/);
     assert.throws(attach({ kind, buffer: forged(2, 99) }), /number of bytes must be \d+: /);
     assert.throws(attach({ kind, buffer: cut }), /number of bytes must be \d+: .* is \d+/);
     assert.throws(attach({ kind, buffer: forged(5, -5) }), RangeError);
@@ -255,7 +255,7 @@ describe("a handle", () => {
     const idle = limiter(small, { store, prefix: "api", clock: () => NOW });
     attachSharedStore(store.handle);
     const { ints, records } = attachMemory(store.handle.buffer);
-    for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) ints[records + ANNOUNCED + cell] = 1;
+    ints[records + ANNOUNCED] = 1;
     assert.throws(
       () => idle.consume("key"),
       /^StoreFullError: Cannot decide in a thread whose record another one has taken over .* is 1$/,

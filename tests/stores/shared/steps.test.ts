@@ -18,7 +18,6 @@ import {
 } from "../../../stores/shared/shared_store.ts";
 import {
   ANNOUNCED,
-  ANNOUNCED_CELLS,
   attachMemory,
   BLOCK,
   BUCKET,
@@ -39,7 +38,7 @@ const KILLED = new Error("killed");
 const algorithms: Readonly<Record<string, Algorithm>> = {
   number: gcra({ limit: LIMIT, period: "1h" }),
   log: slidingLog({ limit: LIMIT, period: "1h" }),
-  tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 1_000 }),
+  tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 120_000 }),
 };
 
 /** What a thread is stopped in, and what there is before. */
@@ -332,14 +331,15 @@ describe("a thread that stands still at any step", () => {
     inSteps(() => {
       const store = storeOf(1);
       const memory = attachMemory(store.handle.buffer);
-      const cells = memory.records + ANNOUNCED;
+      const lock = memory.records + ANNOUNCED;
       let other: Limiter | undefined;
       let takeovers = 0;
+      let isAttaching = false;
       const own = steppedStore(store.handle, (what, index, bytes) => {
         if (bytes !== 4) return;
-        const begins = what === "set" && index >= cells && index < cells + ANNOUNCED_CELLS &&
-          memory.ints[index] === 0;
-        if (begins && takeovers < 4) {
+        if (what === "add" && index === header.owners) isAttaching = true;
+        if (what === "store" && index === lock) isAttaching = false;
+        if (what === "compareExchange" && index === lock && !isAttaching && takeovers < 4) {
           takeovers++;
           other ??= attached(store, algorithms.number!);
           other!.consume("other");
