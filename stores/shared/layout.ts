@@ -54,7 +54,7 @@ export const NODE = 32;
 export const RECORD = 512;
 /** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
 export const ANNOUNCED = 0;
-/** The number of the thread whose the record is; 0 if it is nobody's. */
+/** The number of the thread whose the record is; 0 if it was never used, -1 if it was given back. */
 export const OWNER = 1;
 /** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
 export const CALLS = 3;
@@ -233,8 +233,8 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   expect("first node", ints[header.nodeStart]!, places.nodeStart);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
   within("number of places taken", ints[header.keys]!, 0, 2 ** 31 - 1);
-  within("number of records", ints[header.records]!, 0, threads);
   // Threads may be in the middle of counting up past the end and back.
+  within("number of records", ints[header.records]!, 0, 2 * threads);
   within("number of blocks", ints[header.blockCount]!, 0, places.lastBlock + threads);
   within("number of nodes taken", ints[header.nodeCount]!, 0, nodes + 16 * threads);
   within("pool of blocks", ints[header.blockPool]!, 0, places.lastBlock);

@@ -3,9 +3,9 @@
  *
  * A record is locked while somebody works with it: its word of announcement is 0, and becomes the
  * slot's word that a call works on by one compare-and-swap, or 1 before there is one. Nobody waits
- * for the lock. Whose the record is stands in it under the lock, so a thread that attaches locks the
- * record of one that is in no call, writes its own number into it and unlocks it again. A thread that
- * finds another's number in the record it has locked has lost it, and attaches anew.
+ * for the lock. A thread that attaches takes a record that was given back, or a new one; or it locks
+ * that of one which is in no call, puts its own number in the place of the owner's and unlocks it. A
+ * thread that finds another's number in the record it has locked has lost it, and attaches anew.
  *
  * So any thread may lose its record between two calls, and a thread that dies there leaves it whole
  * to whoever takes it over. A thread that dies in the middle of a call leaves it locked for good.
@@ -57,9 +57,10 @@ export interface Thread {
   readonly pinned: number[];
 }
 
-/** The owner of a record that is nobody's; of a thread that is attached no more. */
-const NOBODY = 0;
-const DETACHED = -1;
+/** The owner of a record never used, of one that was given back, of a thread that has closed. */
+const NEVER_USED = 0;
+const GIVEN_BACK = -1;
+const DETACHED = -2;
 /** Milliseconds in which a living thread is expected to make a call, when there are no records left. */
 const QUIET = 60;
 /** Seconds without a call after which a thread may lose its record although there are others left. */
@@ -80,12 +81,14 @@ export function attachThread(memory: Memory, now: number = Date.now()): Thread {
 
 /** Gives the record back, cleared of a call that was cut short; not one that is no longer whole. */
 export function detachThread(thread: Thread): void {
-  const { memory: { ints }, record, owner, isChanging } = thread;
+  const { memory: { ints }, record, owner, isInCall, isChanging } = thread;
   thread.owner = DETACHED;
-  if (owner === DETACHED || isChanging || !(thread.isInCall || lock(ints, record))) return;
-  if (ints[record + OWNER] === owner) ints[record + OWNER] = NOBODY;
-  Atomics.store(ints, record + SEEN_SIZE, 0);
-  Atomics.store(ints, record + ANNOUNCED, 0);
+  if (owner === DETACHED || isChanging) return;
+  if (isInCall) {
+    Atomics.store(ints, record + SEEN_SIZE, 0);
+    Atomics.store(ints, record + ANNOUNCED, 0);
+  }
+  Atomics.compareExchange(ints, record + OWNER, owner, GIVEN_BACK);
 }
 
 /** Whether the thread has given its record back for good. */
@@ -143,18 +146,18 @@ export function usedRecords({ ints, records, threads }: Memory): readonly number
   return Array.from({ length: used }, (_, place) => records + place * RECORD);
 }
 
-/** Gives the thread a record: nobody's, that of a thread that is long quiet, a new one, any idle one. */
+/** Gives the thread a record: one given back, that of a thread that is long quiet, a new one, any idle one. */
 function claimRecord(thread: Thread, action: string, now: number): void {
-  const { memory } = thread;
+  const { memory, memory: { ints } } = thread;
   const second = Math.floor(now / 1_000) | 0;
-  do thread.owner = (Atomics.add(memory.ints, header.owners, 1) + 1) | 0; while (
-    thread.owner === NOBODY || thread.owner === DETACHED
+  do thread.owner = (Atomics.add(ints, header.owners, 1) + 1) | 0; while (
+    thread.owner >= DETACHED && thread.owner <= NEVER_USED
   );
   thread.isInCall = thread.isChanging = false;
-  const isClaimed =
-    usedRecords(memory).some((record) =>
-      isQuiet(memory, record, second) && take(thread, record, () => isQuiet(memory, record, second))
-    ) || claimNew(thread) || claimIdle(thread);
+  const used = usedRecords(memory);
+  const isClaimed = used.some((record) => take(thread, record, GIVEN_BACK)) ||
+    used.some((record) => isQuiet(memory, record, second) && takeOver(thread, record)) ||
+    claimNew(thread) || claimIdle(thread);
   if (!isClaimed) {
     const rule = "fewer threads than its option threads must be attached or have died in mid-call";
     throw new StoreFullError(errorMessage(action, rule, memory.threads));
@@ -162,16 +165,13 @@ function claimRecord(thread: Thread, action: string, now: number): void {
   noteCalls(memory, thread.record, second);
 }
 
+/** Takes a record never used. Its place is this thread's alone, so nobody is faster. */
 function claimNew(thread: Thread): boolean {
   const { ints, records, threads } = thread.memory;
-  for (let place = Atomics.load(ints, header.records); place < threads; place++) {
-    const record = records + place * RECORD;
-    if (!take(thread, record, () => ints[record + OWNER] === NOBODY)) continue;
-    for (let used = 0; used <= place;) {
-      used = Atomics.load(ints, header.records);
-      if (used <= place) Atomics.compareExchange(ints, header.records, used, place + 1);
-    }
-    return true;
+  while (Atomics.load(ints, header.records) < threads) {
+    const place = Atomics.add(ints, header.records, 1);
+    if (place < threads) return take(thread, records + place * RECORD, NEVER_USED);
+    Atomics.sub(ints, header.records, 1);
   }
   return false;
 }
@@ -182,32 +182,37 @@ function claimIdle(thread: Thread): boolean {
   const calls = usedRecords(memory).map((record) => [record, callsOf(memory, record)] as const);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, QUIET);
   return calls.some(([record, before]) =>
-    take(thread, record, () => callsOf(memory, record) === before)
+    callsOf(memory, record) === before && takeOver(thread, record)
   );
 }
 
-/** Makes a record the thread's if nobody works with it and, while it is locked, `mayTake` says so. */
-function take(thread: Thread, record: number, mayTake: () => boolean): boolean {
+/** Takes a record over, if its thread is in no call. */
+function takeOver(thread: Thread, record: number): boolean {
   const { ints } = thread.memory;
-  if (!lock(ints, record)) return false;
-  const isTaken = mayTake();
-  if (isTaken) {
-    if (ints[record + OWNER] !== NOBODY) ints[record + COUNTERS + counter.takenOver]!++;
-    ints[record + OWNER] = thread.owner;
-    thread.record = record;
-  }
+  const owner = Atomics.load(ints, record + OWNER);
+  if (owner === NEVER_USED || !lock(ints, record)) return false;
+  const isTaken = take(thread, record, owner);
+  if (isTaken) count(thread, counter.takenOver);
   Atomics.store(ints, record + ANNOUNCED, 0);
   return isTaken;
+}
+
+/** Makes a record the thread's, if its owner is the one given. */
+function take(thread: Thread, record: number, owner: number): boolean {
+  const { ints } = thread.memory;
+  if (ints[record + OWNER] !== owner) return false;
+  if (Atomics.compareExchange(ints, record + OWNER, owner, thread.owner) !== owner) return false;
+  thread.record = record;
+  return true;
 }
 
 function lock(ints: Int32Array, record: number): boolean {
   return Atomics.compareExchange(ints, record + ANNOUNCED, 0, 1) === 0;
 }
 
-/** Whether a record is nobody's, or its thread has made no call since others that attached saw it. */
+/** Whether a record's thread has made no call for long, as those saw who attached before. */
 function isQuiet(memory: Memory, record: number, second: number): boolean {
   const { ints } = memory;
-  if (Atomics.load(ints, record + OWNER) === NOBODY) return true;
   if (ints[record + CALLS_SEEN] !== callsOf(memory, record)) noteCalls(memory, record, second);
   return ((second - ints[record + CALLS_SEEN_AT]!) | 0) >= LONG_QUIET;
 }

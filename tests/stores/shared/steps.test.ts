@@ -24,6 +24,7 @@ import {
   header,
   INTENT,
   type Memory,
+  OWNER,
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
 import { audit } from "./support/audit.ts";
@@ -327,6 +328,25 @@ describe("a thread that stands still at any step", () => {
     });
   });
 
+  test("of attaching gets a record, whatever others that attach and call have taken meanwhile", () => {
+    inSteps(() => {
+      for (let stop = 0, isDone = false; !isDone; stop++) {
+        const store = sharedStore({ capacity: 12, threads: 3, maxBytes: 0 });
+        const callers = [limiterOn(store)];
+        let step = 0;
+        const own = limiterOn(steppedStore(store.handle, () => {
+          if (step++ === stop) callers.push(limiterOn(attachSharedStore(store.handle)));
+          for (const api of callers) api.consume("busy");
+        }));
+        step = Infinity;
+        isDone = callers.length === 1;
+        for (const api of [own, ...callers]) api.consume("one");
+        assert.equal(used(own, "one"), callers.length + 1, `step ${stop}`);
+        assert.deepEqual(audit(store.handle), NOTHING, `step ${stop}`);
+      }
+    });
+  });
+
   test("loses its record as often as it takes one, and works only with one of its own", () => {
     inSteps(() => {
       const store = storeOf(1);
@@ -338,7 +358,7 @@ describe("a thread that stands still at any step", () => {
       const own = steppedStore(store.handle, (what, index, bytes) => {
         if (bytes !== 4) return;
         if (what === "add" && index === header.owners) isAttaching = true;
-        if (what === "store" && index === lock) isAttaching = false;
+        if (what === "compareExchange" && index === memory.records + OWNER) isAttaching = false;
         if (what === "compareExchange" && index === lock && !isAttaching && takeovers < 4) {
           takeovers++;
           other ??= attached(store, algorithms.number!);
