@@ -122,6 +122,8 @@ const SPARES_PER_THREAD = 144;
 /** The sizes of a store, as its creator chose them. */
 export interface Sizes {
   readonly capacity: number;
+  /** A power of two. */
+  readonly buckets: number;
   readonly threads: number;
   readonly nodes: number;
 }
@@ -153,17 +155,13 @@ export interface Memory {
 }
 
 /** Where the parts of a store of these sizes begin. */
-function placesOf({ capacity, threads, nodes }: Sizes) {
-  // Two to four keys to a bucket of twelve slots: at most 32 bytes a key. When all keys are in use, one
-  // bucket in 3,000 is short of room at the worst.
-  const buckets = 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)));
+function placesOf({ capacity, buckets, threads, nodes }: Sizes) {
   const records = BUCKETS + buckets * BUCKET;
   const blocks = records + threads * RECORD;
   const lastBlock = capacity + threads * SPARES_PER_THREAD;
   const nodeStart = Math.ceil((blocks + (lastBlock + 1) * BLOCK) / NODE) * NODE;
   const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
   return {
-    buckets,
     records,
     blocks,
     lastBlock,
@@ -171,6 +169,15 @@ function placesOf({ capacity, threads, nodes }: Sizes) {
     blockBits,
     byteLength: 4 * (nodeStart + (nodes + 1) * NODE),
   };
+}
+
+/**
+ * How many buckets a store has: for two to four keys to a bucket of twelve slots. When all keys are in
+ * use, one bucket in 3,000 is short of room at the worst; with one or two keys to a bucket, one in
+ * five million.
+ */
+export function bucketsFor(capacity: number, isRoomy: boolean): number {
+  return 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)) + (isRoomy ? 1 : 0));
 }
 
 /** The bytes that a store of these sizes takes, before it holds anything. */
@@ -185,7 +192,7 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
   const ints = new Int32Array(buffer);
   ints[header.version] = VERSION;
   ints[header.capacity] = sizes.capacity;
-  ints[header.buckets] = places.buckets;
+  ints[header.buckets] = sizes.buckets;
   ints[header.threads] = sizes.threads;
   ints[header.nodes] = sizes.nodes;
   ints[header.throwsWhenFull] = throwsWhenFull ? 1 : 0;
@@ -219,16 +226,18 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   expect("layout version", ints[header.version]!, VERSION);
   const sizes = {
     capacity: ints[header.capacity]!,
+    buckets: ints[header.buckets]!,
     threads: ints[header.threads]!,
     nodes: ints[header.nodes]!,
   };
-  const { capacity, threads, nodes } = sizes;
+  const { capacity, buckets, threads, nodes } = sizes;
   const places = placesOf(sizes);
   within("capacity", capacity, 1, 2 ** 24);
   within("number of threads", threads, 1, 2 ** 12);
   within("number of nodes", nodes, 0, 2 ** 24 - 1);
   expect("number of bytes", buffer.byteLength, places.byteLength);
-  expect("number of buckets", ints[header.buckets]!, places.buckets);
+  const isRoomy = buckets > bucketsFor(capacity, false);
+  expect("number of buckets", buckets, bucketsFor(capacity, isRoomy));
   expect("first block", ints[header.blocks]!, places.blocks);
   expect("first node", ints[header.nodeStart]!, places.nodeStart);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
@@ -253,7 +262,7 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
 }
 
 function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
-  const { buckets, records, blocks, lastBlock, nodeStart, blockBits } = placesOf(sizes);
+  const { records, blocks, lastBlock, nodeStart, blockBits } = placesOf(sizes);
   return {
     buffer,
     ints: new Int32Array(buffer),
@@ -263,7 +272,7 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
     capacity: sizes.capacity | 0,
     threads: sizes.threads | 0,
-    bucketMask: (buckets - 1) | 0,
+    bucketMask: (sizes.buckets - 1) | 0,
     buckets: BUCKETS,
     records: records | 0,
     blocks: blocks | 0,

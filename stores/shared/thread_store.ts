@@ -5,14 +5,16 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
-import { checkCost, checkNow } from "../../core/options/checks.ts";
+import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
-import { type Memory, MOST_OPERATIONS } from "./layout.ts";
+import type { OnEvict } from "./eviction_report.ts";
+import { type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
+import { nodesForOne } from "./memory/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
 import { nodesOfState } from "./states/state_layout.ts";
-import { type SharedStoreStatistics, statisticsOf } from "./statistics.ts";
+import { type SharedStoreStatistics, statisticsOf, type StatisticsOptions } from "./statistics.ts";
 import { forgetKey } from "./table/table.ts";
 import { familyStart, fingerprintOf, openView } from "./thread_view.ts";
 import { detachThread, unlock } from "./threads/thread.ts";
@@ -20,12 +22,12 @@ import { detachThread, unlock } from "./threads/thread.ts";
 /** What a store in shared memory does, beside its handle. */
 export interface ThreadStore extends SyncStore {
   readonly internals: SyncStore["internals"];
-  statistics(now?: number): SharedStoreStatistics;
+  statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
 
 /** Opens a store for the calling thread. */
-export function openThreadStore(memory: Memory): ThreadStore {
-  const view = openView(memory);
+export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore {
+  const view = openView(memory, onEvict);
   const decideOn = decideIn(view);
 
   function run(operations: readonly Operation[], at?: number): readonly Decision[] {
@@ -61,10 +63,19 @@ export function openThreadStore(memory: Memory): ThreadStore {
   return {
     run,
     internals: { prepare, mostOperations: MOST_OPERATIONS },
-    accepts: (algorithm) => void nodesOfState(algorithm),
+    accepts: (algorithm) => requireNodes(memory, algorithm),
     delete: forget,
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
-    statistics: (now = Date.now()) => statisticsOf(memory, now),
+    statistics: (options = {}) =>
+      statisticsOf(memory, typeof options === "number" ? { full: true, now: options } : options),
   };
+}
+
+/** Throws a `RangeError` if the largest state of the algorithm fits no empty arena. */
+function requireNodes({ lastNode }: Memory, algorithm: Algorithm): void {
+  const needed = nodesForOne(nodesOfState(algorithm));
+  if (needed <= lastNode) return;
+  const rule = `maxBytes must be at least ${4 * NODE * needed} for ${algorithm.id}`;
+  throw new RangeError(errorMessage("keep states in the shared store", rule, 4 * NODE * lastNode));
 }

@@ -12,8 +12,8 @@
  * that dies in the middle of a call loses those, and what the call was making or letting go of.
  */
 
-import { header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
-import type { Thread } from "../threads/thread.ts";
+import { COUNTERS, header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
+import { counter, type Thread } from "../threads/thread.ts";
 import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
 import { MOST_OF_CHAIN, poolOfNodes, putChain, takeChain } from "./pool.ts";
 
@@ -23,9 +23,22 @@ export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
 /** How many free nodes a thread keeps at most, and what share of the arena. */
 const MOST_KEPT = 96;
 const SHARE = 64;
+/** Most nodes that a call makes beside those of the state before it, but for a state as large. */
+const MOST_MADE = 128;
 /** Bits of a node's number; its shape stands before them. */
 const NODE_BITS = 24;
 const NODE_MASK = 2 ** NODE_BITS - 1;
+
+/** The nodes that an arena must have for a key whose state takes so many. */
+export function nodesForOne(nodes: number): number {
+  return nodes + Math.min(nodes, MOST_MADE);
+}
+
+/** The nodes that an arena must have for so many keys, whose states take so many each at the most. */
+export function nodesForAll(keys: number, nodes: number, threads: number): number {
+  if (nodes === 0) return 0;
+  return keys * nodes + threads * (MOST_KEPT + MOST_OF_CHAIN + Math.min(nodes, MOST_MADE));
+}
 
 /** What the nodes of a call's new version are, and which of the old version they replace. */
 export interface Nodes {
@@ -161,9 +174,11 @@ function freeNodes(memory: Memory, thread: Thread) {
     take(): number {
       if (ints[thread.record + KEPT_SIZE] === 0) refill();
       if (ints[thread.record + KEPT_SIZE] === 0) throw OUT_OF_NODES;
+      ints[thread.record + COUNTERS + counter.nodes]!++;
       return takeKept();
     },
     keep(node: number): void {
+      ints[thread.record + COUNTERS + counter.nodes]!--;
       put(node);
       if (ints[thread.record + KEPT_SIZE]! <= mostKept) return;
       putChain(pool, Array.from({ length: chain }, takeKept));

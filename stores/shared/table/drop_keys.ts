@@ -6,7 +6,9 @@
  * first of those looked at is evicted, where the store allows it.
  */
 
-import { BLOCK, BUCKET, header, SLOTS_PER_BUCKET } from "../layout.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import { StoreFullError } from "../../../core/errors.ts";
+import { BLOCK, BUCKET, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
 import { blockKind } from "../states/block_layout.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
@@ -111,7 +113,8 @@ export function keyDropping(table: Table): KeyDropping {
       if (throwsWhenFull || firstSlot === 0) return false;
       if (!dropAt(firstSlot, firstWord, Infinity, withNodes)) return false;
     }
-    count(thread, isFresh ? counter.dropped : counter.evicted);
+    if (isFresh) count(thread, counter.dropped);
+    else table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
     return true;
   }
 
@@ -137,8 +140,11 @@ export function keyDropping(table: Table): KeyDropping {
     },
     makeNodes(now) {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
-      else if (throwsWhenFull) throw fullError(memory);
-      else if (search.firstSlot === 0 && search.changedSlot === 0) throw fullError(memory);
+      else if (throwsWhenFull || (search.firstSlot === 0 && search.changedSlot === 0)) {
+        const rule = "maxBytes of sharedStore must be more than the keys in use take";
+        const bytes = 4 * NODE * memory.lastNode;
+        throw new StoreFullError(errorMessage("keep a window, a log or a long state", rule, bytes));
+      }
     },
   };
 }

@@ -130,7 +130,7 @@ export type InsertKey = (high: number, now: number) => boolean;
 
 /** The insertion of new keys into a table, closed over it. */
 export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKey {
-  const { memory, thread, nodes, spares, throwsWhenFull, found, scanned } = table;
+  const { memory, thread, nodes, spares, throwsWhenFull, found, scanned, evicted } = table;
   const { ints, bytes, blockMask } = memory;
 
   /** Steps 2 and 3; `isChanging` is left to the caller. */
@@ -167,7 +167,8 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKe
     if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;
     if (!fill(slot, word, high)) return false;
     spares.add(old);
-    count(thread, counted);
+    if (counted === counter.evicted) evicted(counted);
+    else count(thread, counted);
     freeState(nodes, old);
     return true;
   }

@@ -29,6 +29,8 @@ export interface Table {
   readonly nodes: Nodes;
   readonly spares: SpareBlocks;
   readonly throwsWhenFull: boolean;
+  /** Counts a key that was forgotten although it held use, and reports it. */
+  readonly evicted: (what: number) => void;
   /** The key that was found last. */
   readonly found: FoundKey;
   /** What the last scan of a bucket saw. */
@@ -85,6 +87,7 @@ export function openTable(
   thread: Thread,
   nodes: Nodes,
   spares: SpareBlocks,
+  evicted: (what: number) => void,
 ): Table {
   const { ints, bytes, blocks, blockMask, lastBlock } = memory;
   const found: FoundKey = { slot: 0, word: 0, block: 0 };
@@ -94,6 +97,7 @@ export function openTable(
     nodes,
     spares,
     throwsWhenFull: ints[header.throwsWhenFull] === 1,
+    evicted,
     found,
     scanned: {
       bucket: 0,
@@ -237,8 +241,8 @@ export function freshAtOf({ floats, blocks }: Memory, block: number): number {
   return floats[(blocks + block * BLOCK) / 2 + 1]!;
 }
 
-/** The error of a store without room for one more key. */
+/** The error of a store without a place for one more key. */
 export function fullError({ capacity }: Memory): StoreFullError {
-  const rule = "sharedStore must have room in its capacity or maxBytes for a key in use";
+  const rule = "the capacity of sharedStore must be more than the keys in use";
   return new StoreFullError(errorMessage("keep a new key", rule, capacity));
 }

@@ -32,10 +32,13 @@ export const counter = {
   contention: 0,
   inserted: 1,
   evicted: 2,
+  evictedForNodes: 7,
   dropped: 3,
   scans: 4,
   takenOver: 5,
   aborted: 6,
+  /** Those taken less those given back: below 0 in a thread that gives back what others took. */
+  nodes: 8,
 } as const;
 
 /** A thread that is attached. */
@@ -137,7 +140,15 @@ export function count({ memory: { ints }, record }: Thread, what: number): void 
 /** What the threads have counted, all together. */
 export function sumCounters(memory: Memory, what: number): number {
   return usedRecords(memory)
-    .reduce((sum, record) => sum + (memory.ints[record + COUNTERS + what]! >>> 0), 0);
+    .reduce((sum, record) => sum + Atomics.load(memory.ints, record + COUNTERS + what), 0);
+}
+
+/** How many records are those of threads that are in a call, and have been in the same one for long. */
+export function countLost(memory: Memory): number {
+  const second = Math.floor(Date.now() / 1_000) | 0;
+  return usedRecords(memory).filter((record) =>
+    Atomics.load(memory.ints, record + ANNOUNCED) !== 0 && isQuiet(memory, record, second)
+  ).length;
 }
 
 /** Where the records lie that have been used. */
