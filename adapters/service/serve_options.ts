@@ -4,6 +4,7 @@
 
 import {
   checkInteger,
+  checkMilliseconds,
   checkOptions,
   errorMessage,
   firstPrinted,
@@ -55,6 +56,11 @@ export interface ServeOptions {
   readonly ipv6Prefix?: number | undefined;
   /** How limits of keys of their own are remembered, and what decides when they cannot be had. */
   readonly lookupCache?: KeyLimitsOptions | undefined;
+  /**
+   * Milliseconds for which a service that ends still takes calls, so that balancers see that it is not
+   * ready, and clients leave: `/readyz` is a 503, and every answer ends its connection; default 0.
+   */
+  readonly drainDelay?: number | undefined;
   /** The most bytes of a body; default 1 MiB. */
   readonly maxBody?: number | undefined;
   /**
@@ -76,6 +82,7 @@ export interface ServeSettings
   readonly port: number;
   readonly threads: number;
   readonly capacity: number;
+  readonly drainDelay: number;
   /** How every thread serves calls. */
   readonly calls: CallSettings;
   /** Where events go; it does not throw, and repeats no error without end. */
@@ -91,13 +98,14 @@ export interface ServeSettings
 export function readServeOptions(options: ServeOptions): ServeSettings {
   checkOptions("serve", options);
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
-  const { maxConnections = 10_000 } = options;
+  const { maxConnections = 10_000, drainDelay = 0 } = options;
   checkInteger("serve", "maxConnections", maxConnections, 1);
   checkThreads(threads, options.store);
   checkPort("port", port);
   checkPort("grpcPort", options.grpcPort);
   tokenCheck(token);
   addressKey("::1", options.ipv6Prefix);
+  checkMilliseconds("serve", "drainDelay", drainDelay);
   const source = typeof rules === "string" ? fileSource(rules) : rules;
   checkSource("serve", "rules", source);
   return {
@@ -106,6 +114,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     hostname,
     port,
     threads,
+    drainDelay,
     capacity: options.capacity ?? 1_000_000,
     calls: {
       token,

@@ -47,6 +47,8 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
 
     function counted(response: Response): Response {
       figures.call(route?.name ?? "other", response.status, (performance.now() - start) / 1_000);
+      // Clients that keep connections are to go elsewhere while this service still answers.
+      if (!options.isReady()) response.headers.set("connection", "close");
       return response;
     }
 

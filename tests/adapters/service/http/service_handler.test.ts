@@ -102,6 +102,11 @@ describe("the service", () => {
           "tidegate_call_seconds_count 6",
           'tidegate_call_seconds_bucket{le="+Inf"} 6',
           "tidegate_store_keys 1",
+          "tidegate_rules_loads_total 1",
+          "tidegate_rules_refusals_total 0",
+          "tidegate_thread_restarts_total 0",
+          "# TYPE process_cpu_seconds_total counter",
+          "# HELP tidegate_rules_loads_total rules loads.",
         ]
       ) {
         assert.ok(lines.includes(line), `${line} in\n${body}`);
