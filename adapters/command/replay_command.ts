@@ -9,8 +9,8 @@ import { parseArgs } from "node:util";
 
 import { formatValue } from "../../core/toolkit.ts";
 import type { Period } from "../../mod.ts";
-import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
-import { FORMAT_NAMES } from "../replay/log/find_layout.ts";
+import { type AlgorithmName, algorithmOf, type LimitOptions, problemText } from "../rules/rules.ts";
+import { FORMAT_NAMES } from "../replay/log/layout.ts";
 import { unreadLines } from "../replay/output/report_text.ts";
 import {
   type Candidate,
@@ -20,11 +20,15 @@ import {
   replay,
   replayJson,
   replayPage,
+  type ReplayReport,
+  replayRules,
   replayTable,
   sweep,
   type SweepFamily,
+  type SweepReport,
 } from "../replay/replay.ts";
-import { integerOf, type Tools } from "./command_options.ts";
+import { integerOf, type Tools, usageError } from "./command_options.ts";
+import { readAt } from "./rules_at.ts";
 import { type ReadProgress, readProgress } from "./read_progress.ts";
 
 /** What `tidegate replay --help` says. */
@@ -92,17 +96,32 @@ export async function replayCommand(args: readonly string[], tools: Tools): Prom
     tools.print(REPLAY_HELP);
     return values.help === true ? 0 : 2;
   }
+  if (values.rules !== undefined && (rules.length > 0 || period !== undefined)) {
+    throw usageError("--rules goes without --rule and --sweep");
+  }
   const candidates = rules.map(candidateOf);
   const families = period === undefined ? [] : familiesOf(period as Period);
   const progress = readProgress(await sizeOf(positionals));
   const logs = positionals.map((name) => ({ name, log: openLog(name, progress) }));
   const options = { ...readOptions(values), onProgress: progress.show };
-  const trace = await readTrace(logs, options).finally(progress.end);
-  const report = await replay(trace, candidates, { compare: values.compare });
-  const of = report.clients === 1 ? "requests" : "clients";
-  const sweeps = families.length === 0 ? [] : await sweep(trace, families, { of });
-  for (const line of unreadLines(report)) tools.complain(line);
-  tools.print(values.json === true ? replayJson(report, sweeps) : replayTable(report, sweeps));
+  let report: ReplayReport;
+  let sweeps: readonly SweepReport[] = [];
+  if (values.rules === undefined) {
+    const trace = await readTrace(logs, options).finally(progress.end);
+    report = await replay(trace, candidates, { compare: values.compare });
+    const of = report.clients === 1 ? "requests" : "clients";
+    if (families.length > 0) sweeps = await sweep(trace, families, { of });
+  } else {
+    const { rules, problems } = await readAt(values.rules, {});
+    for (const problem of problems) tools.complain(problemText(problem));
+    if (rules === undefined) return 1;
+    report = await replayRules(logs, rules, values.rules, options).finally(progress.end);
+  }
+  if (values.json === true) {
+    // Nothing but JSON may stand among it.
+    for (const line of unreadLines(report)) tools.complain(line);
+    tools.print(replayJson(report, sweeps));
+  } else tools.print(replayTable(report, sweeps));
   if (html !== undefined) {
     await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), sweeps }));
     tools.complain(`written to ${html}`);

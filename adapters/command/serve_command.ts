@@ -13,6 +13,7 @@ import type { ServeOptions } from "../service/serve_options.ts";
 import {
   formatOf,
   integerOf,
+  millisecondsOf,
   redisOf,
   type Tools,
   usageError,
@@ -27,7 +28,7 @@ const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
 export async function runServe(
   operands: readonly string[],
   values: Values,
-  { print, env, ended: endOf }: Tools,
+  { print, env, ended: endOf, onReload }: Tools,
 ): Promise<number> {
   const [rules = FILES.find((file) => existsSync(file)), ...more] = operands;
   if (rules === undefined || more.length > 0) {
@@ -40,6 +41,7 @@ export async function runServe(
   const source = await sourceOf(rules, onError);
   const grpcPort = await grpcPortOf(values, log);
   const starting = serve({ ...optionsOf(values, env), grpcPort, rules: source, log });
+  const offReload = onReload(() => void starting.then(({ reload }) => reload()).catch(() => {}));
   const isStarted = await Promise.race([starting.then(() => true), ended.then(() => false)]);
   // It is to end while it starts: what it waits for is let go of.
   if (!isStarted) await source.close?.();
@@ -49,6 +51,8 @@ export async function runServe(
     await service.stop();
   } catch (error) {
     if (isStarted) throw error;
+  } finally {
+    offReload();
   }
   return 0;
 }
@@ -80,6 +84,7 @@ function optionsOf(values: Values, env: Tools["env"]): Omit<ServeOptions, "rules
     hostname: values.hostname,
     port: integerOf(values.port, "port") ?? 8080,
     threads: integerOf(values.threads, "threads") ?? cores,
+    drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
     capacity: integerOf(values.capacity, "capacity"),
     redis: redisOf(values),
     token: values.token ?? env.TIDEGATE_TOKEN,

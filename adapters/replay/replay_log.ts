@@ -10,7 +10,8 @@ import { eachClient, type LogSource, type Trace, traceOf } from "./log/trace.ts"
 import { comparer, type Comparison } from "./compare_clients.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
 import { smallestLimits } from "./sweep.ts";
-import { emptyBins, type TimeBins } from "./time_bins.ts";
+import { firstFew } from "./first_few.ts";
+import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
 
 /** The options of `replay`. */
 export interface ReplayOptions {
@@ -142,9 +143,7 @@ function decideTrace(
 
   eachClient(trace, (client, at, cost, from, to) => {
     for (let row = from; row < to; row++) {
-      all.allowed[Math.floor((at[row]! - start) / all.width)]! += cost === undefined
-        ? 1
-        : cost[row]!;
+      addTo(all, at[row]!, cost === undefined ? 1 : cost[row]!, false);
     }
     for (let place = 0; place < deciders.length; place++) {
       const total = totals[place]!;
@@ -156,8 +155,10 @@ function decideTrace(
       total.denied += tally.denied;
       total.deniedUnits += tally.deniedUnits;
       total.deniedOf[client] = tally.denied;
-      total.lockOutOf[client] = tally.lockOut;
-      addRefused(total.timeline, at, cost, from, to, refused);
+      total.lockOutOf[client] = tally.lockOut.longest;
+      for (let row = from; row < to; row++) {
+        if (refused[row - from] === 1) addTo(total.timeline, at[row]!, cost?.[row] ?? 1, true);
+      }
     }
     compared?.add(clients[client]!, to - from, verdicts[0]!, verdicts[1]!);
   });
@@ -167,36 +168,18 @@ function decideTrace(
   return { totals, comparison: compared?.comparison() };
 }
 
-function addRefused(
-  { start, width, denied }: Total["timeline"],
-  at: Float64Array,
-  cost: Float64Array | undefined,
-  from: number,
-  to: number,
-  verdicts: Uint8Array,
-): void {
-  for (let row = from; row < to; row++) {
-    if (verdicts[row - from] === 0) continue;
-    denied[Math.floor((at[row]! - start) / width)]! += cost === undefined ? 1 : cost[row]!;
-  }
-}
-
 /** The clients that were refused most often, then those with the most requests. */
 function worthShowing(
   { counts }: Trace,
   { deniedOf }: Total,
   most: number,
 ): readonly number[] {
-  const order = (one: number, other: number) =>
-    deniedOf[other]! - deniedOf[one]! || counts[other]! - counts[one]! || one - other;
-  let found: number[] = [];
-  for (let client = 0; client < counts.length; client++) {
-    // What comes after the last of enough clients cannot be among the first.
-    if (found.length >= most && order(client, found[most - 1]!) > 0) continue;
-    found.push(client);
-    if (found.length > 2 * most + 100) found = found.sort(order).slice(0, most);
-  }
-  return found.sort(order).slice(0, most);
+  return firstFew(
+    counts.keys(),
+    most,
+    (one, other) =>
+      deniedOf[other]! - deniedOf[one]! || counts[other]! - counts[one]! || one - other,
+  );
 }
 
 function hitBy(
@@ -234,10 +217,7 @@ function timelinesOf(
       deciders[place]!.decide(at, cost, from, to, verdicts);
       const bins = emptyBins(at[from]!, at[to - 1]!, most);
       for (let row = from; row < to; row++) {
-        const kind = verdicts[row - from] === 0 ? bins.allowed : bins.denied;
-        kind[Math.floor((at[row]! - bins.start) / bins.width)]! += cost === undefined
-          ? 1
-          : cost[row]!;
+        addTo(bins, at[row]!, cost?.[row] ?? 1, verdicts[row - from] === 1);
       }
       timelines[place]![row] = bins;
     });

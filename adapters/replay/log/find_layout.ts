@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 
 import { formatValue } from "../../../core/toolkit.ts";
 import {
+  FORMAT_NAMES,
   FORMS,
   type Layout,
   layoutOf,
@@ -16,9 +17,6 @@ import {
 } from "./layout.ts";
 import { pathsOf } from "./line_fields.ts";
 import { blockParser, SHOWN_LINES } from "./parse_block.ts";
-
-/** The names of the forms. */
-export const FORMAT_NAMES: readonly LogFormat[] = Object.keys(FORMS) as LogFormat[];
 
 /** How many lines are tried, and how many paths of objects are known as columns. */
 const TRIED_LINES = 1_000;

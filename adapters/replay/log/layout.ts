@@ -84,6 +84,9 @@ export const FORMS: Readonly<Record<LogFormat, Form>> = {
   csv: { separator: ",", quotes: "doubled" },
 };
 
+/** The names of the forms. */
+export const FORMAT_NAMES: readonly LogFormat[] = Object.keys(FORMS) as LogFormat[];
+
 /** Which part of a field is meant: that of a request, or an address without its port. */
 export type FieldPart = "whole" | "method" | "url" | "address";
 

@@ -1,6 +1,6 @@
 import { checkInteger, checkOptions, errorMessage, formatValue } from "../../../core/toolkit.ts";
-import { FORMAT_NAMES, sectionsOf } from "./find_layout.ts";
-import type { Layout, LayoutOptions, LogFormat } from "./layout.ts";
+import { sectionsOf } from "./find_layout.ts";
+import { FORMAT_NAMES, type Layout, type LayoutOptions, type LogFormat } from "./layout.ts";
 import {
   type BlockParser,
   blockParser,

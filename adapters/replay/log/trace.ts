@@ -304,6 +304,21 @@ export function eachClient(
   }
 }
 
+/** Visits all requests in order of time; those of one instant in the order in which they came. */
+export function eachRequest(
+  trace: Trace,
+  visit: (client: number, at: number, cost: number) => void,
+): void {
+  const places = trace.rows.flatMap(({ at }, part) =>
+    Array.from(at, (instant, row) => ({ instant, part, row }))
+  );
+  if (trace.backSteps > 0) places.sort((one, other) => one.instant - other.instant);
+  for (const { instant, part, row } of places) {
+    const { client, cost } = trace.rows[part]!;
+    visit(client[row]!, instant, cost === undefined ? 1 : cost[row]!);
+  }
+}
+
 /** Puts rows in order of time; those of one instant stay as they were. */
 function putInOrder(
   at: Float64Array,

@@ -102,6 +102,11 @@ describe("the service", () => {
           "tidegate_call_seconds_count 6",
           'tidegate_call_seconds_bucket{le="+Inf"} 6',
           "tidegate_store_keys 1",
+          "tidegate_rules_loads_total 1",
+          "tidegate_rules_refusals_total 0",
+          "tidegate_thread_restarts_total 0",
+          "# TYPE process_cpu_seconds_total counter",
+          "# HELP tidegate_rules_loads_total rules loads.",
         ]
       ) {
         assert.ok(lines.includes(line), `${line} in\n${body}`);
@@ -345,7 +350,7 @@ test("an empty token is refused at the start: somebody meant to shut others out"
   for (const token of ["", 7 as unknown as string]) {
     await assert.rejects(
       withService(() => Promise.resolve(), { token }),
-      /^TypeError: Cannot serve as token must be text that is not empty: current value is/,
+      /^TypeError: Cannot serve as token must be printable ASCII text that is not empty: current value is/,
     );
   }
 });

@@ -15,8 +15,10 @@ test("a worker that dies is started again, with the rules of that time", async (
   const events: string[] = [];
   let files: readonly RuleFile[] = [];
   let restarted = () => {};
+  let restarts = 0;
   const team = await startWorkers({
     size: 2,
+    onRestart: () => restarts++,
     program: new URL("../support/mortal_worker.ts", import.meta.url),
     restartAfter: 10,
     settings: (port) => {
@@ -44,6 +46,7 @@ test("a worker that dies is started again, with the rules of that time", async (
     const calls = { "files 0": 2, "files 1": 2 };
     assert.deepEqual(await figures(), { calls, threads: 2 });
     assert.equal(events.filter((event) => event === "worker-ended").length, 2);
+    assert.equal(restarts, 2);
   } finally {
     await team.stop(100);
   }
