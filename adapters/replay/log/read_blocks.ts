@@ -45,17 +45,24 @@ const COMPRESSED: readonly {
 export async function* readBlocks(
   text: TextSource,
   { name, maxLine }: { readonly name: string; readonly maxLine: number },
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let size = 0;
   for await (const bytes of decompressed(name, bytesOf(name, text))) {
     held.push(bytes);
     size += bytes.length;
     if (size < LEAST_BLOCK) continue;
-    const whole = joined(held, size);
+    // A large piece is used as it is; only the line that it goes on with is put together.
+    const goesOn = held.length > 1 && bytes.length >= LEAST_BLOCK;
+    const first = goesOn ? bytes.indexOf(NEWLINE) + 1 : 0;
+    if (first > 0) {
+      held[held.length - 1] = bytes.subarray(0, first);
+      yield joined(held, size - bytes.length + first);
+    }
+    const whole = first > 0 ? bytes.subarray(first) : joined(held, size);
     const end = whole.lastIndexOf(NEWLINE) + 1;
-    // The block may be given to another thread, and its bytes with it.
-    const rest = whole.slice(end, end + maxLine + 1);
+    // A copy, as the rest should not keep the whole block in memory.
+    const rest = new Uint8Array(whole.subarray(end, end + maxLine + 1));
     if (end > 0) yield whole.subarray(0, end);
     held = [rest];
     size = rest.length;
