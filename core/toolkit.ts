@@ -12,6 +12,7 @@ export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_pr
 export {
   checkChoice,
   checkInteger,
+  checkMilliseconds,
   checkOptions,
   errorMessage,
   formatValue,

@@ -44,24 +44,31 @@ tidegate explain RULES key=value... [+ key=value...]
 tidegate replay LOG... what limits would have done to a log: tidegate replay --help
 tidegate simulate KIND traffic to try limits on: tidegate simulate --help
 
-RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules).
+RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules);
+serve takes rules.yaml, rules.yml or rules.json of this folder unless told otherwise.
 
 of all:    --format auto|tidegate|envoy   the form of the rules
            --merge-domains                files may add to each other's domains
 of serve:  --hostname 127.0.0.1           where to listen
            --port 8080                    for HTTP; 0 for a free one
-           --grpc-port 8081               for Envoy's gRPC; --no-grpc for none
+           --grpc-port 8081               for Envoy's gRPC, where its packages are installed;
+                                          --no-grpc for none
            --threads N                    that serve HTTP; by default one for each core, at most 8;
                                           one on Node before 22.12
            --capacity 1000000             keys of the embedded store
+           --drain-delay 5s               for how long it takes calls after SIGTERM, not ready any more
            --redis URL                    keep counters in Redis
            --on-unavailable throw|allow|deny   what decides when Redis does not answer
-           --token TEXT                   what calls must bring to change anything; or TIDEGATE_TOKEN
+           --on-lookup-failure throw|default   whether a rule that waits for a key's own limits
+                                          fails without them (503), or decides by its own
+           --token TEXT                   what calls must bring to change anything or to see a key;
+                                          or TIDEGATE_TOKEN
            --trust loopback,10.0.0.0/8    proxies whose word on client addresses is believed
+           --ipv6-prefix 64               bits of an IPv6 address that count
 of lint:   --strict                       warnings count as errors
 of explain: --domain NAME --cost 1
            --redis URL                    look at the counters in Redis
-           --service URL                  ask a running service`;
+           --service URL                  ask a running service; --token as above`;
 
 const COMMANDS: ReadonlyMap<string, typeof runServe> = new Map([
   ["serve", runServe],
@@ -90,6 +97,7 @@ export async function commandLine(
     complain: world.complain ?? ((line) => process.stderr.write(`${line}\n`)),
     env: world.env ?? process.env,
     ended: () => world.ended ?? endOfProcess(),
+    onReload,
   };
   try {
     const own = OWN_OPTIONS.get(args[0] ?? "");
@@ -123,6 +131,12 @@ async function runOwn(
     const { code } = error as { readonly code?: unknown };
     throw String(code).startsWith("ERR_PARSE_ARGS") ? usageError(errorText(error)) : error;
   }
+}
+
+function onReload(reload: () => void): () => void {
+  // Windows has no such signal.
+  process.on("SIGHUP", reload);
+  return () => void process.off("SIGHUP", reload);
 }
 
 function endOfProcess(): Promise<unknown> {

@@ -15,7 +15,7 @@ import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
 
 /** The options of `replay`. */
 export interface ReplayOptions {
-  /** The most clients to tell apart; a positive integer; default 100,000. */
+  /** The most clients to distinguish; a positive integer; default 100,000. */
   readonly maxClients?: number | undefined;
   /** How many clients to report on, for each candidate; default 10. */
   readonly topClients?: number | undefined;

@@ -28,7 +28,7 @@ export interface SweepOptions {
   readonly shares?: readonly number[] | undefined;
   /** Shares of what: `"clients"` (default), or `"requests"`, for logs that name no clients. */
   readonly of?: "clients" | "requests" | undefined;
-  /** The most clients to tell apart; default 100,000. */
+  /** The most clients to distinguish; default 100,000. */
   readonly maxClients?: number | undefined;
 }
 

@@ -17,7 +17,7 @@ type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 const NEWLINE = 10;
 
-/** Bytes of a block, at least; the first one tells the form of the log. */
+/** Bytes of a block, at least; the form of a log is found in the first one. */
 const LEAST_BLOCK = 1 << 16;
 
 /** The compressed forms, by the bytes that they begin with. */
@@ -39,7 +39,7 @@ const COMPRESSED: readonly {
  * The blocks of a log: each of whole lines, but the last one, which may end anywhere.
  *
  * @param options What errors call the log, and the longest line in bytes; of a longer one only as
- * much is kept as tells that.
+ * much is kept as shows that.
  * @throws {TypeError} If it is no text, or compressed by what this runtime cannot read.
  */
 export async function* readBlocks(

@@ -35,7 +35,7 @@ export interface LogFacts {
   readonly firstUnread: readonly UnreadLine[];
   /** The forms that were found. */
   readonly formats: readonly string[];
-  /** The columns that told clients apart; without any, all requests count as one client's. */
+  /** The columns that distinguished clients; without any, all requests count as one client's. */
   readonly keys: readonly string[];
 }
 
@@ -65,6 +65,7 @@ export interface Trace {
 
 /** Some requests. */
 export interface TraceRows {
+  /** Milliseconds since the Unix epoch. */
   readonly at: Float64Array;
   /** Indexes of clients. */
   readonly client: Uint32Array;

@@ -262,7 +262,7 @@ describe("a log of which too little is known", () => {
     });
   }
 
-  test("says that no column tells clients apart", async () => {
+  test("says that no column distinguishes clients", async () => {
     const { log, clients } = await readTrace("time,bytes\n1,2\n3,4\n");
     assert.deepEqual([log?.keys, clients], [[], ["all"]]);
   });

@@ -30,7 +30,7 @@ async function reportsOf(keys: readonly string[]) {
 }
 
 describe("replayTable", () => {
-  test("tells the figures, to the letter", async () => {
+  test("shows the figures, to the letter", async () => {
     const { report, sweeps } = await reportsOf(["a", "b"]);
     assert.equal(
       replayTable(report, sweeps),
@@ -99,7 +99,7 @@ describe("replayPage", () => {
     assert.doesNotMatch(free, /<h3>/);
   });
 
-  test("tells which lines could not be read, and which forms there are", async () => {
+  test("shows which lines could not be read, and which forms there are", async () => {
     const text = "time,client\n1,a\n<b>,c\n2,a\n";
     const page = replayPage(
       await replay(await readTrace(text), [{ algorithm: families[0]!.make(1) }]),
