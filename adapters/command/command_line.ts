@@ -42,24 +42,30 @@ tidegate explain RULES key=value... [+ key=value...]
                        which rules hold for a descriptor, and what they say
 tidegate replay LOG... what limits would have done to a log: tidegate replay --help
 
-RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules).
+RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules);
+serve takes rules.yaml, rules.yml or rules.json of this folder unless told otherwise.
 
 of all:    --format auto|tidegate|envoy   the form of the rules
            --merge-domains                files may add to each other's domains
 of serve:  --hostname 127.0.0.1           where to listen
            --port 8080                    for HTTP; 0 for a free one
-           --grpc-port 8081               for Envoy's gRPC; --no-grpc for none
+           --grpc-port 8081               for Envoy's gRPC, where its packages are installed;
+                                          --no-grpc for none
            --threads N                    that serve HTTP; by default one for each core, at most 8;
                                           one on Node before 22.12
            --capacity 1000000             keys of the embedded store
            --redis URL                    keep counters in Redis
            --on-unavailable throw|allow|deny   what decides when Redis does not answer
-           --token TEXT                   what calls must bring to change anything; or TIDEGATE_TOKEN
+           --on-lookup-failure throw|default   whether a rule that waits for a key's own limits
+                                          fails without them (503), or decides by its own
+           --token TEXT                   what calls must bring to change anything or to see a key;
+                                          or TIDEGATE_TOKEN
            --trust loopback,10.0.0.0/8    proxies whose word on client addresses is believed
+           --ipv6-prefix 64               bits of an IPv6 address that count
 of lint:   --strict                       warnings count as errors
 of explain: --domain NAME --cost 1
            --redis URL                    look at the counters in Redis
-           --service URL                  ask a running service`;
+           --service URL                  ask a running service; --token as above`;
 
 const COMMANDS: ReadonlyMap<string, typeof runServe> = new Map([
   ["serve", runServe],
@@ -105,7 +111,7 @@ async function run(args: readonly string[], tools: Tools): Promise<number> {
 
 async function runReplay(args: readonly string[], tools: Tools): Promise<number> {
   try {
-    return await replayCommand(args, tools.print);
+    return await replayCommand(args, tools);
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     throw String(code).startsWith("ERR_PARSE_ARGS") ? usageError(errorText(error)) : error;

@@ -21,6 +21,8 @@ const OPTIONS = {
   "on-unavailable": { type: "string" },
   token: { type: "string" },
   trust: { type: "string" },
+  "ipv6-prefix": { type: "string" },
+  "on-lookup-failure": { type: "string" },
   strict: { type: "boolean" },
   domain: { type: "string" },
   cost: { type: "string" },

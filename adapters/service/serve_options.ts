@@ -4,7 +4,14 @@
 
 import { checkOptions, errorMessage, firstPrinted, guarded } from "../../core/toolkit.ts";
 import { gcra, limiter, memoryStore, type Store } from "../../mod.ts";
-import { checkSource, fileSource, type RuleFormat, type RuleSource } from "../rules/rules.ts";
+import {
+  checkSource,
+  fileSource,
+  type KeyLimitsOptions,
+  type RuleFormat,
+  type RuleSource,
+} from "../rules/rules.ts";
+import { addressKey } from "../http/http.ts";
 import type { CallSettings } from "./http/call_settings.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
@@ -34,10 +41,14 @@ export interface ServeOptions {
   readonly redis?: RedisOptions | undefined;
   /** Keeps counters in a store of your own; only with one thread. */
   readonly store?: Store | undefined;
-  /** What calls must bring to change anything; without it all of them may. */
+  /** What calls must bring to change anything or to see a key; without it all of them may. */
   readonly token?: string | undefined;
   /** The proxies whose word on a client's address is believed; default those on this machine. */
   readonly trustedProxies?: readonly string[] | undefined;
+  /** Bits of an IPv6 address that count, 32 to 128; default 64. */
+  readonly ipv6Prefix?: number | undefined;
+  /** How limits of keys of their own are remembered, and what decides when they cannot be had. */
+  readonly lookupCache?: KeyLimitsOptions | undefined;
   /** The most bytes of a body; default 1 MiB. */
   readonly maxBody?: number | undefined;
   /** How much a body may ask for. */
@@ -73,6 +84,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   checkPort("port", port);
   checkPort("grpcPort", options.grpcPort);
   tokenCheck(token);
+  addressKey("::1", options.ipv6Prefix);
   const source = typeof rules === "string" ? fileSource(rules) : rules;
   checkSource("serve", "rules", source);
   return {
@@ -87,6 +99,8 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
       maxBody: options.maxBody ?? 2 ** 20,
       limits: { ...REQUEST_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? ["loopback"],
+      ipv6Prefix: options.ipv6Prefix ?? 64,
+      lookupCache: options.lookupCache,
     },
     log: quietLog(options.log ?? (() => {})),
   };

@@ -55,7 +55,7 @@ export interface Windows {
  * ```
  */
 export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowState> {
-  const rate = readRate("fixedWindow", options);
+  const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);

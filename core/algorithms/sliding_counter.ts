@@ -43,7 +43,7 @@ export interface SlidingCounterState {
  * ```
  */
 export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterState> {
-  const { limit, period } = readRate("slidingCounter", options);
+  const { limit, period } = readRate("slidingCounter", options, {});
   checkExact("create slidingCounter", "2 * limit * period", 2 * limit * period);
   return buildAlgorithm({
     ...counterArithmetic(limit, period),

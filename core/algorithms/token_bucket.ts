@@ -8,7 +8,7 @@ import {
   LAST_INSTANT,
 } from "../options/checks.ts";
 import { type ArrivalState, burstAlgorithm, ticksArithmetic } from "./arrival_time_algorithm.ts";
-import { type BurstOptions, readBurst } from "../options/rate_options.ts";
+import { type BurstOptions, RATE_OPTIONS, readBurst } from "../options/rate_options.ts";
 
 /** The options of `tokenBucket`. */
 export interface TokenBucketOptions extends BurstOptions {
@@ -54,16 +54,14 @@ const ACTION = "create tokenBucket";
  * ```
  */
 export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState> {
-  checkOptions(ACTION, options);
-  const { refill = "greedy" } = options;
+  checkOptions(ACTION, options, { ...RATE_OPTIONS, burst: true, refill: true });
+  const { refill = "greedy", ...rate } = options;
   checkChoice(ACTION, "refill", refill, ["greedy", "interval"]);
-  return refill === "greedy"
-    ? burstAlgorithm("tokenBucket", options)
-    : refilledAtIntervals(options);
+  return refill === "greedy" ? burstAlgorithm("tokenBucket", rate) : refilledAtIntervals(rate);
 }
 
 /** A tick is a token here, and the clock jumps by `limit` of them at each multiple of the period. */
-function refilledAtIntervals(options: TokenBucketOptions): Algorithm<ArrivalState> {
+function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
   const { limit, period, burst } = readBurst("tokenBucket", options);
   checkExact(
     ACTION,

@@ -3,7 +3,8 @@ import { stripPlot } from "./plots/strip_plot.ts";
 import { escaped } from "./plots/svg.ts";
 import { sweepPlot } from "./plots/sweep_plot.ts";
 import { timelinePlot } from "./plots/timeline_plot.ts";
-import { notes, shareName } from "./replay_table.ts";
+import { notes } from "./report_text.ts";
+import { shareName } from "./replay_table.ts";
 import type { CandidateReport, ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
 

@@ -220,6 +220,13 @@ export const ruleSchema: Schema = {
       type: "array",
       items: { $ref: "#/$defs/route" },
     },
+    ipv6Prefix: {
+      description:
+        "Bits of a client's IPv6 address that count in routes; the service's unless given.",
+      type: "integer",
+      minimum: 32,
+      maximum: 128,
+    },
   },
   required: ["domain", "rules"],
   additionalProperties: false,

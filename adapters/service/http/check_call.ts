@@ -10,8 +10,9 @@
  */
 
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
-import { type ClientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
+import { type ClientAddress, clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
+import type { CallSettings } from "./call_settings.ts";
 import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
 import { problemOf } from "./problem_response.ts";
 import { boundsFault, faultText, REQUEST_LIMITS, type RequestLimits } from "./request_bounds.ts";
@@ -39,21 +40,19 @@ export interface CheckCall {
   onlyDomain(): string | undefined;
 }
 
+/** How clients and their requests are looked at. */
+type CheckSettings = Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix">;
+
 /**
- * Makes the check.
- *
- * @param addressOf Finds the client's address; of IPv6 its network.
- * @param maxText The most characters of a value; a request with a longer one is refused, as counters
- * are kept by values and the client chooses them.
+ * Makes the check. A request with a value longer than `limits` says is refused, as counters are kept
+ * by values and the client chooses them.
  */
-export function checkCall(
-  engine: RuleEngine,
-  addressOf: ClientAddress,
-  maxText: number,
-): CheckCall {
+export function checkCall(engine: RuleEngine, settings: CheckSettings): CheckCall {
+  const { limits: { maxText }, trustedProxies, ipv6Prefix } = settings;
   const checker: Checker = {
     engine,
-    addressOf,
+    addressOf: clientAddress({ trustedProxies }),
+    ipv6Prefix,
     fieldsOf: verdictFields(),
     // How many descriptors and entries there are is for the rules to say.
     limits: { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText },
@@ -69,6 +68,7 @@ export function checkCall(
 interface Checker {
   readonly engine: RuleEngine;
   readonly addressOf: ClientAddress;
+  readonly ipv6Prefix: number;
   readonly fieldsOf: VerdictFields;
   readonly limits: RequestLimits;
 }
@@ -94,7 +94,7 @@ function answer(checker: Checker, { request, target, peer }: ServiceCall): Maybe
 }
 
 function limit(
-  { engine, addressOf, fieldsOf, limits }: Checker,
+  { engine, addressOf, ipv6Prefix, fieldsOf, limits }: Checker,
   domain: string,
   { method, path, headers, peer }: CheckedRequest,
   status: number,
@@ -102,7 +102,9 @@ function limit(
   const descriptors = engine.rules.routes.get(domain)!({
     method,
     path,
-    address: peer === undefined ? undefined : addressOf(peer, headers.get("x-forwarded-for")),
+    // A proxy that names no client is limited itself: rules by address are not passed by silence.
+    address: peer && (addressOf(peer, headers.get("x-forwarded-for")) ?? peer),
+    ipv6Prefix,
     header: (name) => headers.get(name),
   });
   if (descriptors.length === 0) return new Response(null, { status: 200 });

@@ -19,8 +19,8 @@ export interface Route {
   readonly name: string;
   /** The methods that it takes, as the field Allow lists them; any of them if `undefined`. */
   readonly allow: "POST" | "GET, HEAD" | undefined;
-  /** Whether it changes anything, so that a call must bring the token where there is one. */
-  readonly writes: boolean;
+  /** Whether a call must bring the token, where there is one: to change anything, or to see a key. */
+  readonly needsToken: boolean;
   /** Answers a call that has no body, or whose body is of no interest. */
   readonly answer?: ((call: ServiceCall) => MaybePromise<Response>) | undefined;
   /** Answers a body. */
@@ -30,13 +30,12 @@ export interface Route {
 /** A route that answers bodies. */
 export function bodyRoute(
   name: string,
-  writes: boolean,
   answerBody: (text: string) => MaybePromise<Response>,
 ): Route {
-  return { name, allow: "POST", writes, answerBody };
+  return { name, allow: "POST", needsToken: true, answerBody };
 }
 
 /** A route that shows something to anybody. */
 export function getRoute(answer: (call: ServiceCall) => MaybePromise<Response>): Route {
-  return { name: "other", allow: "GET, HEAD", writes: false, answer };
+  return { name: "other", allow: "GET, HEAD", needsToken: false, answer };
 }

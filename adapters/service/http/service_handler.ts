@@ -80,12 +80,12 @@ function ended(response: MaybePromise<Response>): Response | Promise<Response> {
 
 /** What answers a request that its route does not serve; `undefined` if it does. */
 function refusalOf(request: Request, route: Route, access: RequestAccess): Response | undefined {
-  const { allow, writes, answerBody } = route;
+  const { allow, needsToken, answerBody } = route;
   const { method } = request;
   if (allow !== undefined && !isAllowed(method, allow)) {
     return problemOf(405, `the method must be ${allow}`, { allow });
   }
-  if (writes && !access.mayWrite(request)) {
+  if (needsToken && !access.mayWrite(request)) {
     const detail = "send the token as Authorization: Bearer, or as X-Tidegate-Token";
     return problemOf(401, detail, { "www-authenticate": "Bearer" });
   }

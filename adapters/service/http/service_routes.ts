@@ -3,7 +3,6 @@
  */
 
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
-import { addressKey, type ClientAddress, clientAddress } from "../../http/http.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { METRICS_TYPE, metricsText } from "../metrics/metrics_text.ts";
@@ -16,7 +15,8 @@ import type { RequestAccess } from "./request_access.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
 
 /** What routes need. */
-export interface RouteOptions extends Pick<CallSettings, "limits" | "trustedProxies"> {
+export interface RouteOptions
+  extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix"> {
   readonly access: RequestAccess;
   /** What all threads have counted. */
   readonly allFigures: () => MaybePromise<FiguresSnapshot>;
@@ -32,17 +32,13 @@ export function serviceRoutes(
   options: RouteOptions,
 ): (path: string) => Route {
   const { access, limits, allFigures } = options;
-  const check = checkCall(engine, addressOfClients(options.trustedProxies), limits.maxText);
+  const check = checkCall(engine, options);
   const named: readonly Route[] = [
     ...ACTIONS.map((action) =>
-      bodyRoute(
-        `/v1/${action}`,
-        action !== "peek",
-        (text) => answerVerdicts(engine, limits, action, text),
-      )
+      bodyRoute(`/v1/${action}`, (text) => answerVerdicts(engine, limits, action, text))
     ),
-    bodyRoute("/json", true, (text) => answerEnvoy(engine, limits, text)),
-    { name: "/check", allow: undefined, writes: true, answer: check.answer },
+    bodyRoute("/json", (text) => answerEnvoy(engine, limits, text)),
+    { name: "/check", allow: undefined, needsToken: true, answer: check.answer },
   ];
   const routes = new Map<string, Route>([
     ...named.map((route) => [route.name, route] as const),
@@ -58,15 +54,6 @@ export function serviceRoutes(
 const FILE_ROUTE: Route = getRoute(({ target }) =>
   pageFile(target.path) ?? problemOf(404, "there is nothing here")
 );
-
-/**
- * The key of a client's address. A proxy that names no client is limited itself: rules by address
- * must not be passed by silence.
- */
-function addressOfClients(trustedProxies: readonly string[]): ClientAddress {
-  const behindProxies = clientAddress({ trustedProxies });
-  return (peer, field) => addressKey(behindProxies(peer, field) ?? peer);
-}
 
 function readiness(isReady: boolean): Response {
   return isReady ? new Response("ready\n") : new Response("not ready\n", { status: 503 });

@@ -19,7 +19,7 @@ function logOf(keys: readonly string[]) {
 
 async function reportsOf(keys: readonly string[]) {
   const log = logOf(keys);
-  const candidates = families.map(({ name, make }) => ({ name, algorithm: make(2) }));
+  const candidates = families.map(({ name, make }) => ({ name, algorithm: make(2), make }));
   return { report: await replay(log, candidates), sweeps: await sweep(log, families) };
 }
 
@@ -30,6 +30,11 @@ describe("replayTable", () => {
       replayTable(report, sweeps),
       [
         "6 requests, 6 units, 2 clients in 2.1 s",
+        "",
+        "With fixed, 2 of 2 clients would have been refused, 33.3 % of calls; " +
+        "the smallest limit that refuses nobody is 3.",
+        "With gcra, 2 of 2 clients would have been refused, 33.3 % of calls; " +
+        "the smallest limit that refuses nobody is 3.",
         "",
         "candidate  denied     %  clients hit  longest lock-out  delayed",
         "fixed           2  33.3            2               8 s        -",

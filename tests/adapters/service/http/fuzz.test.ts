@@ -16,6 +16,8 @@ const thread = serviceThread({
   token: undefined,
   maxBody: 65_536,
   limits: REQUEST_LIMITS,
+  ipv6Prefix: 64,
+  lookupCache: undefined,
   trustedProxies: ["loopback"],
   reportsStore: true,
   onError: (error) => errors.push(error),
