@@ -44,7 +44,7 @@ function meet(name: string): Promise<SharedStore> {
   });
 }
 
-/** The handle that another thread tells; `undefined` if none does. */
+/** The handle that another thread sends; `undefined` if none does. */
 function asked(channel: BroadcastChannel): Promise<SharedStoreHandle | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(undefined), PATIENCE);

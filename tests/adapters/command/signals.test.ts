@@ -8,7 +8,7 @@ import process from "node:process";
 import { needs } from "../../support/program.ts";
 import { freePort } from "../../support/redis/free_port.ts";
 import { rootPath } from "../../support/tree.ts";
-import { startNginx } from "../service/support/nginx.ts";
+import { startNginx } from "../service/support/proxies.ts";
 import { spawned } from "./support/spawned.ts";
 
 const CALLS = process.env.TIDEGATE_LONG === "1" ? 10_000 : 1_000;

@@ -15,7 +15,7 @@ import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { names, policy } from "../shared/support/policies.ts";
+import { names, policy } from "../../support/policies.ts";
 
 /** A step of a trace, on keys of a few. */
 type Step =

@@ -5,7 +5,7 @@ import { linearization } from "../../../adapters/testing/testing.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
-import { names, policy } from "./support/policies.ts";
+import { names, policy } from "../../support/policies.ts";
 
 const LIMIT = 3_001;
 

@@ -5,7 +5,7 @@ import {
   attachSharedStore,
   type SharedStoreHandle,
 } from "../../../../stores/shared/shared_store.ts";
-import { policy } from "./policies.ts";
+import { policy } from "../../../support/policies.ts";
 
 /** What a worker is to do. */
 export type Job =

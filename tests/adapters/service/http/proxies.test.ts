@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { needs } from "../../../support/program.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
-import { startNginx } from "../support/nginx.ts";
+import { startCaddy, startNginx } from "../support/proxies.ts";
 import { withService } from "../support/running.ts";
 
 const LIMIT = 25;
@@ -13,8 +13,44 @@ const LIMIT = 25;
 const rules = objectSource({
   domain: "front",
   rules: [{ key: "address", limits: [{ limit: LIMIT, period: "1d" }] }],
-  routes: [{ path: "/shop/*", descriptors: [{ address: "{address}" }] }],
+  routes: [{ path: "/shop/*", methods: ["GET"], descriptors: [{ address: "{address}" }] }],
 });
+
+/** What a client might write to be taken for another, or its request for another one. */
+const lies = [
+  [],
+  ["X-Forwarded-For: 203.0.113.7"],
+  ["X-Original-URI: /elsewhere", "X-Original-Method: PUT"],
+  ["X-Forwarded-Uri: /elsewhere", "X-Forwarded-Method: PUT"],
+];
+const paths = ["/shop/1", "//shop/1", "/%73hop/1", "/x/../shop/1"];
+
+test(
+  "Caddy with forward_auth lets exactly the limit through, whatever clients write",
+  needs("caddy"),
+  () =>
+    withService(async (service) => {
+      const caddy = await startCaddy(service.url);
+      try {
+        const answers = await Promise.all(
+          Array.from({ length: 3 * LIMIT }, (_, place) =>
+            rawRequest(caddy.port, {
+              path: paths[place % paths.length]!,
+              lines: lies[(place >> 2) % lies.length]!,
+            })),
+        );
+        const passed = answers.filter(({ status }) => status === 200);
+        const refused = answers.filter(({ status }) => status === 429);
+        assert.equal(passed.length, LIMIT);
+        assert.equal(refused.length, 2 * LIMIT);
+        assert.ok(passed.every(({ body }) => body === "the page"));
+        assert.ok(refused.every(({ values }) => Number(values("retry-after")[0]) > 0));
+        assert.equal((await fetch(`${caddy.url}/elsewhere`)).status, 200);
+      } finally {
+        await caddy.stop();
+      }
+    }, { rules }),
+);
 
 test(
   "nginx with auth_request lets exactly the limit through",
