@@ -63,6 +63,8 @@ of serve:  --hostname 127.0.0.1           where to listen
                                           or TIDEGATE_TOKEN
            --trust loopback,10.0.0.0/8    proxies whose word on client addresses is believed
            --ipv6-prefix 64               bits of an IPv6 address that count
+           --shadow                       refuse nothing, and report what would have been
+           --response-headers             have Envoy add RateLimit fields to its answers
 of lint:   --strict                       warnings count as errors
 of explain: --domain NAME --cost 1
            --redis URL                    look at the counters in Redis

@@ -23,6 +23,8 @@ const OPTIONS = {
   token: { type: "string" },
   trust: { type: "string" },
   "ipv6-prefix": { type: "string" },
+  shadow: { type: "boolean" },
+  "response-headers": { type: "boolean" },
   "on-lookup-failure": { type: "string" },
   strict: { type: "boolean" },
   domain: { type: "string" },

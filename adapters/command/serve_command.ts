@@ -89,6 +89,8 @@ function optionsOf(values: Values, env: Tools["env"]): Omit<ServeOptions, "rules
     redis: redisOf(values),
     token: values.token ?? env.TIDEGATE_TOKEN,
     trustedProxies: values.trust?.split(","),
+    shadow: values.shadow,
+    responseHeaders: values["response-headers"],
     ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
     lookupCache: { onFailure: lookupFailureOf(values) },
   };

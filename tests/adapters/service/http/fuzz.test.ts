@@ -17,6 +17,8 @@ const thread = serviceThread({
   maxBody: 65_536,
   limits: REQUEST_LIMITS,
   ipv6Prefix: 64,
+  responseHeaders: false,
+  shadow: false,
   lookupCache: undefined,
   trustedProxies: ["loopback"],
   reportsStore: true,
