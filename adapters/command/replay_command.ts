@@ -6,7 +6,7 @@ import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
-import { formatValue } from "../../core/toolkit.ts";
+import { errorMessage, formatValue } from "../../core/toolkit.ts";
 import type { Algorithm, Period } from "../../mod.ts";
 import { addressKey } from "../http/http.ts";
 import { type AlgorithmName, algorithmOf } from "../rules/rules.ts";
@@ -76,7 +76,7 @@ export async function replayCommand(
     return values.help === true ? 0 : 2;
   }
   const candidates = rules.map((rule) => ({ name: rule, algorithm: ruleOf(rule) }));
-  const families = period === undefined ? [] : familiesOf(period as Period);
+  const families = period === undefined ? [] : familiesOf(periodOf("period", period));
   const { stream, bad } = entriesOf(positionals, values);
   if (values.sort !== true) await requireFiles(positionals);
   const log = values.sort === true ? await sortedLog(stream) : stream;
@@ -182,14 +182,21 @@ function ruleOf(text: string): Algorithm {
   const [, algorithm, limit, period, rest = ""] = match;
   const options = rest.split(",").filter((option) => option !== "").map((option) => {
     const [name = "", value = ""] = option.split("=");
-    return [name, valueOf(value)] as const;
+    return [name, name === "precision" ? periodOf(name, value) : valueOf(value)] as const;
   });
   return algorithmOf({
     algorithm: algorithm as AlgorithmName,
     limit: Number(limit),
-    period: valueOf(period!) as Period,
+    period: periodOf("period", period!),
     ...Object.fromEntries(options),
   });
+}
+
+/** A period must say its unit: on a command line, a number alone may be meant as seconds. */
+function periodOf(option: string, text: string): Period {
+  if (!/^\d+$/.test(text)) return text as Period;
+  const rule = `${option} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
+  throw new RangeError(errorMessage("read a rule", rule, text));
 }
 
 /** Digits are a number; anything else is text, such as a period with its unit. */
@@ -200,7 +207,7 @@ function valueOf(text: string): number | string {
 function familiesOf(period: Period): readonly SweepFamily[] {
   return SWEPT.map((algorithm) => ({
     name: algorithm,
-    make: (limit) => algorithmOf({ algorithm, limit, period: valueOf(String(period)) as Period }),
+    make: (limit) => algorithmOf({ algorithm, limit, period }),
   }));
 }
 

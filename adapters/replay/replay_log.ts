@@ -121,7 +121,7 @@ function clientReport(
 
 function readOptions(options: ReplayOptions): Required<{ [K in keyof ReplayOptions]: number }> {
   const action = "replay a log";
-  checkOptions(action, options);
+  checkOptions<ReplayOptions>(action, options, { maxClients: true, topClients: true, bins: true });
   const { maxClients = 100_000, topClients = 10, bins = 240 } = options;
   checkInteger(action, "maxClients", maxClients, 1);
   checkInteger(action, "topClients", topClients, 0);

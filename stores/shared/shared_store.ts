@@ -103,7 +103,12 @@ const BYTES_PER_NODE = 128;
  */
 export function sharedStore(options: SharedStoreOptions): SharedStore {
   const action = "create sharedStore";
-  checkOptions(action, options);
+  checkOptions<SharedStoreOptions>(action, options, {
+    capacity: true,
+    maxBytes: true,
+    onFull: true,
+    threads: true,
+  });
   const { capacity, onFull = "evict", threads = 1_024 } = options;
   checkInteger(action, "capacity", capacity, 1, MOST_KEYS);
   const most = MOST_NODES * BYTES_PER_NODE;
@@ -134,7 +139,7 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
  */
 export function attachSharedStore(handle: SharedStoreHandle): SharedStore {
   const action = "attach a shared store";
-  checkOptions(action, handle);
+  checkOptions<SharedStoreHandle>(action, handle, { kind: true, buffer: true });
   if (handle.kind !== "tidegate/shared") {
     const rule = 'the kind of its handle must be "tidegate/shared"';
     throw new TypeError(errorMessage(action, rule, handle.kind));

@@ -53,7 +53,14 @@ export async function* readLog(
   text: TextSource,
   options: ReadLogOptions = {},
 ): AsyncGenerator<LogEntry> {
-  checkOptions("read a log", options);
+  checkOptions<ReadLogOptions>("read a log", options, {
+    format: true,
+    columns: true,
+    key: true,
+    cost: true,
+    maxLine: true,
+    onBadLine: true,
+  });
   const { format = "common", columns, key = usualKey, cost = one, onBadLine } = options;
   const { maxLine = MAX_LINE } = options;
   requireText(text);

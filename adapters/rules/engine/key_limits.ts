@@ -16,6 +16,7 @@ import {
   type Rule,
 } from "../../../core/rules/rules.ts";
 import { bindLimits, type BoundLimit, type BoundVerdict } from "./bound_rules.ts";
+import { checkOptions } from "../../../core/options/checks.ts";
 import {
   type KeyLimits,
   type KeyLookup,
@@ -72,8 +73,14 @@ export function keyLimitsCache(
   on: RuleStore,
   lookup: KeyLookup,
   fail: KeyLimitsCache["fail"],
-  { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000 }: KeyLimitsOptions = {},
+  options: KeyLimitsOptions = {},
 ): KeyLimitsCache {
+  checkOptions<KeyLimitsOptions>("create lookupCache", options, {
+    maxKeys: true,
+    timeToLive: true,
+    deadline: true,
+  });
+  const { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000 } = options;
   const source = { lookup, deadline, awaited: 0, unanswered: 0 };
   return { on, source, fail, maxKeys, timeToLive, entries: new Map(), refreshes: 0 };
 }
