@@ -1,7 +1,7 @@
 import type { Algorithm } from "../algorithm.ts";
-import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
-import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
+import { type RateOptions, readRate } from "../options/rate_options.ts";
 import { packedUse, type UseForm, type WideUse, wideUse } from "../arithmetic/window_use.ts";
 
 /** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
@@ -57,30 +57,35 @@ interface Windows {
 export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowState> {
   const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
-  const windows = anchor === "first" ? opened(rate.period) : inRow(rate.period, anchor);
-  const built = (windows.last + 1) * rate.limit < 2 ** 53
-    ? onForm(options.name, rate, anchor, windows, packedUse(rate.limit, windows.last))
-    : onForm(options.name, rate, anchor, windows, wideUse(rate.limit, windows.last));
-  return built as Algorithm<FixedWindowState>;
-}
-
-function onForm<Use>(
-  name: string | undefined,
-  { limit, period }: Rate,
-  anchor: number | string,
-  windows: Windows,
-  form: UseForm<Use>,
-): Algorithm<Use> {
+  const { limit, period } = rate;
+  // A window that a call opens is said by a shift that no windows in a row have.
+  const shift = anchor === "first" ? -1 : anchor;
   return buildAlgorithm({
-    name,
+    ...windowArithmetic(limit, period, shift),
+    formula: ["window", limit, period, shift],
+    name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
     limit,
     period,
-    capacity: limit,
-    initial: form.initial,
-    questions: windowQuestions(limit, windows, form),
-    codec: form.codec,
   });
+}
+
+/** Windows shifted by so many milliseconds; below 0 they are opened by calls. */
+export function windowArithmetic(
+  limit: number,
+  period: number,
+  shift: number,
+): Arithmetic<FixedWindowState> {
+  const windows = shift < 0 ? opened(period) : inRow(period, shift);
+  if ((windows.last + 1) * limit < 2 ** 53) {
+    return onForm(limit, windows, packedUse(limit, windows.last)) as Arithmetic<FixedWindowState>;
+  }
+  return onForm(limit, windows, wideUse(limit, windows.last)) as Arithmetic<FixedWindowState>;
+}
+
+function onForm<Use>(limit: number, windows: Windows, form: UseForm<Use>): Arithmetic<Use> {
+  const questions = windowQuestions(limit, windows, form);
+  return { capacity: limit, initial: form.initial, questions, codec: form.codec };
 }
 
 function windowQuestions<Use>(

@@ -91,8 +91,8 @@ interface Part {
 }
 
 function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
-  checkOptions<typeof entry>(ACTION, entry, { limiter: true, key: true, cost: true });
-  const { limiter, key, cost = 1 } = entry;
+  checkOptions<typeof entry>(ACTION, entry ?? {}, { limiter: true, key: true, cost: true });
+  const { limiter, key, cost = 1 } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)
     : undefined;
