@@ -123,6 +123,8 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     drainDelay: true,
     maxConnections: true,
     log: true,
+    responseHeaders: true,
+    shadow: true,
   });
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
   const { maxConnections = 10_000, drainDelay = 0 } = options;
