@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { type Law, law } from "./law.ts";
 import { balanceLaws } from "./laws/balance_laws.ts";
 import { boundLaw } from "./laws/bound_law.ts";
+import { chargeLaws } from "./laws/charge_laws.ts";
 import { codecLaws, isTrueText } from "./laws/codec_laws.ts";
 import { inputLaws } from "./laws/input_laws.ts";
 import { modelLaw } from "./laws/model_law.ts";
@@ -48,6 +49,7 @@ export function algorithmLaws<State>(
     ...stateLaws,
     ...balanceLaws,
     ...unitLaws,
+    ...chargeLaws,
     ...codecLaws,
     ...inputLaws,
     modelLaw,

@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm, Halves } from "../algorithm.ts";
-import { stepOf } from "./build_algorithm.ts";
+import { reducersOf } from "./build_algorithm.ts";
 import { errorMessage } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
@@ -64,7 +64,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
     policies: Object.freeze(algorithms.flatMap((algorithm) => algorithm.policies)),
     capacity,
     initial,
-    step: stepOf(halves),
+    ...reducersOf(halves),
     codec: allCodec(algorithms, initial),
     internals: Object.freeze({ halves, parts: Object.freeze([...algorithms]) }),
   });
@@ -75,8 +75,8 @@ function allHalves(
   initial: AllState,
   capacity: number,
 ): Halves<AllState> {
-  return Object.freeze({
-    take(states: AllState, now: number, cost: number): AllState {
+  const halves: Halves<AllState> = {
+    take(states, now, cost) {
       let next: unknown[] | undefined;
       let isFresh = true;
       for (let place = 0; place < parts.length; place++) {
@@ -90,9 +90,15 @@ function allHalves(
       }
       return next === undefined ? states : isFresh ? initial : next;
     },
-    decide: (states: AllState, next: AllState, now: number, cost: number) =>
+    charge(states, now, cost) {
+      if (cost <= 0) return halves.take(states, now, cost);
+      const next = parts.map((part, place) => part.charge(states[place], now, cost));
+      return next.every((state, place) => state === states[place]) ? states : next;
+    },
+    decide: (states, next, now, cost) =>
       combineDecisions(decideParts(parts, states, next, now, cost), capacity),
-  });
+  };
+  return Object.freeze(halves);
 }
 
 /** Each part's decision; when one refuses, the others are answered by a look. */

@@ -3,9 +3,10 @@
  * leakyQueue) on the scale of instants that is exact for their numbers.
  */
 
-import type { Algorithm, Halves } from "../algorithm.ts";
+import type { Algorithm } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
-import { buildAlgorithm } from "./build_algorithm.ts";
+import { mostUse } from "../arithmetic/counts.ts";
+import { buildAlgorithm, type Parts } from "./build_algorithm.ts";
 import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks.ts";
 import {
   type FineInstant,
@@ -52,40 +53,43 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
  * takes so long to drain that the instant is past 2^53.
  */
 export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<ArrivalState> {
-  const divisor = greatestCommonDivisor(bucket.limit, bucket.period);
-  const perMillisecond = bucket.limit / divisor;
-  const interval = bucket.period / divisor;
-  const furthest = bucket.burst * interval;
+  const { limit, period, burst, queues } = bucket;
+  const divisor = greatestCommonDivisor(limit, period);
+  const perMillisecond = limit / divisor;
+  const interval = period / divisor;
+  const furthest = burst * interval;
   const action = `create ${bucket.factory}`;
-  const burstText = bucket.queues ? "(queue + 1)" : "burst";
+  const burstText = queues ? "(queue + 1)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
   if (!fitsOneNumber(perMillisecond, furthest)) {
     const scale = fineTicks(perMillisecond);
     return onScale(bucket, scale, interval) as Algorithm<ArrivalState>;
   }
-  const scale = wholeTicks(perMillisecond);
-  const { limit, queues } = bucket;
-  const halves = wholeArrivalTime(limit, perMillisecond, interval, bucket.burst, queues);
-  return onScale(bucket, scale, interval, halves) as Algorithm<ArrivalState>;
+  return onScale(bucket, wholeTicks(perMillisecond), interval, (most) => {
+    return wholeArrivalTime(limit, perMillisecond, interval, burst, most, queues);
+  }) as Algorithm<ArrivalState>;
 }
 
 function onScale<Instant>(
   bucket: ArrivalTimeOptions,
   scale: Ticks<Instant>,
   interval: number,
-  halves?: Halves<Instant>,
+  halvesOf?: (mostUse: number) => Parts<Instant>["halves"],
 ): Algorithm<Instant> {
+  const { factory, name, limit, period, burst, last } = bucket;
+  const most = mostUse(burst, scale.furthest / interval);
   const questionsOf = bucket.queues ? startTime : arrivalTime;
   return buildAlgorithm({
-    name: bucket.name,
-    id: [bucket.factory, bucket.limit, bucket.period, bucket.last],
-    limit: bucket.limit,
-    period: bucket.period,
-    capacity: bucket.burst,
+    name,
+    id: [factory, limit, period, last],
+    limit,
+    period,
+    capacity: burst,
+    mostUse: most,
     initial: scale.initial,
-    questions: questionsOf(scale, interval, bucket.burst),
+    questions: questionsOf(scale, interval, burst, most),
     codec: scale.codec,
-    ...(halves === undefined ? {} : { halves }),
+    halves: halvesOf?.(most),
   });
 }

@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { mostUse } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
@@ -58,11 +59,17 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const rate = readRate("fixedWindow", options);
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const windows = anchor === "first" ? opened(rate.period) : inRow(rate.period, anchor);
-  const built = (windows.last + 1) * rate.limit < 2 ** 53
-    ? onForm(options.name, rate, anchor, windows, packedUse(rate.limit, windows.last))
-    : onForm(options.name, rate, anchor, windows, wideUse(rate.limit, windows.last));
+  const { last } = windows;
+  const most = mostUse(rate.limit, Infinity);
+  const packed = Math.floor(Number.MAX_SAFE_INTEGER / (last + 1));
+  const built = packed >= Math.min(most, LEAST_PACKED * rate.limit)
+    ? onForm(options.name, rate, anchor, windows, packedUse(Math.min(most, packed), last))
+    : onForm(options.name, rate, anchor, windows, wideUse(most, last));
   return built as Algorithm<FixedWindowState>;
 }
+
+/** How many limits one number must hold, so that there is room for debt. */
+const LEAST_PACKED = 16;
 
 function onForm<Use>(
   name: string | undefined,
@@ -77,6 +84,7 @@ function onForm<Use>(
     limit,
     period,
     capacity: limit,
+    mostUse: form.most,
     initial: form.initial,
     questions: windowQuestions(limit, windows, form),
     codec: form.codec,
@@ -99,15 +107,12 @@ function windowQuestions<Use>(
   }
 
   return {
-    charge(use, now, cost) {
-      const count = usedNow(use, now) + cost;
-      return count <= limit ? of(windows.current(now, place(use)), count) : use;
-    },
+    add: (use, now, units) => of(windows.current(now, place(use)), usedNow(use, now) + units),
     giveBack(use, now, units) {
       const count = usedNow(use, now);
       return units < count ? of(place(use), count - units) : initial;
     },
-    remaining: (use, now) => limit - usedNow(use, now),
+    free: (use, now) => limit - usedNow(use, now),
     wait: (use, now, cost) => usedNow(use, now) + cost <= limit ? 0 : untilEnd(use, now),
     reset: untilEnd,
   };

@@ -1,5 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
-import { isCount } from "../arithmetic/counts.ts";
+import { isCount, mostUse } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
@@ -45,15 +45,17 @@ export interface SlidingCounterState {
 export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterState> {
   const { limit, period } = readRate("slidingCounter", options);
   checkExact("create slidingCounter", "2 * limit * period", 2 * limit * period);
+  const most = mostUse(limit, Number.MAX_SAFE_INTEGER / period);
   return buildAlgorithm({
     name: options.name,
     id: ["slidingCounter", limit, period],
     limit,
     period,
     capacity: limit,
+    mostUse: most,
     initial: FRESH,
     questions: counterQuestions(limit, period),
-    codec: counterCodec(limit),
+    codec: counterCodec(most),
   });
 }
 
@@ -61,11 +63,9 @@ const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, curre
 
 function counterQuestions(limit: number, period: number): Questions<SlidingCounterState> {
   return {
-    charge(state, now, cost) {
-      const counts = countsAt(state, now, period);
-      if (faded(counts, now, period) + counts.current + cost > limit) return state;
-      const { window, previous, current } = counts;
-      return { window, previous, current: current + cost };
+    add(state, now, units) {
+      const { window, previous, current } = countsAt(state, now, period);
+      return { window, previous, current: current + units };
     },
     giveBack({ window, previous, current }, now, units) {
       const age = Math.floor(now / period) - window;
@@ -74,10 +74,9 @@ function counterQuestions(limit: number, period: number): Questions<SlidingCount
       const older = age === 1 ? 0 : previous - (units - current);
       return older > 0 ? { window: window - 1, previous: 0, current: older } : FRESH;
     },
-    remaining(state, now) {
+    free(state, now) {
       const counts = countsAt(state, now, period);
-      const units = limit - faded(counts, now, period) - counts.current;
-      return units > 0 ? units : 0;
+      return limit - faded(counts, now, period) - counts.current;
     },
     wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost, period) - now),
     reset: (state, now) => Math.max(0, fadedTo(state, 0, period) - now),
@@ -118,7 +117,7 @@ function roomAt(window: number, previous: number, room: number, period: number):
 
 const TEXT = /^c1 (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15})$/;
 
-function counterCodec(limit: number): Codec<SlidingCounterState> {
+function counterCodec(most: number): Codec<SlidingCounterState> {
   return {
     maxWords: 3,
     write(state, words, offset) {
@@ -129,26 +128,26 @@ function counterCodec(limit: number): Codec<SlidingCounterState> {
     },
     read(words, offset, count) {
       if (count !== 3) return undefined;
-      return stateOf(limit, words[offset]!, words[offset + 1]!, words[offset + 2]!);
+      return stateOf(most, words[offset]!, words[offset + 1]!, words[offset + 2]!);
     },
     encode: ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
     decode(text) {
       const match = TEXT.exec(text);
       if (match === null) return undefined;
-      return stateOf(limit, Number(match[1]), Number(match[2]), Number(match[3]));
+      return stateOf(most, Number(match[1]), Number(match[2]), Number(match[3]));
     },
   };
 }
 
 /** The state of three counts; `undefined` if no step can have made it. */
 function stateOf(
-  limit: number,
+  most: number,
   window: number,
   previous: number,
   current: number,
 ): SlidingCounterState | undefined {
   if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
-  if (previous > limit || current > limit) return undefined;
+  if (previous > most || current > most) return undefined;
   if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
   return { window, previous, current };
 }

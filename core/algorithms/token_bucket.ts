@@ -1,5 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
 import { arrivalTime } from "../arithmetic/arrival_time.ts";
+import { mostUse } from "../arithmetic/counts.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
 import {
   checkChoice,
@@ -78,14 +79,16 @@ function refilledAtIntervals(options: TokenBucketOptions): Algorithm<ArrivalStat
     Math.ceil(burst / limit) * period,
   );
   const scale = wholeTicks(limit, period);
+  const most = mostUse(burst, scale.furthest);
   return buildAlgorithm<number>({
     name: options.name,
     id: ["tokenBucket", limit, period, burst, "interval"],
     limit,
     period,
     capacity: burst,
+    mostUse: most,
     initial: scale.initial,
-    questions: arrivalTime(scale, 1, burst),
+    questions: arrivalTime(scale, 1, burst, most),
     codec: scale.codec,
   }) as Algorithm<ArrivalState>;
 }

@@ -3,6 +3,17 @@ export function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
+/** The most units that a key may have in use, unless its capacity is more. */
+const MOST_USE = 1_000_000_000;
+
+/**
+ * The most units that charges may bring a key to: a billion, or as many as are exact, but never
+ * fewer than its capacity.
+ */
+export function mostUse(capacity: number, exact: number): number {
+  return Math.max(capacity, Math.min(MOST_USE, Math.floor(exact)));
+}
+
 /** A count as canonical text has it; `NaN` if it is none. */
 export function countOf(text: string | undefined): number {
   return text !== undefined && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : NaN;

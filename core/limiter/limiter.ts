@@ -13,6 +13,7 @@ import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "../store.ts";
+import { charging } from "./projection.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -77,6 +78,19 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   peek(key: string, cost?: number): Answer;
   /** Gives units back, the newest first: an integer of at least 1; default 1. */
   refund(key: string, cost?: number): Answer;
+  /**
+   * Takes what was really used, beyond the limit if need be: for a cost that is known only afterwards,
+   * such as the tokens of an answer. It is always allowed. Where it takes more than was there, the key
+   * is in debt (`decision.debt`), and nothing is admitted until that has drained. Charging at once is
+   * charging in parts; `refund` gives back what was charged.
+   *
+   * @param key Whose units: a non-empty string.
+   * @param cost Units that were used, an integer of at least 0; default 1.
+   * @returns The balance after it. A key owes no more than a bound that its algorithm states.
+   * @throws {TypeError} If the key is no non-empty string.
+   * @throws {RangeError} If the cost is no integer of at least 0.
+   */
+  charge(key: string, cost?: number): Answer;
   /** Forgets the key. */
   reset(key: string): Done;
   /**
@@ -144,6 +158,7 @@ export function limiterOn(
   const { decide } = calls;
   const queues = queuesOf(store);
   const decided = decisionCallback(options);
+  const charged = charging(algorithm);
 
   /** The instant to decide at; `undefined` for the store's own time. */
   function instant(): number | undefined {
@@ -197,6 +212,11 @@ export function limiterOn(
       requireKey("refund", key);
       checkCost("refund", cost, 1);
       return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);
+    },
+    charge(key: string, cost = 1): Decision {
+      requireKey("charge", key);
+      requireCost("charge", cost);
+      return reported(calls.run(key, charged, cost, instant()), key, cost);
     },
     reset(key: string): void {
       requireKey("reset", key);

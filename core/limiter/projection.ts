@@ -1,7 +1,7 @@
 /*
- * What waiting needs of a store, as reducers. A store runs any algorithm; so one that steps
- * differently, but keeps its states in the same way, is run atomically on every store, and no store
- * needs to know of waiting.
+ * What waiting and charging need of a store, as reducers. A store runs any algorithm; so one that
+ * steps differently, but keeps its states in the same way, is run atomically on every store, and no
+ * store needs to know of either.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -99,6 +99,11 @@ export function withoutRefunds(algorithm: Algorithm): Algorithm {
   );
 }
 
+/** The same algorithm, but its step is its charge. */
+export function charging(algorithm: Algorithm): Algorithm {
+  return withStep(algorithm, charging, algorithm.charge);
+}
+
 /** A state as the reducer's own. */
 function copyState(algorithm: Algorithm, state: unknown): unknown {
   return algorithm.codec.decode(algorithm.codec.encode(state));
@@ -110,7 +115,7 @@ function withStep(
   around: (inner: Algorithm) => Algorithm,
   step: Algorithm["step"],
 ): Algorithm {
-  const { name, id, policies, capacity, initial, codec, internals } = algorithm;
+  const { name, id, policies, capacity, initial, charge, codec, internals } = algorithm;
   return {
     name,
     id,
@@ -118,6 +123,7 @@ function withStep(
     capacity,
     initial,
     step,
+    charge,
     codec,
     internals: {
       parts: internals?.parts,

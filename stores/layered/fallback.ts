@@ -221,7 +221,8 @@ function rethrowUnlessUndecided(error: unknown): void {
 
 /** A decision that says who made it. */
 function markFallback(decision: Decision): Decision {
-  const { allowed, limit, remaining, retryAfter, nextAfter, resetAfter, delay, parts } = decision;
+  const { allowed, limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt, parts } =
+    decision;
   return makeDecision(
     allowed,
     limit,
@@ -230,6 +231,7 @@ function markFallback(decision: Decision): Decision {
     nextAfter,
     resetAfter,
     delay,
+    debt,
     "fallback",
     parts?.map(markFallback),
   );

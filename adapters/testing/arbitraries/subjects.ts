@@ -50,21 +50,27 @@ interface Kind<Options> {
   readonly factory: string;
   readonly options: fc.Arbitrary<Options>;
   readonly algorithm: (options: Options) => Algorithm;
-  readonly rule: (options: Options) => Rule;
+  readonly rule: (options: Options & { readonly maxDebt: number }) => Rule;
   readonly bounds: (options: Options) => readonly Bound[];
   readonly grids?: (options: Options) => readonly number[];
 }
 
 function subjectsOf<Options>(kind: Kind<Options>): fc.Arbitrary<Subject> {
   return kind.options.map((options) => {
+    const algorithm = kind.algorithm(options);
     return printable({
-      algorithm: kind.algorithm(options),
-      rule: kind.rule(options),
+      algorithm,
+      rule: kind.rule({ ...options, maxDebt: maxDebtOf(algorithm) }),
       bounds: kind.bounds(options),
       grids: kind.grids?.(options),
       label: `${kind.factory}(${fc.stringify(options)})`,
     });
   });
+}
+
+/** The most that a key may owe: what a charge of everything leaves. */
+function maxDebtOf({ charge, initial }: Algorithm): number {
+  return charge(initial, 0, Number.MAX_SAFE_INTEGER)[0].debt;
 }
 
 function atoms(): fc.Arbitrary<Subject> {

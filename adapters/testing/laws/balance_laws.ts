@@ -40,15 +40,17 @@ export const balanceLaws: readonly VisitLaw[] = [
       for (const visit of visits) {
         const { decision } = visit;
         expect(visit, Object.keys(decision).join() === FIELDS.join(), `fields ${FIELDS}`);
-        const { limit, remaining, retryAfter, nextAfter, resetAfter, delay } = decision;
+        const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt } = decision;
         const durations = [
           nextAfter,
           resetAfter,
           delay,
+          debt,
           ...(retryAfter < Infinity ? [retryAfter] : []),
         ];
         const whole = [limit, remaining, ...durations].every(isWhole);
         expect(visit, whole, "whole numbers of at least 0, and no -0");
+        expect(visit, remaining === 0 || debt === 0, "no debt while any is left");
         expect(visit, decision.source === undefined, "source undefined");
       }
     },

@@ -8,6 +8,8 @@ export const boundLaw: VisitLaw = {
   check({ bounds = [] }, visits, expect) {
     const book = ledger();
     for (const visit of visits) {
+      // What was charged is no promise's: it was used before it was asked for.
+      if (visit.charge) return;
       if (!visit.decision.allowed) continue;
       book.enter(visit.now, visit.cost);
       if (visit.cost <= 0) continue;

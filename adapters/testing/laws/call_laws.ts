@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
+import { charging } from "../../../core/limiter/projection.ts";
 import { type Law, law } from "../law.ts";
 import type { MakeLimiter } from "./make_limiter.ts";
 import { referenceStore } from "../stores/reference_store.ts";
@@ -14,7 +15,7 @@ import { LAST_INSTANT } from "./visits.ts";
 export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): readonly Law[] {
   return [
     law(
-      "consume, peek, refund and reset answer as the bare reducer",
+      "consume, peek, refund, charge and reset answer as the bare reducer",
       fc.asyncProperty(subjects, schedules(), fc.nat(), async (subject, schedule, resetAt) => {
         const { algorithm } = subject;
         const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
@@ -22,17 +23,20 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
         const limiter = await make(algorithm, clock);
         const reference = referenceStore();
         let last: Decision | undefined;
-        for (const [i, { wait, cost }] of schedule.moves.entries()) {
+        for (const [i, { wait, cost, charge }] of schedule.moves.entries()) {
           const now = clock() + waitOf(wait, guide, clock(), last);
           clock.set(Math.min(Math.max(0, now), LAST_INSTANT));
           const units = costOf(cost, guide, last);
-          const operation = { key: "key", algorithm, cost: units, dry: false };
-          if (units >= 0) {
+          const stepped = charge ? charging(algorithm) : algorithm;
+          const operation = { key: "key", algorithm: stepped, cost: units, dry: false };
+          if (units >= 0 && !charge) {
             const told = await limiter.peek("key", units);
             reference.expect([{ ...operation, dry: true }], clock(), [told]);
           }
           last = units < 0
             ? await limiter.refund("key", -units)
+            : charge
+            ? await limiter.charge("key", units)
             : await limiter.consume("key", units);
           reference.expect([operation], clock(), [last]);
           if (i === resetAt) {
@@ -53,6 +57,7 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
           await expectBad(() => limiter.consume("key", cost), `consume of ${cost}`);
           await expectBad(() => limiter.peek("key", cost), `peek of ${cost}`);
           await expectBad(() => limiter.refund("key", cost), `refund of ${cost}`);
+          await expectBad(() => limiter.charge("key", cost), `charge of ${cost}`);
           await expectBad(() => limiter.acquire("key", { cost }), `acquire of ${cost}`);
         }
         await expectBad(() => limiter.refund("key", 0), "refund of 0");
@@ -60,6 +65,7 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
           await expectBad(() => limiter.consume(key), `consume of key ${String(key)}`);
           await expectBad(() => limiter.peek(key), `peek of key ${String(key)}`);
           await expectBad(() => limiter.refund(key), `refund of key ${String(key)}`);
+          await expectBad(() => limiter.charge(key), `charge of key ${String(key)}`);
           await expectBad(() => limiter.reset(key), `reset of key ${String(key)}`);
           await expectBad(() => limiter.acquire(key), `acquire of key ${String(key)}`);
         }

@@ -35,16 +35,18 @@ const BAD_COSTS: readonly unknown[] = [
 export const inputLaws: readonly VisitLaw[] = [
   {
     name: "a bad now or cost is a RangeError or TypeError, and changes nothing",
-    check({ algorithm: { step, codec } }, visits, expect) {
+    check({ algorithm: { step, charge, codec } }, visits, expect) {
       for (const visit of visits) {
         const text = codec.encode(visit.after);
-        for (const now of BAD_INSTANTS) {
-          const thrown = errorOf(() => step(visit.after, now as number, 1));
-          expect(visit, isOutOfRange(thrown), () => `a RangeError for now ${String(now)}`);
-        }
-        for (const cost of BAD_COSTS) {
-          const thrown = errorOf(() => step(visit.after, visit.now, cost as number));
-          expect(visit, isOutOfRange(thrown), () => `a RangeError for cost ${String(cost)}`);
+        for (const reducer of [step, charge]) {
+          for (const now of BAD_INSTANTS) {
+            const thrown = errorOf(() => reducer(visit.after, now as number, 1));
+            expect(visit, isOutOfRange(thrown), () => `a RangeError for now ${String(now)}`);
+          }
+          for (const cost of BAD_COSTS) {
+            const thrown = errorOf(() => reducer(visit.after, visit.now, cost as number));
+            expect(visit, isOutOfRange(thrown), () => `a RangeError for cost ${String(cost)}`);
+          }
         }
         expect(visit, codec.encode(visit.after) === text, "an unchanged state");
       }
@@ -55,12 +57,14 @@ export const inputLaws: readonly VisitLaw[] = [
     check({ algorithm: { internals: { halves } = {}, codec } }, visits, expect) {
       if (halves === undefined) return;
       for (const visit of visits) {
-        const { before, now, cost, decision, after } = visit;
-        const next = halves.take(before, now, cost);
+        const { before, now, cost, charge, decision, after } = visit;
+        const next = (charge ? halves.charge : halves.take)(before, now, cost);
         const same = (before === after) === (before === next) &&
           codec.encode(next) === codec.encode(after);
-        expect(visit, same, "the same state from take");
-        const answer = halves.decide(before, next, now, cost);
+        expect(visit, same, `the same state from ${charge ? "charge" : "take"}`);
+        const answer = charge
+          ? halves.decide(next, next, now, 0)
+          : halves.decide(before, next, now, cost);
         expect(visit, sameDecision(answer, decision), "the same answer from decide");
       }
     },

@@ -10,7 +10,7 @@ export const modelLaw: VisitLaw = {
     if (rule === undefined) return;
     const key = model(rule);
     for (const visit of visits) {
-      const expected = key.decide(visit.now, visit.cost);
+      const expected = key.decide(visit.now, visit.cost, visit.charge);
       expect(visit, sameDecision(visit.decision, expected), () => inWords(expected));
     }
   },

@@ -1,7 +1,7 @@
 import { difference, laterInstants, lookAt, sameState } from "./probes.ts";
 import { sameDecision } from "./same_decision.ts";
 import type { VisitLaw } from "./visit_law.ts";
-import { LAST_INSTANT } from "./visits.ts";
+import { LAST_INSTANT, reducerOf } from "./visits.ts";
 
 /** What a step leaves behind. */
 export const stateLaws: readonly VisitLaw[] = [
@@ -30,10 +30,10 @@ export const stateLaws: readonly VisitLaw[] = [
     name: "a look tells the balance that the call told",
     check(subject, visits, expect) {
       for (const visit of visits) {
-        const { allowed, remaining, nextAfter, resetAfter } = visit.decision;
+        const { allowed, remaining, nextAfter, resetAfter, debt } = visit.decision;
         const look = lookAt(subject, visit.after, visit.now);
         const same = look.remaining === remaining && look.nextAfter === nextAfter &&
-          look.resetAfter === resetAfter;
+          look.resetAfter === resetAfter && look.debt === debt;
         expect(visit, same, `a look after a ${allowed ? "call" : "refusal"} to tell the same`);
       }
     },
@@ -88,7 +88,8 @@ export const stateLaws: readonly VisitLaw[] = [
     name: "an old state answers as it did before",
     check(subject, visits, expect) {
       for (const visit of visits) {
-        const [decision, after] = subject.algorithm.step(visit.before, visit.now, visit.cost);
+        const reducer = reducerOf(subject.algorithm, visit.charge);
+        const [decision, after] = reducer(visit.before, visit.now, visit.cost);
         expect(visit, sameDecision(decision, visit.decision), "the same answer when asked again");
         expect(visit, sameState(subject, after, visit.after), "the same state when asked again");
       }

@@ -1,6 +1,6 @@
 import { laterInstants, lookAt } from "./probes.ts";
 import { sameDecision } from "./same_decision.ts";
-import { LAST_INSTANT } from "./visits.ts";
+import { LAST_INSTANT, reducerOf } from "./visits.ts";
 import type { VisitLaw } from "./visit_law.ts";
 
 /** When a call is admitted, and what it is told if not. */
@@ -41,10 +41,10 @@ export const verdictLaws: readonly VisitLaw[] = [
     check(subject, visits, expect) {
       const { step } = subject.algorithm;
       for (const visit of visits) {
-        const { before, cost, decision, after } = visit;
+        const { before, cost, charge, decision, after } = visit;
         let remaining = 0;
         for (const later of laterInstants(subject, visit)) {
-          if (decision.allowed && cost > 0) {
+          if (decision.allowed && cost > 0 && !charge) {
             expect(visit, step(before, later, cost)[0].allowed, `to be admitted at ${later} too`);
           }
           const left = lookAt(subject, after, later).remaining;
@@ -56,11 +56,11 @@ export const verdictLaws: readonly VisitLaw[] = [
   },
   {
     name: "a fraction of now is floored",
-    check({ algorithm: { step } }, visits, expect) {
+    check({ algorithm }, visits, expect) {
       for (const visit of visits) {
-        const { before, now, cost, decision } = visit;
+        const { before, now, cost, charge, decision } = visit;
         if (now === LAST_INSTANT) continue;
-        const [fractional] = step(before, now + 0.75, cost);
+        const [fractional] = reducerOf(algorithm, charge)(before, now + 0.75, cost);
         expect(visit, sameDecision(fractional, decision), `the same answer at ${now + 0.75}`);
       }
     },

@@ -1,3 +1,4 @@
+import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { follow, type Schedule } from "../arbitraries/schedule.ts";
 import { gridsOf, type Subject } from "../arbitraries/subject.ts";
@@ -11,19 +12,22 @@ export interface Visit {
   readonly before: unknown;
   readonly now: number;
   readonly cost: number;
+  /** Whether it charged. */
+  readonly charge: boolean;
   readonly decision: Decision;
   readonly after: unknown;
 }
 
 /** Plays a schedule on a fresh key. */
 export function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
-  const { initial, step, capacity } = subject.algorithm;
+  const { algorithm } = subject;
+  const { initial, capacity } = algorithm;
   const visits: Visit[] = [];
   let state = initial;
-  follow(schedule, { capacity, grids: gridsOf(subject) }, (now, cost) => {
+  follow(schedule, { capacity, grids: gridsOf(subject) }, (now, cost, charge) => {
     try {
-      const [decision, after] = step(state, now, cost);
-      visits.push({ before: state, now, cost, decision, after });
+      const [decision, after] = reducerOf(algorithm, charge)(state, now, cost);
+      visits.push({ before: state, now, cost, charge, decision, after });
       state = after;
       return decision;
     } catch (error) {
@@ -33,6 +37,11 @@ export function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
     }
   });
   return visits;
+}
+
+/** The reducer of a visit. */
+export function reducerOf({ step, charge }: Algorithm, charges: boolean): Algorithm["step"] {
+  return charges ? charge : step;
 }
 
 /** Ends a law at one of its visits unless what it expects holds. */

@@ -1,4 +1,4 @@
-import { floorDivide, larger, smaller } from "./rate.ts";
+import { debtOf, floorDivide, larger, smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 import type { SlidingLogRuleOptions } from "./sliding_log_rule.ts";
 
@@ -31,7 +31,7 @@ export interface TwoWindows {
  * ```
  */
 export function slidingCounterRule(
-  { limit, period }: SlidingLogRuleOptions,
+  { limit, period, maxDebt }: SlidingLogRuleOptions,
 ): Rule<TwoWindows> {
   const length = BigInt(period);
 
@@ -52,6 +52,7 @@ export function slidingCounterRule(
   }
   return {
     capacity: BigInt(limit),
+    ...debtOf(maxDebt),
     limit: () => limit,
     admits(use, now, cost) {
       const { window, previous, current } = at(use, now);

@@ -1,4 +1,4 @@
-import { larger, smaller } from "./rate.ts";
+import { debtOf, larger, smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** The units taken at one instant. */
@@ -15,6 +15,8 @@ export interface SlidingLogRuleOptions {
   readonly limit: number;
   /** The period in whole milliseconds. */
   readonly period: number;
+  /** The most units beyond the limit that a key may owe; no bound without it. */
+  readonly maxDebt?: number | undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ export interface SlidingLogRuleOptions {
  * ```
  */
 export function slidingLogRule(
-  { limit, period }: SlidingLogRuleOptions,
+  { limit, period, maxDebt }: SlidingLogRuleOptions,
 ): Rule<readonly Entry[]> {
   function instant(log: readonly Entry[], now: bigint): bigint {
     return larger(now, log.at(-1)?.at ?? now);
@@ -48,6 +50,7 @@ export function slidingLogRule(
   }
   return {
     capacity: BigInt(limit),
+    ...debtOf(maxDebt),
     limit: () => limit,
     admits: (log = [], now, cost) => sum(live(log, now)) + cost <= BigInt(limit),
     after(log = [], now, cost) {

@@ -1,4 +1,4 @@
-import { floorDivide, smaller } from "./rate.ts";
+import { debtOf, floorDivide, smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** Units by the number of their sub-bucket; none of them 0. */
@@ -12,6 +12,8 @@ export interface SlidingWindowRuleOptions {
   readonly period: number;
   /** The length of a sub-bucket in whole milliseconds; it divides the period. */
   readonly precision: number;
+  /** The most units beyond the limit that a key may owe; no bound without it. */
+  readonly maxDebt?: number | undefined;
 }
 
 /**
@@ -32,7 +34,7 @@ export interface SlidingWindowRuleOptions {
  * ```
  */
 export function slidingWindowRule(
-  { limit, period, precision }: SlidingWindowRuleOptions,
+  { limit, period, precision, maxDebt }: SlidingWindowRuleOptions,
 ): Rule<Buckets> {
   const span = BigInt(period / precision);
 
@@ -47,6 +49,7 @@ export function slidingWindowRule(
   }
   return {
     capacity: BigInt(limit),
+    ...debtOf(maxDebt),
     limit: () => limit,
     admits: (buckets = new Map(), now, cost) =>
       [...live(buckets, now).values()].reduce((a, b) => a + b, cost) <= BigInt(limit),

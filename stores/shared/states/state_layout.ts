@@ -5,6 +5,7 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { mostEntries } from "../../../core/algorithms/timeline_algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
 import type { Nodes } from "../memory/nodes.ts";
@@ -55,7 +56,7 @@ function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
   if (slots !== undefined) {
     return isTree(algorithm)
       ? treeCells(nodes, slots)
-      : totalsCells(nodes, Math.min(slots, algorithm.capacity));
+      : totalsCells(nodes, mostEntries(slots, algorithm.capacity));
   }
   if (parts !== undefined) {
     return cellsOfAll(algorithm, parts.map((part) => cellLayout(nodes, part)));

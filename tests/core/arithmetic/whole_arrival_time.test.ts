@@ -14,6 +14,7 @@ const scales = fc.record({
   perMillisecond: fc.integer({ min: 1, max: 2_000 }),
   interval: fc.integer({ min: 1, max: 1_000_000 }),
   burst: fc.integer({ min: 1, max: 1_000 }),
+  maxDebt: fc.integer({ min: 0, max: 1_000 }),
   queues: fc.boolean(),
 });
 
@@ -27,20 +28,23 @@ const calls = fc.array(
 
 test("the reducer written out answers as the one by questions", () => {
   fc.assert(
-    fc.property(scales, calls, ({ limit, perMillisecond, interval, burst, queues }, calls) => {
+    fc.property(scales, calls, (drawn, calls) => {
+      const { limit, perMillisecond, interval, burst, maxDebt, queues } = drawn;
+      const mostUse = burst + maxDebt;
       const scale = wholeTicks(perMillisecond);
-      const questions = (queues ? startTime : arrivalTime)(scale, interval, burst);
+      const questions = (queues ? startTime : arrivalTime)(scale, interval, burst, mostUse);
       const general = buildAlgorithm({
         name: undefined,
         id: ["general"],
         limit,
         period: 1,
         capacity: burst,
+        mostUse,
         initial: 0,
         questions,
         codec: scale.codec,
       }).internals!.halves!;
-      const written = wholeArrivalTime(limit, perMillisecond, interval, burst, queues);
+      const written = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
       let tat = 0;
       let now = 1_700_000_000_000;
       for (const { gap, cost } of calls) {

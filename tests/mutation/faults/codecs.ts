@@ -40,9 +40,9 @@ export const CODEC_FAULTS: readonly Fault[] = [
     laws: ["gcra"],
   },
   {
-    what: "A window with more units than the limit is read",
+    what: "A window with more units than may be in use is read",
     file: "core/arithmetic/window_use.ts",
-    search: "isCount(used) && used >= 1 && used <= limit;",
+    search: "isCount(used) && used >= 1 && used <= most;",
     replace: "isCount(used) && used >= 1;",
     laws: ["fixedWindow"],
   },
@@ -54,9 +54,9 @@ export const CODEC_FAULTS: readonly Fault[] = [
     laws: ["slidingLog"],
   },
   {
-    what: "A log in text that holds more than the limit is read",
+    what: "A log in text that holds more than may be in use is read",
     file: "core/algorithms/timeline_algorithm.ts",
-    search: "gaps[0]! - slot < slots && total <= limit;",
+    search: "gaps[0]! - slot < slots && total <= most;",
     replace: "gaps[0]! - slot < slots;",
     laws: ["slidingWindow", "slidingLog"],
   },

@@ -1,5 +1,6 @@
 import type { Fault } from "../fault.ts";
 
+const BUILD = "core/algorithms/build_algorithm.ts";
 const WHOLE = "core/arithmetic/whole_arrival_time.ts";
 const TICKS = "core/arithmetic/ticks.ts";
 
@@ -29,21 +30,21 @@ export const RATE_FAULTS: readonly Fault[] = [
   {
     what: "A lost refund",
     file: WHOLE,
-    search: "const next = tat - (-cost < burst ? -cost : burst) * interval;",
+    search: "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
     replace: "const next = tat;",
     laws: ["leakyBucket"],
   },
   {
     what: "A refund that gives back one unit too many",
     file: WHOLE,
-    search: "const next = tat - (-cost < burst ? -cost : burst) * interval;",
-    replace: "const next = tat - ((-cost < burst ? -cost : burst) + 1) * interval;",
+    search: "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
+    replace: "const next = tat - ((-cost < mostUse ? -cost : mostUse) + 1) * interval;",
     laws: ["leakyBucket"],
   },
   {
-    what: "A refund of more than the burst, seen from a clock that stepped back",
+    what: "A refund of more than can be in use, seen from a clock that stepped back",
     file: WHOLE,
-    search: "const next = tat - (-cost < burst ? -cost : burst) * interval;",
+    search: "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
     replace: "const next = tat + cost * interval;",
     laws: ["gcra"],
   },
@@ -106,8 +107,8 @@ export const RATE_FAULTS: readonly Fault[] = [
   {
     what: "A float: the emission interval in milliseconds",
     file: "core/algorithms/arrival_time_algorithm.ts",
-    search: "const divisor = greatestCommonDivisor(bucket.limit, bucket.period);",
-    replace: "const divisor = bucket.limit;",
+    search: "const divisor = greatestCommonDivisor(limit, period);",
+    replace: "const divisor = limit;",
     laws: ["gcra"],
   },
   {
@@ -118,10 +119,10 @@ export const RATE_FAULTS: readonly Fault[] = [
     laws: ["tokenBucket"],
   },
   {
-    what: "`<` for `<=` where instants are two numbers",
-    file: "core/arithmetic/arrival_time.ts",
-    search: "ahead(tat, now) <= tolerance - increment",
-    replace: "ahead(tat, now) < tolerance - increment",
+    what: "`<` for `<=`: a cost of all that is left is refused",
+    file: BUILD,
+    search: "cost <= free(state, now) ? add(",
+    replace: "cost < free(state, now) ? add(",
     laws: ["tokenBucketByInterval"],
   },
   {

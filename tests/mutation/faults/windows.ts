@@ -1,5 +1,6 @@
 import type { Fault } from "../fault.ts";
 
+const BUILD = "core/algorithms/build_algorithm.ts";
 const FIXED = "core/algorithms/fixed_window.ts";
 const SLOTS = "core/algorithms/timeline_algorithm.ts";
 const COUNTER = "core/algorithms/sliding_counter.ts";
@@ -8,11 +9,25 @@ const TIMELINE = "core/timeline/counted_timeline.ts";
 /** Faults of windows, logs and counters. */
 export const WINDOW_FAULTS: readonly Fault[] = [
   {
-    what: "`<` for `<=`: a window holds one unit less",
-    file: FIXED,
-    search: "return count <= limit ? of(",
-    replace: "return count < limit ? of(",
+    what: "A charge beyond the limit is lost",
+    file: BUILD,
+    search: "Math.min(cost, maxDebt + free(state, now));",
+    replace: "Math.min(cost, free(state, now));",
     laws: ["fixedWindow"],
+  },
+  {
+    what: "A charge that is not cut at the bound",
+    file: BUILD,
+    search: "Math.min(cost, maxDebt + free(state, now));",
+    replace: "cost;",
+    laws: ["slidingWindow"],
+  },
+  {
+    what: "Debt that nobody is shown",
+    file: BUILD,
+    search: "units < 0 ? Math.min(-units, maxDebt) : 0,",
+    replace: "0,",
+    laws: ["slidingCounter"],
   },
   {
     what: "A clock that mints: a step back opens an earlier window anew",
@@ -52,8 +67,8 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   {
     what: "A full window that reads as the next one, empty",
     file: "core/arithmetic/window_use.ts",
-    search: "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / limit);",
-    replace: "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / limit);",
+    search: "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / most);",
+    replace: "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / most);",
     laws: ["fixedWindow"],
   },
   {

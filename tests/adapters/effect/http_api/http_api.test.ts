@@ -333,6 +333,7 @@ describe("the middleware of HttpApi", () => {
       nextAfter: 0,
       resetAfter: 0,
       delay: 0,
+      debt: 0,
       source: "policy",
       parts: undefined,
     };
