@@ -59,7 +59,7 @@ export function wholeTicks(perStep: number, step = 1): Ticks<number> {
   const last = Math.ceil(LAST_INSTANT / step) * perStep;
   return {
     initial: 0,
-    furthest: Math.min(Number.MAX_SAFE_INTEGER - last, FURTHEST / step * perStep),
+    furthest: Math.min(Number.MAX_SAFE_INTEGER - last, Math.floor(FURTHEST / step) * perStep),
     ahead(at, now) {
       const ticks = at - Math.floor(now / step) * perStep;
       return ticks > 0 ? ticks : 0;

@@ -10,6 +10,7 @@ import { slidingLog } from "../../../core/algorithms/sliding_log.ts";
 import { slidingWindow } from "../../../core/algorithms/sliding_window.ts";
 import { tokenBucket } from "../../../core/algorithms/token_bucket.ts";
 import { type Bound, rateBound, refillBound, spanBound } from "../bound.ts";
+import { EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "./max_debt.ts";
 import { allRule } from "../models/all_rule.ts";
 import { fixedWindowRule } from "../models/fixed_window_rule.ts";
 import { gcraRule } from "../models/gcra_rule.ts";
@@ -51,26 +52,22 @@ interface Kind<Options> {
   readonly options: fc.Arbitrary<Options>;
   readonly algorithm: (options: Options) => Algorithm;
   readonly rule: (options: Options & { readonly maxDebt: number }) => Rule;
+  /** The most that a key may owe, as the documentation states it. */
+  readonly maxDebt: (options: Options) => number;
   readonly bounds: (options: Options) => readonly Bound[];
   readonly grids?: (options: Options) => readonly number[];
 }
 
 function subjectsOf<Options>(kind: Kind<Options>): fc.Arbitrary<Subject> {
   return kind.options.map((options) => {
-    const algorithm = kind.algorithm(options);
     return printable({
-      algorithm,
-      rule: kind.rule({ ...options, maxDebt: maxDebtOf(algorithm) }),
+      algorithm: kind.algorithm(options),
+      rule: kind.rule({ ...options, maxDebt: kind.maxDebt(options) }),
       bounds: kind.bounds(options),
       grids: kind.grids?.(options),
       label: `${kind.factory}(${fc.stringify(options)})`,
     });
   });
-}
-
-/** The most that a key may owe: what a charge of everything leaves. */
-function maxDebtOf({ charge, initial }: Algorithm): number {
-  return charge(initial, 0, Number.MAX_SAFE_INTEGER)[0].debt;
 }
 
 function atoms(): fc.Arbitrary<Subject> {
@@ -114,6 +111,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: windowOptions(),
       algorithm: fixedWindow,
       rule: fixedWindowRule,
+      maxDebt: windowDebt,
       bounds: ({ limit, period }) => [spanBound(2 * limit, period)],
       grids: ({ period }) => [period],
     }),
@@ -123,6 +121,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: logOptions(),
       algorithm: slidingLog,
       rule: slidingLogRule,
+      maxDebt: ({ limit }) => maxDebt(limit),
       bounds: ({ limit, period }) => [spanBound(limit, period)],
       grids: ({ period }) => [period],
     }),
@@ -132,6 +131,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: counterOptions(),
       algorithm: slidingCounter,
       rule: slidingCounterRule,
+      maxDebt: ({ limit, period }) => maxDebt(limit, EXACT / period),
       bounds: ({ limit, period }) => [spanBound(2 * limit - 1, period)],
     }),
   slidingWindow: () =>
@@ -140,6 +140,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: precisionOptions(),
       algorithm: slidingWindow,
       rule: slidingWindowRule,
+      maxDebt: ({ limit }) => maxDebt(limit),
       bounds: ({ limit, period, precision }) => [
         spanBound(2 * limit, period),
         spanBound(limit, period - precision + 1),
@@ -152,6 +153,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: rateOptions(),
       algorithm: tokenBucket,
       rule: tokenBucketRule,
+      maxDebt: rateDebt,
       bounds: (options) => [rateBound(options)],
     }),
   tokenBucketByInterval: () =>
@@ -160,6 +162,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: refillOptions().map((options) => ({ ...options, refill: "interval" as const })),
       algorithm: tokenBucket,
       rule: tokenBucketRule,
+      maxDebt: refillDebt,
       bounds: (options) => [refillBound(options)],
       grids: ({ period }) => [period],
     }),
@@ -169,6 +172,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: rateOptions(),
       algorithm: leakyBucket,
       rule: leakyBucketRule,
+      maxDebt: rateDebt,
       bounds: (options) => [rateBound(options)],
     }),
   leakyQueue: () =>
@@ -177,6 +181,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: queueOptions(),
       algorithm: leakyQueue,
       rule: leakyQueueRule,
+      maxDebt: ({ limit, period, queue }) => rateDebt({ limit, period, burst: queue + 1 }),
       bounds: ({ limit, period, queue }) => [rateBound({ limit, period, burst: queue + 1 })],
     }),
   gcra: () =>
@@ -185,6 +190,7 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       options: rateOptions(),
       algorithm: gcra,
       rule: gcraRule,
+      maxDebt: rateDebt,
       bounds: (options) => [rateBound(options)],
     }),
   all: composites,

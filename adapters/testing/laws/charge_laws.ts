@@ -84,6 +84,8 @@ export const chargeLaws: readonly VisitLaw[] = [
       for (const visit of visits) {
         const { after, now } = visit;
         const most = charge(initial, now, Number.MAX_SAFE_INTEGER)[0].debt;
+        const stated = Number(subject.rule?.maxDebt ?? most);
+        expect(visit, most === stated, `a debt of at most ${stated}, not ${most}`);
         const [full, state] = charge(after, now, Number.MAX_SAFE_INTEGER);
         expect(visit, full.debt === most, `a debt of ${most} at most, not ${full.debt}`);
         const [again, same] = charge(state, now, 1);

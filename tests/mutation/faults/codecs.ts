@@ -40,25 +40,11 @@ export const CODEC_FAULTS: readonly Fault[] = [
     laws: ["gcra"],
   },
   {
-    what: "A window with more units than may be in use is read",
-    file: "core/arithmetic/window_use.ts",
-    search: "isCount(used) && used >= 1 && used <= most;",
-    replace: "isCount(used) && used >= 1;",
-    laws: ["fixedWindow"],
-  },
-  {
     what: "A log in text whose first gap is dropped",
     file: "core/algorithms/timeline_algorithm.ts",
     search: "gaps[place] = gaps[place - 2]! - gaps[place]!;",
     replace: "gaps[place] = gaps[place - 2]! - gaps[place]! - 1;",
     laws: ["slidingLog"],
-  },
-  {
-    what: "A log in text that holds more than may be in use is read",
-    file: "core/algorithms/timeline_algorithm.ts",
-    search: "gaps[0]! - slot < slots && total <= most;",
-    replace: "gaps[0]! - slot < slots;",
-    laws: ["slidingWindow", "slidingLog"],
   },
   {
     what: "Two counters in text of which one is lost",
