@@ -119,7 +119,7 @@ export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncSt
 /** What adapters and `consumeAll` need of a limiter beside its public face. */
 export interface LimiterInternals {
   /** The operation of a call. */
-  operation(key: string, cost: number): Operation;
+  operation(key: string, cost: number, charges?: boolean): Operation;
   /** Runs another algorithm, which keeps states in the same way, on one of the limiter's keys. */
   run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
   /** The instant to decide at; `undefined` for the store's own time. */
@@ -225,7 +225,7 @@ export function limiterOn(
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });
   internals.set(made, {
-    operation: calls.operation,
+    operation: (key, cost, charges) => calls.operation(key, cost, charges ? charged : algorithm),
     run: limiter.run,
     now: instant,
     clock,
