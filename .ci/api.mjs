@@ -7,14 +7,14 @@ import { fileURLToPath } from "node:url";
 import process from "node:process";
 
 import { install, root } from "./install.mjs";
-import { readManifests } from "./manifests.mjs";
+import { entryPoints, readManifests } from "./manifests.mjs";
 
 const REPORT = join(root, "docs/api.txt");
 
 /** The report as the sources have it now. */
 export function apiReport() {
   const { deno, npm } = readManifests();
-  return Object.entries(deno.exports).map(([path, file]) => {
+  return Object.entries(entryPoints(deno)).map(([path, file]) => {
     const name = path.replace(/^\./, npm.name);
     const lines = symbolsOf(file).flatMap(linesOf).sort();
     return [`# ${name}`, "", ...new Set(lines), ""].join("\n");

@@ -27,12 +27,23 @@ export function readManifests() {
 }
 
 /**
+ * What can be imported: the file of each path. JSR names the command beside them, npm in `bin`.
+ *
+ * @param {any} deno deno.json
+ * @returns {Record<string, string>}
+ */
+export function entryPoints(deno) {
+  const { "./bin": _, ...entries } = deno.exports;
+  return entries;
+}
+
+/**
  * The manifests with everything that follows from other parts of them filled in.
  * @param {Manifests} manifests
  * @returns {Manifests}
  */
 export function completed({ deno, npm, tsconfig }) {
-  const entries = /** @type {[string, string][]} */ (Object.entries(deno.exports));
+  const entries = Object.entries(entryPoints(deno));
   const sources = entries.map(([path, file]) => [nameOf(npm.name, path), file]);
   // With npm any version may stand beside ours: a range would keep the package from being installed
   // for its other parts. On Deno it is our own import.

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { readManifests } from "../.ci/manifests.mjs";
+import { entryPoints, readManifests } from "../.ci/manifests.mjs";
 import { exists, filesOf, readText } from "./support/tree.ts";
 
-const entries = Object.values(readManifests().deno.exports as Record<string, string>);
+const entries: string[] = Object.values(entryPoints(readManifests().deno));
 const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
 
 describe("the module comment of", () => {

@@ -107,7 +107,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
   return Object.assign(limitRate, {
     [Symbol.for("skip-override")]: true,
     [Symbol.for("fastify.display-name")]: "tidegate",
-    [Symbol.for("plugin-meta")]: { name: "tidegate", fastify: "5.x" },
+    [Symbol.for("plugin-meta")]: { name: "tidegate", fastify: ">=4" },
   });
 }
 

@@ -30,6 +30,7 @@ export { problemText, type RuleProblem } from "./files/rule_problem.ts";
 export { type YamlReader, yamlReader } from "./files/read_yaml.ts";
 export type { RuleDocument, RuleFile, RuleFormat } from "./files/rule_file.ts";
 export {
+  compileRules,
   type ReadRules,
   readRules,
   type ReadRulesOptions,

@@ -6,13 +6,7 @@
 import type { Store } from "../../mod.ts";
 import { memoryStore } from "../../mod.ts";
 import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
-import {
-  type FollowedRules,
-  followRules,
-  problemText,
-  type RuleDocument,
-  type RulesEvent,
-} from "../rules/rules.ts";
+import { type FollowedRules, followRules, problemText, type RulesEvent } from "../rules/rules.ts";
 import { grpcServer } from "./envoy/grpc_server.ts";
 import { startHttpServer } from "./http/http_server.ts";
 import { requireFreePort } from "./http/shared_port.ts";
@@ -20,7 +14,8 @@ import { errorText, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
 import type { ServeSettings } from "./serve_options.ts";
 import { storeOnRedis } from "./store_on_redis.ts";
-import type { Question, WorkerSettings } from "./threads/messages.ts";
+import { readAside } from "./threads/read_aside.ts";
+import type { WorkerSettings } from "./threads/worker_calls.ts";
 import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
 import { startWorkers, type WorkerPool } from "./threads/worker_pool.ts";
 
@@ -31,8 +26,6 @@ export interface RunningService {
   /** This thread: the only one, or the one that workers ask. */
   readonly thread: ServiceThread;
   workers: WorkerPool | undefined;
-  /** What the rules that hold were read from. */
-  documents: readonly RuleDocument[];
   /** Milliseconds for which calls may go on once the service ends. */
   grace: number;
   /** What ends the parts, in the order in which they were started. */
@@ -55,7 +48,6 @@ export async function openService(settings: ServeSettings): Promise<RunningServi
       onLookupError: (error, key) => logError(settings, "lookup-failed", error, key),
     }),
     workers: undefined,
-    documents: [],
     grace: 0,
     ends: [() => store.close()],
   };
@@ -90,10 +82,10 @@ export async function followSource(service: RunningService): Promise<FollowedRul
   const followed = await followRules(source, {
     format,
     mergeDomains,
-    apply(rules, documents) {
-      service.documents = documents;
+    read: readAside,
+    apply(rules) {
       thread.apply(rules);
-      service.workers?.apply(documents);
+      service.workers?.apply(rules.files);
     },
     onEvent: (event) => log(eventOf(event)),
     onLimitsChanged() {
@@ -122,43 +114,39 @@ export async function startHttp(service: RunningService): Promise<number> {
 }
 
 async function startPool(service: RunningService): Promise<WorkerPool> {
-  const { settings: { hostname, port, threads, log }, documents } = service;
+  const { thread: { engine }, settings: { hostname, port, threads, log, source } } = service;
+  const { rules } = engine;
   if (port !== 0) await requireFreePort(hostname, port);
   const workers = await startWorkers({
     size: threads,
     settings: (shareWith) => workerSettings(service, shareWith),
-    answer: (question) => answer(service, question),
+    answers: {
+      figures: () => allFigures(service),
+      limits: async (domain, key) => await source.lookup?.(domain, key),
+    },
     log,
   });
   service.workers = workers;
   // Rules that changed while the workers started.
-  if (service.documents !== documents) workers.apply(service.documents);
+  if (engine.rules !== rules) workers.apply(engine.rules.files);
   return workers;
 }
 
 function workerSettings(
-  { settings, store, documents }: RunningService,
+  { settings, store, thread }: RunningService,
   shareWith: number,
 ): WorkerSettings {
-  const { format, mergeDomains, redis, source, hostname, port, calls } = settings;
+  const { redis, source, hostname, port, calls } = settings;
   return {
     ...calls,
     store: redis === undefined
       ? { handle: (store as SharedStore).handle }
       : { redis: { ...redis } },
-    documents,
-    read: { format, mergeDomains },
+    files: thread.engine.rules.files,
     lookups: source.lookup !== undefined,
     hostname,
     port: shareWith === 0 ? port : shareWith,
   };
-}
-
-/** Answers what a worker asks for. */
-function answer(service: RunningService, question: Question): Promise<unknown> {
-  if (question.of === "figures") return allFigures(service);
-  const { lookup } = service.settings.source;
-  return lookup?.(question.domain, question.key) ?? Promise.resolve(undefined);
 }
 
 /** Starts gRPC, where there is a port for it; resolves to the port. */

@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { haveLikeParts } from "../carry_over.ts";
 import {
   checkChoice,
   checkFunction,
@@ -36,15 +37,20 @@ export function checkLimiter(
 
 /** Checks the older options that the limiter's take the place of. */
 function checkReplaces(
-  { id }: Algorithm,
+  algorithm: Algorithm,
   replaces: NonNullable<LimiterOptions["replaces"]>,
 ): void {
   if (typeof replaces?.algorithm?.step !== "function") {
     throw new TypeError(errorMessage(ACTION, "replaces.algorithm must be an algorithm", replaces));
   }
   checkChoice(ACTION, "replaces.mode", replaces.mode, ["keep", "proportional"]);
-  if (replaces.algorithm.id !== id) return;
-  const rule = "replaces.algorithm must have other options than the limiter's";
+  const { id } = replaces.algorithm;
+  if (id === algorithm.id) {
+    const rule = "replaces.algorithm must have other options than the limiter's";
+    throw new TypeError(errorMessage(ACTION, rule, id));
+  }
+  if (haveLikeParts(replaces.algorithm, algorithm)) return;
+  const rule = "replaces.algorithm must have the parts that the limiter's has, in the same order";
   throw new TypeError(errorMessage(ACTION, rule, id));
 }
 

@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
-import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
@@ -175,22 +175,26 @@ export function limiterOn(
     return andThen(answer, (decision) => report(decision, key, cost)) as MaybeDecision;
   }
 
-  /** The answer; when it is there, whoever waits for the key tries again. */
-  function wakeWhenDone<Value>(answer: Value, key: string): Value {
-    if (queues.size === 0) return answer;
-    return andThen(answer, (value) => {
-      wakeQueue(queues, calls.storedKey(key));
-      return value;
-    }) as Value;
+  /** Runs a call that gives units back; when it has ended, whoever waits for the key tries again. */
+  function wakeAfter<Value>(call: () => MaybePromise<Value>, key: string): Value {
+    const wake = () => queues.size > 0 && wakeQueue(queues, calls.storedKey(key));
+    return andFinally(call, wake) as Value;
+  }
+
+  function run(key: string, stepped: Algorithm, cost: number): MaybePromise<Decision> {
+    const call = () => calls.run(key, stepped, cost, instant());
+    return cost < 0 ? wakeAfter(call, key) : call();
   }
 
   const limiter: QueueLimiter = {
     algorithm,
+    maxWaiting,
+    waiting: 0,
     passing: passingTime(clock),
     after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
-    run: (key, stepped, cost) => calls.run(key, stepped, cost, instant()),
+    run,
   };
-  const waiting = { limiter, calls, queues, maxWaiting, waiting: 0, now: instant, report };
+  const waiting = { limiter, calls, queues, now: instant, report };
 
   const made: Limiter = Object.freeze({
     algorithm,
@@ -211,7 +215,8 @@ export function limiterOn(
     refund(key: string, cost = 1): Decision {
       requireKey("refund", key);
       checkCost("refund", cost, 1);
-      return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);
+      const refund = () => decide(key, -cost, false, instant());
+      return reported(wakeAfter(refund, key), key, -cost);
     },
     charge(key: string, cost = 1): Decision {
       requireKey("charge", key);
@@ -220,13 +225,13 @@ export function limiterOn(
     },
     reset(key: string): void {
       requireKey("reset", key);
-      return wakeWhenDone(calls.delete(key) as void, key);
+      return wakeAfter(() => calls.delete(key), key);
     },
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });
   internals.set(made, {
     operation: (key, cost, charges) => calls.operation(key, cost, charges ? charged : algorithm),
-    run: limiter.run,
+    run,
     now: instant,
     clock,
     report,

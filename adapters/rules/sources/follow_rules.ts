@@ -8,10 +8,17 @@
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import type { ReadRulesOptions, RuleSet } from "../files/read_rules.ts";
+import type { ReadRules, ReadRulesOptions, RuleSet } from "../files/read_rules.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
 import type { RuleProblem } from "../files/rule_problem.ts";
-import { type LoadedRules, loadRules, type RefusedRules, refusedRules } from "./load_rules.ts";
+import {
+  type LoadedRules,
+  loadRules,
+  type ReadDocuments,
+  readHere,
+  type RefusedRules,
+  refusedRules,
+} from "./load_rules.ts";
 import { checkSource, type RuleSource } from "./rule_source.ts";
 
 /** The longest wait for a load under way at the end, in milliseconds. */
@@ -42,6 +49,8 @@ export interface FollowRulesOptions extends ReadRulesOptions {
    * has not taken it: the load has failed.
    */
   readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void | Promise<void>;
+  /** Reads documents; by default `readRules` on this thread, with YAML's parser if there is text. */
+  readonly read?: ReadDocuments | undefined;
   /** Receives what becomes of loads, of those that fail as well. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
   /** Called when limits of keys of their own have changed. */
@@ -109,7 +118,7 @@ export async function followRules(
 /** A source that is followed, and how far that has come. */
 interface Following {
   readonly source: RuleSource;
-  readonly options: ReadRulesOptions;
+  readonly read: (documents: readonly RuleDocument[]) => Promise<ReadRules>;
   readonly apply: FollowRulesOptions["apply"];
   readonly report: (event: RulesEvent) => void;
   /** The documents whose rules hold. */
@@ -132,9 +141,10 @@ function checkedFollowing(
   checkOptions("follow rules", options);
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
+  const { read = readHere } = options;
   return {
     source,
-    options,
+    read: (documents) => read(documents, options),
     apply: options.apply,
     report: guarded(options.onEvent ?? noOne, print),
     held: [],
@@ -156,7 +166,7 @@ async function load(state: Following): Promise<boolean> {
   let holds: boolean;
   do {
     state.again = false;
-    const loaded = await loadRules(state.source, state.held, state.options);
+    const loaded = await loadRules(state.source, state.held, state.read);
     holds = await take(state, loaded).catch((error) => refuse(state, refusedRules(error)));
   } while (state.again && !state.closed);
   state.running = undefined;

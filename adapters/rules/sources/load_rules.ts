@@ -4,7 +4,12 @@
  */
 
 import type { RuleDocument } from "../files/rule_file.ts";
-import { readRules, type ReadRulesOptions, type RuleSet } from "../files/read_rules.ts";
+import {
+  type ReadRules,
+  readRules,
+  type ReadRulesOptions,
+  type RuleSet,
+} from "../files/read_rules.ts";
 import { yamlReader } from "../files/read_yaml.ts";
 import { problemText, type RuleProblem } from "../files/rule_problem.ts";
 import type { RuleSource } from "./rule_source.ts";
@@ -27,6 +32,21 @@ export interface RefusedRules {
   readonly problems: readonly RuleProblem[];
 }
 
+/** Reads documents as one configuration. */
+export type ReadDocuments = (
+  documents: readonly RuleDocument[],
+  options: ReadRulesOptions,
+) => Promise<ReadRules>;
+
+/** Reads documents on this thread. */
+export async function readHere(
+  documents: readonly RuleDocument[],
+  options: ReadRulesOptions,
+): Promise<ReadRules> {
+  const needsText = documents.some((document) => "text" in document);
+  return readRules(documents, needsText ? await yamlReader() : undefined, options);
+}
+
 /**
  * Loads a source.
  *
@@ -35,7 +55,7 @@ export interface RefusedRules {
 export async function loadRules(
   source: RuleSource,
   held: readonly RuleDocument[],
-  options: ReadRulesOptions,
+  read: (documents: readonly RuleDocument[]) => Promise<ReadRules>,
 ): Promise<LoadedRules> {
   try {
     const documents = await source.load();
@@ -47,9 +67,7 @@ export async function loadRules(
           "(if it is meant, end it with the line ...)",
       );
     }
-    const needsText = documents.some((document) => "text" in document);
-    const yaml = needsText ? await yamlReader() : undefined;
-    const { rules, problems } = readRules(documents, yaml, options);
+    const { rules, problems } = await read(documents);
     if (rules !== undefined) return { outcome: "loaded", documents, rules, problems };
     const errors = problems.filter(({ severity }) => severity === "error");
     return refusedRules(errors.slice(0, 10).map(problemText).join("; "), problems);

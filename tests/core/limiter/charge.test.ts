@@ -94,6 +94,18 @@ describe("a charge", () => {
     assert.equal(both.step(state, 2_100, 1)[0].allowed, true);
   });
 
+  for (const [mode, left] of [["keep", 5], ["proportional", -10]] as const) {
+    test(`that a key owes is owed under changed options, too: ${mode}`, () => {
+      const options = { store: memoryStore(), prefix: "api", clock: virtualClock(0) };
+      const older = fixedWindow({ limit: 10, period: "1h" });
+      limiter(older, options).charge("a", 15);
+      const newer = fixedWindow({ limit: 20, period: "1h" });
+      const changed = limiter(newer, { ...options, replaces: { algorithm: older, mode } });
+      const look = changed.peek("a", 0);
+      assert.equal(look.remaining - look.debt, left);
+    });
+  }
+
   test("stands beside calls in consumeAll, and is none where another entry is refused", () => {
     const options = { store: memoryStore(), clock: virtualClock(0) };
     const calls = limiter(gcra({ limit: 1, period: "1s" }), { ...options, prefix: "calls" });

@@ -155,6 +155,55 @@ describe("replaces", () => {
     assert.equal(made.peek("a", 0).remaining, 0);
   });
 
+  test("converts the parts of an all one by one", () => {
+    const day = fixedWindow({ limit: 100, period: "1d" });
+    const before = all(gcra({ limit: 5, period: "1s" }), day);
+    const after = all(gcra({ limit: 6, period: "1s" }), day);
+    let now = 86_400_000;
+    const store = memoryStore();
+    const options = { store, prefix: "api", clock: () => now };
+    const old = limiter(before, options);
+    for (let calls = 0; calls < 20; calls++, now += 1_000) assert.ok(old.consume("a", 5).allowed);
+    const made = limiter(after, { ...options, replaces: { algorithm: before, mode: "keep" } });
+    for (let calls = 0; calls < 20; calls++, now += 1_000) {
+      assert.equal(made.consume("a").allowed, false);
+    }
+  });
+
+  test("refuses an all in the place of what has other parts", () => {
+    const [one, two] = [gcra(rate), fixedWindow(rate)];
+    for (
+      const [algorithm, replaced] of [
+        [all(one, two), one],
+        [one, all(one, two)],
+        [all(one, two), all(one, two, one)],
+        [all(one, all(two)), all(one, two)],
+      ] as const
+    ) {
+      const replaces = { algorithm: replaced, mode: "keep" } as const;
+      assert.throws(() => limiter(algorithm, { replaces }), {
+        name: "TypeError",
+        message: /replaces.algorithm must have the parts that the limiter's has, in the same order/,
+      });
+    }
+  });
+
+  test("writes a conversion though the call is refused, so that retryAfter holds", () => {
+    let now = 86_400_000;
+    const before = fixedWindow({ limit: 100, period: "1d" });
+    const store = memoryStore();
+    const options = { store, prefix: "api", clock: () => now };
+    limiter(before, options).consume("a", 100);
+    const replaces = { algorithm: before, mode: "keep" } as const;
+    const made = limiter(fixedWindow({ limit: 100, period: "1m" }), { ...options, replaces });
+    assert.equal(made.peek("a").retryAfter, 60_000);
+    assert.equal(made.consume("a").retryAfter, 60_000);
+    now += 59_999;
+    assert.equal(made.consume("a").retryAfter, 1);
+    now += 1;
+    assert.equal(made.consume("a").remaining, 99);
+  });
+
   test("what was taken over is not taken over twice, and a reset forgets both", () => {
     const made = replacing(4, gcra({ limit: 20, period: "1s" }), "keep");
     made.consume("a");

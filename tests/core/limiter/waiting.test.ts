@@ -9,6 +9,7 @@ import {
   limiter,
   memoryStore,
   RateLimitedError,
+  type SyncStore,
 } from "../../../mod.ts";
 import { makeDecision } from "../../../core/make_decision.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
@@ -41,6 +42,12 @@ function slowLimiter(algorithm: Algorithm) {
 }
 
 const outcome = (call: Promise<unknown>) => call.then(() => "admitted", (error) => error.name);
+
+/** The outcomes of calls that have ended; of the others `"pending"`. */
+async function settledOf(calls: readonly Promise<unknown>[]): Promise<readonly unknown[]> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+  return Promise.all(calls.map((call) => Promise.race([call, Promise.resolve("pending")])));
+}
 
 describe("acquire on a store that answers later", () => {
   test("calls at the same time, all of which fit, are all admitted at once", async () => {
@@ -114,6 +121,101 @@ describe("acquire on a store that answers later", () => {
     };
     await clock.pass(3_000);
     assert.deepEqual(await Promise.all(waiting), ["Error", "admitted"]);
+  });
+});
+
+describe("acquire on a store that does not answer", () => {
+  const algorithm = gcra({ limit: 2, period: "1h" });
+
+  test("ends by maxWait, whether its call is under way or it waits behind one", async () => {
+    for (const first of [1_000, Infinity]) {
+      const { api, clock, hold, release } = slowLimiter(algorithm);
+      hold();
+      const seen: string[] = [];
+      for (const maxWait of [first, 2_000, 500]) {
+        api.acquire("key", { maxWait }).catch(({ name, applied, message }) => {
+          seen.push(`${maxWait} at ${clock() - 1_000_000}: ${name} ${applied}`);
+          assert.match(message, /the store must answer within a maxWait of \d+ ms/);
+        });
+      }
+      await clock.pass(5_000);
+      const unavailable = "StoreUnavailableError";
+      assert.deepEqual(seen, [
+        `500 at 500: ${unavailable} no`,
+        // When the first one has left, the second one calls the store itself.
+        ...(first === 1_000 ? [`1000 at 1000: ${unavailable} unknown`] : []),
+        `2000 at 2000: ${unavailable} ${first === 1_000 ? "unknown" : "no"}`,
+      ]);
+      await release();
+      // What was taken for those who had left is given back.
+      assert.equal((await api.peek("key", 0)).remaining, first === 1_000 ? 2 : 1);
+      assert.equal(clock.sleepers, 0);
+    }
+  });
+
+  test("ends by maxWait what only looks: costs of 0, and above the capacity", async () => {
+    const { api, clock, hold } = slowLimiter(algorithm);
+    hold();
+    const calls = [0, 3].map((cost) => outcome(api.acquire("key", { cost, maxWait: 1_000 })));
+    await clock.pass(1_000);
+    assert.deepEqual(await settledOf(calls), Array(2).fill("StoreUnavailableError"));
+  });
+
+  test("has some time to answer even a caller who does not wait", async () => {
+    const { api, clock, hold, release } = slowLimiter(algorithm);
+    hold();
+    const call = outcome(api.acquire("key", { maxWait: 0 }));
+    await clock.pass(100);
+    await release();
+    assert.deepEqual(await settledOf([call]), ["admitted"]);
+  });
+});
+
+describe("maxWaiting", () => {
+  const waits = (calls: readonly Promise<unknown>[]) => settledOf(calls.map(outcome));
+
+  test("refuses nobody who need not wait", async () => {
+    for (const store of [memoryStore(), asyncMemoryStore()] as SyncStore[]) {
+      const options = { store, prefix: "api", clock: virtualClock(1_000_000), maxWaiting: 2 };
+      const api = limiter(gcra({ limit: 5, period: "1h" }), options);
+      const keys = ["a", "b", "c", "d", "e"];
+      assert.deepEqual(
+        await waits(keys.map((key) => api.acquire(key))),
+        Array(5).fill("admitted"),
+      );
+      assert.deepEqual(await waits(keys.map(() => api.acquire("f"))), Array(5).fill("admitted"));
+    }
+  });
+
+  test("refuses who would be one too many in the queue, or in the delay", async () => {
+    for (
+      const [algorithm, admitted] of [
+        [gcra({ limit: 1, period: "1h" }), 1],
+        [leakyQueue({ limit: 1, period: "1h", queue: 5 }), 1],
+      ] as const
+    ) {
+      for (const store of [memoryStore(), asyncMemoryStore()] as SyncStore[]) {
+        const clock = virtualClock(1_000_000);
+        const api = limiter(algorithm, { store, prefix: "api", clock, maxWaiting: 2 });
+        const controller = new AbortController();
+        const { signal } = controller;
+        const calls = Array.from({ length: 5 }, () => api.acquire("key", { signal }));
+        const outcomes = await waits(calls);
+        const expected = [
+          ...Array(admitted).fill("admitted"),
+          ...Array(2).fill("pending"),
+          ...Array(2).fill("RateLimitedError"),
+        ];
+        assert.deepEqual(outcomes, expected);
+        controller.abort();
+        await clock.pass(0);
+        // Those who left make room.
+        assert.deepEqual(await waits([api.acquire("key"), api.acquire("key")]), [
+          "pending",
+          "pending",
+        ]);
+      }
+    }
   });
 });
 
@@ -204,12 +306,10 @@ describe("acquire", () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 1_000 }), { clock });
     api.consume("key");
+    clock.after(1_000, () => api.consume("key")); // before the head has its turn
     const calls = [1_500, 2_500, Infinity].map((maxWait) =>
       outcome(api.acquire("key", { maxWait }))
     );
-    await clock.pass(999);
-    clock.advance(1);
-    api.consume("key"); // before the head has had its turn
     await clock.pass(10_000);
     assert.deepEqual(await Promise.all(calls), [
       "RateLimitedError",
@@ -281,8 +381,9 @@ describe("acquire", () => {
     api.consume("key");
     const waiting = [api.acquire("key"), api.acquire("key")];
     await clock.pass(4_000);
-    const crowded = await api.acquire("other").catch((error) => error);
-    assert.ok(crowded instanceof RateLimitedError && crowded.decision.retryAfter > 0);
+    const crowded = await api.acquire("key").catch((error) => error);
+    assert.match(crowded.message, /at most 2 may wait/);
+    assert.equal(crowded.decision.retryAfter, 6_000);
     await clock.pass(16_000);
     await Promise.all(waiting);
     const first = api.acquire("key");

@@ -71,15 +71,15 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "A batch charges the keys that admit, though one refuses",
     file: TRANSACT,
-    search: ": { decisions: looks, writes: [] };",
+    search: ": { decisions: looks, writes: conversions };",
     replace: ": { decisions: looks, writes };",
     laws: ["memoryStore"],
   },
   {
     what: "A refused batch answers as if its admitted keys had been charged",
     file: TRANSACT,
-    search: ": { decisions: looks, writes: [] };",
-    replace: ": { decisions, writes: [] };",
+    search: ": { decisions: looks, writes: conversions };",
+    replace: ": { decisions, writes: conversions };",
     laws: ["memoryStore"],
   },
   {
@@ -92,22 +92,29 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   {
     what: "A dry run in a batch that is written",
     file: TRANSACT,
-    search: "if (next !== state && !dry) {",
-    replace: "if (next !== state) {",
+    search: "if (dry) return decision;",
+    replace: "",
     laws: ["memoryStore"],
   },
   {
     what: "A changed limit that takes over its share rounded down",
-    file: TRANSACT,
+    file: "core/carry_over.ts",
     search: "(BigInt(used) * BigInt(capacity) + old - 1n) / old",
     replace: "(BigInt(used) * BigInt(capacity)) / old",
     laws: ["memoryStore"],
   },
   {
     what: "A smaller limit that forgets a key which had used more",
+    file: "core/carry_over.ts",
+    search: "Math.min(carried(older.capacity - remaining), capacity)",
+    replace: "carried(older.capacity - remaining) % (capacity + 1)",
+    laws: ["memoryStore"],
+  },
+  {
+    what: "A refused call that leaves the use under the older options",
     file: TRANSACT,
-    search: "Math.min(units, algorithm.capacity)",
-    replace: "units",
+    search: ": { decisions: looks, writes: conversions };",
+    replace: ": { decisions: looks, writes: [] };",
     laws: ["memoryStore"],
   },
   {

@@ -104,6 +104,43 @@ withRedis("2 threads over Redis", (redis) => {
     assertExact({ redis: { url: redis().url, deadline: 10_000 } }, 2));
 });
 
+/** Rules of 10,000 patterns, as a file. */
+const LARGE = (period: string) =>
+  "domain: shop\nrules:\n" +
+  Array.from(
+    { length: 10_000 },
+    (_, place) =>
+      `  - { key: path, value: "/v1/${place}/*", limits: [{ limit: 9, period: ${period} }] }\n`,
+  ).join("") + "...\n";
+
+for (const threads of [1, 2]) {
+  test(`calls are answered while 10,000 rules are loaded, on ${threads} of threads`, async () => {
+    let text = LARGE("1h");
+    const rules = {
+      name: "text",
+      load: () => Promise.resolve([{ name: "rules.yaml", text }]),
+    };
+    await withService(async (service) => {
+      text = LARGE("1d");
+      let loading = true;
+      const loaded = service.reload().finally(() => loading = false);
+      let answers = 0;
+      while (loading) {
+        await post(service, "/v1/consume", { entries: { path: "/v1/9999/a" } });
+        answers++;
+      }
+      assert.equal(await loaded, true);
+      // One that waits for the rules would be answered once, or twice.
+      assert.ok(answers > 20, `only ${answers} answers`);
+      const ask = async () => {
+        const { body } = await post(service, "/v1/peek", { entries: { path: "/v1/9999/a" } });
+        return body.resetAfter;
+      };
+      while (await ask() <= 3_600_000);
+    }, { rules, threads });
+  });
+}
+
 describe("a reload under load", () => {
   /**
    * Two versions of rules that a request meets in two of its descriptors. Whoever saw one rule of
