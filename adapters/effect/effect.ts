@@ -50,6 +50,7 @@ export {
   type GcraPolicy,
   type LeakyBucketPolicy,
   type LeakyQueuePolicy,
+  type LockoutPolicy,
   Policy,
   type RatePolicy,
   type SlidingPolicy,

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import type { FixedWindowRuleOptions } from "../models/fixed_window_rule.ts";
 import { EXACT, greatestCommonDivisor } from "./max_debt.ts";
 import type { LeakyQueueRuleOptions } from "../models/leaky_queue_rule.ts";
+import type { LockoutRuleOptions } from "../models/lockout_rule.ts";
 import type { RateRuleOptions } from "../models/rate.ts";
 import type { SlidingLogRuleOptions } from "../models/sliding_log_rule.ts";
 import type { SlidingWindowRuleOptions } from "../models/sliding_window_rule.ts";
@@ -152,6 +153,24 @@ export function windowOptions(): fc.Arbitrary<FixedWindowRuleOptions> {
  */
 export function logOptions(): fc.Arbitrary<SlidingLogRuleOptions> {
   return fc.record({ limit: limits(), period: periods() });
+}
+
+/**
+ * Options of `lockout`: locks shorter than the period, as long, and longer.
+ *
+ * @example
+ * ```ts
+ * import { lockout } from "tidegate";
+ * import { lockoutOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(lockoutOptions(), (options) => {
+ *   return lockout(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function lockoutOptions(): fc.Arbitrary<LockoutRuleOptions> {
+  return fc.record({ limit: limits(), period: periods(), lock: periods() });
 }
 
 /**

@@ -9,6 +9,7 @@ import {
 } from "../../../core/rules/rules.ts";
 import {
   counterOptions,
+  lockoutOptions,
   logOptions,
   precisionOptions,
   queueOptions,
@@ -53,6 +54,7 @@ export function limitOptions(): fc.Arbitrary<LimitOptions> {
     named("fixedWindow", windowOptions()),
     named("slidingLog", logOptions()),
     named("slidingCounter", counterOptions()),
+    named("lockout", lockoutOptions()),
     named("slidingWindow", precisionOptions()),
   );
 }

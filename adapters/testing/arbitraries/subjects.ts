@@ -5,6 +5,7 @@ import { fixedWindow } from "../../../core/algorithms/fixed_window.ts";
 import { gcra } from "../../../core/algorithms/gcra.ts";
 import { leakyBucket } from "../../../core/algorithms/leaky_bucket.ts";
 import { leakyQueue } from "../../../core/algorithms/leaky_queue.ts";
+import { lockout } from "../../../core/algorithms/lockout.ts";
 import { slidingCounter } from "../../../core/algorithms/sliding_counter.ts";
 import { slidingLog } from "../../../core/algorithms/sliding_log.ts";
 import { slidingWindow } from "../../../core/algorithms/sliding_window.ts";
@@ -16,6 +17,7 @@ import { fixedWindowRule } from "../models/fixed_window_rule.ts";
 import { gcraRule } from "../models/gcra_rule.ts";
 import { leakyBucketRule } from "../models/leaky_bucket_rule.ts";
 import { leakyQueueRule } from "../models/leaky_queue_rule.ts";
+import { lockoutRule } from "../models/lockout_rule.ts";
 import type { Rule } from "../models/rule.ts";
 import { slidingCounterRule } from "../models/sliding_counter_rule.ts";
 import { slidingLogRule } from "../models/sliding_log_rule.ts";
@@ -23,6 +25,7 @@ import { slidingWindowRule } from "../models/sliding_window_rule.ts";
 import { tokenBucketRule } from "../models/token_bucket_rule.ts";
 import {
   counterOptions,
+  lockoutOptions,
   logOptions,
   precisionOptions,
   queueOptions,
@@ -44,6 +47,7 @@ export type SubjectName =
   | "leakyBucket"
   | "leakyQueue"
   | "gcra"
+  | "lockout"
   | "all";
 
 /** Everything that one factory's options say of its algorithm. */
@@ -192,6 +196,16 @@ export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>
       rule: gcraRule,
       maxDebt: rateDebt,
       bounds: (options) => [rateBound(options)],
+    }),
+  lockout: () =>
+    subjectsOf({
+      factory: "lockout",
+      options: lockoutOptions(),
+      algorithm: lockout,
+      rule: lockoutRule,
+      maxDebt: ({ limit }) => maxDebt(limit),
+      bounds: ({ limit, period, lock }) => [spanBound(2 * limit - 1, Math.min(period, lock))],
+      grids: ({ period, lock }) => [period, lock],
     }),
   all: composites,
 };

@@ -66,7 +66,8 @@ function sum(entries: readonly Entry[]): bigint {
   return entries.reduce((total, entry) => total + entry.units, 0n);
 }
 
-function withoutNewest(entries: readonly Entry[], units: bigint): Entry[] {
+/** The entries without their last units. */
+export function withoutNewest(entries: readonly Entry[], units: bigint): Entry[] {
   const kept = [...entries];
   let left = units;
   while (left > 0n && kept.length > 0) {

@@ -9,6 +9,27 @@ const TIMELINE = "core/timeline/counted_timeline.ts";
 /** Faults of windows, logs and counters. */
 export const WINDOW_FAULTS: readonly Fault[] = [
   {
+    what: "A charge that begins the lock anew",
+    file: "core/algorithms/lockout.ts",
+    search: "const fills = held.locked < 0 && tries >= limit;",
+    replace: "const fills = tries >= limit;",
+    laws: ["lockout"],
+  },
+  {
+    what: "A lock that begins with the first try, not with the last",
+    file: "core/algorithms/lockout.ts",
+    search: "locked: fills ? Math.max(now, opened) : held.locked",
+    replace: "locked: fills ? opened : held.locked",
+    laws: ["lockout"],
+  },
+  {
+    what: "A try given back that leaves the key locked",
+    file: "core/algorithms/lockout.ts",
+    search: "locked: left < limit ? -1 : locked",
+    replace: "locked",
+    laws: ["lockout"],
+  },
+  {
     what: "A charge beyond the limit is lost",
     file: BUILD,
     search: "Math.min(cost, maxDebt + free(state, now));",
