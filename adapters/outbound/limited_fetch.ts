@@ -18,7 +18,7 @@
  */
 
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
-import { isStoreFailure } from "../http/gate/is_store_failure.ts";
+import { isStoreError } from "../../core/errors.ts";
 import { type FetchCall, fetchCall, isRepeatable } from "./fetch_call.ts";
 import {
   type Fetch,
@@ -152,7 +152,7 @@ async function hasRoom(budget: Limiter | AsyncLimiter, key: string): Promise<boo
   try {
     return (await budget.consume(key)).allowed;
   } catch (error) {
-    if (isStoreFailure(error)) return false;
+    if (isStoreError(error)) return false;
     throw error;
   }
 }

@@ -103,7 +103,7 @@ async function onThreads(): Promise<Suite> {
       }),
     ),
     law(
-      "what threads saw of a key can be told as calls one after another",
+      "what threads saw of a key is explained by calls one after another",
       fc.asyncProperty(name, fc.integer({ min: 3, max: 60 }), async (name, limit) => {
         const key = `recorded ${round++}`;
         const seen = await workers.run<SeenCall[]>(3, () => {

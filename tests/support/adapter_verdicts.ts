@@ -183,6 +183,33 @@ export const OPTIONS: AdapterTests = {
       assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
     }),
 
+  "lets respond and refund answer by promises, and shows them request and response": async (
+    app,
+  ) => {
+    const subjects: unknown[] = [];
+    const later = <Value>(value: Value) => new Promise<Value>((keep) => setTimeout(keep, 1, value));
+    const respond: AnyOptions["respond"] = ({ body }, { limit }, request) => {
+      subjects.push(request ?? "no request");
+      return later({ status: 418, body: `${limit} ${body.length > 0}` });
+    };
+    const refund: AnyOptions["refund"] = ({ status, response }, request, info) => {
+      const shown = response ?? info ?? (app.subject.hidesResponses ? {} : "no response");
+      subjects.push(request ?? "no request", shown);
+      return later(status === 400);
+    };
+    await app.serving({ respond, refund, key: () => "one" }, async (port) => {
+      for (let call = 0; call < 4; call++) {
+        assert.deepEqual(await statuses(port, 1, "/bad"), [400]);
+        await until(() => subjects.length === 2 * (call + 1));
+        await later(0);
+      }
+      assert.deepEqual(await statuses(port, 2), [200, 200]);
+      const { status, body } = await rawRequest(port, { path: "/text" });
+      assert.deepEqual([status, body], [418, "10 true"]);
+    });
+    assert.deepEqual(subjects.filter((subject) => typeof subject === "string"), []);
+  },
+
   "believes X-Forwarded-For of trusted proxies only": (app) =>
     app.serving({ trustedProxies: ["loopback"], key: undefined }, async (port) => {
       const from = (client: string) => [`X-Forwarded-For: 6.6.6.6, ${client}`];

@@ -1,4 +1,4 @@
-import { debtOf, floorDivide, larger } from "./rate.ts";
+import { floorDivide, larger } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** Units counted in the window that starts at an instant. */
@@ -17,8 +17,6 @@ export interface FixedWindowRuleOptions {
   readonly period: number;
   /** Where windows start: `"epoch"` without it. */
   readonly anchor?: "epoch" | "first" | number | undefined;
-  /** The most units beyond the limit that a key may owe; no bound without it. */
-  readonly maxDebt?: number | undefined;
 }
 
 /**
@@ -38,7 +36,7 @@ export interface FixedWindowRuleOptions {
  * ```
  */
 export function fixedWindowRule(
-  { limit, period, anchor = "epoch", maxDebt }: FixedWindowRuleOptions,
+  { limit, period, anchor = "epoch" }: FixedWindowRuleOptions,
 ): Rule<Counted> {
   const length = BigInt(period);
   const shift = typeof anchor === "number" ? BigInt(anchor) : 0n;
@@ -53,7 +51,6 @@ export function fixedWindowRule(
   }
   return {
     capacity: BigInt(limit),
-    ...debtOf(maxDebt),
     limit: () => limit,
     admits: (use, now, cost) => unitsAt(use, now) + cost <= BigInt(limit),
     after(use, now, cost) {

@@ -1,4 +1,4 @@
-import { debtOf, larger, type RateRuleOptions, returnable } from "./rate.ts";
+import { larger, type RateRuleOptions, returnable } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /**
@@ -26,7 +26,6 @@ export function gcraRule(
   const tolerance = BigInt(burst) * interval;
   return {
     capacity: BigInt(burst),
-    ...debtOf(maxDebt),
     limit: () => limit,
     admits: (tat = 0n, now, cost) =>
       larger(tat, now * ticks) + cost * interval - now * ticks <= tolerance,

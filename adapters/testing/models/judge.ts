@@ -1,5 +1,4 @@
 import type { Decision } from "../../../core/decision.ts";
-import { smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /**
@@ -53,11 +52,11 @@ export function judge<Use>(
     allowed,
     limit: rule.limit(next, now),
     remaining: Number(remaining),
-    retryAfter: allowed ? 0 : duration((wait) => rule.admits(use, now + wait, cost)),
+    retryAfter: allowed ? 0 : least((wait) => rule.admits(use, now + wait, cost)),
     nextAfter: remaining === rule.capacity
       ? 0
-      : duration((wait) => rule.admits(next, now + wait, remaining + 1n)),
-    resetAfter: next === undefined ? 0 : duration((wait) => rule.fresh(next, now + wait)),
+      : least((wait) => rule.admits(next, now + wait, remaining + 1n)),
+    resetAfter: next === undefined ? 0 : least((wait) => rule.fresh(next, now + wait)),
     delay: allowed && cost > 0n && rule.delay !== undefined ? Number(rule.delay(use, now)) : 0,
     debt: parts === undefined ? debt(rule, next, now) : Math.max(...parts.map((part) => part.debt)),
     source: undefined,
@@ -83,41 +82,29 @@ export function charged<Use>(
 
 /** The fewest units without which the key is within its capacity. */
 function debt<Use>(rule: Rule<Use>, use: Use | undefined, now: bigint): number {
-  const units = first((units) => rule.admits(use, now, -units)) ?? NEVER;
-  return Number(rule.maxDebt === undefined ? units : smaller(units, rule.maxDebt));
+  const units = least((units) => rule.admits(use, now, -units));
+  return rule.maxDebt === undefined ? units : Math.min(units, Number(rule.maxDebt));
 }
 
-/** The first number of milliseconds at which the condition holds; `Infinity` if it never does. */
-function duration(holds: (wait: bigint) => boolean): number {
-  const wait = first(holds);
-  return wait === undefined ? Infinity : Number(wait);
-}
-
-function first(holds: (n: bigint) => boolean): bigint | undefined {
-  if (holds(0n)) return 0n;
+/** The first number for which the condition holds; `Infinity` if it never does. */
+function least(holds: (wait: bigint) => boolean): number {
+  if (holds(0n)) return 0;
   let high = 1n;
   while (!holds(high)) {
-    if (high > NEVER) return undefined;
+    if (high > NEVER) return Infinity;
     high *= 2n;
   }
-  let low = high / 2n;
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    if (holds(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
+  return Number(first(high / 2n, high, holds));
+}
+
+/** The first number above `low` for which the condition holds, as it does for `high`. */
+function first(low: bigint, high: bigint, holds: (n: bigint) => boolean): bigint {
+  if (high - low <= 1n) return high;
+  const middle = (low + high) / 2n;
+  return holds(middle) ? first(low, middle, holds) : first(middle, high, holds);
 }
 
 /** The largest number up to `most` for which the condition holds; 0 if it holds for none. */
 function last(most: bigint, holds: (n: bigint) => boolean): bigint {
-  if (holds(most)) return most;
-  let low = 0n;
-  let high = most;
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    if (holds(middle)) low = middle;
-    else high = middle;
-  }
-  return low;
+  return holds(most) ? most : first(0n, most, (n) => !holds(n)) - 1n;
 }

@@ -1,4 +1,4 @@
-import { debtOf, larger, type RateRuleOptions, returnable } from "./rate.ts";
+import { larger, type RateRuleOptions, returnable } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** The level of the bucket, in parts of 1 / period, at an instant. */
@@ -37,7 +37,6 @@ export function leakyBucketRule(
   }
   return {
     capacity: BigInt(burst),
-    ...debtOf(maxDebt),
     limit: () => limit,
     admits: (use, now, cost) => levelAt(use, now) + cost * unit <= brim,
     after(use, now, cost) {

@@ -1,4 +1,4 @@
-import { ceilDivide, debtOf, larger, returnable } from "./rate.ts";
+import { ceilDivide, larger, returnable } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** The options of a leaky queue's rule; durations in whole milliseconds. */
@@ -9,7 +9,7 @@ export interface LeakyQueueRuleOptions {
   readonly period: number;
   /** How many calls may wait. */
   readonly queue: number;
-  /** The most units beyond the capacity that a key may owe; no bound without it. */
+  /** The most units beyond the capacity that a key may owe, which bounds refunds; default none. */
   readonly maxDebt?: number | undefined;
 }
 
@@ -43,7 +43,6 @@ export function leakyQueueRule(
   }
   return {
     capacity: BigInt(queue) + 1n,
-    ...debtOf(maxDebt),
     limit: () => limit,
     admits(free, now, cost) {
       const lastStart = start(free, now) + (cost - 1n) * apart;

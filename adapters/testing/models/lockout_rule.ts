@@ -1,6 +1,7 @@
-import { debtOf, larger } from "./rate.ts";
+import { type Entry, withoutNewest } from "./log.ts";
+import { larger } from "./rate.ts";
 import type { Rule } from "./rule.ts";
-import { type Entry, type SlidingLogRuleOptions, withoutNewest } from "./sliding_log_rule.ts";
+import type { SlidingLogRuleOptions } from "./sliding_log_rule.ts";
 
 /** The options of a lockout's rule; durations in whole milliseconds. */
 export interface LockoutRuleOptions extends SlidingLogRuleOptions {
@@ -26,7 +27,7 @@ export interface LockoutRuleOptions extends SlidingLogRuleOptions {
  * ```
  */
 export function lockoutRule(
-  { limit, period, lock, maxDebt }: LockoutRuleOptions,
+  { limit, period, lock }: LockoutRuleOptions,
 ): Rule<readonly Entry[]> {
   const most = BigInt(limit);
 
@@ -47,7 +48,6 @@ export function lockoutRule(
   }
   return {
     capacity: most,
-    ...debtOf(maxDebt),
     limit: () => limit,
     admits: (tries = [], now, cost) => taken(live(tries, now)) + cost <= most,
     after(tries = [], now, cost) {

@@ -1,4 +1,4 @@
-import { debtOf, floorDivide, larger, smaller } from "./rate.ts";
+import { floorDivide, larger, smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 import type { SlidingLogRuleOptions } from "./sliding_log_rule.ts";
 
@@ -31,7 +31,7 @@ export interface TwoWindows {
  * ```
  */
 export function slidingCounterRule(
-  { limit, period, maxDebt }: SlidingLogRuleOptions,
+  { limit, period }: SlidingLogRuleOptions,
 ): Rule<TwoWindows> {
   const length = BigInt(period);
 
@@ -52,7 +52,6 @@ export function slidingCounterRule(
   }
   return {
     capacity: BigInt(limit),
-    ...debtOf(maxDebt),
     limit: () => limit,
     admits(use, now, cost) {
       const { window, previous, current } = at(use, now);

@@ -1,4 +1,4 @@
-import { debtOf, floorDivide, type RateRuleOptions, returnable, smaller } from "./rate.ts";
+import { floorDivide, type RateRuleOptions, returnable, smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** Tokens in the bucket, in the rule's own unit, at a tick of its own clock. */
@@ -47,7 +47,6 @@ export function tokenBucketRule(
   }
   return {
     capacity: BigInt(burst),
-    ...debtOf(maxDebt),
     limit: () => limit,
     admits: (use, now, cost) => tokensAt(use, now) >= cost * token,
     after(use, now, cost) {

@@ -33,6 +33,7 @@ for (const aot of [true, false]) {
     options: elsewhere,
     // Elsewhere than on Bun.
     ignoresCharset: runtime() !== "bun",
+    hidesResponses: true,
     makers: [rateLimit],
     keepsDecision: true,
     upgrades: runtime() !== "node",

@@ -125,6 +125,13 @@ describe("on a server of node:http", () => {
       assert.match(String(failures), /^TypeError: Cannot answer a refused client by respond as/);
     });
   }
+  test("a respond that does not answer within a second is reported, and refuses", async () => {
+    const failures: unknown[] = [];
+    const respond = () => new Promise<never>(() => {});
+    const onFailure = (error: unknown) => failures.push(error);
+    assert.equal(await statusOnNode({ respond, onFailure }), 429);
+    assert.match(String(failures), /^Error: Cannot answer a refused client by respond as it must/);
+  });
   test("a respond may answer without a body", async () => {
     assert.equal(await statusOnNode({ respond: () => ({ status: 204, body: "" }) }), 204);
   });
