@@ -7,7 +7,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
-import { checkCost, checkNow, checkText } from "../options/checks.ts";
+import { checkCost, checkNow, checkText, errorMessage } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
@@ -93,6 +93,17 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   charge(key: string, cost?: number): Answer;
   /** Forgets the key. */
   reset(key: string): Done;
+  /**
+   * Forgets every key under the limiter's prefix, whatever its algorithm: those of other limiters with
+   * the same prefix on the same store, and of options that this limiter had before, too. Prefixes that
+   * merely begin with it are left alone.
+   *
+   * What is called meanwhile may count before it or after it. On memory it takes time linear in the
+   * keys of the prefix, in Redis in all keys of the database, a thousand at a time.
+   *
+   * @throws {TypeError} If the store has no `deleteAll`.
+   */
+  resetAll(): Done;
   /**
    * Waits its turn, then takes, then waits out the decision's `delay`.
    *
@@ -226,6 +237,14 @@ export function limiterOn(
     reset(key: string): void {
       requireKey("reset", key);
       return wakeAfter(() => calls.delete(key), key);
+    },
+    resetAll(): void {
+      if (store.deleteAll === undefined) {
+        const rule = "its store must have deleteAll";
+        throw new TypeError(errorMessage("reset all keys", rule, store.deleteAll));
+      }
+      const wakeAll = () => [...queues.keys()].forEach((stored) => wakeQueue(queues, stored));
+      return andFinally<void>(() => store.deleteAll!(prefix), wakeAll) as void;
     },
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });

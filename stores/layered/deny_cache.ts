@@ -103,6 +103,9 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
     },
     internals: { prepare: (prefix, algorithm) => cachedCall(cache, store, prefix, algorithm) },
     delete: (key) => freeKeys(cache, [key], () => store.delete(key)),
+  }, () => {
+    cache.refusals.clear();
+    cache.freed.forEach((count, counter) => cache.freed[counter] = count + 1);
   });
 }
 

@@ -98,9 +98,11 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
     internals: { prepare: (prefix, algorithm) => fallbackCall(stores, prefix, algorithm) },
     accepts,
     delete: (key) => andThen<void, void>(other.delete(key), () => store.delete(key)),
+    deleteAll: store.deleteAll && other.deleteAll &&
+      ((prefix) => andThen<void, void>(other.deleteAll!(prefix), () => store.deleteAll!(prefix))),
     close,
     [Symbol.asyncDispose]: async () => await close(),
-  });
+  }, () => {});
 }
 
 /** The store that is asked first, the other one, and what that makes of a limit. */

@@ -10,14 +10,20 @@ import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { decideIn, type DecideOn, type Stepper, stepperOf } from "./decide_on.ts";
 import { callsOf, requireOpen } from "./enter_call.ts";
-import { type Memory, MOST_OPERATIONS } from "./layout.ts";
+import { header, type Memory, MOST_OPERATIONS } from "./layout.ts";
 import { numberCall } from "./number_call.ts";
 import { runBatch } from "./operation_batch.ts";
 import { cellsOfState } from "./states/state_layout.ts";
 import { type SharedStoreStatistics, statisticsOf } from "./statistics.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { forgetKey } from "./table/table.ts";
-import { familyStart, fingerprintOf, openView } from "./thread_view.ts";
+import {
+  familyStart,
+  fingerprintFrom,
+  fingerprintOf,
+  openView,
+  renewFamilies,
+} from "./thread_view.ts";
 import { detachThread } from "./threads/thread.ts";
 
 /** What a store in shared memory does, beside its handle. */
@@ -28,7 +34,12 @@ export interface ThreadStore extends SyncStore {
 
 /** Opens a store for the calling thread. */
 export function openThreadStore(memory: Memory): ThreadStore {
-  const view = openView(memory);
+  const { ints } = memory;
+  const view = openView(memory, (view) => (name, algorithm, cost) => {
+    const { low, high } = fingerprintFrom(view.start, name);
+    // At the first of all instants: no limiter's key is taken for fresh.
+    return decideOn(stepperOf(view, algorithm), low, high, cost, cost === 0, 0);
+  });
   const calls = callsOf(view);
   const decideOn = decideIn(view, calls);
 
@@ -36,6 +47,7 @@ export function openThreadStore(memory: Memory): ThreadStore {
     requireOpen(view.thread);
     const now = checkNow(at ?? Date.now());
     for (const { cost } of operations) checkCost("run an operation", cost);
+    renewFamilies(view);
     const [first] = operations;
     if (operations.length !== 1 || first === undefined || first.replaces !== undefined) {
       return runBatch(view, calls, operations, now);
@@ -46,6 +58,20 @@ export function openThreadStore(memory: Memory): ThreadStore {
   }
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
+    renewFamilies(view);
+    let call = prepareNow(prefix, algorithm);
+    let resets = ints[header.resets];
+    return function decideOne(key, cost, dry, at) {
+      if (ints[header.resets] !== resets) {
+        resets = ints[header.resets];
+        renewFamilies(view);
+        call = prepareNow(prefix, algorithm);
+      }
+      return call(key, cost, dry, at);
+    };
+  }
+
+  function prepareNow(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const keys = familyStart(view, keyFamily(prefix, algorithm.id));
     const stepper = stepperOf(view, algorithm);
     return stepper.layout.isNumber
@@ -55,6 +81,7 @@ export function openThreadStore(memory: Memory): ThreadStore {
 
   function forget(stored: string): void {
     requireOpen(view.thread);
+    renewFamilies(view);
     const { low, high } = fingerprintOf(view, stored);
     calls.enter();
     try {
@@ -70,6 +97,10 @@ export function openThreadStore(memory: Memory): ThreadStore {
     internals: { prepare, mostOperations: MOST_OPERATIONS },
     accepts: (algorithm) => void cellsOfState(algorithm),
     delete: forget,
+    deleteAll(prefix) {
+      requireOpen(view.thread);
+      view.generations.raise(prefix);
+    },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
     statistics: (now = Date.now()) => statisticsOf(memory, now),
