@@ -17,12 +17,15 @@ import { packedArchive, unpackPackage } from "./package.mjs";
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
   "@grpc/grpc-js": ["~1.10.0", "^1"],
   "@grpc/proto-loader": ["~0.7.0", "^0.8"],
+  "@nestjs/common": ["~10.0.0", "^12"],
+  "@trpc/server": ["~10.45.0", "^11"],
   "effect": ["~4.1.0", "^4"],
   "elysia": ["~1.3.0", "^1"],
   "express": ["~4.18.0", "^5"],
   "fast-check": ["~3.10.0", "^4"],
   "fastify": ["~4.0.0", "^5"],
   "hono": ["~4.0.0", "^4"],
+  "koa": ["~2.13.0", "^3"],
   "redis": ["~5.1.0", "^6"],
   "yaml": ["~2.0.0", "^2"],
 });

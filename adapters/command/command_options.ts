@@ -16,11 +16,14 @@ const OPTIONS = {
   "grpc-port": { type: "string" },
   "no-grpc": { type: "boolean" },
   threads: { type: "string" },
+  "drain-delay": { type: "string" },
   capacity: { type: "string" },
   redis: { type: "string" },
   "on-unavailable": { type: "string" },
   token: { type: "string" },
   trust: { type: "string" },
+  "ipv6-prefix": { type: "string" },
+  "on-lookup-failure": { type: "string" },
   strict: { type: "boolean" },
   domain: { type: "string" },
   cost: { type: "string" },
@@ -37,6 +40,8 @@ export interface Tools {
   readonly complain: (line: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly ended: () => Promise<unknown>;
+  /** Calls back whenever the rules are to be read again; returns what ends that. */
+  readonly onReload: (reload: () => void) => () => void;
 }
 
 /** Parses the arguments. */
@@ -68,6 +73,13 @@ export function integerOf(text: string | undefined, name: string): number | unde
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw usageError(`--${name} must be a whole number, not ${text}`);
+}
+
+/** The milliseconds of an option: `300ms`, `5s`, `0`. */
+export function millisecondsOf(text: string, name: string): number {
+  const match = /^(\d{1,9})(ms|s|m)$|^0$/.exec(text);
+  if (match === null) throw usageError(`--${name} must be like 300ms, 5s or 0, not ${text}`);
+  return Number(match[1] ?? 0) * (match[2] === "m" ? 60_000 : match[2] === "s" ? 1_000 : 1);
 }
 
 /** The error of wrong arguments, with a status of 2. */

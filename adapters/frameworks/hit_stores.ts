@@ -150,8 +150,23 @@ export function hitContext(options: HitStoreOptions): HitContext {
   };
 }
 
+/** Counters by the length of their window; a window once opened keeps its length. */
+export function hitWindows(
+  options: HitStoreOptions,
+): (duration: number) => {
+  hit(key: string): Awaitable<Hits>;
+  read(key: string): Awaitable<Hits>;
+} {
+  const counterBy = hitCounters(options);
+  const same = (hits: Hits) => hits;
+  return (duration) => {
+    const { hit, read } = counterBy(hitWindow(MOST_HITS, Math.ceil(duration)));
+    return { hit: (key) => hit(key, same), read: (key) => read(key, same) };
+  };
+}
+
 /** How often a key was hit in its window, and the milliseconds until that ends. */
-interface Hits {
+export interface Hits {
   readonly count: number;
   readonly resetAfter: number;
 }

@@ -31,6 +31,7 @@ export { type YamlReader, yamlReader } from "./files/read_yaml.ts";
 export type { RuleDocument, RuleFile, RuleFormat } from "./files/rule_file.ts";
 export {
   compileRules,
+  readDocuments,
   type ReadRules,
   readRules,
   type ReadRulesOptions,

@@ -3,18 +3,12 @@
  * leakyQueue) on the scale of instants that is exact for their numbers.
  */
 
-import type { Algorithm } from "../algorithm.ts";
+import type { Algorithm, Formula } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
-import { mostUse } from "../arithmetic/counts.ts";
-import { buildAlgorithm, type Parts } from "./build_algorithm.ts";
+import { mostUnits } from "../arithmetic/counts.ts";
+import { type Arithmetic, buildAlgorithm, type Parts } from "./build_algorithm.ts";
 import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks.ts";
-import {
-  type FineInstant,
-  fineTicks,
-  fitsOneNumber,
-  type Ticks,
-  wholeTicks,
-} from "../arithmetic/ticks.ts";
+import { type FineInstant, fineTicks, fitsOneNumber, wholeTicks } from "../arithmetic/ticks.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { type BurstOptions, readBurst } from "../options/rate_options.ts";
 
@@ -63,33 +57,57 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
   if (!fitsOneNumber(perMillisecond, furthest)) {
-    const scale = fineTicks(perMillisecond);
-    return onScale(bucket, scale, interval) as Algorithm<ArrivalState>;
+    const arithmetic = fineArithmetic(perMillisecond, interval, burst);
+    const formula = ["fine", perMillisecond, interval, burst] as const;
+    return build(bucket, arithmetic, formula) as Algorithm<ArrivalState>;
   }
-  return onScale(bucket, wholeTicks(perMillisecond), interval, (most) => {
-    return wholeArrivalTime(limit, perMillisecond, interval, burst, most, queues);
-  }) as Algorithm<ArrivalState>;
+  const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
+  const formula = ["ticks", perMillisecond, 1, interval, burst] as const;
+  const { mostUse } = arithmetic;
+  const halves = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
+  return build(bucket, arithmetic, formula, halves) as Algorithm<ArrivalState>;
 }
 
-function onScale<Instant>(
-  bucket: ArrivalTimeOptions,
-  scale: Ticks<Instant>,
+/** Instants of one number, on a clock that moves by `perStep` ticks at each multiple of `step` ms. */
+export function ticksArithmetic(
+  perStep: number,
+  step: number,
   interval: number,
-  halvesOf?: (mostUse: number) => Parts<Instant>["halves"],
+  burst: number,
+): Required<Arithmetic<number>> {
+  const scale = wholeTicks(perStep, step);
+  const mostUse = mostUnits(burst, scale.furthest / interval);
+  const questions = arrivalTime(scale, interval, burst, mostUse);
+  return { capacity: burst, mostUse, initial: scale.initial, questions, codec: scale.codec };
+}
+
+/** Instants of two numbers. */
+export function fineArithmetic(
+  perMillisecond: number,
+  interval: number,
+  burst: number,
+): Required<Arithmetic<FineInstant>> {
+  const scale = fineTicks(perMillisecond);
+  const mostUse = mostUnits(burst, scale.furthest / interval);
+  const questions = arrivalTime(scale, interval, burst, mostUse);
+  return { capacity: burst, mostUse, initial: scale.initial, questions, codec: scale.codec };
+}
+
+function build<Instant>(
+  bucket: ArrivalTimeOptions,
+  arithmetic: Arithmetic<Instant>,
+  formula: Formula,
+  halves?: Parts<Instant>["halves"],
 ): Algorithm<Instant> {
-  const { factory, name, limit, period, burst, last } = bucket;
-  const most = mostUse(burst, scale.furthest / interval);
-  const questionsOf = bucket.queues ? startTime : arrivalTime;
+  const { questions } = arithmetic;
   return buildAlgorithm({
-    name,
-    id: [factory, limit, period, last],
-    limit,
-    period,
-    capacity: burst,
-    mostUse: most,
-    initial: scale.initial,
-    questions: questionsOf(scale, interval, burst, most),
-    codec: scale.codec,
-    halves: halvesOf?.(most),
+    ...arithmetic,
+    questions: bucket.queues ? startTime(questions) : questions,
+    name: bucket.name,
+    id: [bucket.factory, bucket.limit, bucket.period, bucket.last],
+    limit: bucket.limit,
+    period: bucket.period,
+    formula,
+    halves,
   });
 }

@@ -20,7 +20,7 @@
  * its arithmetic.
  */
 
-import type { Algorithm, Halves, Policy } from "../algorithm.ts";
+import type { Algorithm, Formula, Halves, Policy } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
@@ -46,20 +46,26 @@ export interface Questions<State> {
   compact?(state: State, now: number): State;
 }
 
-/** What an algorithm is made of. */
-export interface Parts<State> {
-  /** The policy's name; without one it is made of the numbers. */
-  readonly name: string | undefined;
-  /** The factory's name and its options, whole: `["gcra", 100, 60_000, 20]`. */
-  readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
-  readonly limit: number;
-  readonly period: number;
+/** The arithmetic of an algorithm, made of a few numbers. */
+export interface Arithmetic<State> {
   readonly capacity: number;
   /** The most units that may be in use: a charge beyond it is cut. The capacity without it. */
   readonly mostUse?: number;
   readonly initial: State;
   readonly questions: Questions<State>;
   readonly codec: Codec<State>;
+}
+
+/** What an algorithm is made of. */
+export interface Parts<State> extends Arithmetic<State> {
+  /** The policy's name; without one it is made of the numbers. */
+  readonly name: string | undefined;
+  /** The factory's name and its options, whole: `["gcra", 100, 60_000, 20]`. */
+  readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
+  readonly limit: number;
+  readonly period: number;
+  /** What the arithmetic was made of, if it was of numbers alone. */
+  readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
   /** Halves written out, where the questions are too slow; they must answer the same. */
@@ -85,7 +91,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     initial,
     ...reducersOf(halves),
     codec,
-    internals: Object.freeze({ halves, slots: parts.slots }),
+    internals: Object.freeze({ halves, slots: parts.slots, formula: parts.formula }),
   });
 }
 
@@ -115,18 +121,25 @@ export function reducersOf<State>(
   };
 }
 
+/** The half that takes: what is free, and nothing otherwise. */
+export function takeBy<State>(
+  { add, giveBack, free }: Pick<Questions<State>, "add" | "giveBack" | "free">,
+): Halves<State>["take"] {
+  return function take(state, now, cost) {
+    if (cost > 0) return cost <= free(state, now) ? add(state, now, cost) : state;
+    return cost < 0 ? giveBack(state, now, -cost) : state;
+  };
+}
+
 function halve<State>(
   limit: number,
   capacity: number,
   maxDebt: number,
   questions: Questions<State>,
 ): Omit<Halves<State>, "charge"> {
-  const { add, giveBack, free, wait, reset, delay = none } = questions;
+  const { free, wait, reset, delay = none } = questions;
   return {
-    take(state, now, cost) {
-      if (cost > 0) return cost <= free(state, now) ? add(state, now, cost) : state;
-      return cost < 0 ? giveBack(state, now, -cost) : state;
-    },
+    take: takeBy(questions),
     decide(state, next, now, cost) {
       const allowed = cost <= 0 || next !== state;
       const units = free(next, now);

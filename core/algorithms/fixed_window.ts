@@ -1,8 +1,8 @@
 import type { Algorithm } from "../algorithm.ts";
-import { mostUse } from "../arithmetic/counts.ts";
-import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { mostUnits } from "../arithmetic/counts.ts";
+import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
-import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
+import { type RateOptions, readRate } from "../options/rate_options.ts";
 import { packedUse, type UseForm, type WideUse, wideUse } from "../arithmetic/window_use.ts";
 
 /** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
@@ -56,39 +56,45 @@ interface Windows {
  * ```
  */
 export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowState> {
-  const rate = readRate("fixedWindow", options);
+  const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
-  const windows = anchor === "first" ? opened(rate.period) : inRow(rate.period, anchor);
+  const { limit, period } = rate;
+  // A window that a call opens is said by a shift that no windows in a row have.
+  const shift = anchor === "first" ? -1 : anchor;
+  return buildAlgorithm({
+    ...windowArithmetic(limit, period, shift),
+    formula: ["window", limit, period, shift],
+    name: options.name,
+    id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
+    limit,
+    period,
+  });
+}
+
+/** Windows shifted by so many milliseconds; below 0 they are opened by calls. */
+export function windowArithmetic(
+  limit: number,
+  period: number,
+  shift: number,
+): Arithmetic<FixedWindowState> {
+  const windows = shift < 0 ? opened(period) : inRow(period, shift);
   const { last } = windows;
-  const most = mostUse(rate.limit, Infinity);
-  const packed = Math.floor(Number.MAX_SAFE_INTEGER / (last + 1));
-  const built = packed >= Math.min(most, LEAST_PACKED * rate.limit)
-    ? onForm(options.name, rate, anchor, windows, packedUse(Math.min(most, packed), last))
-    : onForm(options.name, rate, anchor, windows, wideUse(most, last));
-  return built as Algorithm<FixedWindowState>;
+  const most = mostUnits(limit, 2 ** 53);
+  const packed = Math.floor((2 ** 53 - 1) / (last + 1));
+  if (packed >= Math.min(most, LEAST_PACKED * limit)) {
+    const form = packedUse(Math.min(most, packed), last);
+    return onForm(limit, windows, form) as Arithmetic<FixedWindowState>;
+  }
+  return onForm(limit, windows, wideUse(most, last)) as Arithmetic<FixedWindowState>;
 }
 
 /** How many limits one number must hold, so that there is room for debt. */
 const LEAST_PACKED = 16;
 
-function onForm<Use>(
-  name: string | undefined,
-  { limit, period }: Rate,
-  anchor: number | string,
-  windows: Windows,
-  form: UseForm<Use>,
-): Algorithm<Use> {
-  return buildAlgorithm({
-    name,
-    id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
-    limit,
-    period,
-    capacity: limit,
-    mostUse: form.most,
-    initial: form.initial,
-    questions: windowQuestions(limit, windows, form),
-    codec: form.codec,
-  });
+function onForm<Use>(limit: number, windows: Windows, form: UseForm<Use>): Arithmetic<Use> {
+  const questions = windowQuestions(limit, windows, form);
+  const { initial, most, codec } = form;
+  return { capacity: limit, mostUse: most, initial, questions, codec };
 }
 
 function windowQuestions<Use>(

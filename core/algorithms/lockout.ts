@@ -1,5 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
-import { isCount, mostUse } from "../arithmetic/counts.ts";
+import { isCount, mostUnits } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
@@ -59,10 +59,10 @@ export interface LockoutOptions extends RateOptions {
  * ```
  */
 export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
-  const rate = readRate("lockout", options);
+  const rate = readRate("lockout", options, { lock: true });
   const { limit, period } = rate;
   const lock = parsePeriod("create lockout", "lock", options.lock);
-  const most = mostUse(limit, Infinity);
+  const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
     name: options.name,
     id: ["lockout", limit, period, lock],

@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { countOf, isCount, mostUse } from "../arithmetic/counts.ts";
+import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
@@ -25,7 +25,7 @@ export interface TimelineOptions {
  * made of slots of 1 ms.
  */
 export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {
-  const most = mostUse(window.limit, Infinity);
+  const most = mostUnits(window.limit, Infinity);
   return buildAlgorithm({
     name: window.name,
     id: window.id,

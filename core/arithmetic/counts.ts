@@ -10,8 +10,21 @@ const MOST_USE = 1_000_000_000;
  * The most units that charges may bring a key to: a billion, or as many as are exact, but never
  * fewer than its capacity.
  */
-export function mostUse(capacity: number, exact: number): number {
+export function mostUnits(capacity: number, exact: number): number {
   return Math.max(capacity, Math.min(MOST_USE, Math.floor(exact)));
+}
+
+/** The counts after the first word of a text; `undefined` if that is not `head`, or one is no count. */
+export function countsAfter(head: string, text: string): readonly number[] | undefined {
+  const words = text.split(" ");
+  if (words[0] !== head) return undefined;
+  const counts: number[] = [];
+  for (let place = 1; place < words.length; place++) {
+    const count = countOf(words[place]);
+    if (!isCount(count)) return undefined;
+    counts.push(count);
+  }
+  return counts;
 }
 
 /** A count as canonical text has it; `NaN` if it is none. */

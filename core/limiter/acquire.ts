@@ -51,7 +51,7 @@ export async function acquire(
   options: AcquireOptions = {},
 ): Promise<Decision> {
   checkText("acquire", "key", key);
-  checkOptions("acquire", options);
+  checkOptions<AcquireOptions>("acquire", options, { cost: true, maxWait: true, signal: true });
   const { cost = 1, maxWait = Infinity, signal } = options;
   checkCost("acquire", cost, 0);
   checkMilliseconds("acquire", "maxWait", maxWait, { infinite: true });

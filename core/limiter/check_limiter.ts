@@ -8,11 +8,21 @@ import {
   checkStore,
   checkText,
   errorMessage,
+  type OptionNames,
 } from "../options/checks.ts";
 import { checkClock } from "../clock.ts";
-import type { LimiterOptions } from "./limiter.ts";
+import type { LimiterOptions, StoreLimiterOptions } from "./limiter.ts";
 
 const ACTION = "create limiter";
+const OPTIONS: OptionNames<StoreLimiterOptions> = {
+  store: true,
+  prefix: true,
+  clock: true,
+  onDecision: true,
+  onFailure: true,
+  replaces: true,
+  maxWaiting: true,
+};
 
 /** Checks the algorithm and the options of a limiter, but for its prefix. */
 export function checkLimiter(
@@ -24,7 +34,7 @@ export function checkLimiter(
       errorMessage(ACTION, "it needs an algorithm, such as gcra(...)", algorithm),
     );
   }
-  checkOptions(ACTION, options);
+  checkOptions(ACTION, options, OPTIONS);
   if (options.store !== undefined) checkStore(ACTION, "store", options.store);
   checkClock(ACTION, options.clock);
   const { replaces, maxWaiting } = options;

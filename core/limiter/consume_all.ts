@@ -60,8 +60,12 @@ const ACTION = "consume all";
 export function consumeAll(entries: readonly Entry<Limiter>[]): Decision;
 /** The same on a store that answers by promises. */
 export function consumeAll(entries: readonly Entry<AsyncLimiter>[]): Promise<Decision>;
+/** The same on a store of either kind. */
 export function consumeAll(
-  entries: readonly Entry<Limiter>[] | readonly Entry<AsyncLimiter>[],
+  entries: readonly Entry<Limiter | AsyncLimiter>[],
+): Decision | Promise<Decision>;
+export function consumeAll(
+  entries: readonly Entry<Limiter | AsyncLimiter>[],
 ): Decision | Promise<Decision> {
   if (!Array.isArray(entries) || entries.length === 0) {
     throw new TypeError(errorMessage(ACTION, "it needs a list of at least one entry", entries));

@@ -43,18 +43,26 @@ export interface LimiterOptions {
   readonly maxWaiting?: number | undefined;
 }
 
-/** The options of a limiter on a store that answers at once. */
-export interface SyncLimiterOptions extends LimiterOptions {
-  /** The store; without one the limiter has a memory store of its own. */
-  readonly store?: SyncStore | undefined;
-}
-
-/** The options of a limiter on a store that answers by promises. */
-export interface AsyncLimiterOptions extends LimiterOptions {
-  /** The store. */
-  readonly store: AsyncStore;
+/** The options of a limiter on a store that is given. */
+export interface StoreLimiterOptions extends LimiterOptions {
+  /** The store, of either kind. */
+  readonly store: Store;
   /** What the limiter's keys begin with in the store. */
   readonly prefix: string;
+}
+
+/**
+ * The options of a limiter on a store that answers at once; without a store it has a memory store
+ * of its own.
+ */
+export type SyncLimiterOptions =
+  | LimiterOptions & { readonly store?: undefined }
+  | StoreLimiterOptions & { readonly store: SyncStore };
+
+/** The options of a limiter on a store that answers by promises. */
+export interface AsyncLimiterOptions extends StoreLimiterOptions {
+  /** The store. */
+  readonly store: AsyncStore;
 }
 
 /** What limiters on stores of both kinds have in common. */

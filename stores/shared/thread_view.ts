@@ -14,9 +14,9 @@ import { blockWriting, type StateLayout, type WriteBlock } from "./states/block_
 import { stateLayout } from "./states/state_layout.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
 import { keyDropping } from "./table/drop_keys.ts";
-import { type InsertKey, keyInsertion } from "./table/insert.ts";
-import { bucketScan, type ScanBucket } from "./table/scan.ts";
+import { bucketScan, type InsertKey, keyInsertion, type ScanBucket } from "./table/insert.ts";
 import { openTable, type Table } from "./table/table.ts";
+import { evictionReport, type OnEvict } from "./eviction_report.ts";
 import { attachThread, type Thread } from "./threads/thread.ts";
 
 /** Most families whose hash, and algorithms whose layout, is remembered. */
@@ -54,12 +54,16 @@ export interface Fingerprint {
  * @param callIn Makes what generations are read by, of the view.
  * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
  */
-export function openView(memory: Memory, callIn: (view: ThreadView) => CallByName): ThreadView {
+export function openView(
+  memory: Memory,
+  callIn: (view: ThreadView) => CallByName,
+  onEvict?: OnEvict,
+): ThreadView {
   const { ints } = memory;
   const thread = attachThread(memory);
   const nodes = threadNodes(memory, thread);
   const spares = spareBlocks(memory, thread);
-  const table = openTable(memory, thread, nodes, spares);
+  const table = openTable(memory, thread, nodes, spares, evictionReport(thread, onEvict));
   const dropping = keyDropping(table);
   const view: ThreadView = {
     memory,

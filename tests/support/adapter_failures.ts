@@ -13,7 +13,7 @@ export const FAILURES: AdapterTests = {
       assert.deepEqual(await statuses(port, 1), [500]);
     }),
 
-  "answers 503 where the store cannot decide, and tells why; nobody is refused in shadow": async (
+  "answers 503 where the store cannot decide, and reports why; nobody is refused in shadow": async (
     app,
   ) => {
     for (const rejects of [true, false]) {
@@ -83,7 +83,7 @@ export const FAILURES: AdapterTests = {
         const { values, body } = await rawRequest(port, { path: "/text" });
         assert.deepEqual(values("content-type"), ["application/problem+json"]);
         assert.equal(JSON.parse(body).status, 429);
-        // A server may hear of the end of a request after its client.
+        // A server may notice the end of a request after its client.
         for (let tries = 0; failures.length < 16 && tries < 100; tries++) await failed();
       });
       // Each of the four calls onDecision, partition and shadow; two call refund, two respond.

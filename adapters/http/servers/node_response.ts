@@ -130,7 +130,7 @@ export function limitOnNode<Request, Reply>(
  * Reports the status with which a response has ended. Where the client went away first, nobody has
  * read what has been answered since, be it the handler's own answer to that.
  */
-function whenEnded(response: ServerResponse, report: (status: number) => void): void {
+export function whenEnded(response: ServerResponse, report: (status: number) => void): void {
   let gone = false;
   // The handler listens later, so that it has not answered yet.
   response.req.once("aborted", () => gone = !response.headersSent);

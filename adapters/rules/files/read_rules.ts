@@ -18,7 +18,8 @@ import { type Schema, type SchemaFault, schemaFaults } from "./check_schema.ts";
 import { compileRoutes, type RouteFault, type Routes } from "./compile_routes.ts";
 import { envoySchema, rulesOfEnvoy, withoutEmpty } from "./envoy_format.ts";
 import { lintWarnings } from "./lint_warnings.ts";
-import type { ReadText, TextPlace, YamlReader } from "./read_yaml.ts";
+import { readJson } from "./read_json.ts";
+import { type ReadText, type TextPlace, type YamlReader, yamlReader } from "./read_yaml.ts";
 import { LONGEST_TEXT, type RuleDocument, type RuleFile, type RuleFormat } from "./rule_file.ts";
 import { type DataPath, pathText, problemText, type RuleProblem } from "./rule_problem.ts";
 import { ruleSchema } from "./rule_schema.ts";
@@ -76,7 +77,7 @@ const TURN = 5;
 /**
  * Reads documents as one configuration.
  *
- * @param yaml The parser of texts; `undefined` if all documents are objects.
+ * @param yaml The parser of texts; `undefined` if all documents are objects or JSON.
  *
  * @example Every fault with its place
  * ```ts
@@ -107,6 +108,24 @@ export function readRules(
   const rules = assemble(sources, options.mergeDomains ?? false);
   const failed = problems.some(({ severity }) => severity === "error");
   return { rules: failed ? undefined : rules, problems };
+}
+
+/**
+ * Reads documents on this thread; loads the package that parses YAML if one of them is no JSON.
+ *
+ * @throws {Error} If it is needed and not installed; the message names the command that installs it.
+ */
+export async function readDocuments(
+  documents: readonly RuleDocument[],
+  options: ReadRulesOptions = {},
+): Promise<ReadRules> {
+  const texts = documents.flatMap((document) => "text" in document ? document.text : []);
+  const needsYaml = texts.some((text) => readJson(text, false) === undefined);
+  const read = readRules(documents, needsYaml ? await yamlReader() : undefined, options);
+  if (needsYaml || texts.length === 0 || read.problems.length === 0) return read;
+  // Only the parser of YAML knows where in a text of JSON something stands.
+  const yaml = await yamlReader().catch(() => undefined);
+  return yaml === undefined ? read : readRules(documents, yaml, options);
 }
 
 /**
@@ -225,7 +244,7 @@ function addFile(
   makeLimit?: typeof algorithmOf,
 ): readonly (RuleFault | RouteFault)[] {
   const { domain, faults } = compileDomain(file, rules.length, makeLimit);
-  const compiled = compileRoutes(file.routes ?? []);
+  const compiled = compileRoutes(file.routes ?? [], file.ipv6Prefix);
   if (domain !== undefined) {
     domains.set(domain.name, domain);
     for (const rule of domain.rules) rules.push(rule);
@@ -262,7 +281,15 @@ function readText(text: string, yaml: YamlReader | undefined, plain: boolean): R
   if (text.length > LONGEST_TEXT) {
     return failed(`a file must be at most ${LONGEST_TEXT} characters long, not ${text.length}`);
   }
-  return yaml === undefined ? failed("there is no parser for it") : yaml.read(text, plain);
+  const json = readJson(text, plain);
+  if (json === undefined || (json.errors.length > 0 && yaml !== undefined)) {
+    return yaml?.read(text, plain) ?? failed("there is no parser for it");
+  }
+  let places: ReadText | undefined;
+  return {
+    ...json,
+    placeOf: (path, atKey) => (places ??= yaml?.read(text, plain))?.placeOf(path, atKey),
+  };
 }
 
 function given(data: unknown): ReadText {

@@ -8,17 +8,15 @@
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import type { ReadRules, ReadRulesOptions, RuleSet } from "../files/read_rules.ts";
+import {
+  readDocuments,
+  type ReadRules,
+  type ReadRulesOptions,
+  type RuleSet,
+} from "../files/read_rules.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
 import type { RuleProblem } from "../files/rule_problem.ts";
-import {
-  type LoadedRules,
-  loadRules,
-  type ReadDocuments,
-  readHere,
-  type RefusedRules,
-  refusedRules,
-} from "./load_rules.ts";
+import { type LoadedRules, loadRules, type RefusedRules, refusedRules } from "./load_rules.ts";
 import { checkSource, type RuleSource } from "./rule_source.ts";
 
 /** The longest wait for a load under way at the end, in milliseconds. */
@@ -49,8 +47,8 @@ export interface FollowRulesOptions extends ReadRulesOptions {
    * has not taken it: the load has failed.
    */
   readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void | Promise<void>;
-  /** Reads documents; by default `readRules` on this thread, with YAML's parser if there is text. */
-  readonly read?: ReadDocuments | undefined;
+  /** Reads documents; by default `readDocuments`, on this thread. */
+  readonly read?: typeof readDocuments | undefined;
   /** Receives what becomes of loads, of those that fail as well. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
   /** Called when limits of keys of their own have changed. */
@@ -141,7 +139,7 @@ function checkedFollowing(
   checkOptions("follow rules", options);
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
-  const { read = readHere } = options;
+  const { read = readDocuments } = options;
   return {
     source,
     read: (documents) => read(documents, options),

@@ -4,13 +4,7 @@
  */
 
 import type { RuleDocument } from "../files/rule_file.ts";
-import {
-  type ReadRules,
-  readRules,
-  type ReadRulesOptions,
-  type RuleSet,
-} from "../files/read_rules.ts";
-import { yamlReader } from "../files/read_yaml.ts";
+import type { ReadRules, RuleSet } from "../files/read_rules.ts";
 import { problemText, type RuleProblem } from "../files/rule_problem.ts";
 import type { RuleSource } from "./rule_source.ts";
 
@@ -30,21 +24,6 @@ export interface RefusedRules {
   readonly outcome: "refused";
   readonly reason: string;
   readonly problems: readonly RuleProblem[];
-}
-
-/** Reads documents as one configuration. */
-export type ReadDocuments = (
-  documents: readonly RuleDocument[],
-  options: ReadRulesOptions,
-) => Promise<ReadRules>;
-
-/** Reads documents on this thread. */
-export async function readHere(
-  documents: readonly RuleDocument[],
-  options: ReadRulesOptions,
-): Promise<ReadRules> {
-  const needsText = documents.some((document) => "text" in document);
-  return readRules(documents, needsText ? await yamlReader() : undefined, options);
 }
 
 /**

@@ -54,7 +54,7 @@ const CODES = { 400: 3, 401: 16, 503: 14 } as const;
  * installs it.
  */
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
-  const [grpc, loader] = await loadPackages();
+  const [grpc, loader] = await loadGrpc();
   const service = rateLimitService(loader);
   const mayWrite = tokenCheck(options.token);
 
@@ -136,8 +136,8 @@ function bind(
   });
 }
 
-/** The packages that the server is made by. */
-function loadPackages(): Promise<
+/** Loads the packages that the server is made by. */
+export function loadGrpc(): Promise<
   [typeof import("@grpc/grpc-js"), typeof import("@grpc/proto-loader")]
 > {
   return Promise.all([

@@ -7,13 +7,12 @@ import { Worker } from "node:worker_threads";
 
 import {
   compileRules,
+  readDocuments,
   type ReadRules,
-  readRules,
   type ReadRulesOptions,
   type RuleDocument,
   type RuleFile,
   type RuleProblem,
-  yamlReader,
 } from "../../rules/rules.ts";
 import { programBeside } from "./program_beside.ts";
 
@@ -36,13 +35,13 @@ const SHORT = 16_384;
 /** Reads documents as one configuration; long texts on a thread of their own. */
 export async function readAside(
   documents: readonly RuleDocument[],
-  { format, mergeDomains }: ReadRulesOptions,
+  { format, mergeDomains }: ReadRulesOptions = {},
 ): Promise<ReadRules> {
   const options = { format, mergeDomains };
   const texts = documents.flatMap((document) => "text" in document ? document.text : []);
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   if (length <= SHORT || texts.length < documents.length) {
-    return readRules(documents, texts.length > 0 ? await yamlReader() : undefined, options);
+    return await readDocuments(documents, options);
   }
   const { files, problems } = await readByWorker({ documents, options });
   return { rules: files && await compileRules(files), problems };

@@ -6,11 +6,11 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 
-import { readRules, yamlReader } from "../../rules/rules.ts";
+import { readDocuments } from "../../rules/rules.ts";
 import type { FilesRead, ReaderSettings } from "./read_aside.ts";
 
 if (parentPort !== null) {
   const { documents, options } = workerData as ReaderSettings;
-  const { rules, problems } = readRules(documents, await yamlReader(), options);
+  const { rules, problems } = await readDocuments(documents, options);
   parentPort.postMessage({ files: rules?.files, problems } satisfies FilesRead);
 }

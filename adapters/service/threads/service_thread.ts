@@ -43,6 +43,7 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
   const engine = ruleEngine({
     store,
     lookup: options.lookup,
+    lookupCache: options.lookupCache,
     onLookupError: options.onLookupError,
     onVerdict: counted.verdict,
   });

@@ -34,7 +34,7 @@ function composite(parts: readonly Subject[]): Subject {
 }
 
 /**
- * Random algorithms of each factory, with awkward options, the model that tells what they should
+ * Random algorithms of each factory, with awkward options, the model that says what they should
  * answer, and the bounds that they promise.
  *
  * @example

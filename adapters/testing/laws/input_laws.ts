@@ -5,7 +5,7 @@ const NEVER_A_NUMBER = [NaN, Infinity, -Infinity, undefined, null, "1", 1n] as r
 const BAD_INSTANTS = [...NEVER_A_NUMBER, -1, -0.5, 2 ** 42 + 1, 2 ** 53];
 const BAD_COSTS = [...NEVER_A_NUMBER, 0.5, 1.5, -1.5, 2 ** 53, -(2 ** 53), 2 ** 60];
 
-/** What is no instant or no cost; and the two halves of a reducer. */
+/** Invalid instants and costs; and the two halves of a reducer. */
 export const inputLaws: readonly VisitLaw[] = [
   {
     name: "a bad now or cost is a RangeError or TypeError, and changes nothing",

@@ -1,7 +1,7 @@
 import type { Decision } from "../../../core/decision.ts";
 
 /**
- * An algorithm told in whole numbers of any size: when it admits, what it remembers, when it has
+ * An algorithm stated in whole numbers of any size: when it admits, what it remembers, when it has
  * forgotten. A `Rule` has no formula for `remaining`, `retryAfter`, `nextAfter`, `resetAfter` or
  * `debt`; `judge` finds them by asking `admits` and `fresh` again and again.
  *
@@ -39,7 +39,7 @@ export interface Rule<Use = unknown> {
   admits(use: Use | undefined, now: bigint, cost: bigint): boolean;
   /** The use after taking a cost, admitted or not, or after giving back (a cost below 0). */
   after(use: Use | undefined, now: bigint, cost: bigint): Use | undefined;
-  /** Whether the key cannot be told from one never used. Once it is, it stays so. */
+  /** Whether the key behaves like one never used. Once it is, it stays so. */
   fresh(use: Use, now: bigint): boolean;
   /** Milliseconds that an admitted call waits; 0 without it. */
   delay?(use: Use | undefined, now: bigint): bigint;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +12,7 @@ import { commandLine } from "../../../adapters/service/service.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { rootPath } from "../../support/tree.ts";
+import { spawned } from "./support/spawned.ts";
 import { SHOP, withService } from "../service/support/running.ts";
 
 const USED = { limit: 2, period: "1h" } as const;
@@ -112,7 +112,7 @@ withRedis("tidegate with Redis", (redis) => {
     client.destroy();
   });
 
-  test("ends where the rules cannot be had, and when it is told to while it waits for them", async () => {
+  test("ends where the rules cannot be had, and by a signal while it waits for them", async () => {
     const client = createClient({ url: redis().url });
     client.on("error", () => {});
     await client.connect();
@@ -185,26 +185,14 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
   }
 });
 
-/** Runs the command in a process of its own. */
-function spawned(...args: readonly string[]) {
-  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const all = [...before, `${rootPath}adapters/command/bin.ts`, ...args];
-  const child = spawn(process.execPath, all, { cwd: rootPath, stdio: ["ignore", "pipe", "pipe"] });
-  let text = "";
-  child.stdout.on("data", (data) => text += String(data));
-  child.stderr.on("data", (data) => text += String(data));
-  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-  return { child, ended, said: () => text };
-}
-
-test("tidegate serve runs until it is told to end, and logs each event as JSON", async () => {
-  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2"];
+test("tidegate serve runs until it receives a signal, and logs each event as JSON", async () => {
+  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2", "--drain-delay", "0"];
   const { child, ended } = spawned("serve", EXAMPLE, ...options);
   const events: Record<string, unknown>[] = [];
   let complaints = "";
-  child.stderr.on("data", (data) => complaints += String(data));
+  child.stderr!.on("data", (data) => complaints += String(data));
   const url = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on("line", (line) => {
+    createInterface({ input: child.stdout! }).on("line", (line) => {
       const event = JSON.parse(line);
       events.push(event);
       if (event.event === "listening") resolve(event.url);

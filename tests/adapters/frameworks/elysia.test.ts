@@ -156,7 +156,7 @@ describe("tidegate/elysia", () => {
     }
   });
 
-  test("tells the first limit's rule of refunds when the second one refuses", async () => {
+  test("calls the first limit's rule of refunds when the second one refuses", async () => {
     const [outer, inner] = [apiLimiter(), apiLimiter()];
     const key = () => "one";
     const app = new Elysia()

@@ -64,7 +64,7 @@ describe("tidegate/hono", () => {
     }
   });
 
-  test("gives the options' functions the context, typed without being told", async () => {
+  test("gives the options' functions the context, typed by inference", async () => {
     const app = new Hono<{ Variables: RateLimitVariables & { user: string } }>();
     app.use(async (c, next) => {
       c.set("user", "one");
@@ -85,7 +85,7 @@ describe("tidegate/hono", () => {
     assert.deepEqual(keys, ["one two"]);
   });
 
-  test("tells the limit on a response that was fetched, whose fields cannot be set", async () => {
+  test("writes the limit on a response that was fetched, whose fields cannot be set", async () => {
     const origin = await serveFetch(() =>
       new Response("<p>hello</p>", {
         headers: {

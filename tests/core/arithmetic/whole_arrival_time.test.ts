@@ -32,7 +32,8 @@ test("the reducer written out answers as the one by questions", () => {
       const { limit, perMillisecond, interval, burst, maxDebt, queues } = drawn;
       const mostUse = burst + maxDebt;
       const scale = wholeTicks(perMillisecond);
-      const questions = (queues ? startTime : arrivalTime)(scale, interval, burst, mostUse);
+      const arrivals = arrivalTime(scale, interval, burst, mostUse);
+      const questions = queues ? startTime(arrivals) : arrivals;
       const general = buildAlgorithm({
         name: undefined,
         id: ["general"],

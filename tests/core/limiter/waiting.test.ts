@@ -13,6 +13,7 @@ import {
 } from "../../../mod.ts";
 import { makeDecision } from "../../../core/make_decision.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { outcome, settledOf } from "../../support/outcomes.ts";
 
 /** A limiter on a store whose answers can be held back, and come one by one when released. */
 function slowLimiter(algorithm: Algorithm) {
@@ -41,14 +42,6 @@ function slowLimiter(algorithm: Algorithm) {
   };
 }
 
-const outcome = (call: Promise<unknown>) => call.then(() => "admitted", (error) => error.name);
-
-/** The outcomes of calls that have ended; of the others `"pending"`. */
-async function settledOf(calls: readonly Promise<unknown>[]): Promise<readonly unknown[]> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
-  return Promise.all(calls.map((call) => Promise.race([call, Promise.resolve("pending")])));
-}
-
 describe("acquire on a store that answers later", () => {
   test("calls at the same time, all of which fit, are all admitted at once", async () => {
     for (const maxWait of [0, 1_000, Infinity]) {
@@ -56,7 +49,7 @@ describe("acquire on a store that answers later", () => {
       const calls = Array.from({ length: 6 }, () => outcome(api.acquire("key", { maxWait })));
       if (maxWait === Infinity) calls.pop();
       const rest = maxWait === Infinity ? [] : ["RateLimitedError"];
-      assert.deepEqual(await Promise.all(calls), [...Array(5).fill("admitted"), ...rest]);
+      assert.deepEqual(await settledOf(calls), [...Array(5).fill("admitted"), ...rest]);
     }
   });
 
@@ -71,7 +64,7 @@ describe("acquire on a store that answers later", () => {
     const two = outcome(api.acquire("key", { maxWait: 2_500 }));
     await release();
     await clock.pass(5_000);
-    assert.deepEqual(await Promise.all([zero, one, two]), ["AbortError", "admitted", "admitted"]);
+    assert.deepEqual(await settledOf([zero, one, two]), ["AbortError", "admitted", "admitted"]);
   });
 
   test("what is given back while the head's call is under way is not slept over", async () => {
@@ -85,7 +78,7 @@ describe("acquire on a store that answers later", () => {
       await release();
       await given;
       await clock.pass(10);
-      assert.equal(await waiting, "admitted");
+      assert.deepEqual(await settledOf([waiting]), ["admitted"]);
     }
   });
 
@@ -102,7 +95,7 @@ describe("acquire on a store that answers later", () => {
     await clock.pass(0);
     leaver.abort();
     await release();
-    assert.equal(await left, "AbortError");
+    assert.deepEqual(await settledOf([left]), ["AbortError"]);
     const delays = [await second, await api.consume("key")].map((decision) => decision.delay);
     assert.equal(delays[1]! - delays[0]!, 1_000, "no two calls start together");
   });
@@ -120,7 +113,7 @@ describe("acquire on a store that answers later", () => {
       return Promise.reject(new Error("gone"));
     };
     await clock.pass(3_000);
-    assert.deepEqual(await Promise.all(waiting), ["Error", "admitted"]);
+    assert.deepEqual(await settledOf(waiting), ["Error", "admitted"]);
   });
 });
 
@@ -151,6 +144,15 @@ describe("acquire on a store that does not answer", () => {
       assert.equal((await api.peek("key", 0)).remaining, first === 1_000 ? 2 : 1);
       assert.equal(clock.sleepers, 0);
     }
+  });
+
+  test("what is given back for one whose call was given up lets the next one in", async () => {
+    const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h" }));
+    hold();
+    const calls = [1_000, Infinity].map((maxWait) => outcome(api.acquire("key", { maxWait })));
+    await clock.pass(1_000);
+    await release();
+    assert.deepEqual(await settledOf(calls), ["StoreUnavailableError", "admitted"]);
   });
 
   test("ends by maxWait what only looks: costs of 0, and above the capacity", async () => {
@@ -253,16 +255,16 @@ describe("acquire on a store whose failure policy answers", () => {
   test("refuses who has no time to try again, and lets the others wait until it is back", async () => {
     for (const algorithm of [rate, queue]) {
       const { api, clock, back } = awayLimiter(algorithm, false);
-      const unlimited = api.acquire("key");
+      const unlimited = outcome(api.acquire("key"));
       const first = outcome(api.acquire("key", { maxWait: 999 }));
       const second = outcome(api.acquire("key", { maxWait: 2_500 }));
       await clock.advance(0);
-      assert.equal(await first, "RateLimitedError");
+      assert.deepEqual(await settledOf([first]), ["RateLimitedError"]);
       await clock.advance(2_000);
-      assert.equal(await second, "RateLimitedError");
+      assert.deepEqual(await settledOf([second]), ["RateLimitedError"]);
       back();
       await clock.advance(1_000);
-      assert.equal((await unlimited).allowed, true);
+      assert.deepEqual(await settledOf([unlimited]), ["admitted"]);
     }
   });
 
@@ -271,7 +273,7 @@ describe("acquire on a store whose failure policy answers", () => {
     const controller = new AbortController();
     const call = outcome(api.acquire("key", { signal: controller.signal }));
     controller.abort();
-    assert.equal(await call, "AbortError");
+    assert.deepEqual(await settledOf([call]), ["AbortError"]);
     await clock.advance(0);
     assert.deepEqual(costs, [1]);
   });
@@ -292,7 +294,7 @@ describe("acquire", () => {
     const calls = [{}, { maxWait: 10 }, { maxWait: 2_500 }, { maxWait: 2_500 }]
       .map((options) => outcome(api.acquire("key", options)));
     await clock.pass(5_000);
-    assert.deepEqual(await Promise.all(calls), [
+    assert.deepEqual(await settledOf(calls), [
       "admitted",
       "RateLimitedError",
       "admitted",
@@ -311,7 +313,7 @@ describe("acquire", () => {
       outcome(api.acquire("key", { maxWait }))
     );
     await clock.pass(10_000);
-    assert.deepEqual(await Promise.all(calls), [
+    assert.deepEqual(await settledOf(calls), [
       "RateLimitedError",
       "admitted",
       "admitted",
@@ -350,7 +352,7 @@ describe("acquire", () => {
     await clock.pass(0);
     middle.abort();
     await clock.pass(10_000);
-    assert.deepEqual(await Promise.all(calls), ["admitted", "AbortError", "admitted"]);
+    assert.deepEqual(await settledOf(calls), ["admitted", "AbortError", "admitted"]);
     const before = looks;
     api.refund("key");
     assert.equal(looks - before, 0);
@@ -371,7 +373,7 @@ describe("acquire", () => {
       outcome(api.acquire("key", { signal, maxWait: place < 3 ? Infinity : 50 }))
     );
     await clock.pass(10_000);
-    await Promise.all(calls);
+    await settledOf(calls);
     assert.ok(listeners <= 0, `${listeners} listeners are left`);
   });
 
@@ -385,13 +387,13 @@ describe("acquire", () => {
     assert.match(crowded.message, /at most 2 may wait/);
     assert.equal(crowded.decision.retryAfter, 6_000);
     await clock.pass(16_000);
-    await Promise.all(waiting);
+    await settledOf(waiting);
     const first = api.acquire("key");
     const late = await api.acquire("key", { maxWait: 5_000 }).catch((error) => error);
     assert.ok(late instanceof RateLimitedError);
     assert.deepEqual([late.decision.retryAfter, late.decision.resetAfter], [20_000, 10_000]);
     await clock.pass(10_000);
-    await first;
+    await settledOf([first]);
   });
 
   test("a clock may wake at once", async () => {
@@ -415,7 +417,7 @@ describe("acquire", () => {
     const waiting = api.acquire("key");
     assert.equal((await api.acquire("key", { cost: 0, maxWait: 0 })).allowed, true);
     await clock.pass(10_000);
-    await waiting;
+    await settledOf([waiting]);
   });
 
   test("ten thousand may wait, and come and go", async () => {
@@ -430,7 +432,7 @@ describe("acquire", () => {
     await clock.pass(0);
     for (const controller of controllers) controller.abort();
     await clock.pass(5_000);
-    await Promise.all(calls);
-    assert.deepEqual(new Set(await Promise.all(gone)), new Set(["AbortError"]));
+    await settledOf(calls);
+    assert.deepEqual(new Set(await settledOf(gone)), new Set(["AbortError"]));
   });
 });

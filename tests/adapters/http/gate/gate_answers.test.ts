@@ -94,7 +94,7 @@ describe("options that fail", () => {
         throw new Error("no cost");
       },
     });
-    // A second failure that nobody hears of would end the process, and fail this test.
+    // A second failure that nobody handles would end the process, and fail this test.
     await assert.rejects(async () => await decide(), /no key/);
     await new Promise((resolve) => setTimeout(resolve, 0));
     assert.equal(costs, 0);
@@ -110,7 +110,7 @@ describe("options that fail", () => {
     assert.equal((await decide()).refusal, undefined);
   });
 
-  test("of a refund are told of, and give nothing back", async () => {
+  test("of a refund are reported, and give nothing back", async () => {
     const api = apiLimiter();
     const failures: unknown[] = [];
     const { settle } = await gateOf({
@@ -125,7 +125,7 @@ describe("options that fail", () => {
 });
 
 describe("an unknown address", () => {
-  test("is no error in shadow mode, and is told of", async () => {
+  test("is no error in shadow mode, and is reported", async () => {
     const failures: unknown[] = [];
     const decide = gateOf({ shadow: true, onFailure: (error) => failures.push(error) });
     const { refusal, headers } = await decide({});
@@ -178,7 +178,7 @@ describe("X-Forwarded-For where nobody is trusted", () => {
   });
 });
 
-test("a decision is told before its delay, be the client there or not when that is over", async () => {
+test("a decision is reported before its delay, be the client there or not when that is over", async () => {
   const clock = testClock();
   const queue = leakyQueue({ limit: 1, period: "1s", queue: 2 });
   const seen: number[] = [];
