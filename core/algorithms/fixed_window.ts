@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { mostUnits } from "../arithmetic/counts.ts";
 import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
@@ -59,20 +60,25 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
-  const isPacked = (windows.last + 1) * limit < 2 ** 53;
-  const form = (isPacked ? packedUse : wideUse)(limit, windows.last) as UseForm<FixedWindowState>;
+  const fits = Math.floor((2 ** 53 - 1) / (windows.last + 1));
+  const isPacked = fits >= Math.min(mostUnits(limit, 2 ** 53), LEAST_PACKED * limit);
+  const most = mostUnits(limit, isPacked ? fits : 2 ** 53);
+  const form = (isPacked ? packedUse : wideUse)(most, windows.last) as UseForm<FixedWindowState>;
   const kind = isPacked ? "packed" : "wide";
   return buildAlgorithm({
     ...windowArithmetic(limit, windows, form),
     formula: anchor === "first"
-      ? [`${kind}Opened`, limit, period]
-      : [`${kind}InRow`, limit, period, anchor],
+      ? [`${kind}Opened`, limit, most, period]
+      : [`${kind}InRow`, limit, most, period, anchor],
     name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
     limit,
     period,
   });
 }
+
+/** How many limits one number must hold, so that there is room for debt. */
+const LEAST_PACKED = 16;
 
 /** A window's arithmetic: where windows lie, and how the use of one is kept. */
 export function windowArithmetic<Use>(
@@ -81,7 +87,8 @@ export function windowArithmetic<Use>(
   form: UseForm<Use>,
 ): Arithmetic<Use> {
   const questions = windowQuestions(limit, windows, form);
-  return { capacity: limit, initial: form.initial, questions, codec: form.codec };
+  const { initial, most, codec } = form;
+  return { capacity: limit, mostUse: most, initial, questions, codec };
 }
 
 function windowQuestions<Use>(
@@ -100,15 +107,12 @@ function windowQuestions<Use>(
   }
 
   return {
-    charge(use, now, cost) {
-      const count = usedNow(use, now) + cost;
-      return count <= limit ? of(windows.current(now, place(use)), count) : use;
-    },
+    add: (use, now, units) => of(windows.current(now, place(use)), usedNow(use, now) + units),
     giveBack(use, now, units) {
       const count = usedNow(use, now);
       return units < count ? of(place(use), count - units) : initial;
     },
-    remaining: (use, now) => limit - usedNow(use, now),
+    free: (use, now) => limit - usedNow(use, now),
     wait: (use, now, cost) => usedNow(use, now) + cost <= limit ? 0 : untilEnd(use, now),
     reset: untilEnd,
   };

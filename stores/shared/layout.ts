@@ -92,6 +92,8 @@ export const header = {
   buckets: 3,
   threads: 4,
   nodes: 5,
+  /** How often the keys of a prefix were forgotten; beside what hardly changes. */
+  resets: 6,
   hashKeyLow: 8,
   hashKeyHigh: 9,
   throwsWhenFull: 10,
