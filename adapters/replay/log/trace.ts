@@ -65,6 +65,7 @@ export interface Trace {
 
 /** Some requests. */
 export interface TraceRows {
+  /** Instants, in milliseconds. */
   readonly at: Float64Array;
   /** Indexes of clients. */
   readonly client: Uint32Array;
