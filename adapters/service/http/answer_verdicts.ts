@@ -11,6 +11,7 @@ import { jsonResponse, parseJson, problemOf, problemResponse } from "./problem_r
 import { readRequest } from "./read_request.ts";
 import type { RequestLimits } from "./request_bounds.ts";
 import type { ServiceAnswer } from "./service_answer.ts";
+import type { VerdictFields } from "./verdict_fields.ts";
 import { verdictJson } from "./verdict_json.ts";
 
 /** What a request wants of the counters. */
@@ -59,12 +60,13 @@ export function answerEnvoy(
   engine: RuleEngine,
   limits: RequestLimits,
   text: string,
+  fieldsOf: VerdictFields | undefined,
 ): MaybePromise<ServiceAnswer> {
   const data = parseJson(text);
   const call = data === undefined ? "the body must be JSON" : readCall(data, limits);
   if (typeof call === "string") return problemOf(400, call);
   return andThen(
-    decideCall(engine, call),
+    decideCall(engine, call, fieldsOf),
     (answer) => jsonResponse(jsonOfAnswer(answer), answer.overallCode === "OK" ? 200 : 429),
   );
 }
