@@ -134,7 +134,19 @@ function defaultBudget(clock: Clock): Limiter {
 }
 
 function checkFetchOptions(options: LimitedFetchOptions): void {
-  checkOptions(ACTION, options);
+  checkOptions<LimitedFetchOptions>(ACTION, options, {
+    limiter: true,
+    key: true,
+    cost: true,
+    maxWait: true,
+    maxPause: true,
+    retries: true,
+    budget: true,
+    onRetry: true,
+    fetch: true,
+    clock: true,
+    random: true,
+  });
   const { limiter, budget, cost = 1, maxWait = 0, maxPause = 0, retries = 0, clock } = options;
   checkInteger(ACTION, "retries", retries, 0);
   checkInteger(ACTION, "cost", cost, 0);

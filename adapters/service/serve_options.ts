@@ -103,7 +103,29 @@ export interface ServeSettings
  * @throws {RangeError} If one is out of range.
  */
 export function readServeOptions(options: ServeOptions): ServeSettings {
-  checkOptions("serve", options);
+  checkOptions<ServeOptions>("serve", options, {
+    rules: true,
+    format: true,
+    mergeDomains: true,
+    hostname: true,
+    port: true,
+    grpcPort: true,
+    threads: true,
+    capacity: true,
+    redis: true,
+    store: true,
+    token: true,
+    trustedProxies: true,
+    maxBody: true,
+    limits: true,
+    ipv6Prefix: true,
+    lookupCache: true,
+    drainDelay: true,
+    maxConnections: true,
+    log: true,
+    responseHeaders: true,
+    shadow: true,
+  });
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
   const { maxConnections = 10_000, drainDelay = 0 } = options;
   checkInteger("serve", "maxConnections", maxConnections, 1);
