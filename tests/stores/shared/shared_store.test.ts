@@ -42,7 +42,7 @@ describe("a full table", () => {
     assert.deepEqual([keys, liveKeys, capacity, evictions], [1, 1, 1, 2]);
   });
 
-  test("throws where it is told to, and charges nothing", () => {
+  test("throws where onFull says so, and charges nothing", () => {
     const store = sharedStore({ capacity: 1, onFull: "throw", threads: 4 });
     const now = { value: NOW };
     const api = limiter(small, { store, prefix: "api", clock: at(now) });
@@ -224,7 +224,7 @@ describe("statistics", () => {
 });
 
 describe("keys", () => {
-  test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are told apart", () => {
+  test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are different keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
     const api = limiter(small, { store, prefix: "api", clock: () => NOW });
     const long = "x".repeat(2 ** 20);
