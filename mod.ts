@@ -22,8 +22,11 @@ import {
   type AsyncLimiterOptions,
   type Limiter,
   limiterOn,
+  type LimiterOptions,
+  type StoreLimiterOptions,
   type SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
+import type { Store } from "./core/store.ts";
 import { memoryStore } from "./stores/memory/memory_store.ts";
 
 /**
@@ -53,9 +56,14 @@ import { memoryStore } from "./stores/memory/memory_store.ts";
 export function limiter(algorithm: Algorithm, options?: SyncLimiterOptions): Limiter;
 /** The same on a store that answers by promises. */
 export function limiter(algorithm: Algorithm, options: AsyncLimiterOptions): AsyncLimiter;
+/** The same on a store of either kind. */
 export function limiter(
   algorithm: Algorithm,
-  options: SyncLimiterOptions | AsyncLimiterOptions = {},
+  options: StoreLimiterOptions,
+): Limiter | AsyncLimiter;
+export function limiter(
+  algorithm: Algorithm,
+  options: LimiterOptions & { readonly store?: Store | undefined } = {},
 ): Limiter | AsyncLimiter {
   checkLimiter(algorithm, options);
   const { store, prefix } = options;
@@ -63,7 +71,7 @@ export function limiter(
   return limiterOn(algorithm, store ?? memoryStore(), prefix ?? "own", options);
 }
 
-export type { Algorithm, AlgorithmInternals, Halves, Policy } from "./core/algorithm.ts";
+export type { Algorithm, AlgorithmInternals, Formula, Halves, Policy } from "./core/algorithm.ts";
 export { all, type AllState } from "./core/algorithms/all.ts";
 export type { Clock } from "./core/clock.ts";
 export type { Codec } from "./core/codec.ts";
@@ -91,6 +99,7 @@ export type {
   Limiter,
   LimiterBase,
   LimiterOptions,
+  StoreLimiterOptions,
   SyncLimiterOptions,
 } from "./core/limiter/limiter.ts";
 export type { Period } from "./core/options/period.ts";

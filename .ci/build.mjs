@@ -13,7 +13,11 @@ import { install, root } from "./install.mjs";
  */
 export async function build() {
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  const ended = await child("tsc", ["-p", "tsconfig.build.json"]);
+  const project = ["-p", "tsconfig.build.json"];
+  let ended = await child("tsc", [...project, "--emitDeclarationOnly"]);
+  // The types keep the comments, which editors show; the code does without.
+  const code = ["--declaration", "false", "--isolatedDeclarations", "false", "--removeComments"];
+  if (ended.status === 0) ended = await child("tsc", [...project, ...code]);
   // The page of the service is plain files, which the compiler leaves alone.
   const page = "adapters/service/http/page";
   cpSync(join(root, page), join(root, "dist", page), { recursive: true });

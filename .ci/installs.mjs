@@ -32,6 +32,11 @@ const PROJECTS = [
       "yaml": "^1.0.0",
     },
   },
+  {
+    name: "old_typescript",
+    peers: { "@types/node": "^20.0.0", "typescript": "~5.4.0" },
+    large: true,
+  },
   { name: "old_effect", peers: { "effect": "^3.0.0" }, large: true },
   {
     // The oldest versions that they work with, and an Effect that is not quite new enough.

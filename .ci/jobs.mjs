@@ -4,12 +4,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
+import { checkApi } from "./api.mjs";
 import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 import { countFile } from "./junit.mjs";
 import { checkInstalls } from "./installs.mjs";
-import { readManifests } from "./manifests.mjs";
+import { entryPoints, readManifests } from "./manifests.mjs";
+import { checkPublished } from "./published.mjs";
 import { checkBareTypes, checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
 
 /** The runtimes that run the whole suite. */
@@ -84,7 +86,7 @@ export function jobsOf(plan) {
 }
 
 function checkJobs() {
-  const entries = /** @type {string[]} */ (Object.values(readManifests().deno.exports));
+  const entries = Object.values(entryPoints(readManifests().deno));
   const doc = ["doc", "--lint", "--quiet", "--no-npm", ...entries];
   const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet"];
   return [
@@ -94,6 +96,7 @@ function checkJobs() {
     checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),
+    checkJob("Public API", 4, checkApi),
   ];
 }
 
@@ -204,6 +207,7 @@ function packageJobs(plan) {
   return [
     checkJob(types, 5, check, { part: "package", after: "Build" }),
     checkJob(`${types} without peers`, 5, checkBareTypes, { part: "package", after: types }),
+    checkJob("The published modules on Deno", 8, checkPublished, { part: "package" }),
     checkJob("Installs beside other versions of peers", 15, checkInstalls, {
       part: "package",
       after: types,

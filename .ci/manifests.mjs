@@ -27,16 +27,29 @@ export function readManifests() {
 }
 
 /**
+ * What can be imported: the file of each path. JSR names the command beside them, npm in `bin`.
+ *
+ * @param {any} deno deno.json
+ * @returns {Record<string, string>}
+ */
+export function entryPoints(deno) {
+  const { "./bin": _, ...entries } = deno.exports;
+  return entries;
+}
+
+/**
  * The manifests with everything that follows from other parts of them filled in.
  * @param {Manifests} manifests
  * @returns {Manifests}
  */
 export function completed({ deno, npm, tsconfig }) {
-  const entries = /** @type {[string, string][]} */ (Object.entries(deno.exports));
+  const entries = Object.entries(entryPoints(deno));
   const sources = entries.map(([path, file]) => [nameOf(npm.name, path), file]);
   // With npm any version may stand beside ours: a range would keep the package from being installed
   // for its other parts. On Deno it is our own import.
   const peers = Object.keys(npm.peerDependencies).sort();
+  // The owner stands in `repository` alone.
+  const page = npm.repository.url.replace(/^git\+|\.git$/g, "");
   return {
     deno: {
       ...deno,
@@ -48,9 +61,18 @@ export function completed({ deno, npm, tsconfig }) {
     },
     npm: {
       ...npm,
+      homepage: `${page}#readme`,
+      bugs: `${page}/issues`,
       exports: {
         ...Object.fromEntries(entries.map(([path, file]) => [path, built(file)])),
         "./package.json": "./package.json",
+      },
+      // For TypeScript with the module resolution "node10", which reads no `exports`.
+      types: built(deno.exports["."]).types,
+      typesVersions: {
+        "*": Object.fromEntries(
+          entries.slice(1).map(([path, file]) => [path.slice(2), [built(file).types]]),
+        ),
       },
       peerDependencies: Object.fromEntries(peers.map((name) => [name, "*"])),
       peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),

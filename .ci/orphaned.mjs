@@ -1,4 +1,4 @@
-// A script that npm runs has a shell between npm and itself. When npm is told to end, the shell
+// A script that npm runs has a shell between npm and itself. When npm receives a signal, the shell
 // ends without a word to the script, which would go on alone.
 import process from "node:process";
 

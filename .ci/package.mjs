@@ -18,7 +18,7 @@ import process from "node:process";
 
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
-import { readManifests } from "./manifests.mjs";
+import { entryPoints, readManifests } from "./manifests.mjs";
 
 const consumer = join(root, "node_modules/.cache/consumer");
 
@@ -114,7 +114,7 @@ export function tryPackage(report) {
 /** The name of every entry point. */
 function entryNames() {
   const { deno, npm } = readManifests();
-  return Object.keys(deno.exports).map((path) => path.replace(/^\./, npm.name));
+  return Object.keys(entryPoints(deno)).map((path) => path.replace(/^\./, npm.name));
 }
 
 /**

@@ -20,7 +20,6 @@ import {
   type ReadLogOptions,
   replay,
   replayTable,
-  sortedLog,
   sweep,
 } from "../adapters/replay/replay.ts";
 import { CROWDS, peak, requestsPerSecond, SETTLED } from "../examples/stampede.ts";
@@ -117,8 +116,7 @@ async function drawWebServer(path: string): Promise<void> {
 
 async function printScanner(path: string): Promise<void> {
   const candidates = families("10s").map(({ name, make }) => ({ name, algorithm: make(10) }));
-  const log = await sortedLog(logOf(path, {}));
-  console.log(`\nthe scanner\n${replayTable(await replay(log, candidates))}`);
+  console.log(`\nthe scanner\n${replayTable(await replay(logOf(path, {}), candidates))}`);
 }
 
 function logOf(path: string, options: ReadLogOptions): LogSource {

@@ -2,7 +2,7 @@
  * The servers of the HTTP bench: each says hello, alone, with tidegate, and with the limiter that
  * people use with its framework. Every request is admitted and keyed by the client's address.
  * "By hand" asks for the address and writes two header fields, as any limiter must, and limits
- * nothing. "Silent" limits by a key at hand and tells clients nothing.
+ * nothing. "Silent" limits by a key at hand and sends no fields.
  *
  *   bun bench/http_server.ts <name>     prints its port
  */

@@ -119,7 +119,7 @@ function moving(store: SharedStore, slots: number, algorithm: Algorithm) {
   };
 }
 
-/** The same window, told as a log, which the store keeps in counted form whatever its size. */
+/** The same window, as a log, which the store keeps in counted form whatever its size. */
 function inCounts(algorithm: Algorithm, slots: number): Algorithm {
   const [policy] = algorithm.policies;
   const policies = [{ ...policy!, period: slots }];

@@ -3,6 +3,8 @@
  * points. It is no subpath; it would become one with an application that is a package of its own.
  */
 
+export { halvesOf } from "./algorithms/halves_of.ts";
+export { mayDelay } from "./algorithms/may_delay.ts";
 export { setBounded } from "./bounded_map.ts";
 export { isStoreError } from "./errors.ts";
 export { firstPrinted, guarded } from "./guarded.ts";
@@ -10,9 +12,11 @@ export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_pr
 export {
   checkChoice,
   checkInteger,
+  checkMilliseconds,
   checkOptions,
   errorMessage,
   formatValue,
   LAST_INSTANT,
+  type OptionNames,
 } from "./options/checks.ts";
 export { withTimeout } from "./with_timeout.ts";

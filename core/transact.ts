@@ -4,6 +4,7 @@
  */
 
 import type { Algorithm } from "./algorithm.ts";
+import { carryOver } from "./carry_over.ts";
 import { checkCost, checkNow } from "./options/checks.ts";
 import type { Decision } from "./decision.ts";
 import { halvesOf } from "./algorithms/halves_of.ts";
@@ -25,7 +26,10 @@ export interface Write {
 export interface Transaction {
   /** Each operation's decision, in order. */
   readonly decisions: readonly Decision[];
-  /** What to replace in the store, all of it at once; nothing if a call was refused. */
+  /**
+   * What to replace in the store, all of it at once and in order. If a call was refused, only what
+   * keys have taken over from older options.
+   */
   readonly writes: readonly Write[];
 }
 
@@ -35,7 +39,8 @@ export interface Transaction {
  * and calls again.
  *
  * When an operation is refused, an admitted one is answered by a look (cost 0), as `all` answers
- * for its parts, and nothing is written.
+ * for its parts, and nothing is charged. What a key takes over from older options is written all the
+ * same.
  *
  * @param operations At least one; no key twice.
  * @param stateOf The state held under a key; `undefined` if none is, or its shape is unknown.
@@ -49,25 +54,32 @@ export function transact(
 ): Transaction {
   const instant = checkNow(now);
   for (const { cost } of operations) checkCost("run an operation", cost);
+  const conversions: Write[] = [];
   const writes: Write[] = [];
   const looks: Decision[] = [];
   const decisions = operations.map((operation) => {
-    const { key, algorithm, cost, dry, replaces } = operation;
+    const { key, algorithm, cost, dry } = operation;
     const { take, decide } = halvesOf(algorithm);
     const held = stateOf(key, algorithm);
     const state = held ?? takenOver(operation, stateOf, instant);
     const next = take(state, instant, cost);
     const decision = decide(state, next, instant, cost);
-    looks.push(cost !== 0 && decision.allowed ? decide(state, state, instant, 0) : decision);
-    if (next !== state && !dry) {
+    const look = () => decide(state, state, instant, 0);
+    looks.push(cost !== 0 && decision.allowed ? look() : decision);
+    if (dry) return decision;
+    // Otherwise the next call would convert the older state again, and find no time passed.
+    if (held === undefined && state !== algorithm.initial) {
+      conversions.push({ key, algorithm, state, resetAfter: look().resetAfter });
+      conversions.push(forgotten(operation.replaces!));
+    }
+    if (next !== state) {
       writes.push({ key, algorithm, state: next, resetAfter: decision.resetAfter });
-      if (replaces !== undefined && held === undefined) writes.push(forgotten(replaces));
     }
     return decision;
   });
   return decisions.every((decision) => decision.allowed)
-    ? { decisions, writes }
-    : { decisions: looks, writes: [] };
+    ? { decisions, writes: [...conversions, ...writes] }
+    : { decisions: looks, writes: conversions };
 }
 
 /** The state of a key that holds none: fresh, or what it had used under its older options. */
@@ -78,18 +90,7 @@ function takenOver(
 ): unknown {
   const old = replaces && stateOf(replaces.key, replaces.algorithm);
   if (old === undefined || replaces === undefined) return algorithm.initial;
-  const { remaining } = halvesOf(replaces.algorithm).decide(old, old, now, 0);
-  const used = replaces.algorithm.capacity - remaining;
-  const units = replaces.mode === "keep"
-    ? used
-    : sameShare(used, replaces.algorithm.capacity, algorithm.capacity);
-  return halvesOf(algorithm).take(algorithm.initial, now, Math.min(units, algorithm.capacity));
-}
-
-/** used * capacity / oldCapacity, rounded up; the product may be past what floats hold. */
-function sameShare(used: number, oldCapacity: number, capacity: number): number {
-  const old = BigInt(oldCapacity);
-  return Number((BigInt(used) * BigInt(capacity) + old - 1n) / old);
+  return carryOver(replaces.algorithm, old, algorithm, replaces.mode, now);
 }
 
 function forgotten({ key, algorithm }: Replaced): Write {

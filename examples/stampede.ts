@@ -2,9 +2,9 @@
  * The stampede: everybody's counter resets at once, and everybody comes back.
  *
  * 500 clients with a limit of 10 a minute each. A client asks once a second for as long as something
- * is left; then it waits as long as it was told to, and comes back. Under a fixed window all of them
- * are told the same instant. Windows that begin with each client's first call, algorithms that
- * slide, and a random delay on top of what clients are told spread them out.
+ * is left; then it waits as long as the answer says, and comes back. Under a fixed window all
+ * answers name the same instant. Windows that begin with each client's first call, algorithms that
+ * slide, and a random delay on top of the wait spread them out.
  *
  *   bun examples/stampede.ts
  */
@@ -51,9 +51,9 @@ export function requestsPerSecond({ algorithm, jitter }: Crowd): readonly number
       seconds[Math.floor(at / SECOND)]!++;
       const [decision, next] = algorithm.step(state, at, 1);
       state = next;
-      const told = decision.allowed ? decision.nextAfter : decision.retryAfter;
-      // Header fields tell whole seconds, rounded up.
-      const wait = Math.ceil(told / SECOND) * SECOND + Math.floor(jitter * random());
+      const exact = decision.allowed ? decision.nextAfter : decision.retryAfter;
+      // Header fields have whole seconds, rounded up.
+      const wait = Math.ceil(exact / SECOND) * SECOND + Math.floor(jitter * random());
       at += decision.remaining > 0 ? SECOND : Math.max(SECOND, wait);
     }
   }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { readManifests } from "../.ci/manifests.mjs";
+import { entryPoints, readManifests } from "../.ci/manifests.mjs";
 import { exists, filesOf, readText } from "./support/tree.ts";
 
-const entries = Object.values(readManifests().deno.exports as Record<string, string>);
-const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const entries: string[] = Object.values(entryPoints(readManifests().deno));
+const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];
 
 describe("the module comment of", () => {
   for (const entry of entries) {
@@ -33,15 +33,20 @@ describe("the page", () => {
     assert.ok(readText("README.md").replaceAll("\n", " ").includes(words), words);
   });
 
-  test("docs/README.md links to every other page of docs, and README.md to it", () => {
+  test("docs/README.md and llms.txt link to every other page of docs, and README.md to the first", () => {
     const index = "docs/README.md";
     const targets = (page: string) => linksOf(page, readText(page)).map(({ target }) => target);
-    const linked = [...targets(index), ...targets("README.md").filter((path) => path === index)];
-    const pagesOfDocs = files.map(({ path }) => path).filter((path) => path.startsWith("docs/"));
-    assert.deepEqual(pagesOfDocs.filter((path) => !linked.includes(path)), []);
+    assert.ok(targets("README.md").includes(index));
+    const pagesOfDocs = files.map(({ path }) => path).filter((path) =>
+      path.startsWith("docs/") && path !== index
+    );
+    for (const list of [index, "llms.txt"]) {
+      const linked = targets(list);
+      assert.deepEqual(pagesOfDocs.filter((path) => !linked.includes(path)), [], list);
+    }
   });
 
-  for (const { path, text } of files) {
+  for (const { path, text } of [...files, { path: "llms.txt", text: readText("llms.txt") }]) {
     test(`${path} links to files and sections that are there`, () => {
       for (const { target, section } of linksOf(path, text)) {
         assert.ok(exists(target), `${path} links to ${target}`);

@@ -42,7 +42,10 @@ export async function runExplain(
   }
   const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };
   if (values.service === undefined) await explainCounters(rules, request, values, tools);
-  else tools.print(`${values.service} says: ${await askService(values.service, request)}`);
+  else {
+    const answer = await askService(values.service, values.token, request);
+    tools.print(`${values.service} says: ${answer}`);
+  }
   return 0;
 }
 
@@ -78,9 +81,14 @@ async function withEngine(
   }
 }
 
-async function askService(url: string, request: object): Promise<string> {
+async function askService(
+  url: string,
+  token: string | undefined,
+  request: object,
+): Promise<string> {
   const response = await fetch(new URL("/v1/peek", url), {
     method: "POST",
+    headers: token === undefined ? {} : { "x-tidegate-token": token },
     body: JSON.stringify(request),
   });
   return await response.text();

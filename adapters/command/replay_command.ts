@@ -1,178 +1,180 @@
 /*
- * `tidegate replay`: a log file against limits, from the command line.
+ * `tidegate replay`: a log against limits, from the command line.
  */
 
 import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
+import process from "node:process";
 import { parseArgs } from "node:util";
 
-import { formatValue } from "../../core/toolkit.ts";
-import type { Algorithm, Period } from "../../mod.ts";
-import { addressKey } from "../http/http.ts";
-import { type AlgorithmName, algorithmOf } from "../rules/rules.ts";
-import { count, numberText } from "../replay/output/format_numbers.ts";
-import type { LogEntry } from "../replay/log/log_entry.ts";
-import type { LogFormat, LogRecord } from "../replay/log/log_format.ts";
-import { readLog, type ReadLogOptions } from "../replay/log/read_log.ts";
-import { replay } from "../replay/replay_log.ts";
-import { replayPage } from "../replay/output/replay_page.ts";
-import { replayTable } from "../replay/output/replay_table.ts";
-import { sortedLog } from "../replay/log/sorted_log.ts";
-import { sweep, type SweepFamily } from "../replay/sweep.ts";
+import { errorMessage, formatValue } from "../../core/toolkit.ts";
+import type { Period } from "../../mod.ts";
+import { type AlgorithmName, algorithmOf, type LimitOptions, problemText } from "../rules/rules.ts";
+import { FORMAT_NAMES } from "../replay/log/layout.ts";
+import { unreadLines } from "../replay/output/report_text.ts";
+import {
+  type Candidate,
+  type LogFormat,
+  readTrace,
+  type ReadTraceOptions,
+  replay,
+  replayJson,
+  replayPage,
+  type ReplayReport,
+  replayRules,
+  replayTable,
+  sweep,
+  type SweepFamily,
+  type SweepReport,
+} from "../replay/replay.ts";
+import { integerOf, type Tools, usageError } from "./command_options.ts";
+import { readAt } from "./rules_at.ts";
+import { type ReadProgress, readProgress } from "./read_progress.ts";
 
 /** What `tidegate replay --help` says. */
 export const REPLAY_HELP: string =
   `tidegate replay LOG... --rule RULE [--rule RULE ...]   what limits would have done to a log
 
-A RULE is an algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
+A LOG is a file, or - for the standard input, plain or compressed by gzip or zstd. A RULE is an
+algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
 slidingWindow:1000/1h,precision=1m
 
---format common|json|tsv|csv   the form of the log; common is that of most web servers
---key NAME                     whose requests: a field or column; or ip/64 for addresses, IPv6 ones
-                               by so many bits; default the host as it is
---cost NAME[,NAME]             fields or columns that hold what a request costs; default 1
---sort                         put the requests in order of time first; holds the log in memory,
-                               which a pipe needs: zcat LOG.gz | tidegate replay /dev/stdin --sort
---sweep PERIOD                 also find the smallest limits for this period
---html FILE                    write a page with plots
---title TEXT                   what to call it`;
+--rules RULES        a rule file: what each of its rules would have done
+--compare            what two rules would have done differently, and to whom
+--sweep PERIOD       also find the smallest limits for this period
+--format FORM        ${FORMAT_NAMES.slice(0, 6).join(", ")},
+                     ${FORMAT_NAMES.slice(6).join(", ")}; by default it is found
+--time NAME          the column, or the path in an object, that holds the time
+--key NAME           whose requests: a column or a path; or ip/64 for addresses, IPv6 ones by so
+                     many bits; default the client's address
+--cost NAME[,NAME]   columns or paths that hold what a request costs; default 1
+--threads N          threads that read lines; default none beside the first
+--json               print the report as JSON
+--html FILE          write a page with plots
+--title TEXT         what to call it`;
 
 /** The algorithms that a sweep compares. */
 const SWEPT: readonly AlgorithmName[] = ["fixedWindow", "slidingCounter", "slidingLog", "gcra"];
 
 const OPTIONS = {
   rule: { type: "string", multiple: true },
+  rules: { type: "string" },
+  compare: { type: "boolean" },
+  sweep: { type: "string" },
   format: { type: "string" },
+  time: { type: "string" },
   key: { type: "string" },
   cost: { type: "string" },
-  sort: { type: "boolean" },
-  sweep: { type: "string" },
+  threads: { type: "string" },
+  json: { type: "boolean" },
   html: { type: "string" },
   title: { type: "string" },
+  // Requests are always put in order; the option is from when they were not.
+  sort: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const;
+
+type ReplayValues = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
 
 /**
  * Runs `tidegate replay`.
  *
  * @param args The arguments after `replay`.
- * @param print Prints a line.
  * @returns The exit status.
- * @throws {TypeError} If an argument is wrong.
+ * @throws {TypeError} If an argument is wrong, or a log cannot be read.
  * @throws {RangeError} If the log holds no request.
  */
-export async function replayCommand(
-  args: readonly string[],
-  print: (line: string) => void,
-): Promise<number> {
+export async function replayCommand(args: readonly string[], tools: Tools): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     options: OPTIONS,
     allowPositionals: true,
   });
   const { rule: rules = [], sweep: period, html, title } = values;
-  if (values.help === true || positionals.length === 0 || rules.length === 0) {
-    print(REPLAY_HELP);
+  const asksForRules = rules.length > 0 || values.rules !== undefined;
+  if (values.help === true || positionals.length === 0 || !asksForRules) {
+    tools.print(REPLAY_HELP);
     return values.help === true ? 0 : 2;
   }
-  const candidates = rules.map((rule) => ({ name: rule, algorithm: ruleOf(rule) }));
-  const families = period === undefined ? [] : familiesOf(period as Period);
-  const { stream, bad } = entriesOf(positionals, values);
-  if (values.sort !== true) await requireFiles(positionals);
-  const log = values.sort === true ? await sortedLog(stream) : stream;
-  const report = await replay(log, candidates);
-  if (bad.count > 0) {
-    print(`no entries: ${count(bad.count)}, the first one "${numberText(bad.first)}"`);
+  if (values.rules !== undefined && (rules.length > 0 || period !== undefined)) {
+    throw usageError("--rules goes without --rule and --sweep");
   }
-  const of = report.clients === 1 ? "requests" : "clients";
-  const sweeps = families.length === 0 ? [] : await sweep(log, families, { of });
-  print(replayTable(report, sweeps));
+  const candidates = rules.map(candidateOf);
+  const families = period === undefined ? [] : familiesOf(periodOf("period", period));
+  const progress = readProgress(await sizeOf(positionals));
+  const logs = positionals.map((name) => ({ name, log: openLog(name, progress) }));
+  const options = { ...readOptions(values), onProgress: progress.show };
+  let report: ReplayReport;
+  let sweeps: readonly SweepReport[] = [];
+  if (values.rules === undefined) {
+    const trace = await readTrace(logs, options).finally(progress.end);
+    report = await replay(trace, candidates, { compare: values.compare });
+    const of = report.clients === 1 ? "requests" : "clients";
+    if (families.length > 0) sweeps = await sweep(trace, families, { of });
+  } else {
+    const { rules, problems } = await readAt(values.rules, {});
+    for (const problem of problems) tools.complain(problemText(problem));
+    if (rules === undefined) return 1;
+    report = await replayRules(logs, rules, values.rules, options).finally(progress.end);
+  }
+  if (values.json === true) {
+    // Nothing but JSON may stand among it.
+    for (const line of unreadLines(report)) tools.complain(line);
+    tools.print(replayJson(report, sweeps));
+  } else tools.print(replayTable(report, sweeps));
   if (html !== undefined) {
     await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), sweeps }));
-    print(`\nwritten to ${html}`);
+    tools.complain(`written to ${html}`);
   }
   return 0;
 }
 
-/** The requests of files, as often as they are read, and the lines that are none. */
-function entriesOf(
-  paths: readonly string[],
-  { format = "common", key, cost }: FormValues,
-): { stream(): AsyncGenerator<LogEntry>; readonly bad: BadLines } {
-  const form = { format: format as LogFormat, key: keyOf(key), cost: costOf(cost) };
-  const text = Object.entries({ format, key, cost })
-    .flatMap(([name, value]) => value === undefined ? [] : [`--${name} ${value}`])
-    .join(" ");
-  const bad: BadLines = { count: 0, first: "" };
+function readOptions({ format, time, key, cost, threads }: ReplayValues): ReadTraceOptions {
   return {
-    bad,
-    async *stream() {
-      bad.count = 0;
-      for (const path of paths) yield* readFile(path, form, text, bad);
-    },
+    format: format as LogFormat | undefined,
+    columns: { time },
+    key,
+    cost: cost?.split(","),
+    threads: integerOf(threads, "threads"),
   };
 }
 
-/** The options that say how a log is read. */
-interface FormValues {
-  readonly format?: string | undefined;
-  readonly key?: string | undefined;
-  readonly cost?: string | undefined;
+/** A log's bytes: of a file, a pipe, or the standard input. */
+async function* openLog(path: string, progress: ReadProgress): AsyncGenerator<Uint8Array> {
+  const stream = path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 1 << 19 });
+  for await (const piece of stream) {
+    progress.add(piece.length);
+    yield piece;
+  }
 }
 
-/** Lines that are no requests. */
-interface BadLines {
-  count: number;
-  first: string;
-}
-
-/** Requires files, which can be read several times; a pipe can be read only once. */
-async function requireFiles(paths: readonly string[]): Promise<void> {
+/** The bytes of files; `NaN` if there is a pipe among them. */
+async function sizeOf(paths: readonly string[]): Promise<number> {
+  let size = 0;
   for (const path of paths) {
+    if (path === "-") return NaN;
     const stats = await stat(path);
-    if (stats.isFile()) continue;
-    const what = stats.isFIFO() ? "a pipe" : stats.isDirectory() ? "a directory" : "a device";
-    throw new TypeError(
-      `Cannot replay ${path} as it must be a file, which can be read several times, ` +
-        `or be held in memory with --sort: it is ${what}`,
-    );
+    if (stats.isDirectory()) {
+      throw new TypeError(
+        `Cannot replay ${path} as it must be a file or a pipe: it is a directory`,
+      );
+    }
+    size += stats.isFile() ? stats.size : NaN;
   }
+  return size;
 }
 
-/**
- * The requests of a file.
- *
- * @param formText The form, as the command line gives it.
- * @param bad Counts the lines that are no requests.
- * @throws {TypeError} If it has lines, and none of them is a request.
- */
-async function* readFile(
-  path: string,
-  form: ReadLogOptions,
-  formText: string,
-  bad: BadLines,
-): AsyncGenerator<LogEntry> {
-  let requests = 0;
-  const lines: BadLines = { count: 0, first: "" };
-  function onBadLine(line: string): void {
-    if (lines.count++ === 0) lines.first = line;
-  }
-  for await (const entry of readLog(createReadStream(path), { ...form, onBadLine })) {
-    requests++;
-    yield entry;
-  }
-  if (requests === 0 && lines.count > 0) {
-    throw new TypeError(
-      `Cannot replay ${path} as its lines must fit ${formText}: ` +
-        `none of ${count(lines.count)} does; the first is "${numberText(lines.first)}"`,
-    );
-  }
-  if (bad.count === 0) bad.first = lines.first;
-  bad.count += lines.count;
+function candidateOf(rule: string): Candidate {
+  const options = ruleOf(rule);
+  return {
+    name: rule,
+    algorithm: algorithmOf(options),
+    make: (limit) => algorithmOf({ ...options, limit }),
+  };
 }
 
 /** `gcra:60/1m,burst=10`: a name, a limit, a period, and options of the factory. */
-function ruleOf(text: string): Algorithm {
+function ruleOf(text: string): LimitOptions {
   const match = /^(\w+):(\d+)\/(\w+)((?:,\w+=\w+)*)$/.exec(text);
   if (match === null) {
     throw new TypeError(
@@ -182,14 +184,21 @@ function ruleOf(text: string): Algorithm {
   const [, algorithm, limit, period, rest = ""] = match;
   const options = rest.split(",").filter((option) => option !== "").map((option) => {
     const [name = "", value = ""] = option.split("=");
-    return [name, valueOf(value)] as const;
+    return [name, name === "precision" ? periodOf(name, value) : valueOf(value)] as const;
   });
-  return algorithmOf({
+  return {
     algorithm: algorithm as AlgorithmName,
     limit: Number(limit),
-    period: valueOf(period!) as Period,
+    period: periodOf("period", period!),
     ...Object.fromEntries(options),
-  });
+  };
+}
+
+/** A period must say its unit: on a command line, a number alone may be meant as seconds. */
+function periodOf(option: string, text: string): Period {
+  if (!/^\d+$/.test(text)) return text as Period;
+  const rule = `${option} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
+  throw new RangeError(errorMessage("read a rule", rule, text));
 }
 
 /** Digits are a number; anything else is text, such as a period with its unit. */
@@ -200,20 +209,6 @@ function valueOf(text: string): number | string {
 function familiesOf(period: Period): readonly SweepFamily[] {
   return SWEPT.map((algorithm) => ({
     name: algorithm,
-    make: (limit) => algorithmOf({ algorithm, limit, period: valueOf(String(period)) as Period }),
+    make: (limit) => algorithmOf({ algorithm, limit, period }),
   }));
-}
-
-function keyOf(name: string | undefined): ((record: LogRecord) => string) | undefined {
-  if (name === undefined) return undefined;
-  const bits = /^ip\/(\d{1,3})$/.exec(name)?.[1];
-  if (bits === undefined) return ({ fields }) => fields[name] ?? "";
-  addressKey("::1", Number(bits));
-  return ({ host }) => addressKey(host, Number(bits)) ?? host;
-}
-
-function costOf(names: string | undefined): ((record: LogRecord) => number) | undefined {
-  if (names === undefined) return undefined;
-  const columns = names.split(",");
-  return ({ fields }) => columns.reduce((sum, column) => sum + Number(fields[column]), 0);
 }

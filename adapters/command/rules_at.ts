@@ -5,13 +5,12 @@
 import { withTimeout } from "../../core/toolkit.ts";
 import {
   fileSource,
+  readDocuments,
   type ReadRules,
-  readRules,
   type RedisRulesClient,
   redisSource,
   type RuleDocument,
   type RuleSource,
-  yamlReader,
 } from "../rules/rules.ts";
 import { loadRedis } from "../service/load_redis.ts";
 import { errorText } from "../service/log.ts";
@@ -29,7 +28,7 @@ export async function readAt(path: string, values: Values): Promise<ReadRules> {
     await source.close?.();
   }
   const options = { format: formatOf(values), mergeDomains: values["merge-domains"] };
-  return readRules(documents, await yamlReader(), options);
+  return await readDocuments(documents, options);
 }
 
 /** Milliseconds for which a service that starts dials Redis for its rules. */

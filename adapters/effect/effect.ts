@@ -30,59 +30,20 @@
 
 export type { Admission } from "./admission.ts";
 export { Decision } from "./decision.ts";
-export {
-  layerAttached,
-  layerMemory,
-  layerRedis,
-  layerShared,
-  layerStore,
-  layerStoreScoped,
-  SharedHandle,
-} from "./layers.ts";
-export { type Limit, limit, type LimitOptions } from "./limit.ts";
+export * from "./http_api/rate_limit_middleware.ts";
+export type { Found, RateLimitOptions, Route } from "./http_api/rate_limit_options.ts";
+export * from "./http_api/rate_limit_problems.ts";
+export * from "./layers.ts";
+export * from "./limit.ts";
 export { limitConfig } from "./limit_config.ts";
 export { decisionsMetric, unitsMetric, waitMetric } from "./limit_metrics.ts";
-export {
-  algorithmOf,
-  type AllPolicy,
-  type BurstPolicy,
-  type FixedWindowPolicy,
-  type GcraPolicy,
-  type LeakyBucketPolicy,
-  type LeakyQueuePolicy,
-  Policy,
-  type RatePolicy,
-  type SlidingPolicy,
-  type SlidingWindowPolicy,
-  type TokenBucketPolicy,
-} from "./policy.ts";
-export {
-  layerRateLimit,
-  type MiddlewareId,
-  RateLimit,
-  type RateLimitConfig,
-  RateLimitDecision,
-} from "./http_api/rate_limit_middleware.ts";
-export type { Found, RateLimitOptions, Route } from "./http_api/rate_limit_options.ts";
-export {
-  QuotaExceeded,
-  type RateLimitProblem,
-  type RateLimitProblemClass,
-  TemporaryReducedCapacity,
-  type ViolatedPolicies,
-} from "./http_api/rate_limit_problems.ts";
-export { RateLimited, type RateLimitedFields } from "./rate_limited.ts";
-export {
-  type AcquireOptions,
-  type AdmitOptions,
-  type LimitEntry,
-  makeRateLimiter,
-  RateLimiter,
-} from "./rate_limiter.ts";
+export { layerRateLimiterStore } from "./persistence/rate_limiter_store.ts";
+export * from "./policy.ts";
+export * from "./rate_limited.ts";
+export * from "./rate_limiter.ts";
 export {
   RateLimitStoreError,
   type RateLimitStoreErrorFields,
   type StoreErrorReason,
 } from "./rate_limit_store_error.ts";
-export { layerRateLimiterStore } from "./persistence/rate_limiter_store.ts";
-export { type Limited, withLimit, type WithLimitOptions } from "./with_limit.ts";
+export * from "./with_limit.ts";

@@ -32,12 +32,12 @@ import {
   fetchSource,
   finishResponse,
   isResponse,
-  refusalResponse,
+  refusedResponse,
 } from "../http/servers/fetch_response.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
-import { type HitContext, hitContext } from "./hit_context.ts";
-import type { HitStoreOptions } from "./hit_counter.ts";
+import { type HitContext, hitContext } from "./hit_stores.ts";
+import type { HitStoreOptions } from "./hit_stores.ts";
 import type {
   ClientKeyOptions,
   Outcome,
@@ -121,9 +121,9 @@ export function rateLimit(
       // Elysia calls no other hook for what is answered here.
       for (const settle of context[SETTLE] ?? []) settle({ status: verdict.refusal.status });
       try {
-        const own = await onRefused?.(verdict.refusal, request, server);
-        const response = isResponse(own) ? own : refusalResponse(verdict.refusal, []);
-        return finishOwn(response, set.headers, context[FIELDS]);
+        const { refusal } = verdict;
+        const refused = onRefused && (() => onRefused(refusal, request, server));
+        return finishOwn(await refusedResponse(refused, refusal, []), set.headers, context[FIELDS]);
       } catch (error) {
         set.status = 500;
         throw error;
@@ -241,9 +241,9 @@ function lowered(name: string): string {
 
 function settleAll(context: HookContext): void {
   const { response, set } = context;
-  const answered = isResponse(response) ? response.status : Number(set.status ?? 200);
-  const status = context[GONE] ? GONE_STATUS : answered;
-  for (const settle of context[SETTLE] ?? []) settle({ status });
+  const own = isResponse(response) ? response : undefined;
+  const status = context[GONE] ? GONE_STATUS : own?.status ?? Number(set.status ?? 200);
+  for (const settle of context[SETTLE] ?? []) settle({ status, response: own });
 }
 
 /**
@@ -284,5 +284,5 @@ export function elysiaRateLimitContext(options: HitStoreOptions = {}): HitContex
   return hitContext(options);
 }
 
-export type { HitContext } from "./hit_context.ts";
-export type { HitStoreOptions } from "./hit_counter.ts";
+export type { HitContext } from "./hit_stores.ts";
+export type { HitStoreOptions } from "./hit_stores.ts";

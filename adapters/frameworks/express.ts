@@ -21,12 +21,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../core/decision.ts";
-import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
-import type { Refusal } from "../http/gate/refusal.ts";
-import { gate, type Verdict } from "../http/gate/gate.ts";
-import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
-import { answerOnNode, nodeSource } from "../http/servers/node_response.ts";
+import { type HitStore, hitStore, type HitStoreOptions } from "./hit_stores.ts";
+import {
+  limitOnNode,
+  type NodeReplies,
+  nodeReplies,
+  nodeSource,
+} from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of Express's request. */
@@ -66,29 +68,8 @@ export type ExpressMiddleware<Request extends ExpressRequest> = (
 export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
   options: RateLimitOptions<Request, ExpressResponse>,
 ): ExpressMiddleware<Request> {
-  const decide = gate(options, sourceFor(options));
-
-  const { onRefused } = options;
-
-  function proceed(
-    verdict: Verdict,
-    request: Request,
-    response: ExpressResponse,
-    next: ExpressNext,
-  ): void {
-    if (verdict.decision !== undefined) response.locals["rateLimit"] = verdict.decision;
-    const refused = onRefused && ((refusal: Refusal) => onRefused(refusal, request, response));
-    answerOnNode(response, verdict, { refused, proceed: () => next(), fail: next });
-  }
-
-  return function limitRate(request, response, next) {
-    const verdict = decide(request, response);
-    if (isPromise(verdict)) {
-      verdict.then((verdict) => proceed(verdict, request, response, next)).catch(next);
-    } else {
-      proceed(verdict, request, response, next);
-    }
-  };
+  const limit = limitOnNode(options, sourceFor(options), replies);
+  return (request, response, next) => limit(request, response, () => next(), next);
 }
 
 /** The decision about the request that a response belongs to; `undefined` if it was not limited. */
@@ -134,7 +115,12 @@ export function expressRateLimitStore(options: HitStoreOptions = {}): HitStore {
   return hitStore(options);
 }
 
-export type { HitInfo, HitStore, HitStoreOptions } from "./hit_counter.ts";
+export type { HitInfo, HitStore, HitStoreOptions } from "./hit_stores.ts";
+
+const replies: NodeReplies<unknown, ExpressResponse> = {
+  ...nodeReplies,
+  keep: (decision, _request, response) => response.locals["rateLimit"] = decision,
+};
 
 const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
   ...nodeSource,

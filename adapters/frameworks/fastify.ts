@@ -20,12 +20,13 @@ import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../core/decision.ts";
-import { isPromise } from "../../core/maybe_promise.ts";
-import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
-import { gate, type Verdict } from "../http/gate/gate.ts";
-import type { Refusal } from "../http/gate/refusal.ts";
-import { closingOf, nodeHeader, refuseOr, whenEnded } from "../http/servers/node_response.ts";
+import {
+  closingOf,
+  limitOnNode,
+  nodeHeader,
+  type NodeReplies,
+} from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of Fastify's request. */
@@ -107,7 +108,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
   return Object.assign(limitRate, {
     [Symbol.for("skip-override")]: true,
     [Symbol.for("fastify.display-name")]: "tidegate",
-    [Symbol.for("plugin-meta")]: { name: "tidegate", fastify: "5.x" },
+    [Symbol.for("plugin-meta")]: { name: "tidegate", fastify: ">=4" },
   });
 }
 
@@ -130,63 +131,9 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
 export function rateLimitHook<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: RateLimitOptions<Request, FastifyReplyLike>,
 ): FastifyHook<NoInfer<Request>> {
-  const decide = gate(options, sourceFor(options));
-
-  const { onRefused } = options;
-
-  function refuse(refusal: Refusal, reply: FastifyReplyLike): void {
-    if (reply.sent) return;
-    reply.code(refusal.status);
-    reply.header("Content-Type", refusal.contentType);
-    // Fastify adds a character set to the type of a string.
-    reply.send(Buffer.from(refusal.body));
-  }
-
-  function proceed(
-    verdict: Verdict,
-    request: Request,
-    reply: FastifyReplyLike,
-    done: (error?: Error) => void,
-  ): boolean {
-    const { decision, headers, refusal, settle } = verdict;
-    if (decision !== undefined) (request as { rateLimit?: Decision }).rateLimit = decision;
-    // Somebody else has answered while the request waited for its verdict.
-    if (reply.sent) return false;
-    applyHeaders({
-      get: (name) => reply.getHeader(name)?.toString(),
-      set: (name, value) => void reply.header(name, value),
-    }, headers);
-    if (refusal !== undefined) {
-      if (onRefused === undefined) refuse(refusal, reply);
-      else {
-        refuseOr(
-          () => onRefused(refusal, request, reply),
-          () => refuse(refusal, reply),
-          (error) => done(error as Error),
-        );
-      }
-      return false;
-    }
-    if (settle !== undefined) {
-      whenEnded(reply.raw, (status) => settle({ status }));
-    }
-    return true;
-  }
-
-  return function onRequest(request, reply, done) {
-    let verdict: Verdict | Promise<Verdict>;
-    try {
-      verdict = decide(request, reply);
-    } catch (error) {
-      // Fastify does not catch what a hook throws.
-      return done(error as Error);
-    }
-    if (isPromise(verdict)) {
-      verdict.then((verdict) => proceed(verdict, request, reply, done) && done()).catch(done);
-    } else if (proceed(verdict, request, reply, done)) {
-      done();
-    }
-  };
+  const limit = limitOnNode(options, sourceFor(options), replies);
+  return (request, reply, done) =>
+    limit(request, reply, () => done(), (error) => done(error as Error));
 }
 
 /** The decision about a request; `undefined` if it was not limited. */
@@ -205,6 +152,23 @@ export function clientKey<Request extends FastifyRequestLike = FastifyRequestLik
 ): (request: Request, reply: FastifyReplyLike) => string | undefined {
   return clientKeyOf(options, sourceFor(options));
 }
+
+const replies: NodeReplies<object, FastifyReplyLike> = {
+  keep: (decision, request) => (request as { rateLimit?: Decision }).rateLimit = decision,
+  isAnswered: ({ sent }) => sent,
+  fields: (reply) => ({
+    get: (name) => reply.getHeader(name)?.toString(),
+    set: (name, value) => void reply.header(name, value),
+  }),
+  refuse(reply, { status, contentType, body }) {
+    if (reply.sent) return;
+    reply.code(status);
+    reply.header("Content-Type", contentType);
+    // Fastify adds a character set to the type of a string.
+    reply.send(Buffer.from(body));
+  },
+  raw: ({ raw }) => raw,
+};
 
 const ofSocket: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   address: ({ raw }) => raw.socket.remoteAddress,

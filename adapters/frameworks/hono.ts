@@ -23,12 +23,11 @@ import {
   fetchOutcome,
   fetchSource,
   finishResponse,
-  refusalResponse,
   refusedResponse,
 } from "../http/servers/fetch_response.ts";
 import { applyHeaders } from "../http/fields/apply_headers.ts";
 import { gate } from "../http/gate/gate.ts";
-import { type HitStore, hitStore, type HitStoreOptions } from "./hit_counter.ts";
+import { type HitStore, hitStore, type HitStoreOptions } from "./hit_stores.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** What the middleware puts on the context. */
@@ -91,13 +90,9 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     const { decision, headers, refusal, settle } = isPromise(verdict) ? await verdict : verdict;
     if (decision !== undefined) context.set("rateLimit", decision);
     if (refusal !== undefined) {
-      if (onRefused === undefined) return refusalResponse(refusal, headers);
       try {
-        return await refusedResponse(
-          () => onRefused(refusal, context, undefined),
-          refusal,
-          headers,
-        );
+        const refused = onRefused && (() => onRefused(refusal, context, undefined));
+        return await refusedResponse(refused, refusal, headers);
       } catch (error) {
         applyHeaders(context.res.headers, headers);
         throw error;
@@ -112,7 +107,7 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
       throw error;
     }
     const { res } = context;
-    settle?.(fetchOutcome({ status: res.status, error: context.error }, signal));
+    settle?.(fetchOutcome({ status: res.status, error: context.error, response: res }, signal));
     const finished = finishResponse(res, headers);
     if (finished === res) return;
     // Hono sets the fields of the response at hand once more, on the one that takes its place.
@@ -161,7 +156,7 @@ export function honoRateLimiterStore(options: HitStoreOptions = {}): HitStore {
   return hitStore(options);
 }
 
-export type { HitInfo, HitStore, HitStoreOptions } from "./hit_counter.ts";
+export type { HitInfo, HitStore, HitStoreOptions } from "./hit_stores.ts";
 
 /** What @hono/node-server hands over, and some hand over Bun's server within. */
 interface HonoServerInfo {

@@ -23,10 +23,13 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { checkFunction } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
-import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
-import { gate, type Verdict } from "../http/gate/gate.ts";
-import { answerOnNode, nodeSource, refuseOnNode } from "../http/servers/node_response.ts";
+import {
+  limitOnNode,
+  type NodeReplies,
+  nodeReplies,
+  nodeSource,
+} from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** A request of node:http, or of node:http2's compatible interface. */
@@ -83,46 +86,31 @@ export function rateLimit<
 ): (
   handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
-  const decide = gate(options, sourceOf<Request, Response>());
-  const { onRefused } = options;
+  const replies = nodeReplies as unknown as NodeReplies<Request, Response>;
+  const isObject = typeof options === "object" && options !== null;
+  const { onError, ...others } = isObject ? options : { onError: undefined };
+  // What is no object is left to the gate to refuse.
+  const limit = limitOnNode(
+    isObject ? others as typeof options : options,
+    sourceOf<Request, Response>(),
+    replies,
+  );
   const report = guarded(
-    options.onError ?? ((error: unknown) => console.error(error)),
+    onError ?? ((error: unknown) => console.error(error)),
     firstPrinted(),
   );
-
-  function fail(error: unknown, request: Request, response: Response): void {
-    report(error, request);
-    const refusal = { status: 500, contentType: "text/plain", body: "" };
-    refuseOnNode(response as unknown as ServerResponse, refusal, []);
-  }
-
-  return function limit(handler) {
+  return function limitHandler(handler) {
     checkFunction("limit a handler", "handler", handler);
-    const proceed = (verdict: Verdict, request: Request, response: Response) =>
-      answerOnNode(
-        response as unknown as ServerResponse,
-        verdict,
-        {
-          refused: onRefused && ((refusal) => onRefused(refusal, request, response)),
-          proceed: () => handler(request, response, verdict.decision),
-          fail: (error) => fail(error, request, response),
+    return (request, response) =>
+      limit(
+        request,
+        response,
+        (decision) => handler(request, response, decision),
+        (error) => {
+          report(error, request);
+          replies.refuse(response, { status: 500, contentType: "text/plain", body: "" });
         },
       );
-
-    // An error of the handler is its own; one before it must not end the server.
-    return function limited(request, response) {
-      let verdict: Verdict | Promise<Verdict>;
-      try {
-        verdict = decide(request, response);
-      } catch (error) {
-        return fail(error, request, response);
-      }
-      if (!isPromise(verdict)) return proceed(verdict, request, response) as void;
-      verdict.then(
-        (verdict) => proceed(verdict, request, response),
-        (error) => fail(error, request, response),
-      );
-    };
   };
 }
 

@@ -28,44 +28,8 @@
  */
 
 import { clientKeyOf } from "./address/client_key.ts";
-import {
-  type Answer,
-  type FetchHandler,
-  type LimitedHandler,
-  limitHandler,
-} from "./servers/fetch_handler.ts";
 import { fetchSource } from "./servers/fetch_response.ts";
-import type { ClientKeyOptions, RateLimitOptions } from "./gate/rate_limit_options.ts";
-
-/**
- * Limits the rate of a handler.
- *
- * @param options Only `limiter` is required.
- * @returns What takes the handler and returns the limited one. The handler is called with the
- * request, what the server handed over with it, and the decision.
- * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
- *
- * @example
- * ```ts
- * import { gcra, limiter } from "tidegate";
- * import { rateLimit } from "tidegate/http";
- *
- * const limited = rateLimit({
- *   limiter: limiter(gcra({ limit: 100, period: "1m" })),
- *   trustedProxies: ["loopback"],
- * });
- * const fetch = limited((_request, _info, decision) => {
- *   return new Response(`${decision?.remaining} left`);
- * });
- * // Bun.serve({ fetch }); Deno.serve(fetch);
- * ```
- */
-export function rateLimit<Info = unknown>(
-  options: RateLimitOptions<Request, Info>,
-): <Answers extends Answer>(handler: FetchHandler<Info, Answers>) => LimitedHandler<Info, Answers> {
-  return limitHandler(options);
-}
+import type { ClientKeyOptions } from "./gate/rate_limit_options.ts";
 
 /**
  * Makes the default `key`, to be combined with something else.
@@ -98,7 +62,12 @@ export {
   type ForwardingOptions,
 } from "./address/client_address.ts";
 export type { RequestSource } from "./address/client_key.ts";
-export type { Answer, FetchHandler, LimitedHandler } from "./servers/fetch_handler.ts";
+export {
+  type Answer,
+  type FetchHandler,
+  type LimitedHandler,
+  rateLimit,
+} from "./servers/fetch_handler.ts";
 export { type Gate, gate, type Verdict } from "./gate/gate.ts";
 export type { HeaderForm } from "./fields/header_form.ts";
 export {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import process from "node:process";
 
 import { tooOldError } from "./too_old_error.ts";
 
@@ -30,12 +31,32 @@ export async function loadPackage<Module>(
   try {
     module = await load();
   } catch (cause) {
-    const message =
-      `Cannot ${action} as the package ${name} must be installed: run npm install ${name}`;
-    throw new Error(message, { cause });
+    const ofProject = loadFromProject(name) as Module | undefined;
+    if (ofProject === undefined) {
+      throw new Error(
+        `Cannot ${action} as the package ${name} must be installed: run npm install ${name}${
+          isNpx() ? `, or npx --package=tidegate --package=${name} tidegate ...` : ""
+        }`,
+        { cause },
+      );
+    }
+    module = ofProject;
   }
   if (isRecent(module)) return module;
   throw tooOldError(action, name, since, versionOf(name));
+}
+
+/** The package of the folder that the process was started in: `npx` runs tidegate from its cache. */
+function loadFromProject(name: string): unknown {
+  try {
+    return createRequire(join(process.cwd(), "package.json"))(name);
+  } catch {
+    return undefined;
+  }
+}
+
+function isNpx(): boolean {
+  return process.env.npm_command === "exec";
 }
 
 /** The version that its package.json says; a package need not export that file. */

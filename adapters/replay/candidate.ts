@@ -7,7 +7,12 @@ export interface Candidate {
   readonly name?: string | undefined;
   /** What decides. */
   readonly algorithm: Algorithm;
+  /** The same with another limit, to find the smallest one that refuses nobody. */
+  readonly make?: ((limit: number) => Algorithm) | undefined;
 }
+
+/** A candidate with a name. */
+export type NamedCandidate = Candidate & { readonly name: string };
 
 /** The most limits that are tried at once. */
 const MOST_CANDIDATES = 64;
@@ -15,7 +20,7 @@ const MOST_CANDIDATES = 64;
 /** Requires candidates, and gives each a name of its own. */
 export function readCandidates(
   candidates: readonly Candidate[],
-): readonly Required<Candidate>[] {
+): readonly NamedCandidate[] {
   const action = "replay a log";
   if (!Array.isArray(candidates) || candidates.length === 0) {
     throw new TypeError(errorMessage(action, "it needs at least one candidate", candidates));
@@ -25,7 +30,7 @@ export function readCandidates(
     throw new RangeError(errorMessage(action, rule, candidates.length));
   }
   const taken = new Set<string>();
-  return candidates.map(({ name, algorithm }: Candidate) => {
+  return candidates.map(({ name, algorithm, make }: Candidate) => {
     if (typeof algorithm?.step !== "function") {
       throw new TypeError(errorMessage(action, "a candidate must have an algorithm", algorithm));
     }
@@ -33,6 +38,6 @@ export function readCandidates(
     let own = wanted;
     for (let count = 2; taken.has(own); count++) own = `${wanted} (${count})`;
     taken.add(own);
-    return { name: own, algorithm };
+    return { name: own, algorithm, make };
   });
 }

@@ -25,14 +25,34 @@
  */
 
 export type { Candidate } from "./candidate.ts";
-export type { LogEntry, LogSource } from "./log/log_entry.ts";
-export type { ColumnOptions, LogFormat, LogRecord } from "./log/log_format.ts";
-export { readLog, type ReadLogOptions, type TextSource } from "./log/read_log.ts";
+export type { ClientComparison, Comparison } from "./compare_clients.ts";
+export type { LogFormat } from "./log/layout.ts";
+export type { LogRecord, UnreadLine } from "./log/parse_block.ts";
+export type { TextSource } from "./log/read_blocks.ts";
+export {
+  type ColumnOptions,
+  type NamedLog,
+  readLog,
+  type ReadLogOptions,
+  type ReadSoFar,
+  readTrace,
+  type ReadTraceOptions,
+} from "./log/read_log.ts";
+export {
+  type LogEntry,
+  type LogFacts,
+  type LogSource,
+  sortedLog,
+  type Trace,
+  type TraceRows,
+} from "./log/trace.ts";
 export { replay, type ReplayOptions } from "./replay_log.ts";
+export { replayRules } from "./replay_rules.ts";
+export { replayJson } from "./output/replay_json.ts";
 export { replayPage, type ReplayPageOptions } from "./output/replay_page.ts";
 export { replayTable } from "./output/replay_table.ts";
 export type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
-export { sortedLog } from "./log/sorted_log.ts";
+export { simulate, type SimulateOptions, type TrafficKind } from "./simulate.ts";
 export {
   sweep,
   type SweepFamily,

@@ -1,51 +1,55 @@
 /*
- * A replay is a fold: each entry of the log steps its client's state, once for each candidate.
- *
- * The log is read twice, and never held. The first pass decides and counts; it finds which clients
- * are worth showing. The second one decides again, as a reducer answers the same again, and draws
- * the timelines of those. Memory is bounded by the number of clients and the number of bins.
+ * A replay is a fold: each request of the log steps its client's state, once for each candidate.
+ * Clients are decided one after the other, as one's requests change no state of another's.
  */
 
-import { checkInteger, checkOptions } from "../../core/toolkit.ts";
-import type { Decision } from "../../mod.ts";
+import { checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
-import { type Client, decideLog } from "./decide_log.ts";
-import { type LogEntry, type LogReader, logReader, type LogSource } from "./log/log_entry.ts";
+import { clientDecider } from "./decide_client.ts";
+import { eachClient, type LogSource, type Trace, traceOf } from "./log/trace.ts";
+import { comparer, type Comparison } from "./compare_clients.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
-import { type BinGatherer, gatherBins } from "./time_bins.ts";
+import { smallestLimits } from "./sweep.ts";
+import { firstFew } from "./first_few.ts";
+import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
 
 /** The options of `replay`. */
 export interface ReplayOptions {
-  /** The most clients to tell apart; a positive integer; default 100,000. */
+  /** The most clients to distinguish; a positive integer; default 100,000. */
   readonly maxClients?: number | undefined;
   /** How many clients to report on, for each candidate; default 10. */
   readonly topClients?: number | undefined;
   /** The most bins of a timeline; an even number; default 240. */
   readonly bins?: number | undefined;
+  /** Whether to compare the first two candidates; default false. */
+  readonly compare?: boolean | undefined;
 }
 
-/** What one candidate adds up over all clients. */
+/** What one candidate adds up over all clients, and what it did to each. */
 interface Total {
   denied: number;
   deniedUnits: number;
   delayed: number;
   delay: number;
-  readonly timeline: BinGatherer;
+  readonly deniedOf: Uint32Array;
+  readonly lockOutOf: Float64Array;
+  readonly timeline: ReturnType<typeof emptyBins>;
 }
 
 /**
  * Replays a log against limits, to see what they would have done to that traffic.
  *
  * A log is what clients did when nothing held them back: it does not show whether those who are
- * refused come again. Its times are as exact as it was written, often to the second. Entries must
- * be in order of time, or nearly so: one that comes late is moved up to those before it.
+ * refused come again. Its times are as exact as it was written, often to the second. Requests are
+ * decided in order of time, whatever the order of the lines.
  *
- * Memory is bounded; time is proportional to entries times candidates.
+ * The log is read once. Memory is some 20 bytes a request beside what clients take; time is
+ * proportional to requests times candidates.
  *
- * @param source The log; it is opened twice.
+ * @param source The log: a trace, entries, or a function that opens them.
  * @param candidates The limits to try; at most 64.
  * @param options As above.
- * @throws {TypeError} If an argument is of the wrong type, or the log can be read only once.
+ * @throws {TypeError} If an argument is of the wrong type.
  * @throws {RangeError} If an option is out of range, or the log holds no request.
  *
  * @example
@@ -68,108 +72,166 @@ export async function replay(
   candidates: readonly Candidate[],
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
-  const { maxClients, topClients, bins } = readOptions(options);
+  const asked = readOptions(options);
+  const { maxClients, topClients, bins } = asked;
   const named = readCandidates(candidates);
-  const read = logReader("replay a log", source);
-  const totals = named.map(() => noTotal(bins));
-  const pass = await decideLog(read, named, maxClients, (entry, place, decision) => {
-    addDecision(totals[place]!, entry, decision);
-  });
-  const shown = named.map((_, place) => worthShowing(pass.clients, place, topClients));
-  const timelines = await timelinesOf(read, named, shown, { maxClients, bins });
-  const { clients, ...sums } = pass;
+  if (asked.compare && named.length !== 2) {
+    const rule = "two candidates are needed to compare them";
+    throw new RangeError(errorMessage("replay a log", rule, named.length));
+  }
+  const trace = await traceOf("replay a log", source, maxClients);
+  const { totals, smallest, comparison } = decideTrace(trace, named, asked);
+  const shown = totals.map((total) => worthShowing(trace, total, topClients));
+  const timelines = timelinesOf(trace, named, shown, bins);
+  const { requests, units, untracked, backSteps, start, end, log } = trace;
   return {
-    ...sums,
-    clients: clients.size,
+    ...{ requests, units, clients: trace.clients.length, untracked, start, end, backSteps, log },
     candidates: named.map(({ name, algorithm }, place): CandidateReport => {
-      const { timeline, ...total } = totals[place]!;
+      const total = totals[place]!;
       return {
         name,
         id: algorithm.id,
-        ...total,
-        ...hitBy(clients, place),
-        clients: shown[place]!.map((client) => clientReport(client, place, timelines[place]!)),
-        timeline: timeline.bins(),
+        denied: total.denied,
+        deniedUnits: total.deniedUnits,
+        delayed: total.delayed,
+        delay: total.delay,
+        ...hitBy(trace, total),
+        clients: shown[place]!.map((client, row): ClientReport => ({
+          key: trace.clients[client]!,
+          requests: trace.counts[client]!,
+          denied: total.deniedOf[client]!,
+          lockOut: total.lockOutOf[client]!,
+          timeline: timelines[place]![row]!,
+        })),
+        timeline: total.timeline,
+        smallest: smallest[place],
       };
     }),
+    comparison,
   };
 }
 
-function noTotal(bins: number): Total {
-  return { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, timeline: gatherBins(bins) };
-}
-
-function addDecision(total: Total, { at, cost }: LogEntry, { allowed, delay }: Decision): void {
-  total.timeline.add(at, cost, allowed);
-  if (!allowed) {
-    total.denied++;
-    total.deniedUnits += cost;
-  } else if (delay > 0) {
-    total.delayed++;
-    total.delay += delay;
-  }
-}
-
-function clientReport(
-  { key, requests, tallies }: Client,
-  place: number,
-  timelines: ReadonlyMap<string, BinGatherer>,
-): ClientReport {
-  const { denied, lockOut } = tallies[place]!;
-  return { key, requests, denied, lockOut, timeline: timelines.get(key)!.bins() };
-}
-
-function readOptions(options: ReplayOptions): Required<{ [K in keyof ReplayOptions]: number }> {
+function readOptions(options: ReplayOptions) {
   const action = "replay a log";
-  checkOptions(action, options);
-  const { maxClients = 100_000, topClients = 10, bins = 240 } = options;
+  checkOptions<ReplayOptions>(action, options, {
+    maxClients: true,
+    topClients: true,
+    bins: true,
+    compare: true,
+  });
+  const { maxClients = 100_000, topClients = 10, bins = 240, compare = false } = options;
   checkInteger(action, "maxClients", maxClients, 1);
   checkInteger(action, "topClients", topClients, 0);
   checkInteger(action, "bins", bins, 2);
-  return { maxClients, topClients, bins: bins + bins % 2 };
+  return { maxClients, topClients, bins: bins + bins % 2, compare };
+}
+
+/** Decides all requests for each candidate. */
+function decideTrace(
+  trace: Trace,
+  candidates: readonly Candidate[],
+  { bins, compare, topClients }: ReturnType<typeof readOptions>,
+): {
+  readonly totals: readonly Total[];
+  readonly smallest: readonly (number | undefined)[];
+  readonly comparison: Comparison | undefined;
+} {
+  const { start, end, counts, clients } = trace;
+  const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
+  const busiest = counts.reduce((most, count) => Math.max(most, count), 0);
+  const verdicts = deciders.map(() => new Uint8Array(busiest));
+  const totals = deciders.map((): Total => ({
+    ...{ denied: 0, deniedUnits: 0, delayed: 0, delay: 0 },
+    deniedOf: new Uint32Array(clients.length),
+    lockOutOf: new Float64Array(clients.length),
+    timeline: emptyBins(start, end, bins),
+  }));
+  const all = emptyBins(start, end, bins);
+  const { smallest, raise } = smallestLimits(trace, candidates);
+  const compared = compare ? comparer(topClients) : undefined;
+
+  eachClient(trace, (client, at, cost, from, to) => {
+    for (let row = from; row < to; row++) {
+      addTo(all, at[row]!, cost === undefined ? 1 : cost[row]!, false);
+    }
+    for (let place = 0; place < deciders.length; place++) {
+      const total = totals[place]!;
+      const refused = verdicts[place]!;
+      const tally = deciders[place]!.decide(at, cost, from, to, refused);
+      total.delayed += tally.delayed;
+      total.delay += tally.delay;
+      if (tally.denied === 0) continue;
+      total.denied += tally.denied;
+      total.deniedUnits += tally.deniedUnits;
+      total.deniedOf[client] = tally.denied;
+      total.lockOutOf[client] = tally.lockOut.longest;
+      for (let row = from; row < to; row++) {
+        if (refused[row - from] === 1) addTo(total.timeline, at[row]!, cost?.[row] ?? 1, true);
+      }
+    }
+    raise(at, cost, from, to);
+    compared?.add(clients[client]!, to - from, verdicts[0]!, verdicts[1]!);
+  });
+  for (const { timeline } of totals) {
+    all.allowed.forEach((units, bin) => timeline.allowed[bin] = units - timeline.denied[bin]!);
+  }
+  return { totals, smallest, comparison: compared?.comparison() };
 }
 
 /** The clients that were refused most often, then those with the most requests. */
 function worthShowing(
-  clients: ReadonlyMap<string, Client>,
-  place: number,
+  { counts }: Trace,
+  { deniedOf }: Total,
   most: number,
-): readonly Client[] {
-  return [...clients.values()]
-    .sort((a, b) => b.tallies[place]!.denied - a.tallies[place]!.denied || b.requests - a.requests)
-    .slice(0, most);
+): readonly number[] {
+  return firstFew(
+    counts.keys(),
+    most,
+    (one, other) =>
+      deniedOf[other]! - deniedOf[one]! || counts[other]! - counts[one]! || one - other,
+  );
 }
 
 function hitBy(
-  clients: ReadonlyMap<string, Client>,
-  place: number,
+  { clients }: Trace,
+  { deniedOf, lockOutOf }: Total,
 ): Pick<CandidateReport, "clientsHit" | "longestLockOut"> {
   let clientsHit = 0;
   let longest: { key: string; milliseconds: number } | undefined;
-  for (const { key, tallies } of clients.values()) {
-    const { denied, lockOut } = tallies[place]!;
-    if (denied === 0) continue;
+  for (let client = 0; client < clients.length; client++) {
+    if (deniedOf[client] === 0) continue;
     clientsHit++;
-    if (longest === undefined || lockOut > longest.milliseconds) {
-      longest = { key, milliseconds: lockOut };
+    const milliseconds = lockOutOf[client]!;
+    if (longest === undefined || milliseconds > longest.milliseconds) {
+      longest = { key: clients[client]!, milliseconds };
     }
   }
   return { clientsHit, longestLockOut: longest };
 }
 
-/** The timelines of the clients that are shown, by a second pass. */
-async function timelinesOf(
-  read: LogReader,
-  candidates: readonly Required<Candidate>[],
-  shown: readonly (readonly Client[])[],
-  { maxClients, bins }: { readonly maxClients: number; readonly bins: number },
-): Promise<readonly ReadonlyMap<string, BinGatherer>[]> {
-  const gatherers = shown.map((clients) =>
-    new Map(clients.map(({ key }) => [key, gatherBins(bins)]))
-  );
-  if (gatherers.every(({ size }) => size === 0)) return gatherers;
-  await decideLog(read, candidates, maxClients, ({ at, key, cost }, place, { allowed }) => {
-    gatherers[place]!.get(key)?.add(at, cost, allowed);
-  });
-  return gatherers;
+/** The timelines of the clients that are shown: they are decided once more. */
+function timelinesOf(
+  trace: Trace,
+  candidates: readonly Candidate[],
+  shown: readonly (readonly number[])[],
+  most: number,
+): readonly (readonly TimeBins[])[] {
+  const timelines: TimeBins[][] = candidates.map(() => []);
+  const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
+  const isShown = new Uint8Array(trace.clients.length);
+  for (const client of shown.flat()) isShown[client] = 1;
+  eachClient(trace, (client, at, cost, from, to) => {
+    const verdicts = new Uint8Array(to - from);
+    shown.forEach((clients, place) => {
+      const row = clients.indexOf(client);
+      if (row === -1) return;
+      deciders[place]!.decide(at, cost, from, to, verdicts);
+      const bins = emptyBins(at[from]!, at[to - 1]!, most);
+      for (let row = from; row < to; row++) {
+        addTo(bins, at[row]!, cost?.[row] ?? 1, verdicts[row - from] === 1);
+      }
+      timelines[place]![row] = bins;
+    });
+  }, isShown);
+  return timelines;
 }

@@ -1,3 +1,5 @@
+import type { Comparison } from "./compare_clients.ts";
+import type { LogFacts } from "./log/trace.ts";
 import type { TimeBins } from "./time_bins.ts";
 
 /** What became of one client. */
@@ -39,6 +41,11 @@ export interface CandidateReport {
   readonly clients: readonly ClientReport[];
   /** What became of all units over time. */
   readonly timeline: TimeBins;
+  /**
+   * The smallest limit, all else being the same, that would have refused nobody; `Infinity` if none
+   * does, `undefined` if the candidate did not say how to make another limit of it.
+   */
+  readonly smallest: number | undefined;
 }
 
 /** A log replayed against candidates. */
@@ -55,8 +62,12 @@ export interface ReplayReport {
   readonly start: number;
   /** The last instant. */
   readonly end: number;
-  /** Entries that came with an earlier time than one before them; they were moved up to that. */
+  /** Entries that came with an earlier time than one before them; they were put in order. */
   readonly backSteps: number;
+  /** What else there was to the log; `undefined` of entries that were not read by `readTrace`. */
+  readonly log: LogFacts | undefined;
   /** Each candidate, in order. */
   readonly candidates: readonly CandidateReport[];
+  /** What the two candidates would have done differently, if that was asked for. */
+  readonly comparison: Comparison | undefined;
 }

@@ -2,17 +2,15 @@
  * How low may a limit be?
  *
  * A client that a limit never refuses is never refused by a higher one either: all of its requests
- * were admitted, and would be again. So each client has a smallest limit that leaves it alone, and
- * the share of clients that are hit falls as the limit rises. A first pass, for all algorithms, goes
- * over all limits that make a difference, evenly spread on a logarithmic axis; a second one draws
- * the curve where it falls. Then the smallest limit for each share is closed in on, a few limits to
- * a pass, until it is exact.
+ * were admitted, and would be again. So each client has a smallest limit that leaves it alone. These
+ * are found client by client, and say of every limit whom it hits; and at which limits a client's
+ * requests need not be decided at all.
  */
 
 import { checkChoice, checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
-import { decideLog } from "./decide_log.ts";
-import { type LogReader, logReader, type LogSource } from "./log/log_entry.ts";
+import { type ClientDecider, clientDecider } from "./decide_client.ts";
+import { eachClient, type LogSource, type Trace, traceOf } from "./log/trace.ts";
 
 /** An algorithm whose limit is to be found. */
 export interface SweepFamily {
@@ -30,7 +28,7 @@ export interface SweepOptions {
   readonly shares?: readonly number[] | undefined;
   /** Shares of what: `"clients"` (default), or `"requests"`, for logs that name no clients. */
   readonly of?: "clients" | "requests" | undefined;
-  /** The most clients to tell apart; default 100,000. */
+  /** The most clients to distinguish; default 100,000. */
   readonly maxClients?: number | undefined;
 }
 
@@ -57,18 +55,15 @@ export interface SweepReport {
   readonly smallest: readonly { readonly share: number; readonly limit: number }[];
 }
 
-/** How many limits between two bounds are tried in one pass. */
-const LIMITS_A_PASS = 15;
-
 /**
  * Finds how low the limits of some algorithms may be before they hit anybody.
  *
- * It reads the log some 5 to 10 times. Memory is bounded.
+ * The log is read once.
  *
- * @param source The log.
+ * @param source The log: a trace, entries, or a function that opens them.
  * @param families The algorithms, at least one and at most 16.
  * @param options As above.
- * @throws {TypeError} If an argument is of the wrong type, or the log can be read only once.
+ * @throws {TypeError} If an argument is of the wrong type.
  * @throws {RangeError} If an option is out of range, or the log holds no request.
  *
  * @example
@@ -94,69 +89,141 @@ export async function sweep(
   options: SweepOptions = {},
 ): Promise<readonly SweepReport[]> {
   const { points, shares, of, maxClients } = readOptions(families, options);
-  const read = logReader("sweep a limit", source);
-  const ceiling = await largestUse(read, maxClients);
-  const known = families.map(() => new Map<number, SweepPoint>());
-  const trials = { read, maxClients, families, known };
-
-  const everywhere = new Set(spread(1, ceiling, points));
-  await tryLimits(trials, () => everywhere);
-  const { from, to } = slope(known, ceiling);
-  const closer = new Set(spread(from, to, points));
-  await tryLimits(trials, () => closer);
-  const curves = known.map((tried) => curveOf(tried, from, to));
-  const unsure = (place: number) =>
-    new Set(shares.flatMap((allowed) => between(bracket(known[place]!, of, allowed))));
-  while (await tryLimits(trials, unsure));
-
-  return families.map(({ name }, place) => ({
-    name,
-    points: curves[place]!,
-    smallest: shares.map((allowed) => ({
-      share: allowed,
-      limit: bracket(known[place]!, of, allowed).enough,
+  const trace = await traceOf("sweep a limit", source, maxClients);
+  const ceiling = largestUse(trace);
+  const swept = families.map((family) => sweptFamily(family, trace));
+  eachClient(trace, (client, at, cost, from, to) => {
+    for (const { deciderOf, smallest } of swept) {
+      smallest[client] = smallestLimit(deciderOf, 1, ceiling, at, cost, from, to);
+    }
+  });
+  tryLimits(trace, swept, spread(1, ceiling, points));
+  const { from, to } = slope(swept.map(({ known }) => known), ceiling);
+  tryLimits(trace, swept, spread(from, to, points));
+  return swept.map((family) => ({
+    name: family.name,
+    points: curveOf(family.known, from, to),
+    smallest: shares.map((share) => ({
+      share,
+      limit: of === "clients"
+        ? limitForClients(family, share)
+        : limitForRequests(trace, family, share),
     })),
   }));
 }
 
-/** What was tried so far: of each family, the limits and whom they hit. */
-interface Trials {
-  readonly read: LogReader;
-  readonly maxClients: number;
-  readonly families: readonly SweepFamily[];
-  readonly known: readonly Map<number, SweepPoint>[];
+/** What is known of a family. */
+interface SweptFamily {
+  readonly name: string;
+  readonly deciderOf: (limit: number) => ClientDecider;
+  /** Of each client, the smallest limit that never refuses it. */
+  readonly smallest: Float64Array;
+  /** The limits that were tried on all requests. */
+  readonly known: Map<number, SweepPoint>;
+}
+
+function sweptFamily({ name, make }: SweepFamily, { clients }: Trace): SweptFamily {
+  const smallest = new Float64Array(clients.length);
+  return { name, deciderOf: decidersOf(make), smallest, known: new Map() };
+}
+
+/** The deciders of a family; low limits, which most clients need, are kept. */
+function decidersOf(make: (limit: number) => Algorithm): (limit: number) => ClientDecider {
+  const made = new Map<number, ClientDecider>();
+  return (limit) => {
+    let decider = made.get(limit);
+    if (decider === undefined) {
+      decider = clientDecider(make(limit));
+      if (limit <= 4_096) made.set(limit, decider);
+    }
+    return decider;
+  };
 }
 
 /**
- * Tries the limits of each family that are not known yet, all of them in one pass.
- *
- * @returns Whether there were any.
+ * The smallest limit of each candidate that refuses nobody, once it was raised for every client;
+ * `undefined` for candidates that make no other limits. Most clients are decided once: by the
+ * largest limit that one before them needs.
  */
-async function tryLimits(
-  { read, maxClients, families, known }: Trials,
-  limitsOf: (place: number) => ReadonlySet<number>,
-): Promise<boolean> {
-  const trials = families.flatMap((family, place) =>
-    [...limitsOf(place)]
-      .filter((limit) => !known[place]!.has(limit))
-      .map((limit) => ({ place, limit, name: "", algorithm: family.make(limit), denied: 0 }))
-  );
-  if (trials.length === 0) return false;
-  const pass = await decideLog(read, trials, maxClients, (_entry, trial, { allowed }) => {
-    if (!allowed) trials[trial]!.denied++;
-  });
-  const hit = trials.map(() => 0);
-  for (const { tallies } of pass.clients.values()) {
-    tallies.forEach(({ denied }, trial) => denied > 0 && hit[trial]!++);
+export function smallestLimits(
+  trace: Trace,
+  candidates: readonly { readonly make?: ((limit: number) => Algorithm) | undefined }[],
+): {
+  readonly smallest: readonly (number | undefined)[];
+  readonly raise: (
+    at: Float64Array,
+    cost: Float64Array | undefined,
+    from: number,
+    to: number,
+  ) => void;
+} {
+  const ceiling = largestUse(trace);
+  const deciders = candidates.map(({ make }) => make && decidersOf(make));
+  const smallest = deciders.map((deciderOf): number | undefined => deciderOf && 1);
+  return {
+    smallest,
+    raise(at, cost, from, to) {
+      deciders.forEach((deciderOf, place) => {
+        if (deciderOf === undefined || smallest[place] === Infinity) return;
+        smallest[place] = smallestLimit(deciderOf, smallest[place]!, ceiling, at, cost, from, to);
+      });
+    },
+  };
+}
+
+/** The smallest limit from `least` to `most` that never refuses a client; `Infinity` if none. */
+function smallestLimit(
+  deciderOf: (limit: number) => ClientDecider,
+  least: number,
+  most: number,
+  at: Float64Array,
+  cost: Float64Array | undefined,
+  from: number,
+  to: number,
+): number {
+  const refuses = (limit: number) => deciderOf(limit).refusals(at, cost, from, to, 1) > 0;
+  if (!refuses(least)) return least;
+  let tooLow = least;
+  let enough = Math.min(2 * least, most);
+  while (enough > tooLow && refuses(enough)) {
+    tooLow = enough;
+    enough = Math.min(2 * tooLow, most);
   }
-  trials.forEach(({ place, limit, denied }, trial) => {
-    known[place]!.set(limit, {
-      limit,
-      denied: denied / pass.requests,
-      clientsHit: hit[trial]! / pass.clients.size,
-    });
+  if (enough === tooLow) return Infinity;
+  while (enough - tooLow > 1) {
+    const middle = tooLow + Math.floor((enough - tooLow) / 2);
+    if (refuses(middle)) tooLow = middle;
+    else enough = middle;
+  }
+  return enough;
+}
+
+/** Tries limits on the requests of all clients that they hit. */
+function tryLimits(
+  trace: Trace,
+  families: readonly SweptFamily[],
+  limits: readonly number[],
+): void {
+  const trials = families.flatMap(({ known, deciderOf, smallest }) =>
+    limits.filter((limit) => !known.has(limit)).map((limit) => {
+      const decider = deciderOf(limit);
+      return { known, smallest, limit, decider, denied: 0, hit: 0 };
+    })
+  );
+  eachClient(trace, (client, at, cost, from, to) => {
+    for (const trial of trials) {
+      if (trial.smallest[client]! <= trial.limit) continue;
+      trial.denied += trial.decider.refusals(at, cost, from, to, Infinity);
+      trial.hit++;
+    }
   });
-  return true;
+  for (const { known, limit, denied, hit } of trials) {
+    known.set(limit, {
+      limit,
+      denied: denied / trace.requests,
+      clientsHit: hit / trace.clients.length,
+    });
+  }
 }
 
 /** The points between two limits, by rising limit. */
@@ -170,9 +237,40 @@ function curveOf(
     .sort((a, b) => a.limit - b.limit);
 }
 
+/** The smallest limit that hits at most a share of the clients. */
+function limitForClients({ smallest }: SweptFamily, share: number): number {
+  const sorted = smallest.slice().sort();
+  let hit = 0;
+  while (hit < sorted.length && (hit + 1) / sorted.length <= share) hit++;
+  return hit === sorted.length ? 1 : sorted[sorted.length - 1 - hit]!;
+}
+
+/** The smallest limit that refuses at most a share of the requests. */
+function limitForRequests(trace: Trace, family: SweptFamily, share: number): number {
+  const { known } = family;
+  let tooLow = 0;
+  let enough = Infinity;
+  for (const { limit, denied } of known.values()) {
+    if (denied > share) tooLow = Math.max(tooLow, limit);
+    else enough = Math.min(enough, limit);
+  }
+  while (enough - tooLow > 1 && enough < Infinity) {
+    const middle = tooLow + Math.floor((enough - tooLow) / 2);
+    tryLimits(trace, [family], [middle]);
+    if (known.get(middle)!.denied > share) tooLow = middle;
+    else enough = middle;
+  }
+  return enough;
+}
+
 function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
   const action = "sweep a limit";
-  checkOptions(action, options);
+  checkOptions<SweepOptions>(action, options, {
+    points: true,
+    shares: true,
+    of: true,
+    maxClients: true,
+  });
   if (!Array.isArray(families) || families.length === 0 || families.length > 16) {
     throw new TypeError(errorMessage(action, "it needs 1 to 16 algorithms", families));
   }
@@ -189,17 +287,12 @@ function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
 }
 
 /** The units of the busiest client: a limit of as many refuses nobody. */
-async function largestUse(read: LogReader, maxClients: number): Promise<number> {
-  const used = new Map<string, number>();
-  let most = 1;
-  await read(({ key, cost }) => {
-    const before = used.get(key);
-    if (before === undefined && used.size === maxClients) return;
-    const units = (before ?? 0) + cost;
-    used.set(key, units);
-    most = Math.max(most, units);
-  });
-  return most;
+function largestUse({ counts, rows }: Trace): number {
+  const units = Float64Array.from(counts);
+  for (const { client, cost } of rows) {
+    cost?.forEach((units_, row) => units[client[row]!]! += units_ - 1);
+  }
+  return units.reduce((most, used) => Math.max(most, used), 1);
 }
 
 /** Whole limits between two, those included, evenly spread on a logarithmic axis. */
@@ -223,32 +316,4 @@ function slope(
     from: Math.max(1, ...limits.filter(isAll)),
     to: Math.min(ceiling, ...limits.filter(isNone)),
   };
-}
-
-/** The largest limit known to hit too many, and the smallest known not to. */
-function bracket(
-  tried: ReadonlyMap<number, SweepPoint>,
-  of: "clients" | "requests",
-  allowed: number,
-): { readonly tooLow: number; readonly enough: number } {
-  let tooLow = 0;
-  let enough = Infinity;
-  for (const { limit, clientsHit, denied } of tried.values()) {
-    if ((of === "clients" ? clientsHit : denied) > allowed) tooLow = Math.max(tooLow, limit);
-    else enough = Math.min(enough, limit);
-  }
-  return { tooLow, enough };
-}
-
-/** Limits to try between the two; none if they are neighbours. */
-function between(
-  { tooLow, enough }: { readonly tooLow: number; readonly enough: number },
-): readonly number[] {
-  const gap = enough - tooLow;
-  if (gap <= 1 || gap === Infinity) return [];
-  const parts = Math.min(gap, LIMITS_A_PASS + 1);
-  return Array.from(
-    { length: parts - 1 },
-    (_, place) => tooLow + Math.round(gap * (place + 1) / parts),
-  );
 }

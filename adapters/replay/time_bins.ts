@@ -10,47 +10,24 @@ export interface TimeBins {
   readonly denied: readonly number[];
 }
 
-/** Gathers bins. */
-export interface BinGatherer {
-  /** Adds units at an instant, which must not be before the first one. */
-  add(at: number, units: number, isAllowed: boolean): void;
-  /** The bins so far. */
-  bins(): TimeBins;
+/** Bins that are filled. */
+export interface FilledBins extends TimeBins {
+  readonly allowed: number[];
+  readonly denied: number[];
+}
+
+/** Adds units to the bin of an instant. */
+export function addTo(bins: FilledBins, at: number, units: number, isDenied: boolean): void {
+  (isDenied ? bins.denied : bins.allowed)[Math.floor((at - bins.start) / bins.width)]! += units;
 }
 
 /**
- * Gathers sums over time without knowing how long it will be: when there are too many bins, two
- * become one, and the width doubles. Constant memory; constant time for an addition, amortised.
- *
- * @param most The most bins; an even number.
+ * Makes empty bins for a span: of one second, or twice that, and so on, so that there are not more
+ * than `most` of them.
  */
-export function gatherBins(most: number): BinGatherer {
-  let start = 0;
+export function emptyBins(start: number, end: number, most: number): FilledBins {
   let width = 1_000;
-  let allowed: number[] = [];
-  let denied: number[] = [];
-
-  return {
-    add(at, units, isAllowed) {
-      if (allowed.length === 0) start = at;
-      let place = Math.floor((at - start) / width);
-      while (place >= most) {
-        allowed = halved(allowed);
-        denied = halved(denied);
-        width *= 2;
-        place = Math.floor((at - start) / width);
-      }
-      while (allowed.length <= place) {
-        allowed.push(0);
-        denied.push(0);
-      }
-      const bins = isAllowed ? allowed : denied;
-      bins[place] = bins[place]! + units;
-    },
-    bins: () => ({ start, width, allowed, denied }),
-  };
-}
-
-function halved(sums: readonly number[]): number[] {
-  return sums.flatMap((sum, place) => place % 2 === 0 ? [sum + (sums[place + 1] ?? 0)] : []);
+  while (Math.floor((end - start) / width) >= most) width *= 2;
+  const count = Math.floor((end - start) / width) + 1;
+  return { start, width, allowed: Array(count).fill(0), denied: Array(count).fill(0) };
 }

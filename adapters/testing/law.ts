@@ -46,12 +46,6 @@ export interface Law {
  * import { gcra } from "tidegate";
  * import { law } from "tidegate/testing";
  * import fc from "fast-check";
-
-import { tooOldError } from "../packages/too_old_error.ts";
-
-if (typeof fc.stringMatching !== "function") {
-  throw tooOldError("use tidegate/testing", "fast-check", "3.10", fc.__version);
-}
  *
  * const bursts = fc.integer({ min: 1, max: 100 });
  * law("capacity is the burst", fc.property(bursts, (burst) => {

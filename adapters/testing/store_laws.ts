@@ -3,8 +3,8 @@ import type { Store } from "../../core/store.ts";
 import type { Law } from "./law.ts";
 import { raceLaws } from "./laws/race_laws.ts";
 import { type MakeStore, storeFixture } from "./laws/store_fixture.ts";
-import { traceLaws } from "./laws/trace_laws.ts";
-import { upkeepLaws } from "./laws/upkeep_laws.ts";
+import { traceLaws, writeLaw } from "./laws/trace_laws.ts";
+import { closingLaw, upkeepLaws } from "./laws/upkeep_laws.ts";
 import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
 import { algorithms } from "./arbitraries/subjects.ts";
 
@@ -43,21 +43,34 @@ export interface StoreLawsOptions {
  */
 export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}): readonly Law[] {
   checkFunction("make storeLaws", "what makes a store", makeStore);
-  checkOptions("make storeLaws", options);
+  checkOptions<StoreLawsOptions>("make storeLaws", options, {
+    reuse: true,
+    subjects: true,
+    writes: true,
+  });
   const { reuse = false, subjects = algorithms(), writes } = options;
-  const bench = storeFixture(makeStore, reuse);
-  const storeCase = { make: makeStore, bench, subjects: subjectArbitrary(subjects), writes };
-  return [...traceLaws(storeCase), ...raceLaws(storeCase), ...upkeepLaws(storeCase)]
-    .map((made) => ({ ...made, run: closing(made, () => bench.close()) }));
+  const fixture = storeFixture(makeStore, reuse);
+  const arbitrary = subjectArbitrary(subjects);
+  const laws = [
+    ...traceLaws(),
+    ...(writes === undefined ? [] : [writeLaw(writes)]),
+    ...raceLaws(),
+    ...upkeepLaws(),
+    closingLaw(makeStore),
+  ];
+  return laws.map((make) => closing(make(fixture, arbitrary), fixture.close));
 }
 
-/** Runs a law and closes what it used. */
-function closing(made: Law, close: () => Promise<void>): Law["run"] {
-  return async (parameters) => {
-    try {
-      await made.run(parameters);
-    } finally {
-      await close();
-    }
+/** A law that closes what it used. */
+function closing(made: Law, close: () => Promise<void>): Law {
+  return {
+    ...made,
+    async run(parameters) {
+      try {
+        await made.run(parameters);
+      } finally {
+        await close();
+      }
+    },
   };
 }

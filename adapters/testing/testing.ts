@@ -7,7 +7,7 @@
  *   expected.
  * - `subjects` and `algorithms` draw random algorithms with awkward options; `schedules` draws calls
  *   on a key, and `follow` plays them on anything that answers with decisions.
- * - `gcraRule`, `slidingLogRule`, ... tell each algorithm by its definition, in whole numbers of any
+ * - `gcraRule`, `slidingLogRule`, ... state each algorithm by its definition, in whole numbers of any
  *   size; `model` answers by one.
  * - `storeCommands` are commands for fast-check's model runs of a store; `referenceStore` says what
  *   it should answer; `linearization` whether callers at once were answered in some order.
@@ -59,5 +59,7 @@ export * from "./stores/stores_in_turn.ts";
 export * from "./arbitraries/subject.ts";
 export type { Subjects } from "./arbitraries/subject_arbitrary.ts";
 export * from "./arbitraries/subjects.ts";
+export type { KindName } from "./arbitraries/kinds.ts";
+export type { AlgorithmName } from "../../core/rules/limit_options.ts";
 export * from "./table.ts";
 export * from "./virtual_clock.ts";

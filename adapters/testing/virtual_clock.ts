@@ -1,7 +1,7 @@
 import { errorMessage } from "../../core/options/checks.ts";
 import type { Clock } from "../../core/clock.ts";
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only when it is asked to. */
 export interface VirtualClock extends Clock {
   /** The time now. */
   (): number;
@@ -108,7 +108,7 @@ export function virtualClock(now = 0): VirtualClock {
   }) as VirtualClock;
 }
 
-/** Kept once all promises that were ready, and those that became so by them, have been told. */
+/** Resolves once all promises that were settled, and those settled by them, have been handled. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof setImmediate === "function") setImmediate(resolve);

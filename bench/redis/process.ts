@@ -1,4 +1,4 @@
-// One process of several that load a server: started by crowd.ts, tells its figures as JSON.
+// One process of several that load a server: started by crowd.ts, prints its figures as JSON.
 import process from "node:process";
 
 import { connect } from "./contestants.ts";

@@ -42,7 +42,7 @@ export interface LeakyQueueOptions extends RateOptions {
  * ```
  */
 export function leakyQueue(options: LeakyQueueOptions): Algorithm<ArrivalState> {
-  const { limit, period } = readRate("leakyQueue", options);
+  const { limit, period } = readRate("leakyQueue", options, { queue: true });
   checkInteger("create leakyQueue", "queue", options.queue, 0);
   return arrivalTimeAlgorithm({
     factory: "leakyQueue",

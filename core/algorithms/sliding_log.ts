@@ -31,7 +31,7 @@ import { timelineAlgorithm } from "./timeline_algorithm.ts";
  * ```
  */
 export function slidingLog(options: RateOptions): Algorithm<Timeline> {
-  const { limit, period } = readRate("slidingLog", options);
+  const { limit, period } = readRate("slidingLog", options, {});
   return timelineAlgorithm({
     id: ["slidingLog", limit, period],
     name: options.name,

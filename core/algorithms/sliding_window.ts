@@ -46,7 +46,7 @@ const MOST_BUCKETS = 65_536;
  */
 export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline> {
   const action = "create slidingWindow";
-  const { limit, period } = readRate("slidingWindow", options);
+  const { limit, period } = readRate("slidingWindow", options, { precision: true });
   const precision = parsePeriod(action, "precision", options.precision);
   const slots = period / precision;
   if (!Number.isInteger(slots) || slots > MOST_BUCKETS) {

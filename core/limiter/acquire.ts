@@ -3,7 +3,7 @@
  * many, and otherwise waits in the queue of the key.
  */
 
-import { andThen } from "../maybe_promise.ts";
+import { isPromise, type MaybePromise } from "../maybe_promise.ts";
 import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import {
@@ -14,9 +14,14 @@ import {
   errorMessage,
 } from "../options/checks.ts";
 import type { PreparedCalls } from "./prepare_call.ts";
-import { rateLimited } from "./rate_limited.ts";
-import { waitInQueue } from "./wait_in_queue.ts";
-import type { QueueLimiter, WaitingQueues, WaitRequest } from "./waiting_queue.ts";
+import { LEAST_ANSWER_TIME, unanswered, waitInQueue } from "./wait_in_queue.ts";
+import {
+  type QueueLimiter,
+  rateLimited,
+  type WaitingQueues,
+  type WaitRequest,
+} from "./waiting_queue.ts";
+import { withTimeout } from "../with_timeout.ts";
 
 /** The options of `acquire`. */
 export interface AcquireOptions {
@@ -28,14 +33,11 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What `acquire` needs of a limiter, and how many of its callers wait. */
+/** What `acquire` needs of a limiter. */
 export interface AcquireState {
   readonly limiter: QueueLimiter;
   readonly calls: PreparedCalls;
   readonly queues: WaitingQueues;
-  readonly maxWaiting: number;
-  /** The callers that wait now. */
-  waiting: number;
   /** The instant to decide at; `undefined` for the store's own time. */
   now(): number | undefined;
   report(decision: Decision, key: string, cost: number): Decision;
@@ -49,16 +51,16 @@ export async function acquire(
   options: AcquireOptions = {},
 ): Promise<Decision> {
   checkText("acquire", "key", key);
-  checkOptions("acquire", options);
+  checkOptions<AcquireOptions>("acquire", options, { cost: true, maxWait: true, signal: true });
   const { cost = 1, maxWait = Infinity, signal } = options;
   checkCost("acquire", cost, 0);
   checkMilliseconds("acquire", "maxWait", maxWait, { infinite: true });
   checkSignal(signal);
   signal?.throwIfAborted();
-  if (cost === 0) return andThen(look(state, key, 0), (seen) => state.report(seen, key, 0));
+  const request = { limiter: state.limiter, key, cost, maxWait, signal, afterUndo };
   try {
-    const request = { limiter: state.limiter, key, cost, maxWait, signal, afterUndo };
-    return state.report(await admission(state, request), key, cost);
+    const decision = cost === 0 ? await look(state, request) : await admission(state, request);
+    return state.report(decision, key, cost);
   } catch (error) {
     if (error instanceof RateLimitedError) state.report(error.decision, key, cost);
     throw error;
@@ -67,28 +69,28 @@ export async function acquire(
 
 /** Waits, if the cost can be admitted at all and not too many wait already. */
 async function admission(state: AcquireState, request: WaitRequest): Promise<Decision> {
-  const { limiter: { algorithm: { capacity } }, calls, queues, maxWaiting } = state;
-  const { key, cost } = request;
-  if (cost > capacity) {
+  const { limiter: { algorithm: { capacity }, maxWaiting }, calls, queues } = state;
+  if (request.cost > capacity) {
     const rule = `cost must be at most the capacity of ${capacity}`;
-    throw rateLimited(request, await look(state, key, cost), rule);
+    throw rateLimited(request, await look(state, request), rule);
   }
-  if (state.waiting >= maxWaiting) {
-    const seen = await look(state, key, cost);
-    // Of another key's queue nothing can be projected; but never say at once.
-    const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter) };
-    throw rateLimited(request, refused, `at most ${maxWaiting} may wait`);
-  }
-  state.waiting++;
-  try {
-    return await waitInQueue(queues, calls.storedKey(key), request);
-  } finally {
-    state.waiting--;
-  }
+  const decision = await waitInQueue(queues, calls.storedKey(request.key), request);
+  if (decision !== undefined) return decision;
+  const seen = await look(state, request);
+  // Those who wait come first, however many units there are now; but never say at once.
+  const refused = { ...seen, allowed: false, retryAfter: Math.max(1, seen.retryAfter) };
+  throw rateLimited(request, refused, `at most ${maxWaiting} may wait`);
 }
 
-function look({ calls, now }: AcquireState, key: string, cost: number): Decision {
-  return calls.decide(key, cost, true, now());
+/** What `peek` answers, unless the store does not answer in time. */
+function look(state: AcquireState, request: WaitRequest): MaybePromise<Decision> {
+  const { limiter, key, cost, maxWait } = request;
+  const answer: MaybePromise<Decision> = state.calls.decide(key, cost, true, state.now());
+  if (maxWait === Infinity || !isPromise(answer)) return answer;
+  const late = () => {
+    throw unanswered(request, "no");
+  };
+  return withTimeout(answer, Math.max(maxWait, LEAST_ANSWER_TIME), late, limiter.after);
 }
 
 function checkSignal(signal: AbortSignal | undefined): void {

@@ -1,4 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
+import { haveLikeParts } from "../carry_over.ts";
 import {
   checkChoice,
   checkFunction,
@@ -7,11 +8,21 @@ import {
   checkStore,
   checkText,
   errorMessage,
+  type OptionNames,
 } from "../options/checks.ts";
 import { checkClock } from "../clock.ts";
-import type { LimiterOptions } from "./limiter.ts";
+import type { LimiterOptions, StoreLimiterOptions } from "./limiter.ts";
 
 const ACTION = "create limiter";
+const OPTIONS: OptionNames<StoreLimiterOptions> = {
+  store: true,
+  prefix: true,
+  clock: true,
+  onDecision: true,
+  onFailure: true,
+  replaces: true,
+  maxWaiting: true,
+};
 
 /** Checks the algorithm and the options of a limiter, but for its prefix. */
 export function checkLimiter(
@@ -23,7 +34,7 @@ export function checkLimiter(
       errorMessage(ACTION, "it needs an algorithm, such as gcra(...)", algorithm),
     );
   }
-  checkOptions(ACTION, options);
+  checkOptions(ACTION, options, OPTIONS);
   if (options.store !== undefined) checkStore(ACTION, "store", options.store);
   checkClock(ACTION, options.clock);
   const { replaces, maxWaiting } = options;
@@ -36,15 +47,20 @@ export function checkLimiter(
 
 /** Checks the older options that the limiter's take the place of. */
 function checkReplaces(
-  { id }: Algorithm,
+  algorithm: Algorithm,
   replaces: NonNullable<LimiterOptions["replaces"]>,
 ): void {
   if (typeof replaces?.algorithm?.step !== "function") {
     throw new TypeError(errorMessage(ACTION, "replaces.algorithm must be an algorithm", replaces));
   }
   checkChoice(ACTION, "replaces.mode", replaces.mode, ["keep", "proportional"]);
-  if (replaces.algorithm.id !== id) return;
-  const rule = "replaces.algorithm must have other options than the limiter's";
+  const { id } = replaces.algorithm;
+  if (id === algorithm.id) {
+    const rule = "replaces.algorithm must have other options than the limiter's";
+    throw new TypeError(errorMessage(ACTION, rule, id));
+  }
+  if (haveLikeParts(replaces.algorithm, algorithm)) return;
+  const rule = "replaces.algorithm must have the parts that the limiter's has, in the same order";
   throw new TypeError(errorMessage(ACTION, rule, id));
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { andThen } from "../maybe_promise.ts";
-import { checkCost, checkText, errorMessage } from "../options/checks.ts";
+import { checkCost, checkOptions, checkText, errorMessage } from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
@@ -57,8 +57,12 @@ const ACTION = "consume all";
 export function consumeAll(entries: readonly Entry<Limiter>[]): Decision;
 /** The same on a store that answers by promises. */
 export function consumeAll(entries: readonly Entry<AsyncLimiter>[]): Promise<Decision>;
+/** The same on a store of either kind. */
 export function consumeAll(
-  entries: readonly Entry<Limiter>[] | readonly Entry<AsyncLimiter>[],
+  entries: readonly Entry<Limiter | AsyncLimiter>[],
+): Decision | Promise<Decision>;
+export function consumeAll(
+  entries: readonly Entry<Limiter | AsyncLimiter>[],
 ): Decision | Promise<Decision> {
   if (!Array.isArray(entries) || entries.length === 0) {
     throw new TypeError(errorMessage(ACTION, "it needs a list of at least one entry", entries));
@@ -87,6 +91,7 @@ interface Part {
 }
 
 function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
+  checkOptions<typeof entry>(ACTION, entry ?? {}, { limiter: true, key: true, cost: true });
   const { limiter, key, cost = 1 } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)

@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
-import { andThen, type MaybePromise } from "../maybe_promise.ts";
+import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
@@ -42,18 +42,26 @@ export interface LimiterOptions {
   readonly maxWaiting?: number | undefined;
 }
 
-/** The options of a limiter on a store that answers at once. */
-export interface SyncLimiterOptions extends LimiterOptions {
-  /** The store; without one the limiter has a memory store of its own. */
-  readonly store?: SyncStore | undefined;
-}
-
-/** The options of a limiter on a store that answers by promises. */
-export interface AsyncLimiterOptions extends LimiterOptions {
-  /** The store. */
-  readonly store: AsyncStore;
+/** The options of a limiter on a store that is given. */
+export interface StoreLimiterOptions extends LimiterOptions {
+  /** The store, of either kind. */
+  readonly store: Store;
   /** What the limiter's keys begin with in the store. */
   readonly prefix: string;
+}
+
+/**
+ * The options of a limiter on a store that answers at once; without a store it has a memory store
+ * of its own.
+ */
+export type SyncLimiterOptions =
+  | LimiterOptions & { readonly store?: undefined }
+  | StoreLimiterOptions & { readonly store: SyncStore };
+
+/** The options of a limiter on a store that answers by promises. */
+export interface AsyncLimiterOptions extends StoreLimiterOptions {
+  /** The store. */
+  readonly store: AsyncStore;
 }
 
 /** What limiters on stores of both kinds have in common. */
@@ -160,22 +168,26 @@ export function limiterOn(
     return andThen(answer, (decision) => report(decision, key, cost)) as MaybeDecision;
   }
 
-  /** The answer; when it is there, whoever waits for the key tries again. */
-  function wakeWhenDone<Value>(answer: Value, key: string): Value {
-    if (queues.size === 0) return answer;
-    return andThen(answer, (value) => {
-      wakeQueue(queues, calls.storedKey(key));
-      return value;
-    }) as Value;
+  /** Runs a call that gives units back; when it has ended, whoever waits for the key tries again. */
+  function wakeAfter<Value>(call: () => MaybePromise<Value>, key: string): Value {
+    const wake = () => queues.size > 0 && wakeQueue(queues, calls.storedKey(key));
+    return andFinally(call, wake) as Value;
+  }
+
+  function run(key: string, stepped: Algorithm, cost: number): MaybePromise<Decision> {
+    const call = () => calls.run(key, stepped, cost, instant());
+    return cost < 0 ? wakeAfter(call, key) : call();
   }
 
   const limiter: QueueLimiter = {
     algorithm,
+    maxWaiting,
+    waiting: 0,
     passing: passingTime(clock),
     after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
-    run: (key, stepped, cost) => calls.run(key, stepped, cost, instant()),
+    run,
   };
-  const waiting = { limiter, calls, queues, maxWaiting, waiting: 0, now: instant, report };
+  const waiting = { limiter, calls, queues, now: instant, report };
 
   const made: Limiter = Object.freeze({
     algorithm,
@@ -196,17 +208,18 @@ export function limiterOn(
     refund(key: string, cost = 1): Decision {
       requireKey("refund", key);
       checkCost("refund", cost, 1);
-      return wakeWhenDone(reported(decide(key, -cost, false, instant()), key, -cost), key);
+      const refund = () => decide(key, -cost, false, instant());
+      return reported(wakeAfter(refund, key), key, -cost);
     },
     reset(key: string): void {
       requireKey("reset", key);
-      return wakeWhenDone(calls.delete(key) as void, key);
+      return wakeAfter(() => calls.delete(key), key);
     },
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });
   internals.set(made, {
     operation: calls.operation,
-    run: limiter.run,
+    run,
     now: instant,
     clock,
     report,

@@ -5,6 +5,8 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { mayDelay } from "../algorithms/may_delay.ts";
+import type { Decision } from "../decision.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A state, and the instant that it is seen from. */
@@ -25,7 +27,7 @@ export interface Attempt {
   readonly refusedState: StateAt | undefined;
   /** The instant of the attempt. */
   readonly at: number;
-  /** When the key is fresh after it. */
+  /** When the queue that delays calls is empty after it, or the key fresh if there is none. */
   readonly freshAt: number;
 }
 
@@ -66,12 +68,12 @@ export function withMaxDelay(
     const result = algorithm.step(state, now, cost);
     // A store may take a look beside the call.
     if (cost === 0) return result;
-    const { allowed, delay, resetAfter } = result[0];
+    const { allowed, delay } = result[0];
     const starts = allowed && delay <= maxDelay;
     const refusedState = starts || !keepsState()
       ? undefined
       : { state: copyState(algorithm, state), at: now };
-    report({ refusedState, at: now, freshAt: now + resetAfter });
+    report({ refusedState, at: now, freshAt: now + queueResetAfter(algorithm, result[0]) });
     if (!allowed || starts) return result;
     const [look] = algorithm.step(state, now, 0);
     return [{ ...look, allowed: false, retryAfter: delay }, state];
@@ -79,14 +81,15 @@ export function withMaxDelay(
 }
 
 /**
- * The same algorithm, but it gives back only if the key is still fresh at `freshAt`: if the call
- * whose units are given back was the last one to take any.
+ * The same algorithm, but it gives back only if `freshAt` is what it was after the call whose units
+ * are given back: if that was the last one to take any.
  */
 export function refundingNewest(algorithm: Algorithm, freshAt: number): Algorithm {
   const around = (inner: Algorithm) => refundingNewest(inner, freshAt);
   return withStep(algorithm, around, (state, now, cost) => {
     const [look] = algorithm.step(state, now, 0);
-    return now + look.resetAfter === freshAt ? algorithm.step(state, now, cost) : [look, state];
+    const isNewest = now + queueResetAfter(algorithm, look) === freshAt;
+    return isNewest ? algorithm.step(state, now, cost) : [look, state];
   });
 }
 
@@ -97,6 +100,16 @@ export function withoutRefunds(algorithm: Algorithm): Algorithm {
     withoutRefunds,
     (state, now, cost) => algorithm.step(state, now, Math.max(0, cost)),
   );
+}
+
+/** Milliseconds until the queue that delays calls is empty: of an `all`, that of its parts. */
+function queueResetAfter(algorithm: Algorithm, { resetAfter, parts }: Decision): number {
+  const algorithms = algorithm.internals?.parts;
+  if (algorithms === undefined || parts === undefined || !mayDelay(algorithm)) return resetAfter;
+  const waits = algorithms.map((part, place) =>
+    mayDelay(part) ? queueResetAfter(part, parts[place]!) : 0
+  );
+  return Math.max(...waits);
 }
 
 /** A state as the reducer's own. */

@@ -3,25 +3,35 @@
  *
  * Only the head of a queue tries, and nothing is taken for those behind it; so a large cost is not
  * overtaken by small ones, and whoever leaves has taken nothing. The head sleeps for as long as its
- * refusal said, then tries again: one timer per queue, and one call to the store at a time. Those
- * who were admitted by a `leakyQueue` then sleep out their delay.
+ * refusal said, then tries again: one timer per queue, and one call to the store at a time. Whatever
+ * changes a queue (a caller joins or leaves, an answer comes, a sleep ends, units are given back)
+ * ends in `advance`, which sends the head's next call if there is one to send.
+ *
+ * Those who were admitted by a `leakyQueue` then sleep out their delay. Who leaves meanwhile gives
+ * back the newest place only: if a place in the middle were given back, the next call would be given
+ * the newest one, which is taken. One that is not the newest stays, marked, until those behind it
+ * are gone.
  */
 
-import { isPromise, type MaybePromise } from "../maybe_promise.ts";
 import type { Decision } from "../decision.ts";
-import { waitForStart } from "./delayed_start.ts";
+import { StoreUnavailableError } from "../errors.ts";
+import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
 import { type Attempt, refundingNewest, withMaxDelay } from "./projection.ts";
-import { rateLimited } from "./rate_limited.ts";
 import {
-  type Admission,
   admitHead,
+  countWaiting,
+  type DelayedPlace,
   dequeue,
-  dropIfEmpty,
   enqueue,
+  fail,
+  type HeadCall,
+  mayWait,
   observeRefusal,
   queueFor,
+  rateLimited,
   refuseHopeless,
   timeLeft,
+  uncount,
   type Waiter,
   type WaitingQueue,
   type WaitingQueues,
@@ -30,168 +40,233 @@ import {
 } from "./waiting_queue.ts";
 
 /**
+ * The least time in milliseconds that a store has for an answer. A call that is sent just before
+ * its caller's deadline is not given up at once.
+ */
+export const LEAST_ANSWER_TIME = 250;
+
+/**
  * Waits for one's turn, takes, and waits out the delay.
  *
  * @param queues The store's queues.
  * @param stored The stored key.
+ * @returns The decision that admitted it; `undefined` if too many wait.
  * @throws {RateLimitedError} If the wait would be longer than `maxWait`.
+ * @throws {StoreUnavailableError} If the store has not answered by then.
  */
-export async function waitInQueue(
+export function waitInQueue(
   queues: WaitingQueues,
   stored: string,
   request: WaitRequest,
-): Promise<Decision> {
-  request.signal?.throwIfAborted();
+): Promise<Decision | undefined> {
   const queue = queueFor(queues, stored);
-  const close = () => dropIfEmpty(queues, stored, queue);
-  try {
-    const { decision, delayed } = await join(queue, request, close);
-    if (delayed !== undefined) await waitForStart(queue, request, delayed, decision.delay);
-    return decision;
-  } finally {
-    close();
-  }
+  return new Promise((resolve, reject) => {
+    const { limiter, maxWait, signal } = request;
+    const abort = () => leave(queue, waiter, signal!.reason);
+    let isOver = false;
+    let unwatch = () => {};
+    function end(): void {
+      isOver = true;
+      unwatch();
+      signal?.removeEventListener("abort", abort);
+    }
+    const waiter: Waiter = {
+      request,
+      deadline: Math.ceil(limiter.passing() + maxWait),
+      counted: false,
+      projection: undefined,
+      place: undefined,
+      resolve: (decision) => (end(), resolve(decision)),
+      reject: (reason) => (end(), reject(reason)),
+    };
+    signal?.addEventListener("abort", abort);
+    join(queue, waiter);
+    if (!isOver && maxWait < Infinity) unwatch = watchDeadline(queue, waiter);
+  });
 }
 
 /** Wakes the head of a key's queue, if there is one, as units were given back. */
 export function wakeQueue(queues: WaitingQueues, stored: string): void {
   const queue = queues.get(stored);
-  if (queue !== undefined) wakeHead(queue);
+  if (queue === undefined) return;
+  wakeHead(queue);
+  advance(queue);
 }
 
-/** Joins, and is admitted or fails. The first in the queue tries before anything else can run. */
-function join(queue: WaitingQueue, request: WaitRequest, close: () => void): Promise<Admission> {
-  return new Promise((resolve, reject) => {
-    const waiter = waiterOf(queue, request, resolve, reject);
-    enqueue(queue, waiter);
-    try {
-      if (queue.serving) refuseHopeless(queue);
-      else void serveHeads(queue).then(close);
-    } catch (reason) {
-      waiter.fail(reason);
-    }
+function join(queue: WaitingQueue, waiter: Waiter): void {
+  enqueue(queue, waiter);
+  if (queue.waiting[0]!.counted) countWaiting(queue);
+  if (queue.call === undefined && waiter.deadline < Infinity) refuseHopeless(queue);
+  advance(queue);
+}
+
+function leave(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
+  if (waiter.place !== undefined) return void cancelStart(queue, waiter, waiter.place, reason);
+  const { call } = queue;
+  dequeue(queue, waiter);
+  if (waiter.request.afterUndo && call?.waiter === waiter) {
+    call.onEnd = () => waiter.reject(reason);
+  } else {
+    waiter.reject(reason);
+  }
+  advance(queue);
+}
+
+/** Sends the head's next call, unless one is under way or the head sleeps. */
+function advance(queue: WaitingQueue): void {
+  while (queue.call === undefined && queue.sleep === undefined) {
+    const head = queue.waiting[0];
+    if (head !== undefined) callStore(queue, head);
+    else return queue.delayed.length === 0 ? queue.close() : undefined;
+  }
+}
+
+function callStore(queue: WaitingQueue, head: Waiter): void {
+  const { limiter, key, cost } = head.request;
+  const call: HeadCall = {
+    waiter: head,
+    attempt: undefined,
+    outdated: false,
+    sentAt: limiter.passing(),
+    onEnd() {},
+  };
+  queue.call = call;
+  const algorithm = withMaxDelay(
+    limiter.algorithm,
+    mayWait(head) ? timeLeft(head) : 0,
+    (attempt) => call.attempt = attempt,
+    () => queue.withDeadline > 0,
+  );
+  const settled = orElse<unknown>(
+    () => andThen(limiter.run(key, algorithm, cost), (decision) => settle(queue, call, decision)),
+    (reason) => fail(queue, head, reason),
+  );
+  if (!isPromise(settled)) return endCall(queue, call);
+  settled.then(() => {
+    endCall(queue, call);
+    advance(queue);
   });
 }
 
-function waiterOf(
-  queue: WaitingQueue,
-  request: WaitRequest,
-  resolve: (admission: Admission) => void,
-  reject: (reason: unknown) => void,
-): Waiter {
-  const { limiter, maxWait, signal, afterUndo } = request;
-  const abort = () => waiter.fail(signal!.reason);
-  const waiter: Waiter = {
-    request,
-    deadline: Math.ceil(limiter.passing() + maxWait),
-    projection: undefined,
-    onAttemptEnd: undefined,
-    admit(admission) {
-      signal?.removeEventListener("abort", abort);
-      resolve(admission);
-    },
-    fail(reason) {
-      const isTrying = queue.headInFlight && queue.waiting[0] === waiter;
-      dequeue(queue, waiter);
-      signal?.removeEventListener("abort", abort);
-      if (afterUndo && isTrying) waiter.onAttemptEnd = () => reject(reason);
-      else reject(reason);
-    },
-  };
-  signal?.addEventListener("abort", abort);
-  return waiter;
-}
-
-/** Lets the head try until the queue is empty. It waits for nothing that is known at once. */
-async function serveHeads(queue: WaitingQueue): Promise<void> {
-  queue.serving = true;
-  for (let head = queue.waiting[0]; head !== undefined; head = queue.waiting[0]) {
-    try {
-      queue.headInFlight = true;
-      queue.refunded = false;
-      let attempt: Attempt | undefined;
-      const answer = attemptHead(queue, head, (seen) => attempt = seen);
-      const decision = isPromise(answer) ? await answer : answer;
-      queue.headInFlight = false;
-      const next = settleHead(queue, head, decision, attempt);
-      if (next !== undefined) await next;
-    } catch (reason) {
-      queue.headInFlight = false;
-      head.fail(reason);
-    }
-    head.onAttemptEnd?.();
-  }
-  queue.serving = false;
-}
-
-function attemptHead(
-  queue: WaitingQueue,
-  head: Waiter,
-  report: (attempt: Attempt) => void,
-): MaybePromise<Decision> {
-  const { limiter, key, cost } = head.request;
-  const keepsState = () => queue.withDeadline > 0;
-  return limiter.run(
-    key,
-    withMaxDelay(limiter.algorithm, timeLeft(head), report, keepsState),
-    cost,
-  );
-}
-
-/** Does what follows from the head's decision; returns what the next attempt has to wait for. */
-function settleHead(
-  queue: WaitingQueue,
-  head: Waiter,
-  decision: Decision,
-  seen: Attempt | undefined,
-): Promise<void> | undefined {
+/** Does what follows from a decision; what it gives back may be answered later. */
+function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybePromise<unknown> {
+  const { waiter } = call;
   // A failure policy answers without the state, and takes nothing.
-  const attempt = decision.source === "policy" ? undefined : seen;
-  if (queue.waiting[0] !== head) return undoAttempt(queue, head, decision, attempt);
-  if (decision.allowed) return void admitHead(queue, decision, attempt);
-  if (decision.retryAfter === Infinity) return void head.fail(neverAdmitted(head, decision));
+  const attempt = decision.source === "policy" ? undefined : call.attempt;
+  if (queue.waiting[0] !== waiter) return undo(waiter, decision, attempt);
+  if (decision.allowed) {
+    const isDelayed = admitHead(queue, decision, attempt);
+    return isDelayed ? sleepUntilStart(queue, waiter, decision) : waiter.resolve(decision);
+  }
+  if (decision.retryAfter === Infinity) {
+    const rule = "cost must be at most what the store that answers can admit";
+    return fail(queue, waiter, rateLimited(waiter.request, decision, rule));
+  }
   // From the state of another store, which has a limit of its own, nothing can be projected.
   const own = decision.source === undefined ? attempt : undefined;
-  observeRefusal(queue, head, decision, own);
-  refuseHopeless(queue);
-  const needsState = queue.withDeadline > 0 && queue.observed === undefined && own !== undefined;
-  if (queue.waiting[0] !== head || queue.refunded || needsState) return undefined;
-  return sleepHead(queue, head, decision.retryAfter);
+  observeRefusal(queue, waiter, decision, own);
+  countWaiting(queue);
+  if (queue.waiting[0] !== waiter || call.outdated) return;
+  sleepHead(queue, waiter, decision.retryAfter);
+  if (own !== undefined) refuseHopeless(queue);
 }
 
 /** Gives back what was taken for a head that had left while its call was under way. */
-async function undoAttempt(
-  queue: WaitingQueue,
+function undo(
   { request }: Waiter,
   decision: Decision,
   attempt: Attempt | undefined,
-): Promise<void> {
+): MaybePromise<unknown> {
   if (!decision.allowed || attempt === undefined) return;
   const { limiter: { algorithm, run }, key, cost } = request;
   const refunding = decision.delay === 0 ? algorithm : refundingNewest(algorithm, attempt.freshAt);
-  wakeHead(queue);
-  await run(key, refunding, -cost);
+  return run(key, refunding, -cost);
+}
+
+function endCall(queue: WaitingQueue, call: HeadCall): void {
+  if (queue.call === call) queue.call = undefined;
+  call.onEnd();
+}
+
+/**
+ * Ends a wait whose time is up while the store does not answer. If it is the head's, its call is given
+ * up: the next head tries, and what is taken later is given back.
+ *
+ * @returns What cancels that.
+ */
+function watchDeadline(queue: WaitingQueue, waiter: Waiter): () => void {
+  const { limiter, maxWait } = waiter.request;
+
+  function expire(): void {
+    const { call } = queue;
+    if (waiter.place !== undefined) return;
+    const sentFor = call === undefined ? 0 : limiter.passing() - call.sentAt;
+    if (call === undefined || sentFor < LEAST_ANSWER_TIME) {
+      cancel = limiter.after(LEAST_ANSWER_TIME - sentFor, expire);
+      return;
+    }
+    const applied = call.waiter === waiter ? "unknown" : "no";
+    fail(queue, waiter, unanswered(waiter.request, applied));
+    if (queue.waiting[0] === call.waiter) return;
+    queue.call = undefined;
+    advance(queue);
+  }
+
+  let cancel = limiter.after(maxWait, expire);
+  return () => cancel();
+}
+
+/** The error of a call that a store has not answered by its caller's deadline. */
+export function unanswered(
+  { key, cost, maxWait }: WaitRequest,
+  applied: "no" | "unknown",
+): StoreUnavailableError {
+  const rule = `the store must answer within a maxWait of ${maxWait} ms`;
+  return new StoreUnavailableError(
+    `Cannot acquire ${cost} of ${JSON.stringify(key)} as ${rule}: it has not answered`,
+    applied,
+  );
 }
 
 /** Sleeps until the head may be admitted, leaves, or units are given back. */
-function sleepHead(
-  queue: WaitingQueue,
-  { request }: Waiter,
-  milliseconds: number,
-): Promise<void> {
-  return new Promise((resolve) => {
-    let cancel = () => {};
-    queue.wake = () => {
-      queue.wake = undefined;
-      cancel();
-      resolve();
-    };
-    cancel = request.limiter.after(milliseconds, queue.wake);
+function sleepHead(queue: WaitingQueue, { request }: Waiter, milliseconds: number): void {
+  let cancel = () => {};
+  const sleep = () => cancel();
+  queue.sleep = sleep;
+  cancel = request.limiter.after(milliseconds, () => {
+    if (queue.sleep === sleep) queue.sleep = undefined;
+    advance(queue);
   });
 }
 
-/** The error of a head that another store than the limiter's own can never serve. */
-function neverAdmitted({ request }: Waiter, decision: Decision) {
-  const rule = "cost must be at most what the store that answers can admit";
-  return rateLimited(request, decision, rule);
+function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, decision: Decision): void {
+  waiter.place!.wake = waiter.request.limiter.after(decision.delay, () => {
+    // Those before it have started or left.
+    queue.delayed.splice(0, queue.delayed.indexOf(waiter) + 1).forEach(uncount);
+    waiter.resolve(decision);
+    advance(queue);
+  });
+}
+
+/** Gives back the places of those who have left, from the newest on; then fails the one who leaves. */
+async function cancelStart(
+  queue: WaitingQueue,
+  waiter: Waiter,
+  place: DelayedPlace,
+  reason: unknown,
+): Promise<void> {
+  place.wake();
+  place.cancelled = true;
+  uncount(waiter);
+  try {
+    // The first one at once: a call that comes right after the abort may have the place.
+    while (queue.delayed.at(-1)?.place?.cancelled === true) {
+      const { request: { limiter, key, cost }, place } = queue.delayed.pop()!;
+      await limiter.run(key, refundingNewest(limiter.algorithm, place!.freshAt), -cost);
+    }
+  } catch {
+    // What could not be given back stays charged: the safe side.
+  }
+  waiter.reject(reason);
+  advance(queue);
 }

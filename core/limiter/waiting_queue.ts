@@ -12,19 +12,23 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import type { MaybePromise } from "../maybe_promise.ts";
 import type { Decision } from "../decision.ts";
+import { RateLimitedError } from "../errors.ts";
+import type { MaybePromise } from "../maybe_promise.ts";
 import { type Attempt, projectAdmission, type Projection, type StateAt } from "./projection.ts";
-import { rateLimited } from "./rate_limited.ts";
 
 /** What a queue needs of a limiter. */
 export interface QueueLimiter {
   readonly algorithm: Algorithm;
+  /** The most of its callers that may wait. */
+  readonly maxWaiting: number;
+  /** How many of them wait. */
+  waiting: number;
   /** Time that passes as waits do, whatever steps the clock takes that decides. */
   passing(): number;
   /** Calls back after so many milliseconds have passed; returns what cancels it. */
   after(milliseconds: number, wake: () => void): () => void;
-  /** Runs one operation on one of the limiter's keys. */
+  /** Runs one operation on one of the limiter's keys; what gives units back wakes the key's queue. */
   run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
 }
 
@@ -41,23 +45,31 @@ export interface WaitRequest {
   readonly afterUndo: boolean;
 }
 
-/** An admitted call, and its place if it has to wait for its start. */
-export interface Admission {
-  readonly decision: Decision;
-  readonly delayed: DelayedCall | undefined;
-}
-
 /** A caller in a queue. */
 export interface Waiter {
   readonly request: WaitRequest;
   /** When it will have waited for long enough, in the time that passes; may be `Infinity`. */
   readonly deadline: number;
+  /** Whether it is one of the `waiting` of its limiter: it, or one before it, was refused. */
+  counted: boolean;
   /** Its admission, and the state after it, if those before it are admitted first. */
   projection: Projection | undefined;
-  readonly admit: (admission: Admission) => void;
-  readonly fail: (reason: unknown) => void;
-  /** Fails one that left during its call, once that has ended; only after it left so. */
-  onAttemptEnd: (() => void) | undefined;
+  /** Its place, once it is charged and waits for its start. */
+  place: DelayedPlace | undefined;
+  /** Ends the wait: it may start, or too many wait (`undefined`). */
+  readonly resolve: (decision: Decision | undefined) => void;
+  /** Ends the wait: it failed. */
+  readonly reject: (reason: unknown) => void;
+}
+
+/** The place of a charged call that waits for its start. */
+export interface DelayedPlace {
+  /** Marks the newest place, see `Attempt`. */
+  readonly freshAt: number;
+  /** Whether its caller has left, though it could not be given back yet. */
+  cancelled: boolean;
+  /** Cancels the caller's sleep. */
+  wake(): void;
 }
 
 /** The state that projections start from, and how to know the store's time from then on. */
@@ -68,13 +80,17 @@ export interface ObservedState extends StateAt {
   readonly ahead: number;
 }
 
-/** A charged call that waits for its start. */
-export interface DelayedCall {
-  /** The instant, in the store's time, at which the key was fresh after this call. */
-  readonly freshAt: number;
-  readonly cost: number;
-  /** Whether its caller has left. */
-  cancelled: boolean;
+/** A call of the head that is under way. */
+export interface HeadCall {
+  readonly waiter: Waiter;
+  /** What its step found, once the store has run it. */
+  attempt: Attempt | undefined;
+  /** Whether units were given back since it was sent: the head must not sleep on its answer. */
+  outdated: boolean;
+  /** When it was sent, in the time that passes. */
+  readonly sentAt: number;
+  /** Called when it has ended, and what it took for one who left is given back. */
+  onEnd(): void;
 }
 
 /** The callers that wait for one key. */
@@ -82,21 +98,19 @@ export interface WaitingQueue {
   /** Not charged; the first one is the head. */
   readonly waiting: Waiter[];
   /** Charged, and sleeping out their delay, in the order of their places. */
-  readonly delayed: DelayedCall[];
+  readonly delayed: Waiter[];
   /** How many of `waiting` have a deadline. */
   withDeadline: number;
   /** What the head's last refusal saw; undefined when it was not kept, or is out of date. */
   observed: ObservedState | undefined;
   /** How many of `waiting`, from the head on, have a projection that still holds. */
   projected: number;
-  /** Whether heads are being served. */
-  serving: boolean;
-  /** Whether the head's call is under way: nothing is projected from what it may be changing. */
-  headInFlight: boolean;
-  /** Whether units were given back since the head's call was sent: it must not sleep on its answer. */
-  refunded: boolean;
-  /** Ends the head's sleep; only while it sleeps. */
-  wake: (() => void) | undefined;
+  /** The head's call that is under way: nothing is projected from what it may be changing. */
+  call: HeadCall | undefined;
+  /** Cancels the head's sleep; only while it sleeps. */
+  sleep: (() => void) | undefined;
+  /** Forgets the queue, when nobody is in it. */
+  close(): void;
 }
 
 /** The queues of one store, by stored key. */
@@ -115,26 +129,21 @@ export function queueFor(queues: WaitingQueues, stored: string): WaitingQueue {
     withDeadline: 0,
     observed: undefined,
     projected: 0,
-    serving: false,
-    headInFlight: false,
-    refunded: false,
-    wake: undefined,
+    call: undefined,
+    sleep: undefined,
+    close() {
+      if (queues.get(stored) === queue) queues.delete(stored);
+    },
   };
   queues.set(stored, queue);
   return queue;
 }
 
-/** Closes a queue that nobody is in. */
-export function dropIfEmpty(queues: WaitingQueues, stored: string, queue: WaitingQueue): void {
-  if (queue.waiting.length > 0 || queue.delayed.length > 0 || queue.serving) return;
-  if (queues.get(stored) === queue) queues.delete(stored);
-}
-
 /** Lets the head try again, as it may be admitted sooner than was projected. */
 export function wakeHead(queue: WaitingQueue): void {
-  queue.refunded = true;
+  if (queue.call !== undefined) queue.call.outdated = true;
   forgetState(queue);
-  queue.wake?.();
+  endSleep(queue);
 }
 
 /** Adds a waiter at the end. */
@@ -150,26 +159,74 @@ export function dequeue(queue: WaitingQueue, waiter: Waiter): void {
   queue.waiting.splice(index, 1);
   if (waiter.deadline < Infinity) queue.withDeadline--;
   queue.projected = Math.min(queue.projected, index);
-  if (index === 0) queue.wake?.();
+  uncount(waiter);
+  if (index === 0) endSleep(queue);
 }
 
-/** Admits the head, and gives it a place among those that wait for their start, if it has to. */
+/** Takes a waiter out of the queue, and fails it. */
+export function fail(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
+  dequeue(queue, waiter);
+  waiter.reject(reason);
+}
+
+/** Takes the admitted head out of the queue; returns whether it has to wait for its start. */
 export function admitHead(
   queue: WaitingQueue,
   decision: Decision,
   attempt: Attempt | undefined,
-): void {
+): boolean {
   const head = queue.waiting.shift()!;
   if (head.deadline < Infinity) queue.withDeadline--;
   const isProjected = queue.projected > 0 && decision.source === undefined;
   queue.observed = isProjected ? { ...queue.observed!, ...head.projection! } : undefined;
   queue.projected = isProjected ? queue.projected - 1 : 0;
-  let delayed: DelayedCall | undefined;
-  if (attempt !== undefined && decision.delay > 0) {
-    delayed = { freshAt: attempt.freshAt, cost: head.request.cost, cancelled: false };
-    queue.delayed.push(delayed);
+  if (attempt === undefined || decision.delay === 0) {
+    uncount(head);
+    return false;
   }
-  head.admit({ decision, delayed });
+  count(head);
+  head.place = { freshAt: attempt.freshAt, cancelled: false, wake() {} };
+  queue.delayed.push(head);
+  return true;
+}
+
+/** Counts a waiter among those of its limiter. */
+function count(waiter: Waiter): void {
+  if (waiter.counted) return;
+  waiter.counted = true;
+  waiter.request.limiter.waiting++;
+}
+
+/** Takes a waiter from the count again. */
+export function uncount(waiter: Waiter): void {
+  if (!waiter.counted) return;
+  waiter.counted = false;
+  waiter.request.limiter.waiting--;
+}
+
+/** Whether a caller may wait: it does already, or its limiter has room for one more. */
+export function mayWait({ counted, request: { limiter } }: Waiter): boolean {
+  return counted || limiter.waiting < limiter.maxWaiting;
+}
+
+/**
+ * Counts all who wait, as their head was refused; those for whom there is no room leave. Who comes
+ * while the first call of a head is under way may not have to wait, and is not counted before.
+ */
+export function countWaiting(queue: WaitingQueue): void {
+  const { waiting } = queue;
+  let place = waiting.length;
+  while (place > 0 && !waiting[place - 1]!.counted) place--;
+  while (place < waiting.length) {
+    const waiter = waiting[place]!;
+    if (mayWait(waiter)) {
+      count(waiter);
+      place++;
+    } else {
+      dequeue(queue, waiter);
+      waiter.resolve(undefined);
+    }
+  }
 }
 
 /**
@@ -187,9 +244,7 @@ export function observeRefusal(
   const asProjected = queue.projected > 0 && projection!.at === attempt.at + decision.retryAfter;
   if (asProjected && storeTime(queue.observed!) - attempt.at <= LARGEST_JITTER) return;
   forgetState(queue);
-  // Where a deadline has come up since the call was sent, its state was not kept: the head tries
-  // again.
-  if (queue.withDeadline === 0 || attempt.refusedState === undefined) return;
+  if (attempt.refusedState === undefined) return;
   queue.observed = {
     ...attempt.refusedState,
     limiter: request.limiter,
@@ -201,16 +256,17 @@ export function observeRefusal(
 function refuseLate(queue: WaitingQueue, decision: Decision): void {
   forgetState(queue);
   for (const waiter of [...queue.waiting]) {
-    if (isTooLate(waiter, decision.retryAfter)) waiter.fail(rateLimited(waiter.request, decision));
+    if (!isTooLate(waiter, decision.retryAfter)) continue;
+    fail(queue, waiter, rateLimited(waiter.request, decision));
   }
 }
 
 /** Refuses those who could not start in time, as far as can be projected. */
 export function refuseHopeless(queue: WaitingQueue): void {
   const { observed, waiting } = queue;
-  if (queue.headInFlight || queue.withDeadline === 0) return;
+  if (queue.withDeadline === 0) return;
   // Without a state the head tries again, to see one.
-  if (observed === undefined) return queue.wake?.();
+  if (observed === undefined) return endSleep(queue);
   while (queue.projected < waiting.length) {
     const waiter = waiting[queue.projected]!;
     const { limiter: { algorithm }, cost } = waiter.request;
@@ -220,12 +276,27 @@ export function refuseHopeless(queue: WaitingQueue): void {
     if (isTooLate(waiter, projection.wait)) {
       const [look] = algorithm.step(observed.state, instant, 0);
       const refusal = { ...look, allowed: false, retryAfter: projection.wait };
-      waiter.fail(rateLimited(waiter.request, refusal));
+      fail(queue, waiter, rateLimited(waiter.request, refusal));
     } else {
       waiter.projection = projection;
       queue.projected++;
     }
   }
+}
+
+/** The error of an `acquire` that is refused: what was requested, and when it could be admitted. */
+export function rateLimited(
+  { key, cost }: Pick<WaitRequest, "key" | "cost">,
+  decision: Decision,
+  rule = "its turn must come within maxWait",
+): RateLimitedError {
+  const wait = decision.retryAfter === Infinity
+    ? "it would never come"
+    : `it would come in ${decision.retryAfter} ms`;
+  return new RateLimitedError(
+    `Cannot acquire ${cost} of ${JSON.stringify(key)} as ${rule}: ${wait}`,
+    decision,
+  );
 }
 
 /** The milliseconds that a waiter has left. */
@@ -241,6 +312,11 @@ function isTooLate({ request, deadline }: Waiter, wait: number): boolean {
 function forgetState(queue: WaitingQueue): void {
   queue.projected = 0;
   queue.observed = undefined;
+}
+
+function endSleep(queue: WaitingQueue): void {
+  queue.sleep?.();
+  queue.sleep = undefined;
 }
 
 /** The store's time, as far as is known. */

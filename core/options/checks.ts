@@ -3,6 +3,8 @@
  * what is required and what was given.
  */
 
+import { suggestOption } from "./suggest_option.ts";
+
 /** The last instant that reducers take: 2^42 ms after the Unix epoch, in the year 2109. */
 export const LAST_INSTANT: number = 2 ** 42;
 
@@ -94,11 +96,37 @@ export function checkFunction(action: string, option: string, value: unknown): v
   throw new TypeError(errorMessage(action, `${option} must be a function`, value));
 }
 
-/** Requires options to be an object. */
-export function checkOptions(action: string, options: unknown): void {
+/** The names of options: the compiler sees to it that none is missing. */
+export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true };
+
+/**
+ * Requires options to be an object, and each that is given to be known.
+ *
+ * @throws {TypeError} That names the unknown option, and the known one that comes nearest.
+ */
+export function checkOptions<Options>(
+  action: string,
+  options: unknown,
+  known: OptionNames<Options>,
+): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(errorMessage(action, "its options must be an object", options));
   }
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && !Object.hasOwn(known, name)) {
+      throw new TypeError(unknownOption(action, name, Object.keys(known)));
+    }
+  }
+}
+
+function unknownOption(action: string, name: string, known: readonly string[]): string {
+  const meant = suggestOption(name, known);
+  const shown = formatValue(name);
+  if (meant === undefined) {
+    return `Cannot ${action} as there is no option ${shown}: its options are ${known.join(", ")}`;
+  }
+  const note = meant === "period" ? ', in milliseconds or as text such as "10s"' : "";
+  return `Cannot ${action} as there is no option ${shown}: did you mean ${meant}${note}?`;
 }
 
 /** Requires a store, and not the function that makes one. */

@@ -4,8 +4,17 @@
 
 import { errorMessage, LAST_INSTANT } from "./checks.ts";
 
-/** A period: whole milliseconds, or a whole number with a unit. */
-export type Period = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+/** A period: whole milliseconds, or a whole number with a unit, such as `"10s"`. */
+export type Period =
+  | number
+  | `${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}${
+    // Zeros by themselves, as TypeScript takes no bigint that begins with one.
+    "" | `${"" | "0" | "00" | "000" | "0000" | "00000" | "000000"}${bigint}`}${
+    | "ms"
+    | "s"
+    | "m"
+    | "h"
+    | "d"}`;
 
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,

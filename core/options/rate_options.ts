@@ -2,7 +2,7 @@
  * The options that the algorithms share, and how they are read: limit, period, name and burst.
  */
 
-import { checkInteger, checkOptions } from "./checks.ts";
+import { checkInteger, checkOptions, type OptionNames } from "./checks.ts";
 import { parsePeriod, type Period } from "./period.ts";
 
 /** The options that every algorithm takes. */
@@ -27,22 +27,30 @@ export interface Rate {
   readonly period: number;
 }
 
+/** The options that every algorithm takes. */
+export const RATE_OPTIONS: OptionNames<RateOptions> = { limit: true, period: true, name: true };
+
 /**
  * Reads limit and period.
  *
- * @throws {TypeError} If an option is of the wrong type.
+ * @param more The names of the factory's other options.
+ * @throws {TypeError} If an option is of the wrong type, or unknown.
  * @throws {RangeError} If an option is out of range.
  */
-export function readRate(factory: string, options: RateOptions): Rate {
+export function readRate<Options extends RateOptions>(
+  factory: string,
+  options: Options,
+  more: OptionNames<Omit<Options, keyof RateOptions>>,
+): Rate {
   const action = `create ${factory}`;
-  checkOptions(action, options);
+  checkOptions(action, options, { ...RATE_OPTIONS, ...more });
   checkInteger(action, "limit", options.limit, 1);
   return { limit: options.limit, period: parsePeriod(action, "period", options.period) };
 }
 
 /** Reads limit, period and burst; throws as `readRate` does. */
 export function readBurst(factory: string, options: BurstOptions): Rate & { burst: number } {
-  const rate = readRate(factory, options);
+  const rate = readRate(factory, options, { burst: true });
   const burst = options.burst ?? rate.limit;
   checkInteger(`create ${factory}`, "burst", burst, 1);
   return { ...rate, burst };

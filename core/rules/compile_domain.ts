@@ -7,6 +7,7 @@ import type { ReplaceMode } from "../store.ts";
 import { compileRule, type Rule, type RuleFault } from "./compile_rule.ts";
 import { entryText, escaped } from "./entry_text.ts";
 import type { ChargeMode, DomainOptions, RuleOptions } from "./rule_options.ts";
+import { algorithmOf } from "./limit_options.ts";
 import { type Wildcard, wildcardOf } from "./wildcard.ts";
 
 /** Where an entry leads. */
@@ -57,6 +58,7 @@ export interface CompiledDomain {
 /** What has been compiled so far. */
 interface Compilation {
   readonly domain: string;
+  readonly makeLimit: typeof algorithmOf;
   readonly firstIndex: number;
   readonly rules: Rule[];
   readonly faults: RuleFault[];
@@ -67,10 +69,15 @@ interface Compilation {
  *
  * @param options The rules; their types are taken to be right.
  * @param firstIndex The index of the first rule.
+ * @param makeLimit Makes a limit; whoever has made them before returns those.
  */
-export function compileDomain(options: DomainOptions, firstIndex = 0): CompiledDomain {
+export function compileDomain(
+  options: DomainOptions,
+  firstIndex = 0,
+  makeLimit: typeof algorithmOf = algorithmOf,
+): CompiledDomain {
   const { domain, charge = "together", changes = "keep" } = options;
-  const compilation: Compilation = { domain, firstIndex, rules: [], faults: [] };
+  const compilation: Compilation = { domain, makeLimit, firstIndex, rules: [], faults: [] };
   const { rules, faults } = compilation;
   if (domain === "") faults.push({ path: ["domain"], message: "domain must not be empty" });
   const level = levelOf(compilation, options.rules, ["rules"], "");
@@ -81,6 +88,8 @@ export function compileDomain(options: DomainOptions, firstIndex = 0): CompiledD
 }
 
 interface KeyRulesDraft {
+  /** The values that rules match, patterns as they are written. */
+  readonly taken: Set<string | undefined>;
   readonly exact: Map<string, RuleNode>;
   readonly wildcards: { readonly pattern: Wildcard; readonly node: RuleNode }[];
   bare: RuleNode | undefined;
@@ -114,9 +123,10 @@ function addRule(
 ): void {
   const { value, share } = options;
   const { faults } = compilation;
-  if (isTaken(draft, value)) {
+  if (draft.taken.has(value)) {
     faults.push({ path, message: `no two rules of a level may match the same: ${label}` });
   }
+  draft.taken.add(value);
   const node = nodeOf(compilation, options, path, label);
   const pattern = value === undefined ? undefined : wildcardOf(value);
   if (share === true && pattern === undefined) {
@@ -134,10 +144,10 @@ function nodeOf(
   path: RuleFault["path"],
   label: string,
 ): RuleNode {
-  const { domain, firstIndex, rules } = compilation;
+  const { domain, makeLimit, firstIndex, rules } = compilation;
   const { key, value, share, rules: inner = [] } = written;
   const index = firstIndex + rules.length;
-  const { rule, faults } = compileRule(written, { index, domain, label }, path);
+  const { rule, faults } = compileRule(written, { index, domain, label }, path, makeLimit);
   rules.push(rule);
   compilation.faults.push(...faults);
   return {
@@ -151,10 +161,5 @@ function nodeOf(
 }
 
 function draftOfKey(): KeyRulesDraft {
-  return { exact: new Map(), wildcards: [], bare: undefined };
-}
-
-function isTaken(draft: KeyRulesDraft, value: string | undefined): boolean {
-  if (value === undefined) return draft.bare !== undefined;
-  return draft.exact.has(value) || draft.wildcards.some(({ pattern }) => pattern.text === value);
+  return { taken: new Set(), exact: new Map(), wildcards: [], bare: undefined };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { algorithmOf, type LimitOptions } from "./limit_options.ts";
+import type { algorithmOf, LimitOptions } from "./limit_options.ts";
 import type { RuleOptions } from "./rule_options.ts";
 
 /** What a rule does with what it matches. */
@@ -54,9 +54,10 @@ export function compileRule(
   written: RuleOptions,
   { index, domain, label }: Pick<Rule, "index" | "domain" | "label">,
   path: RuleFault["path"],
+  makeLimit: typeof algorithmOf,
 ): CompiledRule {
   const { name, replaces = [], shadow, quota, lookup } = written;
-  const { limits, faults } = compileLimits(written.limits ?? [], path);
+  const { limits, faults } = compileLimits(written.limits ?? [], path, makeLimit);
   const rule: Rule = {
     index,
     domain,
@@ -77,13 +78,14 @@ export function compileRule(
 function compileLimits(
   written: readonly LimitOptions[],
   path: RuleFault["path"],
+  makeLimit: typeof algorithmOf,
 ): { readonly limits: readonly Algorithm[]; readonly faults: readonly RuleFault[] } {
   const limits: Algorithm[] = [];
   const faults: RuleFault[] = [];
   written.forEach((options, place) => {
     const here = [...path, "limits", place];
     try {
-      const limit = algorithmOf(options);
+      const limit = makeLimit(options);
       if (limits.some(({ id }) => id === limit.id)) {
         const message = "the limits of a rule must differ: this one is there already";
         faults.push({ path: here, message });

@@ -5,6 +5,7 @@
 
 export { type CompiledDomain, compileDomain, type Domain } from "./compile_domain.ts";
 export type { Rule, RuleFault, RuleKind } from "./compile_rule.ts";
+export { addPattern, type EarlierPatterns, earlierPatterns } from "./earlier_patterns.ts";
 export {
   ALGORITHM_NAMES,
   type AlgorithmName,
@@ -29,4 +30,4 @@ export {
   type Verdict,
   verdictOf,
 } from "./verdict.ts";
-export { covers, matchesWildcard, type Wildcard, wildcardOf } from "./wildcard.ts";
+export { matchesWildcard, type Wildcard, wildcardOf } from "./wildcard.ts";

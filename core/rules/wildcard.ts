@@ -34,9 +34,3 @@ export function matchesWildcard(pattern: Wildcard, text: string): boolean {
   }
   return true;
 }
-
-/** Whether every text of `inner` is one of `outer`, as far as its fixed pieces show. */
-export function covers(outer: Wildcard, inner: Wildcard): boolean {
-  return outer.middle.every((piece) => piece === "") &&
-    inner.start.startsWith(outer.start) && inner.end.endsWith(outer.end);
-}

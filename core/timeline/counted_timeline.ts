@@ -62,29 +62,17 @@ class CountedTimeline implements Timeline {
   }
 
   add(slot: number, units: number, oldest: number): Timeline {
-    if (this.#total + units > Number.MAX_SAFE_INTEGER) {
-      // The live units fit; what is forgotten still counted.
-      return this.#copied(this.#firstAtOrAfter(oldest)).add(slot, units, oldest);
-    }
-    if (slot === this.newest) {
-      return new CountedTimeline(
-        slot,
-        this.#total + units,
-        this.#base,
-        this.#head,
-        this.#tail,
-        this.#tape,
-      );
-    }
     // Nothing of the old history is alive.
     if (this.newest < oldest || this.newest === -Infinity) {
       return new CountedTimeline(slot, units, 0, 0, 0, []);
     }
+    // The live units fit; what is forgotten still counted.
+    const overflows = this.#total + units > Number.MAX_SAFE_INTEGER;
+    if (slot === this.newest && !overflows) return this.#grown(units);
     const head = this.#firstAtOrAfter(oldest);
     const overHalf = 2 * head > this.#tape.length / 2;
-    return overHalf
-      ? this.#copied(head).#closed(slot, units)
-      : this.#from(head).#closed(slot, units);
+    const kept = overflows || overHalf ? this.#copied(head) : this.#from(head);
+    return slot === this.newest ? kept.#grown(units) : kept.#closed(slot, units);
   }
 
   takeBack(units: number): Timeline {
@@ -96,6 +84,12 @@ class CountedTimeline implements Timeline {
 
   none(): Timeline {
     return EMPTY_TIMELINE;
+  }
+
+  /** The next version: more units in the open bucket. */
+  #grown(units: number): CountedTimeline {
+    const total = this.#total + units;
+    return new CountedTimeline(this.newest, total, this.#base, this.#head, this.#tail, this.#tape);
   }
 
   /** The next version: the open bucket closed, a new one opened at `slot`. */

@@ -117,7 +117,7 @@ proctype Thread(byte me) {
 #else
         :: !pinned ->
 #endif
-          /* It writes: whoever reads the block is told something else. */
+          /* It writes: whoever reads the block reads something else. */
           key[mine] = me
         :: else
         fi

@@ -48,10 +48,10 @@ for (const [model, flags, holds] of checks) {
       });
     run("spin", [...flags, "-a", join(import.meta.dirname, `${model}.pml`)]);
     run("gcc", ["-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-DMEMLIM=9000", "-o", "pan", "pan.c"]);
-    const told = run("./pan", ["-m1000000"]);
-    const errors = /errors: (\d+)/.exec(told)?.[1];
-    const states = /(\d+) states, stored/.exec(told)?.[1];
-    const isWhole = !/reached -DMEMLIM|max search depth too small/.test(told);
+    const output = run("./pan", ["-m1000000"]);
+    const errors = /errors: (\d+)/.exec(output)?.[1];
+    const states = /(\d+) states, stored/.exec(output)?.[1];
+    const isWhole = !/reached -DMEMLIM|max search depth too small/.test(output);
     const isRight = isWhole && (errors === "0") === holds;
     if (!isRight) failed++;
     const verdict = isRight ? "ok" : "FAILED";

@@ -6,7 +6,7 @@
  * back into use once nobody announces them. Versions here are modulo 2, so that every word could
  * come back at once: what is shown does not rest on versions at all, but on announcements alone.
  *
- * Each of the threads may stop for ever before any of its steps, as a killed one does; one that is
+ * Each of the threads may stop forever before any of its steps, as a killed one does; one that is
  * slow is a thread whose next step comes late. The state is a count, written in two halves, as a
  * float may be; LIMIT calls may be admitted.
  *

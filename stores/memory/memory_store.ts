@@ -87,7 +87,7 @@ export interface MemoryStore extends SyncStore {
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  checkOptions("create memoryStore", options);
+  checkOptions<MemoryStoreOptions>("create memoryStore", options, { maxKeys: true, onFull: true });
   const { maxKeys = 1_000_000, onFull = "evict" } = options;
   checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
   if (maxKeys > 2 ** 30) {

@@ -2,29 +2,29 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { sleep } from "../../core/sleep.ts";
-import { testClock } from "../support/test_clock.ts";
+import { virtualClock } from "../../adapters/testing/testing.ts";
 
 describe("sleep", () => {
   test("ends when its time has passed, by the clock or in real time", async () => {
-    const clock = testClock();
+    const clock = virtualClock(1_764_000_000_000);
     let elapsed: boolean | undefined;
     const asleep = sleep(clock, 1_000, undefined).then((whole) => elapsed = whole);
-    await clock.advance(999);
+    await clock.pass(999);
     assert.equal(elapsed, undefined);
-    await clock.advance(1);
+    await clock.pass(1);
     assert.equal(await asleep, true);
     assert.equal(await sleep(undefined, 1, new AbortController().signal), true);
   });
 
   test("ends by an abort, and leaves no timer", async () => {
-    const clock = testClock();
+    const clock = virtualClock(1_764_000_000_000);
     const controller = new AbortController();
     const asleep = sleep(clock, 1_000, controller.signal);
-    assert.equal(clock.waiting(), 1);
+    assert.equal(clock.sleepers, 1);
     controller.abort();
     assert.equal(await asleep, false);
-    assert.equal(clock.waiting(), 0);
+    assert.equal(clock.sleepers, 0);
     assert.equal(await sleep(clock, 1_000, controller.signal), false);
-    assert.equal(clock.waiting(), 0);
+    assert.equal(clock.sleepers, 0);
   });
 });

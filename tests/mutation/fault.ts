@@ -32,3 +32,14 @@ export type SuiteName =
   | "memory of a sharedStore"
   | "windows of a sharedStore"
   | "threads on a sharedStore";
+
+/** Faults of one file for the same laws: what is wrong, and the text before and after it. */
+export function faultsIn(
+  file: string,
+  laws: readonly SuiteName[],
+  texts: Readonly<Record<string, readonly [search: string, replace: string]>>,
+): Fault[] {
+  return Object.entries(texts).map(([what, [search, replace]]) => {
+    return { what, file, search, replace, laws };
+  });
+}

@@ -8,28 +8,29 @@ export interface Result {
 
 /** The page docs/mutation.md. */
 export function report(results: readonly Result[]): string {
-  const missed = results.filter(({ caught }) => caught === undefined).length;
-  const rows = results.map(({ fault, caught }) => [
-    fault.what,
-    `\`${fault.file}\``,
-    caught === undefined ? "**nothing**" : caught,
-  ]);
+  const caught = results.filter((result) => result.caught !== undefined);
+  const law = (result: Result) => result.caught?.replace(/^.*?: /, "") ?? "**nothing**";
   return `# Faults that the laws catch
 
-The laws of [\`tidegate/testing\`](testing.md) are worth as much as the faults they find. These were
-put into a copy of the tree, one at a time, by \`npm run mutation\`, which wrote this page. Each line
-is a fault, where it was put, and the first law that did not hold then.
+The laws of [\`tidegate/testing\`](testing.md) are worth as much as the faults they find.
+\`npm run mutation\` puts faults into a copy of the tree, one at a time, says which law catches each,
+and writes this page. The faults themselves are in \`tests/mutation/faults\`.
 
-${results.length - missed} of ${results.length} faults were caught.
+${caught.length} of ${results.length} faults were caught.
 
-${tableOf(["fault", "put into", "caught by"], rows)}
+${tableOf("put into", results.map(({ fault }) => `\`${fault.file}\``))}
+
+${tableOf("first law that did not hold", results.map(law))}
 `;
 }
 
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, ...rows].map((line) => line.map((cell) => cell.replaceAll("|", "\\|")));
-  const widths = head.map((_, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)));
-  const padded = lines.map((line) => line.map((cell, i) => cell.padEnd(widths[i] ?? 0)));
-  padded.splice(1, 0, widths.map((width) => "-".repeat(width)));
-  return padded.map((line) => `| ${line.join(" | ")} |`).join("\n");
+/** Each name once, and how often it stands there: the most frequent first. */
+function tableOf(head: string, names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const rows = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  const width = Math.max(...[...counts.keys(), head].map((name) => name.length));
+  return [[head, "faults"] as const, ["-".repeat(width), "------"] as const, ...rows]
+    .map(([name, count]) => `| ${name.padEnd(width)} | ${String(count).padEnd(6)} |`)
+    .join("\n");
 }

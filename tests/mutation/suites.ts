@@ -19,7 +19,7 @@ import { attachSharedStore, sharedStore } from "../../stores/shared/shared_store
 import { startWorkers } from "../stores/shared/support/workers.ts";
 import type { SeenCall } from "../stores/shared/support/jobs.ts";
 import { memoryLaws } from "../stores/shared/support/memory_laws.ts";
-import { names, policy } from "../stores/shared/support/policies.ts";
+import { names, policy } from "../support/policies.ts";
 import { windowLaws } from "../stores/shared/support/window_laws.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
 import type { SuiteName } from "./fault.ts";
@@ -103,7 +103,7 @@ async function onThreads(): Promise<Suite> {
       }),
     ),
     law(
-      "what threads saw of a key can be told as calls one after another",
+      "what threads saw of a key is explained by calls one after another",
       fc.asyncProperty(name, fc.integer({ min: 3, max: 60 }), async (name, limit) => {
         const key = `recorded ${round++}`;
         const seen = await workers.run<SeenCall[]>(3, () => {

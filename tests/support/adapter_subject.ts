@@ -63,6 +63,8 @@ export interface AdapterSubject {
   readonly options?: Partial<AnyOptions>;
   /** Whether the framework leaves the character set out as soon as a plugin sets a field. */
   readonly ignoresCharset?: boolean;
+  /** Whether the framework makes most responses itself, so that no adapter sees them. */
+  readonly hidesResponses?: boolean;
   /** Whether the decision of one limit is there still after another has skipped the request. */
   readonly keepsDecision?: boolean;
   /** Whether errors are answered where no adapter reaches. */

@@ -10,6 +10,8 @@ export interface RunningProgram {
   line(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends a signal and waits for the end; kills a program that goes on all the same. */
   end(signal: NodeJS.Signals): Promise<number | null>;
+  /** Its status, once it has ended. */
+  readonly ended: Promise<number | null>;
 }
 
 /** How long a program may take to end by a signal, in ms; `deno serve` may not end at all then. */
@@ -64,5 +66,6 @@ export function startProgram(
       const kill = setTimeout(() => child.kill("SIGKILL"), END_WITHIN);
       return status.finally(() => clearTimeout(kill));
     },
+    ended: status,
   };
 }

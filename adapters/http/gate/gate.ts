@@ -2,7 +2,7 @@
  * The engine of every inbound adapter: from a request to a verdict.
  *
  *   request -> skip? -> limiter, key, cost -> decision -> { headers, refusal, settle }
- *              request_steps.ts     consume_call.ts    write_verdict.ts
+ *                    decide_request.ts                            verdict.ts
  *
  * The adapters differ in how they read a request and how they write the verdict down, and in
  * nothing else. All checks and all that does not depend on the request are done when the gate is
@@ -12,12 +12,13 @@
  * Keys come from clients, so nothing that they send is an error: a key that is missing, empty or not
  * text is answered with a 400. What `limiter`, `key`, `cost` and `skip` throw is the adapter's to
  * pass on, as nothing was decided; a store that cannot decide is a 503. The other functions of the
- * options change no verdict by failing: they are called by `guarded`.
+ * options change no verdict by failing.
  */
 import type { RequestSource } from "../address/client_key.ts";
+import { nativePromise } from "../native_promise.ts";
+import { decideRequest } from "./decide_request.ts";
 import { gateSettings } from "./gate_settings.ts";
 import type { RateLimitOptions } from "./rate_limit_options.ts";
-import { decideRequest } from "./request_steps.ts";
 import type { Verdict } from "./verdict.ts";
 
 export type { Verdict } from "./verdict.ts";
@@ -56,6 +57,9 @@ export function gate<Request, Info = undefined>(
   options: RateLimitOptions<Request, Info>,
   source: RequestSource<Request, Info>,
 ): Gate<Request, Info> {
-  const settings = gateSettings(options, source);
-  return (request, info) => decideRequest(settings, request, info);
+  const settings = gateSettings(
+    options as RateLimitOptions<unknown, unknown>,
+    source as RequestSource<unknown, unknown>,
+  );
+  return (request, info) => nativePromise(decideRequest(settings, request, info));
 }

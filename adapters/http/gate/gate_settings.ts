@@ -2,50 +2,53 @@
  * The options of a gate, read once: checked, with their defaults, and with what users gave us made
  * safe to call. The functions that decide about a request take them as a value.
  */
-import type { Decision } from "../../../core/decision.ts";
 import { failureReport, guarded } from "../../../core/guarded.ts";
 import type { MaybePromise } from "../../../core/maybe_promise.ts";
+import {
+  checkChoice,
+  checkCost,
+  checkFunction,
+  checkMilliseconds,
+  checkOptions,
+  errorMessage,
+} from "../../../core/options/checks.ts";
 import { clientKeyOf, type RequestSource } from "../address/client_key.ts";
 import { readHeaderForms } from "../fields/header_form.ts";
-import { checkRateLimitOptions } from "./check_rate_limit_options.ts";
 import { type LimitPlan, limitPlan } from "./limit_plan.ts";
 import type { AnyLimiter, RateLimitOptions } from "./rate_limit_options.ts";
-import type { Refusal } from "./refusal.ts";
 import { type RefundRule, refundRule } from "./refund_rule.ts";
 
-type Options<Request, Info> = RateLimitOptions<Request, Info>;
+/** The options of any adapter: only their functions know what a request is. */
+type Options = RateLimitOptions<unknown, unknown>;
 
 /** What a gate decides by. Its shape is the same for all gates, so that reading it is fast. */
-export interface GateSettings<Request, Info> {
-  readonly source: RequestSource<Request, Info>;
-  readonly skip: Options<Request, Info>["skip"];
+export interface GateSettings
+  extends
+    Pick<Options, "skip" | "unknownAddress" | "onDecision" | "respond">,
+    Pick<Required<Options>, "exposeHeaders" | "jitter"> {
+  readonly source: RequestSource<unknown, unknown>;
   /** Chooses a limiter; `undefined` if there is but one. */
-  readonly choose: Exclude<Options<Request, Info>["limiter"], AnyLimiter> | undefined;
+  readonly choose: Exclude<Options["limiter"], AnyLimiter> | undefined;
   /** The plan of the only limiter. */
   readonly plan: LimitPlan | undefined;
   readonly planOf: (limiter: AnyLimiter) => LimitPlan;
   /** Whose units: by the option `key`, or by the client's address. */
-  readonly keyOf: (request: Request, info: Info) => MaybePromise<string | null | undefined>;
+  readonly keyOf: (request: unknown, info: unknown) => MaybePromise<string | null | undefined>;
   readonly keyIsAddress: boolean;
-  readonly unknownAddress: Options<Request, Info>["unknownAddress"];
-  readonly cost: NonNullable<Options<Request, Info>["cost"]>;
-  readonly isShadowed: (request: Request, info: Info) => boolean | undefined;
-  readonly onDecision: Options<Request, Info>["onDecision"];
-  readonly isRefunded: RefundRule | undefined;
-  readonly partition: ((request: Request, info: Info) => string | undefined) | undefined;
-  readonly respond:
-    | ((usual: Refusal, decision: Decision, request: Request) => Partial<Refusal> | undefined)
-    | undefined;
-  readonly exposeHeaders: boolean;
-  readonly jitter: number;
+  readonly cost: NonNullable<Options["cost"]>;
+  readonly isShadowed: (request: unknown, info: unknown) => boolean | undefined;
+  readonly refund: RefundRule | undefined;
+  readonly partition: ((request: unknown, info: unknown) => string | undefined) | undefined;
   readonly random: () => number;
   /** The time, if a header field needs it. */
   readonly now: (() => number) | undefined;
   /** Reports what a callback throws, or prints the first failure. */
-  readonly report: (error: unknown, request: Request) => void;
+  readonly report: (error: unknown, request: unknown) => void;
   /** Reports to `onFailure` what is answered anyway, and is not printed without it. */
-  readonly notice: (error: unknown, request: Request) => void;
+  readonly notice: (error: unknown, request: unknown) => void;
 }
+
+const ACTION = "create rateLimit";
 
 /**
  * Reads the options of a gate.
@@ -53,17 +56,19 @@ export interface GateSettings<Request, Info> {
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  */
-export function gateSettings<Request, Info>(
-  options: RateLimitOptions<Request, Info>,
-  source: RequestSource<Request, Info>,
-): GateSettings<Request, Info> {
+export function gateSettings(
+  options: Options,
+  source: RequestSource<unknown, unknown>,
+): GateSettings {
   checkRateLimitOptions(options);
-  const { limiter, key, cost = 1, headers = "draft-11", onFailure } = options;
+  const { limiter, key, headers = "draft-11", shadow = false, onFailure } = options;
+  const { partition, onDecision } = options;
   const plan = typeof limiter === "function" ? undefined : limitPlan(limiter, options);
-  const clientKey = clientKeyOf(options, source);
+  const { address, ipv6Prefix, trustedProxies, forwardedHeader } = options;
+  const clientKey = clientKeyOf({ address, ipv6Prefix, trustedProxies, forwardedHeader }, source);
   const report = failureReport(onFailure);
   const plans = new WeakMap<AnyLimiter, LimitPlan>();
-  const needsTime = readHeaderForms("create rateLimit", headers).includes("legacy");
+  const needsTime = readHeaderForms(ACTION, headers).includes("legacy");
   return {
     source,
     skip: options.skip,
@@ -77,9 +82,13 @@ export function gateSettings<Request, Info>(
     keyOf: key ?? clientKey,
     keyIsAddress: key === undefined,
     unknownAddress: options.unknownAddress,
-    cost,
-    ...safeCallbacks(options, report),
-    isRefunded: refundRule(options.refund),
+    cost: options.cost ?? 1,
+    isShadowed: typeof shadow === "function" ? guarded(shadow, report) : () => shadow,
+    partition: partition && guarded(partition, report),
+    respond: options.respond,
+    onDecision: onDecision &&
+      guarded(onDecision, (error, _decision, request) => report(error, request)),
+    refund: refundRule(options.refund),
     exposeHeaders: options.exposeHeaders ?? false,
     jitter: options.jitter ?? 0,
     random: options.random ?? Math.random,
@@ -89,17 +98,78 @@ export function gateSettings<Request, Info>(
   };
 }
 
-/** The callbacks that change no verdict by failing. */
-function safeCallbacks<Request, Info>(
-  { shadow = false, partition, respond, onDecision }: RateLimitOptions<Request, Info>,
-  report: (error: unknown, request: Request) => void,
-) {
-  return {
-    isShadowed: typeof shadow === "function" ? guarded(shadow, report) : () => shadow,
-    partition: partition && guarded(partition, report),
-    respond: respond &&
-      guarded(respond, (error, _usual, _decision, request) => report(error, request)),
-    onDecision: onDecision &&
-      guarded(onDecision, (error, _decision, request) => report(error, request)),
+/** Checks the options that are checked nowhere else. */
+function checkRateLimitOptions(options: Options): void {
+  checkOptions<Options>(ACTION, options, {
+    limiter: true,
+    key: true,
+    address: true,
+    ipv6Prefix: true,
+    trustedProxies: true,
+    forwardedHeader: true,
+    unknownAddress: true,
+    cost: true,
+    skip: true,
+    headers: true,
+    unit: true,
+    exposeHeaders: true,
+    partition: true,
+    refund: true,
+    shadow: true,
+    jitter: true,
+    respond: true,
+    onRefused: true,
+    onDecision: true,
+    onFailure: true,
+    random: true,
+    now: true,
+  });
+  const { limiter, cost = 1, jitter = 0, unknownAddress, unit, refund, shadow, exposeHeaders } =
+    options;
+  const requireIt = (holds: boolean, rule: string, value: unknown) => {
+    if (!holds) throw new TypeError(errorMessage(ACTION, rule, value));
   };
+  requireIt(
+    typeof limiter === "function" || typeof limiter?.consume === "function",
+    "it needs a limiter, such as limiter(...)",
+    limiter,
+  );
+  if (typeof cost !== "function") checkCost(ACTION, cost, 0);
+  checkMilliseconds(ACTION, "jitter", jitter);
+  if (unknownAddress !== undefined) {
+    checkChoice(ACTION, "unknownAddress", unknownAddress, ["refuse", "admit"]);
+  }
+  if (unit !== undefined) {
+    checkChoice(ACTION, "unit", unit, ["requests", "content-bytes", "concurrent-requests"]);
+  }
+  requireIt(
+    [undefined, "failed", "successful"].includes(refund as string) || typeof refund === "function",
+    'refund must be "failed" or "successful" or a function',
+    refund,
+  );
+  requireIt(
+    ["undefined", "boolean", "function"].includes(typeof shadow),
+    "shadow must be a boolean or a function",
+    shadow,
+  );
+  requireIt(
+    ["undefined", "boolean"].includes(typeof exposeHeaders),
+    "exposeHeaders must be a boolean",
+    exposeHeaders,
+  );
+  for (const option of FUNCTIONS) {
+    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
+  }
 }
+
+const FUNCTIONS = [
+  "key",
+  "skip",
+  "partition",
+  "respond",
+  "onRefused",
+  "onDecision",
+  "onFailure",
+  "random",
+  "now",
+] as const;

@@ -20,6 +20,11 @@ export interface Outcome {
   readonly status: number;
   /** What the handler threw. */
   readonly error?: unknown;
+  /**
+   * The response, on fetch-style servers; with Elysia only one that the handler made itself. Its body
+   * must not be read: it is the client's.
+   */
+  readonly response?: Response | undefined;
 }
 
 /** How clients are distinguished by their addresses. */
@@ -77,11 +82,15 @@ export interface RateLimitOptions<Request, Info = undefined>
   /**
    * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
    * above, so that who only fails is not limited), `"successful"` ones, or those that a function
-   * answers `true` to. By name, nothing is given back to a client that went away before there was a
-   * response. A function that fails gives nothing back either, nor does a request that ends when its
-   * units have run out by themselves.
+   * answers `true` to, at once or later. By name, nothing is given back to a client that went away
+   * before there was a response. A function that fails gives nothing back either, nor does a request
+   * that ends when its units have run out by themselves.
    */
-  readonly refund?: "failed" | "successful" | ((outcome: Outcome) => boolean) | undefined;
+  readonly refund?:
+    | "failed"
+    | "successful"
+    | ((outcome: Outcome, request: Request, info: Info) => Awaitable<boolean>)
+    | undefined;
   /**
    * Decides and reports, but refuses and delays nobody and adds no fields, whatever the key
    * and even if the store fails: to try a limit out. Default `false`; so is a function that fails.
@@ -93,11 +102,16 @@ export interface RateLimitOptions<Request, Info = undefined>
    */
   readonly jitter?: number | undefined;
   /**
-   * Changes what a refused client is answered. If it fails, or answers what cannot be sent, the
-   * refusal stays as it was.
+   * Changes what a refused client is answered, at once or later. If it fails, answers what cannot be
+   * sent, or takes longer than a second, the refusal stays as it was.
    */
   readonly respond?:
-    | ((refusal: Refusal, decision: Decision, request: Request) => Partial<Refusal>)
+    | ((
+      refusal: Refusal,
+      decision: Decision,
+      request: Request,
+      info: Info,
+    ) => Awaitable<Partial<Refusal>>)
     | undefined;
   /**
    * Called by the adapter in place of the usual answer to a refused client, when the header fields

@@ -1,9 +1,12 @@
-import { isPromise } from "../../../core/maybe_promise.ts";
 import { guarded } from "../../../core/guarded.ts";
+import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { internalsOf } from "../../../core/limiter/limiter.ts";
 import type { AnyLimiter, Outcome, RateLimitOptions } from "./rate_limit_options.ts";
 
-export type RefundRule = (outcome: Outcome) => boolean;
+/** Whether a request that has ended gets its units back. */
+export type RefundRule = NonNullable<
+  Exclude<RateLimitOptions<unknown, unknown>["refund"], string>
+>;
 
 /** The status of a request whose client went away before there was a response; nginx's. */
 export const GONE_STATUS = 499;
@@ -13,7 +16,7 @@ export const GONE_STATUS = 499;
  * gives nothing back to a client that went away: otherwise hanging up would be a way round a limit.
  */
 export function refundRule(
-  refund: RateLimitOptions<never>["refund"],
+  refund: RateLimitOptions<unknown, unknown>["refund"],
 ): RefundRule | undefined {
   if (refund === "failed") return ({ status }) => status >= 400 && status !== GONE_STATUS;
   if (refund === "successful") return ({ status }) => status < 400;
@@ -27,28 +30,27 @@ export function refundRule(
  *
  * @param limiter Whose clock counts.
  * @param giveBack Gives the units back; called with the milliseconds that have passed.
- * @param isRefunded The rule.
+ * @param isRefunded The rule; it may be asynchronous.
  * @param failed Given what the rule throws, or rejects with.
  */
 export function settlement(
   limiter: AnyLimiter,
   giveBack: (passed: number) => unknown,
-  isRefunded: RefundRule,
+  isRefunded: (outcome: Outcome) => MaybePromise<boolean>,
   failed: (error: unknown) => void,
 ): (outcome: Outcome) => void {
-  const decides = guarded(isRefunded, failed);
   const takenAt = timeOf(limiter);
+  // What could not be given back stays charged: the safe side.
+  const giveBackQuietly = guarded(() => giveBack(timeOf(limiter) - takenAt), () => {});
+  const decide = guarded((outcome: Outcome) => {
+    const answer = isRefunded(outcome);
+    return andThen(answer, (isRefunded) => void (isRefunded === true && giveBackQuietly()));
+  }, failed);
   let settled = false;
   return function settle(outcome) {
     if (settled) return;
     settled = true;
-    if (decides(outcome) !== true) return;
-    try {
-      const answer = giveBack(timeOf(limiter) - takenAt);
-      if (isPromise(answer)) Promise.resolve(answer).catch(ignore);
-    } catch (error) {
-      ignore(error);
-    }
+    decide(outcome);
   };
 }
 
@@ -56,6 +58,3 @@ export function settlement(
 function timeOf(limiter: AnyLimiter): number {
   return internalsOf(limiter)?.now() ?? performance.now();
 }
-
-/** What could not be given back stays charged: the safe side. */
-function ignore(_error: unknown): void {}

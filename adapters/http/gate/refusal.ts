@@ -58,11 +58,12 @@ const CONTENT_TYPE_REGEXP = /^[\x20-\x7e]+$/;
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * A refusal as `respond` changed it: what is `undefined` stays as it was.
+ * A refusal as `respond` changed it: what is `undefined`, or all of it, stays as it was.
  *
  * @throws {TypeError} If no server could send it.
  */
-export function changedRefusal(usual: Refusal, change: Partial<Refusal>): Refusal {
+export function changedRefusal(usual: Refusal, change: Partial<Refusal> | undefined): Refusal {
+  if (!change) return usual;
   const { status = usual.status, contentType = usual.contentType, body = usual.body } = change;
   if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
     throw new TypeError(errorMessage(ACTION, "status must be an integer from 200 to 599", status));

@@ -1,4 +1,4 @@
-import { isPromise } from "../../../core/maybe_promise.ts";
+import { andThen, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
 import { checkFunction } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 import {
@@ -6,9 +6,9 @@ import {
   fetchSource,
   finishResponse,
   isResponse,
-  refusalResponse,
   refusedResponse,
 } from "./fetch_response.ts";
+import { nativePromise } from "../native_promise.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
 import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
 
@@ -33,12 +33,34 @@ export type LimitedHandler<Info, Answers extends Answer> = (
   info?: Info,
 ) => Awaitable<Answers | Response>;
 
-/** Makes what puts a gate before a handler. */
-export function limitHandler<Info>(
+/**
+ * Limits the rate of a handler.
+ *
+ * @param options Only `limiter` is required.
+ * @returns What takes the handler and returns the limited one. The handler is called with the
+ * request, what the server handed over with it, and the decision.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit } from "tidegate/http";
+ *
+ * const limited = rateLimit({
+ *   limiter: limiter(gcra({ limit: 100, period: "1m" })),
+ *   trustedProxies: ["loopback"],
+ * });
+ * const fetch = limited((_request, _info, decision) => {
+ *   return new Response(`${decision?.remaining} left`);
+ * });
+ * // Bun.serve({ fetch }); Deno.serve(fetch);
+ * ```
+ */
+export function rateLimit<Info = unknown>(
   options: RateLimitOptions<Request, Info>,
 ): <Answers extends Answer>(handler: FetchHandler<Info, Answers>) => LimitedHandler<Info, Answers> {
   const decide = gate(options, fetchSource);
-
   const { onRefused } = options;
 
   function answer<Answers extends Answer>(
@@ -46,58 +68,41 @@ export function limitHandler<Info>(
     handler: FetchHandler<Info, Answers>,
     request: Request,
     info: Info,
-  ): Awaitable<Answers | Response> {
+  ): MaybePromise<Answers | Response> {
     const { refusal, headers } = verdict;
     if (refusal === undefined) return proceed(verdict, handler, request, info);
-    if (onRefused === undefined) return refusalResponse(refusal, headers);
-    return refusedResponse(() => onRefused(refusal, request, info), refusal, headers);
+    return refusedResponse(
+      onRefused && (() => onRefused(refusal, request, info)),
+      refusal,
+      headers,
+    );
   }
 
   return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
     return function limited(request, info) {
       const verdict = decide(request, info!);
-      return isPromise(verdict)
-        ? verdict.then((verdict) => answer(verdict, handler, request, info!))
-        : answer(verdict, handler, request, info!);
+      return nativePromise(andThen(verdict, (verdict) => answer(verdict, handler, request, info!)));
     };
   };
 }
 
 function proceed<Info, Answers extends Answer>(
-  verdict: Verdict,
+  { decision, headers, settle }: Verdict,
   handler: FetchHandler<Info, Answers>,
   request: Request,
   info: Info,
-): Awaitable<Answers | Response> {
-  if (verdict.settle !== undefined) return proceedAndSettle(verdict, handler, request, info);
-  const answer = handler(request, info, verdict.decision);
-  return isPromise(answer)
-    ? Promise.resolve(answer).then((answer) => finish(answer, verdict))
-    : finish(answer, verdict);
-}
-
-/** As `proceed`, and then reports how it ended. */
-async function proceedAndSettle<Info, Answers extends Answer>(
-  verdict: Verdict,
-  handler: FetchHandler<Info, Answers>,
-  request: Request,
-  info: Info,
-): Promise<Answers | Response> {
-  const settle = verdict.settle!;
+): MaybePromise<Answers | Response> {
   // Some servers never abort a signal that is first read when the client has gone.
-  const { signal } = request;
-  let answer: Answers;
-  try {
-    answer = await handler(request, info, verdict.decision);
-  } catch (error) {
+  const signal = settle && request.signal;
+  const finish = (answer: Answers) => {
+    const response = isResponse(answer) ? answer : undefined;
+    settle?.(fetchOutcome({ status: response?.status ?? 101, response }, signal));
+    return response === undefined ? answer : finishResponse(response, headers);
+  };
+  const call = () => andThen<Answers, Answers | Response>(handler(request, info, decision), finish);
+  return settle === undefined ? call() : orElse(call, (error) => {
     settle(fetchOutcome({ status: 500, error }, signal));
     throw error;
-  }
-  settle(fetchOutcome({ status: isResponse(answer) ? answer.status : 101 }, signal));
-  return finish(answer, verdict);
-}
-
-function finish<Answers extends Answer>(answer: Answers, { headers }: Verdict): Answers | Response {
-  return isResponse(answer) ? finishResponse(answer, headers) : answer;
+  });
 }

@@ -1,6 +1,7 @@
 /*
  * How requests in the style of fetch are read and answered, by http.ts, hono.ts and elysia.ts.
  */
+import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { applyHeaders } from "../fields/apply_headers.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
@@ -47,14 +48,16 @@ export function refusalResponse(
   return response;
 }
 
-/** The response of `onRefused`, with the fields; the usual one if that is none. */
-export async function refusedResponse(
-  refused: () => unknown,
+/** The response of `onRefused`, with the fields; the usual one if there is none. */
+export function refusedResponse(
+  refused: (() => unknown) | undefined,
   refusal: Refusal,
   headers: readonly HeaderField[],
-): Promise<Response> {
-  const own = await refused();
-  return isResponse(own) ? finishResponse(own, headers) : refusalResponse(refusal, headers);
+): MaybePromise<Response> {
+  return andThen(
+    refused?.(),
+    (own) => isResponse(own) ? finishResponse(own, headers) : refusalResponse(refusal, headers),
+  );
 }
 
 /**

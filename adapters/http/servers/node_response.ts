@@ -1,15 +1,15 @@
 /*
- * How requests of node:http are read and answered: by node.ts and express.ts, and in part by
- * fastify.ts.
+ * How requests of node:http are read and answered, by node.ts, express.ts and fastify.ts.
  */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { isPromise } from "../../../core/maybe_promise.ts";
+import type { Decision } from "../../../core/decision.ts";
+import { andThen, isPromise, orElse } from "../../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../fields/apply_headers.ts";
 import type { RequestSource } from "../address/client_key.ts";
-import type { Verdict } from "../gate/gate.ts";
-import type { HeaderField } from "../fields/header_writer.ts";
+import { gate, type Verdict } from "../gate/gate.ts";
+import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../gate/refund_rule.ts";
 import type { Refusal } from "../gate/refusal.ts";
 
@@ -43,48 +43,87 @@ function isClosed(response: ServerResponse): boolean {
   return response.destroyed || stream?.destroyed === true;
 }
 
-/** What follows from a verdict. */
-export interface NodeAnswers {
-  /** The option `onRefused`, if it is given. */
-  readonly refused: ((refusal: Refusal) => unknown) | undefined;
-  proceed(): unknown;
-  fail(error: unknown): void;
+/** How the adapter of a framework on node:http handles its replies. */
+export interface NodeReplies<Request, Reply> {
+  /** Puts the decision where handlers find it. */
+  keep(decision: Decision, request: Request, reply: Reply): void;
+  /** Whether somebody has answered. */
+  isAnswered(reply: Reply): boolean;
+  fields(reply: Reply): HeaderHolder;
+  /** Answers a refused client, unless somebody has. */
+  refuse(reply: Reply, refusal: Refusal): void;
+  /** The response of node:http. */
+  raw(reply: Reply): ServerResponse;
 }
 
-/**
- * Answers by a verdict: refuses, or sets the fields, goes on, and settles when the response has
- * ended.
- */
-export function answerOnNode(
-  response: ServerResponse,
-  { headers, refusal, settle }: Verdict,
-  { refused, proceed, fail }: NodeAnswers,
-): unknown {
-  if (refusal !== undefined) {
-    if (refused === undefined) return refuseOnNode(response, refusal, headers);
-    setOnNode(response, headers);
-    return refuseOr(() => refused(refusal), () => refuseOnNode(response, refusal, []), fail);
-  }
-  // Somebody else has answered while the request waited for its verdict.
-  if (response.writableEnded) return;
-  setOnNode(response, headers);
-  if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
-  return proceed();
-}
+/** Replies that are responses of node:http. */
+export const nodeReplies: NodeReplies<unknown, ServerResponse> = {
+  keep() {},
+  isAnswered: (response) => response.writableEnded,
+  fields: (response) => ({
+    get: (name) => response.getHeader(name)?.toString(),
+    set: (name, value) => void (response.headersSent || response.setHeader(name, value)),
+  }),
+  refuse(response, { status, contentType, body }) {
+    if (response.headersSent) return;
+    response.statusCode = status;
+    response.setHeader("Content-Type", contentType);
+    response.setHeader("Content-Length", Buffer.byteLength(body));
+    response.end(body);
+  },
+  raw: (response) => response,
+};
 
-/** Calls `onRefused`, and refuses as usual unless that fails. */
-export function refuseOr(
-  refused: () => unknown,
-  refuse: () => void,
+/** Limits a request: calls `proceed`, refuses, or calls `fail` with what an option has thrown. */
+export type LimitOnNode<Request, Reply> = (
+  request: Request,
+  reply: Reply,
+  proceed: (decision: Decision | undefined) => unknown,
   fail: (error: unknown) => void,
-): void {
-  try {
-    const answer = refused();
-    if (!isPromise(answer)) return refuse();
-    Promise.resolve(answer).then(refuse).catch(fail);
-  } catch (error) {
-    fail(error);
+) => void;
+
+/** Makes the limit of an adapter; its gate reads requests by the source. */
+export function limitOnNode<Request, Reply>(
+  options: RateLimitOptions<Request, Reply>,
+  source: RequestSource<Request, Reply>,
+  { keep, isAnswered, fields, refuse, raw }: NodeReplies<Request, Reply>,
+): LimitOnNode<Request, Reply> {
+  const decide = gate(options, source);
+  const { onRefused } = options;
+
+  function answer(
+    { decision, headers, refusal, settle }: Verdict,
+    ...[request, reply, proceed, fail]: Parameters<LimitOnNode<Request, Reply>>
+  ): unknown {
+    if (decision !== undefined) keep(decision, request, reply);
+    // Somebody else has answered while the request waited for its verdict.
+    if (isAnswered(reply)) return;
+    applyHeaders(fields(reply), headers);
+    if (refusal === undefined) {
+      if (settle !== undefined) whenEnded(raw(reply), (status) => settle({ status }));
+      return proceed(decision);
+    }
+    if (onRefused === undefined) return refuse(reply, refusal);
+    return orElse(
+      () => andThen(onRefused(refusal, request, reply), () => refuse(reply, refusal)),
+      fail,
+    );
   }
+
+  // An error of a handler is its own; one before it must not end the server.
+  return function limitRate(request, reply, proceed, fail) {
+    let verdict: Awaitable<Verdict>;
+    try {
+      verdict = decide(request, reply);
+    } catch (error) {
+      return fail(error);
+    }
+    if (isPromise(verdict)) {
+      verdict.then((verdict) => answer(verdict, request, reply, proceed, fail), fail);
+    } else {
+      answer(verdict, request, reply, proceed, fail);
+    }
+  };
 }
 
 /**
@@ -98,27 +137,4 @@ export function whenEnded(response: ServerResponse, report: (status: number) => 
   response.once("close", () => {
     report(response.headersSent && !gone ? response.statusCode : GONE_STATUS);
   });
-}
-
-/** Answers a refused client, unless somebody else has answered while it waited for the verdict. */
-export function refuseOnNode(
-  response: ServerResponse,
-  { status, contentType, body }: Refusal,
-  headers: readonly HeaderField[],
-): void {
-  if (response.headersSent) return;
-  setOnNode(response, headers);
-  response.statusCode = status;
-  response.setHeader("Content-Type", contentType);
-  response.setHeader("Content-Length", Buffer.byteLength(body));
-  response.end(body);
-}
-
-function setOnNode(response: ServerResponse, headers: readonly HeaderField[]): void {
-  if (response.headersSent) return;
-  const holder: HeaderHolder = {
-    get: (name) => response.getHeader(name)?.toString(),
-    set: (name, value) => response.setHeader(name, value),
-  };
-  applyHeaders(holder, headers);
 }

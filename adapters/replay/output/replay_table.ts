@@ -1,5 +1,6 @@
 import { count, durationText, numberText, percent } from "./format_numbers.ts";
 import type { CandidateReport, ReplayReport } from "../replay_report.ts";
+import { answers, comparedRequests, notes, unreadLines } from "./report_text.ts";
 import type { SweepReport } from "../sweep.ts";
 
 /**
@@ -12,10 +13,14 @@ import type { SweepReport } from "../sweep.ts";
 export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
   return [
     summaryOf(report),
+    ...unreadLines(report),
     ...notes(report),
+    "",
+    ...answers(report),
     "",
     ...candidateTable(report),
     ...report.candidates.flatMap(hardestHit),
+    ...comparisonTable(report),
     ...(sweeps.length > 0 ? ["", "smallest limit that hits", ...smallestTable(sweeps)] : []),
   ].join("\n");
 }
@@ -59,13 +64,18 @@ function hardestHit({ name, clients }: CandidateReport): readonly string[] {
   ];
 }
 
-/** What is odd about the log, in sentences. */
-export function notes({ backSteps, untracked }: ReplayReport): readonly string[] {
+function comparisonTable({ comparison, candidates }: ReplayReport): readonly string[] {
+  if (comparison === undefined) return [];
   return [
-    ...(backSteps > 0 ? [`${count(backSteps)} requests were out of order, and moved up`] : []),
-    ...(untracked > 0
-      ? [`${count(untracked)} requests came from clients beyond the bound, and were not decided on`]
-      : []),
+    "",
+    ...comparedRequests(comparison, candidates),
+    ...aligned([
+      ["client", "requests", "only first", "only second", "both"],
+      ...comparison.clients.map(({ key, requests, onlyFirst, onlySecond, both }) => [
+        numberText(key),
+        ...[requests, onlyFirst, onlySecond, both].map(count),
+      ]),
+    ]),
   ];
 }
 

@@ -9,7 +9,7 @@ import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Domain, Rule, RuleKind } from "../../../core/rules/rules.ts";
 import type { Operation, PreparedCall } from "../../../core/store.ts";
 import type { RuleSet } from "../files/read_rules.ts";
-import { olderLimits, replacedBy, type VersionedLimit } from "./older_limits.ts";
+import { MOST_OLDER, olderLimits, replacedBy, type VersionedLimit } from "./older_limits.ts";
 import { counterKey, type RuleStore } from "./rule_store.ts";
 
 /** A limit of a rule on a store. */
@@ -27,38 +27,69 @@ export interface BoundVerdict {
   readonly capacity: number;
 }
 
-/** A rule on a store. */
-export interface BoundRule extends BoundVerdict {
-  readonly rule: Rule;
-}
-
 /** A configuration on a store: what one call sees from beginning to end. */
 export interface BoundRules {
   readonly set: RuleSet;
-  /** The rules, each at its index. */
-  readonly rules: readonly BoundRule[];
+  /** When it took the place of the one before. */
+  readonly instant: number;
+  /** The one before, while what keys used under it may have to be carried over. */
+  before: BoundRules | undefined;
+  /** The rules that a call has met so far, each at its index: to bind all at once takes long. */
+  readonly rules: (BoundVerdict | undefined)[];
+  /** The index of each rule, by what makes it the same rule in every version. */
+  indices: ReadonlyMap<string, number> | undefined;
 }
 
-/** Binds a configuration that takes the place of another. */
+/**
+ * Binds a configuration that takes the place of another.
+ *
+ * @throws {RangeError} If the store cannot hold the states of a limit.
+ */
 export function bindRules(
-  on: RuleStore,
+  { store, instant }: RuleStore,
   set: RuleSet,
   before: BoundRules | undefined,
 ): BoundRules {
-  const known = new Map(before?.rules.map((bound) => [identity(bound.rule), bound]));
-  const rules = set.rules.map((rule): BoundRule => {
-    const domain = set.domains.get(rule.domain)!;
-    const limits = bindLimits(on, domain, rule.limits, known.get(identity(rule))?.limits ?? []);
-    const { kind, limits: algorithms, capacity } = rule;
-    return { rule, kind, limits, algorithms, capacity };
-  });
-  return { set, rules };
+  for (const { limits } of set.rules) for (const limit of limits) store.accepts(limit);
+  const rules = new Array<BoundVerdict | undefined>(set.rules.length).fill(undefined);
+  const bound = { set, instant: instant(), before, rules, indices: undefined };
+  dropAfter(bound, MOST_OLDER);
+  return bound;
+}
+
+/** Lets go of the versions that no limit remembers any more. */
+function dropAfter(bound: BoundRules, versions: number): void {
+  if (bound.before === undefined) return;
+  if (versions === 0) bound.before = undefined;
+  else dropAfter(bound.before, versions - 1);
+}
+
+/** What decides by a rule. */
+export function boundRule(on: RuleStore, bound: BoundRules, rule: Rule): BoundVerdict {
+  return bound.rules[rule.index] ??= bindRule(on, bound, rule);
+}
+
+function bindRule(on: RuleStore, { set, before, instant }: BoundRules, rule: Rule): BoundVerdict {
+  const { kind, limits: algorithms, capacity, domain } = rule;
+  const last = before && sameRule(before, rule);
+  const lastLimits = before === undefined || last === undefined
+    ? []
+    : boundRule(on, before, last).limits;
+  const limits = bindLimits(on, set.domains.get(domain)!, algorithms, lastLimits, instant);
+  return { kind, limits, algorithms, capacity };
+}
+
+function sameRule(before: BoundRules, rule: Rule): Rule | undefined {
+  const { rules } = before.set;
+  before.indices ??= new Map(rules.map((each) => [identity(each), each.index]));
+  return rules[before.indices.get(identity(rule)) ?? -1];
 }
 
 /**
  * Binds the limits of a rule, or of a key.
  *
  * @param before Those that they take the place of.
+ * @param instant When they did.
  * @throws {RangeError} If the store cannot hold the states of a limit.
  */
 export function bindLimits(
@@ -66,6 +97,7 @@ export function bindLimits(
   { name, changes }: Domain,
   algorithms: readonly Algorithm[],
   before: readonly BoundLimit[],
+  instant: number,
 ): readonly BoundLimit[] {
   const { store, prefix } = on;
   const ids = new Set(algorithms.map(({ id }) => id));
@@ -77,7 +109,7 @@ export function bindLimits(
       (there !== undefined && ids.has(there.algorithm.id) ? undefined : there);
     const older = last === undefined || changes === "reset"
       ? []
-      : olderLimits(ids, last, changes, on.instant());
+      : olderLimits(ids, last, changes, instant);
     return { algorithm, call, older };
   });
 }

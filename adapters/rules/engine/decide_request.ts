@@ -13,7 +13,7 @@ import {
   NO_RULE_VERDICT,
   type Verdict,
 } from "../../../core/rules/rules.ts";
-import { type BoundRules, storedKeys } from "./bound_rules.ts";
+import { boundRule, type BoundRules, storedKeys } from "./bound_rules.ts";
 import {
   type Charge,
   type ChargeAction,
@@ -53,7 +53,7 @@ export function decideRequest(
   }
   const applied = matchRules(domain, descriptors, cost);
   if (applied.length === 0) return NO_RULE_VERDICT;
-  const charges = chargesOf(bound, keys, domain, applied);
+  const charges = chargesOf(on, bound, keys, domain, applied);
   return isPromise(charges)
     ? charges.then((known) => chargeRules(on, domain.charge, known, action))
     : chargeRules(on, domain.charge, charges, action);
@@ -68,7 +68,7 @@ export function resetRequest(
   const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return 0;
   const applied = matchRules(domain, request.descriptors, 0);
-  return andThen(chargesOf(bound, keys, domain, applied), (charges) => {
+  return andThen(chargesOf(on, bound, keys, domain, applied), (charges) => {
     const counters = charges.flatMap(({ applied, verdict }) =>
       verdict.limits.map((limit) => storedKeys(on, domain.name, limit, applied.key))
     );
@@ -95,7 +95,7 @@ function decideOne(
   if (match === undefined) return NO_RULE_VERDICT;
   const { rule, key } = match;
   if (rule.lookup !== undefined && keys !== undefined) return undefined;
-  const verdict = bound.rules[rule.index]!;
+  const verdict = boundRule(on, bound, rule);
   const applied: AppliedRule = {
     rule,
     key,
@@ -108,6 +108,7 @@ function decideOne(
 
 /** What decides for each rule: its limits, those of its key, or those of the descriptor. */
 function chargesOf(
+  on: RuleStore,
   bound: BoundRules,
   keys: KeyLimitsCache | undefined,
   domain: Domain,
@@ -115,10 +116,11 @@ function chargesOf(
 ): MaybePromise<readonly Charge[]> {
   return allOf(all.map((applied): MaybePromise<Charge> => {
     if (applied.limit !== undefined) return { applied, verdict: overriding(applied.limit) };
-    const own = bound.rules[applied.rule.index]!;
-    if (keys === undefined || own.rule.lookup === undefined) return { applied, verdict: own };
+    const { rule, key } = applied;
+    const own = boundRule(on, bound, rule);
+    if (keys === undefined || rule.lookup === undefined) return { applied, verdict: own };
     return andThen(
-      limitsOfKey(keys, domain, own.rule, applied.key, own.limits),
+      limitsOfKey(keys, domain, rule, key, own.limits),
       (known): Charge => ({ applied, verdict: known ?? own }),
     );
   }));

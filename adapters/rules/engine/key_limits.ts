@@ -9,6 +9,8 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
+import { StoreUnavailableError } from "../../../core/errors.ts";
+import { checkChoice, checkOptions } from "../../../core/options/checks.ts";
 import {
   algorithmOf,
   type Domain,
@@ -33,9 +35,15 @@ export interface KeyLimitsOptions {
   readonly timeToLive?: number | undefined;
   /**
    * How long a lookup may take, in milliseconds; default 1,000. After it the lookup has failed: what
-   * was known before or else the rule's own limits decide, and a later answer is dropped.
+   * was known before decides, or else the rule's own limits (see `onFailure`), and a later answer is
+   * dropped.
    */
   readonly deadline?: number | undefined;
+  /**
+   * What becomes of a call whose rule waits for limits that cannot be had: `"throw"` (default) rejects
+   * it with a `StoreUnavailableError`, `"default"` lets the rule's own limits decide.
+   */
+  readonly onFailure?: "throw" | "default" | undefined;
 }
 
 /** What is known of a key now. */
@@ -49,6 +57,7 @@ export interface KeyLimitsCache {
   readonly fail: (error: unknown, key: string) => void;
   readonly maxKeys: number;
   readonly timeToLive: number;
+  readonly onFailure: "throw" | "default";
   readonly entries: Map<string, Entry>;
   /** How often all keys were to be looked up anew. */
   refreshes: number;
@@ -56,10 +65,12 @@ export interface KeyLimitsCache {
 
 interface Entry {
   known: KnownLimits;
+  /** Why nothing is known, not even that there are no limits; `undefined` if something is. */
+  failure: unknown;
   /** When it is looked up anew. */
   staleAt: number;
   /** The lookup under way; `undefined` if there is none. */
-  lookup: Promise<KnownLimits> | undefined;
+  lookup: Promise<void> | undefined;
   /** After how many refreshes it was made. */
   readonly refreshes: number;
 }
@@ -72,10 +83,18 @@ export function keyLimitsCache(
   on: RuleStore,
   lookup: KeyLookup,
   fail: KeyLimitsCache["fail"],
-  { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000 }: KeyLimitsOptions = {},
+  options: KeyLimitsOptions = {},
 ): KeyLimitsCache {
+  checkOptions<KeyLimitsOptions>("create lookupCache", options, {
+    maxKeys: true,
+    timeToLive: true,
+    deadline: true,
+    onFailure: true,
+  });
+  const { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000, onFailure = "throw" } = options;
+  checkChoice("create ruleEngine", "lookupCache.onFailure", onFailure, ["throw", "default"]);
   const source = { lookup, deadline, awaited: 0, unanswered: 0 };
-  return { on, source, fail, maxKeys, timeToLive, entries: new Map(), refreshes: 0 };
+  return { on, source, fail, maxKeys, timeToLive, onFailure, entries: new Map(), refreshes: 0 };
 }
 
 /**
@@ -93,9 +112,29 @@ export function limitsOfKey(
 ): KnownLimits | Promise<KnownLimits> {
   const entry = entryOf(cache, `${domain.name}\0${rule.label}\0${key}`);
   const isFirst = entry.staleAt === -Infinity;
-  const isStale = entry.lookup === undefined && entry.staleAt <= cache.on.instant();
-  if (isStale && mayLookUp(cache.source)) entry.lookup = load(cache, entry, domain, key, limits);
-  return rule.lookup === "wait" && isFirst ? entry.lookup ?? entry.known : entry.known;
+  if (entry.lookup === undefined && entry.staleAt <= cache.on.instant()) {
+    if (mayLookUp(cache.source)) entry.lookup = load(cache, entry, domain, key, limits);
+    else if (rule.lookup === "wait" && entry.failure !== undefined) tooMany(cache, entry, key);
+  }
+  if (rule.lookup !== "wait") return entry.known;
+  const { lookup } = entry;
+  return lookup !== undefined && (isFirst || entry.failure !== undefined)
+    ? lookup.then(() => knownOrFail(cache, entry, key))
+    : knownOrFail(cache, entry, key);
+}
+
+function tooMany({ source, fail }: KeyLimitsCache, entry: Entry, key: string): void {
+  entry.failure = new Error(`${source.awaited} keys are being looked up`);
+  fail(entry.failure, key);
+}
+
+/** A rule that waits is not passed by: where nothing is known of a key the call fails. */
+function knownOrFail({ onFailure }: KeyLimitsCache, entry: Entry, key: string): KnownLimits {
+  const { failure, known } = entry;
+  if (failure === undefined || onFailure === "default") return known;
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  const message = `Cannot decide for ${key} as its own limits must be known: ${reason}`;
+  throw new StoreUnavailableError(message, "no", { cause: failure });
 }
 
 /**
@@ -106,6 +145,8 @@ export function refreshLimits(cache: KeyLimitsCache): void {
   cache.refreshes++;
 }
 
+const UNKNOWN = { known: undefined, failure: new Error("they were not looked up yet") };
+
 /**
  * The entry of a key. After a refresh it is another one: the answer of an earlier lookup is for those
  * alone who waited for it.
@@ -114,7 +155,7 @@ function entryOf({ entries, refreshes, maxKeys }: KeyLimitsCache, name: string):
   const found = entries.get(name);
   const entry = found?.refreshes === refreshes
     ? found
-    : { known: found?.known, staleAt: -Infinity, lookup: undefined, refreshes };
+    : { ...(found ?? UNKNOWN), staleAt: -Infinity, lookup: undefined, refreshes };
   setBounded(entries, name, entry, maxKeys);
   return entry;
 }
@@ -125,18 +166,19 @@ async function load(
   domain: Domain,
   key: string,
   before: readonly BoundLimit[],
-): Promise<KnownLimits> {
+): Promise<void> {
   let life = timeToLive;
   try {
     const found = await lookUp(source, domain.name, key);
     entry.known = ownVerdict(on, domain, found, entry.known?.limits ?? before);
+    entry.failure = undefined;
   } catch (error) {
+    if (entry.failure !== undefined) entry.failure = error;
     fail(error, key);
     life = Math.min(RETRY_AFTER, timeToLive);
   }
   entry.lookup = undefined;
   entry.staleAt = on.instant() + life;
-  return entry.known;
 }
 
 /** What decides for a key by what the source found. */
@@ -151,7 +193,7 @@ function ownVerdict(
   const algorithms = ownAlgorithms(found);
   return {
     kind: "limited",
-    limits: bindLimits(on, domain, algorithms, before),
+    limits: bindLimits(on, domain, algorithms, before, on.instant()),
     algorithms,
     capacity: Math.min(...algorithms.map(({ capacity }) => capacity)),
   };

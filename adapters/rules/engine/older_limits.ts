@@ -30,7 +30,7 @@ export interface VersionedLimit {
 }
 
 /** The most versions of a limit that are remembered. */
-const MOST_OLDER = 4;
+export const MOST_OLDER = 4;
 
 /**
  * The versions that a limit takes over from.

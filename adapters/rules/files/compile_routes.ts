@@ -3,13 +3,17 @@
  * request is for.
  */
 
+import { addressKey } from "../../http/http.ts";
 import type { Descriptor } from "../../../core/rules/rules.ts";
+import { type PathPattern, pathPattern } from "./path_pattern.ts";
 
 /** A route as it is written: which HTTP requests it is for, and what they ask for. */
 export interface RouteOptions {
   /** A URL pattern for the path, `/v1/users/:id`; without one any path. */
   readonly path?: string | undefined;
-  /** The HTTP methods, in capitals; without them any method. */
+  /** Whether the path is in any case, and what is taken of it in lower case; default no. */
+  readonly ignoreCase?: boolean | undefined;
+  /** The HTTP methods, in capitals; without them any method. `HEAD` counts as `GET`, unless named. */
   readonly methods?: readonly string[] | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
@@ -27,8 +31,10 @@ export interface HttpCall {
   readonly method: string;
   /** The path, without a query. */
   readonly path: string;
-  /** The client's address, of IPv6 its network; `undefined` if it is not known. */
+  /** The client's address; of an IPv6 one its network counts. `undefined` if it is not known. */
   readonly address: string | undefined;
+  /** How many bits that network has where the rules do not say so; default 64. */
+  readonly ipv6Prefix?: number | undefined;
   /** A header's value, by its name in lower case; `undefined` or `null` if it is absent. */
   header(name: string): string | null | undefined;
 }
@@ -43,7 +49,8 @@ export interface RouteFault {
 export type Routes = (call: HttpCall) => readonly Descriptor[];
 
 interface Route {
-  readonly pattern: URLPattern | undefined;
+  readonly pattern: PathPattern | undefined;
+  readonly ignoreCase: boolean;
   readonly methods: ReadonlySet<string> | undefined;
   readonly cost: number;
   readonly descriptors: readonly (readonly (readonly [key: string, value: readonly Piece[]])[])[];
@@ -55,22 +62,39 @@ type Piece = string | { readonly source: string; readonly name: string };
 const SOURCES_REGEXP =
   /^(address|method|path|path\.[A-Za-z_0-9]+|header\.[a-z0-9!#$%&'*+.^_`|~-]+)$/;
 
-/** Compiles routes, and says everything that is wrong with them. */
+/**
+ * Compiles routes, and says everything that is wrong with them.
+ *
+ * @param ipv6Prefix Bits of an IPv6 address that count; by default the call says how many.
+ */
 export function compileRoutes(
   options: readonly RouteOptions[],
+  ipv6Prefix?: number,
 ): { readonly routes: Routes; readonly faults: readonly RouteFault[] } {
   const faults: RouteFault[] = [];
   const compiled = options.map((option, place) => compileRoute(option, ["routes", place], faults));
-  return { routes: (call) => compiled.flatMap((route) => descriptorsOf(route, call)), faults };
+  const routes: Routes = (call) => {
+    const named = { ...call, header: call.header, address: networkOf(call, ipv6Prefix) };
+    return compiled.flatMap((route) => descriptorsOf(route, named));
+  };
+  return { routes, faults };
+}
+
+/** What is no address is left as it is. */
+function networkOf({ address, ipv6Prefix }: HttpCall, own: number | undefined): string | undefined {
+  return address === undefined ? undefined : addressKey(address, own ?? ipv6Prefix) ?? address;
 }
 
 function compileRoute(
-  { path, methods, cost = 1, descriptors }: RouteOptions,
+  { path, ignoreCase = false, methods, cost = 1, descriptors }: RouteOptions,
   place: RouteFault["path"],
   faults: RouteFault[],
 ): Route {
   return {
-    pattern: path === undefined ? undefined : patternOf(path, [...place, "path"], faults),
+    pattern: path === undefined
+      ? undefined
+      : patternOf(path, ignoreCase, [...place, "path"], faults),
+    ignoreCase,
     methods: methods === undefined ? undefined : new Set(methods),
     cost,
     descriptors: descriptors.map((descriptor, index) =>
@@ -86,16 +110,13 @@ function compileRoute(
 }
 
 function patternOf(
-  pathname: string,
+  text: string,
+  ignoreCase: boolean,
   path: RouteFault["path"],
   faults: RouteFault[],
-): URLPattern | undefined {
-  if (typeof URLPattern === "undefined") {
-    faults.push({ path, message: "a path needs a runtime with URLPattern: Bun, Deno, or Node 24" });
-    return undefined;
-  }
+): PathPattern | undefined {
   try {
-    return new URLPattern({ pathname });
+    return pathPattern(text, ignoreCase);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
@@ -118,11 +139,16 @@ function piecesOf(value: string, path: RouteFault["path"], faults: RouteFault[])
   });
 }
 
-function descriptorsOf(route: Route, call: HttpCall): Descriptor[] {
-  if (route.methods !== undefined && !route.methods.has(call.method)) return [];
-  const found = route.pattern?.exec({ pathname: call.path });
-  if (found === null) return [];
-  const groups: Readonly<Record<string, string | undefined>> = found?.pathname.groups ?? {};
+function descriptorsOf(route: Route, asked: HttpCall): Descriptor[] {
+  const { methods, pattern, ignoreCase } = route;
+  const isHead = asked.method === "HEAD" && !methods?.has("HEAD");
+  const method = isHead ? "GET" : asked.method;
+  if (methods !== undefined && !methods.has(method)) return [];
+  const path = ignoreCase ? asked.path.toLowerCase() : asked.path;
+  const call = { ...asked, header: asked.header, method, path };
+  // Servers serve a path with a slash at its end, and without, as one.
+  const groups = pattern === undefined ? {} : pattern(path) ?? pattern(`${path}/`);
+  if (groups === undefined) return [];
   return route.descriptors.flatMap((descriptor): Descriptor[] => {
     const entries: [string, string][] = [];
     for (const [key, pieces] of descriptor) {

@@ -4,8 +4,10 @@
  */
 
 import {
-  covers,
+  addPattern,
   type Domain,
+  type EarlierPatterns,
+  earlierPatterns,
   type Rule,
   type RuleOptions,
   unreachableLimits,
@@ -28,6 +30,7 @@ export function lintWarnings(file: RuleFile, domain: Domain): readonly LintWarni
   const compiled = domain.rules.values();
 
   function walk(written: readonly RuleOptions[], path: DataPath): readonly LintWarning[] {
+    const patternWarnings = unreachedPatterns();
     return written.flatMap((options, place) => {
       const here = [...path, place];
       const rule = compiled.next().value!;
@@ -35,7 +38,7 @@ export function lintWarnings(file: RuleFile, domain: Domain): readonly LintWarni
         ...unreachableLimitWarnings(rule, here),
         ...replacesWarnings(options, names, here),
         ...shadowWarnings(rule, here),
-        ...patternWarnings(written, place, here),
+        ...patternWarnings(options, here),
         ...walk(options.rules ?? [], [...here, "rules"]),
       ];
     });
@@ -70,21 +73,19 @@ function shadowWarnings({ shadow, kind }: Rule, path: DataPath): readonly LintWa
   return [{ path: [...path, "shadow"], message: "a shadow needs limits to report on" }];
 }
 
-function patternWarnings(
-  written: readonly RuleOptions[],
-  place: number,
-  path: DataPath,
-): readonly LintWarning[] {
-  const { key, value } = written[place]!;
-  const pattern = value === undefined ? undefined : wildcardOf(value);
-  if (pattern === undefined) return [];
-  const earlier = written.slice(0, place).find((other) => {
-    const wider = other.key === key && other.value !== undefined && wildcardOf(other.value);
-    return wider && covers(wider, pattern);
-  });
-  if (earlier === undefined) return [];
-  const message = `nothing reaches this pattern, as ${earlier.value} comes before it`;
-  return [{ path: [...path, "value"], message }];
+/** Makes what finds, rule by rule of a level, the patterns that an earlier one leaves nothing to. */
+function unreachedPatterns(): (rule: RuleOptions, path: DataPath) => readonly LintWarning[] {
+  const earlier = new Map<string, EarlierPatterns>();
+  return ({ key, value }, path) => {
+    const pattern = value === undefined ? undefined : wildcardOf(value);
+    if (pattern === undefined) return [];
+    const patterns = earlier.get(key) ?? earlierPatterns();
+    earlier.set(key, patterns);
+    const wider = addPattern(patterns, pattern);
+    if (wider === undefined) return [];
+    const message = `nothing reaches this pattern, as ${wider.text} comes before it`;
+    return [{ path: [...path, "value"], message }];
+  };
 }
 
 function costWarnings(routes: readonly RouteOptions[], { rules }: Domain): readonly LintWarning[] {

@@ -3,13 +3,23 @@
  * comes out is a whole configuration or none, so that a reload is the change of one reference.
  */
 
-import { compileDomain, type Domain, type Rule } from "../../../core/rules/rules.ts";
+import type { Algorithm } from "../../../core/algorithm.ts";
+import {
+  algorithmOf,
+  compileDomain,
+  type Domain,
+  type LimitOptions,
+  type Rule,
+  type RuleFault,
+  type RuleOptions,
+} from "../../../core/rules/rules.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import { type Schema, type SchemaFault, schemaFaults } from "./check_schema.ts";
-import { compileRoutes, type Routes } from "./compile_routes.ts";
+import { compileRoutes, type RouteFault, type Routes } from "./compile_routes.ts";
 import { envoySchema, rulesOfEnvoy, withoutEmpty } from "./envoy_format.ts";
 import { lintWarnings } from "./lint_warnings.ts";
-import type { ReadText, TextPlace, YamlReader } from "./read_yaml.ts";
+import { readJson } from "./read_json.ts";
+import { type ReadText, type TextPlace, type YamlReader, yamlReader } from "./read_yaml.ts";
 import { LONGEST_TEXT, type RuleDocument, type RuleFile, type RuleFormat } from "./rule_file.ts";
 import { type DataPath, pathText, problemText, type RuleProblem } from "./rule_problem.ts";
 import { ruleSchema } from "./rule_schema.ts";
@@ -30,6 +40,8 @@ export interface RuleSet {
   readonly rules: readonly Rule[];
   /** The routes of each domain that has any. */
   readonly routes: ReadonlyMap<string, Routes>;
+  /** What they were compiled from: plain data without a fault, which other threads can compile. */
+  readonly files: readonly RuleFile[];
 }
 
 /** What documents come to. */
@@ -51,12 +63,21 @@ interface Source {
   readonly report: Report;
 }
 
-const NO_RULES: RuleSet = { domains: new Map(), rules: [], routes: new Map() };
+/** A configuration that is being put together. */
+interface RuleSetDraft {
+  readonly domains: Map<string, Domain>;
+  readonly rules: Rule[];
+  readonly routes: Map<string, Routes>;
+  readonly files: RuleFile[];
+}
+
+/** Milliseconds for which rules are compiled at a stretch while calls are served. */
+const TURN = 5;
 
 /**
  * Reads documents as one configuration.
  *
- * @param yaml The parser of texts; `undefined` if all documents are objects.
+ * @param yaml The parser of texts; `undefined` if all documents are objects or JSON.
  *
  * @example Every fault with its place
  * ```ts
@@ -90,6 +111,24 @@ export function readRules(
 }
 
 /**
+ * Reads documents on this thread; loads the package that parses YAML if one of them is no JSON.
+ *
+ * @throws {Error} If it is needed and not installed; the message names the command that installs it.
+ */
+export async function readDocuments(
+  documents: readonly RuleDocument[],
+  options: ReadRulesOptions = {},
+): Promise<ReadRules> {
+  const texts = documents.flatMap((document) => "text" in document ? document.text : []);
+  const needsYaml = texts.some((text) => readJson(text, false) === undefined);
+  const read = readRules(documents, needsYaml ? await yamlReader() : undefined, options);
+  if (needsYaml || texts.length === 0 || read.problems.length === 0) return read;
+  // Only the parser of YAML knows where in a text of JSON something stands.
+  const yaml = await yamlReader().catch(() => undefined);
+  return yaml === undefined ? read : readRules(documents, yaml, options);
+}
+
+/**
  * Rules as code brings them: none, as files would hold them, or ready to decide.
  *
  * @throws {TypeError} If they are malformed; the message names every fault.
@@ -97,7 +136,7 @@ export function readRules(
 export function toRuleSet(
   rules: RuleFile | readonly RuleFile[] | RuleSet | undefined,
 ): RuleSet {
-  if (rules === undefined) return NO_RULES;
+  if (rules === undefined) return noRules();
   if (typeof rules !== "object" || rules === null) {
     throw new TypeError(errorMessage("use the rules", "they must be an object, or several", rules));
   }
@@ -152,27 +191,67 @@ function reportAll(faults: readonly SchemaFault[], report: Report): boolean {
   return faults.length === 0;
 }
 
+/**
+ * Compiles files of rules that have no fault, as `RuleSet.files` holds them, in turns with whatever
+ * else the thread does: of 10,000 rules none takes long, and all of them too long for a call to wait.
+ */
+export async function compileRules(files: readonly RuleFile[]): Promise<RuleSet> {
+  const limits = new Map<LimitOptions, Algorithm>();
+  let start = performance.now();
+  for (const options of files.flatMap(({ rules }) => limitsOf(rules))) {
+    limits.set(options, algorithmOf(options));
+    if (performance.now() - start < TURN) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    start = performance.now();
+  }
+  const draft = noRules();
+  for (const file of files) {
+    await new Promise((resolve) => setTimeout(resolve));
+    addFile(draft, file, (options) => limits.get(options)!);
+  }
+  return draft;
+}
+
+function limitsOf(rules: readonly RuleOptions[]): readonly LimitOptions[] {
+  return rules.flatMap(({ limits = [], rules = [] }) => [...limits, ...limitsOf(rules)]);
+}
+
 /** Compiles what was read; the domains of several files may add to each other. */
 function assemble(sources: readonly Source[], merge: boolean): RuleSet {
-  const domains = new Map<string, Domain>();
-  const routes = new Map<string, Routes>();
-  const rules: Rule[] = [];
+  const draft = noRules();
   for (const { file, report } of merge ? merged(sources) : sources) {
-    if (domains.has(file.domain)) {
+    if (draft.domains.has(file.domain)) {
       report({ path: ["domain"], message: `duplicate domain '${file.domain}' in another file` });
       continue;
     }
-    const { domain, faults } = compileDomain(file, rules.length);
+    const faults = addFile(draft, file);
     faults.forEach((fault) => report(fault));
-    const compiled = compileRoutes(file.routes ?? []);
-    compiled.faults.forEach((fault) => report(fault));
+    const domain = draft.domains.get(file.domain);
     if (domain === undefined) continue;
     for (const warning of lintWarnings(file, domain)) report(warning, "warning");
-    domains.set(domain.name, domain);
-    rules.push(...domain.rules);
-    if (file.routes !== undefined) routes.set(domain.name, compiled.routes);
   }
-  return { domains, rules, routes };
+  return draft;
+}
+
+function noRules(): RuleSetDraft {
+  return { domains: new Map(), rules: [], routes: new Map(), files: [] };
+}
+
+/** Adds the rules of a file; what is wrong with them is in the answer. */
+function addFile(
+  { domains, rules, routes, files }: RuleSetDraft,
+  file: RuleFile,
+  makeLimit?: typeof algorithmOf,
+): readonly (RuleFault | RouteFault)[] {
+  const { domain, faults } = compileDomain(file, rules.length, makeLimit);
+  const compiled = compileRoutes(file.routes ?? [], file.ipv6Prefix);
+  if (domain !== undefined) {
+    domains.set(domain.name, domain);
+    for (const rule of domain.rules) rules.push(rule);
+    if (file.routes !== undefined) routes.set(domain.name, compiled.routes);
+    files.push(file);
+  }
+  return [...faults, ...compiled.faults];
 }
 
 function merged(sources: readonly Source[]): readonly Source[] {
@@ -202,7 +281,15 @@ function readText(text: string, yaml: YamlReader | undefined, plain: boolean): R
   if (text.length > LONGEST_TEXT) {
     return failed(`a file must be at most ${LONGEST_TEXT} characters long, not ${text.length}`);
   }
-  return yaml === undefined ? failed("there is no parser for it") : yaml.read(text, plain);
+  const json = readJson(text, plain);
+  if (json === undefined || (json.errors.length > 0 && yaml !== undefined)) {
+    return yaml?.read(text, plain) ?? failed("there is no parser for it");
+  }
+  let places: ReadText | undefined;
+  return {
+    ...json,
+    placeOf: (path, atKey) => (places ??= yaml?.read(text, plain))?.placeOf(path, atKey),
+  };
 }
 
 function given(data: unknown): ReadText {

@@ -9,6 +9,8 @@ import type { RouteOptions } from "./compile_routes.ts";
 export interface RuleFile extends DomainOptions {
   /** What HTTP requests ask for. */
   readonly routes?: readonly RouteOptions[] | undefined;
+  /** Bits of a client's IPv6 address that count in routes, 32 to 128; default the service's, 64. */
+  readonly ipv6Prefix?: number | undefined;
 }
 
 /** A file of rules, read but not understood; or the same as an object. */

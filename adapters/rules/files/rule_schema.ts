@@ -154,8 +154,12 @@ const ROUTE: Schema = {
       type: "string",
       pattern: "^[/*]",
     },
+    ignoreCase: {
+      description: "Whether the path is in any case; no unless given.",
+      type: "boolean",
+    },
     methods: {
-      description: "The HTTP methods; without them any method.",
+      description: "The HTTP methods; without them any method. HEAD counts as GET, unless named.",
       type: "array",
       minItems: 1,
       items: {
@@ -219,6 +223,13 @@ export const ruleSchema: Schema = {
       description: "What HTTP requests ask for, by path and method; all that match count.",
       type: "array",
       items: { $ref: "#/$defs/route" },
+    },
+    ipv6Prefix: {
+      description:
+        "Bits of a client's IPv6 address that count in routes; the service's unless given.",
+      type: "integer",
+      minimum: 32,
+      maximum: 128,
     },
   },
   required: ["domain", "rules"],

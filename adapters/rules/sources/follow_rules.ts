@@ -8,7 +8,12 @@
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import type { ReadRulesOptions, RuleSet } from "../files/read_rules.ts";
+import {
+  readDocuments,
+  type ReadRules,
+  type ReadRulesOptions,
+  type RuleSet,
+} from "../files/read_rules.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
 import type { RuleProblem } from "../files/rule_problem.ts";
 import { type LoadedRules, loadRules, type RefusedRules, refusedRules } from "./load_rules.ts";
@@ -42,6 +47,8 @@ export interface FollowRulesOptions extends ReadRulesOptions {
    * has not taken it: the load has failed.
    */
   readonly apply: (rules: RuleSet, documents: readonly RuleDocument[]) => void | Promise<void>;
+  /** Reads documents; by default `readDocuments`, on this thread. */
+  readonly read?: typeof readDocuments | undefined;
   /** Receives what becomes of loads, of those that fail as well. */
   readonly onEvent?: ((event: RulesEvent) => void) | undefined;
   /** Called when limits of keys of their own have changed. */
@@ -109,7 +116,7 @@ export async function followRules(
 /** A source that is followed, and how far that has come. */
 interface Following {
   readonly source: RuleSource;
-  readonly options: ReadRulesOptions;
+  readonly read: (documents: readonly RuleDocument[]) => Promise<ReadRules>;
   readonly apply: FollowRulesOptions["apply"];
   readonly report: (event: RulesEvent) => void;
   /** The documents whose rules hold. */
@@ -129,12 +136,20 @@ function checkedFollowing(
   options: FollowRulesOptions,
   print: (error: unknown) => void,
 ): Following {
-  checkOptions("follow rules", options);
+  checkOptions<FollowRulesOptions>("follow rules", options, {
+    format: true,
+    mergeDomains: true,
+    apply: true,
+    read: true,
+    onEvent: true,
+    onLimitsChanged: true,
+  });
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
+  const { read = readDocuments } = options;
   return {
     source,
-    options,
+    read: (documents) => read(documents, options),
     apply: options.apply,
     report: guarded(options.onEvent ?? noOne, print),
     held: [],
@@ -156,7 +171,7 @@ async function load(state: Following): Promise<boolean> {
   let holds: boolean;
   do {
     state.again = false;
-    const loaded = await loadRules(state.source, state.held, state.options);
+    const loaded = await loadRules(state.source, state.held, state.read);
     holds = await take(state, loaded).catch((error) => refuse(state, refusedRules(error)));
   } while (state.again && !state.closed);
   state.running = undefined;

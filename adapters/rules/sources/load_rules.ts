@@ -4,8 +4,7 @@
  */
 
 import type { RuleDocument } from "../files/rule_file.ts";
-import { readRules, type ReadRulesOptions, type RuleSet } from "../files/read_rules.ts";
-import { yamlReader } from "../files/read_yaml.ts";
+import type { ReadRules, RuleSet } from "../files/read_rules.ts";
 import { problemText, type RuleProblem } from "../files/rule_problem.ts";
 import type { RuleSource } from "./rule_source.ts";
 
@@ -35,7 +34,7 @@ export interface RefusedRules {
 export async function loadRules(
   source: RuleSource,
   held: readonly RuleDocument[],
-  options: ReadRulesOptions,
+  read: (documents: readonly RuleDocument[]) => Promise<ReadRules>,
 ): Promise<LoadedRules> {
   try {
     const documents = await source.load();
@@ -47,9 +46,7 @@ export async function loadRules(
           "(if it is meant, end it with the line ...)",
       );
     }
-    const needsText = documents.some((document) => "text" in document);
-    const yaml = needsText ? await yamlReader() : undefined;
-    const { rules, problems } = readRules(documents, yaml, options);
+    const { rules, problems } = await read(documents);
     if (rules !== undefined) return { outcome: "loaded", documents, rules, problems };
     const errors = problems.filter(({ severity }) => severity === "error");
     return refusedRules(errors.slice(0, 10).map(problemText).join("; "), problems);

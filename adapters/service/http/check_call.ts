@@ -10,12 +10,15 @@
  */
 
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
-import { type ClientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
+import { type ClientAddress, clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
+import type { CallSettings } from "./call_settings.ts";
 import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import { problemOf } from "./problem_response.ts";
 import { boundsFault, faultText, REQUEST_LIMITS, type RequestLimits } from "./request_bounds.ts";
-import type { ServiceCall } from "./route.ts";
+import type { RequestTarget } from "./request_target.ts";
+import type { AnswerCall } from "./route.ts";
 import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 
 /** The statuses that a refusal can be given. */
@@ -23,43 +26,39 @@ const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
 /** A request that is limited by the routes of the rules. */
 export interface CheckedRequest extends ForwardedRequest {
-  /** The proxy's own fields, of which routes read some. */
-  readonly headers: Headers;
-  /** The address of the proxy. */
-  readonly peer: string | undefined;
+  /** The proxy's call: routes read some of its fields. */
+  readonly call: IncomingCall;
 }
 
 /** The check of requests by the routes of the rules. */
 export interface CheckCall {
   /** Answers a proxy. */
-  answer(call: ServiceCall): MaybePromise<Response>;
+  readonly answer: AnswerCall;
   /** Takes a request's units; a refusal is of this status. */
   limit(domain: string, request: CheckedRequest, status: number): MaybePromise<Response>;
   /** The domain with routes, if there is just one. */
   onlyDomain(): string | undefined;
 }
 
+/** How clients and their requests are looked at. */
+type CheckSettings = Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix">;
+
 /**
- * Makes the check.
- *
- * @param addressOf Finds the client's address; of IPv6 its network.
- * @param maxText The most characters of a value; a request with a longer one is refused, as counters
- * are kept by values and the client chooses them.
+ * Makes the check. A request with a value longer than `limits` says is refused, as counters are kept
+ * by values and the client chooses them.
  */
-export function checkCall(
-  engine: RuleEngine,
-  addressOf: ClientAddress,
-  maxText: number,
-): CheckCall {
+export function checkCall(engine: RuleEngine, settings: CheckSettings): CheckCall {
+  const { limits: { maxText }, trustedProxies, ipv6Prefix } = settings;
   const checker: Checker = {
     engine,
-    addressOf,
+    addressOf: clientAddress({ trustedProxies }),
+    ipv6Prefix,
     fieldsOf: verdictFields(),
     // How many descriptors and entries there are is for the rules to say.
     limits: { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText },
   };
   return {
-    answer: (call) => answer(checker, call),
+    answer: (call, target) => answer(checker, call, target),
     limit: (domain, request, status) => limit(checker, domain, request, status),
     onlyDomain: () => onlyDomain(engine),
   };
@@ -69,6 +68,7 @@ export function checkCall(
 interface Checker {
   readonly engine: RuleEngine;
   readonly addressOf: ClientAddress;
+  readonly ipv6Prefix: number;
   readonly fieldsOf: VerdictFields;
   readonly limits: RequestLimits;
 }
@@ -77,7 +77,11 @@ function onlyDomain({ rules: { routes } }: RuleEngine): string | undefined {
   return routes.size === 1 ? routes.keys().next().value : undefined;
 }
 
-function answer(checker: Checker, { request, target, peer }: ServiceCall): MaybePromise<Response> {
+function answer(
+  checker: Checker,
+  call: IncomingCall,
+  target: RequestTarget,
+): MaybePromise<Response> {
   const { engine } = checker;
   const query = new URLSearchParams(target.query);
   const domain = query.get("domain") ?? onlyDomain(engine) ?? "";
@@ -87,23 +91,25 @@ function answer(checker: Checker, { request, target, peer }: ServiceCall): Maybe
   if (!STATUSES.includes(status)) {
     return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
   }
-  const forwarded = forwardedRequest(request, query.get("from"));
+  const forwarded = forwardedRequest(call, query.get("from"));
   if (typeof forwarded === "string") return problemOf(400, forwarded);
-  const checked = { ...forwarded, headers: request.headers, peer: peer() };
-  return limit(checker, domain, checked, Number(status));
+  return limit(checker, domain, { ...forwarded, call }, Number(status));
 }
 
 function limit(
-  { engine, addressOf, fieldsOf, limits }: Checker,
+  { engine, addressOf, ipv6Prefix, fieldsOf, limits }: Checker,
   domain: string,
-  { method, path, headers, peer }: CheckedRequest,
+  { method, path, call }: CheckedRequest,
   status: number,
 ): MaybePromise<Response> {
+  const peer = call.peer();
   const descriptors = engine.rules.routes.get(domain)!({
     method,
     path,
-    address: peer === undefined ? undefined : addressOf(peer, headers.get("x-forwarded-for")),
-    header: (name) => headers.get(name),
+    // A proxy that names no client is limited itself: rules by address are not passed by silence.
+    address: peer && (addressOf(peer, call.header("x-forwarded-for")) ?? peer),
+    ipv6Prefix,
+    header: call.header,
   });
   if (descriptors.length === 0) return new Response(null, { status: 200 });
   const request = { domain, descriptors };

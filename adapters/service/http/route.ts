@@ -3,15 +3,11 @@
  */
 
 import type { MaybePromise } from "../../../core/toolkit.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import type { RequestTarget } from "./request_target.ts";
 
-/** A call of the service. */
-export interface ServiceCall {
-  readonly request: Request;
-  readonly target: RequestTarget;
-  /** Returns the address of the socket's other end. */
-  readonly peer: () => string | undefined;
-}
+/** What answers a call; its target has been found to be right. */
+export type AnswerCall = (call: IncomingCall, target: RequestTarget) => MaybePromise<Response>;
 
 /** A route of the service. */
 export interface Route {
@@ -19,10 +15,10 @@ export interface Route {
   readonly name: string;
   /** The methods that it takes, as the field Allow lists them; any of them if `undefined`. */
   readonly allow: "POST" | "GET, HEAD" | undefined;
-  /** Whether it changes anything, so that a call must bring the token where there is one. */
-  readonly writes: boolean;
+  /** Whether a call must bring the token, where there is one: to change anything, or to see a key. */
+  readonly needsToken: boolean;
   /** Answers a call that has no body, or whose body is of no interest. */
-  readonly answer?: ((call: ServiceCall) => MaybePromise<Response>) | undefined;
+  readonly answer?: AnswerCall | undefined;
   /** Answers a body. */
   readonly answerBody?: ((text: string) => MaybePromise<Response>) | undefined;
 }
@@ -30,13 +26,12 @@ export interface Route {
 /** A route that answers bodies. */
 export function bodyRoute(
   name: string,
-  writes: boolean,
   answerBody: (text: string) => MaybePromise<Response>,
 ): Route {
-  return { name, allow: "POST", writes, answerBody };
+  return { name, allow: "POST", needsToken: true, answerBody };
 }
 
 /** A route that shows something to anybody. */
-export function getRoute(answer: (call: ServiceCall) => MaybePromise<Response>): Route {
-  return { name: "other", allow: "GET, HEAD", writes: false, answer };
+export function getRoute(answer: AnswerCall): Route {
+  return { name: "other", allow: "GET, HEAD", needsToken: false, answer };
 }

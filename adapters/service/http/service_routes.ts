@@ -3,20 +3,22 @@
  */
 
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
-import { addressKey, type ClientAddress, clientAddress } from "../../http/http.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { METRICS_TYPE, metricsText } from "../metrics/metrics_text.ts";
 import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdicts.ts";
 import type { CallSettings } from "./call_settings.ts";
 import { checkCall } from "./check_call.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import { pageFile, pageRoute } from "./page_route.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
+import { verdictFields } from "./verdict_fields.ts";
 
 /** What routes need. */
-export interface RouteOptions extends Pick<CallSettings, "limits" | "trustedProxies"> {
+export interface RouteOptions
+  extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix" | "responseHeaders"> {
   readonly access: RequestAccess;
   /** What all threads have counted. */
   readonly allFigures: () => MaybePromise<FiguresSnapshot>;
@@ -32,17 +34,14 @@ export function serviceRoutes(
   options: RouteOptions,
 ): (path: string) => Route {
   const { access, limits, allFigures } = options;
-  const check = checkCall(engine, addressOfClients(options.trustedProxies), limits.maxText);
+  const check = checkCall(engine, options);
+  const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
   const named: readonly Route[] = [
     ...ACTIONS.map((action) =>
-      bodyRoute(
-        `/v1/${action}`,
-        action !== "peek",
-        (text) => answerVerdicts(engine, limits, action, text),
-      )
+      bodyRoute(`/v1/${action}`, (text) => answerVerdicts(engine, limits, action, text))
     ),
-    bodyRoute("/json", true, (text) => answerEnvoy(engine, limits, text)),
-    { name: "/check", allow: undefined, writes: true, answer: check.answer },
+    bodyRoute("/json", (text) => answerEnvoy(engine, limits, text, fieldsOf)),
+    { name: "/check", allow: undefined, needsToken: true, answer: check.answer },
   ];
   const routes = new Map<string, Route>([
     ...named.map((route) => [route.name, route] as const),
@@ -50,23 +49,14 @@ export function serviceRoutes(
     ["/healthz", getRoute(() => new Response("ok\n"))],
     ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
     ["/metrics", getRoute(() => andThen(allFigures(), metricsResponse))],
-    ["/v1/live", getRoute(({ request }) => live(engine, options, request))],
+    ["/v1/live", getRoute((call) => live(engine, options, call))],
   ]);
   return (path) => routes.get(path) ?? FILE_ROUTE;
 }
 
-const FILE_ROUTE: Route = getRoute(({ target }) =>
-  pageFile(target.path) ?? problemOf(404, "there is nothing here")
+const FILE_ROUTE: Route = getRoute((_call, { path }) =>
+  pageFile(path) ?? problemOf(404, "there is nothing here")
 );
-
-/**
- * The key of a client's address. A proxy that names no client is limited itself: rules by address
- * must not be passed by silence.
- */
-function addressOfClients(trustedProxies: readonly string[]): ClientAddress {
-  const behindProxies = clientAddress({ trustedProxies });
-  return (peer, field) => addressKey(behindProxies(peer, field) ?? peer);
-}
 
 function readiness(isReady: boolean): Response {
   return isReady ? new Response("ready\n") : new Response("not ready\n", { status: 503 });
@@ -80,10 +70,10 @@ function metricsResponse(figures: FiguresSnapshot): Response {
 async function live(
   engine: RuleEngine,
   { access, allFigures }: RouteOptions,
-  request: Request,
+  call: IncomingCall,
 ): Promise<Response> {
   const { rules, keys, threads, store } = await allFigures();
-  const shown = access.isOwn(request) ? keys : undefined;
+  const shown = access.isOwn(call) ? keys : undefined;
   const domains = [...engine.rules.domains.keys()];
   return jsonResponse(JSON.stringify({ domains, rules, keys: shown, threads, store }));
 }

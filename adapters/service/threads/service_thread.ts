@@ -43,6 +43,8 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
   const engine = ruleEngine({
     store,
     lookup: options.lookup,
+    lookupCache: options.lookupCache,
+    shadow: options.shadow,
     onLookupError: options.onLookupError,
     onVerdict: counted.verdict,
   });

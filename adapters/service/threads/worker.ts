@@ -10,130 +10,85 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import type { Store } from "../../../mod.ts";
 import { attachSharedStore } from "../../../stores/shared/shared_store.ts";
-import { type KeyLimits, readRules, type RuleDocument, yamlReader } from "../../rules/rules.ts";
+import { compileRules, type RuleFile } from "../../rules/rules.ts";
 import { type HttpServer, startHttpServer } from "../http/http_server.ts";
 import { errorText } from "../log.ts";
-import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { storeOnRedis } from "../store_on_redis.ts";
-import type { FromWorker, Question, QuestionAnswer, ToWorker, WorkerSettings } from "./messages.ts";
+import { type PortCall, portCalls } from "./port_calls.ts";
 import { type ServiceThread, serviceThread } from "./service_thread.ts";
+import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
 
 if (parentPort !== null) await work(parentPort, workerData as WorkerSettings);
 
-type Port = NonNullable<typeof parentPort>;
-
-/** The worker's end of the port: what it sends, and the questions that are not answered yet. */
-interface MainThread {
-  readonly port: Port;
-  readonly questions: Map<number, (answer: QuestionAnswer) => void>;
-  nextId: number;
-}
-
-interface RunningWorker {
-  readonly main: MainThread;
-  readonly settings: WorkerSettings;
-  readonly store: Store;
-  readonly thread: ServiceThread;
-  server: HttpServer | undefined;
-  /** Documents take effect in the order in which they came. */
-  applied: Promise<void>;
-}
-
-async function work(port: Port, settings: WorkerSettings): Promise<void> {
-  const main: MainThread = { port, questions: new Map(), nextId: 0 };
-  const store = "handle" in settings.store
-    ? attachSharedStore(settings.store.handle)
-    : await storeOnRedis(settings.store.redis, (error) => logError(main, "redis-error", error));
-  const thread = threadOn(main, settings, store);
-  const applied = Promise.resolve();
-  const worker: RunningWorker = { main, settings, store, thread, server: undefined, applied };
-  port.on("message", (message: ToWorker) => receive(worker, message));
+async function work(
+  port: NonNullable<typeof parentPort>,
+  settings: WorkerSettings,
+): Promise<void> {
+  const main: PortCall<MainCalls> = portCalls(port, () => worker);
+  const worker = openWorker(main, settings);
   try {
-    await apply(worker, settings.documents);
-    worker.server = await startHttpServer({
-      hostname: settings.hostname,
-      port: settings.port,
-      reusePort: true,
-      maxBody: settings.maxBody,
-      handler: thread.handler,
-    });
-    send(main, { kind: "listening", port: worker.server.port });
+    const { listen } = await worker;
+    await main("listening", await listen());
   } catch (error) {
-    send(main, { kind: "failed", message: errorText(error) });
+    await main("failed", errorText(error));
   }
 }
 
-function threadOn(main: MainThread, settings: WorkerSettings, store: Store): ServiceThread {
+async function openWorker(
+  main: PortCall<MainCalls>,
+  settings: WorkerSettings,
+): Promise<WorkerCalls & { listen(): Promise<number> }> {
+  const store = await openStore(main, settings);
+  const thread = threadOn(main, settings, store);
+  // Rules take effect in the order in which they came.
+  let applied = apply(thread, settings.files);
+  let server: HttpServer | undefined;
+  return {
+    async listen() {
+      await applied;
+      server = await startHttpServer({ ...settings, reusePort: true, handler: thread.handler });
+      return server.port;
+    },
+    apply: (files) => applied = applied.then(() => apply(thread, files)).catch(logError(main)),
+    forgetLookups: () => thread.engine.forgetLookups(),
+    figures: () => thread.figures.snapshot(),
+    drain: () => thread.drain(),
+    async stop(grace) {
+      await server?.stop(grace);
+      await store.close();
+    },
+  };
+}
+
+async function openStore(main: PortCall<MainCalls>, { store }: WorkerSettings): Promise<Store> {
+  return "handle" in store
+    ? attachSharedStore(store.handle)
+    : await storeOnRedis(store.redis, logError(main, "redis-error"));
+}
+
+function threadOn(
+  main: PortCall<MainCalls>,
+  settings: WorkerSettings,
+  store: Store,
+): ServiceThread {
   return serviceThread({
     ...settings,
     store,
-    lookup: settings.lookups
-      ? (domain, key) => ask<KeyLimits>(main, { of: "limits", domain, key })
-      : undefined,
-    allFigures: () => ask<FiguresSnapshot>(main, { of: "figures" }),
+    lookup: settings.lookups ? (domain, key) => main("limits", domain, key) : undefined,
+    allFigures: () => main("figures"),
     reportsStore: false,
-    onError: (error) => logError(main, "error", error),
-    onLookupError: (error, key) => logError(main, "lookup-failed", error, key),
+    onError: logError(main),
+    onLookupError: logError(main, "lookup-failed"),
   });
 }
 
-function send({ port }: MainThread, message: FromWorker): void {
-  port.postMessage(message);
+function logError(
+  main: PortCall<MainCalls>,
+  event = "error",
+): (error: unknown, key?: string) => void {
+  return (error, key) => void main("log", { event, level: "error", error: errorText(error), key });
 }
 
-function logError(main: MainThread, event: string, error: unknown, key?: string): void {
-  send(main, { kind: "log", event: { event, level: "error", error: errorText(error), key } });
-}
-
-function ask<Value>(main: MainThread, question: Question): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const id = main.nextId++;
-    main.questions.set(id, (answer) => {
-      main.questions.delete(id);
-      if ("error" in answer) reject(new Error(answer.error));
-      else resolve(answer.value as Value);
-    });
-    send(main, { kind: "ask", id, question });
-  });
-}
-
-function receive(worker: RunningWorker, message: ToWorker): void {
-  const { main, thread } = worker;
-  switch (message.kind) {
-    case "rules":
-      worker.applied = worker.applied
-        .then(() => apply(worker, message.documents))
-        .catch((error) => logError(main, "error", error));
-      break;
-    case "forgetLookups":
-      thread.engine.forgetLookups();
-      break;
-    case "figures":
-      send(main, { kind: "figures", id: message.id, figures: thread.figures.snapshot() });
-      break;
-    case "answer":
-      main.questions.get(message.id)?.(message.answer);
-      break;
-    case "drain":
-      thread.drain();
-      break;
-    case "stop":
-      void stop(worker, message.grace);
-  }
-}
-
-/** Puts rules in place. The main thread has read these documents before, so that they are right. */
-async function apply(
-  { thread, settings }: RunningWorker,
-  documents: readonly RuleDocument[],
-): Promise<void> {
-  const { rules } = readRules(documents, await yamlReader(), settings.read);
-  if (rules !== undefined) thread.apply(rules);
-}
-
-async function stop({ server, store, main }: RunningWorker, grace: number): Promise<void> {
-  await server?.stop(grace);
-  await store.close();
-  // The main thread ends this one.
-  send(main, { kind: "stopped" });
+async function apply(thread: ServiceThread, files: readonly RuleFile[]): Promise<void> {
+  thread.apply(await compileRules(files));
 }

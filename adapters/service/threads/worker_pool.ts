@@ -6,26 +6,23 @@
 import { Worker } from "node:worker_threads";
 
 import { withTimeout } from "../../../core/toolkit.ts";
-import type { RuleDocument } from "../../rules/rules.ts";
+import type { RuleFile } from "../../rules/rules.ts";
 import { errorText, type Log } from "../log.ts";
-import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
-import type { FromWorker, Question, ToWorker, WorkerSettings } from "./messages.ts";
-import {
-  askFigures,
-  keepFigures,
-  receiveFigures,
-  type WorkerFigures,
-  workerFigures,
-} from "./worker_figures.ts";
+import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
+import { type PortCall, portCalls } from "./port_calls.ts";
+import { programBeside } from "./program_beside.ts";
+import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
 
 /** The options of a pool of workers. */
 export interface WorkerPoolOptions {
   readonly size: number;
   /** The settings of a worker that is started now. */
   readonly settings: (port: number) => WorkerSettings;
-  /** Answers what workers ask for. */
-  readonly answer: (question: Question) => Promise<unknown>;
+  /** What workers ask the main thread for. */
+  readonly answers: Pick<MainCalls, "figures" | "limits">;
   readonly log: Log;
+  /** Called for each worker that died, and is started again. */
+  readonly onRestart?: (() => void) | undefined;
   /** What each worker runs; default the worker of the service. */
   readonly program?: URL | undefined;
   /** Milliseconds until a worker that died is started again; default 1,000. */
@@ -37,7 +34,7 @@ export interface WorkerPool {
   /** The port that they share. */
   readonly port: number;
   /** Gives all of them other rules. */
-  apply(documents: readonly RuleDocument[]): void;
+  apply(files: readonly RuleFile[]): void;
   forgetLookups(): void;
   /**
    * What each of them has counted, and what those that ended had when they were last asked, so that
@@ -52,10 +49,21 @@ export interface WorkerPool {
 /** Milliseconds beyond the grace until a worker that does not stop is ended. */
 const STOP_WITHIN = 1_000;
 
+/** Milliseconds for which a worker may take to say what it counted. */
+const ANSWER_WITHIN = 1_000;
+
+/** A worker, and what it said last of its figures. */
+interface PoolWorker {
+  readonly thread: Worker;
+  readonly call: PortCall<WorkerCalls>;
+  figures: FiguresSnapshot | undefined;
+}
+
 interface PoolState {
   readonly options: WorkerPoolOptions;
-  readonly workers: Set<Worker>;
-  readonly figures: WorkerFigures<Worker>;
+  readonly workers: Set<PoolWorker>;
+  /** What workers that ended had counted, as a sum. */
+  ofEnded: readonly FiguresSnapshot[];
   /** The port that the workers share; 0 until all of them serve. */
   port: number;
   stopping: boolean;
@@ -63,13 +71,7 @@ interface PoolState {
 
 /** Starts workers; resolves once all of them serve. */
 export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const pool: PoolState = {
-    options,
-    workers: new Set(),
-    figures: workerFigures(),
-    port: 0,
-    stopping: false,
-  };
+  const pool: PoolState = { options, workers: new Set(), ofEnded: [], port: 0, stopping: false };
   try {
     const first = await start(pool, options.settings(0).port);
     await Promise.all(Array.from({ length: options.size - 1 }, () => start(pool, first)));
@@ -80,32 +82,40 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
   }
   return {
     port: pool.port,
-    apply: (documents) => sendAll(pool, { kind: "rules", documents }),
-    forgetLookups: () => sendAll(pool, { kind: "forgetLookups" }),
+    apply: (files) => callAll(pool, "apply", files),
+    forgetLookups: () => callAll(pool, "forgetLookups"),
     figures: () => figuresOf(pool),
-    drain: () => sendAll(pool, { kind: "drain" }),
+    drain: () => callAll(pool, "drain"),
     stop: (grace) => stop(pool, grace),
   };
 }
 
 /** Starts a worker; resolves to its port once it serves. */
 function start(pool: PoolState, wanted: number): Promise<number> {
-  const { settings, log, program = workerProgram() } = pool.options;
+  const { settings, answers, log, program = programBeside(import.meta.url, "worker") } =
+    pool.options;
   return new Promise((resolve, reject) => {
-    const worker = new Worker(program, { workerData: settings(wanted) });
-    pool.workers.add(worker);
-    worker.on("message", (message: FromWorker) => {
-      if (message.kind === "listening") resolve(message.port);
-      else if (message.kind === "failed") {
-        reject(new Error(message.message));
+    const thread = new Worker(program, { workerData: settings(wanted) });
+    const calls: MainCalls = {
+      ...answers,
+      log,
+      listening: resolve,
+      failed(message) {
+        reject(new Error(message));
         // Its end is an event, at which it is replaced unless this is the service's start.
-        void worker.terminate();
-      } else receive(pool, worker, message);
-    });
-    worker.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
-    worker.on("exit", (code) => {
+        void thread.terminate();
+      },
+    };
+    const worker = {
+      thread,
+      call: portCalls<WorkerCalls>(thread, () => calls),
+      figures: undefined,
+    };
+    pool.workers.add(worker);
+    thread.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
+    thread.on("exit", (code) => {
       pool.workers.delete(worker);
-      keepFigures(pool.figures, worker);
+      keepFigures(pool, worker);
       reject(new Error(`Cannot start a worker as it ended with ${code}`));
       if (!pool.stopping && pool.port !== 0) replace(pool, code);
     });
@@ -113,7 +123,8 @@ function start(pool: PoolState, wanted: number): Promise<number> {
 }
 
 function replace(pool: PoolState, code: number): void {
-  const { log, restartAfter = 1_000 } = pool.options;
+  const { log, onRestart, restartAfter = 1_000 } = pool.options;
+  onRestart?.();
   log({ event: "worker-ended", level: "error", code });
   setTimeout(() => {
     if (pool.stopping) return;
@@ -123,71 +134,45 @@ function replace(pool: PoolState, code: number): void {
   }, restartAfter);
 }
 
-function send(worker: Worker, message: ToWorker): void {
-  worker.postMessage(message);
-}
-
-function sendAll({ workers }: PoolState, message: ToWorker): void {
-  for (const worker of workers) send(worker, message);
-}
-
-function receive({ figures, options }: PoolState, worker: Worker, message: FromWorker): void {
-  switch (message.kind) {
-    case "figures":
-      receiveFigures(figures, worker, message.id, message.figures);
-      break;
-    case "log":
-      options.log(message.event);
-      break;
-    case "ask":
-      void reply(options, worker, message.id, message.question);
+function callAll<Name extends keyof WorkerCalls>(
+  { workers, options: { log } }: PoolState,
+  name: Name,
+  ...args: Parameters<WorkerCalls[Name]>
+): void {
+  for (const { call } of workers) {
+    call(name, ...args).catch((error) => {
+      log({ event: "worker-error", level: "error", error: errorText(error) });
+    });
   }
 }
 
-async function reply(
-  { answer }: WorkerPoolOptions,
-  worker: Worker,
-  id: number,
-  question: Question,
-): Promise<void> {
-  try {
-    const value = await answer(question) as FiguresSnapshot;
-    send(worker, { kind: "answer", id, answer: { value } });
-  } catch (error) {
-    send(worker, { kind: "answer", id, answer: { error: errorText(error) } });
-  }
-}
-
-async function figuresOf({ workers, figures }: PoolState): Promise<readonly FiguresSnapshot[]> {
-  const answers = await Promise.all(
-    [...workers].map((worker) =>
-      askFigures(figures, worker, (id) => send(worker, { kind: "figures", id }))
-    ),
+async function figuresOf({ workers, ofEnded }: PoolState): Promise<readonly FiguresSnapshot[]> {
+  const known = await Promise.all(
+    [...workers].map(async (worker) => {
+      const asked = worker.call("figures").then((figures) => worker.figures = figures);
+      await withTimeout<unknown>(asked.catch(() => {}), ANSWER_WITHIN, () => {});
+      return worker.figures ?? [];
+    }),
   );
-  return [...answers.filter((answer) => answer !== undefined), ...figures.ofEnded];
+  return [...known.flat(), ...ofEnded];
+}
+
+/** Keeps what a worker that ended had counted; keys and threads are of those that live. */
+function keepFigures(pool: PoolState, { figures }: PoolWorker): void {
+  if (figures === undefined) return;
+  const ended = { ...figures, keys: [], store: {}, threads: 0 };
+  pool.ofEnded = [addFigures([...pool.ofEnded, ended])];
 }
 
 async function stop(pool: PoolState, grace: number): Promise<void> {
   pool.stopping = true;
-  const ends = [...pool.workers].map((worker) => ended(worker, grace + STOP_WITHIN));
-  sendAll(pool, { kind: "stop", grace });
-  await Promise.all(ends);
+  await Promise.all([...pool.workers].map((worker) => ended(worker, grace)));
 }
 
 /** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
-async function ended(worker: Worker, milliseconds: number): Promise<unknown> {
-  const stopped = new Promise<void>((resolve) => {
-    worker.on("exit", () => resolve());
-    worker.on("message", (message: FromWorker) => {
-      if (message.kind === "stopped") resolve();
-    });
-  });
-  await withTimeout(stopped, milliseconds, () => {});
-  return await worker.terminate();
-}
-
-/** The worker of the service; the built package holds it as JavaScript. */
-function workerProgram(): URL {
-  const file = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js";
-  return new URL(file, import.meta.url);
+async function ended({ thread, call }: PoolWorker, grace: number): Promise<unknown> {
+  const exited = new Promise<void>((resolve) => void thread.on("exit", () => resolve()));
+  const stopped = Promise.race([exited, call("stop", grace)]).catch(() => {});
+  await withTimeout(stopped, grace + STOP_WITHIN, () => {});
+  return await thread.terminate();
 }

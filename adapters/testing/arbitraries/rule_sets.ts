@@ -1,23 +1,15 @@
 import fc from "fast-check";
 import {
-  type AlgorithmName,
   algorithmOf,
   type Descriptor,
   type DomainOptions,
   type LimitOptions,
   type RuleOptions,
 } from "../../../core/rules/rules.ts";
-import {
-  counterOptions,
-  logOptions,
-  precisionOptions,
-  queueOptions,
-  rateOptions,
-  refillOptions,
-  windowOptions,
-} from "./policies.ts";
+import { kinds } from "./kinds.ts";
+import { rateOptions } from "./policies.ts";
 
-/** Few words, so that rules stand in each other's way. */
+/** Few words, so that rules meet. */
 const KEYS = ["path", "user", "a=b,c%"];
 const VALUES = ["/v1/a", "/v1/b", "x", "", "a=b,c%"];
 const PATTERNS = ["*", "/v1/*", "*b", "/*/a"];
@@ -34,27 +26,8 @@ const PATTERNS = ["*", "/v1/*", "*b", "/*/a"];
  * ```
  */
 export function limitOptions(): fc.Arbitrary<LimitOptions> {
-  function named(
-    algorithm: AlgorithmName | undefined,
-    options: fc.Arbitrary<Omit<LimitOptions, "algorithm">>,
-  ): fc.Arbitrary<LimitOptions> {
-    return options.map((drawn) => ({ algorithm, ...drawn }));
-  }
-  return fc.oneof(
-    named(undefined, rateOptions()),
-    named("gcra", rateOptions()),
-    named("tokenBucket", rateOptions()),
-    named(
-      "tokenBucket",
-      refillOptions().map((drawn) => ({ ...drawn, refill: "interval" as const })),
-    ),
-    named("leakyBucket", rateOptions()),
-    named("leakyQueue", queueOptions()),
-    named("fixedWindow", windowOptions()),
-    named("slidingLog", logOptions()),
-    named("slidingCounter", counterOptions()),
-    named("slidingWindow", precisionOptions()),
-  );
+  const unnamed = rateOptions().map((drawn) => ({ ...drawn, algorithm: undefined }));
+  return fc.oneof(unnamed, ...Object.values(kinds).map((kind) => kind.limits()));
 }
 
 /**

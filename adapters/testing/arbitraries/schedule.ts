@@ -39,7 +39,7 @@ export interface Move {
 }
 
 /**
- * Calls on one key, told without the numbers of any policy, so that one schedule suits, and shrinks
+ * Calls on one key, described without the numbers of any policy, so that one schedule suits, and shrinks
  * with, every algorithm. `follow` turns it into instants and costs as the answers come.
  *
  * @example A burst, and back when it says

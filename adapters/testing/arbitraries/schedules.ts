@@ -16,7 +16,7 @@ export interface SchedulesOptions {
 
 /**
  * Random schedules: bursts at one instant, gaps, the exact boundaries of the policy and the
- * milliseconds beside them, calls that come back when they were told to or one millisecond too
+ * milliseconds beside them, calls that come back when the answer said or one millisecond too
  * early, clocks that step back; costs of 0, of 1, of what is left and one more, of the capacity and
  * one more, and units given back; from the epoch or from today.
  *

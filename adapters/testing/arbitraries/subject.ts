@@ -24,7 +24,7 @@ import type { Rule } from "../models/rule.ts";
 export interface Subject<State = unknown> {
   /** The algorithm. */
   readonly algorithm: Algorithm<State>;
-  /** What it should answer, told independently. */
+  /** What it should answer, stated independently. */
   readonly rule?: Rule | undefined;
   /** The most that it may admit over any span. */
   readonly bounds?: readonly Bound[] | undefined;

@@ -1,74 +1,18 @@
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { all } from "../../../core/algorithms/all.ts";
-import { fixedWindow } from "../../../core/algorithms/fixed_window.ts";
-import { gcra } from "../../../core/algorithms/gcra.ts";
-import { leakyBucket } from "../../../core/algorithms/leaky_bucket.ts";
-import { leakyQueue } from "../../../core/algorithms/leaky_queue.ts";
-import { slidingCounter } from "../../../core/algorithms/sliding_counter.ts";
-import { slidingLog } from "../../../core/algorithms/sliding_log.ts";
-import { slidingWindow } from "../../../core/algorithms/sliding_window.ts";
-import { tokenBucket } from "../../../core/algorithms/token_bucket.ts";
-import { type Bound, rateBound, refillBound, spanBound } from "../bound.ts";
 import { allRule } from "../models/all_rule.ts";
-import { fixedWindowRule } from "../models/fixed_window_rule.ts";
-import { gcraRule } from "../models/gcra_rule.ts";
-import { leakyBucketRule } from "../models/leaky_bucket_rule.ts";
-import { leakyQueueRule } from "../models/leaky_queue_rule.ts";
 import type { Rule } from "../models/rule.ts";
-import { slidingCounterRule } from "../models/sliding_counter_rule.ts";
-import { slidingLogRule } from "../models/sliding_log_rule.ts";
-import { slidingWindowRule } from "../models/sliding_window_rule.ts";
-import { tokenBucketRule } from "../models/token_bucket_rule.ts";
-import {
-  counterOptions,
-  logOptions,
-  precisionOptions,
-  queueOptions,
-  rateOptions,
-  refillOptions,
-  windowOptions,
-} from "./policies.ts";
+import type { AlgorithmName } from "../../../core/rules/limit_options.ts";
+import { type KindName, kinds } from "./kinds.ts";
 import { gridsOf, type Subject } from "./subject.ts";
 import { printable } from "./subject_arbitrary.ts";
 
 /** The factories of `tidegate`, and the token bucket once for each way to refill it. */
-export type SubjectName =
-  | "fixedWindow"
-  | "slidingLog"
-  | "slidingCounter"
-  | "slidingWindow"
-  | "tokenBucket"
-  | "tokenBucketByInterval"
-  | "leakyBucket"
-  | "leakyQueue"
-  | "gcra"
-  | "all";
-
-/** Everything that one factory's options say of its algorithm. */
-interface Kind<Options> {
-  readonly factory: string;
-  readonly options: fc.Arbitrary<Options>;
-  readonly algorithm: (options: Options) => Algorithm;
-  readonly rule: (options: Options) => Rule;
-  readonly bounds: (options: Options) => readonly Bound[];
-  readonly grids?: (options: Options) => readonly number[];
-}
-
-function subjectsOf<Options>(kind: Kind<Options>): fc.Arbitrary<Subject> {
-  return kind.options.map((options) => {
-    return printable({
-      algorithm: kind.algorithm(options),
-      rule: kind.rule(options),
-      bounds: kind.bounds(options),
-      grids: kind.grids?.(options),
-      label: `${kind.factory}(${fc.stringify(options)})`,
-    });
-  });
-}
+export type SubjectName = AlgorithmName | "tokenBucketByInterval" | "all";
 
 function atoms(): fc.Arbitrary<Subject> {
-  return fc.oneof(...atomNames.map((name) => subjects[name]()));
+  return fc.oneof(...Object.values(kinds).map((kind) => kind.subjects()));
 }
 
 /** Two or three algorithms, one of them seldom made of several itself. */
@@ -91,7 +35,7 @@ function composite(parts: readonly Subject[]): Subject {
 }
 
 /**
- * Random algorithms of each factory, with awkward options, the model that tells what they should
+ * Random algorithms of each factory, with awkward options, the model that says what they should
  * answer, and the bounds that they promise.
  *
  * @example
@@ -102,90 +46,11 @@ function composite(parts: readonly Subject[]): Subject {
  * ```
  */
 export const subjects: Readonly<Record<SubjectName, () => fc.Arbitrary<Subject>>> = {
-  fixedWindow: () =>
-    subjectsOf({
-      factory: "fixedWindow",
-      options: windowOptions(),
-      algorithm: fixedWindow,
-      rule: fixedWindowRule,
-      bounds: ({ limit, period }) => [spanBound(2 * limit, period)],
-      grids: ({ period }) => [period],
-    }),
-  slidingLog: () =>
-    subjectsOf({
-      factory: "slidingLog",
-      options: logOptions(),
-      algorithm: slidingLog,
-      rule: slidingLogRule,
-      bounds: ({ limit, period }) => [spanBound(limit, period)],
-      grids: ({ period }) => [period],
-    }),
-  slidingCounter: () =>
-    subjectsOf({
-      factory: "slidingCounter",
-      options: counterOptions(),
-      algorithm: slidingCounter,
-      rule: slidingCounterRule,
-      bounds: ({ limit, period }) => [spanBound(2 * limit - 1, period)],
-    }),
-  slidingWindow: () =>
-    subjectsOf({
-      factory: "slidingWindow",
-      options: precisionOptions(),
-      algorithm: slidingWindow,
-      rule: slidingWindowRule,
-      bounds: ({ limit, period, precision }) => [
-        spanBound(2 * limit, period),
-        spanBound(limit, period - precision + 1),
-      ],
-      grids: ({ period, precision }) => [precision, period],
-    }),
-  tokenBucket: () =>
-    subjectsOf({
-      factory: "tokenBucket",
-      options: rateOptions(),
-      algorithm: tokenBucket,
-      rule: tokenBucketRule,
-      bounds: (options) => [rateBound(options)],
-    }),
-  tokenBucketByInterval: () =>
-    subjectsOf({
-      factory: "tokenBucket",
-      options: refillOptions().map((options) => ({ ...options, refill: "interval" as const })),
-      algorithm: tokenBucket,
-      rule: tokenBucketRule,
-      bounds: (options) => [refillBound(options)],
-      grids: ({ period }) => [period],
-    }),
-  leakyBucket: () =>
-    subjectsOf({
-      factory: "leakyBucket",
-      options: rateOptions(),
-      algorithm: leakyBucket,
-      rule: leakyBucketRule,
-      bounds: (options) => [rateBound(options)],
-    }),
-  leakyQueue: () =>
-    subjectsOf({
-      factory: "leakyQueue",
-      options: queueOptions(),
-      algorithm: leakyQueue,
-      rule: leakyQueueRule,
-      bounds: ({ limit, period, queue }) => [rateBound({ limit, period, burst: queue + 1 })],
-    }),
-  gcra: () =>
-    subjectsOf({
-      factory: "gcra",
-      options: rateOptions(),
-      algorithm: gcra,
-      rule: gcraRule,
-      bounds: (options) => [rateBound(options)],
-    }),
+  ...Object.fromEntries(
+    Object.entries(kinds).map(([name, kind]) => [name, kind.subjects]),
+  ) as Readonly<Record<KindName, () => fc.Arbitrary<Subject>>>,
   all: composites,
 };
-
-/** The names of `subjects` but `all`. */
-const atomNames = (Object.keys(subjects) as SubjectName[]).filter((name) => name !== "all");
 
 /**
  * A random algorithm of any factory, with awkward options.

@@ -1,133 +1,138 @@
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { RateLimitedError } from "../../../core/errors.ts";
+import type { AcquireOptions } from "../../../core/limiter/acquire.ts";
 import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
-import { type Law, law } from "../law.ts";
-import type { MakeLimiter } from "./make_limiter.ts";
 import type { Subject } from "../arbitraries/subject.ts";
-import { inWords } from "../table.ts";
+import { type Law, law } from "../law.ts";
 import { virtualClock } from "../virtual_clock.ts";
+import { expectSame } from "./expect_same.ts";
+import type { MakeLimiter } from "./make_limiter.ts";
 import { LAST_INSTANT } from "./visits.ts";
 
 const ORIGIN = 1_790_000_123_457;
 
+/** A fresh key on a virtual clock, and callers that queue for it. */
+interface Queue {
+  readonly algorithm: Algorithm;
+  readonly limiter: Limiter | AsyncLimiter;
+  /** When each caller was served, or why not. */
+  readonly outcomes: unknown[];
+  /** Another caller. */
+  join(cost: number, options?: AcquireOptions): void;
+  /** Lets time pass, and all that is left of it without a number. */
+  pass(milliseconds?: number): Promise<void>;
+}
+
+async function queueOn(make: MakeLimiter, algorithm: Algorithm): Promise<Queue> {
+  const clock = virtualClock(ORIGIN);
+  const limiter = await make(algorithm, clock);
+  const outcomes: unknown[] = [];
+  return {
+    algorithm,
+    limiter,
+    outcomes,
+    join(cost, options) {
+      const i = outcomes.push(undefined) - 1;
+      const call = limiter.acquire("key", { cost, ...options });
+      call.then(() => outcomes[i] = clock(), (error) => outcomes[i] = error);
+    },
+    async pass(milliseconds) {
+      await clock.pass(milliseconds ?? LAST_INSTANT - ORIGIN);
+      if (milliseconds === undefined) expectSame(clock.sleepers, 0, "timers:");
+    },
+  };
+}
+
 /** How waiting for one's turn goes. */
 export function acquireLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): readonly Law[] {
-  return [
-    law(
-      "acquire serves in turn, each as soon as the bare reducer admits it and its delay is over",
-      fc.asyncProperty(subjects, queues(), async ({ algorithm }, shares) => {
-        const costs = costsOf(algorithm, shares);
-        const expected = startsOf(algorithm, costs);
-        if (expected === undefined) return;
-        const clock = virtualClock(ORIGIN);
-        const limiter = await make(algorithm, clock);
-        const served: unknown[] = [];
-        costs.forEach((cost, i) => {
-          const call = limiter.acquire("key", { cost });
-          call.then(() => served[i] = clock(), (error) => served[i] = error);
-        });
-        await clock.pass(LAST_INSTANT - ORIGIN);
-        expectSame(served.join(), expected.join());
-        expectSame(clock.sleepers, 0);
+  /** A law of callers by their costs; `n` is any number. */
+  function queueLaw(
+    name: string,
+    holds: (queue: Queue, costs: number[], n: number) => Promise<void>,
+  ): Law {
+    const shares = fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 6 });
+    return law(
+      name,
+      fc.asyncProperty(subjects, shares, fc.nat(), async ({ algorithm }, hundredths, n) => {
+        const costs = hundredths.map((share) =>
+          Math.max(1, Math.floor(algorithm.capacity * share / 100))
+        );
+        await holds(await queueOn(make, algorithm), costs, n);
       }),
+    );
+  }
+  return [
+    queueLaw(
+      "acquire serves in turn, each as soon as the bare reducer admits it and its delay is over",
+      async ({ algorithm, outcomes, join, pass }, costs) => {
+        const starts = startsOf(algorithm, costs);
+        if (starts === undefined) return;
+        for (const cost of costs) join(cost);
+        await pass();
+        expectSame(outcomes.join(), starts.join(), "starts at");
+      },
     ),
-    law(
+    queueLaw(
       "an acquire that would wait longer than maxWait is refused at once, and takes nothing",
-      fc.asyncProperty(subjects, queues(), async ({ algorithm }, shares) => {
-        const costs = costsOf(algorithm, shares);
+      async ({ algorithm, outcomes, join, pass }, costs) => {
         const starts = startsOf(algorithm, costs);
         const wait = (starts?.at(-1) ?? 0) - ORIGIN;
         if (starts === undefined || wait <= 0) return;
-        const clock = virtualClock(ORIGIN);
-        const limiter = await make(algorithm, clock);
-        const served: unknown[] = [];
-        function inTurn(cost: number, maxWait: number): void {
-          const call = limiter.acquire("key", { cost, maxWait });
-          call.then(() => served.push(clock()), (error) => served.push(error));
-        }
-        for (const cost of costs.slice(0, -1)) inTurn(cost, Infinity);
-        const last = costs.at(-1) as number;
-        inTurn(last, wait - 1);
-        await clock.pass(0);
-        const place = served.findIndex((outcome) => outcome instanceof RateLimitedError);
-        if (place === -1) throw new Error("Expected a refusal at once");
-        served.splice(place, 1);
-        inTurn(last, wait);
-        await clock.pass(LAST_INSTANT - ORIGIN);
-        expectSame(served.join(), starts.join());
-      }),
+        const last = costs.pop() as number;
+        for (const cost of costs) join(cost, { maxWait: Infinity });
+        join(last, { maxWait: wait - 1 });
+        await pass(0);
+        const refused = outcomes.pop() instanceof RateLimitedError;
+        if (!refused) throw new Error("Expected a refusal at once");
+        join(last, { maxWait: wait });
+        await pass();
+        expectSame(outcomes.join(), starts.join(), "starts at");
+      },
     ),
-    law(
-      "one who gives up while queueing has taken nothing, and those behind move up",
-      fc.asyncProperty(subjects, queues(), fc.nat(), async ({ algorithm }, shares, place) => {
-        const costs = costsOf(algorithm, shares);
-        const clock = virtualClock(ORIGIN);
-        const limiter = await make(algorithm, clock);
-        await limiter.consume("key", algorithm.capacity);
-        const { step, initial } = algorithm;
-        const full = step(initial, ORIGIN, algorithm.capacity)[1];
-        const quitter = place % costs.length;
-        const rest = costs.filter((_, i) => i !== quitter);
-        const expected = startsOf(algorithm, rest, full);
-        if (expected === undefined) return;
+    queueLaw(
+      "a call that is aborted in the queue has taken nothing, and those behind move up",
+      async ({ algorithm, limiter, outcomes, join, pass }, costs, n) => {
+        const { step, initial, capacity } = algorithm;
+        const aborted = n % costs.length;
+        const others = costs.filter((_, i) => i !== aborted);
+        const starts = startsOf(algorithm, others, step(initial, ORIGIN, capacity)[1]);
+        if (starts === undefined) return;
+        await limiter.consume("key", capacity);
         const controller = new AbortController();
-        const served: number[] = [];
-        let quit: unknown;
-        costs.forEach((cost, i) => {
-          const signal = i === quitter ? controller.signal : undefined;
-          const call = limiter.acquire("key", { cost, signal });
-          call.then(() => served.push(clock()), (error) => quit = error);
-        });
-        await clock.pass(0);
+        const { signal } = controller;
+        costs.forEach((cost, i) => join(cost, i === aborted ? { signal } : {}));
+        await pass(0);
         controller.abort();
-        await clock.pass(LAST_INSTANT - ORIGIN);
-        expectSame(quit, controller.signal.reason);
-        expectSame(served.join(), expected.join());
-      }),
+        await pass();
+        expectSame(outcomes.splice(aborted, 1)[0], signal.reason, "the abort's reason");
+        expectSame(outcomes.join(), starts.join(), "starts at");
+      },
     ),
-    law(
-      "what is given back, and a reset, wake the first in line",
-      fc.asyncProperty(subjects, fc.boolean(), async ({ algorithm }, byReset) => {
-        const clock = virtualClock(ORIGIN);
-        const limiter = await make(algorithm, clock);
+    queueLaw(
+      "what is given back, and a reset, wake the first in the queue",
+      async ({ algorithm, limiter, outcomes, join, pass }, _costs, n) => {
+        const byReset = n % 2 === 1;
         await limiter.consume("key", algorithm.capacity);
-        let served = false;
-        limiter.acquire("key").then(() => served = true);
-        await clock.pass(0);
-        expectSame(served, false);
-        await freeOne(limiter, byReset);
-        await clock.pass(0);
-        const left = await limiter.peek("key", 0);
-        const expected = byReset ? algorithm.capacity - 1 : 0;
-        if (left.remaining !== expected) {
-          throw new Error(`Expected ${expected} left, not ${inWords(left)}`);
-        }
-        await clock.pass(byReset ? 0 : delayOfLast(algorithm));
-        expectSame(served, true);
-      }),
+        join(1);
+        await pass(0);
+        expectSame(outcomes[0], undefined, "a waiting call:");
+        await (byReset ? limiter.reset("key") : limiter.refund("key", 1));
+        await pass(0);
+        const { remaining } = await limiter.peek("key", 0);
+        expectSame(remaining, byReset ? algorithm.capacity - 1 : 0, "left:");
+        const delay = byReset ? 0 : delayOfLast(algorithm);
+        await pass(delay);
+        expectSame(outcomes[0], ORIGIN + delay, "a start at");
+      },
     ),
   ];
-}
-
-async function freeOne(limiter: Limiter | AsyncLimiter, byReset: boolean): Promise<void> {
-  if (byReset) await limiter.reset("key");
-  else await limiter.refund("key", 1);
 }
 
 /** Milliseconds that the last unit of a fresh key's capacity waits for its start. */
 function delayOfLast({ step, initial, capacity }: Algorithm): number {
   if (capacity === 1) return 0;
   return step(step(initial, ORIGIN, capacity - 1)[1], ORIGIN, 1)[0].delay;
-}
-
-/** Shares of a capacity, in hundredths, that callers ask for. */
-function queues(): fc.Arbitrary<number[]> {
-  return fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 6 });
-}
-
-function costsOf({ capacity }: Algorithm, shares: readonly number[]): number[] {
-  return shares.map((share) => Math.max(1, Math.floor(capacity * share / 100)));
 }
 
 /**
@@ -150,8 +155,4 @@ function startsOf(
     starts.push(now + decision.delay);
   }
   return starts.every((start) => start <= LAST_INSTANT) ? starts : undefined;
-}
-
-function expectSame(actual: unknown, expected: unknown): void {
-  if (!Object.is(actual, expected)) throw new Error(`Expected ${expected}, not ${actual}`);
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
 import { type Law, law } from "../law.ts";
+import { expectError, expectSame } from "./expect_same.ts";
 import type { MakeLimiter } from "./make_limiter.ts";
 import { referenceStore } from "../stores/reference_store.ts";
 import { costOf, waitOf } from "../arbitraries/schedule.ts";
@@ -28,8 +29,8 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
           const units = costOf(cost, guide, last);
           const operation = { key: "key", algorithm, cost: units, dry: false };
           if (units >= 0) {
-            const told = await limiter.peek("key", units);
-            reference.expect([{ ...operation, dry: true }], clock(), [told]);
+            const look = await limiter.peek("key", units);
+            reference.expect([{ ...operation, dry: true }], clock(), [look]);
           }
           last = units < 0
             ? await limiter.refund("key", -units)
@@ -49,38 +50,27 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
         const limiter = await make(algorithm, clock);
         await limiter.consume("key");
         const before = inWords(await limiter.peek("key", 0));
+        const expectBad = (call: () => unknown, what: string) =>
+          expectError(call, [RangeError, TypeError], what);
         for (const cost of [-1, NaN, 1.5, 2 ** 60, Infinity, "1", null] as number[]) {
-          await expectBad(() => limiter.consume("key", cost), `consume of ${cost}`);
-          await expectBad(() => limiter.peek("key", cost), `peek of ${cost}`);
-          await expectBad(() => limiter.refund("key", cost), `refund of ${cost}`);
+          for (const method of ["consume", "peek", "refund"] as const) {
+            await expectBad(() => limiter[method]("key", cost), `${method} of ${cost}`);
+          }
           await expectBad(() => limiter.acquire("key", { cost }), `acquire of ${cost}`);
         }
         await expectBad(() => limiter.refund("key", 0), "refund of 0");
         for (const key of ["", 5, undefined, null, {}] as string[]) {
-          await expectBad(() => limiter.consume(key), `consume of key ${String(key)}`);
-          await expectBad(() => limiter.peek(key), `peek of key ${String(key)}`);
-          await expectBad(() => limiter.refund(key), `refund of key ${String(key)}`);
-          await expectBad(() => limiter.reset(key), `reset of key ${String(key)}`);
-          await expectBad(() => limiter.acquire(key), `acquire of key ${String(key)}`);
+          for (const method of ["consume", "peek", "refund", "reset", "acquire"] as const) {
+            await expectBad(() => limiter[method](key), `${method} of key ${String(key)}`);
+          }
         }
         for (const now of [NaN, -1, 2 ** 43]) {
           clock.set(now);
           await expectBad(() => limiter.consume("key"), `consume at ${now}`);
         }
         clock.set(1_000);
-        const after = inWords(await limiter.peek("key", 0));
-        if (after !== before) throw new Error(`Expected ${before}, not ${after}`);
+        expectSame(inWords(await limiter.peek("key", 0)), before, "the same:");
       }),
     ),
   ];
-}
-
-async function expectBad(call: () => unknown, what: string): Promise<void> {
-  try {
-    await call();
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof TypeError) return;
-    throw error;
-  }
-  throw new Error(`Expected a RangeError or TypeError for ${what}`);
 }

@@ -1,7 +1,7 @@
+import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Subject } from "../arbitraries/subject.ts";
-import { difference, laterInstants, sameState } from "./probes.ts";
-import type { VisitLaw } from "./visit_law.ts";
+import { difference, laterInstants, sameState, type VisitCheck, type VisitLaw } from "./visits.ts";
 
 /** Where a law writes: words before and after the state must stay as they are. */
 const OFFSET = 3;
@@ -13,64 +13,100 @@ const ROOM = 4_096;
 export const codecLaws: readonly VisitLaw[] = [
   {
     name: "a state reads back from its text, which is versioned and canonical",
-    check(subject, visits, expect) {
+    check: (subject) => (visit, expect) => {
       const { codec } = subject.algorithm;
-      for (const visit of visits) {
-        const text = codec.encode(visit.after);
-        expect(visit, /^[a-z]+[0-9]+( |$)/.test(text), () => `a letter and a version in ${text}`);
-        const read = codec.decode(text);
-        expect(visit, read !== undefined, () => `${text} to be read`);
-        expect(visit, codec.encode(read) === text, () => `${text}, not ${codec.encode(read)}`);
-        const found = difference(subject, visit.after, read, laterInstants(subject, visit));
-        expect(visit, found === undefined, () => `of ${text}, ${found}`);
-      }
+      const text = codec.encode(visit.after);
+      expect(/^[a-z]+[0-9]+( |$)/.test(text), () => `a letter and a version in ${text}`);
+      const read = codec.decode(text);
+      expect(read !== undefined, () => `${text} to be read`);
+      expect(codec.encode(read) === text, () => `${text}, not ${codec.encode(read)}`);
+      const found = difference(subject, visit.after, read, laterInstants(subject, visit));
+      expect(found === undefined, () => `of ${text}, ${found}`);
     },
   },
   {
     name: "a state reads back from its words, which lie where they should",
-    check(subject, visits, expect) {
+    check(subject) {
       const { codec } = subject.algorithm;
-      const words = new Float64Array(Math.min(codec.maxWords, ROOM) + 2 * OFFSET);
-      for (const visit of visits) {
-        words.fill(UNTOUCHED);
-        const count = codec.write(visit.after, words, OFFSET);
+      const words = wordsFor(subject);
+      return (visit, expect) => {
+        const count = codec.write(visit.after, words.fill(UNTOUCHED), OFFSET);
         const lawful = count >= 1 && count <= codec.maxWords && Number.isInteger(count);
-        expect(visit, lawful, () => `1 to ${codec.maxWords} words, not ${count}`);
+        expect(lawful, () => `1 to ${codec.maxWords} words, not ${count}`);
         const around = words.every((word, i) =>
           word === UNTOUCHED || (i >= OFFSET && i < OFFSET + count)
         );
-        expect(visit, around, () => `nothing written but words ${OFFSET} to ${OFFSET + count - 1}`);
+        expect(around, () => `nothing written but words ${OFFSET} to ${OFFSET + count - 1}`);
         const read = codec.read(words, OFFSET, count);
-        expect(visit, read !== undefined, () => `${count} words to be read`);
-        expect(visit, sameState(subject, read, visit.after), "the same state from its words");
+        expect(read !== undefined, () => `${count} words to be read`);
+        expect(sameState(subject, read, visit.after), "the same state from its words");
         const found = difference(subject, visit.after, read, laterInstants(subject, visit));
-        expect(visit, found === undefined, () => `from words, ${found}`);
-      }
+        expect(found === undefined, () => `from words, ${found}`);
+      };
     },
   },
   {
     name: "words of another shape read as undefined, or as a state that has those words",
-    check(subject, visits, expect) {
+    check(subject) {
       const { codec, capacity } = subject.algorithm;
-      const words = new Float64Array(Math.min(codec.maxWords, ROOM) + 2 * OFFSET);
-      for (const visit of visits) {
-        words.fill(UNTOUCHED);
-        const count = codec.write(visit.after, words, OFFSET);
+      const words = wordsFor(subject);
+      return ({ after }, expect) => {
+        const count = codec.write(after, words.fill(UNTOUCHED), OFFSET);
         for (const other of [0, count - 1, count + 1]) {
-          expect(visit, isTrue(subject, words, other), () => `no false state of ${other} words`);
+          expect(isTrue(subject, words, other), () => `no false state of ${other} words`);
         }
         for (let i = OFFSET; i < OFFSET + count; i++) {
           const word = words[i] as number;
           for (const strange of [NaN, Infinity, -1, 0.5, -word, word + 1, capacity + 1, 2 ** 60]) {
             words[i] = strange;
-            expect(visit, isTrue(subject, words, count), () => `no false state with ${strange}`);
+            expect(isTrue(subject, words, count), () => `no false state with ${strange}`);
           }
           words[i] = word;
         }
-      }
+      };
     },
   },
 ];
+
+/** How the text of a state is changed, and a text that need not be like one. */
+export interface TextChange {
+  readonly at: number;
+  readonly cut: number;
+  readonly put: string;
+  readonly other: string;
+}
+
+/** Draws changes that often leave the shape of a state's text. */
+export function textChanges(): fc.Arbitrary<TextChange> {
+  return fc.record({
+    at: fc.nat(),
+    cut: fc.nat({ max: 3 }),
+    put: fc.oneof(fc.string({ maxLength: 3 }), fc.stringMatching(/^[0-9 :]{1,4}$/)),
+    other: fc.oneof(fc.string(), fc.stringMatching(/^[a-z][0-9]( -?[0-9.e+:]{1,18}){0,4} ?$/)),
+  });
+}
+
+/** The check of texts near those of states, and of texts like none. */
+export function textCheck({ algorithm }: Subject, change: TextChange): VisitCheck {
+  const { codec } = algorithm;
+  return ({ after }, expect) => {
+    const text = codec.encode(after);
+    const start = change.at % (text.length + 1);
+    const edited = text.slice(0, start) + change.put + text.slice(start + change.cut);
+    for (
+      const near of [edited, ` ${text}`, `${text} `, `${text}\n`, `${text} 0`, change.other, ""]
+    ) {
+      const state = codec.decode(near);
+      const sound = state === undefined ||
+        isSound(algorithm, state) && codec.encode(state) === near;
+      expect(sound, () => `no false state of ${fc.stringify(near)}`);
+    }
+  };
+}
+
+function wordsFor({ algorithm }: Subject): Float64Array {
+  return new Float64Array(Math.min(algorithm.codec.maxWords, ROOM) + 2 * OFFSET);
+}
 
 /** Whether words read as nothing, or as a sound state that has just those words. */
 function isTrue({ algorithm }: Subject, words: Float64Array, count: number): boolean {
@@ -81,13 +117,6 @@ function isTrue({ algorithm }: Subject, words: Float64Array, count: number): boo
   const length = codec.write(state, written, 0);
   return isSound(algorithm, state) && length === count &&
     written.subarray(0, count).every((word, i) => word === words[OFFSET + i]);
-}
-
-/** Whether a text reads as nothing, or as a sound state that has just that text. */
-export function isTrueText({ algorithm }: Subject, text: string): boolean {
-  const state = algorithm.codec.decode(text);
-  if (state === undefined) return true;
-  return isSound(algorithm, state) && algorithm.codec.encode(state) === text;
 }
 
 /** Whether a state that was read answers as one that was reached. */

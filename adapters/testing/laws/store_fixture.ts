@@ -1,21 +1,73 @@
+import fc from "fast-check";
+import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
 import type { Subject } from "../arbitraries/subject.ts";
-import { isAccepted, type StoreSlot, storeSlot } from "../stores/store_slots.ts";
+import { type Law, law } from "../law.ts";
+import { isAccepted, runOn, type StoreSlot, storeSlot } from "../stores/store_slots.ts";
 
 /** Makes a store to put to the laws. */
 export type MakeStore = () => Store | Promise<Store>;
 
+/** One case of a law: a store, keys on it that nobody else uses, and the instant of its calls. */
+export interface StoreCase {
+  readonly store: Store;
+  /** Each key under each algorithm; at least one. */
+  readonly slots: readonly StoreSlot[];
+  /** The first of them. */
+  readonly slot: StoreSlot;
+  readonly now: number;
+  /** A call on the first slot. */
+  call(cost: number, options?: Parameters<typeof runOn>[4]): Promise<Decision>;
+}
+
+/** A law of a store, as data. */
+export interface StoreLaw<Drawn> {
+  readonly name: string;
+  /** How many algorithms at least and at most: one without it. */
+  readonly subjects?: readonly [least: number, most: number];
+  /** The keys of each algorithm; one without it. */
+  readonly keys?: readonly string[] | ((drawn: Drawn) => readonly string[]);
+  /** What else is drawn. */
+  readonly draw?: fc.Arbitrary<Drawn>;
+  holds(at: StoreCase, drawn: Drawn): Promise<void>;
+}
+
+/** Turns a law as data into the property of one fixture. */
+export type MakeStoreLaw = (fixture: StoreFixture, subjects: fc.Arbitrary<Subject>) => Law;
+
+/** A law for each fixture. */
+export function storeLaw<Drawn>(row: StoreLaw<Drawn>): MakeStoreLaw {
+  const { name, subjects: [minLength, maxLength] = [1, 1], keys = ["key"], holds } = row;
+  const draw = row.draw ?? fc.constant(undefined as Drawn);
+  return (fixture, subjects) =>
+    law(
+      name,
+      fc.asyncProperty(
+        fc.array(subjects, { minLength, maxLength }),
+        origins(),
+        draw,
+        async (of, now, drawn) => {
+          const names = typeof keys === "function" ? keys(drawn) : keys;
+          await fixture.use((store) => withKeys(store, of, names, now, (at) => holds(at, drawn)));
+        },
+      ),
+    );
+}
+
+/** The instants at which cases begin. */
+export function origins(): fc.Arbitrary<number> {
+  return fc.constantFrom(0, 1_790_000_123_457);
+}
+
 /** A store for each case of a law, or one for all of them. */
 export interface StoreFixture {
-  /** Runs one case, with a prefix of its own. */
-  use(run: (store: Store, prefix: string) => Promise<void>): Promise<void>;
+  /** Runs one case. */
+  use(run: (store: Store) => Promise<void>): Promise<void>;
   /** Closes the store that served all cases, if there is one. */
   close(): Promise<void>;
 }
 
-let prefixes = 0;
-
-/** A bench of stores; with `reuse` one store serves until `close`. */
+/** With `reuse` one store serves until `close`. */
 export function storeFixture(make: MakeStore, reuse: boolean): StoreFixture {
   let kept: Store | undefined;
   return {
@@ -23,7 +75,7 @@ export function storeFixture(make: MakeStore, reuse: boolean): StoreFixture {
       const store = kept ?? await make();
       if (reuse) kept = store;
       try {
-        await run(store, nextPrefix());
+        await run(store);
       } finally {
         if (!reuse) await store.close();
       }
@@ -35,35 +87,28 @@ export function storeFixture(make: MakeStore, reuse: boolean): StoreFixture {
   };
 }
 
-/** A prefix that no case has had, on a store that outlives the process either. */
-export function nextPrefix(): string {
-  prefixes++;
-  return `law-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}-${prefixes}`;
-}
+let prefixes = 0;
 
-/** Keys of each subject that the store takes. */
-export function slotsOf(
+/** Runs a case on keys of its own, if the store takes them, and deletes them when it is over. */
+export async function withKeys(
   store: Store,
-  prefix: string,
   subjects: readonly Subject[],
   keys: readonly string[],
-): StoreSlot[] {
-  const accepted = subjects.filter(({ algorithm }) => isAccepted(store, algorithm));
-  const slots = accepted.flatMap((subject) =>
-    keys.map((key) => storeSlot(store, prefix, subject, key))
-  );
-  return [...new Map(slots.map((slot) => [slot.stored, slot])).values()];
-}
-
-/** Runs a case on some slots, and deletes them when it is over. */
-export async function withSlots(
-  store: Store,
-  slots: readonly StoreSlot[],
-  run: () => Promise<void>,
+  now: number,
+  run: (at: StoreCase) => Promise<void>,
 ): Promise<void> {
-  if (slots.length === 0) return;
+  // A store that outlives the process has not seen it either.
+  const random = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+  const prefix = `law-${random}-${++prefixes}`;
+  const drawn = subjects
+    .filter(({ algorithm }) => isAccepted(store, algorithm))
+    .flatMap((subject) => keys.map((key) => storeSlot(store, prefix, subject, key)));
+  const slots = [...new Map(drawn.map((slot) => [slot.stored, slot])).values()];
+  const [slot] = slots;
+  if (slot === undefined) return;
   try {
-    await run();
+    const call: StoreCase["call"] = (cost, options) => runOn(store, slot, cost, now, options);
+    await run({ store, slots, slot, now, call });
   } finally {
     for (const { stored } of slots) await store.delete(stored);
   }

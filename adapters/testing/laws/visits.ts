@@ -1,7 +1,13 @@
+/*
+ * What the laws of an algorithm are checked on: the steps of a reducer over one schedule, and how
+ * to look at the states between them.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import { follow, type Schedule } from "../arbitraries/schedule.ts";
 import { gridsOf, type Subject } from "../arbitraries/subject.ts";
 import { type Row, table } from "../table.ts";
+import { sameDecision } from "./same_decision.ts";
 
 /** The last instant that a reducer takes. */
 export const LAST_INSTANT: number = 2 ** 42;
@@ -15,8 +21,37 @@ export interface Visit {
   readonly after: unknown;
 }
 
-/** Plays a schedule on a fresh key. */
-export function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
+/** Ends a law at a visit unless what it expects there holds. */
+export type Expect = (holds: boolean, expected: string | (() => string)) => void;
+
+/** Checks the visits of one schedule, one after the other. */
+export type VisitCheck = (visit: Visit, expect: Expect) => void;
+
+/** A law of an algorithm; `check` is called once for each schedule. */
+export interface VisitLaw {
+  readonly name: string;
+  check(subject: Subject): VisitCheck;
+}
+
+/** Plays a schedule on a fresh key, and checks each visit: what fails prints all up to that one. */
+export function checkVisits(subject: Subject, schedule: Schedule, check: VisitCheck): void {
+  const rows: Row[] = [];
+  for (const visit of visitsOf(subject, schedule)) {
+    const { now, cost, decision } = visit;
+    check(visit, (holds, expected) => {
+      if (holds) return;
+      const row = { now, cost, decision, expected: text(expected) };
+      throw new Error(`${subject.label ?? subject.algorithm.id}\n${table([...rows, row])}`);
+    });
+    rows.push({ now, cost, decision });
+  }
+}
+
+function text(expected: string | (() => string)): string {
+  return typeof expected === "string" ? expected : expected();
+}
+
+function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
   const { initial, step, capacity } = subject.algorithm;
   const visits: Visit[] = [];
   let state = initial;
@@ -26,28 +61,57 @@ export function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
       visits.push({ before: state, now, cost, decision, after });
       state = after;
       return decision;
-    } catch (error) {
-      throw new Error(`${table([...visits, { now, cost, expected: "an answer" }])}`, {
-        cause: error,
-      });
+    } catch (cause) {
+      throw new Error(table([...visits, { now, cost, expected: "an answer" }]), { cause });
     }
   });
   return visits;
 }
 
-/** Ends a law at one of its visits unless what it expects holds. */
-export type Expect = (visit: Visit, holds: boolean, expected: string | (() => string)) => void;
-
-/** The `Expect` that prints a table of all visits up to the one at fault. */
-export function expectOver(subject: Subject, visits: readonly Visit[]): Expect {
-  return (visit, holds, expected) => {
-    if (holds) return;
-    const rows: Row[] = visits.slice(0, visits.indexOf(visit)).map(rowOf);
-    rows.push({ ...rowOf(visit), expected: typeof expected === "string" ? expected : expected() });
-    throw new Error(`${subject.label ?? subject.algorithm.id}\n${table(rows)}`);
-  };
+/** Instants after a visit at which something may change, and some at which nothing should. */
+export function laterInstants(subject: Subject, { now, decision }: Visit): number[] {
+  const { retryAfter, nextAfter, resetAfter } = decision;
+  const grids = gridsOf(subject).flatMap((
+    grid,
+  ) => [grid, (Math.floor(now / grid) + 1) * grid - now]);
+  return [0, 1, ...grids, retryAfter, nextAfter, Math.floor(resetAfter / 2), resetAfter]
+    .flatMap((wait) => [wait - 1, wait, wait + 1])
+    .filter((wait) => wait >= 0 && now + wait <= LAST_INSTANT)
+    .sort((a, b) => a - b)
+    .map((wait) => now + wait);
 }
 
-function rowOf({ now, cost, decision }: Visit): Row {
-  return { now, cost, decision };
+/** The answer to a look. */
+export function lookAt(subject: Subject, state: unknown, now: number): Decision {
+  return subject.algorithm.step(state, now, 0)[0];
+}
+
+/**
+ * The first difference that a caller could see between two states at the given instants, in words;
+ * `undefined` if there is none. States after an admission must be the same; those after a refund may
+ * still differ in what both hold no longer.
+ */
+export function difference(
+  subject: Subject,
+  a: unknown,
+  b: unknown,
+  instants: readonly number[],
+): string | undefined {
+  const { step, capacity } = subject.algorithm;
+  for (const now of instants) {
+    for (const cost of [0, 1, capacity, capacity + 1, -1]) {
+      const [ofA, nextA] = step(a, now, cost);
+      const [ofB, nextB] = step(b, now, cost);
+      if (!sameDecision(ofA, ofB)) return `the same answer at ${now} to cost ${cost}`;
+      if (cost > 0 && ofA.allowed && !sameState(subject, nextA, nextB)) {
+        return `the same state at ${now} after cost ${cost}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Whether two states are kept as the same text. */
+export function sameState({ algorithm }: Subject, a: unknown, b: unknown): boolean {
+  return a === b || algorithm.codec.encode(a) === algorithm.codec.encode(b);
 }

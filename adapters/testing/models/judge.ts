@@ -62,35 +62,23 @@ export function judge<Use>(
 
 /** The first number of milliseconds at which the condition holds; `Infinity` if it never does. */
 function duration(holds: (wait: bigint) => boolean): number {
-  const wait = first(holds);
-  return wait === undefined ? Infinity : Number(wait);
-}
-
-function first(holds: (n: bigint) => boolean): bigint | undefined {
-  if (holds(0n)) return 0n;
+  if (holds(0n)) return 0;
   let high = 1n;
   while (!holds(high)) {
-    if (high > NEVER) return undefined;
+    if (high > NEVER) return Infinity;
     high *= 2n;
   }
-  let low = high / 2n;
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    if (holds(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
+  return Number(first(high / 2n, high, holds));
+}
+
+/** The first number above `low` for which the condition holds, as it does for `high`. */
+function first(low: bigint, high: bigint, holds: (n: bigint) => boolean): bigint {
+  if (high - low <= 1n) return high;
+  const middle = (low + high) / 2n;
+  return holds(middle) ? first(low, middle, holds) : first(middle, high, holds);
 }
 
 /** The largest number up to `most` for which the condition holds; 0 if it holds for none. */
 function last(most: bigint, holds: (n: bigint) => boolean): bigint {
-  if (holds(most)) return most;
-  let low = 0n;
-  let high = most;
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    if (holds(middle)) low = middle;
-    else high = middle;
-  }
-  return low;
+  return holds(most) ? most : first(0n, most, (n) => !holds(n)) - 1n;
 }

@@ -1,9 +1,9 @@
 import type { Decision } from "../../../core/decision.ts";
 
 /**
- * An algorithm told in whole numbers of any size: when it admits, what it remembers, when it has
+ * An algorithm stated in whole numbers of any size: when it admits, what it remembers, when it has
  * forgotten. A `Rule` has no formula for `remaining`, `retryAfter`, `nextAfter` or `resetAfter`;
- * `refuseHopeless` finds them by asking `admits` and `fresh` again and again.
+ * `judge` finds them by asking `admits` and `fresh` again and again.
  *
  * `undefined` stands for a key that holds no use.
  *
@@ -34,7 +34,7 @@ export interface Rule<Use = unknown> {
   admits(use: Use | undefined, now: bigint, cost: bigint): boolean;
   /** The use after an admitted cost, or after giving back (a cost below 0). */
   after(use: Use | undefined, now: bigint, cost: bigint): Use | undefined;
-  /** Whether the key cannot be told from one never used. Once it is, it stays so. */
+  /** Whether the key behaves like one never used. Once it is, it stays so. */
   fresh(use: Use, now: bigint): boolean;
   /** Milliseconds that an admitted call waits; 0 without it. */
   delay?(use: Use | undefined, now: bigint): bigint;

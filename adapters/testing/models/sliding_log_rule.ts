@@ -1,13 +1,7 @@
-import { larger, smaller } from "./rate.ts";
+import { type Entry, logRule } from "./log.ts";
 import type { Rule } from "./rule.ts";
 
-/** The units taken at one instant. */
-export interface Entry {
-  /** The instant, in milliseconds. */
-  readonly at: bigint;
-  /** How many. */
-  readonly units: bigint;
-}
+export type { Entry };
 
 /** The options of a log's rule; durations in whole milliseconds. */
 export interface SlidingLogRuleOptions {
@@ -39,38 +33,5 @@ export interface SlidingLogRuleOptions {
 export function slidingLogRule(
   { limit, period }: SlidingLogRuleOptions,
 ): Rule<readonly Entry[]> {
-  function instant(log: readonly Entry[], now: bigint): bigint {
-    return larger(now, log.at(-1)?.at ?? now);
-  }
-  function live(log: readonly Entry[], now: bigint): Entry[] {
-    const after = instant(log, now) - BigInt(period);
-    return log.filter((entry) => entry.at > after);
-  }
-  return {
-    capacity: BigInt(limit),
-    limit: () => limit,
-    admits: (log = [], now, cost) => sum(live(log, now)) + cost <= BigInt(limit),
-    after(log = [], now, cost) {
-      if (cost > 0n) return [...live(log, now), { at: instant(log, now), units: cost }];
-      const kept = withoutNewest(log, -cost);
-      return live(kept, now).length > 0 ? kept : undefined;
-    },
-    fresh: (log, now) => live(log, now).length === 0,
-  };
-}
-
-function sum(entries: readonly Entry[]): bigint {
-  return entries.reduce((total, entry) => total + entry.units, 0n);
-}
-
-function withoutNewest(entries: readonly Entry[], units: bigint): Entry[] {
-  const kept = [...entries];
-  let left = units;
-  while (left > 0n && kept.length > 0) {
-    const newest = kept.pop() as Entry;
-    const taken = smaller(left, newest.units);
-    left -= taken;
-    if (newest.units > taken) kept.push({ at: newest.at, units: newest.units - taken });
-  }
-  return kept;
+  return logRule(limit, 1, period);
 }

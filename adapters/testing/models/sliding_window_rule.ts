@@ -1,8 +1,8 @@
-import { floorDivide, smaller } from "./rate.ts";
+import { type Entry, logRule } from "./log.ts";
 import type { Rule } from "./rule.ts";
 
-/** Units by the number of their sub-bucket; none of them 0. */
-export type Buckets = ReadonlyMap<bigint, bigint>;
+/** Units by the number of their sub-bucket, oldest first. */
+export type Buckets = readonly Entry[];
 
 /** The options of a sliding window's rule; durations in whole milliseconds. */
 export interface SlidingWindowRuleOptions {
@@ -34,43 +34,5 @@ export interface SlidingWindowRuleOptions {
 export function slidingWindowRule(
   { limit, period, precision }: SlidingWindowRuleOptions,
 ): Rule<Buckets> {
-  const span = BigInt(period / precision);
-
-  function numberOf(buckets: Buckets, now: bigint): bigint {
-    let number = floorDivide(now, BigInt(precision));
-    for (const held of buckets.keys()) if (held > number) number = held;
-    return number;
-  }
-  function live(buckets: Buckets, now: bigint): Map<bigint, bigint> {
-    const newest = numberOf(buckets, now);
-    return new Map([...buckets].filter(([number]) => newest - number < span));
-  }
-  return {
-    capacity: BigInt(limit),
-    limit: () => limit,
-    admits: (buckets = new Map(), now, cost) =>
-      [...live(buckets, now).values()].reduce((a, b) => a + b, cost) <= BigInt(limit),
-    after(buckets = new Map(), now, cost) {
-      if (cost <= 0n) {
-        const kept = withoutNewest(buckets, -cost);
-        return live(kept, now).size > 0 ? kept : undefined;
-      }
-      const kept = live(buckets, now);
-      const number = numberOf(buckets, now);
-      return kept.set(number, (kept.get(number) ?? 0n) + cost);
-    },
-    fresh: (buckets, now) => live(buckets, now).size === 0,
-  };
-}
-
-function withoutNewest(buckets: Buckets, units: bigint): Buckets {
-  const kept = new Map(buckets);
-  let left = units;
-  for (const [number, held] of [...buckets].sort(([a], [b]) => (a > b ? -1 : 1))) {
-    const taken = smaller(left, held);
-    left -= taken;
-    if (taken === held) kept.delete(number);
-    else kept.set(number, held - taken);
-  }
-  return kept;
+  return logRule(limit, precision, period / precision);
 }

@@ -3,9 +3,8 @@ import type { AsyncStore, Operation, SyncStore } from "../../../core/store.ts";
 import { subjectArbitrary, type Subjects } from "../arbitraries/subject_arbitrary.ts";
 import { algorithms } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
-import { expectOrder, observe, races } from "../laws/race_laws.ts";
-import { nextPrefix, slotsOf, withSlots } from "../laws/store_fixture.ts";
-import type { StoreSlot } from "./store_slots.ts";
+import { expectOrder, races } from "../laws/race_laws.ts";
+import { origins, withKeys } from "../laws/store_fixture.ts";
 
 /**
  * A store that answers by promises, in an order that fast-check chooses: for what is built on such
@@ -73,26 +72,16 @@ export function scheduledStoreLaws(
   options: { readonly subjects?: Subjects | undefined } = {},
 ): readonly Law[] {
   const { subjects = algorithms() } = options;
-  const origin = fc.constantFrom(0, 1_790_000_123_457);
+  const drawn = [fc.scheduler(), subjectArbitrary(subjects), origins(), races()] as const;
   return [
     law(
       "in every interleaving, calls that overlap are answered as if they came in some order",
-      fc.asyncProperty(
-        fc.scheduler(),
-        subjectArbitrary(subjects),
-        origin,
-        races(),
-        async (scheduler, subject, now, waves) => {
-          const store = await makeStore(scheduler);
-          const slots = slotsOf(store, nextPrefix(), [subject], ["key"]);
-          const run = withSlots(store, slots, async () => {
-            const slot = slots[0] as StoreSlot;
-            expectOrder(slot, await observe(store, slot, now, waves));
-          });
-          await scheduler.waitFor(run);
-          await store.close();
-        },
-      ),
+      fc.asyncProperty(...drawn, async (scheduler, subject, now, waves) => {
+        const store = await makeStore(scheduler);
+        const run = withKeys(store, [subject], ["key"], now, (at) => expectOrder(at, waves));
+        await scheduler.waitFor(run);
+        await store.close();
+      }),
     ),
   ];
 }

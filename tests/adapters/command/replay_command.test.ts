@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,14 +7,19 @@ import { after, before, describe, test } from "node:test";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 
+import { progressText } from "../../../adapters/command/read_progress.ts";
 import { commandLine } from "../../../adapters/service/service.ts";
 import { rootPath } from "../../support/tree.ts";
 
 /** Runs the command, and collects what it prints. */
-async function run(...args: readonly string[]) {
+function run(...args: readonly string[]) {
+  return runCommand("replay", ...args);
+}
+
+async function runCommand(...args: readonly string[]) {
   const printed: string[] = [];
   const complaints: string[] = [];
-  const status = await commandLine(["replay", ...args], {
+  const status = await commandLine(args, {
     print: (line) => printed.push(line),
     complain: (line) => complaints.push(line),
     env: {},
@@ -62,15 +67,19 @@ describe("tidegate replay", () => {
   after(() => rmSync(folder, { recursive: true }));
 
   test("prints a table", async () => {
-    const { status, printed } = await run(
-      log,
-      "--rule",
-      "gcra:1/1m",
-      "--rule",
-      "gcra:2/1m,burst=2",
+    const { status, printed, complaints } = await run(
+      ...[log, "--rule", "gcra:1/1m", "--rule", "gcra:2/1m,burst=2"],
     );
     assert.equal(status, 0);
-    assert.match(printed, /^no entries: 1, the first one "nonsense"$/m);
+    assert.equal(complaints, "");
+    assert.ok(printed.includes(
+      "\n1 line could not be read, of 9 in the form common\n" +
+        "line 9: nonsense: it has not the form common\nthe forms known are common, vhost, ",
+    ));
+    assert.match(
+      printed,
+      /^With gcra:1\/1m, 1 of 5 clients would have been refused, 37\.5 % of calls; /m,
+    );
     assert.match(printed, /^8 requests, 8 units, 5 clients in 3 s$/m);
     assert.match(printed, /^gcra:1\/1m +3 +37\.5 +1 /m);
     assert.match(printed, /^gcra:2\/1m,burst=2 +2 +25\.0 +1 /m);
@@ -92,13 +101,12 @@ describe("tidegate replay", () => {
     assert.match(printed, /^slidingLog +11 +11 +11$/m);
   });
 
-  test("puts a log in order where told to", async () => {
+  test("puts a log in order, and says so", async () => {
     const text = readFileSync(costs, "utf8").trimEnd().split("\n");
     const mixed = join(folder, "mixed.csv");
     writeFileSync(mixed, [text[0], text[3], text[2], text[1]].join("\n"));
-    const rule = [mixed, "--format", "csv", "--rule", "gcra:1/1m"];
-    assert.match((await run(...rule)).printed, /^2 requests were out of order/m);
-    assert.doesNotMatch((await run(...rule, "--sort")).printed, /out of order/);
+    const { printed } = await run(mixed, "--rule", "gcra:1/1m");
+    assert.match(printed, /^2 requests were out of order, and put in order$/m);
   });
 
   test("writes a page", async () => {
@@ -116,6 +124,82 @@ describe("tidegate replay", () => {
     assert.match(readFileSync(html, "utf8"), /<title>Mine &#38; all<\/title>/);
   });
 
+  test("prints JSON, and nothing else beside it", async () => {
+    const { printed, complaints } = await run(
+      log,
+      "--rule",
+      "gcra:1/1m",
+      "--sweep",
+      "1m",
+      "--json",
+    );
+    const report = JSON.parse(printed);
+    assert.deepEqual(Object.keys(report), [
+      ...[
+        "version",
+        "requests",
+        "units",
+        "clients",
+        "untracked",
+        "start",
+        "end",
+        "backSteps",
+        "log",
+      ],
+      ...["candidates", "comparison", "sweeps"],
+    ]);
+    assert.deepEqual([report.version, report.candidates[0].denied, report.candidates[0].smallest], [
+      ...[1, 3, 4],
+    ]);
+    assert.equal(report.sweeps[0].name, "fixedWindow");
+    assert.match(complaints, /^1 line could not be read, of 9/);
+  });
+
+  test("puts two rules side by side", async () => {
+    const rules = ["--rule", "fixedWindow:1/1m", "--rule", "fixedWindow:3/1m"];
+    const { printed } = await run(log, ...rules, "--compare");
+    assert.match(
+      printed,
+      /^Requests refused by fixedWindow:1\/1m \(first\) alone: 2; by .* alone: 0; by both: 1\.$/m,
+    );
+    assert.match(printed, /^2001:db8::1 +4 +2 +0 +1$/m);
+    assert.match((await run(log, "--rule", "gcra:1/1m", "--compare")).complaints, /two candidates/);
+  });
+
+  test("replays a rule file, and names the rules", async () => {
+    const rules = join(folder, "rules.json");
+    const limits = [{ limit: 3, period: "1m" }];
+    writeFileSync(
+      rules,
+      JSON.stringify({
+        domain: "shop",
+        rules: [
+          { key: "address", name: "network", limits },
+          { key: "path", value: "/", name: "front", limits: [{ limit: 6, period: "1m" }] },
+        ],
+        routes: [{ descriptors: [{ address: "{address}" }, { path: "{path}" }] }],
+      }),
+    );
+    const { printed, status } = await run(log, "--rules", rules);
+    assert.equal(status, 0);
+    // All addresses are of one network: three pass, the others are refused by it.
+    assert.match(printed, /rules\.json +5 +62\.5 /);
+    assert.match(printed, /^network +5 +62\.5 +1 /m);
+    assert.equal(printed.match(/^With /gm)?.length, 1);
+    assert.match(printed, /^front +0 +0 +0 /m);
+    assert.match(printed, /^address=2001:db8::\/64 +5 +8 /m);
+    const both = await run(log, "--rules", rules, "--rule", "gcra:1/1m");
+    assert.deepEqual([both.status, both.printed], [2, ""]);
+  });
+
+  test("says how fast it reads, and for how long", () => {
+    assert.equal(
+      progressText(1_200_000, 85e6, 255e6, 1_000),
+      "1,200,000 lines, 85.0 MB/s, 2 s left",
+    );
+    assert.equal(progressText(1, 100, NaN, 1_000), "1 lines, 0.0 MB/s");
+  });
+
   test("says how it is used", async () => {
     assert.equal((await run("--help")).status, 0);
     assert.equal((await run(log)).status, 2);
@@ -124,6 +208,10 @@ describe("tidegate replay", () => {
 
   const wrong: [args: string[], complaint: RegExp][] = [
     [["--rule", "60/1m"], /Cannot read a rule as it must be like gcra:60\/1m,burst=10/],
+    [["--rule", "gcra:10/10s,brust=3"], /there is no option "brust": did you mean burst\?/],
+    [["--rule", "gcra:10/10"], /period must have a unit, such as 500ms, 10s, 1m, 1h or 1d/],
+    [["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
+    [["--rule", "gcra:10/10s", "--sweep", "60"], /period must have a unit/],
     [["--rule", "gcra:0/1m"], /limit must be a positive integer/],
     [["--rule", "nope:1/1m"], /algorithm must be one of/],
     [["--rule", "gcra:1/1m", "--format", "xml"], /format must be one of/],
@@ -138,74 +226,85 @@ describe("tidegate replay", () => {
   }
 
   const pipes: [line: string, path: string][] = [
+    [`cat "$0" | "$@"`, "-"],
     [`cat "$0" | "$@"`, "/dev/stdin"],
+    [`cat "$0.gz" | "$@"`, "-"],
     [`gzip -dc "$0.gz" | "$@" 3<&0`, "/dev/fd/3"],
   ];
   for (const [line, path] of pipes) {
-    test(`refuses the pipe ${line}, as it is read several times`, async () => {
-      const args = [path, "--rule", "gcra:1/1m", "--sweep", "1m"];
-      const { status, printed, complaints } = await runInShell(line, log, ...args);
-      assert.deepEqual({ status, printed, complaints }, {
-        status: 1,
-        printed: "",
-        complaints:
-          `Cannot replay ${path} as it must be a file, which can be read several times, ` +
-          "or be held in memory with --sort: it is a pipe\n",
-      });
-    });
-
-    test(`holds the pipe ${line} in memory to sort it`, async () => {
+    test(`reads ${path} of the pipe ${line} once`, async () => {
       const args = ["--rule", "gcra:1/1m", "--sweep", "1m"];
-      const piped = await runInShell(line, log, path, ...args, "--sort");
-      const { printed } = await run(log, ...args);
-      assert.deepEqual(piped, { status: 0, printed: `${printed}\n`, complaints: "" });
-    });
-  }
-
-  test("refuses a named pipe and a directory before it opens them", async () => {
-    const pipe = join(folder, "pipe");
-    assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
-    for (const [path, what] of [[pipe, "a pipe"], [folder, "a directory"]] as const) {
-      const { status, complaints } = await run(log, path, "--rule", "gcra:1/1m");
-      assert.equal(status, 1);
-      assert.ok(complaints.endsWith(`: it is ${what}`), complaints);
-    }
-  });
-
-  const unknown: [what: string, args: string[], given: string, lines: number][] = [
-    ["of another form", ["--format", "json"], "--format json", 9],
-    ["without such a key", ["--key", "who"], "--format common --key who", 9],
-    ["without such a cost", ["--cost", "a,b"], "--format common --cost a,b", 9],
-  ];
-  for (const [what, args, given, lines] of unknown) {
-    test(`refuses a log ${what}`, async () => {
-      const first = readFileSync(log, "utf8").split("\n")[0]!.slice(0, 60);
-      assert.deepEqual(await run(log, ...args, "--rule", "gcra:1/1m", "--sweep", "1m"), {
-        status: 1,
-        printed: "",
-        complaints: `Cannot replay ${log} as its lines must fit ${given}: ` +
-          `none of ${lines} does; the first is "${first}..."`,
+      const piped = await runInShell(line, log, path, ...args);
+      const { printed, complaints } = await run(log, ...args);
+      assert.deepEqual(piped, {
+        status: 0,
+        printed: `${printed}\n`,
+        complaints,
       });
     });
   }
 
-  test("refuses a log of which one file is of another form", async () => {
-    const { status, complaints } = await run(log, costs, "--rule", "gcra:1/1m");
+  test("refuses a directory", async () => {
+    const { status, complaints } = await run(log, folder, "--rule", "gcra:1/1m");
     assert.equal(status, 1);
-    assert.match(complaints, /costs\.csv .* none of 4 does; the first is "time,in,out,who"$/);
+    assert.equal(
+      complaints,
+      `Cannot replay ${folder} as it must be a file or a pipe: it is a directory`,
+    );
   });
 
-  test("refuses a log without requests", async () => {
+  const unknown: [what: string, args: string[], complaint: RegExp][] = [
+    [
+      "of another form",
+      ["--format", "json"],
+      /log as its first lines must have the form json:\n/,
+    ],
+    [
+      "without such a key",
+      ["--key", "who"],
+      /log as key must be a column of it: there is no "who"/,
+    ],
+    [
+      "without such a cost",
+      ["--cost", "a,b"],
+      /log as cost must be a column of it: there is no "a"/,
+    ],
+    ["without such a time", ["--time", "when"], /log as time must be a column of it: /],
+  ];
+  for (const [what, args, complaint] of unknown) {
+    test(`refuses a log ${what}`, async () => {
+      const { status, printed, complaints } = await run(log, ...args, "--rule", "gcra:1/1m");
+      assert.deepEqual([status, printed], [1, ""]);
+      assert.match(complaints, complaint);
+      assert.ok(complaints.startsWith(`Cannot read ${log} as`));
+    });
+  }
+
+  test("reads several logs, each in its own form", async () => {
+    const { status, printed } = await run(log, `${log}.gz`, costs, "--rule", "gcra:1/1m");
+    assert.equal(status, 0);
+    assert.match(printed, /^19 requests, 19 units, 6 clients in /m);
+  });
+
+  test("refuses a log without requests, or without a line that can be read", async () => {
     const empty = join(folder, "empty.log");
+    const torn = join(folder, "torn.gz");
+    const noise = join(folder, "noise.log");
     writeFileSync(empty, "");
-    for (const more of [[], ["--sort"]]) {
-      const { status, printed, complaints } = await run(empty, "--rule", "gcra:1/1m", ...more);
-      assert.deepEqual({ status, printed, complaints }, {
-        status: 1,
-        printed: "",
-        complaints:
-          "Cannot replay a log as the log must hold at least one request: current value is 0",
-      });
+    writeFileSync(torn, readFileSync(`${log}.gz`).subarray(0, 60));
+    writeFileSync(noise, "a\nb\n");
+    const cases: [path: string, complaint: RegExp][] = [
+      [
+        empty,
+        /^Cannot replay a log as the log must hold at least one request: current value is 0$/,
+      ],
+      [torn, /^Cannot read .*torn\.gz as its gzip data is cut off or damaged: /],
+      [noise, /^Cannot read .*noise\.log as its first lines must have one of the forms common, /],
+    ];
+    for (const [path, complaint] of cases) {
+      const { status, printed, complaints } = await run(path, "--rule", "gcra:1/1m");
+      assert.deepEqual([status, printed], [1, ""]);
+      assert.match(complaints, complaint);
     }
     assert.equal((await run(log, empty, "--rule", "gcra:1/1m")).status, 0);
   });
@@ -214,5 +313,35 @@ describe("tidegate replay", () => {
     const { status, complaints } = await run("/nowhere.log", "--rule", "gcra:1/1m");
     assert.equal(status, 1);
     assert.match(complaints, /nowhere\.log/);
+  });
+});
+
+describe("tidegate simulate", () => {
+  test("makes the same traffic for the same seed, which replay reads", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tidegate-simulate-"));
+    try {
+      const file = join(folder, "attack.csv");
+      const args = ["attack", "--clients", "5", "--rate", "10", "--duration", "1m", "--seed"];
+      const simulated = (seed: string) => runCommand("simulate", ...args, seed);
+      const { status, printed } = await simulated("7");
+      assert.deepEqual([status, (await simulated("7")).printed === printed], [0, true]);
+      assert.notEqual((await simulated("8")).printed, printed);
+      writeFileSync(file, printed);
+      const { printed: table } = await run(file, "--rule", "gcra:60/1m");
+      assert.match(table, /, 6 clients in /);
+      assert.match(table, /^With gcra:60\/1m, [1-6] of 6 clients would have been refused, /m);
+      assert.match(table, /^203\.0\.113\.66 /m);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("says how it is used, and what it does not know", async () => {
+    assert.match((await runCommand("simulate", "--help")).printed, /KIND is steady, bursts, /);
+    assert.equal((await runCommand("simulate")).status, 2);
+    const wrong = await runCommand("simulate", "flood");
+    assert.deepEqual([wrong.status, wrong.printed], [1, ""]);
+    assert.match(wrong.complaints, /kind must be "?steady/);
+    assert.equal((await runCommand("simulate", "steady", "--rat", "1")).status, 2);
   });
 });

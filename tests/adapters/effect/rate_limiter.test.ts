@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect";
 import { RateLimiter as PersistedRateLimiter } from "effect/persistence";
 import { TestClock } from "effect/testing";
-import fc from "fast-check";
 
 import {
   Decision,
@@ -18,18 +17,10 @@ import {
   RateLimitStoreError,
 } from "../../../adapters/effect/effect.ts";
 import { whenSettled } from "../../../adapters/effect/when_settled.ts";
-import {
-  all,
-  gcra,
-  leakyQueue,
-  memoryStore,
-  slidingLog,
-  StoreUnavailableError,
-} from "../../../mod.ts";
-import type { AsyncStore, Decision as CoreDecision } from "../../../mod.ts";
+import { gcra, leakyQueue, memoryStore, StoreUnavailableError } from "../../../mod.ts";
+import type { AsyncStore } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
-import { fcOptions } from "../../support/seed.ts";
-import { inTestTime } from "./support/in_test_time.ts";
+import { inTestTime, withLimiter } from "./support/in_test_time.ts";
 
 const api = limit("api", gcra({ limit: 2, period: "1m" }));
 
@@ -50,15 +41,14 @@ describe("RateLimiter", () => {
   });
 
   test("decides by the clock of the fiber", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       yield* limiter.consume(api, "a", 2);
       assert.equal((yield* limiter.consume(api, "a")).allowed, false);
       yield* TestClock.adjust(Duration.millis(29_999));
       assert.equal((yield* limiter.consume(api, "a")).allowed, false);
       yield* TestClock.adjust("1 millis");
       assert.equal((yield* limiter.consume(api, "a")).allowed, true);
-    }));
+    });
   });
 
   test("follows each fiber's own clock on one store", async () => {
@@ -92,21 +82,8 @@ describe("RateLimiter", () => {
     assert.deepEqual(seen, [undefined, 0]);
   });
 
-  test("peeks, refunds and resets", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
-      yield* limiter.consume(api, "a", 2);
-      assert.equal((yield* limiter.peek(api, "a")).allowed, false);
-      assert.equal((yield* limiter.refund(api, "a")).remaining, 1);
-      assert.equal((yield* limiter.peek(api, "a", 0)).remaining, 1);
-      yield* limiter.reset(api, "a");
-      assert.equal((yield* limiter.peek(api, "a", 0)).remaining, 2);
-    }));
-  });
-
   test("fails with RateLimited as consumeOrFail", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       yield* limiter.consumeOrFail(api, "a", 2);
       const error = yield* Effect.flip(limiter.consumeOrFail(api, "a"));
       assert.ok(error instanceof RateLimited);
@@ -117,14 +94,13 @@ describe("RateLimiter", () => {
         error.message,
         'Cannot take 1 of "a" under "api" as the limit must have room: it would come in 30000 ms',
       );
-    }));
+    });
   });
 
   test("distinguishes not now from never", async () => {
-    const error = await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    const error = await withLimiter(function* (limiter) {
       return yield* Effect.flip(limiter.consumeOrFail(api, "a", 3));
-    }));
+    });
     assert.ok(error instanceof RateLimited);
     assert.deepEqual(error.retryAfter, Duration.infinity);
     assert.match(error.message, /it would come never$/);
@@ -132,8 +108,7 @@ describe("RateLimiter", () => {
 
   test("takes from several keys or from none", async () => {
     const perAddress = limit("address", gcra({ limit: 1, period: "1m" }));
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       const entries = [{ limit: api, key: "u" }, { limit: perAddress, key: "192.0.2.7" }];
       assert.equal((yield* limiter.consumeAll(entries)).allowed, true);
       const refused = yield* limiter.consumeAll(entries);
@@ -142,7 +117,7 @@ describe("RateLimiter", () => {
         [true, false],
       ]);
       assert.equal((yield* limiter.peek(api, "u", 0)).remaining, 1);
-    }));
+    });
   });
 
   test("dies of an empty key or a bad cost", async () => {
@@ -245,41 +220,6 @@ describe("RateLimiter", () => {
     process.off("unhandledRejection", hear);
     assert.deepEqual(unheard, []);
   });
-
-  test("decides as the bare reducer, over any schedule", async () => {
-    const algorithms = [
-      gcra({ limit: 3, period: "10s" }),
-      slidingLog({ limit: 5, period: "7s" }),
-      leakyQueue({ limit: 2, period: "5s", queue: 3 }),
-      all(gcra({ limit: 2, period: "1s" }), slidingLog({ limit: 3, period: "1m" })),
-    ];
-    const schedule = fc.array(fc.tuple(fc.nat({ max: 5_000 }), fc.nat({ max: 4 })), {
-      maxLength: 40,
-    });
-    const property = fc.asyncProperty(
-      fc.constantFrom(...algorithms),
-      schedule,
-      async (algorithm, calls) => {
-        const limited = limit("law", algorithm);
-        await inTestTime(Effect.gen(function* () {
-          const limiter = yield* RateLimiter;
-          let state: unknown = algorithm.initial;
-          for (const [gap, cost] of calls) {
-            yield* TestClock.adjust(gap);
-            const decision = yield* limiter.consume(limited, "key", cost);
-            const [expected, next] = algorithm.step(
-              state as never,
-              yield* Clock.currentTimeMillis,
-              cost,
-            );
-            state = next;
-            assert.deepEqual(Schema.encodeSync(Decision)(decision), expected as CoreDecision);
-          }
-        }));
-      },
-    );
-    await fc.assert(property, fcOptions({ numRuns: 60 }));
-  });
 });
 
 describe("limit", () => {
@@ -298,11 +238,10 @@ describe("limit", () => {
     const after = limit("api", gcra({ limit: 8, period: "1m" }), {
       replaces: { algorithm: old, mode: "keep" },
     });
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       yield* limiter.consume(before, "a", 3);
       assert.equal((yield* limiter.peek(after, "a", 0)).remaining, 5);
-    }));
+    });
   });
 });
 

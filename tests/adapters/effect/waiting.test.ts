@@ -8,7 +8,7 @@ import {
   layerStore,
   limit,
   RateLimited,
-  RateLimiter,
+  type RateLimiter,
   type RateLimitStoreError,
   withLimit,
 } from "../../../adapters/effect/effect.ts";
@@ -16,7 +16,7 @@ import { all, fixedWindow, gcra, leakyQueue, memoryStore, slidingLog } from "../
 import { policyStore } from "../../support/policy_store.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { inTestTime } from "./support/in_test_time.ts";
+import { inTestTime, withLimiter } from "./support/in_test_time.ts";
 
 const slow = limit("slow", gcra({ limit: 1, period: "10s" }));
 const queue = limit("queue", leakyQueue({ limit: 1, period: "10s", queue: 3 }));
@@ -39,89 +39,48 @@ const turns = (happened: () => boolean, most = 1_000) =>
   });
 
 describe("acquire", () => {
-  test("waits on the TestClock, in order, one adjustment for all", async () => {
-    const ends = await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
-      const fibers = [];
-      for (let i = 0; i < 5; i++) {
-        fibers.push(yield* Effect.forkChild(timed(limiter.acquire(slow, "a"))));
-      }
-      yield* TestClock.adjust("1 hour");
-      return yield* Fiber.joinAll(fibers);
-    }));
-    assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000, 30_000, 40_000]);
-  });
-
-  test("waits out the delay of a queue", async () => {
-    const ends = await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
-      const fibers = [];
-      for (let i = 0; i < 3; i++) {
-        fibers.push(yield* Effect.forkChild(timed(limiter.acquire(queue, "a"))));
-      }
-      yield* TestClock.adjust("1 hour");
-      return yield* Fiber.joinAll(fibers);
-    }));
-    assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000]);
-  });
+  for (const [whose, limited] of [["units", slow], ["places in a queue", queue]] as const) {
+    test(`waits for ${whose} on the TestClock, in order, one adjustment for all`, async () => {
+      const ends = await withLimiter(function* (limiter) {
+        const take = () => Effect.forkChild(timed(limiter.acquire(limited, "a")));
+        const fibers = yield* Effect.forEach([1, 2, 3, 4], take);
+        yield* TestClock.adjust("1 hour");
+        return yield* Fiber.joinAll(fibers);
+      });
+      assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000, 30_000]);
+    });
+  }
 
   test("fails at once where the queue is too long", async () => {
-    const { at, exit } = await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    const { at, exit } = await withLimiter(function* (limiter) {
       yield* limiter.consume(slow, "a");
       return yield* timed(Effect.flip(limiter.acquire(slow, "a", { maxWait: "9999 millis" })));
-    }));
+    });
     assert.equal(at, 0);
     assert.ok(Exit.isSuccess(exit) && exit.value instanceof RateLimited);
     assert.deepEqual(exit.value.retryAfter, Duration.seconds(10));
   });
 
-  test("is woken by a refund", async () => {
-    const at = await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
-      yield* limiter.consume(slow, "a");
-      const waiting = yield* Effect.forkChild(timed(limiter.acquire(slow, "a")));
-      yield* TestClock.adjust("3 seconds");
-      yield* limiter.refund(slow, "a");
-      return (yield* Fiber.join(waiting)).at;
-    }));
-    assert.equal(at, 3_000);
-  });
-
-  test("takes nothing when it is interrupted in the queue", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
-      yield* limiter.consume(slow, "a");
-      const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"));
-      yield* TestClock.adjust("5 seconds");
-      yield* Fiber.interrupt(waiting);
-      yield* TestClock.adjust("5 seconds");
-      assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
-    }));
-  });
-
   test("gives back a place in a queue that is the newest", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       yield* limiter.consume(queue, "a");
       const waiting = yield* Effect.forkChild(limiter.acquire(queue, "a"));
       yield* TestClock.adjust("1 second");
       assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(19));
       yield* Fiber.interrupt(waiting);
       assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(9));
-    }));
+    });
   });
 
   test("gives the units back when the interrupt meets the admission", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
-      // An acquire that is admitted at once has taken, but its fiber has not heard of it yet.
+    await withLimiter(function* (limiter) {
+      // An acquire that is admitted at once has taken, but its fiber has not received that yet.
       const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
         startImmediately: true,
       });
       yield* Fiber.interrupt(waiting);
       assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
-    }));
+    });
   });
 
   test("has given everything back when an interrupt is over, also where the store answers later", async () => {
@@ -129,29 +88,25 @@ describe("acquire", () => {
     const { store, held } = promised(memory);
     const balance = () =>
       memory.internals!.prepare!("slow", slow.algorithm)("a", 0, true, 0).remaining;
-    await inTestTime(
-      Effect.gen(function* () {
-        const limiter = yield* RateLimiter;
-        const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
-          startImmediately: true,
-        });
-        yield* turns(() => held.count() === 1);
-        assert.equal(balance(), 0);
-        let over = false;
-        const interrupting = yield* Effect.forkChild(
-          Effect.andThen(Fiber.interrupt(waiting), Effect.sync(() => over = true)),
-        );
-        yield* turns(() => over, 20);
-        assert.equal(over, false, "what was taken is not yet given back");
-        while (!over) {
-          held.release();
-          yield* turns(() => over, 5);
-        }
-        yield* Fiber.join(interrupting);
-        assert.equal(balance(), 1);
-      }),
-      layerStore(store),
-    );
+    await withLimiter(function* (limiter) {
+      const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
+        startImmediately: true,
+      });
+      yield* turns(() => held.count() === 1);
+      assert.equal(balance(), 0);
+      let over = false;
+      const interrupting = yield* Effect.forkChild(
+        Effect.andThen(Fiber.interrupt(waiting), Effect.sync(() => over = true)),
+      );
+      yield* turns(() => over, 20);
+      assert.equal(over, false, "what was taken is not yet given back");
+      while (!over) {
+        held.release();
+        yield* turns(() => over, 5);
+      }
+      yield* Fiber.join(interrupting);
+      assert.equal(balance(), 1);
+    }, layerStore(store));
   });
 
   test("leaves the state of those who stayed, whoever is interrupted and when", async () => {
@@ -161,8 +116,7 @@ describe("acquire", () => {
       patience: fc.option(fc.nat({ max: 3_000 }), { nil: undefined }),
     });
     const property = fc.asyncProperty(fc.array(caller, { maxLength: 12 }), async (callers) => {
-      const { remaining, admitted } = await inTestTime(Effect.gen(function* () {
-        const limiter = yield* RateLimiter;
+      const { remaining, admitted } = await withLimiter(function* (limiter) {
         const fibers = yield* Effect.forEach(callers, ({ at, patience }) => {
           const waiting = limiter.acquire(log, "a");
           const patient = patience === undefined
@@ -176,7 +130,7 @@ describe("acquire", () => {
           Exit.isSuccess(exit) && exit.value._tag === "Some" ? [at] : []
         );
         return { remaining: (yield* limiter.peek(log, "a", 0)).remaining, admitted };
-      }));
+      });
       assert.equal(remaining, 2);
       admitted.sort((a, b) => a - b);
       admitted.forEach((at, place) => {
@@ -194,42 +148,36 @@ describe("withLimit", () => {
   const hello = Effect.succeed("hello");
 
   test("runs the effect or fails", async () => {
-    await inTestTime(Effect.gen(function* () {
+    await withLimiter(function* () {
       const limited = hello.pipe(withLimit({ limit: slow, key: "a" }));
       assert.equal(yield* limited, "hello");
       const error = yield* Effect.flip(limited);
       assert.ok(error instanceof RateLimited);
       yield* TestClock.adjust("10 seconds");
       assert.equal(yield* limited, "hello");
-    }));
+    });
   });
 
-  test("waits where onExceeded is wait", async () => {
-    const ends = await inTestTime(Effect.gen(function* () {
-      const limited = withLimit(hello, { limit: slow, key: "a", onExceeded: "wait" });
-      const fibers = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(timed(limited)));
-      yield* TestClock.adjust("1 minute");
-      return yield* Fiber.joinAll(fibers);
-    }));
-    assert.deepEqual(ends.map(({ at }) => at), [0, 10_000, 20_000]);
-  });
-
-  test("waits out the delay of a queue, and no longer than the queue is", async () => {
-    const ends = await inTestTime(Effect.gen(function* () {
-      const limited = withLimit(hello, { limit: queue, key: "a" });
-      const fibers = yield* Effect.forEach([1, 2, 3, 4, 5], () => Effect.forkChild(timed(limited)));
-      yield* TestClock.adjust("1 minute");
-      return yield* Fiber.joinAll(fibers);
-    }));
-    assert.deepEqual(
-      ends.map(({ at, exit }) => Exit.isSuccess(exit) ? at : "refused"),
-      [0, 10_000, 20_000, 30_000, "refused"],
-    );
-  });
+  const starts = [0, 10_000, 20_000, 30_000];
+  for (
+    const [how, limited, onExceeded, expected] of [
+      ["where onExceeded is wait", slow, "wait", [...starts, 40_000]],
+      ["in a queue, and no longer than it is", queue, "fail", [...starts, "refused"]],
+    ] as const
+  ) {
+    test(`waits ${how}`, async () => {
+      const ends = await withLimiter(function* () {
+        const greet = withLimit(hello, { limit: limited, key: "a", onExceeded });
+        const fibers = yield* Effect.forEach(expected, () => Effect.forkChild(timed(greet)));
+        yield* TestClock.adjust("1 minute");
+        return yield* Fiber.joinAll(fibers);
+      });
+      assert.deepEqual(ends.map(({ at, exit }) => Exit.isSuccess(exit) ? at : "refused"), expected);
+    });
+  }
 
   test("undoes an admission whose effect has not begun", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       yield* limiter.consume(queue, "a");
       let ran = false;
       const limited = withLimit(Effect.sync(() => ran = true), { limit: queue, key: "a" });
@@ -238,15 +186,14 @@ describe("withLimit", () => {
       yield* Fiber.interrupt(waiting);
       assert.equal(ran, false);
       assert.deepEqual((yield* limiter.peek(queue, "a", 0)).resetAfter, Duration.seconds(5));
-    }));
+    });
   });
 
   for (
     const [whose, limited] of [["a queue", queue], ["an own kind of queue", ownQueue]] as const
   ) {
     test(`keeps the place of one in ${whose} when others came after it`, async () => {
-      await inTestTime(Effect.gen(function* () {
-        const limiter = yield* RateLimiter;
+      await withLimiter(function* (limiter) {
         const greet = withLimit(hello, { limit: limited, key: "a" });
         yield* greet;
         const [first, second] = yield* Effect.forEach(
@@ -259,27 +206,25 @@ describe("withLimit", () => {
         assert.deepEqual(resetAfter, Duration.seconds(29));
         yield* TestClock.adjust("1 minute");
         assert.equal((yield* Fiber.join(second!)).at, 20_000);
-      }));
+      });
     });
   }
 
   test("leaves the units of an effect that has begun", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       const limited = withLimit(Effect.never, { limit: slow, key: "a" });
       const running = yield* Effect.forkChild(limited, { startImmediately: true });
       yield* Effect.yieldNow;
       yield* Fiber.interrupt(running);
       assert.equal((yield* limiter.peek(slow, "a")).allowed, false);
-    }));
+    });
   });
 
   test("leaves no unit behind, whenever the interrupt comes", async () => {
     for (const onExceeded of ["fail", "wait"] as const) {
       const outcomes: string[] = [];
       for (let steps = 1; steps <= 40; steps++) {
-        await inTestTime(Effect.gen(function* () {
-          const limiter = yield* RateLimiter;
+        await withLimiter(function* (limiter) {
           let began = false;
           const body = Effect.andThen(Effect.sync(() => began = true), Effect.never);
           const limited = withLimit(body, { limit: slow, key: "a", onExceeded });
@@ -291,7 +236,7 @@ describe("withLimit", () => {
           yield* Fiber.interrupt(fiber);
           const { allowed } = yield* limiter.peek(slow, "a");
           outcomes.push(`${began ? "began" : "not yet"}, ${allowed ? "given back" : "taken"}`);
-        }));
+        });
       }
       const without = outcomes.filter((outcome) => outcome === "not yet, given back");
       const begun = outcomes.filter((outcome) => outcome === "began, taken");
@@ -325,8 +270,7 @@ describe("withLimit", () => {
       const second = fixedWindow({ limit: 1, period: "10s" });
       const both = limit("both", all(second, fixedWindow({ limit: 5, period: "1m" })));
       const window = limit("window", second);
-      await inTestTime(Effect.gen(function* () {
-        const limiter = yield* RateLimiter;
+      await withLimiter(function* (limiter) {
         for (const limit of [window, both]) {
           const late = Effect.andThen(Effect.sleep("15 seconds"), Effect.fail("no"));
           const refundIf = Exit.isFailure;
@@ -341,7 +285,7 @@ describe("withLimit", () => {
           if (limit === both) assert.equal(parts![1]!.remaining, 4);
           yield* TestClock.adjust("44 seconds");
         }
-      }));
+      });
     });
   }
 
@@ -353,22 +297,21 @@ describe("withLimit", () => {
     );
     const count: Effect.Effect<number, "no" | RateLimited | RateLimitStoreError, RateLimiter> =
       limited(Effect.fail("no" as const));
-    await inTestTime(Effect.gen(function* () {
+    await withLimiter(function* () {
       assert.equal(yield* length, 5);
       const failing = yield* Effect.forkChild(Effect.flip(count));
       yield* TestClock.adjust("10 seconds");
       assert.equal(yield* Fiber.join(failing), "no");
-    }));
+    });
   });
 
   test("gives the units back for the outcomes of refundIf", async () => {
-    await inTestTime(Effect.gen(function* () {
-      const limiter = yield* RateLimiter;
+    await withLimiter(function* (limiter) {
       const refundIf = Exit.isFailure;
       yield* Effect.exit(withLimit(Effect.fail("no"), { limit: slow, key: "a", refundIf }));
       assert.equal((yield* limiter.peek(slow, "a")).allowed, true);
       yield* withLimit(hello, { limit: slow, key: "a", refundIf });
       assert.equal((yield* limiter.peek(slow, "a")).allowed, false);
-    }));
+    });
   });
 });

@@ -14,16 +14,26 @@ import {
 } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { FAILURE, printedBy, WAYS_TO_FAIL } from "../../support/failing_callbacks.ts";
-import { testClock } from "../../support/test_clock.ts";
+import { virtualClock } from "../../../adapters/testing/testing.ts";
 
 const rate = { limit: 2, period: "1m" } as const;
 
 /** Makes limiters on stores of both kinds. */
 const KINDS: Readonly<Record<string, (options: LimiterOptions) => Limiter | AsyncLimiter>> = {
   "that answers at once": (options) =>
-    limiter(gcra(rate), { ...options, store: memoryStore(), prefix: "a", clock: testClock() }),
+    limiter(gcra(rate), {
+      ...options,
+      store: memoryStore(),
+      prefix: "a",
+      clock: virtualClock(1_764_000_000_000),
+    }),
   "that answers by promises": (options) =>
-    limiter(gcra(rate), { ...options, store: asyncMemoryStore(), prefix: "a", clock: testClock() }),
+    limiter(gcra(rate), {
+      ...options,
+      store: asyncMemoryStore(),
+      prefix: "a",
+      clock: virtualClock(1_764_000_000_000),
+    }),
 };
 
 /** What each method answers, and what is thrown. */

@@ -9,9 +9,11 @@ import {
   limiter,
   memoryStore,
   RateLimitedError,
+  type SyncStore,
 } from "../../../mod.ts";
 import { makeDecision } from "../../../core/make_decision.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { outcome, settledOf } from "../../support/outcomes.ts";
 
 /** A limiter on a store whose answers can be held back, and come one by one when released. */
 function slowLimiter(algorithm: Algorithm) {
@@ -40,8 +42,6 @@ function slowLimiter(algorithm: Algorithm) {
   };
 }
 
-const outcome = (call: Promise<unknown>) => call.then(() => "admitted", (error) => error.name);
-
 describe("acquire on a store that answers later", () => {
   test("calls at the same time, all of which fit, are all admitted at once", async () => {
     for (const maxWait of [0, 1_000, Infinity]) {
@@ -49,7 +49,7 @@ describe("acquire on a store that answers later", () => {
       const calls = Array.from({ length: 6 }, () => outcome(api.acquire("key", { maxWait })));
       if (maxWait === Infinity) calls.pop();
       const rest = maxWait === Infinity ? [] : ["RateLimitedError"];
-      assert.deepEqual(await Promise.all(calls), [...Array(5).fill("admitted"), ...rest]);
+      assert.deepEqual(await settledOf(calls), [...Array(5).fill("admitted"), ...rest]);
     }
   });
 
@@ -64,7 +64,7 @@ describe("acquire on a store that answers later", () => {
     const two = outcome(api.acquire("key", { maxWait: 2_500 }));
     await release();
     await clock.pass(5_000);
-    assert.deepEqual(await Promise.all([zero, one, two]), ["AbortError", "admitted", "admitted"]);
+    assert.deepEqual(await settledOf([zero, one, two]), ["AbortError", "admitted", "admitted"]);
   });
 
   test("what is given back while the head's call is under way is not slept over", async () => {
@@ -78,7 +78,7 @@ describe("acquire on a store that answers later", () => {
       await release();
       await given;
       await clock.pass(10);
-      assert.equal(await waiting, "admitted");
+      assert.deepEqual(await settledOf([waiting]), ["admitted"]);
     }
   });
 
@@ -95,7 +95,7 @@ describe("acquire on a store that answers later", () => {
     await clock.pass(0);
     leaver.abort();
     await release();
-    assert.equal(await left, "AbortError");
+    assert.deepEqual(await settledOf([left]), ["AbortError"]);
     const delays = [await second, await api.consume("key")].map((decision) => decision.delay);
     assert.equal(delays[1]! - delays[0]!, 1_000, "no two calls start together");
   });
@@ -113,7 +113,111 @@ describe("acquire on a store that answers later", () => {
       return Promise.reject(new Error("gone"));
     };
     await clock.pass(3_000);
-    assert.deepEqual(await Promise.all(waiting), ["Error", "admitted"]);
+    assert.deepEqual(await settledOf(waiting), ["Error", "admitted"]);
+  });
+});
+
+describe("acquire on a store that does not answer", () => {
+  const algorithm = gcra({ limit: 2, period: "1h" });
+
+  test("ends by maxWait, whether its call is under way or it waits behind one", async () => {
+    for (const first of [1_000, Infinity]) {
+      const { api, clock, hold, release } = slowLimiter(algorithm);
+      hold();
+      const seen: string[] = [];
+      for (const maxWait of [first, 2_000, 500]) {
+        api.acquire("key", { maxWait }).catch(({ name, applied, message }) => {
+          seen.push(`${maxWait} at ${clock() - 1_000_000}: ${name} ${applied}`);
+          assert.match(message, /the store must answer within a maxWait of \d+ ms/);
+        });
+      }
+      await clock.pass(5_000);
+      const unavailable = "StoreUnavailableError";
+      assert.deepEqual(seen, [
+        `500 at 500: ${unavailable} no`,
+        // When the first one has left, the second one calls the store itself.
+        ...(first === 1_000 ? [`1000 at 1000: ${unavailable} unknown`] : []),
+        `2000 at 2000: ${unavailable} ${first === 1_000 ? "unknown" : "no"}`,
+      ]);
+      await release();
+      // What was taken for those who had left is given back.
+      assert.equal((await api.peek("key", 0)).remaining, first === 1_000 ? 2 : 1);
+      assert.equal(clock.sleepers, 0);
+    }
+  });
+
+  test("what is given back for one whose call was given up lets the next one in", async () => {
+    const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1h" }));
+    hold();
+    const calls = [1_000, Infinity].map((maxWait) => outcome(api.acquire("key", { maxWait })));
+    await clock.pass(1_000);
+    await release();
+    assert.deepEqual(await settledOf(calls), ["StoreUnavailableError", "admitted"]);
+  });
+
+  test("ends by maxWait what only looks: costs of 0, and above the capacity", async () => {
+    const { api, clock, hold } = slowLimiter(algorithm);
+    hold();
+    const calls = [0, 3].map((cost) => outcome(api.acquire("key", { cost, maxWait: 1_000 })));
+    await clock.pass(1_000);
+    assert.deepEqual(await settledOf(calls), Array(2).fill("StoreUnavailableError"));
+  });
+
+  test("has some time to answer even a caller who does not wait", async () => {
+    const { api, clock, hold, release } = slowLimiter(algorithm);
+    hold();
+    const call = outcome(api.acquire("key", { maxWait: 0 }));
+    await clock.pass(100);
+    await release();
+    assert.deepEqual(await settledOf([call]), ["admitted"]);
+  });
+});
+
+describe("maxWaiting", () => {
+  const waits = (calls: readonly Promise<unknown>[]) => settledOf(calls.map(outcome));
+
+  test("refuses nobody who need not wait", async () => {
+    for (const store of [memoryStore(), asyncMemoryStore()] as SyncStore[]) {
+      const options = { store, prefix: "api", clock: virtualClock(1_000_000), maxWaiting: 2 };
+      const api = limiter(gcra({ limit: 5, period: "1h" }), options);
+      const keys = ["a", "b", "c", "d", "e"];
+      assert.deepEqual(
+        await waits(keys.map((key) => api.acquire(key))),
+        Array(5).fill("admitted"),
+      );
+      assert.deepEqual(await waits(keys.map(() => api.acquire("f"))), Array(5).fill("admitted"));
+    }
+  });
+
+  test("refuses who would be one too many in the queue, or in the delay", async () => {
+    for (
+      const [algorithm, admitted] of [
+        [gcra({ limit: 1, period: "1h" }), 1],
+        [leakyQueue({ limit: 1, period: "1h", queue: 5 }), 1],
+      ] as const
+    ) {
+      for (const store of [memoryStore(), asyncMemoryStore()] as SyncStore[]) {
+        const clock = virtualClock(1_000_000);
+        const api = limiter(algorithm, { store, prefix: "api", clock, maxWaiting: 2 });
+        const controller = new AbortController();
+        const { signal } = controller;
+        const calls = Array.from({ length: 5 }, () => api.acquire("key", { signal }));
+        const outcomes = await waits(calls);
+        const expected = [
+          ...Array(admitted).fill("admitted"),
+          ...Array(2).fill("pending"),
+          ...Array(2).fill("RateLimitedError"),
+        ];
+        assert.deepEqual(outcomes, expected);
+        controller.abort();
+        await clock.pass(0);
+        // Those who left make room.
+        assert.deepEqual(await waits([api.acquire("key"), api.acquire("key")]), [
+          "pending",
+          "pending",
+        ]);
+      }
+    }
   });
 });
 
@@ -151,16 +255,16 @@ describe("acquire on a store whose failure policy answers", () => {
   test("refuses who has no time to try again, and lets the others wait until it is back", async () => {
     for (const algorithm of [rate, queue]) {
       const { api, clock, back } = awayLimiter(algorithm, false);
-      const unlimited = api.acquire("key");
+      const unlimited = outcome(api.acquire("key"));
       const first = outcome(api.acquire("key", { maxWait: 999 }));
       const second = outcome(api.acquire("key", { maxWait: 2_500 }));
       await clock.advance(0);
-      assert.equal(await first, "RateLimitedError");
+      assert.deepEqual(await settledOf([first]), ["RateLimitedError"]);
       await clock.advance(2_000);
-      assert.equal(await second, "RateLimitedError");
+      assert.deepEqual(await settledOf([second]), ["RateLimitedError"]);
       back();
       await clock.advance(1_000);
-      assert.equal((await unlimited).allowed, true);
+      assert.deepEqual(await settledOf([unlimited]), ["admitted"]);
     }
   });
 
@@ -169,7 +273,7 @@ describe("acquire on a store whose failure policy answers", () => {
     const controller = new AbortController();
     const call = outcome(api.acquire("key", { signal: controller.signal }));
     controller.abort();
-    assert.equal(await call, "AbortError");
+    assert.deepEqual(await settledOf([call]), ["AbortError"]);
     await clock.advance(0);
     assert.deepEqual(costs, [1]);
   });
@@ -190,7 +294,7 @@ describe("acquire", () => {
     const calls = [{}, { maxWait: 10 }, { maxWait: 2_500 }, { maxWait: 2_500 }]
       .map((options) => outcome(api.acquire("key", options)));
     await clock.pass(5_000);
-    assert.deepEqual(await Promise.all(calls), [
+    assert.deepEqual(await settledOf(calls), [
       "admitted",
       "RateLimitedError",
       "admitted",
@@ -204,14 +308,12 @@ describe("acquire", () => {
     const clock = virtualClock(1_000_000);
     const api = limiter(gcra({ limit: 1, period: 1_000 }), { clock });
     api.consume("key");
+    clock.after(1_000, () => api.consume("key")); // before the head has its turn
     const calls = [1_500, 2_500, Infinity].map((maxWait) =>
       outcome(api.acquire("key", { maxWait }))
     );
-    await clock.pass(999);
-    clock.advance(1);
-    api.consume("key"); // before the head has had its turn
     await clock.pass(10_000);
-    assert.deepEqual(await Promise.all(calls), [
+    assert.deepEqual(await settledOf(calls), [
       "RateLimitedError",
       "admitted",
       "admitted",
@@ -250,7 +352,7 @@ describe("acquire", () => {
     await clock.pass(0);
     middle.abort();
     await clock.pass(10_000);
-    assert.deepEqual(await Promise.all(calls), ["admitted", "AbortError", "admitted"]);
+    assert.deepEqual(await settledOf(calls), ["admitted", "AbortError", "admitted"]);
     const before = looks;
     api.refund("key");
     assert.equal(looks - before, 0);
@@ -271,7 +373,7 @@ describe("acquire", () => {
       outcome(api.acquire("key", { signal, maxWait: place < 3 ? Infinity : 50 }))
     );
     await clock.pass(10_000);
-    await Promise.all(calls);
+    await settledOf(calls);
     assert.ok(listeners <= 0, `${listeners} listeners are left`);
   });
 
@@ -281,16 +383,17 @@ describe("acquire", () => {
     api.consume("key");
     const waiting = [api.acquire("key"), api.acquire("key")];
     await clock.pass(4_000);
-    const crowded = await api.acquire("other").catch((error) => error);
-    assert.ok(crowded instanceof RateLimitedError && crowded.decision.retryAfter > 0);
+    const crowded = await api.acquire("key").catch((error) => error);
+    assert.match(crowded.message, /at most 2 may wait/);
+    assert.equal(crowded.decision.retryAfter, 6_000);
     await clock.pass(16_000);
-    await Promise.all(waiting);
+    await settledOf(waiting);
     const first = api.acquire("key");
     const late = await api.acquire("key", { maxWait: 5_000 }).catch((error) => error);
     assert.ok(late instanceof RateLimitedError);
     assert.deepEqual([late.decision.retryAfter, late.decision.resetAfter], [20_000, 10_000]);
     await clock.pass(10_000);
-    await first;
+    await settledOf([first]);
   });
 
   test("a clock may wake at once", async () => {
@@ -314,7 +417,7 @@ describe("acquire", () => {
     const waiting = api.acquire("key");
     assert.equal((await api.acquire("key", { cost: 0, maxWait: 0 })).allowed, true);
     await clock.pass(10_000);
-    await waiting;
+    await settledOf([waiting]);
   });
 
   test("ten thousand may wait, and come and go", async () => {
@@ -329,7 +432,7 @@ describe("acquire", () => {
     await clock.pass(0);
     for (const controller of controllers) controller.abort();
     await clock.pass(5_000);
-    await Promise.all(calls);
-    assert.deepEqual(new Set(await Promise.all(gone)), new Set(["AbortError"]));
+    await settledOf(calls);
+    assert.deepEqual(new Set(await settledOf(gone)), new Set(["AbortError"]));
   });
 });

@@ -16,19 +16,24 @@ import { type Algorithm, gcra } from "../../../mod.ts";
 /** A queue of a used-up limit of one a second, whose head has just been refused at 5,000. */
 function refusedQueue(maxWaits: readonly number[]) {
   const algorithm = gcra({ limit: 1, period: "1s" }) as Algorithm;
-  const limiter = { algorithm, passing: () => 0, after: () => () => {}, run: () => assert.fail() };
+  const limiter = {
+    algorithm,
+    maxWaiting: 10,
+    waiting: 0,
+    passing: () => 0,
+    after: () => () => {},
+    run: () => assert.fail(),
+  };
   const queue = queueFor(new Map(), "stored");
   const ends: string[] = [];
   const waiters = maxWaits.map((maxWait, place): Waiter => ({
     request: { limiter, key: "key", cost: 1, maxWait, signal: undefined, afterUndo: false },
     deadline: maxWait,
+    counted: false,
     projection: undefined,
-    onAttemptEnd: undefined,
-    admit: () => ends.push(`${place} admitted`),
-    fail() {
-      dequeue(queue, waiters[place]!);
-      ends.push(`${place} refused`);
-    },
+    place: undefined,
+    resolve: () => assert.fail(),
+    reject: () => ends.push(`${place} refused`),
   }));
   for (const waiter of waiters) enqueue(queue, waiter);
   const [, state] = algorithm.step(algorithm.initial, 5_000, 1);
@@ -51,9 +56,9 @@ test("those who cannot be admitted in time are refused, and make room for those 
 test("an admission as projected keeps the projections, a refund drops them", () => {
   const { queue, ends, admission } = refusedQueue([Infinity, 2_000, 3_000]);
   admitHead(queue, admission, undefined);
-  assert.deepEqual([ends, queue.projected, queue.observed?.at], [["0 admitted"], 2, 6_000]);
+  assert.deepEqual([ends, queue.projected, queue.observed?.at], [[], 2, 6_000]);
   wakeHead(queue);
-  assert.deepEqual([queue.projected, queue.observed, queue.refunded], [0, undefined, true]);
+  assert.deepEqual([queue.projected, queue.observed], [0, undefined]);
 });
 
 test("whoever leaves takes the projections of those behind along", () => {

@@ -3,11 +3,12 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import {
+  addPattern,
   type AlgorithmName,
   algorithmOf,
   compileDomain,
-  covers,
   type Descriptor,
+  earlierPatterns,
   type LimitOptions,
   matchDescriptor,
   matchesWildcard,
@@ -200,14 +201,26 @@ describe("matchesWildcard", () => {
     );
   });
 
-  test("a pattern that covers another matches all that the other does", () => {
+  test("a pattern that comes after one which matches all that it does is found, with the first such", () => {
     const piece = fc.string({ unit: fc.constantFrom("a", "b", "*"), maxLength: 6 });
-    const pattern = piece.filter((each) => each.includes("*")).map((each) => wildcardOf(each)!);
+    const patterns = fc.array(piece.filter((each) => each.includes("*")), { maxLength: 12 });
     const text = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 });
     fc.assert(
-      fc.property(pattern, pattern, text, (outer, inner, value) => {
-        if (!covers(outer, inner) || !matchesWildcard(inner, value)) return;
-        assert.ok(matchesWildcard(outer, value), `${outer.text} covers ${inner.text}: ${value}`);
+      fc.property(patterns, text, (list, value) => {
+        const earlier = earlierPatterns();
+        list.forEach((each, place) => {
+          const [start, end] = [each.split("*").at(0)!, each.split("*").at(-1)!];
+          const first = list.slice(0, place).find((other) => {
+            const pieces = other.split("*");
+            return pieces.slice(1, -1).join("") === "" &&
+              start.startsWith(pieces[0]!) && end.endsWith(pieces.at(-1)!);
+          });
+          const pattern = wildcardOf(each)!;
+          const found = addPattern(earlier, pattern);
+          assert.equal(found?.text, first);
+          if (found === undefined || !matchesWildcard(pattern, value)) return;
+          assert.ok(matchesWildcard(found, value), `${found.text} covers ${each}: ${value}`);
+        });
       }),
       fcOptions({ numRuns: 1_000 }),
     );

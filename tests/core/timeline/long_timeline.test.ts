@@ -30,3 +30,30 @@ test("counts stay exact up to the largest limit", () => {
   const [decision] = algorithm.step(state, 100, 2 ** 53 - 14);
   assert.deepEqual([decision.allowed, decision.remaining], [true, 2]);
 });
+
+test("limits up to 2^53 - 1 admit again when the first units have left", () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  for (const limit of [2 ** 52, most]) {
+    for (
+      const algorithm of [
+        slidingLog({ limit, period: 1_000 }),
+        slidingWindow({ limit, period: 1_000, precision: 10 }),
+      ]
+    ) {
+      let state = algorithm.initial;
+      for (
+        const [now, cost, remaining] of [
+          [0, limit, 0],
+          [1_000, limit - 5, 5],
+          [1_500, 5, 0],
+          [2_000, limit - 5, 0],
+          [3_000, 1, limit - 1],
+        ] as const
+      ) {
+        const [decision, next] = algorithm.step(state, now, cost);
+        assert.deepEqual([decision.allowed, decision.remaining], [true, remaining]);
+        state = next;
+      }
+    }
+  }
+});

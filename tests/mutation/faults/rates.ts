@@ -1,204 +1,136 @@
-import type { Fault } from "../fault.ts";
-
-const WHOLE = "core/arithmetic/whole_arrival_time.ts";
-const TICKS = "core/arithmetic/ticks.ts";
+import { type Fault, faultsIn } from "../fault.ts";
 
 /** Faults of GCRA, the buckets and the queue. */
 export const RATE_FAULTS: readonly Fault[] = [
-  {
-    what: "`<` for `<=`: the last unit of a burst is refused",
-    file: WHOLE,
-    search: "return next - tick <= tolerance ? next : tat;",
-    replace: "return next - tick < tolerance ? next : tat;",
-    laws: ["gcra"],
-  },
-  {
-    what: "A clock that mints: idle time counts beyond the burst",
-    file: WHOLE,
-    search: "const next = (tat > tick ? tat : tick) + cost * interval;",
-    replace: "const next = tat + cost * interval;",
-    laws: ["gcra"],
-  },
-  {
-    what: "Each call counts from now, and forgets those before it",
-    file: WHOLE,
-    search: "const next = (tat > tick ? tat : tick) + cost * interval;",
-    replace: "const next = tick + cost * interval;",
-    laws: ["gcra"],
-  },
-  {
-    what: "A lost refund",
-    file: WHOLE,
-    search: "const next = tat - (-cost < burst ? -cost : burst) * interval;",
-    replace: "const next = tat;",
-    laws: ["leakyBucket"],
-  },
-  {
-    what: "A refund that gives back one unit too many",
-    file: WHOLE,
-    search: "const next = tat - (-cost < burst ? -cost : burst) * interval;",
-    replace: "const next = tat - ((-cost < burst ? -cost : burst) + 1) * interval;",
-    laws: ["leakyBucket"],
-  },
-  {
-    what: "A refund of more than the burst, seen from a clock that stepped back",
-    file: WHOLE,
-    search: "const next = tat - (-cost < burst ? -cost : burst) * interval;",
-    replace: "const next = tat + cost * interval;",
-    laws: ["gcra"],
-  },
-  {
-    what: "A key with no use left that is not the fresh one",
-    file: WHOLE,
-    search: "return next > tick ? next : 0;",
-    replace: "return next;",
-    laws: ["tokenBucket"],
-  },
-  {
-    what: "`retryAfter` rounded down: a millisecond too early",
-    file: WHOLE,
-    search: "Math.ceil((ahead - (tolerance - cost * interval)) / perMillisecond)",
-    replace: "Math.floor((ahead - (tolerance - cost * interval)) / perMillisecond)",
-    laws: ["gcra"],
-  },
-  {
-    what: "`nextAfter` rounded down",
-    file: WHOLE,
-    search: "Math.ceil((ahead - room) / perMillisecond)",
-    replace: "Math.floor((ahead - room) / perMillisecond)",
-    laws: ["gcra"],
-  },
-  {
-    what: "`resetAfter` rounded to the nearest",
-    file: WHOLE,
-    search: "Math.ceil(ahead / perMillisecond),",
-    replace: "Math.round(ahead / perMillisecond),",
-    laws: ["gcra"],
-  },
-  {
-    what: "A cost above the burst is promised for later",
-    file: WHOLE,
-    search: ": cost > burst\n          ? Infinity\n",
-    replace: ": cost > burst\n          ? Math.ceil(ahead / perMillisecond)\n",
-    laws: ["gcra"],
-  },
-  {
-    what: "A call of the queue starts before its place: the delay rounded down",
-    file: WHOLE,
-    search: "Math.ceil((tat - tick) / perMillisecond) : 0",
-    replace: "Math.floor((tat - tick) / perMillisecond) : 0",
-    laws: ["leakyQueue"],
-  },
-  {
-    what: "A call of the queue starts when its last place does, not its first",
-    file: WHOLE,
-    search: "Math.ceil((tat - tick) / perMillisecond) : 0",
-    replace: "Math.ceil((next - interval - tick) / perMillisecond) : 0",
-    laws: ["leakyQueue"],
-  },
-  {
-    what: "The queue holds one call too many",
-    file: "core/algorithms/leaky_queue.ts",
-    search: "burst: options.queue + 1,",
-    replace: "burst: options.queue + 2,",
-    laws: ["leakyQueue"],
-  },
-  {
-    what: "A float: the emission interval in milliseconds",
-    file: "core/algorithms/arrival_time_algorithm.ts",
-    search: "const divisor = greatestCommonDivisor(bucket.limit, bucket.period);",
-    replace: "const divisor = bucket.limit;",
-    laws: ["gcra"],
-  },
-  {
-    what: "Instants of two numbers kept as one, past what floats hold",
-    file: TICKS,
-    search: "return perMillisecond * LAST_INSTANT + furthest < 2 ** 53;",
-    replace: "return perMillisecond > 0;",
-    laws: ["tokenBucket"],
-  },
-  {
-    what: "`<` for `<=` where instants are two numbers",
-    file: "core/arithmetic/arrival_time.ts",
-    search: "ahead(tat, now) <= tolerance - increment",
-    replace: "ahead(tat, now) < tolerance - increment",
-    laws: ["tokenBucketByInterval"],
-  },
-  {
-    what: "A refund of all use that leaves a used key",
-    file: "core/arithmetic/arrival_time.ts",
-    search: "return decrement < ahead(tat, now) ?",
-    replace: "return decrement <= ahead(tat, now) ?",
-    laws: ["tokenBucketByInterval"],
-  },
-  {
-    what: "A carry that is lost where two numbers are added",
-    file: TICKS,
-    search: "? { millisecond: millisecond + whole + 1, ticks: beyond - (perMillisecond - rest) }",
-    replace: "? { millisecond: millisecond + whole, ticks: beyond - (perMillisecond - rest) }",
-    laws: ["gcra"],
-  },
-  {
-    what: "A borrow that is lost where two numbers are subtracted",
-    file: TICKS,
-    search: ": { millisecond: at.millisecond - whole - 1, ticks:",
-    replace: ": { millisecond: at.millisecond - whole, ticks:",
-    laws: ["gcra"],
-  },
-  {
-    what: "A wait rounded down where instants are two numbers",
-    file: TICKS,
-    search: "at.millisecond + Math.ceil((at.ticks - ticks) / perMillisecond)",
-    replace: "at.millisecond + Math.floor((at.ticks - ticks) / perMillisecond)",
-    laws: ["gcra"],
-  },
-  {
-    what: "A bucket that is refilled half a period early",
-    file: TICKS,
-    search: "const ticks = at - Math.floor(now / step) * perStep;",
-    replace: "const ticks = at - Math.round(now / step) * perStep;",
-    laws: ["tokenBucketByInterval"],
-  },
-  {
-    what: "A bucket that is refilled by one token less",
-    file: "core/algorithms/token_bucket.ts",
-    search: "const scale = wholeTicks(limit, period);",
-    replace: "const scale = wholeTicks(Math.max(1, limit - 1), period);",
-    laws: ["tokenBucketByInterval"],
-  },
-  {
-    what: "A look that waits",
-    file: "core/algorithms/build_algorithm.ts",
-    search: "allowed && cost > 0 ? delay(state, now) : 0",
-    replace: "allowed ? delay(state, now) : 0",
-    laws: ["leakyQueue"],
-  },
-  {
-    what: "A fraction of a millisecond that counts",
-    file: "core/options/checks.ts",
-    search: "return Math.floor(now) + 0;",
-    replace: "return now;",
-    laws: ["slidingCounter"],
-  },
-  {
-    what: "A negative `now` is taken",
-    file: "core/options/checks.ts",
-    search: "!(now >= 0 && now <= LAST_INSTANT)",
-    replace: "!(now <= LAST_INSTANT)",
-    laws: ["gcra"],
-  },
-  {
-    what: "`NaN` is taken for an instant",
-    file: "core/options/checks.ts",
-    search: "!(now >= 0 && now <= LAST_INSTANT)",
-    replace: "now < 0 || now > LAST_INSTANT",
-    laws: ["gcra"],
-  },
-  {
-    what: "Half a unit is taken for a cost",
-    file: "core/options/checks.ts",
-    search: "if (Number.isSafeInteger(cost) && cost >= least) return;",
-    replace: "if (Number.isFinite(cost) && cost >= least) return;",
-    laws: ["gcra"],
-  },
+  ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["gcra"], {
+    "`<` for `<=`: the last unit of a burst is refused": [
+      "return next - tick <= tolerance ? next : tat;",
+      "return next - tick < tolerance ? next : tat;",
+    ],
+    "A clock that mints: idle time counts beyond the burst": [
+      "const next = (tat > tick ? tat : tick) + cost * interval;",
+      "const next = tat + cost * interval;",
+    ],
+    "Each call counts from now, and forgets those before it": [
+      "const next = (tat > tick ? tat : tick) + cost * interval;",
+      "const next = tick + cost * interval;",
+    ],
+    "A refund of more than the burst, seen from a clock that stepped back": [
+      "const next = tat - (-cost < burst ? -cost : burst) * interval;",
+      "const next = tat + cost * interval;",
+    ],
+    "`retryAfter` rounded down: a millisecond too early": [
+      "Math.ceil((ahead - (tolerance - cost * interval)) / perMillisecond)",
+      "Math.floor((ahead - (tolerance - cost * interval)) / perMillisecond)",
+    ],
+    "`nextAfter` rounded down": [
+      "Math.ceil((ahead - room) / perMillisecond)",
+      "Math.floor((ahead - room) / perMillisecond)",
+    ],
+    "`resetAfter` rounded to the nearest": [
+      "Math.ceil(ahead / perMillisecond),",
+      "Math.round(ahead / perMillisecond),",
+    ],
+    "A cost above the burst is promised for later": [
+      ": cost > burst\n          ? Infinity\n",
+      ": cost > burst\n          ? Math.ceil(ahead / perMillisecond)\n",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyBucket"], {
+    "A lost refund": [
+      "const next = tat - (-cost < burst ? -cost : burst) * interval;",
+      "const next = tat;",
+    ],
+    "A refund that gives back one unit too many": [
+      "const next = tat - (-cost < burst ? -cost : burst) * interval;",
+      "const next = tat - ((-cost < burst ? -cost : burst) + 1) * interval;",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["tokenBucket"], {
+    "A key with no use left that is not the fresh one": [
+      "return next > tick ? next : 0;",
+      "return next;",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyQueue"], {
+    "A call of the queue starts before its place: the delay rounded down": [
+      "Math.ceil((tat - tick) / perMillisecond) : 0",
+      "Math.floor((tat - tick) / perMillisecond) : 0",
+    ],
+    "A call of the queue starts when its last place does, not its first": [
+      "Math.ceil((tat - tick) / perMillisecond) : 0",
+      "Math.ceil((next - interval - tick) / perMillisecond) : 0",
+    ],
+  }),
+  ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
+    "The queue holds one call too many": ["burst: options.queue + 1,", "burst: options.queue + 2,"],
+  }),
+  ...faultsIn("core/algorithms/arrival_time_algorithm.ts", ["gcra"], {
+    "A float: the emission interval in milliseconds": [
+      "const divisor = greatestCommonDivisor(bucket.limit, bucket.period);",
+      "const divisor = bucket.limit;",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/ticks.ts", ["tokenBucket"], {
+    "Instants of two numbers kept as one, past what floats hold": [
+      "return perMillisecond * LAST_INSTANT + furthest < 2 ** 53;",
+      "return perMillisecond > 0;",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/arrival_time.ts", ["tokenBucketByInterval"], {
+    "`<` for `<=` where instants are two numbers": [
+      "ahead(tat, now) <= tolerance - increment",
+      "ahead(tat, now) < tolerance - increment",
+    ],
+    "A refund of all use that leaves a used key": [
+      "return decrement < ahead(tat, now) ?",
+      "return decrement <= ahead(tat, now) ?",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/ticks.ts", ["gcra"], {
+    "A carry that is lost where two numbers are added": [
+      "? { millisecond: millisecond + whole + 1, ticks: beyond - (perMillisecond - rest) }",
+      "? { millisecond: millisecond + whole, ticks: beyond - (perMillisecond - rest) }",
+    ],
+    "A borrow that is lost where two numbers are subtracted": [
+      ": { millisecond: at.millisecond - whole - 1, ticks:",
+      ": { millisecond: at.millisecond - whole, ticks:",
+    ],
+    "A wait rounded down where instants are two numbers": [
+      "at.millisecond + Math.ceil((at.ticks - ticks) / perMillisecond)",
+      "at.millisecond + Math.floor((at.ticks - ticks) / perMillisecond)",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/ticks.ts", ["tokenBucketByInterval"], {
+    "A bucket that is refilled half a period early": [
+      "const ticks = at - Math.floor(now / step) * perStep;",
+      "const ticks = at - Math.round(now / step) * perStep;",
+    ],
+  }),
+  ...faultsIn("core/algorithms/token_bucket.ts", ["tokenBucketByInterval"], {
+    "A bucket that is refilled by one token less": [
+      "...ticksArithmetic(limit, period, 1, burst),",
+      "...ticksArithmetic(Math.max(1, limit - 1), period, 1, burst),",
+    ],
+  }),
+  ...faultsIn("core/algorithms/build_algorithm.ts", ["leakyQueue"], {
+    "A look that waits": [
+      "allowed && cost > 0 ? delay(state, now) : 0",
+      "allowed ? delay(state, now) : 0",
+    ],
+  }),
+  ...faultsIn("core/options/checks.ts", ["slidingCounter"], {
+    "A fraction of a millisecond that counts": ["return Math.floor(now) + 0;", "return now;"],
+  }),
+  ...faultsIn("core/options/checks.ts", ["gcra"], {
+    "A negative `now` is taken": ["!(now >= 0 && now <= LAST_INSTANT)", "!(now <= LAST_INSTANT)"],
+    "`NaN` is taken for an instant": [
+      "!(now >= 0 && now <= LAST_INSTANT)",
+      "now < 0 || now > LAST_INSTANT",
+    ],
+    "Half a unit is taken for a cost": [
+      "if (Number.isSafeInteger(cost) && cost >= least) return;",
+      "if (Number.isFinite(cost) && cost >= least) return;",
+    ],
+  }),
 ];

@@ -1,164 +1,105 @@
-import type { Fault } from "../fault.ts";
-
-const FIXED = "core/algorithms/fixed_window.ts";
-const SLOTS = "core/algorithms/timeline_algorithm.ts";
-const COUNTER = "core/algorithms/sliding_counter.ts";
-const TIMELINE = "core/timeline/counted_timeline.ts";
+import { type Fault, faultsIn } from "../fault.ts";
 
 /** Faults of windows, logs and counters. */
 export const WINDOW_FAULTS: readonly Fault[] = [
-  {
-    what: "`<` for `<=`: a window holds one unit less",
-    file: FIXED,
-    search: "return count <= limit ? of(",
-    replace: "return count < limit ? of(",
-    laws: ["fixedWindow"],
-  },
-  {
-    what: "A clock that mints: a step back opens an earlier window anew",
-    file: FIXED,
-    search: "return index > place ? index : place;",
-    replace: "return index;",
-    laws: ["fixedWindow"],
-  },
-  {
-    what: "A clock that mints: a step back before the first call opens another window",
-    file: FIXED,
-    search: "now < place + period ? place : now",
-    replace: "now >= place && now < place + period ? place : now",
-    laws: ["fixedWindow"],
-  },
-  {
-    what: "A window from the first call that lasts a millisecond too long",
-    file: FIXED,
-    search: "now < place + period ? place : now",
-    replace: "now <= place + period ? place : now",
-    laws: ["fixedWindow"],
-  },
-  {
-    what: "A time zone of the wrong sign",
-    file: FIXED,
-    search: "const offset = (period - shift) % period;",
-    replace: "const offset = shift;",
-    laws: ["fixedWindow"],
-  },
-  {
-    what: "A refund of all use that leaves a window of 0",
-    file: FIXED,
-    search: "return units < count ? of(",
-    replace: "return units <= count ? of(",
-    laws: ["fixedWindow"],
-  },
-  {
-    what: "A full window that reads as the next one, empty",
-    file: "core/arithmetic/window_use.ts",
-    search: "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / limit);",
-    replace: "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / limit);",
-    laws: ["fixedWindow"],
-  },
-  {
-    what: "An off-by-one in a window: one sub-bucket too many",
-    file: SLOTS,
-    search: "const oldest = slot - slots + 1;",
-    replace: "const oldest = slot - slots;",
-    laws: ["slidingWindow"],
-  },
-  {
-    what: "An off-by-one in a log: its oldest millisecond is forgotten",
-    file: SLOTS,
-    search: "const oldest = slot - slots + 1;",
-    replace: "const oldest = slot - slots + 2;",
-    laws: ["slidingLog"],
-  },
-  {
-    what: "A clock that mints: a step back decides in an earlier sub-bucket",
-    file: SLOTS,
-    search: "return slot > timeline.newest ? slot : timeline.newest;",
-    replace: "return slot;",
-    laws: ["slidingWindow"],
-  },
-  {
-    what: "`retryAfter` of a window a millisecond too early",
-    file: SLOTS,
-    search: "const wait = (slot + slots) * precision - now;",
-    replace: "const wait = (slot + slots) * precision - now - 1;",
-    laws: ["slidingWindow"],
-  },
-  {
-    what: "`retryAfter` waits for one unit too many to leave",
-    file: SLOTS,
-    search: "untilGone(timeline.leaves(limit - cost), now)",
-    replace: "untilGone(timeline.leaves(Math.max(0, limit - cost - 1)), now)",
-    laws: ["slidingLog"],
-  },
-  {
-    what: "A log that gives back more than is held",
-    file: SLOTS,
-    search: "return units < used(timeline, now) ? timeline.takeBack(units) : timeline.none();",
-    replace: "return units < used(timeline, now) ? timeline.takeBack(units) : timeline;",
-    laws: ["slidingLog"],
-  },
-  {
-    what: "Units that are all of one log's use are taken for the next older ones",
-    file: TIMELINE,
-    search: "if (passed <= this.#base) return -Infinity;",
-    replace: "if (passed < this.#base) return -Infinity;",
-    laws: ["slidingLog"],
-  },
-  {
-    what: "A log that changes under an older version of it",
-    file: TIMELINE,
-    search: "} else if (tape[place] !== this.newest || tape[place + 1] !== this.#total) {",
-    replace: "} else if (place < 0) {",
-    laws: ["slidingLog"],
-  },
-  {
-    what: "A copied log whose totals are not counted from 0",
-    file: TIMELINE,
-    search: "for (let place = 1; place < tape.length; place += 2) tape[place]! -= base;",
-    replace: "",
-    laws: ["slidingLog"],
-  },
-  {
-    what: "A log that takes back from the oldest bucket first",
-    file: TIMELINE,
-    search: "const newest = bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!;",
-    replace: "const newest = this.newest;",
-    laws: ["slidingLog"],
-  },
-  {
-    what: "A fading count rounded in the caller's favour",
-    file: COUNTER,
-    search: "return Math.ceil(previous * left(window, now, period) / period);",
-    replace: "return Math.floor(previous * left(window, now, period) / period);",
-    laws: ["slidingCounter"],
-  },
-  {
-    what: "A float: the weight of the window before, rounded",
-    file: COUNTER,
-    search: "return Math.ceil(previous * left(window, now, period) / period);",
-    replace: "return Math.ceil(previous * (1 - (now % period) / period));",
-    laws: ["slidingCounter"],
-  },
-  {
-    what: "A count that never fades out after two windows",
-    file: COUNTER,
-    search: "previous: window === state.window + 1 ? state.current : 0,",
-    replace: "previous: state.current,",
-    laws: ["slidingCounter"],
-  },
-  {
-    what: "A clock that mints: a step back leads out of the latest window",
-    file: COUNTER,
-    search: "if (window <= state.window) return state;",
-    replace: "if (window === state.window) return state;",
-    laws: ["slidingCounter"],
-  },
-  {
-    what: "A step back that weighs the window before as more than all of it",
-    file: COUNTER,
-    search: "return elapsed > 0 ? period - elapsed : period;",
-    replace: "return period - elapsed;",
-    laws: ["slidingCounter"],
-  },
+  ...faultsIn("core/algorithms/fixed_window.ts", ["fixedWindow"], {
+    "`<` for `<=`: a window holds one unit less": [
+      "return count <= limit ? of(",
+      "return count < limit ? of(",
+    ],
+    "A clock that mints: a step back opens an earlier window anew": [
+      "return index > place ? index : place;",
+      "return index;",
+    ],
+    "A clock that mints: a step back before the first call opens another window": [
+      "now < place + period ? place : now",
+      "now >= place && now < place + period ? place : now",
+    ],
+    "A window from the first call that lasts a millisecond too long": [
+      "now < place + period ? place : now",
+      "now <= place + period ? place : now",
+    ],
+    "A time zone of the wrong sign": [
+      "const offset = (period - shift) % period;",
+      "const offset = shift;",
+    ],
+    "A refund of all use that leaves a window of 0": [
+      "return units < count ? of(",
+      "return units <= count ? of(",
+    ],
+  }),
+  ...faultsIn("core/arithmetic/window_use.ts", ["fixedWindow"], {
+    "A full window that reads as the next one, empty": [
+      "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / limit);",
+      "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / limit);",
+    ],
+  }),
+  ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingWindow"], {
+    "An off-by-one in a window: one sub-bucket too many": [
+      "const oldest = slot - slots + 1;",
+      "const oldest = slot - slots;",
+    ],
+    "A clock that mints: a step back decides in an earlier sub-bucket": [
+      "return slot > timeline.newest ? slot : timeline.newest;",
+      "return slot;",
+    ],
+    "`retryAfter` of a window a millisecond too early": [
+      "const wait = (slot + slots) * precision - now;",
+      "const wait = (slot + slots) * precision - now - 1;",
+    ],
+  }),
+  ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingLog"], {
+    "An off-by-one in a log: its oldest millisecond is forgotten": [
+      "const oldest = slot - slots + 1;",
+      "const oldest = slot - slots + 2;",
+    ],
+    "`retryAfter` waits for one unit too many to leave": [
+      "untilGone(timeline.leaves(limit - cost), now)",
+      "untilGone(timeline.leaves(Math.max(0, limit - cost - 1)), now)",
+    ],
+    "A log that gives back more than is held": [
+      "return units < used(timeline, now) ? timeline.takeBack(units) : timeline.none();",
+      "return units < used(timeline, now) ? timeline.takeBack(units) : timeline;",
+    ],
+  }),
+  ...faultsIn("core/timeline/counted_timeline.ts", ["slidingLog"], {
+    "Units that are all of one log's use are taken for the next older ones": [
+      "if (passed <= this.#base) return -Infinity;",
+      "if (passed < this.#base) return -Infinity;",
+    ],
+    "A log that changes under an older version of it": [
+      "} else if (tape[place] !== this.newest || tape[place + 1] !== this.#total) {",
+      "} else if (place < 0) {",
+    ],
+    "A copied log whose totals are not counted from 0": [
+      "for (let place = 1; place < tape.length; place += 2) tape[place]! -= base;",
+      "",
+    ],
+    "A log that takes back from the oldest bucket first": [
+      "const newest = bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!;",
+      "const newest = this.newest;",
+    ],
+  }),
+  ...faultsIn("core/algorithms/sliding_counter.ts", ["slidingCounter"], {
+    "A fading count rounded in the caller's favour": [
+      "return Math.ceil(previous * left(window, now, period) / period);",
+      "return Math.floor(previous * left(window, now, period) / period);",
+    ],
+    "A float: the weight of the window before, rounded": [
+      "return Math.ceil(previous * left(window, now, period) / period);",
+      "return Math.ceil(previous * (1 - (now % period) / period));",
+    ],
+    "A count that never fades out after two windows": [
+      "previous: window === state.window + 1 ? state.current : 0,",
+      "previous: state.current,",
+    ],
+    "A clock that mints: a step back leads out of the latest window": [
+      "if (window <= state.window) return state;",
+      "if (window === state.window) return state;",
+    ],
+    "A step back that weighs the window before as more than all of it": [
+      "return elapsed > 0 ? period - elapsed : period;",
+      "return period - elapsed;",
+    ],
+  }),
 ];

@@ -4,10 +4,9 @@ import fc from "fast-check";
 
 import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
 import { gcra, limiter, memoryStore } from "../../../mod.ts";
-import { denyCache } from "../../../stores/layered/layered.ts";
+import { denyCache, type DenyCacheOptions } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { plays } from "../../support/twin.ts";
 import { atOnce, byPromise, byThenable, probe } from "./probe.ts";
 
 const hourly = gcra({ limit: 1, period: "1h", burst: 3 });
@@ -18,6 +17,13 @@ const WHOLE_ANSWERS = /the same answers|as if they came in some order/;
 for (const law of storeLaws(() => denyCache(memoryStore()))) {
   if (WHOLE_ANSWERS.test(law.name)) continue;
   test(`denyCache: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
+}
+
+/** A limiter on a cache of refusals, and the store under it. */
+function caching(options: DenyCacheOptions = {}, answers = atOnce, clock = () => 0) {
+  const inner = probe(answers, true);
+  const store = denyCache(inner.store, options);
+  return { inner, api: limiter(hourly, { store, prefix: "a", clock }) };
 }
 
 describe("denyCache", () => {
@@ -50,8 +56,7 @@ describe("denyCache", () => {
 
   test("asks once for a refusal, and again when that cost could be admitted", () => {
     let now = 0;
-    const inner = probe(atOnce, true);
-    const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a", clock: () => now });
+    const { inner, api } = caching({}, atOnce, () => now);
     api.consume("k", 3);
     const { retryAfter } = api.consume("k");
     const before = inner.calls;
@@ -67,8 +72,7 @@ describe("denyCache", () => {
   });
 
   test("asks for a smaller cost than the one refused, and for a look", () => {
-    const inner = probe(atOnce, true);
-    const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
+    const { inner, api } = caching();
     api.consume("k");
     assert.equal(api.consume("k", 3).allowed, false);
     assert.equal(api.consume("k", 2).allowed, true);
@@ -77,8 +81,7 @@ describe("denyCache", () => {
   });
 
   test("holds no more refusals than it may", () => {
-    const inner = probe(atOnce, true);
-    const api = limiter(hourly, { store: denyCache(inner.store, { maxKeys: 2 }), prefix: "a" });
+    const { inner, api } = caching({ maxKeys: 2 });
     const keys = ["k", "l", "m"];
     for (const key of keys) api.consume(key, 3);
     for (const key of keys) api.consume(key);
@@ -88,8 +91,7 @@ describe("denyCache", () => {
   });
 
   test("remembers nothing of keys without end", () => {
-    const inner = probe(atOnce, true);
-    const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
+    const { inner, api } = caching();
     for (const [length, calls] of [[1_024, 2], [1_025, 5]] as const) {
       const key = "k".repeat(length);
       api.consume(key, 3);
@@ -118,8 +120,7 @@ describe("denyCache", () => {
 
   for (const [kind, answers] of [["promises", byPromise], ["thenables", byThenable]] as const) {
     test(`answers by a promise where the store answers by ${kind}, from memory`, async () => {
-      const inner = probe(answers, true);
-      const api = limiter(hourly, { store: denyCache(inner.store), prefix: "a" });
+      const { inner, api } = caching({}, answers);
       await api.consume("k", 3);
       await api.consume("k");
       const known: unknown = api.consume("k");
@@ -135,3 +136,30 @@ describe("denyCache", () => {
     });
   }
 });
+
+/** A step of a random play on one of two keys. */
+interface Play {
+  readonly wait: number;
+  readonly key: "a" | "b";
+  readonly action: "consume" | "peek" | "refund" | "reset";
+  readonly cost: number;
+}
+
+/** Random plays: mostly taking, more than the limits have. */
+function plays(): fc.Arbitrary<readonly Play[]> {
+  const action = fc.oneof(
+    { weight: 12, arbitrary: fc.constant("consume" as const) },
+    { weight: 3, arbitrary: fc.constant("peek" as const) },
+    { weight: 1, arbitrary: fc.constant("refund" as const) },
+    { weight: 1, arbitrary: fc.constant("reset" as const) },
+  );
+  return fc.array(
+    fc.record({
+      wait: fc.oneof(fc.constant(0), fc.nat({ max: 30 }), fc.nat({ max: 2_000 })),
+      key: fc.constantFrom("a" as const, "b" as const),
+      action,
+      cost: fc.integer({ min: 1, max: 12 }),
+    }),
+    { minLength: 1, maxLength: 60, size: "max" },
+  );
+}

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { storeLaws } from "../../../adapters/testing/testing.ts";
 import {
+  type Algorithm,
   all,
   consumeAll,
   ContentionError,
@@ -21,11 +22,16 @@ for (const law of storeLaws(() => fallback(memoryStore(), memoryStore(), { share
   test(`fallback: ${law.name}`, () => law.run(fcOptions({ numRuns: 30 })));
 }
 
+/** A limiter on a fallback to a share of its limit, and the first store. */
+function fallingBack(share: number, algorithm: Algorithm = hourly) {
+  const first = probe();
+  const store = fallback(first.store, memoryStore(), { share });
+  return { first, store, api: limiter(algorithm, { store, prefix: "a", clock: () => 0 }) };
+}
+
 describe("fallback", () => {
   test("lets the other store decide about its share while the first is away, and says so", () => {
-    const first = probe();
-    const store = fallback(first.store, memoryStore(), { share: 1 / 4 });
-    const api = limiter(hourly, { store, prefix: "a" });
+    const { first, api } = fallingBack(1 / 4);
     assert.equal(api.consume("k").source, undefined);
     first.failure = away;
     const decision = api.consume("k");
@@ -41,8 +47,7 @@ describe("fallback", () => {
   });
 
   test("takes several keys all or nothing", () => {
-    const first = probe();
-    const store = fallback(first.store, memoryStore(), { share: 1 / 2 });
+    const { first, store } = fallingBack(1 / 2);
     first.failure = away;
     const one = limiter(gcra({ limit: 2, period: "1h" }), { store, prefix: "one" });
     const two = limiter(gcra({ limit: 8, period: "1h" }), { store, prefix: "two" });
@@ -54,18 +59,14 @@ describe("fallback", () => {
   });
 
   test("shares each part of several limits", () => {
-    const first = probe();
-    const store = fallback(first.store, memoryStore(), { share: 1 / 2 });
-    first.failure = away;
     const both = all(gcra({ limit: 4, period: "1h" }), gcra({ limit: 10, period: "1h" }));
-    const decision = limiter(both, { store, prefix: "a" }).consume("k");
-    assert.deepEqual(decision.parts?.map(({ remaining }) => remaining), [1, 4]);
+    const { first, api } = fallingBack(1 / 2, both);
+    first.failure = away;
+    assert.deepEqual(api.consume("k").parts?.map(({ remaining }) => remaining), [1, 4]);
   });
 
   test("passes on every other error, and a reset that could not be done", () => {
-    const first = probe();
-    const store = fallback(first.store, memoryStore(), { share: 1 });
-    const api = limiter(hourly, { store, prefix: "a" });
+    const { first, api } = fallingBack(1);
     first.failure = new StoreFullError("Cannot decide");
     assert.throws(() => api.consume("k"), StoreFullError);
     first.failure = away;
@@ -73,31 +74,22 @@ describe("fallback", () => {
   });
 
   test("does not accept a limit of which the share is less than one unit", () => {
-    const store = fallback(memoryStore(), memoryStore(), { share: 1 / 4 });
     const paced = gcra({ limit: 100, period: "1m", burst: 3 });
-    assert.throws(() => limiter(paced, { store, prefix: "a" }), RangeError);
+    assert.throws(() => fallingBack(1 / 4, paced), RangeError);
   });
 
   test("accepts every share of a limit that is a unit, and none that is less", () => {
     for (let servers = 1; servers <= 400; servers++) {
-      const first = probe();
-      const store = fallback(first.store, memoryStore(), { share: 1 / servers });
+      const { first, api } = fallingBack(1 / servers, gcra({ limit: servers, period: "1h" }));
       first.failure = away;
-      const api = limiter(gcra({ limit: servers, period: "1h" }), {
-        store,
-        prefix: "a",
-        clock: () => 0,
-      });
       assert.deepEqual([api.consume("k").allowed, api.consume("k").allowed], [true, false]);
       const less = gcra({ limit: servers, period: "1h", burst: Math.max(1, servers - 1) });
-      if (servers > 1) assert.throws(() => limiter(less, { store, prefix: "b" }), RangeError);
+      if (servers > 1) assert.throws(() => fallingBack(1 / servers, less), RangeError);
     }
   });
 
   test("lets the other store decide where the first lost every race, too", () => {
-    const first = probe();
-    const store = fallback(first.store, memoryStore(), { share: 1 / 4 });
-    const api = limiter(hourly, { store, prefix: "a" });
+    const { first, api } = fallingBack(1 / 4);
     first.failure = new ContentionError("Cannot decide");
     assert.deepEqual([api.consume("k").source, api.consume("k").remaining], ["fallback", 23]);
     const entries = [{ limiter: api, key: "k" }, { limiter: api, key: "l" }];
@@ -108,8 +100,7 @@ describe("fallback", () => {
   for (const algorithm of [hourly, slidingLog({ limit: 100, period: "100h" })]) {
     for (const how of ["prepare", "run"] as const) {
       test(`gives back what the other store lent to that: ${algorithm.id}, by ${how}`, () => {
-        const first = probe();
-        const store = fallback(first.store, memoryStore(), { share: 1 / 4 });
+        const { first, store } = fallingBack(1 / 4);
         const lent = how === "prepare" ? store : { ...store, internals: undefined };
         const api = limiter(algorithm, { store: lent, prefix: "a", clock: () => 0 });
         api.consume("k", 100);

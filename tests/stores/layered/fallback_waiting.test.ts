@@ -20,7 +20,11 @@ const KINDS = { "at once": atOnce, "by promises": byPromise };
 type Ended = readonly [outcome: string, at: number];
 
 /** A limiter whose first store is away, and calls on it that report what became of them, and when. */
-function waitingOn(answers: Answers, algorithm: Algorithm, share: number) {
+function waitingOn(
+  answers: Answers,
+  algorithm: Algorithm = gcra({ limit: 100, period: 60_000 }),
+  share = 1 / 4,
+) {
   const clock = virtualClock(1_000_000);
   const first = probe(answers);
   first.failure = away;
@@ -43,7 +47,7 @@ function waitingOn(answers: Answers, algorithm: Algorithm, share: number) {
 for (const [kind, answers] of Object.entries(KINDS)) {
   describe(`waiting for a share of a limit that answers ${kind}`, () => {
     test("refuses who asks for more than the share can ever hold, and serves those behind", async () => {
-      const { clock, call } = waitingOn(answers, gcra({ limit: 100, period: 60_000 }), 1 / 4);
+      const { clock, call } = waitingOn(answers);
       const calls = [
         call({ cost: 50 }),
         call({ cost: 50, maxWait: 1_000 }),
@@ -60,7 +64,7 @@ for (const [kind, answers] of Object.entries(KINDS)) {
     });
 
     test("refuses at once who cannot be served in time at the share's pace", async () => {
-      const { api, clock, call } = waitingOn(answers, gcra({ limit: 100, period: 60_000 }), 1 / 4);
+      const { api, clock, call } = waitingOn(answers);
       await api.consume("k", 25);
       const calls = [
         call({ maxWait: 2_399 }),
@@ -78,11 +82,7 @@ for (const [kind, answers] of Object.entries(KINDS)) {
     });
 
     test("goes on by the first store once that is back", async () => {
-      const { api, clock, first, call } = waitingOn(
-        answers,
-        gcra({ limit: 100, period: 60_000 }),
-        1 / 4,
-      );
+      const { api, clock, first, call } = waitingOn(answers);
       await api.consume("k", 25);
       const calls = [call({}), call({ cost: 50 })];
       await clock.pass(1_000);

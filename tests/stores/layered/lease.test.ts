@@ -5,16 +5,19 @@ import fc from "fast-check";
 import { algorithms } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
+  type AsyncLimiter,
+  type AsyncStore,
   type Decision,
   gcra,
   leakyQueue,
+  type Limiter,
   limiter,
   memoryStore,
   slidingLog,
   type SyncStore,
 } from "../../../mod.ts";
 import { andThen } from "../../../core/maybe_promise.ts";
-import { lease } from "../../../stores/layered/layered.ts";
+import { lease, type LeaseOptions } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { away, byPromise, hourly, probe } from "./probe.ts";
@@ -26,19 +29,30 @@ function turn(): Promise<void> {
 
 const TEN = { units: 10, ttl: "1m" } as const;
 
+/** A limiter by blocks on a store; at an instant that stays, without a clock. */
+function leased<S extends SyncStore | AsyncStore>(
+  store: S,
+  block: LeaseOptions = TEN,
+  algorithm: Algorithm = hourly,
+  clock = () => 0,
+): S extends SyncStore ? Limiter : AsyncLimiter {
+  return limiter(algorithm, {
+    store: lease(store as SyncStore, block),
+    prefix: "a",
+    clock,
+  }) as never;
+}
+
 /** A limiter by blocks of ten, and one on the same store that knows what is charged. */
 function leasing() {
-  const shared = memoryStore();
-  const options = { prefix: "a", clock: () => 0 };
-  const api = limiter(hourly, { store: lease(shared, TEN), ...options });
-  return { api, exact: limiter(hourly, { store: shared, ...options }) };
+  const store = memoryStore();
+  return { api: leased(store), exact: limiter(hourly, { store, prefix: "a", clock: () => 0 }) };
 }
 
 /** A limiter by blocks of ten on a store whose answers are held back. */
 function leasingLater(algorithm: Algorithm = hourly) {
   const { store, held } = promised(memoryStore());
-  const api = limiter(algorithm, { store: lease(store, TEN), prefix: "a", clock: () => 0 });
-  return { api, held };
+  return { api: leased(store, TEN, algorithm), held };
 }
 
 describe("lease", () => {
@@ -57,13 +71,7 @@ describe("lease", () => {
       fc.property(sizes, fc.integer({ min: 1, max: 300 }), (units, burst) => {
         const shared = memoryStore();
         const algorithm = gcra({ limit: 1, period: "1h", burst });
-        const limiters = units.map((size) =>
-          limiter(algorithm, {
-            store: lease(shared, { units: size, ttl: "1h" }),
-            prefix: "a",
-            clock: () => 0,
-          })
-        );
+        const limiters = units.map((size) => leased(shared, { units: size, ttl: "1h" }, algorithm));
         let admitted = 0;
         for (let refused = 0; refused < limiters.length;) {
           refused = 0;
@@ -86,9 +94,8 @@ describe("lease", () => {
     });
     fc.assert(
       fc.property(numbers, ({ units, cost, burst }) => {
-        const store = lease(memoryStore(), { units, ttl: "1h" });
         const algorithm = gcra({ limit: 1, period: "1h", burst });
-        const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+        const api = leased(memoryStore(), { units, ttl: "1h" }, algorithm);
         let admitted = 0;
         while (api.peek("k", cost).allowed) {
           assert.equal(api.consume("k", cost).allowed, true);
@@ -109,13 +116,8 @@ describe("lease", () => {
       fc.property(moves, fc.integer({ min: 1, max: 400 }), (calls, ttl) => {
         let now = 1_790_000_000_000;
         const shared = memoryStore();
-        const limiters = [0, 1, 2].map(() =>
-          limiter(slidingLog({ limit, period }), {
-            store: lease(shared, { units: 6, ttl }),
-            prefix: "a",
-            clock: () => now,
-          })
-        );
+        const log = slidingLog({ limit, period });
+        const limiters = [0, 1, 2].map(() => leased(shared, { units: 6, ttl }, log, () => now));
         const used: number[] = [];
         for (const [wait, place] of calls) {
           now += wait;
@@ -137,9 +139,8 @@ describe("lease", () => {
     fc.assert(
       fc.property(algorithms(), fc.integer({ min: 2, max: 9 }), ({ algorithm }, units) => {
         fc.pre(!algorithm.id.includes("leakyQueue"));
-        const store = lease(memoryStore(), { units, ttl: 1_000 });
         const clock = () => 1_790_000_000_000;
-        const api = limiter(algorithm, { store, prefix: "a", clock });
+        const api = leased(memoryStore(), { units, ttl: 1_000 }, algorithm, clock);
         let admitted = 0;
         for (let calls = 0; calls < 60; calls++) if (api.consume("k").allowed) admitted++;
         assert.equal(admitted, Math.min(60, algorithm.capacity));
@@ -150,8 +151,7 @@ describe("lease", () => {
 
   test("loses what is left of a block when its time is over", () => {
     let now = 0;
-    const store = lease(memoryStore(), { units: 10, ttl: 50 });
-    const api = limiter(hourly, { store, prefix: "a", clock: () => now });
+    const api = leased(memoryStore(), { units: 10, ttl: 50 }, hourly, () => now);
     api.consume("k");
     now = 49;
     api.consume("k");
@@ -219,7 +219,7 @@ describe("lease", () => {
   test("a store that fails is asked once for each block, and no call is left waiting", async () => {
     const first = probe(byPromise);
     first.failure = away;
-    const api = limiter(hourly, { store: lease(first.store, TEN), prefix: "a" });
+    const api = leased(first.store);
     const calls = Array.from({ length: 100 }, () => api.consume("k"));
     for (const { status } of await Promise.allSettled(calls)) assert.equal(status, "rejected");
     assert.equal(first.calls, 10);
@@ -235,7 +235,7 @@ describe("lease", () => {
         const policy = (look: Decision): Decision => ({ ...look, allowed, source: "policy" });
         return andThen(looks, (looks) => looks.map(policy)) as readonly Decision[];
       };
-      const api = limiter(hourly, { store: lease({ ...first.store, run }, TEN), prefix: "a" });
+      const api = leased({ ...first.store, run });
       const decisions = await Promise.all(Array.from({ length: 100 }, () => api.consume("k")));
       assert.ok(decisions.every((one) => one.source === "policy" && one.allowed === allowed));
       assert.equal(first.calls, 10);
@@ -257,13 +257,8 @@ describe("lease", () => {
         fc.integer({ min: 1, max: 200 }),
         async (counts, sizes, burst) => {
           const { store, held } = promised(memoryStore());
-          const limiters = sizes.map((units) =>
-            limiter(gcra({ limit: 1, period: "1h", burst }), {
-              store: lease(store, { units, ttl: "1h" }),
-              prefix: "a",
-              clock: () => 0,
-            })
-          );
+          const algorithm = gcra({ limit: 1, period: "1h", burst });
+          const limiters = sizes.map((units) => leased(store, { units, ttl: "1h" }, algorithm));
           function crowd(place: number, count: number, cost: number): Promise<number>[] {
             const api = limiters[place % limiters.length]!;
             return Array.from({ length: count }, async () => {
@@ -309,9 +304,7 @@ describe("lease", () => {
   });
 
   test("peek answers what consume would, of a block too", () => {
-    const store = lease(memoryStore(), TEN);
-    const algorithm = gcra({ limit: 1, period: "1h", burst: 10 });
-    const api = limiter(algorithm, { store, prefix: "a", clock: () => 0 });
+    const api = leased(memoryStore(), TEN, gcra({ limit: 1, period: "1h", burst: 10 }));
     api.consume("k");
     const look = api.peek("k", 2);
     assert.equal(look.remaining, 7);
@@ -339,11 +332,8 @@ describe("lease", () => {
   });
 
   test("does not accept what gives calls their places in time", () => {
-    const store = lease(memoryStore(), TEN);
-    assert.throws(
-      () => limiter(leakyQueue({ limit: 1, period: "1s", queue: 9 }), { store, prefix: "a" }),
-      RangeError,
-    );
+    const queue = leakyQueue({ limit: 1, period: "1s", queue: 9 });
+    assert.throws(() => leased(memoryStore(), TEN, queue), RangeError);
   });
 
   for (const units of [0, 1, 2.5]) {

@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { reportOf } from "../../../.ci/report_of.mjs";
 import { contested, CONTESTED_LIMIT } from "../../support/redis/contested.ts";
-import { crowd } from "../../support/redis/crowd.ts";
+import type { Report } from "../../support/redis/contender.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
+
+const CONTENDER = new URL("../../support/redis/contender.ts", import.meta.url);
 
 /** Of 4 processes that try this often each, all together try a fifth more often than the limit. */
 const OFFERED = CONTESTED_LIMIT * 0.3;
 
 withRedis("4 processes on one key", (redis) => {
-  for (const commit of ["watch", "cas"] as const) {
+  for (const commit of ["watch", "cas", "script"] as const) {
     test(`are admitted exactly as often as the limit says, by ${commit}`, async () => {
-      const reports = await crowd(4, redis().url, commit, OFFERED);
+      const args = [redis().url, commit, String(OFFERED), "4"];
+      const reports: Report[] = await Promise.all(
+        Array.from({ length: 4 }, () => reportOf(CONTENDER, args)),
+      );
       const sums = Object.keys(contested()).map((name) => [
         name,
         reports.reduce((sum, { admitted }) => sum + admitted[name]!, 0),

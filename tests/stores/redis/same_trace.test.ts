@@ -15,7 +15,7 @@ import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { fcOptions } from "../../support/seed.ts";
-import { names, policy } from "../shared/support/policies.ts";
+import { names, policy } from "../../support/policies.ts";
 
 /** A step of a trace, on keys of a few. */
 type Step =
@@ -78,7 +78,7 @@ async function decisionsOf(
 }
 
 withRedis("the same trace", (redis) => {
-  for (const commit of ["watch", "cas"] as const) {
+  for (const commit of ["watch", "cas", "script"] as const) {
     for (const name of names) {
       test(`of ${name} is decided on Redis by ${commit} as in memory and in shared memory`, async () => {
         const client = createClient({ url: redis().url });

@@ -8,7 +8,7 @@ import { type SharedStore, sharedStore } from "../../../stores/shared/shared_sto
 import { audit, untilQuiet } from "./support/audit.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import { type Job, NOW } from "./support/jobs.ts";
-import { names, policy } from "./support/policies.ts";
+import { names, policy } from "../../support/policies.ts";
 
 /** Workers killed in each test; each had begun to work. */
 const KILLS = process.env.TIDEGATE_LONG === "1" ? 200 : 16;

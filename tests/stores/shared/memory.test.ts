@@ -29,7 +29,7 @@ import { fcOptions } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
 import { startWorkers } from "./support/workers.ts";
 import { memoryLaws, NOTHING } from "./support/memory_laws.ts";
-import { names, policy } from "./support/policies.ts";
+import { names, policy } from "../../support/policies.ts";
 
 const NOW = 1_790_000_000_000;
 /** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */

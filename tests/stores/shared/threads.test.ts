@@ -5,7 +5,7 @@ import { linearization } from "../../../adapters/testing/testing.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
-import { names, policy } from "./support/policies.ts";
+import { names, policy } from "../../support/policies.ts";
 
 const LIMIT = 3_001;
 
@@ -62,7 +62,7 @@ describe("threads on one shared store", () => {
 
   for (const isMoving of [false, true]) {
     const clock = isMoving ? "a clock that they move" : "one clock";
-    test(`what threads saw of a key, by ${clock}, can be told as calls one after another`, async () => {
+    test(`what threads saw of a key, by ${clock}, is explained by calls one after another`, async () => {
       let overlapping = 0;
       // On a busy machine threads seldom run at once; then there are more rounds.
       for (let rounds = 0; rounds === 0 || (overlapping < 20 && rounds < 20); rounds++) {

@@ -1,6 +1,6 @@
 /*
  * A process that takes from one key as often as its arguments say, with others that do the same; it
- * prints how often it was admitted. Started by crowd.ts.
+ * prints how often it was admitted. Started by exactness.test.ts.
  */
 import process from "node:process";
 import { createClient } from "redis";
@@ -10,9 +10,17 @@ import { limiter } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { contested } from "./contested.ts";
 
+/** What it prints. */
+export interface Report {
+  /** How often it was admitted, for each algorithm. */
+  readonly admitted: Readonly<Record<string, number>>;
+  readonly conflicts: number;
+  readonly contended: number;
+}
+
 const [url = "", commit = "", offered = "", processes = ""] = process.argv.slice(2);
 const store = redisStore(createClient({ url }), {
-  commit: commit as "watch" | "cas",
+  commit: commit as "watch" | "cas" | "script",
   deadline: 10_000,
 });
 const limiters = Object.entries(contested()).map(([name, algorithm]) => ({

@@ -17,92 +17,33 @@ import { fcOptions } from "../../../support/seed.ts";
 
 const { RateLimiterStore } = RateLimiter;
 
-/** A call on a store, and how long to wait before it. */
-type Call =
-  & { readonly gap: number; readonly key: string }
-  & (
-    | { readonly verb: "fixedWindow"; readonly tokens: number; readonly limited: boolean }
-    | { readonly verb: "tokenBucket"; readonly tokens: number; readonly allowOverflow: boolean }
-    | { readonly verb: "adaptiveConsume"; readonly tokens: number }
-    | {
-      readonly verb: "adaptiveFeedback";
-      readonly tokens: number;
-      readonly stale: boolean;
-      readonly status: number;
-      readonly retryAfter: number | undefined;
-    }
-  );
-
 const gap = fc.oneof(fc.nat({ max: 2_000 }), fc.nat({ max: 200_000 }));
-const key = fc.constantFrom("a", "b");
 const tokens = fc.integer({ min: 1, max: 4 });
-const anyCall: fc.Arbitrary<Call> = fc.oneof(
-  fc.record({ gap, key, verb: fc.constant("fixedWindow" as const), tokens, limited: fc.boolean() }),
-  fc.record({
-    gap,
-    key,
-    verb: fc.constant("tokenBucket" as const),
-    tokens,
-    allowOverflow: fc.boolean(),
-  }),
-  fc.record({ gap, key, verb: fc.constant("adaptiveConsume" as const), tokens }),
-  fc.record({
-    gap,
-    key,
-    verb: fc.constant("adaptiveFeedback" as const),
-    tokens,
-    stale: fc.boolean(),
-    status: fc.constantFrom(429, 429, 200),
-    retryAfter: fc.option(fc.nat({ max: 10_000 }), { nil: undefined }),
-  }),
-);
+const key = fc.constantFrom("a", "b");
+/** A call on a store, how long to wait before it, and whether it has a limit or lets overflow. */
+const anyCall = fc.record({ gap, key, tokens, byBucket: fc.boolean(), flag: fc.boolean() });
 
 /** What a store answers to each call, at the times of a `TestClock`. */
-function answersOf(calls: readonly Call[], rate: { limit: number; refillRate: number }) {
+function answersOf(
+  calls: readonly (typeof anyCall extends fc.Arbitrary<infer Call> ? Call : never)[],
+  rate: { limit: number; refillRate: number },
+) {
+  const { limit } = rate;
   const refillRate = Duration.millis(rate.refillRate);
   return Effect.gen(function* () {
     const store = yield* RateLimiterStore;
-    const answers: unknown[] = [];
-    const epochs = new Map<string, number>();
-    for (const call of calls) {
-      const { key, tokens } = call;
-      yield* TestClock.adjust(call.gap);
-      switch (call.verb) {
-        case "fixedWindow": {
-          const limit = call.limited ? rate.limit : undefined;
-          answers.push(yield* store.fixedWindow({ key: `f${key}`, tokens, refillRate, limit }));
-          break;
-        }
-        case "tokenBucket": {
-          const { allowOverflow } = call;
-          const { limit } = rate;
-          answers.push(
-            yield* store.tokenBucket({ key: `t${key}`, tokens, limit, refillRate, allowOverflow }),
-          );
-          break;
-        }
-        case "adaptiveConsume": {
-          const answer = yield* store.adaptiveConsume({
-            key,
+    return yield* Effect.forEach(calls, ({ gap, key, tokens, byBucket, flag }) =>
+      Effect.andThen(
+        TestClock.adjust(gap),
+        byBucket
+          ? store.tokenBucket({ key: `t${key}`, tokens, limit, refillRate, allowOverflow: flag })
+          : store.fixedWindow({
+            key: `f${key}`,
             tokens,
-            fallbackLimit: rate.limit,
-            fallbackWindow: Duration.seconds(1),
-          });
-          epochs.set(key, answer.epoch);
-          answers.push({ ...answer, delay: Duration.toMillis(answer.delay) });
-          break;
-        }
-        case "adaptiveFeedback": {
-          const epoch = (epochs.get(key) ?? 0) + (call.stale ? 1 : 0);
-          const { status } = call;
-          const retryAfter = call.retryAfter === undefined
-            ? undefined
-            : Duration.millis(call.retryAfter);
-          yield* store.adaptiveFeedback({ key, epoch, tokens, status, retryAfter });
-        }
-      }
-    }
-    return answers;
+            refillRate,
+            limit: flag ? limit : undefined,
+          }),
+      ));
   });
 }
 

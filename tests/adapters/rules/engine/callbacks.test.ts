@@ -36,7 +36,8 @@ for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
     test("changes no verdict of an engine as onLookupError, and is printed once", async () => {
       const lookup = () => Promise.reject(new Error("the source is away"));
       const printed = await printedBy(async () => {
-        const options = { lookup, onLookupError: fail };
+        const lookupCache = { onFailure: "default" } as const;
+        const options = { lookup, lookupCache, onLookupError: fail };
         assert.deepEqual(await verdictsOf(options), [true, false, false]);
       });
       assert.equal(printed.length, 1);

@@ -447,7 +447,7 @@ describe("limits of a key's own", () => {
     const { consume } = engineOf(file("wait"), {
       lookup,
       onLookupError,
-      lookupCache: { deadline: 20 },
+      lookupCache: { deadline: 20, onFailure: "default" },
     });
     const waited = await (consume(asking(USER)) as Verdict | Promise<Verdict>);
     assert.equal(waited.allowed, true);
@@ -502,6 +502,7 @@ describe("limits of a key's own", () => {
         return Promise.resolve([{ limit: 5, period: "1m" }, { limit: 5, period: "1m" }]);
       },
       onLookupError: (error) => errors.push((error as Error).message),
+      lookupCache: { onFailure: "default" },
     });
     assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
     advance(1_000);
@@ -532,15 +533,53 @@ describe("limits of a key's own", () => {
     assert.ok(asked <= 10_000, `${asked}`);
   });
 
-  test("that cannot be had leave the decision to the rule", async () => {
+  test("that cannot be had leave the decision to the rule, where that is said", async () => {
     const failures: string[] = [];
     const { engine } = engineOf(file("wait"), {
+      lookupCache: { onFailure: "default" },
       lookup: () => Promise.reject(new Error("source is down")),
       onLookupError: (error) => failures.push((error as Error).message),
     });
     assert.equal((await engine.consume(asking(USER))).allowed, true);
     assert.equal((await engine.consume(asking(USER))).allowed, false);
     assert.deepEqual(failures, ["source is down"]);
+  });
+
+  test("that a rule waits for are never passed by, though the source is busy or away", async () => {
+    let isAway = true;
+    const { lookup: slow } = source();
+    const { engine, advance } = engineOf(file("wait"), {
+      lookup(domain: string, key: string) {
+        if (key !== "user=blocked") return slow(domain, key);
+        return isAway ? Promise.reject(new Error("source is down")) : Promise.resolve("blocked");
+      },
+    });
+    const user = (name: string) => asking(["user", name]);
+    const refusal =
+      /Cannot decide for user=blocked as its own limits must be known: source is down/;
+    await assert.rejects(async () => await engine.consume(user("blocked")), refusal);
+    await assert.rejects(async () => await engine.consume(user("blocked")), refusal);
+    isAway = false;
+    advance(1_000);
+    assert.equal((await engine.consume(user("blocked"))).allowed, false);
+    for (let flood = 0; flood < 1_000; flood++) {
+      void Promise.resolve(engine.peek(user(String(flood)))).catch(() => {});
+    }
+    assert.equal((await engine.consume(user("blocked"))).allowed, false, "still known");
+    await assert.rejects(
+      async () => await engine.consume(user("late")),
+      /Cannot decide for user=late as its own limits must be known: 1000 keys are being looked up/,
+    );
+  });
+
+  test("that are known decide on, though they can be had no more", async () => {
+    let own: () => Promise<KeyLimits> = () => Promise.resolve("blocked");
+    const { engine } = engineOf(file("wait"), { lookup: () => own() });
+    assert.equal((await engine.consume(asking(USER))).allowed, false);
+    own = () => Promise.reject(new Error("source is down"));
+    engine.forgetLookups();
+    assert.equal((await engine.consume(asking(USER))).allowed, false);
+    assert.equal((await engine.consume(asking(USER))).allowed, false);
   });
 });
 

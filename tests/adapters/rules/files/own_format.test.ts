@@ -66,6 +66,30 @@ routes:
   assert.equal(rules?.rules[0]?.limits[1]?.id, "slidingWindow/1000/3600000/60000");
 });
 
+test("JSON needs no package: it is read alike without a parser of YAML", () => {
+  const read = (text: string) => readRules([{ name: "rules.json", text }], undefined);
+  const limits = '[{ "limit": 3, "period": "1h" }]';
+  const text = `{ "domain": "shop", "rules": [{ "key": "a:b", "limits": ${limits} }] }`;
+  assert.equal(read(text).rules?.rules.length, 1);
+  const envoy = '{ "domain": "e", "descriptors": [{ "key": "a", "rate_limit": ' +
+    '{ "unit": "hour", "requests_per_unit": 7, "unlimited": false } }] }';
+  assert.equal(read(envoy).rules?.rules[0]?.limits[0]?.policies[0]?.limit, 7);
+  for (
+    const [bad, problem] of [
+      [
+        text.replace('"3"', "0").replace("3,", "0,"),
+        /^rules.json: error: rules\[0\].limits\[0\].limit/,
+      ],
+      [text.replace('"key": "a:b",', '"key": "a", "key": "b",'), /error: Map keys must be unique$/],
+      [text.slice(0, -1), /there is no parser for it$/],
+    ] as const
+  ) {
+    const { rules, problems } = read(bad);
+    assert.equal(rules, undefined);
+    assert.match(problemText(problems[0]!), problem);
+  }
+});
+
 test("JSON is read as well, and an error in it has its line", () => {
   const file = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 1, period: "1s" }] }] };
   assert.deepEqual(problemsOf(JSON.stringify(file)), []);
@@ -84,7 +108,7 @@ describe("every error has its file, line, path and what was expected:", () => {
     ],
     [
       "domain: shop\nrules: []\nrule: []\n",
-      'rules.yaml:3:1: error: rule: unknown key "rule": expected one of domain, charge, changes, rules, routes',
+      'rules.yaml:3:1: error: rule: unknown key "rule": expected one of domain, charge, changes, rules, routes, ipv6Prefix',
     ],
     [
       "domain: shop\ncharge: all\nrules: []\n",
@@ -137,28 +161,33 @@ describe("every error has its file, line, path and what was expected:", () => {
     });
   }
 
-  test("a path where the runtime has no patterns, rather than any path", () => {
-    const scope = globalThis as { URLPattern?: unknown };
-    const own = Object.getOwnPropertyDescriptor(scope, "URLPattern")!;
-    delete scope.URLPattern;
-    try {
-      const data = {
-        domain: "shop",
-        rules: [],
-        routes: [{ path: "/a", descriptors: [{ a: "b" }] }],
-      };
-      const { rules, problems } = readRules([{ name: "rules", data }], undefined);
-      assert.equal(rules, undefined);
-      assert.match(problems.map(problemText).join(), /routes\[0\].path: a path needs .*URLPattern/);
-    } finally {
-      Object.defineProperty(scope, "URLPattern", own);
-    }
-  });
-
   test("and all of them are reported at once", () => {
     const text = ruleOf("shadow: 1", "limits: [{ limit: 1, period: 0 }]", "nmae: x");
     assert.equal(problemsOf(text).length, 3);
   });
+});
+
+test("the example's paths match where the runtime has no patterns of its own", async () => {
+  const scope = globalThis as { URLPattern?: unknown };
+  const own = Object.getOwnPropertyDescriptor(scope, "URLPattern");
+  delete scope.URLPattern;
+  try {
+    const text = readText("examples/rules.yaml");
+    const { rules, problems } = readRules([{ name: "rules.yaml", text }], await yamlReader());
+    assert.deepEqual(problems, []);
+    const asked = (path: string) =>
+      rules!.routes.get("shop")!({
+        method: "POST",
+        path,
+        address: "192.0.2.7",
+        header: () => undefined,
+      }).map(({ entries }) => entries.map((entry) => entry.join("=")).join(" "));
+    assert.deepEqual(asked("/login"), ["address=192.0.2.7", "route=login address=192.0.2.7"]);
+    assert.deepEqual(asked("/search/a"), ["address=192.0.2.7", "route=search address=192.0.2.7"]);
+    assert.deepEqual(asked("/logins"), ["address=192.0.2.7"]);
+  } finally {
+    if (own !== undefined) Object.defineProperty(scope, "URLPattern", own);
+  }
 });
 
 describe("what would do harm is refused:", () => {

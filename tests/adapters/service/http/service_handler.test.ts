@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 
 import type { AsyncStore } from "../../../../core/store.ts";
 import { StoreUnavailableError } from "../../../../mod.ts";
-import { objectSource } from "../../../../adapters/rules/rules.ts";
-import { type LogEvent, serve } from "../../../../adapters/service/service.ts";
+import { objectSource, type RuleSource } from "../../../../adapters/rules/rules.ts";
+import { type LogEvent, serve, type ServeOptions } from "../../../../adapters/service/service.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { get, post, SHOP, withService } from "../support/running.ts";
@@ -85,6 +85,29 @@ describe("the service", () => {
       assert.equal(body.rules[0].wouldAllow, false);
     }));
 
+  test("refuses nothing in the shadow, and reports what it would have", () =>
+    withService(async (service) => {
+      const call = {
+        domain: "shop",
+        descriptors: [{
+          entries: [{ key: "user", value: "43" }],
+          limit: { requestsPerUnit: 1, unit: "DAY" },
+        }],
+      };
+      for (let times = 0; times < 2; times++) {
+        await post(service, "/v1/consume", asking("42", 3));
+        assert.equal((await post(service, "/json", call)).status, 200);
+      }
+      const { body } = await post(service, "/v1/peek", asking("42"));
+      const [rule] = body.rules;
+      assert.deepEqual([body.allowed, rule.shadow, rule.wouldAllow], [true, true, false]);
+      assert.equal((await post(service, "/v1/consume", asking("mallory"))).body.allowed, true);
+      const { body: metrics } = await get(service, "/metrics");
+      const line = 'tidegate_decisions_total{domain="shop",rule="per-user",verdict=';
+      assert.ok(metrics.includes(`${line}"refused"} 0\n`), metrics);
+      assert.ok(metrics.includes(`${line}"shadow_refused"} 1\n`), metrics);
+    }, { shadow: true }));
+
   test("counts what it decided", () =>
     withService(async (service) => {
       for (let times = 0; times < 5; times++) await post(service, "/v1/consume", asking("42"));
@@ -102,6 +125,11 @@ describe("the service", () => {
           "tidegate_call_seconds_count 6",
           'tidegate_call_seconds_bucket{le="+Inf"} 6',
           "tidegate_store_keys 1",
+          "tidegate_rules_loads_total 1",
+          "tidegate_rules_refusals_total 0",
+          "tidegate_thread_restarts_total 0",
+          "# TYPE process_cpu_seconds_total counter",
+          "# HELP tidegate_rules_loads_total rules loads.",
         ]
       ) {
         assert.ok(lines.includes(line), `${line} in\n${body}`);
@@ -321,7 +349,8 @@ test("the page takes no units of those who may not, and shows them no keys", asy
     for (let times = 0; times < 3; times++) {
       assert.equal((await rawRequest(service.port, page)).status, 200, "without the token");
     }
-    assert.equal((await post(service, "/v1/peek", asking("a", 0))).body.remaining, 2);
+    const token = { "x-tidegate-token": "secret" };
+    assert.equal((await post(service, "/v1/peek", asking("a", 0), token)).body.remaining, 2);
     const own = { ...page, lines: [...lines, "X-Tidegate-Token: secret"] };
     const statuses = [1, 2, 3].map(async () => (await rawRequest(service.port, own)).status);
     assert.deepEqual((await Promise.all(statuses)).sort(), [200, 200, 429]);
@@ -344,14 +373,14 @@ test("an empty token is refused at the start: somebody meant to shut others out"
   for (const token of ["", 7 as unknown as string]) {
     await assert.rejects(
       withService(() => Promise.resolve(), { token }),
-      /^TypeError: Cannot serve as token must be text that is not empty: current value is/,
+      /^TypeError: Cannot serve as token must be printable ASCII text that is not empty: current value is/,
     );
   }
 });
 
-test("with a token only those who have it can change anything", () =>
+test("with a token only those who have it can change anything, or look at a key", () =>
   withService(async (service) => {
-    const paths = ["/v1/consume", "/v1/refund", "/v1/reset", "/json"];
+    const paths = ["/v1/consume", "/v1/peek", "/v1/refund", "/v1/reset", "/json"];
     for (const path of paths) {
       for (
         const headers of [
@@ -367,8 +396,8 @@ test("with a token only those who have it can change anything", () =>
       }
     }
     assert.equal((await get(service, "/check")).status, 401);
-    assert.equal((await post(service, "/v1/peek", asking("a"))).body.remaining, 2);
     const bearer = { authorization: "Bearer secret" };
+    assert.equal((await post(service, "/v1/peek", asking("a"), bearer)).body.remaining, 2);
     assert.equal((await post(service, "/v1/consume", asking("a"), bearer)).status, 200);
     const own = { "x-tidegate-token": "secret" };
     assert.equal((await get(service, "/check", { ...own, "x-original-uri": "/" })).status, 200);
@@ -398,6 +427,10 @@ describe("Envoy's JSON", () => {
       const second = await post(service, "/json", call("42", { hits_addend: "2" }));
       assert.equal(second.status, 429);
       assert.equal(second.body.overallCode, "OVER_LIMIT");
+      const entries = [{ key: "user", value: "42" }];
+      const back = { entries, hitsAddend: "2", isNegativeHits: true };
+      const third = await post(service, "/json", { domain: "shop", descriptors: [back] });
+      assert.deepEqual([third.status, third.body.statuses[0].limitRemaining], [200, 3]);
       assert.equal(second.body.statuses[0].code, "OVER_LIMIT");
     }));
 
@@ -590,6 +623,32 @@ describe("a check for a proxy", () => {
       assert.ok(keys.some((key: string) => key.includes("2001:db8:1:2::/64")), String(keys));
     }));
 
+  test("counts by the network of as many bits as the service says, or else the rules", async () => {
+    const statuses = (options: Partial<ServeOptions>) => {
+      const seen: number[] = [];
+      return withService(async (service) => {
+        for (const address of ["2001:db8:1:200::1", "2001:db8:1:2ff::1", "2001:db8:1:300::1"]) {
+          const headers = { "x-forwarded-for": address };
+          seen.push((await check(service, "/", headers)).status);
+        }
+      }, options).then(() => seen);
+    };
+    const rules = (ipv6Prefix?: number) =>
+      objectSource({
+        domain: "shop",
+        ipv6Prefix,
+        rules: [{ key: "address", limits: [{ limit: 1, period: "1h" }] }],
+        routes: [{ descriptors: [{ address: "{address}" }] }],
+      });
+    assert.deepEqual(await statuses({ rules: rules() }), [200, 200, 200]);
+    assert.deepEqual(await statuses({ rules: rules(), ipv6Prefix: 56 }), [200, 429, 200]);
+    assert.deepEqual(await statuses({ rules: rules(48), ipv6Prefix: 56 }), [200, 429, 429]);
+    for (const ipv6Prefix of [31, 129, 0.5]) {
+      await assert.rejects(statuses({ ipv6Prefix }), /ipv6Prefix must be/);
+    }
+    await assert.rejects(statuses({ rules: rules(129) }), /ipv6Prefix: expected an integer/);
+  });
+
   test("takes a proxy that tells no client for the client", () =>
     withService(async (service) => {
       const login = (told: Record<string, string>) =>
@@ -642,6 +701,25 @@ test("a store that does not answer is a 503, and is told in the log", async () =
     assert.equal((await post(service, "/v1/reset", asking("a"))).status, 503);
   }, { store: down, log: (event) => events.push(event) });
   assert.ok(events.some(({ event, error }) => event === "error" && error === "the store is down"));
+});
+
+test("with a rule that waits for the limits of keys, a lookup that fails is a 503", () => {
+  const rules = (): RuleSource =>
+    objectSource({
+      domain: "shop",
+      rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1h" }] }],
+    }, () => Promise.reject(new Error("the source is away")));
+  const status = async (options: Partial<ServeOptions>) => {
+    let seen = 0;
+    await withService(async (service) => {
+      seen = (await post(service, "/v1/consume", asking("a"))).status;
+    }, { rules: rules(), ...options });
+    return seen;
+  };
+  return (async () => {
+    assert.equal(await status({}), 503);
+    assert.equal(await status({ lookupCache: { onFailure: "default" } }), 200);
+  })();
 });
 
 test("a service stops gracefully: what is under way is answered", async () => {

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
-import type { ServeOptions, Service } from "../../../../adapters/service/service.ts";
+import { serve, type ServeOptions, type Service } from "../../../../adapters/service/service.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
+import { freePort } from "../../../support/redis/free_port.ts";
 import { get, post, withService } from "../support/running.ts";
 
 const LIMIT = 200;
@@ -57,6 +58,22 @@ describe("2 threads over the shared store", () => {
       await assert.rejects(second, /EADDRINUSE/);
     }, { rules: rules(), threads: 2 }));
 
+  test("start on one port once, where services do so at the same instant", async () => {
+    const port = await freePort();
+    const start = async (after = 0) => {
+      await new Promise((resolve) => setTimeout(resolve, after));
+      return await serve({ rules: rules(), threads: 2, port });
+    };
+    // A service looks at once whether its port is free, and its threads listen some time later.
+    const started = await Promise.allSettled([0, 10, 30].map(start));
+    const services = started.flatMap((each) => each.status === "fulfilled" ? [each.value] : []);
+    const reasons = started.flatMap((each) => each.status === "rejected" ? [each.reason] : []);
+    for (const service of services) await service.stop(0);
+    assert.equal(services.length, 1);
+    for (const reason of reasons) assert.match(String(reason), /EADDRINUSE/);
+    await (await start()).stop(0);
+  });
+
   test("keep what was used under a limit that is changed", () => {
     const file = (limit: number) => ({
       domain: "shop",
@@ -103,6 +120,43 @@ withRedis("2 threads over Redis", (redis) => {
   test("admit exactly the limit, and count together", () =>
     assertExact({ redis: { url: redis().url, deadline: 10_000 } }, 2));
 });
+
+/** Rules of 10,000 patterns, as a file. */
+const LARGE = (period: string) =>
+  "domain: shop\nrules:\n" +
+  Array.from(
+    { length: 10_000 },
+    (_, place) =>
+      `  - { key: path, value: "/v1/${place}/*", limits: [{ limit: 9, period: ${period} }] }\n`,
+  ).join("") + "...\n";
+
+for (const threads of [1, 2]) {
+  test(`calls are answered while 10,000 rules are loaded, on ${threads} of threads`, async () => {
+    let text = LARGE("1h");
+    const rules = {
+      name: "text",
+      load: () => Promise.resolve([{ name: "rules.yaml", text }]),
+    };
+    await withService(async (service) => {
+      text = LARGE("1d");
+      let loading = true;
+      const loaded = service.reload().finally(() => loading = false);
+      let answers = 0;
+      while (loading) {
+        await post(service, "/v1/consume", { entries: { path: "/v1/9999/a" } });
+        answers++;
+      }
+      assert.equal(await loaded, true);
+      // One that waits for the rules would be answered once, or twice.
+      assert.ok(answers > 20, `only ${answers} answers`);
+      const ask = async () => {
+        const { body } = await post(service, "/v1/peek", { entries: { path: "/v1/9999/a" } });
+        return body.resetAfter;
+      };
+      while (await ask() <= 3_600_000);
+    }, { rules, threads });
+  });
+}
 
 describe("a reload under load", () => {
   /**

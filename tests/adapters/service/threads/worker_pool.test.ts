@@ -1,48 +1,56 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { RuleDocument } from "../../../../adapters/rules/rules.ts";
+import type { RuleFile } from "../../../../adapters/rules/rules.ts";
 import { startWorkers } from "../../../../adapters/service/threads/worker_pool.ts";
 import { addFigures } from "../../../../adapters/service/metrics/figures_snapshot.ts";
-import type { WorkerSettings } from "../../../../adapters/service/threads/messages.ts";
+import type { WorkerSettings } from "../../../../adapters/service/threads/worker_calls.ts";
+
+const answers = {
+  figures: () => Promise.resolve(addFigures([])),
+  limits: () => Promise.resolve(undefined),
+};
 
 test("a worker that dies is started again, with the rules of that time", async () => {
   const events: string[] = [];
-  let documents: readonly RuleDocument[] = [];
+  let files: readonly RuleFile[] = [];
   let restarted = () => {};
+  let restarts = 0;
   const team = await startWorkers({
     size: 2,
+    onRestart: () => restarts++,
     program: new URL("../support/mortal_worker.ts", import.meta.url),
     restartAfter: 10,
     settings: (port) => {
       if (events.length > 0) restarted();
-      return { documents, port } as unknown as WorkerSettings;
+      return { files, port } as unknown as WorkerSettings;
     },
-    answer: () => Promise.resolve(undefined),
+    answers,
     log: ({ event }) => events.push(event),
   });
   const started = () => new Promise<void>((resolve) => restarted = resolve);
-  const told = async () => {
+  const figures = async () => {
     const { calls, threads } = addFigures(await team.figures());
     return { calls, threads };
   };
   try {
     assert.equal(team.port, 4_242);
-    assert.deepEqual(await told(), { calls: { "documents 0": 2 }, threads: 2 });
-    documents = [{ name: "a", data: {} }];
+    assert.deepEqual(await figures(), { calls: { "files 0": 2 }, threads: 2 });
+    files = [{ domain: "a", rules: [] }];
     const again = started();
-    team.apply(documents);
+    team.apply(files);
     await again;
     // Both have died and are back once both answer.
-    while ((await told()).threads < 2);
+    while ((await figures()).threads < 2);
     // What the dead had counted is not lost: no sum grows smaller.
-    const calls = { "documents 0": 2, "documents 1": 2 };
-    assert.deepEqual(await told(), { calls, threads: 2 });
+    const calls = { "files 0": 2, "files 1": 2 };
+    assert.deepEqual(await figures(), { calls, threads: 2 });
     assert.equal(events.filter((event) => event === "worker-ended").length, 2);
+    assert.equal(restarts, 2);
   } finally {
     await team.stop(100);
   }
-  assert.equal((await told()).threads, 0);
+  assert.equal((await figures()).threads, 0);
 });
 
 test("a worker that cannot be started again is tried once more, until it can", async () => {
@@ -53,7 +61,7 @@ test("a worker that cannot be started again is tried once more, until it can", a
     program: new URL("../support/failing_worker.ts", import.meta.url),
     restartAfter: 10,
     settings: () => ({ shared: word.buffer }) as unknown as WorkerSettings,
-    answer: () => Promise.resolve(undefined),
+    answers,
     log: ({ event, error }) => event === "worker-error" && errors.push(error),
   });
   try {
@@ -70,12 +78,12 @@ test("a worker that cannot be started again is tried once more, until it can", a
 });
 
 test("a worker that cannot start ends the others, and is an error", async () => {
-  const settings = { documents: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
+  const settings = { files: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
   await assert.rejects(
     startWorkers({
       size: 2,
       settings: () => settings,
-      answer: () => Promise.resolve(undefined),
+      answers,
       log: () => {},
     }),
   );

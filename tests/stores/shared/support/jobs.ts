@@ -5,7 +5,7 @@ import {
   attachSharedStore,
   type SharedStoreHandle,
 } from "../../../../stores/shared/shared_store.ts";
-import { policy } from "./policies.ts";
+import { policy } from "../../../support/policies.ts";
 
 /** What a worker is to do. */
 export type Job =
@@ -78,7 +78,7 @@ function randomOf(seed: number): (bound: number) => number {
   };
 }
 
-/** Does one job after the other, as messages tell. */
+/** Does one job after the other, as messages say. */
 export function worker({ handle, shared, counts }: Work) {
   const store = attachSharedStore(handle);
   const flags = new Int32Array(shared);

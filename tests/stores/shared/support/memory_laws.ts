@@ -9,7 +9,7 @@ import {
 } from "../../../../stores/shared/shared_store.ts";
 import { audit } from "./audit.ts";
 import { NOW } from "./jobs.ts";
-import { names, policy } from "./policies.ts";
+import { names, policy } from "../../../support/policies.ts";
 
 /** Nothing lost. */
 export const NOTHING: ReturnType<typeof audit> = { places: 0, blocks: 0, nodes: 0, records: 0 };

@@ -1,0 +1,170 @@
+// `npm run matrix` writes docs/compatibility.md: every entry point of the packed package on every
+// runtime, without any other package, and beside the lowest and the highest version of those that it
+// works with. Each cell is a run of the first example of that entry point, as its users have it.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { build } from "./build.mjs";
+import { child } from "./child.mjs";
+import { install, root } from "./install.mjs";
+import { entryPoints, readManifests } from "./manifests.mjs";
+import { packedArchive, unpackPackage } from "./package.mjs";
+
+/** What stands beside the package, in the lowest version that works and in the highest. */
+const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
+  "@grpc/grpc-js": ["~1.10.0", "^1"],
+  "@grpc/proto-loader": ["~0.7.0", "^0.8"],
+  "@nestjs/common": ["~10.0.0", "^12"],
+  "@trpc/server": ["~10.45.0", "^11"],
+  "effect": ["~4.1.0", "^4"],
+  "elysia": ["~1.3.0", "^1"],
+  "express": ["~4.18.0", "^5"],
+  "fast-check": ["~3.10.0", "^4"],
+  "fastify": ["~4.0.0", "^5"],
+  "hono": ["~4.0.0", "^4"],
+  "koa": ["~2.13.0", "^3"],
+  "redis": ["~5.1.0", "^6"],
+  "yaml": ["~2.0.0", "^2"],
+});
+
+/** The versions of Node, beside Bun and Deno. */
+const NODES = ["20.19", "22", "24"];
+
+const PROJECTS = /** @type {const} */ (["alone", "lowest", "highest"]);
+
+/** @typedef {{ readonly name: string, readonly command: string, readonly args: readonly string[] }} Runtime */
+
+install();
+const made = await build();
+if (made.status !== 0) throw new Error(made.output);
+unpackPackage();
+const top = mkdtempSync(join(tmpdir(), "tidegate-matrix-"));
+try {
+  const runtimes = makeRuntimes();
+  const names = Object.keys(entryPoints(readManifests().deno));
+  const rows = /** @type {Record<string, string[]>} */ ({});
+  for (const project of PROJECTS) {
+    const folder = makeProject(project);
+    for (const { command, args } of runtimes) {
+      const { output } = await child(command, [...args, "try.mjs"], { cwd: folder });
+      for (const name of names) (rows[`${name} ${project}`] ??= []).push(resultOf(output, name));
+    }
+  }
+  writeFileSync(join(root, "docs/compatibility.md"), page(runtimes, names, rows));
+  execFileSync("deno", ["fmt", "--quiet", "docs/compatibility.md"], { cwd: root });
+} finally {
+  rmSync(top, { recursive: true, force: true });
+}
+
+/** @returns {readonly Runtime[]} */
+function makeRuntimes() {
+  const nodes = NODES.map((version) => {
+    const folder = join(top, `node-${version}`);
+    npm(folder, { node: version });
+    return { name: `Node ${version}`, command: join(folder, "node_modules/.bin/node"), args: [] };
+  });
+  return [
+    ...nodes,
+    { name: "Bun", command: "bun", args: ["run"] },
+    {
+      name: "Deno",
+      command: "deno",
+      args: ["run", "-A", "--no-lock", "--node-modules-dir=manual"],
+    },
+  ];
+}
+
+/** @param {typeof PROJECTS[number]} project */
+function makeProject(project) {
+  const folder = join(top, project);
+  const versions = Object.entries(BESIDE).map((
+    [name, [lowest, highest]],
+  ) => [name, project === "lowest" ? lowest : highest]);
+  npm(folder, {
+    tidegate: `file:${packedArchive()}`,
+    ...(project === "alone" ? {} : Object.fromEntries(versions)),
+  });
+  const tries = Object.entries(entryPoints(readManifests().deno)).map(([path, file], index) => {
+    // Alone, the example's own framework is missing; what can be tried is the import.
+    const text = project === "alone" && path !== "."
+      ? `import ${JSON.stringify(path.replace(/^\./, "tidegate"))};`
+      : stripTypeScriptTypes(exampleOf(file));
+    writeFileSync(join(folder, `example${index}.mjs`), text);
+    return `await attempt(${JSON.stringify(path)}, () => import("./example${index}.mjs"));`;
+  });
+  copyFileSync(join(root, ".ci/matrix_attempt.mjs"), join(folder, "attempt.mjs"));
+  const lines = [`import { attempt } from "./attempt.mjs";`, ...tries, "process.exit(0);"];
+  writeFileSync(join(folder, "try.mjs"), lines.join("\n"));
+  return folder;
+}
+
+/** The first example of an entry point's module comment. @param {string} file */
+function exampleOf(file) {
+  const comment = /^\/\*\*[\s\S]*?\*\//.exec(readFileSync(join(root, file), "utf8"))?.[0] ?? "";
+  const [, example = ""] = /\* ```ts\n([\s\S]*?) \* ```/.exec(comment) ?? [];
+  return example.replaceAll(/^ \* ?/gm, "");
+}
+
+/** @param {string} folder @param {Record<string, string>} dependencies */
+function npm(folder, dependencies) {
+  mkdirSync(folder);
+  const manifest = { name: "project", private: true, type: "module", dependencies };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  const options = ["--prefer-offline", "--loglevel=error", "--no-audit", "--no-fund"];
+  execFileSync("npm", ["install", ...options], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
+
+/** @param {string} output @param {string} name */
+function resultOf(output, name) {
+  const line = output.split("\n").find((each) => each.startsWith(`try ${name} `));
+  const result = line?.slice(`try ${name} `.length) ?? "did not answer";
+  return result.replace(/ (imported )?from .*/, "");
+}
+
+/**
+ * @param {readonly Runtime[]} runtimes
+ * @param {readonly string[]} names
+ * @param {Record<string, readonly string[]>} rows
+ */
+function page(runtimes, names, rows) {
+  const notes = /** @type {string[]} */ ([]);
+  const header = ["entry point", ...runtimes.map((runtime) => runtime.name)];
+  const lines = names.map((name) => [
+    `\`${name.replace(/^\./, "tidegate")}\``,
+    ...runtimes.map((_, column) => {
+      const failed = PROJECTS.map((
+        project,
+      ) => [project, rows[`${name} ${project}`]?.[column] ?? ""])
+        .filter(([, result]) => result !== "works");
+      const texts = failed.map(([project, result = ""]) => {
+        if (!notes.includes(result)) notes.push(result);
+        return `${project}: no (${notes.indexOf(result) + 1})`;
+      });
+      return texts.join("; ") || "yes";
+    }),
+  ]);
+  const table = [header, header.map(() => "---"), ...lines].map((row) => `| ${row.join(" | ")} |`);
+  const versions = Object.entries(BESIDE).map(([name, [lowest, highest]]) =>
+    `| \`${name}\` | ${lowest} | ${highest} |`
+  );
+  return `# What works where
+
+Written by \`npm run matrix\` in the repository: the packed package is installed with npm, and the
+first example of each entry point runs: alone (where it only imports), and beside the lowest and
+the highest version of every package that it works with.
+
+${table.join("\n")}
+
+${notes.map((note, index) => `${index + 1}. ${note}`).join("\n")}
+
+| package | lowest | highest |
+| --- | --- | --- |
+${versions.join("\n")}
+`;
+}

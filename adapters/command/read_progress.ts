@@ -1,0 +1,51 @@
+import process from "node:process";
+
+import { count } from "../replay/output/format_numbers.ts";
+
+/** Says on a terminal how far a log has been read. */
+export interface ReadProgress {
+  /** Counts bytes, as they are in the files. */
+  add(bytes: number): void;
+  /** Shows how far it is, if there is a terminal, and not too often. */
+  show(read: { readonly lines: number }): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+const SHOWN_EVERY = 200;
+
+/** Starts to count. @param size All bytes; `NaN` if that is not known. */
+export function readProgress(size: number): ReadProgress {
+  const terminal = process.stderr;
+  const start = performance.now();
+  let bytes = 0;
+  let shownAt = start;
+  let isShown = false;
+  return {
+    add(more) {
+      bytes += more;
+    },
+    show({ lines }) {
+      const now = performance.now();
+      if (!terminal.isTTY || now - shownAt < SHOWN_EVERY) return;
+      shownAt = now;
+      isShown = true;
+      terminal.write(`\r${progressText(lines, bytes, size, now - start)}\u001b[K`);
+    },
+    end() {
+      if (isShown) terminal.write("\r\u001b[K");
+    },
+  };
+}
+
+/** `1,200,000 lines, 85.0 MB/s, 12 s left`. */
+export function progressText(
+  lines: number,
+  bytes: number,
+  size: number,
+  milliseconds: number,
+): string {
+  const speed = `${(bytes / 1e3 / milliseconds).toFixed(1)} MB/s`;
+  const left = Math.ceil((size - bytes) * milliseconds / bytes / 1_000);
+  return `${count(lines)} lines, ${speed}${left >= 0 ? `, ${left} s left` : ""}`;
+}

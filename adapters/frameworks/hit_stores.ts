@@ -1,0 +1,230 @@
+/*
+ * Counting hits for middlewares of others, which bring the verdict themselves: how many hits a key
+ * has had in its window, which opens at the first of them. It is a fixed window whose limit nobody
+ * reaches.
+ */
+import type { Algorithm } from "../../core/algorithm.ts";
+import { fixedWindow } from "../../core/algorithms/fixed_window.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Decision } from "../../core/decision.ts";
+import { isStoreError } from "../../core/errors.ts";
+import { checkPrefix } from "../../core/limiter/check_limiter.ts";
+import { limiterOn } from "../../core/limiter/limiter.ts";
+import { andThen, orElse } from "../../core/maybe_promise.ts";
+import { checkOptions, errorMessage } from "../../core/options/checks.ts";
+import type { Store } from "../../core/store.ts";
+import { memoryStore } from "../../stores/memory/memory_store.ts";
+import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
+import { nativePromise } from "../http/native_promise.ts";
+import { hitWindow } from "./hit_window.ts";
+
+/** Where the hits of another middleware are counted. */
+export interface HitStoreOptions {
+  /** The store; without one a memory store of its own. */
+  readonly store?: Store | undefined;
+  /** What its keys begin with in the store; required with a store. */
+  readonly prefix?: string | undefined;
+  /** Where the time comes from; without it the store's own. */
+  readonly clock?: Clock | undefined;
+}
+
+/** What express-rate-limit and hono-rate-limiter need of a store. */
+export interface HitStore {
+  /** What the store's keys begin with. */
+  readonly prefix: string;
+  /** Whether no other instance counts in the same place. */
+  readonly localKeys: boolean;
+  /** Receives the middleware's window, in milliseconds. */
+  init(options: { readonly windowMs: number }): void;
+  /** How often the key was hit; `undefined` if not at all. */
+  get(key: string): Awaitable<HitInfo | undefined>;
+  /** Counts a hit. */
+  increment(key: string): Awaitable<HitInfo>;
+  /** Takes a hit back. */
+  decrement(key: string): Awaitable<void>;
+  /** Forgets the key. */
+  resetKey(key: string): Awaitable<void>;
+}
+
+/** What express-rate-limit and hono-rate-limiter receive. */
+export interface HitInfo {
+  /** Hits in the window. */
+  readonly totalHits: number;
+  /** When the window ends. */
+  readonly resetTime: Date;
+}
+
+/** What elysia-rate-limit needs of a context. */
+export interface HitContext {
+  /** Receives the plugin's window, in milliseconds, or a function that chooses it. */
+  // deno-lint-ignore no-explicit-any
+  init(options: { readonly duration: number | ((...args: any[]) => unknown) }): void;
+  /** Counts a hit; the window lasts at least as long as the longest duration given for it. */
+  increment(key: string, duration?: number): Awaitable<{
+    count: number;
+    nextReset: Date;
+    /** When the window was opened; where durations differ, that or an instant since then. */
+    start: number;
+  }>;
+  /** Takes a hit back. */
+  decrement(key: string): Awaitable<void>;
+  /** Forgets the key. */
+  reset(key?: string): Awaitable<void>;
+  /** Does nothing: the store is closed by whoever made it. */
+  kill(): void;
+}
+
+/** More hits than any window sees. */
+const MOST_HITS = 1_000_000_000;
+/** What stands for an empty key, which others count like any other and stores do not take. */
+const EMPTY_KEY = "(empty)";
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+const ACTION = "count hits";
+
+/** A store for express-rate-limit and hono-rate-limiter. */
+export function hitStore(options: HitStoreOptions): HitStore {
+  const counterBy = hitCounters(options);
+  const now = options.clock ?? Date.now;
+  let counter: ReturnType<typeof counterBy> | undefined;
+
+  function ready(): NonNullable<typeof counter> {
+    if (counter !== undefined) return counter;
+    throw new TypeError(errorMessage(ACTION, "init must have been called", undefined));
+  }
+
+  function infoOf({ count, resetAfter }: Hits): HitInfo {
+    return { totalHits: count, resetTime: new Date(now() + resetAfter) };
+  }
+
+  return {
+    prefix: options.prefix ?? "",
+    localKeys: options.store === undefined,
+    init({ windowMs }) {
+      const period = Math.ceil(windowMs);
+      counter = counterBy(fixedWindow({ limit: MOST_HITS, period, anchor: "first" }));
+    },
+    get: (key) => ready().read(key, (hits) => hits.count === 0 ? undefined : infoOf(hits)),
+    increment: (key) => ready().hit(key, infoOf),
+    decrement: (key) => ready().takeBack(key),
+    resetKey: (key) => ready().forget(key),
+  };
+}
+
+/** A context for elysia-rate-limit. */
+export function hitContext(options: HitStoreOptions): HitContext {
+  const counterBy = hitCounters(options);
+  const now = options.clock ?? Date.now;
+  let usual: number | undefined;
+  let latest = 1;
+  let counter = counterBy(hitWindow(MOST_HITS, latest));
+
+  /** The counter that opens and extends windows by a duration; keys are the same in all of them. */
+  function counterOf(duration: number): typeof counter {
+    if (duration !== latest) {
+      counter = counterBy(hitWindow(MOST_HITS, duration));
+      latest = duration;
+    }
+    return counter;
+  }
+
+  return {
+    init({ duration }) {
+      usual = typeof duration === "number" ? duration : undefined;
+    },
+    increment(key, given = usual) {
+      if (given === undefined) {
+        throw new TypeError(errorMessage(ACTION, "duration must be known", given));
+      }
+      const duration = Math.ceil(given);
+      return counterOf(duration).hit(key, ({ count, resetAfter }) => {
+        const end = now() + resetAfter;
+        return { count, nextReset: new Date(end), start: end - Math.max(duration, resetAfter) };
+      });
+    },
+    decrement: (key) => counter.takeBack(key),
+    reset(key) {
+      if (key === undefined) {
+        throw new TypeError(errorMessage("forget hits", "a key must be given", key));
+      }
+      return counter.forget(key);
+    },
+    kill() {},
+  };
+}
+
+/** Counters by the length of their window; a window once opened keeps its length. */
+export function hitWindows(
+  options: HitStoreOptions,
+): (duration: number) => {
+  hit(key: string): Awaitable<Hits>;
+  read(key: string): Awaitable<Hits>;
+} {
+  const counterBy = hitCounters(options);
+  const same = (hits: Hits) => hits;
+  return (duration) => {
+    const { hit, read } = counterBy(hitWindow(MOST_HITS, Math.ceil(duration)));
+    return { hit: (key) => hit(key, same), read: (key) => read(key, same) };
+  };
+}
+
+/** How often a key was hit in its window, and the milliseconds until that ends. */
+export interface Hits {
+  readonly count: number;
+  readonly resetAfter: number;
+}
+
+/**
+ * Makes what makes counters of windows whose limit is `MOST_HITS`. Windows with the same id are one
+ * for each key.
+ *
+ * @throws {TypeError} If a store comes without a prefix.
+ */
+function hitCounters(options: HitStoreOptions) {
+  checkOptions<HitStoreOptions>("create a store of hits", options, {
+    store: true,
+    prefix: true,
+    clock: true,
+  });
+  const { store = memoryStore(), prefix = "hits", clock } = options;
+  if (options.store !== undefined) checkPrefix(options.prefix);
+
+  return function hitCounter(window: Algorithm) {
+    const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
+    type View<Shown> = (hits: Hits) => Shown;
+    return {
+      hit: <Shown>(key: string, view: View<Shown>) =>
+        nativePromise(
+          andThen(limiter.consume(storable(key)), (decision) => view(hitsOf(decision))),
+        ),
+      read: <Shown>(key: string, view: View<Shown>) =>
+        nativePromise(
+          andThen(limiter.peek(storable(key), 0), (decision) => view(hitsOf(decision))),
+        ),
+      /**
+       * What cannot be taken back stays counted: the safe side. The response is there, and some
+       * middlewares would make an error of it.
+       */
+      takeBack: (key: string) =>
+        nativePromise(orElse<unknown>(() => limiter.refund(storable(key)), (error) => {
+          if (!isStoreError(error)) throw error;
+        })) as Awaitable<void>,
+      forget: (key: string) => limiter.reset(storable(key)),
+    };
+  };
+}
+
+/** A key that stores take, of one that clients have a hand in, or that is the number of a user. */
+function storable(key: string): string {
+  if (typeof key === "number" || typeof key === "bigint") return String(key);
+  if (typeof key !== "string") return key;
+  return key === "" ? EMPTY_KEY : key.replaceAll(LONE_SURROGATES, "\ufffd");
+}
+
+function hitsOf({ allowed, source, limit, remaining, retryAfter, resetAfter }: Decision): Hits {
+  // Where another store answers with a share of the limit, a hit counts as many times as much.
+  if (source !== "policy") {
+    return { count: Math.round((limit - remaining) * (MOST_HITS / limit)), resetAfter };
+  }
+  // Nothing was counted. One hit is within any limit, and so many are within none.
+  return allowed ? { count: 1, resetAfter: 0 } : { count: MOST_HITS, resetAfter: retryAfter };
+}

@@ -1,0 +1,154 @@
+/**
+ * Rate limiting for Koa 3 and 2.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimit } from "tidegate/koa";
+ * import Koa from "koa";
+ *
+ * const app = new Koa();
+ * app.use(rateLimit({ limiter: limiter(gcra({ limit: 100, period: "1m" })) }));
+ * app.use((context) => {
+ *   context.body = `${context.state["rateLimit"]?.remaining} left`;
+ * });
+ * // app.listen(8080);
+ * ```
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
+import { applyHeaders } from "../http/fields/apply_headers.ts";
+import type { HeaderField } from "../http/fields/header_writer.ts";
+import { gate } from "../http/gate/gate.ts";
+import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+import { closingOf, nodeHeader, whenEnded } from "../http/servers/node_response.ts";
+
+/** What is needed of Koa's context. */
+export interface KoaContext {
+  /** The request of node:http. */
+  readonly req: IncomingMessage;
+  /** The response of node:http. */
+  readonly res: ServerResponse;
+  /** The client's address, by the app's settings `proxy` and `maxIpsCount`. */
+  readonly ip: string;
+  /** The app. */
+  readonly app: {
+    /** Whether the app believes proxies about addresses. */
+    readonly proxy: boolean;
+  };
+  /** Values for the middlewares to come; the decision is put at `rateLimit`. */
+  // deno-lint-ignore no-explicit-any
+  readonly state: Record<string, any>;
+  /** The response. */
+  readonly response: {
+    /** Reads a header field; empty without it. */
+    get(name: string): string;
+  };
+  /** The status of the response. */
+  status: number;
+  /** The body of the response. */
+  body: unknown;
+  /** Whether the header fields have been sent. */
+  readonly headerSent: boolean;
+  /** Sets a header field of the response. */
+  set(name: string, value: string): void;
+}
+
+/** A middleware of Koa. */
+export type KoaMiddleware<Context extends KoaContext> = (
+  context: Context,
+  next: () => Promise<unknown>,
+) => Promise<void>;
+
+/**
+ * Makes a middleware that limits the rate.
+ *
+ * The client's address is that of the socket, unless the app's setting `proxy` is on, or
+ * `trustedProxies` names proxies, which then counts alone.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the context and the
+ * response of node:http.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
+ */
+export function rateLimit<Context extends KoaContext = KoaContext>(
+  options: RateLimitOptions<Context, ServerResponse>,
+): KoaMiddleware<Context> {
+  const decide = gate(options, sourceFor(options));
+
+  return async function limitRate(context, next) {
+    const { decision, headers, refusal, settle } = await decide(context, context.res);
+    if (decision !== undefined) context.state["rateLimit"] = decision;
+    // Somebody else has answered while the request waited for its verdict.
+    if (context.res.writableEnded) return;
+    setFields(context, headers);
+    try {
+      if (refusal === undefined) {
+        if (settle !== undefined) whenEnded(context.res, (status) => settle({ status }));
+        await next();
+        return;
+      }
+      await options.onRefused?.(refusal, context, context.res);
+    } catch (error) {
+      // Koa forgets all fields before it answers an error, but for those that the error brings.
+      if (error instanceof Error) keepFields(error, headers);
+      throw error;
+    }
+    if (context.headerSent || context.body != null) return;
+    context.status = refusal.status;
+    context.set("Content-Type", refusal.contentType);
+    context.body = refusal.body;
+  };
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
+ */
+export function clientKey<Context extends KoaContext = KoaContext>(
+  options: ClientKeyOptions<Context, ServerResponse> = {},
+): (context: Context) => string | undefined {
+  const keyOf = clientKeyOf(options, sourceFor(options));
+  return (context) => keyOf(context, context.res);
+}
+
+const bySocket: RequestSource<KoaContext, ServerResponse> = {
+  address: ({ req }) => req.socket.remoteAddress,
+  header: ({ req }, name) => nodeHeader(req, name),
+  signal: (_context, response) => closingOf(response),
+};
+
+const byApp: RequestSource<KoaContext, ServerResponse> = {
+  ...bySocket,
+  address: ({ ip }) => ip,
+  trustsProxies: ({ app }) => app.proxy,
+};
+
+/** Without a list of its own, the middleware believes whom the app believes. */
+function sourceFor<Context extends KoaContext>(
+  options: ClientKeyOptions<Context, ServerResponse>,
+): RequestSource<KoaContext, ServerResponse> {
+  // `gate` reports options that are not an object.
+  return options?.trustedProxies === undefined ? byApp : bySocket;
+}
+
+function setFields(context: KoaContext, headers: readonly HeaderField[]): void {
+  if (context.headerSent) return;
+  const { response } = context;
+  applyHeaders({
+    get: (name) => response.get(name) || undefined,
+    set: (name, value) => context.set(name, value),
+  }, headers);
+}
+
+function keepFields(error: Error & { headers?: object }, headers: readonly HeaderField[]): void {
+  if (Object.isExtensible(error)) {
+    error.headers = { ...Object.fromEntries(headers), ...error.headers };
+  }
+}

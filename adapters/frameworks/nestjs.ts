@@ -1,0 +1,167 @@
+/**
+ * Rate limiting for NestJS, on Express or Fastify: a guard, and a storage for @nestjs/throttler.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { rateLimitGuard } from "tidegate/nestjs";
+ * import { UseGuards } from "@nestjs/common";
+ *
+ * const login = limiter(gcra({ limit: 5, period: "1m" }));
+ * export const LimitLogin = () => UseGuards(rateLimitGuard({ limiter: login }));
+ *
+ * // @Controller("login")
+ * // class LoginController {
+ * //   @Post() @LimitLogin() login() {}
+ * // }
+ * // or for all routes: app.useGlobalGuards(rateLimitGuard({ limiter: login }));
+ * ```
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { applyHeaders } from "../http/fields/apply_headers.ts";
+import type { RequestSource } from "../http/address/client_key.ts";
+import { gate } from "../http/gate/gate.ts";
+import type { RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+import { closingOf, nodeHeader, nodeReplies, whenEnded } from "../http/servers/node_response.ts";
+import { loadPackage } from "../packages/load_package.ts";
+import type { Refusal } from "../http/gate/refusal.ts";
+import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
+
+/** What is needed of Nest's execution context. */
+export interface NestContext {
+  /** The request and the response of the platform. */
+  switchToHttp(): { getRequest(): unknown; getResponse(): unknown };
+}
+
+/** A guard of Nest. */
+export interface NestGuard {
+  /** Whether a request may go on; refuses by an error with the status and the body of the refusal. */
+  canActivate(context: NestContext): Promise<boolean>;
+}
+
+/** What is needed of a request of Express or Fastify. */
+export interface NestRequest {
+  /** The client's address, by the platform's own setting of trusted proxies. */
+  readonly ip?: string | undefined;
+  /** The header fields. */
+  readonly headers: IncomingMessage["headers"];
+  /** The socket of the client. */
+  readonly socket: IncomingMessage["socket"];
+  /** The decision about the request. */
+  rateLimit?: unknown;
+}
+
+/**
+ * Makes a guard that limits the rate. The decision is put on the request, at `rateLimit`.
+ *
+ * A refused request fails with an `HttpException` that holds the refusal's status and body, for
+ * Nest's exception filters; its header fields are set.
+ *
+ * @param options Only `limiter` is required. The functions among them are given the request and
+ * the response of node:http.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
+ */
+export function rateLimitGuard<Request extends NestRequest = NestRequest>(
+  options: RateLimitOptions<Request, ServerResponse>,
+): NestGuard {
+  const decide = gate(options, source);
+
+  return {
+    async canActivate(context) {
+      const http = context.switchToHttp();
+      const request = http.getRequest() as Request;
+      const platform = http.getResponse() as ServerResponse & { readonly raw?: ServerResponse };
+      const response = platform.raw ?? platform;
+      const { decision, headers, refusal, settle } = await decide(request, response);
+      if (decision !== undefined) request.rateLimit = decision;
+      // Fastify keeps fields of its own, and those of node:http beside them.
+      applyHeaders(nodeReplies.fields(response), headers);
+      if (refusal === undefined) {
+        if (settle !== undefined) whenEnded(response, (status) => settle({ status }));
+        return true;
+      }
+      await options.onRefused?.(refusal, request, response);
+      throw await exceptionOf(refusal);
+    },
+  };
+}
+
+async function exceptionOf({ status, contentType, body }: Refusal): Promise<Error> {
+  const { HttpException } = await loadPackage({
+    name: "@nestjs/common",
+    action: "refuse a request of NestJS",
+    since: "8.0",
+    load: () => import("@nestjs/common"),
+    isRecent: (module) => typeof module.HttpException === "function",
+  });
+  return new HttpException(contentType.includes("json") ? JSON.parse(body) : body, status);
+}
+
+/** What @nestjs/throttler needs of a storage. */
+export interface ThrottlerStorage {
+  /** Counts a hit; all times in milliseconds, those of the answer in seconds. */
+  increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<{
+    totalHits: number;
+    timeToExpire: number;
+    isBlocked: boolean;
+    timeToBlockExpire: number;
+  }>;
+}
+
+/**
+ * A storage for @nestjs/throttler, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `storage` of `ThrottlerModule.forRoot`.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { throttlerStorage } from "tidegate/nestjs";
+ *
+ * const store = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const storage = throttlerStorage({ store, prefix: "web" });
+ * // ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 100 }], storage })
+ * console.log(typeof storage.increment);
+ * ```
+ */
+export function throttlerStorage(options: HitStoreOptions = {}): ThrottlerStorage {
+  const windows = hitWindows(options);
+  const seconds = (milliseconds: number) => Math.ceil(milliseconds / 1_000);
+
+  return {
+    async increment(key, ttl, limit, blockDuration, throttlerName) {
+      const blocked = `${throttlerName} blocked ${key}`;
+      const block = await windows(blockDuration).read(blocked);
+      const { count, resetAfter } = block.count > 0
+        ? await windows(ttl).read(`${throttlerName} ${key}`)
+        : await windows(ttl).hit(`${throttlerName} ${key}`);
+      const begins = block.count === 0 && count > limit;
+      const { resetAfter: left } = begins ? await windows(blockDuration).hit(blocked) : block;
+      return {
+        totalHits: block.count > 0 ? Math.max(count, limit + 1) : count,
+        timeToExpire: seconds(resetAfter),
+        isBlocked: begins || block.count > 0,
+        timeToBlockExpire: seconds(left),
+      };
+    },
+  };
+}
+
+const source: RequestSource<NestRequest, ServerResponse> = {
+  address: ({ ip, socket }) => ip ?? socket.remoteAddress,
+  header: (request, name) => nodeHeader(request, name),
+  signal: (_request, response) => closingOf(response),
+};

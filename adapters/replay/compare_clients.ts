@@ -1,0 +1,68 @@
+import { firstFew } from "./first_few.ts";
+
+/** What two candidates would have done differently. */
+export interface Comparison {
+  /** Requests that only the first one refuses. */
+  readonly onlyFirst: number;
+  /** Requests that only the second one refuses. */
+  readonly onlySecond: number;
+  /** Requests that both refuse. */
+  readonly both: number;
+  /** How many clients have requests that only one of the two refuses. */
+  readonly clientsApart: number;
+  /** Those with the most such requests. */
+  readonly clients: readonly ClientComparison[];
+}
+
+/** What two candidates would have done to one client. */
+export interface ClientComparison {
+  /** The client. */
+  readonly key: string;
+  /** Its requests. */
+  readonly requests: number;
+  /** Those that only the first candidate refuses. */
+  readonly onlyFirst: number;
+  /** Those that only the second one refuses. */
+  readonly onlySecond: number;
+  /** Those that both refuse. */
+  readonly both: number;
+}
+
+/** Adds up a comparison, client by client. */
+export interface Comparer {
+  /** Adds a client; the verdicts of its requests are 1 where they are refused. */
+  add(key: string, requests: number, first: Uint8Array, second: Uint8Array): void;
+  /** What came of it. */
+  comparison(): Comparison;
+}
+
+/** Makes the comparison of two candidates; it keeps the `most` clients that they part on. */
+export function comparer(most: number): Comparer {
+  const sums = { onlyFirst: 0, onlySecond: 0, both: 0, clientsApart: 0 };
+  const clients: ClientComparison[] = [];
+  const apart = ({ onlyFirst, onlySecond }: ClientComparison) => onlyFirst + onlySecond;
+  return {
+    add(key, requests, first, second) {
+      let refusedFirst = 0;
+      let refusedSecond = 0;
+      let both = 0;
+      for (let row = 0; row < requests; row++) {
+        refusedFirst += first[row]!;
+        refusedSecond += second[row]!;
+        both += first[row]! & second[row]!;
+      }
+      const onlyFirst = refusedFirst - both;
+      const onlySecond = refusedSecond - both;
+      sums.onlyFirst += onlyFirst;
+      sums.onlySecond += onlySecond;
+      sums.both += both;
+      if (onlyFirst + onlySecond === 0) return;
+      sums.clientsApart++;
+      clients.push({ key, requests, onlyFirst, onlySecond, both });
+    },
+    comparison: () => ({
+      ...sums,
+      clients: firstFew(clients, most, (one, other) => apart(other) - apart(one)),
+    }),
+  };
+}

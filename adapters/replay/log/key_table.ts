@@ -1,0 +1,119 @@
+/*
+ * Keys by their bytes: a hash table over one array of bytes, so that a client that was seen before
+ * costs no string.
+ *
+ * Keys come from attackers. The hash has a seed, and after a bounded number of tries a key goes to
+ * a `Map`, whose hashes nobody can foresee.
+ */
+
+/** Ids of keys, by their bytes. */
+export interface KeyTable {
+  /** The id of a key, counted from 0; -1 if it is empty or too long. */
+  idOf(bytes: Uint8Array, from: number, to: number): number;
+  /** The id of a key given as text. */
+  idOfText(text: string): number;
+  /** The keys that are new since it was asked last. */
+  takeNew(): string[];
+  /** Forgets all keys once they take too much memory; ids then count from 0 again. */
+  forgetIfLarge(): boolean;
+}
+
+/** The longest key in bytes, or as text in characters. */
+export const LONGEST_KEY = 1_024;
+
+const MOST_TRIES = 32;
+const MOST_KEYS = 1 << 18;
+const MOST_BYTES = 1 << 25;
+
+/** Words of a slot: an id and 1, or 0 where there is none; its hash; where its bytes lie. */
+const WORDS = 4;
+
+/** Makes a table without keys. */
+export function keyTable(): KeyTable {
+  const seed = Math.floor(Math.random() * 2 ** 32) | 0;
+  const decoder = new TextDecoder();
+  const texts = new Map<string, number>();
+  let fresh: string[] = [];
+  let slots = new Int32Array(WORDS << 10);
+  let kept = 0;
+  let arena = new Uint8Array(1 << 14);
+  let used = 0;
+
+  function idOf(bytes: Uint8Array, from: number, to: number): number {
+    const length = to - from;
+    if (length === 0 || length > LONGEST_KEY) return -1;
+    let hash = seed;
+    for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+    hash ^= hash >>> 15;
+    // Names of their own: what a closure may change is loaded anew at each use.
+    const words = slots;
+    const known = arena;
+    const last = words.length - WORDS;
+    for (let tries = 0, slot = hash * WORDS & last; tries < MOST_TRIES; tries++) {
+      if (words[slot] === 0) return add(bytes, from, to, hash, slot);
+      if (words[slot + 1] === hash && words[slot + 3] === length) {
+        const start = words[slot + 2]!;
+        let at = 0;
+        while (at < length && known[start + at] === bytes[from + at]) at++;
+        if (at === length) return words[slot]! - 1;
+      }
+      slot = (slot + WORDS) & last;
+    }
+    return idOfText(decoder.decode(bytes.subarray(from, to)));
+  }
+
+  function add(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
+    const id = idOfText(decoder.decode(bytes.subarray(from, to)));
+    if (id === -1) return id;
+    if (used + to - from > arena.length) {
+      const before = arena;
+      arena = new Uint8Array(2 * before.length);
+      arena.set(before);
+    }
+    arena.set(bytes.subarray(from, to), used);
+    slots.set([id + 1, hash, used, to - from], slot);
+    used += to - from;
+    if (++kept * 2 * WORDS > slots.length) grow();
+    return id;
+  }
+
+  function grow(): void {
+    const before = slots;
+    slots = new Int32Array(2 * before.length);
+    const last = slots.length - WORDS;
+    for (let from = 0; from < before.length; from += WORDS) {
+      if (before[from] === 0) continue;
+      let slot = before[from + 1]! * WORDS & last;
+      while (slots[slot] !== 0) slot = (slot + WORDS) & last;
+      slots.set(before.subarray(from, from + WORDS), slot);
+    }
+  }
+
+  function idOfText(text: string): number {
+    if (text === "" || text.length > LONGEST_KEY) return -1;
+    let id = texts.get(text);
+    if (id === undefined) {
+      id = texts.size;
+      texts.set(text, id);
+      fresh.push(text);
+    }
+    return id;
+  }
+
+  return {
+    idOf,
+    idOfText,
+    takeNew() {
+      const taken = fresh;
+      fresh = [];
+      return taken;
+    },
+    forgetIfLarge() {
+      if (texts.size < MOST_KEYS && used < MOST_BYTES) return false;
+      kept = used = 0;
+      slots.fill(0);
+      texts.clear();
+      return true;
+    },
+  };
+}

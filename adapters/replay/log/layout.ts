@@ -1,0 +1,191 @@
+/*
+ * The forms that logs come in, as data: what lies between fields, and what they are called. A
+ * layout is a form applied to one log: where in a line the time, the client and the cost stand. It
+ * is plain data, which goes to worker threads as it is.
+ */
+
+/**
+ * The forms of log.
+ *
+ * | form | lines |
+ * |---|---|
+ * | `"common"` | the Common Log Format of web servers, and the combined one, which adds to it |
+ * | `"vhost"` | the same after the name of the virtual host, as Apache's `vhost_combined` |
+ * | `"epa"` | that of the trace of EPA's web server, 1995 |
+ * | `"envoy"` | Envoy's default text |
+ * | `"alb"` | those of AWS's application load balancer |
+ * | `"json"` | an object a line, as of nginx, Caddy, Traefik and Envoy |
+ * | `"w3c"`, `"cloudfront"` | the W3C's extended form, of IIS and with tabs of AWS CloudFront |
+ * | `"tsv"`, `"csv"` | columns named by the first line; quotes as in RFC 4180 |
+ */
+export type LogFormat =
+  | "common"
+  | "vhost"
+  | "epa"
+  | "envoy"
+  | "alb"
+  | "json"
+  | "w3c"
+  | "cloudfront"
+  | "tsv"
+  | "csv";
+
+/** A form of log. */
+export interface Form {
+  /** What lies between fields; `undefined` of objects. */
+  readonly separator?: string;
+  /** How fields that hold it are quoted: with `\"` or `""` for a quote inside; default not at all. */
+  readonly quotes?: "escaped" | "doubled";
+  /** Whether the time stands in brackets. */
+  readonly brackets?: boolean;
+  /** The fields, in order; forms without them name them in the log: by a header, or `#Fields`. */
+  readonly columns?: readonly string[];
+  /** Whether a line `#Fields:` names the fields. */
+  readonly directives?: boolean;
+}
+
+const REQUEST = ["request", "status", "bytes", "referer", "agent"];
+const COMMON = ["remote_addr", "ident", "user", "time", ...REQUEST];
+
+/** The forms by name, in the order in which they are tried. */
+export const FORMS: Readonly<Record<LogFormat, Form>> = {
+  common: { separator: " ", quotes: "escaped", brackets: true, columns: COMMON },
+  vhost: { separator: " ", quotes: "escaped", brackets: true, columns: ["vhost", ...COMMON] },
+  epa: {
+    separator: " ",
+    quotes: "escaped",
+    brackets: true,
+    columns: ["remote_addr", "time", "request", "status", "bytes"],
+  },
+  envoy: {
+    separator: " ",
+    quotes: "escaped",
+    brackets: true,
+    columns: [
+      ...["time", "request", "status", "response_flags", "bytes_received", "bytes_sent"],
+      ...["duration", "upstream_service_time", "x_forwarded_for", "agent", "request_id"],
+      ...["authority", "upstream_host"],
+    ],
+  },
+  alb: {
+    separator: " ",
+    quotes: "escaped",
+    columns: [
+      ...["type", "time", "elb", "client:port", "target:port", "request_processing_time"],
+      ...["target_processing_time", "response_processing_time", "status"],
+      ...["target_status_code", "received_bytes", "sent_bytes", "request", "user_agent"],
+      ...["ssl_cipher", "ssl_protocol", "target_group_arn", "trace_id", "domain_name"],
+    ],
+  },
+  json: {},
+  w3c: { separator: " ", directives: true },
+  cloudfront: { separator: "\t", directives: true },
+  tsv: { separator: "\t" },
+  csv: { separator: ",", quotes: "doubled" },
+};
+
+/** The names of the forms. */
+export const FORMAT_NAMES: readonly LogFormat[] = Object.keys(FORMS) as LogFormat[];
+
+/** Which part of a field is meant: that of a request, or an address without its port. */
+export type FieldPart = "whole" | "method" | "url" | "address";
+
+/** Where a value stands in a line: at a place, or of objects under a path. */
+export interface Field {
+  readonly name: string;
+  readonly place: number;
+  readonly part: FieldPart;
+}
+
+/** A form applied to a log. */
+export interface Layout {
+  readonly format: LogFormat;
+  readonly columns: readonly string[];
+  /** One field, or a date and a time of day. Of objects the first one that there is. */
+  readonly time: readonly Field[];
+  /** Of objects the first one that there is; without any all requests are of one client. */
+  readonly key: readonly Field[];
+  /** Their sum is the cost; without any it is 1. */
+  readonly cost: readonly Field[];
+  /** Bits of an IPv6 address that distinguish clients. */
+  readonly network: number | undefined;
+  /** The longest line in bytes. */
+  readonly maxLine: number;
+}
+
+/** What the caller says of a log, rather than leaving it to be found. */
+export interface LayoutOptions {
+  /** What errors call the log. */
+  readonly name: string;
+  readonly format: LogFormat | undefined;
+  readonly time: string | undefined;
+  readonly key: string | undefined;
+  readonly cost: readonly string[];
+  readonly maxLine: number;
+}
+
+/** The usual names, in any case of letters, the likeliest first. */
+const TIME_NAMES: readonly string[] = [
+  ...["time", "timestamp", "time_iso8601", "@timestamp", "ts", "datetime", "startutc"],
+  ...["start_time", "msec", "time_local", "date"],
+];
+const KEY_NAMES: readonly string[] = [
+  ...["remote_addr", "client_ip", "clientip", "c-ip", "request.client_ip", "request.remote_ip"],
+  ...["clienthost", "client:port", "clientaddr", "x_forwarded_for", "downstream_remote_address"],
+  ...["remote_ip", "remote_host", "client", "ip", "key", "host"],
+];
+/** Fields that hold a port beside the address: one client would be many. */
+const WITH_PORT: readonly string[] = ["client:port", "clientaddr", "downstream_remote_address"];
+
+/**
+ * Applies a form to a log's columns.
+ *
+ * @returns A layout, or `undefined` if no column holds the time.
+ */
+export function layoutOf(
+  format: LogFormat,
+  columns: readonly string[],
+  options: LayoutOptions,
+): Layout | undefined {
+  const isObject = format === "json";
+  const named = (name: string) => fieldOf(columns, name);
+  const found = (names: readonly string[]) => names.flatMap((name) => named(name) ?? []);
+  const time = options.time === undefined ? found(TIME_NAMES) : found([options.time]);
+  const date = named("date");
+  const clock = named("time");
+  const isPair = !isObject && options.time === undefined && date !== undefined &&
+    clock !== undefined && clock.place === date.place + 1;
+  if (time.length === 0) return undefined;
+  const network = networkOf(options.key);
+  const key = options.key === undefined || network !== undefined
+    ? found(KEY_NAMES)
+    : found([options.key]);
+  return {
+    format,
+    columns,
+    time: isPair ? [date, clock] : isObject ? time : time.slice(0, 1),
+    key: isObject ? key : key.slice(0, 1),
+    cost: found(options.cost),
+    network,
+    maxLine: options.maxLine,
+  };
+}
+
+/** The bits of a key such as `ip/64`; `undefined` if it is a column's name. */
+export function networkOf(key: string | undefined): number | undefined {
+  const bits = /^ip\/(\d{1,3})$/.exec(key ?? "")?.[1];
+  return bits === undefined ? undefined : Number(bits);
+}
+
+/** The column of a name, or the part of a request that is called so. */
+function fieldOf(columns: readonly string[], name: string): Field | undefined {
+  const wanted = name.toLowerCase();
+  const place = columns.findIndex((column) => column.toLowerCase() === wanted);
+  if (place !== -1) {
+    const part = WITH_PORT.includes(wanted) ? "address" : "whole";
+    return { name: columns[place]!, place, part };
+  }
+  const request = columns.indexOf("request");
+  const isPart = wanted === "method" || wanted === "url";
+  return isPart && request !== -1 ? { name: wanted, place: request, part: wanted } : undefined;
+}

@@ -1,0 +1,144 @@
+/*
+ * A log's bytes, as they come from a file, a pipe or a decompressor, in blocks of whole lines.
+ */
+
+import { pipeline, Readable, type Transform } from "node:stream";
+import * as zlib from "node:zlib";
+
+import { errorMessage } from "../../../core/toolkit.ts";
+
+/** Text in pieces of any length, such as a file's stream; or such bytes compressed by gzip or zstd. */
+export type TextSource =
+  | string
+  | Iterable<string | Uint8Array>
+  | AsyncIterable<string | Uint8Array>;
+
+type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+const NEWLINE = 10;
+
+/** Bytes of a block, at least; the form of a log is found in the first one. */
+const LEAST_BLOCK = 1 << 16;
+
+/** The compressed forms, by the bytes that they begin with. */
+const COMPRESSED: readonly {
+  readonly name: string;
+  readonly magic: readonly number[];
+  readonly open: () => Transform | undefined;
+}[] = [
+  { name: "gzip", magic: [0x1f, 0x8b], open: () => zlib.createGunzip() },
+  {
+    name: "zstd",
+    magic: [0x28, 0xb5, 0x2f, 0xfd],
+    // Node has it since 22.15.
+    open: () => (zlib as Partial<typeof zlib>).createZstdDecompress?.(),
+  },
+];
+
+/**
+ * The blocks of a log: each of whole lines, but the last one, which may end anywhere.
+ *
+ * @param options What errors call the log, and the longest line in bytes; of a longer one only as
+ * much is kept as shows that.
+ * @throws {TypeError} If it is no text, or compressed by what this runtime cannot read.
+ */
+export async function* readBlocks(
+  text: TextSource,
+  { name, maxLine }: { readonly name: string; readonly maxLine: number },
+): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let size = 0;
+  for await (const bytes of decompressed(name, bytesOf(name, text))) {
+    held.push(bytes);
+    size += bytes.length;
+    if (size < LEAST_BLOCK) continue;
+    // A large piece is used as it is; only the line that it goes on with is put together.
+    const goesOn = held.length > 1 && bytes.length >= LEAST_BLOCK;
+    const first = goesOn ? bytes.indexOf(NEWLINE) + 1 : 0;
+    if (first > 0) {
+      held[held.length - 1] = bytes.subarray(0, first);
+      yield joined(held, size - bytes.length + first);
+    }
+    const whole = first > 0 ? bytes.subarray(first) : joined(held, size);
+    const end = whole.lastIndexOf(NEWLINE) + 1;
+    // A copy, as the rest should not keep the whole block in memory.
+    const rest = new Uint8Array(whole.subarray(end, end + maxLine + 1));
+    if (end > 0) yield whole.subarray(0, end);
+    held = [rest];
+    size = rest.length;
+  }
+  if (size > 0) yield joined(held, size);
+}
+
+async function* bytesOf(name: string, text: TextSource): AsyncGenerator<Uint8Array> {
+  requireText(name, text);
+  const encoder = new TextEncoder();
+  // The two halves of a character may come in two pieces.
+  let half = "";
+  for await (const piece of typeof text === "string" ? [text] : text) {
+    if (typeof piece !== "string") {
+      yield piece;
+      continue;
+    }
+    const whole = half + piece;
+    half = /[\ud800-\udbff]$/.exec(whole)?.[0] ?? "";
+    yield encoder.encode(half === "" ? whole : whole.slice(0, -1));
+  }
+  if (half !== "") yield encoder.encode(half);
+}
+
+function requireText(name: string, text: unknown): void {
+  if (typeof text === "string") return;
+  const source = (text ?? {}) as { [Symbol.iterator]?: unknown; [Symbol.asyncIterator]?: unknown };
+  if (source[Symbol.iterator] !== undefined || source[Symbol.asyncIterator] !== undefined) return;
+  const rule = "it must be text, or pieces of it such as a file's stream";
+  throw new TypeError(errorMessage(`read ${name}`, rule, text));
+}
+
+async function* decompressed(
+  name: string,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  let start: Uint8Array = new Uint8Array(0);
+  for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+    start = joined([start, next.value], start.length + next.value.length);
+    if (start.length >= 4) break;
+  }
+  async function* whole() {
+    yield start;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  const form = COMPRESSED.find(({ magic }) => magic.every((byte, place) => start[place] === byte));
+  if (form === undefined) {
+    // A byte order mark is no part of the first line.
+    if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) start = start.subarray(3);
+    return yield* whole();
+  }
+  const opened = form.open();
+  if (opened === undefined) {
+    const rule = `this runtime must have ${form.name}, as Node 22.15, Bun 1.3 and Deno 2.6 do`;
+    throw new TypeError(errorMessage(`read ${name}`, rule, `${form.name} data`));
+  }
+  try {
+    yield* pipeline(Readable.from(whole()), opened, () => {}) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `Cannot read ${name} as its ${form.name} data is cut off or damaged: ${reason}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,161 @@
+/*
+ * The times that logs write, read from bytes. The shape of a time says how to read it:
+ *
+ *   22/Dec/2016:22:32:31 +0300    the Common Log Format
+ *   2016-12-22T19:32:31.250Z      ISO 8601; a space or tab for the T, no zone for UTC
+ *   2016/12/22 19:32:31           Go's
+ *   1482435151.250                seconds, milliseconds, microseconds or nanoseconds since 1970
+ *   29:23:53:25                   EPA's: a day of August 1995, Eastern daylight time
+ */
+
+import { LAST_INSTANT } from "../../../core/toolkit.ts";
+
+const MONTHS: readonly number[] = [
+  "jan",
+  "feb",
+  "mar",
+  "apr",
+  "may",
+  "jun",
+  "jul",
+  "aug",
+  "sep",
+  "oct",
+  "nov",
+  "dec",
+]
+  .map((name) => name.charCodeAt(0) << 16 | name.charCodeAt(1) << 8 | name.charCodeAt(2));
+const DAYS: readonly number[] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const DAY = 86_400_000;
+const HOUR = 3_600_000;
+
+/**
+ * Reads a time.
+ *
+ * @returns Whole milliseconds since the Unix epoch; -1 if it is no time, or out of range.
+ */
+export function readTime(bytes: Uint8Array, from: number, to: number): number {
+  const length = to - from;
+  if (length >= 20 && bytes[from + 2] === 0x2f) return commonTime(bytes, from, to);
+  const fifth = bytes[from + 4];
+  if (length >= 19 && (fifth === 0x2d || fifth === 0x2f)) return isoTime(bytes, from, to);
+  if (length === 11 && bytes[from + 2] === 0x3a) return dayTime(bytes, from);
+  return length > 0 && length <= 32 ? epochTime(bytes, from, to) : -1;
+}
+
+/** An instant given by a number: the unit follows from the size. */
+export function instantOf(number: number): number {
+  // 10^11 s lie in the year 5138, 10^11 ms in 1973: no log is as new or as old.
+  const scale = number < 1e11 ? 1_000 : number < 1e14 ? 1 : number < 1e17 ? 1e-3 : 1e-6;
+  return inRange(Math.floor(number * scale));
+}
+
+function inRange(at: number): number {
+  return at >= 0 && at <= LAST_INSTANT ? at : -1;
+}
+
+function commonTime(bytes: Uint8Array, from: number, to: number): number {
+  const code = (bytes[from + 3]! << 16 | bytes[from + 4]! << 8 | bytes[from + 5]!) | 0x202020;
+  const date = dateOf(digits(bytes, from + 7, 4), MONTHS.indexOf(code) + 1, digits(bytes, from, 2));
+  const zone = to - from === 20 ? 0 : to - from === 26 ? zoneOf(bytes, from + 21, to) : NaN;
+  return wholeOr(date + clockOf(bytes, from + 12) - zone);
+}
+
+function isoTime(bytes: Uint8Array, from: number, to: number): number {
+  const date = dateOf(
+    digits(bytes, from, 4),
+    digits(bytes, from + 5, 2),
+    digits(bytes, from + 8, 2),
+  );
+  let at = from + 19;
+  let thousandths = 0;
+  if (bytes[at] === 0x2e || bytes[at] === 0x2c) {
+    let unit = 100;
+    // Digits beyond the milliseconds are cut off.
+    for (at++; at < to && isDigit(bytes[at]!); at++, unit = Math.floor(unit / 10)) {
+      thousandths += unit * (bytes[at]! - 0x30);
+    }
+  }
+  if (bytes[at] === 0x20 && at + 6 <= to) at++;
+  const zone = at === to || (at === to - 1 && bytes[at] === 0x5a) ? 0 : zoneOf(bytes, at, to);
+  return wholeOr(date + clockOf(bytes, from + 11) + thousandths - zone);
+}
+
+function dayTime(bytes: Uint8Array, from: number): number {
+  return wholeOr(dateOf(1995, 8, digits(bytes, from, 2)) + clockOf(bytes, from + 3) + 4 * HOUR);
+}
+
+function epochTime(bytes: Uint8Array, from: number, to: number): number {
+  let number = 0;
+  let at = from;
+  for (; at < to && isDigit(bytes[at]!); at++) number = number * 10 + bytes[at]! - 0x30;
+  if (at === from) return -1;
+  let fraction = 0;
+  if (bytes[at] === 0x2e) {
+    const point = at++;
+    for (; at < to && at < point + 10 && isDigit(bytes[at]!); at++) {
+      fraction = fraction * 10 + bytes[at]! - 0x30;
+    }
+    fraction /= 10 ** (at - point - 1);
+    while (at < to && isDigit(bytes[at]!)) at++;
+  }
+  // A fraction of whole digits is added last, as 0.29 * 1,000 is less than 290 in floats.
+  if (at !== to) return -1;
+  return number < 1e11
+    ? inRange(number * 1_000 + Math.floor(fraction * 1e9 / 1e6))
+    : instantOf(number);
+}
+
+function wholeOr(at: number): number {
+  return Number.isNaN(at) ? -1 : inRange(at);
+}
+
+/** hh:mm:ss in milliseconds; `NaN` if it is none. */
+function clockOf(bytes: Uint8Array, from: number): number {
+  const hours = digits(bytes, from, 2);
+  const minutes = digits(bytes, from + 3, 2);
+  const seconds = digits(bytes, from + 6, 2);
+  const fits = bytes[from + 2] === 0x3a && bytes[from + 5] === 0x3a && hours < 24 &&
+    minutes < 60 && seconds <= 60;
+  return fits ? (hours * 60 + minutes) * 60_000 + seconds * 1_000 : NaN;
+}
+
+/** +hhmm, +hh:mm or +hh in milliseconds. */
+function zoneOf(bytes: Uint8Array, from: number, to: number): number {
+  const sign = bytes[from] === 0x2b ? 1 : bytes[from] === 0x2d ? -1 : NaN;
+  const length = to - from;
+  const minutes = length === 6 && bytes[from + 3] === 0x3a
+    ? digits(bytes, from + 4, 2)
+    : length === 5
+    ? digits(bytes, from + 3, 2)
+    : length === 3
+    ? 0
+    : NaN;
+  return sign * (digits(bytes, from + 1, 2) * HOUR + minutes * 60_000);
+}
+
+function digits(bytes: Uint8Array, from: number, count: number): number {
+  let number = 0;
+  for (let at = from; at < from + count; at++) {
+    if (!isDigit(bytes[at]!)) return NaN;
+    number = number * 10 + bytes[at]! - 0x30;
+  }
+  return number;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** Days since 1970 in milliseconds, by the Gregorian calendar; `NaN` if there is no such day. */
+function dateOf(year: number, month: number, day: number): number {
+  const fits = month >= 1 && month <= 12 && day >= 1 && day <= DAYS[month - 1]! &&
+    (month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)));
+  if (!fits) return NaN;
+  // Years that begin in March have their leap day at the end.
+  const marchYear = month <= 2 ? year - 1 : year;
+  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  const leapDays = Math.floor(marchYear / 4) - Math.floor(marchYear / 100) +
+    Math.floor(marchYear / 400);
+  return (marchYear * 365 + leapDays + dayOfYear - 719_468) * DAY;
+}

@@ -1,0 +1,339 @@
+/*
+ * The requests of a log as columns of numbers: 12 bytes each, 20 where costs differ. A log is read
+ * once, from wherever it comes; what is asked of it afterwards is asked of its trace.
+ */
+
+import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/toolkit.ts";
+import type { Columns, UnreadLine } from "./parse_block.ts";
+
+/** One request of a log. */
+export interface LogEntry {
+  /** When it came: whole milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** Whose it was. */
+  readonly key: string;
+  /** Units that it takes; a positive integer. */
+  readonly cost: number;
+}
+
+/** Where requests come from: a trace, entries, or a function that opens them. It is read once. */
+export type LogSource =
+  | Trace
+  | Iterable<LogEntry>
+  | AsyncIterable<LogEntry>
+  | (() => Iterable<LogEntry> | AsyncIterable<LogEntry>);
+
+/** What there was to a log beside its requests. */
+export interface LogFacts {
+  /** Its lines. */
+  readonly lines: number;
+  /** Its bytes, decompressed. */
+  readonly bytes: number;
+  /** Lines that could not be read: neither requests nor headers. */
+  readonly unread: number;
+  /** The first of them. */
+  readonly firstUnread: readonly UnreadLine[];
+  /** The forms that were found. */
+  readonly formats: readonly string[];
+  /** The columns that distinguished clients; without any, all requests count as one client's. */
+  readonly keys: readonly string[];
+}
+
+/** The requests of a log, read once and held as numbers. */
+export interface Trace {
+  /** The requests. */
+  readonly requests: number;
+  /** Their units. */
+  readonly units: number;
+  /** Requests of clients beyond the bound on clients. */
+  readonly untracked: number;
+  /** Requests that came with an earlier time than one before them. */
+  readonly backSteps: number;
+  /** The earliest instant: milliseconds since the Unix epoch. */
+  readonly start: number;
+  /** The latest instant. */
+  readonly end: number;
+  /** The clients, in the order of their first requests. */
+  readonly clients: readonly string[];
+  /** How many requests each client has. */
+  readonly counts: readonly number[];
+  /** What else there was to the log; `undefined` of entries that were read from none. */
+  readonly log: LogFacts | undefined;
+  /** The requests, in the order in which they came. */
+  readonly rows: readonly TraceRows[];
+}
+
+/** Some requests. */
+export interface TraceRows {
+  /** Milliseconds since the Unix epoch. */
+  readonly at: Float64Array;
+  /** Indexes of clients. */
+  readonly client: Uint32Array;
+  /** Costs; `undefined` where all are 1. */
+  readonly cost: Float64Array | undefined;
+}
+
+/** A trace that grows. */
+export interface TraceBuilder extends Omit<Trace, "clients" | "counts" | "rows"> {
+  requests: number;
+  units: number;
+  untracked: number;
+  backSteps: number;
+  start: number;
+  end: number;
+  log: LogFacts | undefined;
+  readonly clients: string[];
+  readonly counts: number[];
+  readonly rows: TraceRows[];
+  readonly ids: Map<string, number>;
+  readonly maxClients: number;
+}
+
+const UNTRACKED = 0xffff_ffff;
+
+/** Makes a trace without requests. */
+export function traceBuilder(maxClients: number): TraceBuilder {
+  return {
+    ...{ requests: 0, units: 0, untracked: 0, backSteps: 0, start: Infinity, end: -Infinity },
+    ...{ log: undefined, clients: [], counts: [], rows: [], ids: new Map(), maxClients },
+  };
+}
+
+/**
+ * Adds columns to a trace.
+ *
+ * @param ids What the parser's ids are in the trace; it grows.
+ */
+export function addColumns(trace: TraceBuilder, ids: number[], columns: Columns): void {
+  if (columns.restarts) ids.length = 0;
+  for (const key of columns.keys) ids.push(idOf(trace, key));
+  const { at, client, cost } = columns;
+  const { counts } = trace;
+  let { start, end, units, untracked, backSteps } = trace;
+  let kept = 0;
+  for (let row = 0; row < at.length; row++) {
+    const instant = at[row]!;
+    if (instant < end) backSteps++;
+    else end = instant;
+    if (instant < start) start = instant;
+    if (cost !== undefined) units += cost[row]!;
+    const id = ids[client[row]!]!;
+    if (id === UNTRACKED) {
+      untracked++;
+      continue;
+    }
+    counts[id]!++;
+    client[kept] = id;
+    if (kept !== row) {
+      at[kept] = instant;
+      if (cost !== undefined) cost[kept] = cost[row]!;
+    }
+    kept++;
+  }
+  if (cost === undefined) units += at.length;
+  trace.requests += at.length;
+  Object.assign(trace, { start, end, units, untracked, backSteps });
+  if (kept === 0) return;
+  trace.rows.push({
+    at: at.subarray(0, kept),
+    client: client.subarray(0, kept),
+    cost: cost?.subarray(0, kept),
+  });
+}
+
+function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {
+  let id = ids.get(key);
+  if (id !== undefined) return id;
+  if (clients.length === maxClients) return UNTRACKED;
+  id = clients.length;
+  ids.set(key, id);
+  clients.push(key);
+  counts.push(0);
+  return id;
+}
+
+/** The trace of entries, or of a trace itself. */
+export async function traceOf(
+  action: string,
+  source: LogSource,
+  maxClients: number,
+): Promise<Trace> {
+  const trace = isTrace(source) ? source : await traceOfEntries(action, source, maxClients);
+  if (trace.requests === 0) {
+    throw new RangeError(errorMessage(action, "the log must hold at least one request", 0));
+  }
+  return trace;
+}
+
+async function traceOfEntries(
+  action: string,
+  source: Exclude<LogSource, Trace>,
+  maxClients: number,
+): Promise<Trace> {
+  const trace = traceBuilder(maxClients);
+  let entries: LogEntry[] = [];
+  function add(): void {
+    const keys: string[] = [];
+    const places = new Map<string, number>();
+    const client = Uint32Array.from(entries, ({ key }) => {
+      let place = places.get(key);
+      if (place === undefined) {
+        places.set(key, place = keys.length);
+        keys.push(key);
+      }
+      return place;
+    });
+    const at = Float64Array.from(entries, ({ at }) => Math.floor(at));
+    const cost = Float64Array.from(entries, ({ cost }) => cost);
+    const none = { lines: 0, unread: 0, firstUnread: [], restarts: false };
+    addColumns(trace, [], { at, client, cost, keys, ...none });
+    entries = [];
+  }
+  for await (const entry of openSource(action, source)) {
+    checkInteger(action, "at", Math.floor(entry.at), 0, LAST_INSTANT);
+    checkInteger(action, "cost", entry.cost, 1);
+    if (entries.push(entry) === 1 << 14) add();
+  }
+  add();
+  return trace;
+}
+
+function isTrace(source: LogSource): source is Trace {
+  return typeof source === "object" && source !== null && "rows" in source;
+}
+
+function openSource(
+  action: string,
+  source: Exclude<LogSource, Trace>,
+): Iterable<LogEntry> | AsyncIterable<LogEntry> {
+  const opened = typeof source === "function" ? source() : source;
+  const shape = typeof opened === "object" ? opened as object | null : null;
+  if (shape !== null && (Symbol.iterator in shape || Symbol.asyncIterator in shape)) return opened;
+  const rule = "the log must be a trace, entries, or a function that opens them";
+  throw new TypeError(errorMessage(action, rule, source));
+}
+
+/**
+ * The entries of a log in order of time; those of one instant stay as they were. It holds the whole
+ * log. `replay` and `sweep` do not need it: they put requests in order themselves.
+ *
+ * @param source The log.
+ * @param options `maxEntries`, the most entries to hold; default 5,000,000.
+ * @throws {RangeError} If there are more, or the option is out of range.
+ *
+ * @example
+ * ```ts
+ * import { sortedLog } from "tidegate/replay";
+ * import assert from "node:assert/strict";
+ *
+ * const log = [5, 3, 4].map((at) => ({ at, key: "a", cost: 1 }));
+ * assert.deepEqual((await sortedLog(log)).map(({ at }) => at), [3, 4, 5]);
+ * ```
+ */
+export async function sortedLog(
+  source: Exclude<LogSource, Trace>,
+  options: { readonly maxEntries?: number | undefined } = {},
+): Promise<readonly LogEntry[]> {
+  const { maxEntries = 5_000_000 } = options;
+  checkInteger("sort a log", "maxEntries", maxEntries, 1);
+  const entries: LogEntry[] = [];
+  for await (const entry of openSource("sort a log", source)) {
+    if (entries.length === maxEntries) {
+      const rule = "it must have at most maxEntries entries";
+      throw new RangeError(errorMessage("sort a log", rule, maxEntries));
+    }
+    entries.push(entry);
+  }
+  return entries.sort((a, b) => a.at - b.at);
+}
+
+/** One client's requests, in order of time: those of the rows `from` to `to`. */
+export type ClientVisit = (
+  client: number,
+  at: Float64Array,
+  cost: Float64Array | undefined,
+  from: number,
+  to: number,
+) => void;
+
+/** The most requests that are put in order at once. */
+const ROWS_AT_ONCE = 1 << 21;
+
+/**
+ * Visits clients, one after the other, each with all of its requests. Memory is bounded by the
+ * requests of the busiest client; where there are many requests, some clients at a time are taken
+ * from the trace.
+ *
+ * @param chosen The clients to visit, marked by 1; default all.
+ */
+export function eachClient(
+  trace: Trace,
+  visit: ClientVisit,
+  chosen?: Uint8Array,
+): void {
+  const { counts, rows, backSteps } = trace;
+  const hasCost = rows.some(({ cost }) => cost !== undefined);
+  const places = new Uint32Array(counts.length);
+  for (let first = 0, last = 0; first < counts.length; first = last) {
+    let total = 0;
+    for (; last < counts.length; last++) {
+      const count = chosen?.[last] === 0 ? 0 : counts[last]!;
+      if (total > 0 && total + count > ROWS_AT_ONCE) break;
+      places[last] = total;
+      total += count;
+    }
+    if (total === 0) continue;
+    const at = new Float64Array(total);
+    const cost = hasCost ? new Float64Array(total).fill(1) : undefined;
+    for (const part of rows) {
+      const { length } = part.client;
+      for (let row = 0; row < length; row++) {
+        const client = part.client[row]!;
+        if (client < first || client >= last || chosen?.[client] === 0) continue;
+        const place = places[client]!++;
+        at[place] = part.at[row]!;
+        if (part.cost !== undefined) cost![place] = part.cost[row]!;
+      }
+    }
+    for (let client = first; client < last; client++) {
+      if (chosen?.[client] === 0) continue;
+      const to = places[client]!;
+      const from = to - counts[client]!;
+      if (backSteps > 0) putInOrder(at, cost, from, to);
+      visit(client, at, cost, from, to);
+    }
+  }
+}
+
+/** Visits all requests in order of time; those of one instant in the order in which they came. */
+export function eachRequest(
+  trace: Trace,
+  visit: (client: number, at: number, cost: number) => void,
+): void {
+  const places = trace.rows.flatMap(({ at }, part) =>
+    Array.from(at, (instant, row) => ({ instant, part, row }))
+  );
+  if (trace.backSteps > 0) places.sort((one, other) => one.instant - other.instant);
+  for (const { instant, part, row } of places) {
+    const { client, cost } = trace.rows[part]!;
+    visit(client[row]!, instant, cost === undefined ? 1 : cost[row]!);
+  }
+}
+
+/** Puts rows in order of time; those of one instant stay as they were. */
+function putInOrder(
+  at: Float64Array,
+  cost: Float64Array | undefined,
+  from: number,
+  to: number,
+): void {
+  let isOrdered = true;
+  for (let row = from + 1; row < to && isOrdered; row++) isOrdered = at[row]! >= at[row - 1]!;
+  if (isOrdered) return;
+  const order = Array.from({ length: to - from }, (_, place) => from + place)
+    .sort((one, other) => at[one]! - at[other]! || one - other);
+  const ats = order.map((row) => at[row]!);
+  const costs = order.map((row) => cost?.[row] ?? 1);
+  at.set(ats, from);
+  cost?.set(costs, from);
+}

@@ -1,0 +1,72 @@
+/*
+ * Patterns of paths, `/v1/users/:id` or `/static/*`, in the syntax of URL patterns: Node has none of
+ * them before 24, and a rule must not mean another thing on another runtime.
+ *
+ * Source: WHATWG URL Pattern, "Pattern strings", of which only the parts for paths are here.
+ */
+
+/** The parts of a path that a pattern names, or numbers from 0; `undefined` if it does not match. */
+export type PathPattern = (
+  path: string,
+) => Readonly<Record<string, string | undefined>> | undefined;
+
+/** An escaped sign; a group; a part with the slash before it (named, an expression, a star); text. */
+const PIECES_REGEXP =
+  /\\(.)|\{((?:[^{}\\]|\\.)*)\}([?*+]?)|(\/?)(?::([A-Za-z_$][\w$]*)(\((?:[^()\\]|\\.)+\))?|(\((?:[^()\\]|\\.)+\))|(\*))([?*+]?)|([^\\{}()?*+:])|(.)/gsu;
+
+/**
+ * Compiles a pattern. In it `:name` stands for text without a slash, `:name(\d+)` or `(\d+)` for what
+ * an expression matches, `*` for any text; `{...}` is a group, and `?`, `*` or `+` after a part or a
+ * group says how often it comes.
+ *
+ * @param ignoreCase Whether text in any case matches.
+ * @throws {TypeError} If it is malformed.
+ */
+export function pathPattern(text: string, ignoreCase = false): PathPattern {
+  const names: string[] = [];
+  const source = sourceOf(text, names);
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (twice !== undefined) throw new TypeError(`the name ${twice} is there twice`);
+  const regexp = new RegExp(`^${source}$`, ignoreCase ? "sui" : "su");
+  return (path) => {
+    const match = regexp.exec(encodedPath(path));
+    return match === null
+      ? undefined
+      : Object.fromEntries(names.map((name, place) => [name, match[place + 1]]));
+  };
+}
+
+/** The expression of a pattern; the names of its parts are added in order. */
+function sourceOf(text: string, names: string[]): string {
+  return text.replace(PIECES_REGEXP, (...match) => {
+    const [all, escaped, group, often, slash, name, own, bare, star, times, plain] = match;
+    if (escaped !== undefined) return literal(escaped);
+    if (group !== undefined) return `(?:${sourceOf(group, names)})${often}`;
+    if (plain !== undefined) return literal(plain);
+    if (name === undefined && bare === undefined && star === undefined) {
+      throw new TypeError(`the sign ${all} must follow a \\ here`);
+    }
+    names.push(name ?? String(names.filter((each) => /^\d+$/.test(each)).length));
+    const part = star === undefined ? (own ?? bare)?.slice(1, -1) ?? "[^/]+?" : ".*";
+    // Repeated, such a part matches no more than once; the engine would try every way to divide it.
+    const isOnce = times === "" || times === "?" || star !== undefined ||
+      (slash === "" && part === "[^/]+?");
+    const whole = isOnce ? `(${part})` : `((?:${part})(?:${slash}(?:${part}))*)`;
+    return times === "" || times === "+" ? `${slash}${whole}` : `(?:${slash}${whole})?`;
+  });
+}
+
+function literal(sign: string): string {
+  return encodedPath(sign).replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
+const PLAIN_REGEXP = /^[\w/.~!$&'()*+,;=:@%-]*$/;
+
+/** A path, or a part of one, with percent codes where the URL standard has them. */
+function encodedPath(path: string): string {
+  if (PLAIN_REGEXP.test(path)) return path;
+  const url = new URL("http://path");
+  // What stands before keeps a part from being read as a whole path, and dots from being resolved.
+  url.pathname = `/-${path}`;
+  return url.pathname.slice(2);
+}

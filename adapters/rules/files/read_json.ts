@@ -1,0 +1,29 @@
+import type { ReadText } from "./read_yaml.ts";
+
+/** Texts in JSON; the sign after one says whether it is a key. */
+const TEXTS_REGEXP = /"(?:[^"\\]|\\.)*"\s*(:?)/gs;
+
+/**
+ * Reads a text as JSON, which needs no package; `undefined` if it is none.
+ *
+ * @param plain Whether scalars become the text that they are.
+ */
+export function readJson(text: string, plain: boolean): ReadText | undefined {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  let read = 0;
+  let data: unknown;
+  try {
+    data = JSON.parse(text, (_key, value) => {
+      if (typeof value !== "object" || value === null) {
+        return plain && value !== null ? String(value) : value;
+      }
+      if (!Array.isArray(value)) read += Object.keys(value).length;
+      return value;
+    });
+  } catch {
+    return undefined;
+  }
+  const written = [...text.matchAll(TEXTS_REGEXP)].filter(([, sign]) => sign === ":").length;
+  const errors = read === written ? [] : [{ message: "Map keys must be unique", place: undefined }];
+  return { data, errors, placeOf: () => undefined };
+}

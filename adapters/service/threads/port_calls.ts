@@ -1,0 +1,62 @@
+/*
+ * Calls between threads: each end of a port has functions by name, and calls those of the other end.
+ */
+
+import { errorText } from "../log.ts";
+
+/** The end of a port: a worker, as its owner has it, or the worker's own `parentPort`. */
+interface Port {
+  postMessage(message: unknown): void;
+  on(event: "message", listener: (message: Message) => void): unknown;
+}
+
+type Message =
+  | { readonly id: number; readonly name: string; readonly args: readonly unknown[] }
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string };
+
+type Functions<Names> = { readonly [Name in keyof Names]: (...args: never[]) => unknown };
+
+/** Calls a function of the other end by its name; rejects with the message of what it throws. */
+export type PortCall<Other extends Functions<Other>> = <Name extends keyof Other & string>(
+  name: Name,
+  ...args: Parameters<Other[Name]>
+) => Promise<Awaited<ReturnType<Other[Name]>>>;
+
+/**
+ * Makes what calls the other end of a port.
+ *
+ * @param own Returns what the other end may call, or a promise of it.
+ */
+export function portCalls<Other extends Functions<Other>>(
+  port: Port,
+  own: () => object,
+): PortCall<Other> {
+  const pending = new Map<number, (answer: Promise<never>) => void>();
+  let nextId = 0;
+
+  async function answer(id: number, name: string, args: readonly unknown[]): Promise<void> {
+    try {
+      const functions = await own() as Record<string, (...args: readonly unknown[]) => unknown>;
+      port.postMessage({ id, value: await functions[name]!(...args) });
+    } catch (error) {
+      port.postMessage({ id, error: errorText(error) });
+    }
+  }
+
+  port.on("message", (message) => {
+    if ("name" in message) return void answer(message.id, message.name, message.args);
+    const resolve = pending.get(message.id);
+    pending.delete(message.id);
+    resolve?.(
+      ("error" in message ? Promise.reject(new Error(message.error)) : message.value) as Promise<
+        never
+      >,
+    );
+  });
+  return (name, ...args) =>
+    new Promise((resolve) => {
+      pending.set(nextId, resolve);
+      port.postMessage({ id: nextId++, name, args });
+    });
+}

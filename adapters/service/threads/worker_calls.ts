@@ -1,0 +1,45 @@
+/*
+ * What the main thread and its workers call in each other.
+ */
+
+import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
+import type { KeyLimits, RuleFile } from "../../rules/rules.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
+import type { LogEvent } from "../log.ts";
+import type { CallSettings } from "../http/call_settings.ts";
+import type { RedisOptions } from "../store_on_redis.ts";
+
+/** What a worker starts with. */
+export interface WorkerSettings extends CallSettings {
+  readonly store: { readonly handle: SharedStoreHandle } | { readonly redis: RedisOptions };
+  /** The rules, which the main thread has read. */
+  readonly files: readonly RuleFile[];
+  /** Whether limits of keys can be asked for. */
+  readonly lookups: boolean;
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/** What the main thread may call in a worker. */
+export interface WorkerCalls {
+  /** Puts rules in place. */
+  apply(files: readonly RuleFile[]): Promise<void>;
+  forgetLookups(): void;
+  figures(): FiguresSnapshot;
+  drain(): void;
+  /** Ends the server and the store, letting calls end for so many milliseconds. */
+  stop(grace: number): Promise<void>;
+}
+
+/** What a worker may call in the main thread. */
+export interface MainCalls {
+  /** The worker serves, on this port. */
+  listening(port: number): void;
+  /** The worker cannot serve. */
+  failed(message: string): void;
+  log(event: LogEvent): void;
+  /** What all threads have counted. */
+  figures(): Promise<FiguresSnapshot>;
+  /** The limits of a key's own. */
+  limits(domain: string, key: string): Promise<KeyLimits>;
+}

@@ -1,0 +1,46 @@
+import type { Bound } from "../bound.ts";
+import { type Ledger, ledger } from "../ledger.ts";
+import { model } from "../models/model.ts";
+import { inWords } from "../table.ts";
+import { sameDecision } from "./same_decision.ts";
+import type { VisitLaw } from "./visits.ts";
+
+/** What a subject promises beside its algorithm: the answers of its model, and its bounds. */
+export const promiseLaws: readonly VisitLaw[] = [
+  {
+    name: "every decision is the model's",
+    check({ rule }) {
+      const key = rule && model(rule);
+      return ({ now, cost, decision }, expect) => {
+        if (key === undefined) return;
+        const expected = key.decide(now, cost);
+        expect(sameDecision(decision, expected), () => inWords(expected));
+      };
+    },
+  },
+  {
+    name: "no span admits more than the bound",
+    check({ bounds = [] }) {
+      const book = ledger();
+      return ({ now, cost, decision }, expect) => {
+        if (decision.allowed) book.enter(now, cost);
+        if (!decision.allowed || cost <= 0) return;
+        for (const bound of bounds) {
+          const excess = excessOf(book, bound);
+          expect(excess === undefined, () => `${bound.name}, but ${excess}`);
+        }
+      };
+    },
+  },
+];
+
+/** The first span that ends now and holds more than the bound, in words. */
+function excessOf({ entries }: Ledger, bound: Bound): string | undefined {
+  const to = entries.at(-1)?.at ?? 0;
+  let units = 0;
+  for (const entry of [...entries].reverse()) {
+    units += entry.units;
+    if (units > bound.most(entry.at, to)) return `${units} from ${entry.at} to ${to}`;
+  }
+  return undefined;
+}

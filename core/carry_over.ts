@@ -1,0 +1,50 @@
+/*
+ * How a changed limit takes over what a key had used under its older options. Each part of an `all`
+ * takes over from the part in its place.
+ */
+
+import type { Algorithm } from "./algorithm.ts";
+import { halvesOf } from "./algorithms/halves_of.ts";
+import type { ReplaceMode } from "./store.ts";
+
+/** Whether one algorithm can take over from another: neither is an `all`, or both have like parts. */
+export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
+  const parts = one.internals?.parts;
+  const others = other.internals?.parts;
+  if (parts === undefined || others === undefined) return parts === others;
+  return parts.length === others.length &&
+    parts.every((part, place) => haveLikeParts(part, others[place]!));
+}
+
+/**
+ * The state with as much use as another one has under older options.
+ *
+ * Where only one of the two is an `all`, the use of the whole is carried over.
+ */
+export function carryOver(
+  older: Algorithm,
+  old: unknown,
+  algorithm: Algorithm,
+  mode: ReplaceMode,
+  now: number,
+): unknown {
+  const { internals, initial, capacity } = algorithm;
+  if (internals?.parts !== undefined && haveLikeParts(older, algorithm)) {
+    const states = old as readonly unknown[];
+    const olderParts = older.internals!.parts!;
+    const parts = internals.parts.map((part, place) =>
+      carryOver(olderParts[place]!, states[place], part, mode, now)
+    );
+    const isFresh = parts.every((state, place) => state === internals.parts![place]!.initial);
+    return isFresh ? initial : parts;
+  }
+  const used = older.capacity - halvesOf(older).decide(old, old, now, 0).remaining;
+  const units = mode === "keep" ? used : sameShare(used, older.capacity, capacity);
+  return halvesOf(algorithm).take(initial, now, Math.min(units, capacity));
+}
+
+/** used * capacity / oldCapacity, rounded up; the product may be past what floats hold. */
+function sameShare(used: number, oldCapacity: number, capacity: number): number {
+  const old = BigInt(oldCapacity);
+  return Number((BigInt(used) * BigInt(capacity) + old - 1n) / old);
+}

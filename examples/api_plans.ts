@@ -1,0 +1,48 @@
+/*
+ * API keys with plans: each plan has a limit, each key a plan, and a key that changes its plan keeps
+ * what it has used.
+ *
+ *   bun examples/api_plans.ts
+ */
+import { all, gcra, type Limiter, limiter, memoryStore, type SyncStore } from "tidegate";
+
+/** As a database would have them. */
+const PLANS = {
+  free: { perSecond: 2, perDay: 5 },
+  pro: { perSecond: 20, perDay: 1_000 },
+} as const;
+
+type Plan = keyof typeof PLANS;
+
+/** A limiter for each plan, made once: keys are cheap, limiters are not. */
+export function planLimiters(store: SyncStore): Readonly<Record<Plan, Limiter>> {
+  const algorithmOf = ({ perSecond, perDay }: typeof PLANS[Plan]) =>
+    all(
+      gcra({ name: "second", limit: perSecond, period: "1s" }),
+      gcra({ name: "day", limit: perDay, period: "1d" }),
+    );
+  const free = algorithmOf(PLANS.free);
+  return {
+    free: limiter(free, { store, prefix: "api" }),
+    pro: limiter(algorithmOf(PLANS.pro), {
+      store,
+      prefix: "api",
+      // Whoever comes from the free plan brings along what was used there.
+      replaces: { algorithm: free, mode: "keep" },
+    }),
+  };
+}
+
+if (import.meta.main) {
+  const limiters = planLimiters(memoryStore());
+  const plans = new Map<string, Plan>([["key-1", "free"]]);
+  const call = () => {
+    const { allowed, retryAfter } = limiters[plans.get("key-1")!].consume("key-1");
+    return allowed ? "ok" : `again in ${Math.ceil(retryAfter / 1_000)} s`;
+  };
+  console.log("free:", [call(), call(), call()].join(", "));
+  plans.set("key-1", "pro");
+  console.log("pro:", [call(), call(), call()].join(", "));
+  const { parts } = limiters.pro.peek("key-1", 0);
+  console.log("left today:", parts?.[1]?.remaining);
+}

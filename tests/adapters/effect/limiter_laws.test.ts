@@ -1,0 +1,71 @@
+import { test } from "node:test";
+import { Clock, Context, Duration, Effect, Scheduler, Schema } from "effect";
+
+import { Decision, limit, makeRateLimiter, RateLimited } from "../../../adapters/effect/effect.ts";
+import { limiterLaws, type VirtualClock } from "../../../adapters/testing/testing.ts";
+import {
+  type AcquireOptions,
+  type Algorithm,
+  type AsyncLimiter,
+  type AsyncStore,
+  memoryStore,
+  RateLimitedError,
+  type Store,
+} from "../../../mod.ts";
+import { asyncMemoryStore } from "../../support/async_memory_store.ts";
+import { fcOptions } from "../../support/seed.ts";
+
+/** Effect's clock on the clock of the laws. */
+function effectClock(clock: VirtualClock): Clock.Clock {
+  const nanos = () => BigInt(clock()) * 1_000_000n;
+  return {
+    currentTimeMillisUnsafe: clock,
+    currentTimeMillis: Effect.sync(clock),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: nanos,
+    monotonicTimeNanos: Effect.sync(nanos),
+    sleep: (duration) =>
+      Effect.callback((resume) => {
+        const cancel = clock.after(Duration.toMillis(duration), () => resume(Effect.void));
+        return Effect.sync(cancel);
+      }),
+  };
+}
+
+/** The service as a plain limiter, whose every call is a fiber. */
+function limiterOfFibers(algorithm: Algorithm, clock: VirtualClock, store: Store): AsyncLimiter {
+  const service = makeRateLimiter(store);
+  const law = limit("law", algorithm);
+  const context = Context.make(Clock.Clock, effectClock(clock)).pipe(
+    Context.add(Scheduler.Scheduler, new Scheduler.MixedScheduler("sync")),
+  );
+  const run = Effect.runPromiseWith(context);
+  const decide = async (effect: Effect.Effect<Decision, unknown>, signal?: AbortSignal) =>
+    Schema.encodeSync(Decision)(await run(effect, { signal }));
+  return {
+    algorithm,
+    store: store as AsyncStore,
+    prefix: law.prefix,
+    consume: (key, cost) => decide(service.consume(law, key, cost)),
+    peek: (key, cost) => decide(service.peek(law, key, cost)),
+    refund: (key, cost) => decide(service.refund(law, key, cost)),
+    reset: (key) => run(service.reset(law, key)),
+    async acquire(key, { signal, ...options }: AcquireOptions = {}) {
+      try {
+        return await decide(service.acquire(law, key, options), signal);
+      } catch (error) {
+        if (error instanceof RateLimited) {
+          throw new RateLimitedError(error.message, Schema.encodeSync(Decision)(error.decision));
+        }
+        throw signal?.aborted === true ? signal.reason : error;
+      }
+    },
+  };
+}
+
+for (const [kind, makeStore] of Object.entries({ memoryStore, asyncMemoryStore })) {
+  for (const law of limiterLaws((...on) => limiterOfFibers(...on, makeStore()))) {
+    test(`RateLimiter on ${kind}: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
+  }
+}

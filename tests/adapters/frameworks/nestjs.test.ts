@@ -1,0 +1,120 @@
+import "reflect-metadata";
+import { Controller, Get, type INestApplication, Module, UseGuards } from "@nestjs/common";
+import { APP_GUARD, NestFactory } from "@nestjs/core";
+import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { rateLimitGuard, throttlerStorage } from "../../../adapters/frameworks/nestjs.ts";
+import { gcra, limiter, memoryStore } from "../../../mod.ts";
+import { rawRequest } from "../../support/raw_request.ts";
+
+/** Decorates without the syntax for it, which not every runtime of the suite has. */
+function makeApp(decorate: (module: typeof AppModule) => void): Promise<INestApplication> {
+  decorate(AppModule);
+  return NestFactory.create(AppModule, { logger: false });
+}
+
+class AppModule {}
+
+function controller(path: string, guards: readonly Parameters<typeof UseGuards>[0][] = []) {
+  class Answers {
+    get(): string {
+      return "hello";
+    }
+  }
+  Controller(path)(Answers);
+  const method = Object.getOwnPropertyDescriptor(Answers.prototype, "get")!;
+  Get()(Answers.prototype, "get", method);
+  if (guards.length > 0) UseGuards(...guards)(Answers.prototype, "get", method);
+  return Answers;
+}
+
+async function serving(app: INestApplication, work: (port: number) => Promise<void>) {
+  try {
+    await app.listen(0, "127.0.0.1");
+    await work(app.getHttpServer().address().port);
+  } finally {
+    await app.close();
+  }
+}
+
+const statuses = async (port: number, path: string, calls: number) => {
+  const seen = [];
+  for (let call = 0; call < calls; call++) seen.push((await rawRequest(port, { path })).status);
+  return seen;
+};
+
+describe("tidegate/nestjs", () => {
+  test("guards single routes", async () => {
+    const guard = rateLimitGuard({
+      limiter: limiter(gcra({ limit: 2, period: "1h", name: "api" })),
+    });
+    const app = await makeApp(
+      Module({ controllers: [controller("free"), controller("limited", [guard])] }),
+    );
+    await serving(app, async (port) => {
+      assert.deepEqual(await statuses(port, "/limited", 2), [200, 200]);
+      const refused = await rawRequest(port, { path: "/limited" });
+      assert.equal(refused.status, 429);
+      assert.deepEqual(refused.values("ratelimit-policy"), ['"api";q=2;w=3600']);
+      assert.match(refused.values("retry-after").join(), /^\d+$/);
+      assert.deepEqual(JSON.parse(refused.body)["violated-policies"], ["api"]);
+      assert.deepEqual(await statuses(port, "/free", 3), [200, 200, 200]);
+    });
+  });
+
+  test("guards all routes of an app, and gives failed requests back", async () => {
+    const api = limiter(gcra({ limit: 2, period: "1h" }));
+    const app = await makeApp(Module({ controllers: [controller("limited")] }));
+    app.useGlobalGuards(rateLimitGuard({ limiter: api, key: () => "one", refund: "failed" }));
+    await serving(app, async (port) => {
+      assert.deepEqual(await statuses(port, "/missing", 1), [404]);
+      assert.deepEqual(await statuses(port, "/limited", 3), [200, 200, 429]);
+    });
+  });
+
+  test("counts for @nestjs/throttler", async () => {
+    const storage = throttlerStorage({ store: memoryStore(), prefix: "throttled" });
+    const app = await makeApp(Module({
+      imports: [ThrottlerModule.forRoot({ throttlers: [{ ttl: 60_000, limit: 2 }], storage })],
+      controllers: [controller("limited")],
+      providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
+    }));
+    await serving(app, async (port) => {
+      assert.deepEqual(await statuses(port, "/limited", 3), [200, 200, 429]);
+    });
+  });
+
+  test("a block of @nestjs/throttler outlasts its window, and then ends", async () => {
+    let now = 1_000_000;
+    const { increment } = throttlerStorage({ clock: () => now });
+    const hit = () => increment("one", 1_000, 2, 5_000, "default");
+    assert.deepEqual(await hit(), {
+      totalHits: 1,
+      timeToExpire: 1,
+      isBlocked: false,
+      timeToBlockExpire: 0,
+    });
+    await hit();
+    assert.deepEqual(await hit(), {
+      totalHits: 3,
+      timeToExpire: 1,
+      isBlocked: true,
+      timeToBlockExpire: 5,
+    });
+    now += 4_999;
+    assert.deepEqual(await hit(), {
+      totalHits: 3,
+      timeToExpire: 0,
+      isBlocked: true,
+      timeToBlockExpire: 1,
+    });
+    now += 1;
+    assert.equal((await hit()).isBlocked, false);
+  });
+
+  test("a store needs a prefix", () => {
+    assert.throws(() => throttlerStorage({ store: memoryStore() }), TypeError);
+  });
+});

@@ -1,0 +1,161 @@
+/*
+ * Proxies in front of the service, which ask it who may pass.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+
+import { type ProgramName, requireProgram } from "../../../../.ci/programs.mjs";
+import { freePort } from "../../../support/redis/free_port.ts";
+
+/** A proxy of this test's own. */
+export interface Proxy {
+  readonly url: string;
+  readonly port: number;
+  /** Ends it, and leaves nothing behind. */
+  stop(): Promise<void>;
+}
+
+/** Starts Caddy in front of a page, with a service at a URL that says who may pass. */
+export function startCaddy(service: string): Promise<Proxy> {
+  return startProxy("caddy", "SIGTERM", (folder, port) => {
+    const file = join(folder, "Caddyfile");
+    writeFileSync(file, caddyfile(port, service));
+    return ["run", "--adapter", "caddyfile", "--config", file];
+  });
+}
+
+/** How nginx connects to the service. */
+const KEEP_ALIVE = `proxy_http_version 1.1; proxy_set_header Connection "";`;
+
+/**
+ * Starts nginx in front of a page, with a service that says who may pass.
+ *
+ * @param services Where the service is, or several of them: `http://127.0.0.1:8080`.
+ * @param upstream Directives for calls of the service.
+ */
+export function startNginx(
+  services: string | readonly string[],
+  upstream: string = KEEP_ALIVE,
+): Promise<Proxy> {
+  return startProxy("nginx", "SIGQUIT", (folder, port) => {
+    mkdirSync(join(folder, "www"));
+    writeFileSync(join(folder, "www/page.html"), "the page\n");
+    const file = join(folder, "nginx.conf");
+    writeFileSync(file, nginxConf(folder, port, [services].flat(), upstream));
+    return ["-p", folder, "-c", file, "-e", join(folder, "error.log")];
+  });
+}
+
+/** Starts a program in a folder of its own; `configure` answers its arguments. */
+async function startProxy(
+  name: ProgramName,
+  signal: NodeJS.Signals,
+  configure: (folder: string, port: number) => readonly string[],
+): Promise<Proxy> {
+  const { command, env } = requireProgram(name);
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), `tidegate-${name}-`));
+  const child = spawn(command, configure(folder, port), {
+    env: { ...process.env, ...env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+    stdio: "ignore",
+  });
+  await answers(port, child);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    async stop() {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill(signal);
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until a server that was started takes connections. */
+async function answers(port: number, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 1_500; tries++) {
+    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}`);
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      const end = (answer: boolean) => {
+        socket.destroy();
+        resolve(answer);
+      };
+      socket.on("connect", () => end(true));
+      socket.on("error", () => end(false));
+    });
+    if (open) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("The server did not start within 15 seconds");
+}
+
+function caddyfile(port: number, service: string): string {
+  return `{
+  admin off
+  auto_https off
+}
+http://127.0.0.1:${port} {
+  forward_auth ${new URL(service).host} {
+    uri /check?from=forwarded
+  }
+  respond "the page" 200
+}
+`;
+}
+
+function nginxConf(
+  folder: string,
+  port: number,
+  services: readonly string[],
+  upstream: string,
+): string {
+  // One that is down is asked again with the next call: while it restarts the other one may end.
+  const servers = services.map((service) => `server ${new URL(service).host} max_fails=0;`);
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");
+  return `
+daemon off;
+worker_processes 2;
+${process.getuid?.() === 0 ? "user root;" : ""}
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log;
+events { worker_connections 256; }
+http {
+  ${temporary}
+  access_log off;
+  upstream tidegate { ${servers.join(" ")} keepalive 16; }
+  server {
+    listen 127.0.0.1:${port};
+    root ${folder}/www;
+    location / {
+      auth_request /_limit;
+      auth_request_set $retry_after $upstream_http_retry_after;
+      auth_request_set $ratelimit $upstream_http_ratelimit;
+      add_header RateLimit $ratelimit;
+      error_page 403 = @limited;
+      try_files /page.html =404;
+    }
+    location = /_limit {
+      internal;
+      proxy_pass http://tidegate/check?from=nginx&status=403;
+      ${upstream}
+      proxy_pass_request_body off;
+      proxy_set_header Content-Length "";
+      proxy_set_header X-Original-URI $request_uri;
+      proxy_set_header X-Original-Method $request_method;
+      proxy_set_header X-Forwarded-For $remote_addr;
+    }
+    location @limited {
+      add_header Retry-After $retry_after always;
+      return 429 "too many requests\\n";
+    }
+  }
+}
+`;
+}

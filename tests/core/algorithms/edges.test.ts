@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
+import {
+  consumeAll,
+  fixedWindow,
+  gcra,
+  limiter,
+  memoryStore,
+  slidingCounter,
+} from "../../../mod.ts";
+
+test("the smallest capacity of several keys is that of all: at it, none is to come", () => {
+  const options = { store: memoryStore(), clock: () => 5_000 };
+  const two = limiter(gcra({ limit: 2, period: "1m" }), { ...options, prefix: "two" });
+  const three = limiter(gcra({ limit: 3, period: "1m" }), { ...options, prefix: "three" });
+  three.consume("key");
+  for (const limiters of [[two, three], [three, two]]) {
+    const look = consumeAll(limiters.map((limiter) => ({ limiter, key: "key", cost: 0 })));
+    assert.deepEqual([look.remaining, look.nextAfter], [2, 0]);
+  }
+});
+
+test("a decision of several says who answered in place of the store, whichever part it was", () => {
+  const own = gcra({ limit: 2, period: "1m" }).step(0, 0, 1)[0];
+  const other = { ...own, source: "fallback" } as const;
+  for (const parts of [[own, other], [other, own]]) {
+    assert.equal(combineDecisions(parts, 2).source, "fallback");
+  }
+  assert.equal(combineDecisions([own, own], 2).source, undefined);
+});
+
+test("a refund one window later gives back no units that have faded", () => {
+  const { initial, step } = slidingCounter({ limit: 10, period: 1_000 });
+  const [, first] = step(initial, 500, 5);
+  const [, second] = step(first, 1_500, 3);
+  assert.equal(step(second, 2_500, -3)[1], initial);
+  assert.equal(step(second, 2_500, -8)[1], initial);
+  // In its own window a refund reaches the units of the one before.
+  assert.equal(step(second, 1_500, -4)[0].remaining, 8);
+});
+
+test("a fixed window is counted in one number as far as that is exact, and in two beyond", () => {
+  for (const [limit, form] of [[2_047, "number"], [2_048, "object"]] as const) {
+    const algorithm = fixedWindow({ limit, period: 1_000, anchor: "first" });
+    let state = algorithm.initial;
+    assert.equal(typeof state, form);
+    for (let used = 1; used <= limit; used++) {
+      const [decision, next] = algorithm.step(state, 2 ** 42, 1);
+      assert.deepEqual([decision.allowed, decision.remaining], [true, limit - used]);
+      state = next;
+    }
+    assert.equal(algorithm.step(state, 2 ** 42, 1)[0].allowed, false);
+  }
+});

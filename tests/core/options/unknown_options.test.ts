@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { rateLimit } from "../../../adapters/http/http.ts";
+import { limitedFetch } from "../../../adapters/outbound/limited_fetch.ts";
+import { ruleEngine } from "../../../adapters/rules/rules.ts";
+import {
+  consumeAll,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "../../../mod.ts";
+import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
+
+const rate = { limit: 1, period: 1_000 } as const;
+
+/** Calls with an option that does not exist, what could not be done, and the option that was meant. */
+const CALLS: readonly [
+  action: string,
+  name: string,
+  meant: string,
+  call: (bad: object) => unknown,
+][] = [
+  ["create gcra", "burts", "burst", (bad) => gcra({ ...rate, ...bad })],
+  ["create gcra", "Limit", "limit", (bad) => gcra({ ...rate, ...bad })],
+  ["create gcra", "capacity", "burst", (bad) => gcra({ ...rate, ...bad })],
+  ["create leakyBucket", "brust", "burst", (bad) => leakyBucket({ ...rate, ...bad })],
+  ["create tokenBucket", "refil", "refill", (bad) => tokenBucket({ ...rate, ...bad })],
+  ["create tokenBucket", "refillRate", "limit", (bad) => tokenBucket({ ...rate, ...bad })],
+  ["create leakyQueue", "queu", "queue", (bad) => leakyQueue({ ...rate, queue: 1, ...bad })],
+  ["create fixedWindow", "ancor", "anchor", (bad) => fixedWindow({ ...rate, ...bad })],
+  ["create slidingCounter", "points", "limit", (bad) => slidingCounter({ ...rate, ...bad })],
+  ["create slidingLog", "nmae", "name", (bad) => slidingLog({ ...rate, ...bad })],
+  [
+    "create slidingWindow",
+    "precison",
+    "precision",
+    (bad) => slidingWindow({ ...rate, precision: 10, ...bad }),
+  ],
+  ["create limiter", "keyPrefix", "prefix", (bad) => limiter(gcra(rate), bad)],
+  ["create limiter", "onDecison", "onDecision", (bad) => limiter(gcra(rate), bad)],
+  ["create memoryStore", "max", "maxKeys", (bad) => memoryStore(bad)],
+  ["create sharedStore", "size", "capacity", (bad) => sharedStore({ capacity: 1, ...bad })],
+  ["create denyCache", "maxkeys", "maxKeys", (bad) => denyCache(memoryStore(), bad)],
+  ["create lease", "unit", "units", (bad) => lease(memoryStore(), { units: 2, ttl: 1, ...bad })],
+  [
+    "create fallback",
+    "shares",
+    "share",
+    (bad) => fallback(memoryStore(), memoryStore(), { share: 1, ...bad }),
+  ],
+  [
+    "create rateLimit",
+    "keyGenerator",
+    "key",
+    (bad) => rateLimit({ limiter: limiter(gcra(rate)), ...bad }),
+  ],
+  ["create limitedFetch", "maxwait", "maxWait", (bad) => limitedFetch(bad)],
+  ["create ruleEngine", "rule", "rules", (bad) => ruleEngine(bad)],
+  [
+    "consume all",
+    "weight",
+    "cost",
+    (bad) => consumeAll([{ limiter: limiter(gcra(rate)), key: "key", ...bad }]),
+  ],
+  ["acquire", "timeout", "maxWait", (bad) => limiter(gcra(rate)).acquire("key", bad)],
+];
+
+for (const [action, name, meant, call] of CALLS) {
+  test(`an unknown option is refused, and the one that is meant named: ${action}, ${name}`, async () => {
+    const message = `Cannot ${action} as there is no option "${name}": did you mean ${meant}?`;
+    await assert.rejects(async () => await call({ [name]: 1 } as never), {
+      name: "TypeError",
+      message,
+    });
+    // A value that is absent is no option.
+    await call({ [name]: undefined });
+  });
+}
+
+test("what other libraries call a period is named with its unit, what is like nothing with all options", () => {
+  for (const name of ["windowMs", "duration", "interval"]) {
+    assert.throws(() => gcra({ ...rate, ...{ [name]: 1 } }), {
+      message: `Cannot create gcra as there is no option "${name}": ` +
+        'did you mean period, in milliseconds or as text such as "10s"?',
+    });
+  }
+  assert.throws(() => gcra({ ...rate, ...{ colour: 1 } }), {
+    message: 'Cannot create gcra as there is no option "colour": ' +
+      "its options are limit, period, name, burst",
+  });
+  const long = "x".repeat(1_000);
+  assert.throws(() => gcra({ ...rate, ...{ [long]: 1 } }), /there is no option "x{60}\.\.\."/);
+});
