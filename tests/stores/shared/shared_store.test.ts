@@ -164,6 +164,25 @@ describe("a capacity", () => {
   });
 });
 
+test("room in the arena is made in some hundred steps, however many keys take none of it", () => {
+  inSteps(() => {
+    const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
+    const options = { prefix: "api", clock: () => NOW };
+    const numbers = limiter(small, { ...options, store });
+    for (let key = 0; key < 20_000; key++) numbers.consume(`key ${key}`);
+    let steps = 0;
+    const stepped = steppedStore(store.handle, () => void steps++);
+    const logs = limiter(slidingLog({ limit: 5, period: "1h" }), { ...options, store: stepped });
+    const longest = Array.from({ length: 200 }, (_, key) => {
+      steps = 0;
+      logs.consume(`log ${key}`);
+      return steps;
+    }).sort((a, b) => a - b).at(-20)!;
+    assert.ok(store.statistics().evictionsForNodes > 100);
+    assert.ok(longest < 2_000, `${longest} steps`);
+  });
+});
+
 describe("statistics", () => {
   test("count what is taken and given back without a look at the keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
