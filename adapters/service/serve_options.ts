@@ -52,6 +52,13 @@ export interface ServeOptions {
   readonly token?: string | undefined;
   /** The proxies whose word on a client's address is believed; default those on this machine. */
   readonly trustedProxies?: readonly string[] | undefined;
+  /**
+   * Whether answers to Envoy have it add `RateLimit`, `RateLimit-Policy` and `Retry-After` to the
+   * answers of its clients; default no.
+   */
+  readonly responseHeaders?: boolean | undefined;
+  /** Whether nothing is refused, and what would have been is reported; default no. */
+  readonly shadow?: boolean | undefined;
   /** Bits of an IPv6 address that count, 32 to 128; default 64. */
   readonly ipv6Prefix?: number | undefined;
   /** How limits of keys of their own are remembered, and what decides when they cannot be had. */
@@ -142,6 +149,8 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
       maxConnections,
       limits: { ...REQUEST_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? ["loopback"],
+      responseHeaders: options.responseHeaders ?? false,
+      shadow: options.shadow ?? false,
       ipv6Prefix: options.ipv6Prefix ?? 64,
       lookupCache: options.lookupCache,
     },

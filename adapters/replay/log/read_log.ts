@@ -61,7 +61,7 @@ const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
 
 /** The options of `readTrace`. */
 export interface ReadTraceOptions extends ReadLogOptions {
-  /** The most clients to tell apart; default 100,000. */
+  /** The most clients to distinguish; default 100,000. */
   readonly maxClients?: number | undefined;
   /** Worker threads that read lines; default 0, this thread; not with functions. */
   readonly threads?: number | undefined;

@@ -192,7 +192,7 @@ describe("tidegate replay", () => {
     assert.deepEqual([both.status, both.printed], [2, ""]);
   });
 
-  test("tells how fast it reads, and for how long", () => {
+  test("says how fast it reads, and for how long", () => {
     assert.equal(
       progressText(1_200_000, 85e6, 255e6, 1_000),
       "1,200,000 lines, 85.0 MB/s, 2 s left",
