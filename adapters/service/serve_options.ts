@@ -122,6 +122,8 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     lookupCache: true,
     drainDelay: true,
     maxConnections: true,
+    responseHeaders: true,
+    shadow: true,
     log: true,
   });
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;

@@ -110,6 +110,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     lookupCache: true,
     onLookupError: true,
     onVerdict: true,
+    shadow: true,
   });
   const { onVerdict, onLookupError = () => {} } = options;
   const print = firstPrinted();
