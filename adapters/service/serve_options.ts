@@ -125,6 +125,8 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     responseHeaders: true,
     shadow: true,
     log: true,
+    responseHeaders: true,
+    shadow: true,
   });
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
   const { maxConnections = 10_000, drainDelay = 0 } = options;
