@@ -122,8 +122,6 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     lookupCache: true,
     drainDelay: true,
     maxConnections: true,
-    responseHeaders: true,
-    shadow: true,
     log: true,
     responseHeaders: true,
     shadow: true,
