@@ -15,7 +15,7 @@ import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
 
 /** The options of `replay`. */
 export interface ReplayOptions {
-  /** The most clients to tell apart; a positive integer; default 100,000. */
+  /** The most clients to distinguish; a positive integer; default 100,000. */
   readonly maxClients?: number | undefined;
   /** How many clients to report on, for each candidate; default 10. */
   readonly topClients?: number | undefined;
@@ -80,11 +80,10 @@ export async function replay(
     throw new RangeError(errorMessage("replay a log", rule, named.length));
   }
   const trace = await traceOf("replay a log", source, maxClients);
-  const { totals, comparison } = decideTrace(trace, named, asked);
+  const { totals, smallest, comparison } = decideTrace(trace, named, asked);
   const shown = totals.map((total) => worthShowing(trace, total, topClients));
   const timelines = timelinesOf(trace, named, shown, bins);
   const { requests, units, untracked, backSteps, start, end, log } = trace;
-  const smallest = smallestLimits(trace, named);
   return {
     ...{ requests, units, clients: trace.clients.length, untracked, start, end, backSteps, log },
     candidates: named.map(({ name, algorithm }, place): CandidateReport => {
@@ -114,7 +113,12 @@ export async function replay(
 
 function readOptions(options: ReplayOptions) {
   const action = "replay a log";
-  checkOptions(action, options);
+  checkOptions<ReplayOptions>(action, options, {
+    maxClients: true,
+    topClients: true,
+    bins: true,
+    compare: true,
+  });
   const { maxClients = 100_000, topClients = 10, bins = 240, compare = false } = options;
   checkInteger(action, "maxClients", maxClients, 1);
   checkInteger(action, "topClients", topClients, 0);
@@ -127,7 +131,11 @@ function decideTrace(
   trace: Trace,
   candidates: readonly Candidate[],
   { bins, compare, topClients }: ReturnType<typeof readOptions>,
-): { readonly totals: readonly Total[]; readonly comparison: Comparison | undefined } {
+): {
+  readonly totals: readonly Total[];
+  readonly smallest: readonly (number | undefined)[];
+  readonly comparison: Comparison | undefined;
+} {
   const { start, end, counts, clients } = trace;
   const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
   const busiest = counts.reduce((most, count) => Math.max(most, count), 0);
@@ -139,6 +147,7 @@ function decideTrace(
     timeline: emptyBins(start, end, bins),
   }));
   const all = emptyBins(start, end, bins);
+  const { smallest, raise } = smallestLimits(trace, candidates);
   const compared = compare ? comparer(topClients) : undefined;
 
   eachClient(trace, (client, at, cost, from, to) => {
@@ -160,12 +169,13 @@ function decideTrace(
         if (refused[row - from] === 1) addTo(total.timeline, at[row]!, cost?.[row] ?? 1, true);
       }
     }
+    raise(at, cost, from, to);
     compared?.add(clients[client]!, to - from, verdicts[0]!, verdicts[1]!);
   });
   for (const { timeline } of totals) {
     all.allowed.forEach((units, bin) => timeline.allowed[bin] = units - timeline.denied[bin]!);
   }
-  return { totals, comparison: compared?.comparison() };
+  return { totals, smallest, comparison: compared?.comparison() };
 }
 
 /** The clients that were refused most often, then those with the most requests. */
@@ -208,7 +218,8 @@ function timelinesOf(
 ): readonly (readonly TimeBins[])[] {
   const timelines: TimeBins[][] = candidates.map(() => []);
   const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
-  const isShown = new Set(shown.flat());
+  const isShown = new Uint8Array(trace.clients.length);
+  for (const client of shown.flat()) isShown[client] = 1;
   eachClient(trace, (client, at, cost, from, to) => {
     const verdicts = new Uint8Array(to - from);
     shown.forEach((clients, place) => {
@@ -221,6 +232,6 @@ function timelinesOf(
       }
       timelines[place]![row] = bins;
     });
-  }, (client) => isShown.has(client));
+  }, isShown);
   return timelines;
 }

@@ -1,9 +1,14 @@
 import type { Algorithm } from "../algorithm.ts";
-import { mostUnits } from "../arithmetic/counts.ts";
 import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
-import { packedUse, type UseForm, type WideUse, wideUse } from "../arithmetic/window_use.ts";
+import {
+  fitsOneNumber,
+  packedUse,
+  type UseForm,
+  type WideUse,
+  wideUse,
+} from "../arithmetic/window_use.ts";
 
 /** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
 export type FixedWindowState = number | WideUse;
@@ -19,7 +24,7 @@ export interface FixedWindowOptions extends RateOptions {
 }
 
 /** Where windows lie. */
-interface Windows {
+export interface Windows {
   /** The place of the window that a call at `now` falls in, if its key's last one was at `place`. */
   current(now: number, place: number): number;
   /** The first millisecond after the window. */
@@ -59,11 +64,15 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
-  // A window that a call opens is said by a shift that no windows in a row have.
-  const shift = anchor === "first" ? -1 : anchor;
+  const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
+  const isPacked = fitsOneNumber(limit, windows.last);
+  const form = (isPacked ? packedUse : wideUse)(limit, windows.last) as UseForm<FixedWindowState>;
+  const kind = isPacked ? "packed" : "wide";
   return buildAlgorithm({
-    ...windowArithmetic(limit, period, shift),
-    formula: ["window", limit, period, shift],
+    ...windowArithmetic(limit, windows, form),
+    formula: anchor === "first"
+      ? [`${kind}Opened`, limit, period]
+      : [`${kind}InRow`, limit, period, anchor],
     name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
     limit,
@@ -71,27 +80,12 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   });
 }
 
-/** Windows shifted by so many milliseconds; below 0 they are opened by calls. */
-export function windowArithmetic(
+/** A window's arithmetic: where windows lie, and how the use of one is kept. */
+export function windowArithmetic<Use>(
   limit: number,
-  period: number,
-  shift: number,
-): Arithmetic<FixedWindowState> {
-  const windows = shift < 0 ? opened(period) : inRow(period, shift);
-  const { last } = windows;
-  const most = mostUnits(limit, 2 ** 53);
-  const packed = Math.floor((2 ** 53 - 1) / (last + 1));
-  if (packed >= Math.min(most, LEAST_PACKED * limit)) {
-    const form = packedUse(Math.min(most, packed), last);
-    return onForm(limit, windows, form) as Arithmetic<FixedWindowState>;
-  }
-  return onForm(limit, windows, wideUse(most, last)) as Arithmetic<FixedWindowState>;
-}
-
-/** How many limits one number must hold, so that there is room for debt. */
-const LEAST_PACKED = 16;
-
-function onForm<Use>(limit: number, windows: Windows, form: UseForm<Use>): Arithmetic<Use> {
+  windows: Windows,
+  form: UseForm<Use>,
+): Arithmetic<Use> {
   const questions = windowQuestions(limit, windows, form);
   const { initial, most, codec } = form;
   return { capacity: limit, mostUse: most, initial, questions, codec };
@@ -125,7 +119,7 @@ function windowQuestions<Use>(
 }
 
 /** Windows one after the other; a place is a window's index, counted from 0. */
-function inRow(period: number, shift: number): Windows {
+export function inRow(period: number, shift: number): Windows {
   const offset = (period - shift) % period;
   const indexOf = (now: number) => Math.floor((now + offset) / period);
   return {
@@ -139,7 +133,7 @@ function inRow(period: number, shift: number): Windows {
 }
 
 /** Windows opened by a call; a place is a window's first millisecond. */
-function opened(period: number): Windows {
+export function opened(period: number): Windows {
   return {
     current: (now, place) => now < place + period ? place : now,
     end: (place) => place + period,

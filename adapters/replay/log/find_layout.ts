@@ -24,7 +24,7 @@ const MOST_PATHS = 500;
 
 /** Lines of one layout. */
 export interface Section {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
   readonly layout: Layout;
   /** Header lines before them. */
   readonly headerLines: number;
@@ -37,7 +37,7 @@ export interface Section {
  * @throws {TypeError} If no form fits, or a column that the caller names is none of the log's.
  */
 export function* sectionsOf(
-  block: Uint8Array<ArrayBuffer>,
+  block: Uint8Array,
   before: Layout | undefined,
   options: LayoutOptions,
 ): Generator<Section> {

@@ -107,7 +107,7 @@ export interface Layout {
   readonly key: readonly Field[];
   /** Their sum is the cost; without any it is 1. */
   readonly cost: readonly Field[];
-  /** Bits of an IPv6 address that tell clients apart. */
+  /** Bits of an IPv6 address that distinguish clients. */
   readonly network: number | undefined;
   /** The longest line in bytes. */
   readonly maxLine: number;

@@ -17,7 +17,7 @@ type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 const NEWLINE = 10;
 
-/** Bytes of a block, at least; the first one tells the form of the log. */
+/** Bytes of a block, at least; the form of a log is found in the first one. */
 const LEAST_BLOCK = 1 << 16;
 
 /** The compressed forms, by the bytes that they begin with. */
@@ -39,23 +39,30 @@ const COMPRESSED: readonly {
  * The blocks of a log: each of whole lines, but the last one, which may end anywhere.
  *
  * @param options What errors call the log, and the longest line in bytes; of a longer one only as
- * much is kept as tells that.
+ * much is kept as shows that.
  * @throws {TypeError} If it is no text, or compressed by what this runtime cannot read.
  */
 export async function* readBlocks(
   text: TextSource,
   { name, maxLine }: { readonly name: string; readonly maxLine: number },
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let size = 0;
   for await (const bytes of decompressed(name, bytesOf(name, text))) {
     held.push(bytes);
     size += bytes.length;
     if (size < LEAST_BLOCK) continue;
-    const whole = joined(held, size);
+    // A large piece is used as it is; only the line that it goes on with is put together.
+    const goesOn = held.length > 1 && bytes.length >= LEAST_BLOCK;
+    const first = goesOn ? bytes.indexOf(NEWLINE) + 1 : 0;
+    if (first > 0) {
+      held[held.length - 1] = bytes.subarray(0, first);
+      yield joined(held, size - bytes.length + first);
+    }
+    const whole = first > 0 ? bytes.subarray(first) : joined(held, size);
     const end = whole.lastIndexOf(NEWLINE) + 1;
-    // The block may be given to another thread, and its bytes with it.
-    const rest = whole.slice(end, end + maxLine + 1);
+    // A copy, as the rest should not keep the whole block in memory.
+    const rest = new Uint8Array(whole.subarray(end, end + maxLine + 1));
     if (end > 0) yield whole.subarray(0, end);
     held = [rest];
     size = rest.length;

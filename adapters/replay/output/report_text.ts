@@ -52,7 +52,7 @@ export function notes(report: ReplayReport): readonly string[] {
   return [
     ...(unread > 0 && unreadLines(report).length === 0 ? [unreadText(report)] : []),
     ...(log?.keys.length === 0
-      ? ['no column is known to tell clients apart: all requests count as those of one, "all"']
+      ? ['no column is known to distinguish clients: all requests count as those of one, "all"']
       : []),
     ...(backSteps > 0 ? [`${count(backSteps)} requests were out of order, and put in order`] : []),
     ...(untracked > 0

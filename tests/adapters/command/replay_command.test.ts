@@ -192,7 +192,7 @@ describe("tidegate replay", () => {
     assert.deepEqual([both.status, both.printed], [2, ""]);
   });
 
-  test("tells how fast it reads, and for how long", () => {
+  test("says how fast it reads, and for how long", () => {
     assert.equal(
       progressText(1_200_000, 85e6, 255e6, 1_000),
       "1,200,000 lines, 85.0 MB/s, 2 s left",
@@ -208,6 +208,10 @@ describe("tidegate replay", () => {
 
   const wrong: [args: string[], complaint: RegExp][] = [
     [["--rule", "60/1m"], /Cannot read a rule as it must be like gcra:60\/1m,burst=10/],
+    [["--rule", "gcra:10/10s,brust=3"], /there is no option "brust": did you mean burst\?/],
+    [["--rule", "gcra:10/10"], /period must have a unit, such as 500ms, 10s, 1m, 1h or 1d/],
+    [["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
+    [["--rule", "gcra:10/10s", "--sweep", "60"], /period must have a unit/],
     [["--rule", "gcra:0/1m"], /limit must be a positive integer/],
     [["--rule", "nope:1/1m"], /algorithm must be one of/],
     [["--rule", "gcra:1/1m", "--format", "xml"], /format must be one of/],

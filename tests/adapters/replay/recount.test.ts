@@ -99,7 +99,7 @@ function commonTime(at: number): string {
   }`;
 }
 
-/** How each form writes a request; times are whole seconds where it cannot tell more. */
+/** How each form writes a request; times are whole seconds where it cannot say more. */
 const WRITERS: Readonly<
   Record<string, {
     readonly header?: string;

@@ -99,7 +99,7 @@ describe("replayPage", () => {
     assert.doesNotMatch(free, /<h3>/);
   });
 
-  test("tells which lines could not be read, and which forms there are", async () => {
+  test("shows which lines could not be read, and which forms there are", async () => {
     const text = "time,client\n1,a\n<b>,c\n2,a\n";
     const page = replayPage(
       await replay(await readTrace(text), [{ algorithm: families[0]!.make(1) }]),
