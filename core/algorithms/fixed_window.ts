@@ -1,9 +1,14 @@
 import type { Algorithm } from "../algorithm.ts";
-import { mostUnits } from "../arithmetic/counts.ts";
 import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
-import { packedUse, type UseForm, type WideUse, wideUse } from "../arithmetic/window_use.ts";
+import {
+  fitsOneNumber,
+  packedUse,
+  type UseForm,
+  type WideUse,
+  wideUse,
+} from "../arithmetic/window_use.ts";
 
 /** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
 export type FixedWindowState = number | WideUse;
@@ -60,25 +65,20 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
-  const fits = Math.floor((2 ** 53 - 1) / (windows.last + 1));
-  const isPacked = fits >= Math.min(mostUnits(limit, 2 ** 53), LEAST_PACKED * limit);
-  const most = mostUnits(limit, isPacked ? fits : 2 ** 53);
-  const form = (isPacked ? packedUse : wideUse)(most, windows.last) as UseForm<FixedWindowState>;
+  const isPacked = fitsOneNumber(limit, windows.last);
+  const form = (isPacked ? packedUse : wideUse)(limit, windows.last) as UseForm<FixedWindowState>;
   const kind = isPacked ? "packed" : "wide";
   return buildAlgorithm({
     ...windowArithmetic(limit, windows, form),
     formula: anchor === "first"
-      ? [`${kind}Opened`, limit, most, period]
-      : [`${kind}InRow`, limit, most, period, anchor],
+      ? [`${kind}Opened`, limit, period]
+      : [`${kind}InRow`, limit, period, anchor],
     name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
     limit,
     period,
   });
 }
-
-/** How many limits one number must hold, so that there is room for debt. */
-const LEAST_PACKED = 16;
 
 /** A window's arithmetic: where windows lie, and how the use of one is kept. */
 export function windowArithmetic<Use>(

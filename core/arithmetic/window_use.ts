@@ -5,7 +5,7 @@
  */
 
 import type { Codec } from "../codec.ts";
-import { countsAfter, isCount } from "./counts.ts";
+import { countsAfter, isCount, mostUnits } from "./counts.ts";
 
 /** Two numbers, for places and limits too large for one. */
 export interface WideUse {
@@ -30,8 +30,22 @@ export interface UseForm<Use> {
   readonly codec: Codec<Use>;
 }
 
+/** How many limits one number must hold, so that there is room for debt. */
+const LEAST_PACKED = 16;
+
+/** Whether use is kept as one number: where that holds enough of it beside the last place. */
+export function fitsOneNumber(limit: number, lastPlace: number): boolean {
+  return mostPacked(lastPlace) >= Math.min(mostUnits(limit, 2 ** 53), LEAST_PACKED * limit);
+}
+
+/** The most units that one number holds beside a place. */
+function mostPacked(lastPlace: number): number {
+  return Math.floor((2 ** 53 - 1) / (lastPlace + 1));
+}
+
 /** The form of one number; exact while (lastPlace + 1) * most is below 2^53. */
-export function packedUse(most: number, lastPlace: number): UseForm<number> {
+export function packedUse(limit: number, lastPlace: number): UseForm<number> {
+  const most = Math.min(mostUnits(limit, 2 ** 53), mostPacked(lastPlace));
   const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / most);
   const used = (use: number) => use === 0 ? 0 : use - Math.floor((use - 1) / most) * most;
   const of = (place: number, used: number) => place * most + used;
@@ -60,7 +74,8 @@ export function packedUse(most: number, lastPlace: number): UseForm<number> {
 }
 
 /** The form of two numbers. */
-export function wideUse(most: number, lastPlace: number): UseForm<WideUse> {
+export function wideUse(limit: number, lastPlace: number): UseForm<WideUse> {
+  const most = mostUnits(limit, 2 ** 53);
   const initial: WideUse = Object.freeze({ place: -Infinity, used: 0 });
   const of = (place: number, used: number): WideUse => ({ place, used });
   const { encode, decode, isUse } = useText(most, lastPlace);

@@ -94,8 +94,12 @@ interface Part {
 }
 
 function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
-  const names = { limiter: true, key: true, cost: true, charge: true } as const;
-  checkOptions<typeof entry>(ACTION, entry ?? {}, names);
+  checkOptions<typeof entry>(ACTION, entry ?? {}, {
+    limiter: true,
+    key: true,
+    cost: true,
+    charge: true,
+  });
   const { limiter, key, cost = 1, charge = false } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)

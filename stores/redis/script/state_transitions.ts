@@ -614,8 +614,10 @@ else
     } end
    else
     if (name == 'packedInRow') then
-     local offset = js_fmod((c - d), c)
-     local last_2 = js_floor(((LAST_INSTANT + offset) / c))
+     local offset = js_fmod((b - c), b)
+     local last_2 = js_floor(((LAST_INSTANT + offset) / b))
+     local exact_4 = (2 ^ 53)
+     local most = js_min(js_max(a, js_min(MOST_USE, js_floor(exact_4))), js_floor((((2 ^ 53) - 1) / (last_2 + 1))))
      do return {
       initial = 0,
       take = function(state_4, now_9, cost_4)
@@ -625,10 +627,10 @@ else
         if (state_4 == 0) then
          result_11 = -(math.huge)
         else
-         result_11 = js_floor(((state_4 - 1) / b))
+         result_11 = js_floor(((state_4 - 1) / most))
         end
         local result_12
-        local index = js_floor(((now_9 + offset) / c))
+        local index = js_floor(((now_9 + offset) / b))
         if (index > result_11) then
          result_12 = index
         else
@@ -638,7 +640,7 @@ else
          if (state_4 == 0) then
           result_13 = 0
          else
-          result_13 = (state_4 - (js_floor(((state_4 - 1) / b)) * b))
+          result_13 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
          end
         else
          result_13 = 0
@@ -649,9 +651,9 @@ else
          if (state_4 == 0) then
           result_14 = -(math.huge)
          else
-          result_14 = js_floor(((state_4 - 1) / b))
+          result_14 = js_floor(((state_4 - 1) / most))
          end
-         local index_1 = js_floor(((now_9 + offset) / c))
+         local index_1 = js_floor(((now_9 + offset) / b))
          if (index_1 > result_14) then
           result_15 = index_1
          else
@@ -662,10 +664,10 @@ else
          if (state_4 == 0) then
           result_16 = -(math.huge)
          else
-          result_16 = js_floor(((state_4 - 1) / b))
+          result_16 = js_floor(((state_4 - 1) / most))
          end
          local result_17
-         local index_2 = js_floor(((now_9 + offset) / c))
+         local index_2 = js_floor(((now_9 + offset) / b))
          if (index_2 > result_16) then
           result_17 = index_2
          else
@@ -675,13 +677,13 @@ else
           if (state_4 == 0) then
            result_18 = 0
           else
-           result_18 = (state_4 - (js_floor(((state_4 - 1) / b)) * b))
+           result_18 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
           end
          else
           result_18 = 0
          end
          local used = (result_18 + cost_4)
-         do return ((result_15 * b) + used) end
+         do return ((result_15 * most) + used) end
         else
          do return state_4 end
         end
@@ -693,10 +695,10 @@ else
          if (state_4 == 0) then
           result_19 = -(math.huge)
          else
-          result_19 = js_floor(((state_4 - 1) / b))
+          result_19 = js_floor(((state_4 - 1) / most))
          end
          local result_20
-         local index_3 = js_floor(((now_9 + offset) / c))
+         local index_3 = js_floor(((now_9 + offset) / b))
          if (index_3 > result_19) then
           result_20 = index_3
          else
@@ -706,7 +708,7 @@ else
           if (state_4 == 0) then
            result_21 = 0
           else
-           result_21 = (state_4 - (js_floor(((state_4 - 1) / b)) * b))
+           result_21 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
           end
          else
           result_21 = 0
@@ -716,10 +718,10 @@ else
           if (state_4 == 0) then
            result_22 = -(math.huge)
           else
-           result_22 = js_floor(((state_4 - 1) / b))
+           result_22 = js_floor(((state_4 - 1) / most))
           end
           local used_1 = (result_21 - units_3)
-          do return ((result_22 * b) + used_1) end
+          do return ((result_22 * most) + used_1) end
          else
           do return 0 end
          end
@@ -734,10 +736,10 @@ else
        if (use == 0) then
         result_23 = -(math.huge)
        else
-        result_23 = js_floor(((use - 1) / b))
+        result_23 = js_floor(((use - 1) / most))
        end
        local result_24
-       local index_4 = js_floor(((now_10 + offset) / c))
+       local index_4 = js_floor(((now_10 + offset) / b))
        if (index_4 > result_23) then
         result_24 = index_4
        else
@@ -747,7 +749,7 @@ else
         if (use == 0) then
          result_25 = 0
         else
-         result_25 = (use - (js_floor(((use - 1) / b)) * b))
+         result_25 = (use - (js_floor(((use - 1) / most)) * most))
         end
        else
         result_25 = 0
@@ -759,9 +761,9 @@ else
         if (use == 0) then
          result_26 = -(math.huge)
         else
-         result_26 = js_floor(((use - 1) / b))
+         result_26 = js_floor(((use - 1) / most))
         end
-        do return ((((result_26 + 1) * c) - offset) - now_10) end
+        do return ((((result_26 + 1) * b) - offset) - now_10) end
        end
       end,
       encode = function(use_1)
@@ -769,13 +771,13 @@ else
        if (use_1 == 0) then
         result_27 = -(math.huge)
        else
-        result_27 = js_floor(((use_1 - 1) / b))
+        result_27 = js_floor(((use_1 - 1) / most))
        end
        local result_28
        if (use_1 == 0) then
         result_28 = 0
        else
-        result_28 = (use_1 - (js_floor(((use_1 - 1) / b)) * b))
+        result_28 = (use_1 - (js_floor(((use_1 - 1) / most)) * most))
        end
        if (result_28 == 0) then
         do return 'f1' end
@@ -793,10 +795,10 @@ else
         else
          local place = counts_4[1]
          local used_2 = counts_4[2]
-         if (((((js_isSafeInteger(place) and (place >= 0)) and (place <= last_2)) and (js_isSafeInteger(used_2) and (used_2 >= 0))) and (used_2 >= 1)) and (used_2 <= b)) then
+         if (((((js_isSafeInteger(place) and (place >= 0)) and (place <= last_2)) and (js_isSafeInteger(used_2) and (used_2 >= 0))) and (used_2 >= 1)) and (used_2 <= most)) then
           local place_1 = counts_4[1]
           local used_3 = counts_4[2]
-          do return ((place_1 * b) + used_3) end
+          do return ((place_1 * most) + used_3) end
          else
           do return nil end
          end
@@ -806,8 +808,10 @@ else
      } end
     else
      if (name == 'wideInRow') then
-      local offset_1 = js_fmod((c - d), c)
-      local last_3 = js_floor(((LAST_INSTANT + offset_1) / c))
+      local offset_1 = js_fmod((b - c), b)
+      local last_3 = js_floor(((LAST_INSTANT + offset_1) / b))
+      local exact_5 = (2 ^ 53)
+      local most_1 = js_max(a, js_min(MOST_USE, js_floor(exact_5)))
       local place_2 = -(math.huge)
       local initial_1 = { place = place_2, used = 0 }
       do return {
@@ -816,7 +820,7 @@ else
         if (cost_5 > 0) then
          local result_30
          local result_29
-         local index_5 = js_floor(((now_11 + offset_1) / c))
+         local index_5 = js_floor(((now_11 + offset_1) / b))
          if (index_5 > state_5.place) then
           result_29 = index_5
          else
@@ -829,7 +833,7 @@ else
          end
          if (cost_5 <= (a - result_30)) then
           local result_31
-          local index_6 = js_floor(((now_11 + offset_1) / c))
+          local index_6 = js_floor(((now_11 + offset_1) / b))
           if (index_6 > state_5.place) then
            result_31 = index_6
           else
@@ -837,7 +841,7 @@ else
           end
           local result_33
           local result_32
-          local index_7 = js_floor(((now_11 + offset_1) / c))
+          local index_7 = js_floor(((now_11 + offset_1) / b))
           if (index_7 > state_5.place) then
            result_32 = index_7
           else
@@ -858,7 +862,7 @@ else
           local units_4 = -(cost_5)
           local result_35
           local result_34
-          local index_8 = js_floor(((now_11 + offset_1) / c))
+          local index_8 = js_floor(((now_11 + offset_1) / b))
           if (index_8 > state_5.place) then
            result_34 = index_8
           else
@@ -883,7 +887,7 @@ else
        reset = function(use_2, now_12)
         local result_37
         local result_36
-        local index_9 = js_floor(((now_12 + offset_1) / c))
+        local index_9 = js_floor(((now_12 + offset_1) / b))
         if (index_9 > use_2.place) then
          result_36 = index_9
         else
@@ -897,7 +901,7 @@ else
         if (result_37 == 0) then
          do return 0 end
         else
-         do return ((((use_2.place + 1) * c) - offset_1) - now_12) end
+         do return ((((use_2.place + 1) * b) - offset_1) - now_12) end
         end
        end,
        encode = function(use_3)
@@ -917,7 +921,7 @@ else
          else
           local place_3 = counts_5[1]
           local used_6 = counts_5[2]
-          if (((((js_isSafeInteger(place_3) and (place_3 >= 0)) and (place_3 <= last_3)) and (js_isSafeInteger(used_6) and (used_6 >= 0))) and (used_6 >= 1)) and (used_6 <= b)) then
+          if (((((js_isSafeInteger(place_3) and (place_3 >= 0)) and (place_3 <= last_3)) and (js_isSafeInteger(used_6) and (used_6 >= 0))) and (used_6 >= 1)) and (used_6 <= most_1)) then
            local place_4 = counts_5[1]
            local used_7 = counts_5[2]
            do return { place = place_4, used = used_7 } end
@@ -930,6 +934,8 @@ else
       } end
      else
       if (name == 'packedOpened') then
+       local exact_6 = (2 ^ 53)
+       local most_2 = js_min(js_max(a, js_min(MOST_USE, js_floor(exact_6))), js_floor((((2 ^ 53) - 1) / (LAST_INSTANT + 1))))
        do return {
         initial = 0,
         take = function(state_6, now_13, cost_6)
@@ -939,10 +945,10 @@ else
           if (state_6 == 0) then
            result_38 = -(math.huge)
           else
-           result_38 = js_floor(((state_6 - 1) / b))
+           result_38 = js_floor(((state_6 - 1) / most_2))
           end
           local result_39
-          if (now_13 < (result_38 + c)) then
+          if (now_13 < (result_38 + b)) then
            result_39 = result_38
           else
            result_39 = now_13
@@ -951,7 +957,7 @@ else
            if (state_6 == 0) then
             result_40 = 0
            else
-            result_40 = (state_6 - (js_floor(((state_6 - 1) / b)) * b))
+            result_40 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
            end
           else
            result_40 = 0
@@ -962,9 +968,9 @@ else
            if (state_6 == 0) then
             result_41 = -(math.huge)
            else
-            result_41 = js_floor(((state_6 - 1) / b))
+            result_41 = js_floor(((state_6 - 1) / most_2))
            end
-           if (now_13 < (result_41 + c)) then
+           if (now_13 < (result_41 + b)) then
             result_42 = result_41
            else
             result_42 = now_13
@@ -974,10 +980,10 @@ else
            if (state_6 == 0) then
             result_43 = -(math.huge)
            else
-            result_43 = js_floor(((state_6 - 1) / b))
+            result_43 = js_floor(((state_6 - 1) / most_2))
            end
            local result_44
-           if (now_13 < (result_43 + c)) then
+           if (now_13 < (result_43 + b)) then
             result_44 = result_43
            else
             result_44 = now_13
@@ -986,13 +992,13 @@ else
             if (state_6 == 0) then
              result_45 = 0
             else
-             result_45 = (state_6 - (js_floor(((state_6 - 1) / b)) * b))
+             result_45 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
             end
            else
             result_45 = 0
            end
            local used_8 = (result_45 + cost_6)
-           do return ((result_42 * b) + used_8) end
+           do return ((result_42 * most_2) + used_8) end
           else
            do return state_6 end
           end
@@ -1004,10 +1010,10 @@ else
            if (state_6 == 0) then
             result_46 = -(math.huge)
            else
-            result_46 = js_floor(((state_6 - 1) / b))
+            result_46 = js_floor(((state_6 - 1) / most_2))
            end
            local result_47
-           if (now_13 < (result_46 + c)) then
+           if (now_13 < (result_46 + b)) then
             result_47 = result_46
            else
             result_47 = now_13
@@ -1016,7 +1022,7 @@ else
             if (state_6 == 0) then
              result_48 = 0
             else
-             result_48 = (state_6 - (js_floor(((state_6 - 1) / b)) * b))
+             result_48 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
             end
            else
             result_48 = 0
@@ -1026,10 +1032,10 @@ else
             if (state_6 == 0) then
              result_49 = -(math.huge)
             else
-             result_49 = js_floor(((state_6 - 1) / b))
+             result_49 = js_floor(((state_6 - 1) / most_2))
             end
             local used_9 = (result_48 - units_5)
-            do return ((result_49 * b) + used_9) end
+            do return ((result_49 * most_2) + used_9) end
            else
             do return 0 end
            end
@@ -1044,10 +1050,10 @@ else
          if (use_4 == 0) then
           result_50 = -(math.huge)
          else
-          result_50 = js_floor(((use_4 - 1) / b))
+          result_50 = js_floor(((use_4 - 1) / most_2))
          end
          local result_51
-         if (now_14 < (result_50 + c)) then
+         if (now_14 < (result_50 + b)) then
           result_51 = result_50
          else
           result_51 = now_14
@@ -1056,7 +1062,7 @@ else
           if (use_4 == 0) then
            result_52 = 0
           else
-           result_52 = (use_4 - (js_floor(((use_4 - 1) / b)) * b))
+           result_52 = (use_4 - (js_floor(((use_4 - 1) / most_2)) * most_2))
           end
          else
           result_52 = 0
@@ -1068,9 +1074,9 @@ else
           if (use_4 == 0) then
            result_53 = -(math.huge)
           else
-           result_53 = js_floor(((use_4 - 1) / b))
+           result_53 = js_floor(((use_4 - 1) / most_2))
           end
-          do return ((result_53 + c) - now_14) end
+          do return ((result_53 + b) - now_14) end
          end
         end,
         encode = function(use_5)
@@ -1078,13 +1084,13 @@ else
          if (use_5 == 0) then
           result_54 = -(math.huge)
          else
-          result_54 = js_floor(((use_5 - 1) / b))
+          result_54 = js_floor(((use_5 - 1) / most_2))
          end
          local result_55
          if (use_5 == 0) then
           result_55 = 0
          else
-          result_55 = (use_5 - (js_floor(((use_5 - 1) / b)) * b))
+          result_55 = (use_5 - (js_floor(((use_5 - 1) / most_2)) * most_2))
          end
          if (result_55 == 0) then
           do return 'f1' end
@@ -1102,10 +1108,10 @@ else
           else
            local place_5 = counts_6[1]
            local used_10 = counts_6[2]
-           if (((((js_isSafeInteger(place_5) and (place_5 >= 0)) and (place_5 <= LAST_INSTANT)) and (js_isSafeInteger(used_10) and (used_10 >= 0))) and (used_10 >= 1)) and (used_10 <= b)) then
+           if (((((js_isSafeInteger(place_5) and (place_5 >= 0)) and (place_5 <= LAST_INSTANT)) and (js_isSafeInteger(used_10) and (used_10 >= 0))) and (used_10 >= 1)) and (used_10 <= most_2)) then
             local place_6 = counts_6[1]
             local used_11 = counts_6[2]
-            do return ((place_6 * b) + used_11) end
+            do return ((place_6 * most_2) + used_11) end
            else
             do return nil end
            end
@@ -1115,6 +1121,8 @@ else
        } end
       else
        if (name == 'wideOpened') then
+        local exact_7 = (2 ^ 53)
+        local most_3 = js_max(a, js_min(MOST_USE, js_floor(exact_7)))
         local place_7 = -(math.huge)
         local initial_2 = { place = place_7, used = 0 }
         do return {
@@ -1123,7 +1131,7 @@ else
           if (cost_7 > 0) then
            local result_57
            local result_56
-           if (now_15 < (state_7.place + c)) then
+           if (now_15 < (state_7.place + b)) then
             result_56 = state_7.place
            else
             result_56 = now_15
@@ -1135,14 +1143,14 @@ else
            end
            if (cost_7 <= (a - result_57)) then
             local result_58
-            if (now_15 < (state_7.place + c)) then
+            if (now_15 < (state_7.place + b)) then
              result_58 = state_7.place
             else
              result_58 = now_15
             end
             local result_60
             local result_59
-            if (now_15 < (state_7.place + c)) then
+            if (now_15 < (state_7.place + b)) then
              result_59 = state_7.place
             else
              result_59 = now_15
@@ -1162,7 +1170,7 @@ else
             local units_6 = -(cost_7)
             local result_62
             local result_61
-            if (now_15 < (state_7.place + c)) then
+            if (now_15 < (state_7.place + b)) then
              result_61 = state_7.place
             else
              result_61 = now_15
@@ -1186,7 +1194,7 @@ else
          reset = function(use_6, now_16)
           local result_64
           local result_63
-          if (now_16 < (use_6.place + c)) then
+          if (now_16 < (use_6.place + b)) then
            result_63 = use_6.place
           else
            result_63 = now_16
@@ -1199,7 +1207,7 @@ else
           if (result_64 == 0) then
            do return 0 end
           else
-           do return ((use_6.place + c) - now_16) end
+           do return ((use_6.place + b) - now_16) end
           end
          end,
          encode = function(use_7)
@@ -1219,7 +1227,7 @@ else
            else
             local place_8 = counts_7[1]
             local used_14 = counts_7[2]
-            if (((((js_isSafeInteger(place_8) and (place_8 >= 0)) and (place_8 <= LAST_INSTANT)) and (js_isSafeInteger(used_14) and (used_14 >= 0))) and (used_14 >= 1)) and (used_14 <= b)) then
+            if (((((js_isSafeInteger(place_8) and (place_8 >= 0)) and (place_8 <= LAST_INSTANT)) and (js_isSafeInteger(used_14) and (used_14 >= 0))) and (used_14 >= 1)) and (used_14 <= most_3)) then
              local place_9 = counts_7[1]
              local used_15 = counts_7[2]
              do return { place = place_9, used = used_15 } end
@@ -1427,4 +1435,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "ee370c19c203cecd6fbc9f31aa7743a01d0a080d";
+export const STATE_TRANSITIONS_SHA = "4a8a5ca5ffce4b7dad32857cef51dfa33d82ce1b";

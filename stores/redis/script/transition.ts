@@ -33,10 +33,10 @@ export function transitionBy(formula: Formula): Transition {
   if (name === "steps") return transitionOf(ticksArithmetic(a, b, c, d));
   if (name === "fine") return transitionOf(fineArithmetic(a, b, c));
   if (name === "counter") return transitionOf(counterArithmetic(a, b));
-  if (name === "packedInRow") return inRowTransition(a, b, c, d, packedUse);
-  if (name === "wideInRow") return inRowTransition(a, b, c, d, wideUse);
-  if (name === "packedOpened") return openedTransition(a, b, c, packedUse);
-  if (name === "wideOpened") return openedTransition(a, b, c, wideUse);
+  if (name === "packedInRow") return inRowTransition(a, b, c, packedUse);
+  if (name === "wideInRow") return inRowTransition(a, b, c, wideUse);
+  if (name === "packedOpened") return openedTransition(a, b, packedUse);
+  if (name === "wideOpened") return openedTransition(a, b, wideUse);
   return allTransition(formula as readonly Formula[]);
 }
 
@@ -52,33 +52,26 @@ function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
 function wholeTransition(perMillisecond: number, interval: number, burst: number): Transition {
   const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
   const { initial, reset, encode, decode } = transitionOf(arithmetic);
-  const { mostUse } = arithmetic;
-  const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, mostUse, false);
+  const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, arithmetic.mostUse, false);
   return { initial, take: take as Transition["take"], reset, encode, decode };
 }
 
 /** How use is kept, of windows that end with the last place. */
-type FormOf<Use> = (most: number, lastPlace: number) => UseForm<Use>;
+type FormOf<Use> = (limit: number, lastPlace: number) => UseForm<Use>;
 
 function inRowTransition<Use>(
   limit: number,
-  most: number,
   period: number,
   shift: number,
   formOf: FormOf<Use>,
 ): Transition {
   const windows = inRow(period, shift);
-  return transitionOf(windowArithmetic(limit, windows, formOf(most, windows.last)));
+  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
 }
 
-function openedTransition<Use>(
-  limit: number,
-  most: number,
-  period: number,
-  formOf: FormOf<Use>,
-): Transition {
+function openedTransition<Use>(limit: number, period: number, formOf: FormOf<Use>): Transition {
   const windows = opened(period);
-  return transitionOf(windowArithmetic(limit, windows, formOf(most, windows.last)));
+  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
 }
 
 function allTransition(formula: readonly Formula[]): Transition {
