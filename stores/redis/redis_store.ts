@@ -28,7 +28,7 @@ import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
 import { type Answer, newJob, type Several } from "./batches/job.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
-import { answerUnavailable } from "./failures/answer_unavailable.ts";
+import { answerOverloaded, answerUnavailable } from "./failures/answer_unavailable.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
@@ -89,16 +89,22 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     deadline: limits.deadline,
     connectDeadline: limits.connectDeadline,
     useServerTime: limits.time === "server",
+    timeout: limits.timeout,
     maxPending: limits.maxPending,
     connections: limits.connections,
     values: valueCache(),
     clock: serverClock(),
     counters,
     failJobs(jobs, applied, cause) {
-      counters.unavailable += jobs.length;
       for (const job of jobs) {
+        if (job.settled) continue;
+        counters.unavailable++;
         answerUnavailable(job, applied, cause, limits.onUnavailable, router.untilProbe);
       }
+    },
+    refuseJob(job) {
+      counters.overloaded++;
+      answerOverloaded(job, limits.maxPending, limits.onOverload);
     },
   };
   const router = chooseRouter(client, commit, context);

@@ -11,6 +11,8 @@ export interface StoreContext {
   readonly connectDeadline: number;
   /** Whether the server's clock decides; otherwise `Date.now`. */
   readonly useServerTime: boolean;
+  /** The most milliseconds that a call may take in all. */
+  readonly timeout: number;
   /** The most calls that may wait for a connection. */
   readonly maxPending: number;
   /** How many connections to a single server. */
@@ -20,4 +22,6 @@ export interface StoreContext {
   readonly counters: RedisCounters;
   /** Answers calls that Redis does not decide: by an error, or as the store's policy says. */
   failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
+  /** Answers a call that comes while `maxPending` wait. */
+  refuseJob(job: Job): void;
 }

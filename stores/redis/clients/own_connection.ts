@@ -4,7 +4,7 @@
  */
 
 import { formatValue } from "../../../core/options/checks.ts";
-import { withTimeout } from "../../../core/with_timeout.ts";
+import { patientTimer } from "../connections/patient_timer.ts";
 import { isErrorReply } from "../failures/batch_failure.ts";
 import type { Command, Connection } from "./connection.ts";
 
@@ -40,9 +40,12 @@ export async function connect(
   const attempt: Attempt = { client: undefined, late: false, isOpen: false };
   const connecting = connectClient(attempt, make);
   try {
-    const client = await withTimeout(connecting, timeout, () => {
-      attempt.late = true;
-      throw new Error(`No connection within ${timeout} ms`);
+    const client = await new Promise<OwnClient>((resolve, reject) => {
+      const stop = patientTimer(timeout, () => {
+        attempt.late = true;
+        reject(new Error(`No connection within ${timeout} ms`));
+      });
+      connecting.then(resolve, reject).finally(stop);
     });
     return connectionOf(client);
   } catch (error) {
