@@ -173,6 +173,9 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
   throw new TypeError(errorMessage("decide on several keys at once", rule, stranger));
 }
 
+export type { BunRedisClient } from "./clients/bun_client.ts";
+export type { IoRedisClient } from "./clients/ioredis.ts";
+export type { RedisSender } from "./clients/sender.ts";
 export type { NodeRedisCluster } from "./clients/cluster_dial.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";
 export type { NodeRedisSentinel } from "./clients/node_redis_sentinel.ts";

@@ -94,9 +94,12 @@ function isReady(client: OwnClient): boolean {
 }
 
 /** Ends a connection. Before 6.3 node-redis throws if it has ended by itself. */
-export async function destroy(client: { destroy(): unknown }): Promise<void> {
+export async function destroy(
+  client: { destroy(): unknown } | { disconnect(): unknown },
+): Promise<void> {
   try {
-    await client.destroy();
+    // Version 4 of node-redis calls it otherwise.
+    await ("destroy" in client ? client.destroy() : client.disconnect());
   } catch {
     // There is nothing to end.
   }

@@ -70,7 +70,8 @@ export async function casCommit(
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: decided, failure: replies };
   const fates = new Map<Cell, Fate>();
   for (const [place, one] of comparisons.entries()) readReply(one, replies[place], fates, values);
-  return outcomeOf(decided, batch.cells, fates, answer, context);
+  const canWatch = node.connection.isShared !== true;
+  return outcomeOf(decided, batch.cells, fates, answer, canWatch, context);
 }
 
 /** What is to be compared, by slot; what must be alone by itself. */
@@ -154,6 +155,7 @@ function outcomeOf(
   cellOf: ReadonlyMap<string, Cell>,
   fates: ReadonlyMap<Cell, Fate>,
   answer: Watcher["answer"],
+  canWatch: boolean,
   context: StoreContext,
 ): BatchOutcome {
   if (fates.size === 0) {
@@ -170,7 +172,7 @@ function outcomeOf(
     if (fate === undefined) committed.push(job);
     else if (fate === "lost") {
       // A value that is no text comes back changed, and would never compare as equal.
-      job.watched = keysOf(job).some((key) => cellOf.get(key)!.unreadable);
+      job.watched = canWatch && keysOf(job).some((key) => cellOf.get(key)!.unreadable);
       conflicted.push(job);
     } else if (mayHaveWritten(fate.error)) context.failJobs([job], "unknown", fate.error);
     else if (fate.kind === "rejected") {
