@@ -58,6 +58,11 @@ export interface RedisStoreOptions {
    */
   readonly connections?: number | undefined;
   /**
+   * About how many bytes the values may take that cas mode remembers of each server, as its guesses;
+   * a positive integer; default 64 MiB, some 250,000 keys. Keys beyond them cost a second round trip.
+   */
+  readonly cacheBytes?: number | undefined;
+  /**
    * What decides in which hash slot of a cluster a key lies; without it, the key itself. Keys of
    * one tag can be taken together by `consumeAll`.
    */
@@ -85,12 +90,14 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     onOverload = "throw",
     maxPending = 10_000,
     connections = 1,
+    cacheBytes = 64 * 2 ** 20,
     hashTag,
   } = options;
   checkInteger(action, "deadline", deadline, 1, LONGEST_TIMER);
   checkInteger(action, "connectDeadline", connectDeadline, 1, LONGEST_TIMER);
   checkInteger(action, "timeout", timeout, 1, LONGEST_TIMER);
   checkInteger(action, "maxPending", maxPending, 1);
+  checkInteger(action, "cacheBytes", cacheBytes, 1);
   checkInteger(action, "connections", connections, 1, 16);
   checkChoice(action, "commit", commit, ["watch", "cas", "script", "auto"]);
   checkChoice(action, "time", time, ["server", "client"]);
@@ -107,6 +114,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     onOverload,
     maxPending,
     connections,
+    cacheBytes,
     hashTag,
   };
 }

@@ -92,7 +92,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     timeout: limits.timeout,
     maxPending: limits.maxPending,
     connections: limits.connections,
-    values: valueCache(),
+    cacheBytes: limits.cacheBytes,
+    values: valueCache(limits.cacheBytes),
     clock: serverClock(),
     counters,
     failJobs(jobs, applied, cause) {
@@ -107,10 +108,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       answerOverloaded(job, limits.maxPending, limits.onOverload);
     },
   };
+  const remembered = cachedKeys();
   const router = chooseRouter(client, commit, context);
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
-    const nameOf = cachedKeys(keyNamer(prefix, algorithm.id, hashTag));
+    const nameOf = remembered(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
       const operation = { key: stored, algorithm, cost, dry, replaces: undefined };

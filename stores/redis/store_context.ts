@@ -17,6 +17,8 @@ export interface StoreContext {
   readonly maxPending: number;
   /** How many connections to a single server. */
   readonly connections: number;
+  /** The most bytes of values that are remembered of one server. */
+  readonly cacheBytes: number;
   readonly values: ValueCache;
   readonly clock: ServerClock;
   readonly counters: RedisCounters;
