@@ -82,6 +82,7 @@ export {
   ContentionError,
   RateLimitedError,
   StoreFullError,
+  StoreOverloadedError,
   StoreUnavailableError,
 } from "./core/errors.ts";
 export {

@@ -30,7 +30,7 @@ import { type Answer, newJob, type Several } from "./batches/job.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
-import { answerUnavailable } from "./failures/answer_unavailable.ts";
+import { answerOverloaded, answerUnavailable } from "./failures/answer_unavailable.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
@@ -91,23 +91,31 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     deadline: limits.deadline,
     connectDeadline: limits.connectDeadline,
     useServerTime: limits.time === "server",
+    timeout: limits.timeout,
     maxPending: limits.maxPending,
     connections: limits.connections,
-    values: valueCache(),
+    cacheBytes: limits.cacheBytes,
+    values: valueCache(limits.cacheBytes),
     clock: serverClock(),
     counters,
     failJobs(jobs, applied, cause) {
-      counters.unavailable += jobs.length;
       for (const job of jobs) {
+        if (job.settled) continue;
+        counters.unavailable++;
         answerUnavailable(job, applied, cause, limits.onUnavailable, router.untilProbe);
       }
     },
+    refuseJob(job) {
+      counters.overloaded++;
+      answerOverloaded(job, limits.maxPending, limits.onOverload);
+    },
   };
+  const remembered = cachedKeys();
   const router = chooseRouter(client, commit, context);
   let closed = false;
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
-    const nameOf = cachedKeys(keyNamer(prefix, algorithm.id, hashTag));
+    const nameOf = remembered(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
       const operation = { key: stored, algorithm, cost, dry, replaces: undefined };
@@ -176,6 +184,9 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
   throw new TypeError(errorMessage("decide on several keys at once", rule, stranger));
 }
 
+export type { BunRedisClient } from "./clients/bun_client.ts";
+export type { IoRedisClient } from "./clients/ioredis.ts";
+export type { RedisSender } from "./clients/sender.ts";
 export type { NodeRedisCluster } from "./clients/cluster_dial.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";
 export type { NodeRedisSentinel } from "./clients/node_redis_sentinel.ts";
