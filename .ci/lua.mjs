@@ -1,8 +1,13 @@
 // The state transitions of core, as Lua that runs inside Redis: one arithmetic, one source.
 // `npm run lua` writes stores/redis/script/state_transitions.ts; a test compares.
 //
+// Redis runs the whole script anew for each call, so what it defines costs time whether it is used or
+// not. Therefore nothing is left of how the sources are put together: a function without loops is
+// written out where it is called, and an object of functions is known here and gone there. What is
+// left is what a hand would write.
+//
 // It knows the small part of TypeScript that those functions are written in, and refuses the rest by
-// file and line. What differs between the languages:
+// file and line. They must be pure, as calls are moved in front of the statement that they are in.
 //
 // | TypeScript | Lua 5.1 |
 // |---|---|
@@ -19,11 +24,36 @@ import { fileURLToPath } from "node:url";
 
 /** @typedef {any} Node A node of the syntax tree. */
 
+/**
+ * A module: its top-level declarations, and where its imports come from.
+ * @typedef {{ url: URL, declared: Map<string, Node>, imported: Map<string, [string, URL]> }} Module
+ */
+
+/**
+ * What is known of a value: the Lua that computes it, an object by its fields, or a function.
+ * @typedef {{ code: string }} Code
+ * @typedef {{ fields: Map<string, Value> }} Fields
+ * @typedef {{ node: Node, env: Env }} Callable
+ * @typedef {Code | Fields | Callable} Value
+ */
+
+/**
+ * The names in scope, from the inside out, and the module around them.
+ * @typedef {{ names: Map<string, Value>, outer: Env | undefined, module: Module }} Env
+ */
+
+/**
+ * Lines of Lua; a list among them is an indented block.
+ * @typedef {(string | Lines)[]} Lines
+ */
+
+/**
+ * What becomes of the value that a function returns.
+ * @typedef {(value: Value, out: Lines) => void} Finish
+ */
+
 /** Functions of core that are written in Lua by hand, as they lean on the language's own of texts. */
 const NATIVE = new Map([["countOf", "js_countOf"], ["countsAfter", "js_countsAfter"]]);
-
-/** What decisions and shared memory need, and a state transition does not. */
-const LEFT_OUT = new Set(["decide", "delay", "maxWords", "read", "remaining", "wait", "write"]);
 
 const RESERVED = new Set(["and", "end", "local", "nil", "not", "or", "repeat", "then", "until"]);
 
@@ -59,7 +89,6 @@ const STATIC = new Map(Object.entries({
   "Math.max": "js_max",
   "Math.min": "js_min",
   "Number.isSafeInteger": "js_isSafeInteger",
-  "Object.freeze": "",
 }));
 
 /** Methods of the language: functions of what stands before the dot. */
@@ -109,80 +138,32 @@ end
 `.trim();
 
 /**
- * A module: its top-level declarations, and where its imports come from.
- * @typedef {{ url: URL, declared: Map<string, Node>, imported: Map<string, [string, URL]> }} Module
- */
-
-/**
- * Compiles functions of a module, and everything that they use.
+ * Compiles a function of a module, and everything that it uses.
  * @param {URL} url
- * @param {readonly string[]} roots Exported functions, to be called from Lua by the same names.
- * @param {readonly string[]} groups Functions of which few are called: what only one of them uses is
- * put inside of it, as to make a function takes time in each script call.
+ * @param {string} root The exported function, to be called from Lua by the same name.
  * @returns {string}
  */
-export function luaOf(url, roots, groups) {
+export function luaOf(url, root) {
   /** @type {Map<string, Module>} */
   const modules = new Map();
-  /** @type {Map<Node, string>} The Lua name of each top-level declaration that is used. */
-  const names = new Map();
-  /** @type {string[]} */
+  /** @type {Map<Node, Code>} Functions with loops and constants: what stands in the script by name. */
+  const shared = new Map();
+  /** @type {Lines} */
   const constants = [];
-  /** @type {Map<string, { text: string, uses: Set<string> }>} Functions as written, and whom they use. */
-  const functions = new Map();
-  /** @type {Set<string>} Whom the function that is being written uses. */
-  let uses = new Set();
-  /** @type {Module} */
-  let module;
-  /** @type {Set<string>[]} The names of each scope around what is being written. */
-  let scopes = [];
+  /** @type {Lines} */
+  const functions = [];
+  /** @type {string[]} */
+  const functionNames = [];
+  /** @type {Map<string, number>} How often each name was given. */
+  const given = new Map();
 
-  const main = read(url);
-  for (const root of roots) topLevel(main, root);
-  const nested = new Set(groups.flatMap((group) => [...ownOf(group)]));
-  const shared = [...functions.keys()].filter((name) => !nested.has(name));
-  const texts = shared.map((name) => groups.includes(name) ? nest(name) : textOf(name));
-  return [PRELUDE, `local ${shared.join(", ")}`, ...constants, ...texts].join("\n");
+  topLevel(read(url), root);
+  const declaration = `local ${functionNames.join(", ")}`;
+  return [PRELUDE, ...constants, declaration, ...functions]
+    .map((line) => typeof line === "string" ? line : block(line))
+    .join("\n");
 
-  /** @param {string} name */
-  function textOf(name) {
-    return functions.get(name)?.text ?? "";
-  }
-
-  /**
-   * The functions that only one group uses: they are made when it is called.
-   * @param {string} group
-   */
-  function ownOf(group) {
-    const others = reached([...roots], group);
-    const own = [...reached([group], "")];
-    return new Set(
-      own.filter((name) => functions.has(name) && name !== group && !others.has(name)),
-    );
-  }
-
-  /** @param {string[]} from @param {string} without @returns {Set<string>} */
-  function reached(from, without) {
-    /** @type {Set<string>} */
-    const found = new Set();
-    while (from.length > 0) {
-      const name = from.pop() ?? "";
-      if (found.has(name) || name === without) continue;
-      found.add(name);
-      from.push(...functions.get(name)?.uses ?? []);
-    }
-    return found;
-  }
-
-  /** @param {string} group */
-  function nest(group) {
-    const own = [...ownOf(group)];
-    const [head = "", ...body] = textOf(group).split("\n");
-    if (own.length === 0) return textOf(group);
-    return [head, indent([`local ${own.join(", ")}`, ...own.map(textOf)]), ...body].join("\n");
-  }
-
-  /** @param {URL} at */
+  /** @param {URL} at @returns {Module} */
   function read(at) {
     const known = modules.get(at.href);
     if (known !== undefined) return known;
@@ -209,282 +190,442 @@ export function luaOf(url, roots, groups) {
     return made;
   }
 
-  /**
-   * The Lua name of a top-level declaration, which is written when it is first used.
-   * @param {Module} from @param {string} name @returns {string}
-   */
-  function topLevel(from, name) {
+  /** @param {Module} module @param {string} name @returns {Value} */
+  function topLevel(module, name) {
     const native = NATIVE.get(name);
-    if (native !== undefined) return native;
-    const imported = from.imported.get(name);
+    if (native !== undefined) return { code: native };
+    const imported = module.imported.get(name);
     if (imported !== undefined) return topLevel(read(imported[1]), imported[0]);
-    const node = from.declared.get(name);
-    if (node === undefined) throw new Error(`${from.url.pathname} declares no ${name}`);
-    const known = names.get(node);
-    if (known !== undefined) {
-      uses.add(known);
-      return known;
+    const node = module.declared.get(name);
+    if (node === undefined) throw new Error(`${module.url.pathname} declares no ${name}`);
+    const known = shared.get(node);
+    if (known !== undefined) return known;
+    /** @type {Env} */
+    const env = { names: new Map(), outer: undefined, module };
+    const isFunction = node.type === "FunctionDeclaration";
+    if (isFunction && !hasLoops(node) && name !== root && name !== "transitionBy") {
+      return { node, env };
     }
-    const taken = new Set(names.values());
-    let own = safe(name);
-    while (taken.has(own)) own += "_";
-    names.set(node, own);
-    uses.add(own);
-    const before = { module, scopes, uses };
-    module = from;
-    scopes = [];
-    uses = new Set();
-    if (node.type === "FunctionDeclaration") {
-      functions.set(own, { text: `function ${own}${rest(node)}`, uses });
-    } else constants.push(`local ${own} = ${expression(node.init)}`);
-    ({ module, scopes, uses } = before);
-    return own;
+    const code = { code: unique(name) };
+    shared.set(node, code);
+    if (isFunction) {
+      functionNames.push(code.code);
+      const [head, ...rest] = functionLines({ node, env });
+      functions.push(`${code.code} = ${head}`, ...rest);
+    } else constants.push(`local ${code.code} = ${codeOf(expression(node.init, env, constants))}`);
+    return code;
   }
 
-  /** @param {Node} node @param {string} why @returns {never} */
-  function refuse(node, why) {
-    throw new Error(`${module.url.pathname}:${node.loc.start.line}: cannot compile ${why}`);
+  /** A name that nothing else has. @param {string} name */
+  function unique(name) {
+    const count = given.get(name) ?? 0;
+    given.set(name, count + 1);
+    return count === 0 ? safe(name) : `${name}_${count}`;
   }
 
-  /** Parameters and body of a function. @param {Node} node @returns {string} */
-  function rest(node) {
-    scopes.push(new Set());
-    /** @type {string[]} */
-    const lines = [];
-    const parameters = node.params.map(
-      (/** @type {Node} */ parameter, /** @type {number} */ place) => {
-        if (parameter.type === "Identifier") return declare(parameter.name);
-        if (parameter.type === "AssignmentPattern") {
-          const name = declare(parameter.left.name);
-          lines.push(`if ${name} == nil then ${name} = ${expression(parameter.right)} end`);
-          return name;
+  /** A function as Lua. @param {Callable} callable @returns {Lines} */
+  function functionLines({ node, env }) {
+    const inner = within(env);
+    /** @type {Lines} */
+    const out = [];
+    const parameters = node.params.map((/** @type {Node} */ parameter) => {
+      const code = unique(parameter.type === "Identifier" ? parameter.name : "argument");
+      bind(parameter, { code }, inner, out);
+      return code;
+    });
+    body(node, inner, out, (value, at) => at.push(`do return ${codeOf(value)} end`));
+    return [`function(${parameters.join(", ")})`, out, "end"];
+  }
+
+  /** @param {Env} env @returns {Env} */
+  function within(env) {
+    return { names: new Map(), outer: env, module: env.module };
+  }
+
+  /** Gives the names of a pattern to a value and its parts. @param {Node} pattern @param {Value} value @param {Env} env @param {Lines} out */
+  function bind(pattern, value, env, out) {
+    if (pattern.type === "Identifier") env.names.set(pattern.name, value);
+    else if (pattern.type === "AssignmentPattern") bind(pattern.left, value, env, out);
+    else if (pattern.type === "ArrayPattern") {
+      const whole = codeOf(kept(value, "whole", out));
+      for (const [place, one] of pattern.elements.entries()) {
+        if (one !== null) {
+          bind(one, kept({ code: `${whole}[${place + 1}]` }, one.name, out), env, out);
         }
-        const whole = declare(`argument${place}`);
-        lines.push(...destructure(parameter, whole));
-        return whole;
-      },
-    );
-    lines.push(...node.body.type === "BlockStatement" ? block(node.body) : giveBack(node.body));
-    scopes.pop();
-    return `(${parameters.join(", ")})\n${indent(lines)}\nend`;
-  }
-
-  /** @param {string} name */
-  function declare(name) {
-    scopes.at(-1)?.add(name);
-    return safe(name);
-  }
-
-  /** @param {Node} pattern @param {string} from @returns {string[]} */
-  function destructure(pattern, from) {
-    if (pattern.type === "Identifier") return [`local ${declare(pattern.name)} = ${from}`];
-    if (pattern.type === "ArrayPattern") {
-      return pattern.elements.flatMap((/** @type {Node} */ one, /** @type {number} */ place) =>
-        one === null ? [] : destructure(one, `${from}[${place + 1}]`)
-      );
+      }
+    } else {
+      const whole = "fields" in value ? value : kept(value, "whole", out);
+      for (const { key, value: target } of pattern.properties) {
+        bind(target, kept(field(whole, key.name), key.name, out), env, out);
+      }
     }
-    return pattern.properties
-      .filter((/** @type {Node} */ { key }) => !LEFT_OUT.has(key.name))
-      .flatMap((/** @type {Node} */ { key, value }) =>
-        destructure(value, `${from}.${safe(key.name)}`)
+  }
+
+  /** A value that may be used more than once: what is to be computed gets a name. @param {Value} value @param {string} name @param {Lines} out @returns {Value} */
+  function kept(value, name, out) {
+    if (!("code" in value) || /^-?[\w.]+$/.test(value.code)) {
+      return value;
+    }
+    const code = unique(name);
+    out.push(`local ${code} = ${value.code}`);
+    return { code };
+  }
+
+  /** @param {Value} value @param {string} name @returns {Value} */
+  function field(value, name) {
+    if (!("fields" in value)) return { code: `${codeOf(value)}.${safe(name)}` };
+    return value.fields.get(name) ?? { code: "nil" };
+  }
+
+  /** A value as Lua. @param {Value} value @returns {string} */
+  function codeOf(value) {
+    if ("code" in value) return value.code;
+    if ("node" in value) return block(functionLines(value));
+    const fields = [...value.fields].map(([name, of]) => `${safe(name)} = ${codeOf(of)},`);
+    return block(["{", fields, "}"]);
+  }
+
+  /** The body of a function, each of whose returns comes to an end. @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function body(node, env, out, finish) {
+    if (node.body.type === "BlockStatement") statements(node.body.body, env, out, finish);
+    else giveBack(node.body, env, out, finish);
+  }
+
+  /**
+   * @param {readonly Node[]} nodes @param {Env} outer @param {Lines} out @param {Finish} finish
+   */
+  function statements(nodes, outer, out, finish) {
+    const env = within(outer);
+    for (const [place, node] of nodes.entries()) {
+      const isLast = place === nodes.length - 1;
+      if (node.type === "IfStatement" && returns(node.consequent) && !isLast) {
+        // What comes after it is its other branch.
+        branch(node.test, env, out, [
+          (at) => statements(blockOf(node.consequent), env, at, finish),
+          (at) => statements(nodes.slice(place + 1), env, at, finish),
+        ]);
+        return;
+      }
+      statement(node, env, out, finish);
+    }
+  }
+
+  /** @param {Node} test @param {Env} env @param {Lines} out @param {((at: Lines) => void)[]} ways */
+  function branch(test, env, out, ways) {
+    const condition = codeOf(expression(test, env, out));
+    /** @type {Lines[]} */
+    const [then = [], other = []] = ways.map((way) => {
+      /** @type {Lines} */
+      const lines = [];
+      way(lines);
+      return lines;
+    });
+    out.push(`if ${condition} then`, then);
+    if (other.length > 0) out.push("else", other);
+    out.push("end");
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function giveBack(node, env, out, finish) {
+    const value = bare(node);
+    if (value.type === "ConditionalExpression") {
+      const { test, consequent, alternate } = value;
+      const ways = [consequent, alternate].map((way) => (/** @type {Lines} */ at) =>
+        giveBack(way, env, at, finish)
       );
+      return branch(test, env, out, ways);
+    }
+    const called = value.type === "CallExpression" ? callee(value, env) : undefined;
+    if (called !== undefined && "node" in called) return inline(called, value, env, out, finish);
+    finish(expression(value, env, out), out);
   }
 
-  /** @param {Node} node @returns {string[]} */
-  function block(node) {
-    scopes.push(new Set());
-    const statements = node.type === "BlockStatement" ? node.body : [node];
-    const lines = statements.flatMap(statement);
-    scopes.pop();
-    return lines;
+  /** Writes a function out where it is called. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function inline({ node: target, env: own }, node, env, out, finish) {
+    const inner = within(own);
+    for (const [place, parameter] of target.params.entries()) {
+      const name = parameter.type === "Identifier" ? parameter.name : "argument";
+      const argument = node.arguments[place] ?? parameter.right;
+      bind(parameter, kept(expression(argument, env, out), name, out), inner, out);
+    }
+    body(target, inner, out, finish);
   }
 
-  /** @param {Node} node @returns {string[]} */
-  function statement(node) {
+  /** What a function that is written out returns: itself if that is known, or the name of a variable. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function result(called, node, env, out) {
+    const from = out.length;
+    /** @type {[Value, Lines, number][]} */
+    const ends = [];
+    inline(called, node, env, out, (value, at) => ends.push([value, at, at.push("") - 1]));
+    const [value, at] = ends[0] ?? refuse(node, env, "a function that returns nothing");
+    if (ends.length === 1 && at === out) {
+      out.pop();
+      return value;
+    }
+    const code = unique("result");
+    for (const [value, at, place] of ends) at[place] = `${code} = ${codeOf(value)}`;
+    out.splice(from, 0, `local ${code}`);
+    return { code };
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function statement(node, env, out, finish) {
     switch (node.type) {
       case "ReturnStatement":
-        return node.argument === null ? ["do return end"] : giveBack(node.argument);
+        if (node.argument === null) out.push("do return end");
+        else giveBack(node.argument, env, out, finish);
+        break;
       case "BreakStatement":
-        return ["break"];
+        out.push("break");
+        break;
       case "ExpressionStatement":
-        return [effect(node.expression)];
-      case "FunctionDeclaration": {
-        const name = declare(node.id.name);
-        return [`local function ${name}${rest(node)}`];
-      }
+        effect(node.expression, env, out);
+        break;
+      case "FunctionDeclaration":
+        if (hasLoops(node)) {
+          const code = unique(node.id.name);
+          env.names.set(node.id.name, { code });
+          const [head, ...rest] = functionLines({ node, env });
+          out.push(`local ${code} = ${head}`, ...rest);
+        } else env.names.set(node.id.name, { node, env });
+        break;
       case "VariableDeclaration":
-        return node.declarations.flatMap(variable);
+        for (const one of node.declarations) variable(one, node.kind === "const", env, out);
+        break;
       case "IfStatement": {
-        const other = node.alternate === null ? [] : ["else", indent(block(node.alternate))];
-        const lines = [indent(block(node.consequent)), ...other];
-        return [`if ${expression(node.test)} then`, ...lines, "end"];
+        const ways = [node.consequent, ...node.alternate === null ? [] : [node.alternate]];
+        branch(
+          node.test,
+          env,
+          out,
+          ways.map((way) => (at) => statements(blockOf(way), env, at, finish)),
+        );
+        break;
       }
       case "WhileStatement":
-        return [`while ${expression(node.test)} do`, indent(block(node.body)), "end"];
+        loop(node, env, out, finish);
+        break;
       case "ForStatement": {
-        scopes.push(new Set());
-        const lines = [
-          ...statement(node.init),
-          `while ${expression(node.test)} do`,
-          indent([...block(node.body), effect(node.update)]),
-          "end",
-        ];
-        scopes.pop();
-        return ["do", indent(lines), "end"];
+        const inner = within(env);
+        /** @type {Lines} */
+        const lines = [];
+        statement(node.init, inner, lines, finish);
+        loop(node, inner, lines, finish);
+        out.push("do", lines, "end");
+        break;
       }
       default:
-        return refuse(node, node.type);
+        refuse(node, env, node.type);
     }
   }
 
-  /** @param {Node} node @returns {string[]} */
-  function variable({ id, init }) {
-    if (id.type === "Identifier" && init !== null && bare(init).type !== "ConditionalExpression") {
-      const value = expression(init);
-      return [`local ${declare(id.name)} = ${value}`];
-    }
-    if (id.type === "Identifier") {
-      const lines = init === null ? [] : choose(init, (value) => [`${safe(id.name)} = ${value}`]);
-      return [`local ${declare(id.name)}`, ...lines];
-    }
-    const whole = "destructured_";
-    const lines = choose(init, (value) => [`${whole} = ${value}`]);
-    return [`local ${whole}`, ...lines, ...destructure(id, whole)];
+  /** @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function loop(node, env, out, finish) {
+    /** @type {Lines} */
+    const lines = [];
+    statements(blockOf(node.body), env, lines, finish);
+    if (node.update) effect(node.update, env, lines);
+    out.push(`while ${fixed(node.test, env)} do`, lines, "end");
   }
 
-  /** Does something with a value, by branches if it is a choice. */
-  function choose(/** @type {Node} */ node, /** @type {(value: string) => string[]} */ use) {
-    const value = bare(node);
-    if (value.type !== "ConditionalExpression") return use(expression(value));
-    /** @type {string[]} */
-    const lines = [
-      `if ${expression(value.test)} then`,
-      indent(choose(value.consequent, use)),
-      "else",
-      indent(choose(value.alternate, use)),
-      "end",
-    ];
-    return lines;
+  /** @param {Node} node @param {boolean} isConstant @param {Env} env @param {Lines} out */
+  function variable({ id, init }, isConstant, env, out) {
+    const value = init === null ? { code: "nil" } : chosen(init, env, out);
+    if (isConstant) return bind(id, kept(value, id.name ?? "whole", out), env, out);
+    const code = unique(id.name);
+    out.push(`local ${code} = ${codeOf(value)}`);
+    env.names.set(id.name, { code });
   }
 
-  /** @param {Node} node @returns {string[]} */
-  function giveBack(node) {
-    // Lua wants nothing after a return in its block.
-    return choose(node, (value) => [`do return ${value} end`]);
+  /** A value, or the name of a variable if it is a choice. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function chosen(node, env, out) {
+    if (bare(node).type !== "ConditionalExpression") return expression(node, env, out);
+    const code = unique("choice");
+    out.push(`local ${code}`);
+    giveBack(node, env, out, (value, at) => at.push(`${code} = ${codeOf(value)}`));
+    return { code };
   }
 
-  /** @param {Node} node @returns {string} */
-  function effect(node) {
-    if (node.type === "UpdateExpression") {
-      const target = expression(node.argument);
-      return `${target} = ${target} ${node.operator[0]} 1`;
+  /** @param {Node} node @param {Env} env @param {Lines} out */
+  function effect(node, env, out) {
+    if (node.type === "CallExpression") {
+      const called = callee(node, env);
+      if (called !== undefined && "node" in called) inline(called, node, env, out, () => {});
+      else if (bare(node.callee).property?.name === "push") {
+        const values = codeOf(expression(node.callee.object, env, out));
+        out.push(`${values}[#${values} + 1] = ${codeOf(expression(node.arguments[0], env, out))}`);
+      } else out.push(codeOf(expression(node, env, out)));
+      return;
     }
-    if (node.type === "AssignmentExpression") {
-      const target = expression(node.left);
-      const value = expression(node.right);
-      if (node.operator === "=") return `${target} = ${value}`;
-      return `${target} = ${target} ${node.operator[0]} ${value}`;
-    }
-    return node.type === "CallExpression" ? expression(node) : refuse(node, node.type);
+    const target = codeOf(expression(node.left ?? node.argument, env, out));
+    const value = node.type === "UpdateExpression" ? "1" : codeOf(expression(node.right, env, out));
+    out.push(
+      node.operator === "="
+        ? `${target} = ${value}`
+        : `${target} = ${target} ${node.operator[0]} ${value}`,
+    );
   }
 
-  /** @param {Node} outer @returns {string} */
-  function expression(outer) {
+  /** The Lua of an expression in front of which nothing can be put. @param {Node} node @param {Env} env */
+  function fixed(node, env) {
+    /** @type {Lines} */
+    const out = [];
+    const code = codeOf(expression(node, env, out));
+    return out.length === 0 ? code : refuse(node, env, "a call that needs statements before it");
+  }
+
+  /** The function that is called, if it is one that is written out. @param {Node} node @param {Env} env @returns {Value | undefined} */
+  function callee(node, env) {
+    const target = bare(node.callee);
+    if (target.type === "Identifier") return lookup(target.name, env);
+    const isNative = STATIC.has(`${target.object.name}.${target.property.name}`) ||
+      target.object.name === "Object" || METHODS.has(target.property.name);
+    return isNative ? undefined : expression(target, env, []);
+  }
+
+  /** @param {string} name @param {Env} env @returns {Value} */
+  function lookup(name, env) {
+    for (let at = /** @type {Env | undefined} */ (env); at !== undefined; at = at.outer) {
+      const value = at.names.get(name);
+      if (value !== undefined) return value;
+    }
+    if (name === "undefined") return { code: "nil" };
+    if (name === "Infinity") return { code: "math.huge" };
+    return topLevel(env.module, name);
+  }
+
+  /** @param {Node} outer @param {Env} env @param {Lines} out @returns {Value} */
+  function expression(outer, env, out) {
     const node = bare(outer);
+    const code = (/** @type {Node} */ inner) => codeOf(expression(inner, env, out));
     switch (node.type) {
       case "Literal":
-        return typeof node.value === "string" ? quoted(node.value) : String(node.value);
+        return { code: typeof node.value === "string" ? quoted(node.value) : String(node.value) };
       case "Identifier":
-        return identifier(node.name);
-      case "TemplateLiteral":
-        return template(node);
+        return lookup(node.name, env);
+      case "TemplateLiteral": {
+        const parts = node.quasis.flatMap((
+          /** @type {Node} */ { value },
+          /** @type {number} */ place,
+        ) => [
+          ...value.cooked === "" ? [] : [quoted(value.cooked)],
+          ...place < node.expressions.length ? [`js_text(${code(node.expressions[place])})`] : [],
+        ]);
+        return { code: parts.join(" .. ") };
+      }
       case "UnaryExpression":
-        return `${node.operator === "!" ? "not " : node.operator}(${expression(node.argument)})`;
-      case "BinaryExpression":
+        return {
+          code: `${node.operator === "!" ? "not " : node.operator}(${code(node.argument)})`,
+        };
       case "LogicalExpression":
-        return binary(node);
+        return binary(node, code(node.left), fixed(node.right, env), env);
+      case "BinaryExpression":
+        return binary(node, code(node.left), code(node.right), env);
       case "ConditionalExpression": {
         const { type, name, operator } = bare(node.consequent);
-        const isSafe = SAFE.has(type) && name !== "undefined" &&
-          !/^[!=<>]/.test(operator ?? "");
-        if (!isSafe) refuse(node, "a choice in the middle of an expression");
-        const parts = [node.test, node.consequent, node.alternate].map(expression);
-        return `(${parts[0]} and ${parts[1]} or ${parts[2]})`;
+        const isSafe = SAFE.has(type) && name !== "undefined" && !/^[!=<>]/.test(operator ?? "");
+        if (!isSafe) refuse(node, env, "a choice in the middle of an expression");
+        const [test, then, other] = [node.test, node.consequent, node.alternate]
+          .map((part) => fixed(part, env));
+        return { code: `(${test} and ${then} or ${other})` };
       }
       case "MemberExpression":
-        return member(node);
+        return member(node, env, out);
       case "CallExpression":
-        return call(node);
+        return call(node, env, out);
       case "ArrayExpression":
-        return `{ ${node.elements.map(expression).join(", ")} }`;
-      case "ObjectExpression": {
-        const fields = node.properties
-          .filter((/** @type {Node} */ { key }) => !LEFT_OUT.has(key.name))
-          .map((/** @type {Node} */ { key, value }) => `${safe(key.name)} = ${expression(value)}`);
-        return `{\n${indent(fields.map((/** @type {string} */ field) => `${field},`))}\n}`;
-      }
+        return { code: `{ ${node.elements.map(code).join(", ")} }` };
+      case "ObjectExpression":
+        return object(node, env, out);
       case "ArrowFunctionExpression":
       case "FunctionExpression":
-        return `function${rest(node)}`;
+        return { node, env };
       default:
-        return refuse(node, node.type);
+        return refuse(node, env, node.type);
     }
   }
 
-  /** @param {string} name */
-  function identifier(name) {
-    if (name === "undefined") return "nil";
-    if (name === "Infinity") return "math.huge";
-    if (name === "NaN") return "(0 / 0)";
-    return scopes.some((scope) => scope.has(name)) ? safe(name) : topLevel(module, name);
+  /** An object: by its fields if there are functions in it, otherwise a table. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function object(node, env, out) {
+    /** @type {Map<string, Value>} */
+    const fields = new Map();
+    for (const { key, value } of node.properties) {
+      fields.set(key.name, kept(expression(value, env, out), key.name, out));
+    }
+    const isKnown = [...fields.values()].some((value) => !("code" in value));
+    if (isKnown) return { fields };
+    const parts = [...fields].map(([name, value]) => `${safe(name)} = ${codeOf(value)}`);
+    return { code: `{ ${parts.join(", ")} }` };
   }
 
-  /** @param {Node} node */
-  function template({ quasis, expressions }) {
-    const parts = quasis.flatMap((/** @type {Node} */ { value }, /** @type {number} */ place) => [
-      ...value.cooked === "" ? [] : [quoted(value.cooked)],
-      ...place < expressions.length ? [`js_text(${expression(expressions[place])})`] : [],
-    ]);
-    return parts.join(" .. ");
+  /** @param {Node} node @param {string} left @param {string} right @param {Env} env @returns {Value} */
+  function binary(node, left, right, env) {
+    if (node.operator === "%") return { code: `js_fmod(${left}, ${right})` };
+    const operator = BINARY.get(node.operator) ?? refuse(node, env, node.operator);
+    return { code: `(${left} ${operator} ${right})` };
   }
 
-  /** @param {Node} node */
-  function binary(node) {
-    const left = expression(node.left);
-    const right = expression(node.right);
-    if (node.operator === "%") return `js_fmod(${left}, ${right})`;
-    const operator = BINARY.get(node.operator) ?? refuse(node, node.operator);
-    return `(${left} ${operator} ${right})`;
-  }
-
-  /** @param {Node} node */
-  function member({ object, property, computed }) {
+  /** @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function member({ object, property, computed }, env, out) {
+    const value = expression(object, env, out);
     if (computed) {
-      const { type, value } = bare(property);
-      const place = type === "Literal" ? value + 1 : `${expression(property)} + 1`;
-      return `${expression(object)}[${place}]`;
+      const place = bare(property);
+      const index = place.type === "Literal"
+        ? place.value + 1
+        : `${codeOf(expression(place, env, out))} + 1`;
+      return { code: `${codeOf(value)}[${index}]` };
     }
-    if (property.name === "length") return `#${expression(object)}`;
-    return `${expression(object)}.${safe(property.name)}`;
+    return property.name === "length" ? { code: `#${codeOf(value)}` } : field(value, property.name);
   }
 
-  /** @param {Node} node */
-  function call(node) {
-    const given = node.arguments.map(expression);
-    const callee = bare(node.callee);
-    if (callee.type !== "MemberExpression") return `${expression(callee)}(${given.join(", ")})`;
-    const native = STATIC.get(`${callee.object.name}.${callee.property.name}`);
-    if (native !== undefined) return `${native}(${given.join(", ")})`;
-    if (METHODS.has(callee.property.name)) {
-      return `js_${callee.property.name}(${[expression(callee.object), ...given].join(", ")})`;
+  /** @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function call(node, env, out) {
+    const called = callee(node, env);
+    if (called !== undefined && "node" in called) return result(called, node, env, out);
+    const target = bare(node.callee);
+    if (called === undefined && target.object.name === "Object") {
+      return expression(node.arguments[0], env, out);
     }
-    return `${member(callee)}(${given.join(", ")})`;
+    const given = node.arguments.map((/** @type {Node} */ one) =>
+      codeOf(expression(one, env, out))
+    );
+    if (called !== undefined) return { code: `${codeOf(called)}(${given.join(", ")})` };
+    const native = STATIC.get(`${target.object.name}.${target.property.name}`);
+    if (native !== undefined) return { code: `${native}(${given.join(", ")})` };
+    const self = codeOf(expression(target.object, env, out));
+    return { code: `js_${target.property.name}(${[self, ...given].join(", ")})` };
+  }
+
+  /** @param {Node} node @param {Env} env @param {string} what @returns {never} */
+  function refuse(node, env, what) {
+    throw new Error(`${env.module.url.pathname}:${node.loc.start.line}: cannot compile ${what}`);
   }
 }
 
 /** What stands inside of an assertion of types. @param {Node} node @returns {Node} */
 function bare(node) {
   return node.type.startsWith("TS") ? bare(node.expression) : node;
+}
+
+/** @param {Node} node @returns {readonly Node[]} */
+function blockOf(node) {
+  return node.type === "BlockStatement" ? node.body : [node];
+}
+
+/** Whether a branch ends in a return. @param {Node} node */
+function returns(node) {
+  return blockOf(node).at(-1)?.type === "ReturnStatement";
+}
+
+/** Whether a function has a loop of its own. @param {Node} node @returns {boolean} */
+function hasLoops(node) {
+  if (node === null || typeof node !== "object") return false;
+  if (node.type === "ForStatement" || node.type === "WhileStatement") return true;
+  const isInner = /Function/.test(node.type);
+  return Object.entries(isInner ? { body: node.body } : node).some(([name, inner]) =>
+    name !== "loc" &&
+    [inner].flat().some((one) => !/^(Arrow)?Function/.test(one?.type) && hasLoops(one))
+  );
 }
 
 /** @param {string} name */
@@ -494,12 +635,17 @@ function safe(name) {
 
 /** @param {string} text */
 function quoted(text) {
-  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'").replaceAll("\n", "\\n")}'`;
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** @param {readonly string[]} lines */
+/** @param {Lines} lines @returns {string} */
+function block(lines) {
+  return lines.map((line) => typeof line === "string" ? line : indent(line)).join("\n");
+}
+
+/** @param {Lines} lines */
 function indent(lines) {
-  return lines.map((line) => ` ${line.replaceAll("\n", "\n ")}`).join("\n");
+  return block(lines).replaceAll(/^/gm, " ");
 }
 
 /** What the script does around the steps: it reads the keys, and writes what the steps come to. */
@@ -533,8 +679,7 @@ const target = new URL("../stores/redis/script/state_transitions.ts", import.met
 /** The generated file, as it should be. */
 export function stateTransitions() {
   const source = new URL("../stores/redis/script/run_steps.ts", import.meta.url);
-  const groups = ["ticks", "fine", "window", "counter", "all"].map((name) => `${name}Transition`);
-  const text = `${luaOf(source, ["runSteps"], groups)}\n${SHELL}`;
+  const text = `${luaOf(source, "runSteps")}\n${SHELL}`;
   const sha = createHash("sha1").update(text).digest("hex");
   const inside = text.replaceAll("\\", "\\\\");
   return `// Written by "npm run lua" from run_steps.ts and what it uses: change those.

@@ -18,12 +18,13 @@
 import process from "node:process";
 
 import { errorText } from "../service/log.ts";
-import { parseOptions, type Tools, usageError } from "./command_options.ts";
+import { readOptions, type Tools, usageError } from "./command_options.ts";
 import { runExplain } from "./explain_command.ts";
 import { runLint } from "./lint_command.ts";
 import { replayCommand } from "./replay_command.ts";
 import { runServe } from "./serve_command.ts";
 import { simulateCommand } from "./simulate_command.ts";
+import { VERSION } from "./version.ts";
 
 /** What a command is given of the world around it. */
 export interface CommandWorld {
@@ -49,6 +50,10 @@ serve takes rules.yaml, rules.yml or rules.json of this folder unless told other
 
 of all:    --format auto|tidegate|envoy   the form of the rules
            --merge-domains                files may add to each other's domains
+           --config FILE                  options in JSON or YAML: { "drain-delay": "5s" }
+           --version
+           Every option may be a variable instead: --drain-delay is TIDEGATE_DRAIN_DELAY. Arguments go
+           before variables, those before the file.
 of serve:  --hostname 127.0.0.1           where to listen
            --port 8080                    for HTTP; 0 for a free one
            --grpc-port 8081               for Envoy's gRPC, where its packages are installed;
@@ -61,10 +66,12 @@ of serve:  --hostname 127.0.0.1           where to listen
            --on-unavailable throw|allow|deny   what decides when Redis does not answer
            --on-lookup-failure throw|default   whether a rule that waits for a key's own limits
                                           fails without them (503), or decides by its own
-           --token TEXT                   what calls must bring to change anything or to see a key;
-                                          or TIDEGATE_TOKEN
+           --token TEXT                   what calls must bring to change anything or to see a key
            --trust loopback,10.0.0.0/8    proxies whose word on client addresses is believed
            --ipv6-prefix 64               bits of an IPv6 address that count
+           --log-level info|error|off     which events are printed
+           --shadow                       refuse nothing, and report what would have been
+           --response-headers             have Envoy add RateLimit fields to its answers
 of lint:   --strict                       warnings count as errors
 of explain: --domain NAME --cost 1
            --redis URL                    look at the counters in Redis
@@ -109,8 +116,12 @@ export async function commandLine(
 }
 
 async function run(args: readonly string[], tools: Tools): Promise<number> {
-  const { values, positionals } = parseOptions(args);
+  const { values, positionals } = await readOptions(args, tools.env);
   const [command, ...operands] = positionals;
+  if (values.version === true) {
+    tools.print(VERSION);
+    return 0;
+  }
   if (values.help === true || command === undefined) {
     tools.print(HELP);
     return values.help === true ? 0 : 2;

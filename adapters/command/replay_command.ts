@@ -7,7 +7,7 @@ import { stat, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 
-import { formatValue } from "../../core/toolkit.ts";
+import { errorMessage, formatValue } from "../../core/toolkit.ts";
 import type { Period } from "../../mod.ts";
 import { type AlgorithmName, algorithmOf, type LimitOptions, problemText } from "../rules/rules.ts";
 import { FORMAT_NAMES } from "../replay/log/layout.ts";
@@ -100,7 +100,7 @@ export async function replayCommand(args: readonly string[], tools: Tools): Prom
     throw usageError("--rules goes without --rule and --sweep");
   }
   const candidates = rules.map(candidateOf);
-  const families = period === undefined ? [] : familiesOf(period as Period);
+  const families = period === undefined ? [] : familiesOf(periodOf("period", period));
   const progress = readProgress(await sizeOf(positionals));
   const logs = positionals.map((name) => ({ name, log: openLog(name, progress) }));
   const options = { ...readOptions(values), onProgress: progress.show };
@@ -184,14 +184,21 @@ function ruleOf(text: string): LimitOptions {
   const [, algorithm, limit, period, rest = ""] = match;
   const options = rest.split(",").filter((option) => option !== "").map((option) => {
     const [name = "", value = ""] = option.split("=");
-    return [name, valueOf(value)] as const;
+    return [name, name === "precision" ? periodOf(name, value) : valueOf(value)] as const;
   });
   return {
     algorithm: algorithm as AlgorithmName,
     limit: Number(limit),
-    period: valueOf(period!) as Period,
+    period: periodOf("period", period!),
     ...Object.fromEntries(options),
   };
+}
+
+/** A period must say its unit: on a command line, a number alone may be meant as seconds. */
+function periodOf(option: string, text: string): Period {
+  if (!/^\d+$/.test(text)) return text as Period;
+  const rule = `${option} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
+  throw new RangeError(errorMessage("read a rule", rule, text));
 }
 
 /** Digits are a number; anything else is text, such as a period with its unit. */
@@ -202,6 +209,6 @@ function valueOf(text: string): number | string {
 function familiesOf(period: Period): readonly SweepFamily[] {
   return SWEPT.map((algorithm) => ({
     name: algorithm,
-    make: (limit) => algorithmOf({ algorithm, limit, period: valueOf(String(period)) as Period }),
+    make: (limit) => algorithmOf({ algorithm, limit, period }),
   }));
 }

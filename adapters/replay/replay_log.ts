@@ -113,7 +113,12 @@ export async function replay(
 
 function readOptions(options: ReplayOptions) {
   const action = "replay a log";
-  checkOptions(action, options);
+  checkOptions<ReplayOptions>(action, options, {
+    maxClients: true,
+    topClients: true,
+    bins: true,
+    compare: true,
+  });
   const { maxClients = 100_000, topClients = 10, bins = 240, compare = false } = options;
   checkInteger(action, "maxClients", maxClients, 1);
   checkInteger(action, "topClients", topClients, 0);

@@ -57,7 +57,13 @@ const MINUTE = 60_000;
  */
 export function* simulate(kind: TrafficKind, options: SimulateOptions = {}): Generator<LogEntry> {
   const action = "simulate traffic";
-  checkOptions(action, options);
+  checkOptions<SimulateOptions>(action, options, {
+    clients: true,
+    rate: true,
+    duration: true,
+    start: true,
+    seed: true,
+  });
   checkChoice(action, "kind", kind, TRAFFIC_KINDS);
   const { clients = 100, rate = 20, duration = 10 * MINUTE, seed = 1 } = options;
   const { start = Date.UTC(2026, 0, 1) } = options;

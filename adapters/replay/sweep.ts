@@ -265,7 +265,12 @@ function limitForRequests(trace: Trace, family: SweptFamily, share: number): num
 
 function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
   const action = "sweep a limit";
-  checkOptions(action, options);
+  checkOptions<SweepOptions>(action, options, {
+    points: true,
+    shares: true,
+    of: true,
+    maxClients: true,
+  });
   if (!Array.isArray(families) || families.length === 0 || families.length > 16) {
     throw new TypeError(errorMessage(action, "it needs 1 to 16 algorithms", families));
   }

@@ -52,6 +52,13 @@ export interface ServeOptions {
   readonly token?: string | undefined;
   /** The proxies whose word on a client's address is believed; default those on this machine. */
   readonly trustedProxies?: readonly string[] | undefined;
+  /**
+   * Whether answers to Envoy have it add `RateLimit`, `RateLimit-Policy` and `Retry-After` to the
+   * answers of its clients; default no.
+   */
+  readonly responseHeaders?: boolean | undefined;
+  /** Whether nothing is refused, and what would have been is reported; default no. */
+  readonly shadow?: boolean | undefined;
   /** Bits of an IPv6 address that count, 32 to 128; default 64. */
   readonly ipv6Prefix?: number | undefined;
   /** How limits of keys of their own are remembered, and what decides when they cannot be had. */
@@ -96,7 +103,29 @@ export interface ServeSettings
  * @throws {RangeError} If one is out of range.
  */
 export function readServeOptions(options: ServeOptions): ServeSettings {
-  checkOptions("serve", options);
+  checkOptions<ServeOptions>("serve", options, {
+    rules: true,
+    format: true,
+    mergeDomains: true,
+    hostname: true,
+    port: true,
+    grpcPort: true,
+    threads: true,
+    capacity: true,
+    redis: true,
+    store: true,
+    token: true,
+    trustedProxies: true,
+    maxBody: true,
+    limits: true,
+    ipv6Prefix: true,
+    lookupCache: true,
+    drainDelay: true,
+    maxConnections: true,
+    log: true,
+    responseHeaders: true,
+    shadow: true,
+  });
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
   const { maxConnections = 10_000, drainDelay = 0 } = options;
   checkInteger("serve", "maxConnections", maxConnections, 1);
@@ -122,6 +151,8 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
       maxConnections,
       limits: { ...REQUEST_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? ["loopback"],
+      responseHeaders: options.responseHeaders ?? false,
+      shadow: options.shadow ?? false,
       ipv6Prefix: options.ipv6Prefix ?? 64,
       lookupCache: options.lookupCache,
     },

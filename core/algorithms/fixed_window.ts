@@ -18,7 +18,7 @@ export interface FixedWindowOptions extends RateOptions {
 }
 
 /** Where windows lie. */
-interface Windows {
+export interface Windows {
   /** The place of the window that a call at `now` falls in, if its key's last one was at `place`. */
   current(now: number, place: number): number;
   /** The first millisecond after the window. */
@@ -58,11 +58,15 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
-  // A window that a call opens is said by a shift that no windows in a row have.
-  const shift = anchor === "first" ? -1 : anchor;
+  const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
+  const isPacked = (windows.last + 1) * limit < 2 ** 53;
+  const form = (isPacked ? packedUse : wideUse)(limit, windows.last) as UseForm<FixedWindowState>;
+  const kind = isPacked ? "packed" : "wide";
   return buildAlgorithm({
-    ...windowArithmetic(limit, period, shift),
-    formula: ["window", limit, period, shift],
+    ...windowArithmetic(limit, windows, form),
+    formula: anchor === "first"
+      ? [`${kind}Opened`, limit, period]
+      : [`${kind}InRow`, limit, period, anchor],
     name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
     limit,
@@ -70,20 +74,12 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   });
 }
 
-/** Windows shifted by so many milliseconds; below 0 they are opened by calls. */
-export function windowArithmetic(
+/** A window's arithmetic: where windows lie, and how the use of one is kept. */
+export function windowArithmetic<Use>(
   limit: number,
-  period: number,
-  shift: number,
-): Arithmetic<FixedWindowState> {
-  const windows = shift < 0 ? opened(period) : inRow(period, shift);
-  if ((windows.last + 1) * limit < 2 ** 53) {
-    return onForm(limit, windows, packedUse(limit, windows.last)) as Arithmetic<FixedWindowState>;
-  }
-  return onForm(limit, windows, wideUse(limit, windows.last)) as Arithmetic<FixedWindowState>;
-}
-
-function onForm<Use>(limit: number, windows: Windows, form: UseForm<Use>): Arithmetic<Use> {
+  windows: Windows,
+  form: UseForm<Use>,
+): Arithmetic<Use> {
   const questions = windowQuestions(limit, windows, form);
   return { capacity: limit, initial: form.initial, questions, codec: form.codec };
 }
@@ -119,7 +115,7 @@ function windowQuestions<Use>(
 }
 
 /** Windows one after the other; a place is a window's index, counted from 0. */
-function inRow(period: number, shift: number): Windows {
+export function inRow(period: number, shift: number): Windows {
   const offset = (period - shift) % period;
   const indexOf = (now: number) => Math.floor((now + offset) / period);
   return {
@@ -133,7 +129,7 @@ function inRow(period: number, shift: number): Windows {
 }
 
 /** Windows opened by a call; a place is a window's first millisecond. */
-function opened(period: number): Windows {
+export function opened(period: number): Windows {
   return {
     current: (now, place) => now < place + period ? place : now,
     end: (place) => place + period,

@@ -75,7 +75,7 @@ function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
   );
   return buildAlgorithm<number>({
     ...ticksArithmetic(limit, period, 1, burst),
-    formula: ["ticks", limit, period, 1, burst],
+    formula: ["steps", limit, period, 1, burst],
     name: options.name,
     id: ["tokenBucket", limit, period, burst, "interval"],
     limit,

@@ -63,7 +63,16 @@ type ReadOptions =
 /** Checks the options, and fills in the defaults. */
 export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   const action = "create redisStore";
-  checkOptions(action, options);
+  checkOptions<RedisStoreOptions>(action, options, {
+    commit: true,
+    time: true,
+    deadline: true,
+    connectDeadline: true,
+    onUnavailable: true,
+    maxPending: true,
+    connections: true,
+    hashTag: true,
+  });
   const {
     commit = "watch",
     time = "server",

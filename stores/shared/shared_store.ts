@@ -123,7 +123,14 @@ const BYTES_PER_NODE = 128;
  */
 export function sharedStore(options: SharedStoreOptions): SharedStore {
   const action = "create sharedStore";
-  checkOptions(action, options);
+  checkOptions<SharedStoreOptions>(action, options, {
+    capacity: true,
+    for: true,
+    maxBytes: true,
+    onFull: true,
+    threads: true,
+    onEvict: true,
+  });
   const { capacity, for: algorithms, onFull = "evict", threads = 1_024, onEvict } = options;
   checkInteger(action, "capacity", capacity, 1, MOST_KEYS);
   checkInteger(action, "threads", threads, 1, 4_096);
@@ -177,8 +184,8 @@ export function attachSharedStore(
   options: AttachOptions = {},
 ): SharedStore {
   const action = "attach a shared store";
-  checkOptions(action, handle);
-  checkOptions(action, options);
+  checkOptions<SharedStoreHandle>(action, handle, { kind: true, buffer: true });
+  checkOptions<AttachOptions>(action, options, { onEvict: true });
   if (options.onEvict !== undefined) checkFunction(action, "onEvict", options.onEvict);
   if (handle.kind !== "tidegate/shared") {
     const rule = 'the kind of its handle must be "tidegate/shared"';

@@ -261,7 +261,7 @@ export const OPTIONS: AdapterTests = {
     const rejected = () => Promise.reject(new Error("refused"));
     const cases = [[thrown, 500], [rejected, 500], [answers, 418], [() => {}, 429]] as const;
     for (const [onRefused, status] of cases) {
-      await app.serving({ cost: 3, onRefused, onError: () => {} } as object, async (port) => {
+      await app.serving({ cost: 3, onRefused } as object, async (port) => {
         const answer = await rawRequest(port, { path: "/text" });
         assert.equal(answer.status, status);
         if (status === 418) assert.equal(answer.body, "no");

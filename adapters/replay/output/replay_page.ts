@@ -1,3 +1,4 @@
+import { checkOptions } from "../../../core/toolkit.ts";
 import { count, durationText, instantText, numberText, percent } from "./format_numbers.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { escaped } from "./plots/svg.ts";
@@ -27,6 +28,7 @@ export interface ReplayPageOptions {
  * @param options As above.
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {
+  checkOptions<ReplayPageOptions>("write a page", options, { title: true, sweeps: true });
   const { title = "Replay", sweeps = [] } = options;
   const { candidates } = report;
   const timelines = candidates.map(({ name, timeline }) => ({ name, bins: timeline }));

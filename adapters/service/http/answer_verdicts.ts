@@ -10,6 +10,7 @@ import { readCall } from "../envoy/read_call.ts";
 import { jsonResponse, parseJson, problemOf, problemResponse } from "./problem_response.ts";
 import { readRequest } from "./read_request.ts";
 import type { RequestLimits } from "./request_bounds.ts";
+import type { VerdictFields } from "./verdict_fields.ts";
 import { verdictJson } from "./verdict_json.ts";
 
 /** What a request wants of the counters. */
@@ -58,12 +59,13 @@ export function answerEnvoy(
   engine: RuleEngine,
   limits: RequestLimits,
   text: string,
+  fieldsOf: VerdictFields | undefined,
 ): MaybePromise<Response> {
   const data = parseJson(text);
   const call = data === undefined ? "the body must be JSON" : readCall(data, limits);
   if (typeof call === "string") return problemOf(400, call);
   return andThen(
-    decideCall(engine, call),
+    decideCall(engine, call, fieldsOf),
     (answer) => jsonResponse(jsonOfAnswer(answer), answer.overallCode === "OK" ? 200 : 429),
   );
 }

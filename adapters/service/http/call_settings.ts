@@ -13,6 +13,10 @@ export interface CallSettings {
   readonly limits: RequestLimits;
   /** The proxies whose word on a client's address is believed. */
   readonly trustedProxies: readonly string[];
+  /** Whether answers to Envoy bring header fields for its clients. */
+  readonly responseHeaders: boolean;
+  /** Whether nothing is refused, and what would have been is reported. */
+  readonly shadow: boolean;
   /** Bits of an IPv6 address that count. */
   readonly ipv6Prefix: number;
   /** How the limits of keys of their own are remembered. */

@@ -14,10 +14,11 @@ import { pageFile, pageRoute } from "./page_route.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
+import { verdictFields } from "./verdict_fields.ts";
 
 /** What routes need. */
 export interface RouteOptions
-  extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix"> {
+  extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix" | "responseHeaders"> {
   readonly access: RequestAccess;
   /** What all threads have counted. */
   readonly allFigures: () => MaybePromise<FiguresSnapshot>;
@@ -34,11 +35,12 @@ export function serviceRoutes(
 ): (path: string) => Route {
   const { access, limits, allFigures } = options;
   const check = checkCall(engine, options);
+  const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
   const named: readonly Route[] = [
     ...ACTIONS.map((action) =>
       bodyRoute(`/v1/${action}`, (text) => answerVerdicts(engine, limits, action, text))
     ),
-    bodyRoute("/json", (text) => answerEnvoy(engine, limits, text)),
+    bodyRoute("/json", (text) => answerEnvoy(engine, limits, text, fieldsOf)),
     { name: "/check", allow: undefined, needsToken: true, answer: check.answer },
   ];
   const routes = new Map<string, Route>([

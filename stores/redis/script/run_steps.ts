@@ -61,7 +61,7 @@ export function runSteps(
     if (known !== undefined) return known;
     const text = texts[key];
     if (text === undefined || resets[key] !== undefined) return transition.initial;
-    const state = transition.codec.decode(text);
+    const state = transition.decode(text);
     if (state === undefined) return transition.initial;
     states[key] = state;
     return state;
@@ -139,5 +139,5 @@ export function runSteps(
 /** The text that a key comes to hold; `undefined` for none. */
 function textOf(transition: Transition | undefined, state: unknown): string | undefined {
   if (transition === undefined || state === transition.initial) return undefined;
-  return transition.codec.encode(state);
+  return transition.encode(state);
 }

@@ -10,9 +10,10 @@ import {
   ticksArithmetic,
 } from "../../../core/algorithms/arrival_time_algorithm.ts";
 import { type Arithmetic, takeBy } from "../../../core/algorithms/build_algorithm.ts";
-import { windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
+import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
 import { wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
+import { packedUse, type UseForm, wideUse } from "../../../core/arithmetic/window_use.ts";
 import type { Codec } from "../../../core/codec.ts";
 
 /** What it takes to replace a state: no decision is made of it. */
@@ -21,73 +22,75 @@ export interface Transition<State = unknown> {
   readonly take: Halves<State>["take"];
   /** Milliseconds until the state is fresh. */
   readonly reset: (state: State, now: number) => number;
-  readonly codec: Pick<Codec<State>, "encode" | "decode">;
+  readonly encode: Codec<State>["encode"];
+  readonly decode: Codec<State>["decode"];
 }
 
 /** The transition of a formula. */
 export function transitionBy(formula: Formula): Transition {
   const [name, a, b, c, d] = formula as readonly [string, number, number, number, number];
-  if (name === "ticks") return ticksTransition(a, b, c, d);
-  if (name === "fine") return fineTransition(a, b, c);
-  if (name === "window") return windowTransition(a, b, c);
-  if (name === "counter") return counterTransition(a, b);
+  if (name === "ticks") return wholeTransition(a, c, d);
+  if (name === "steps") return transitionOf(ticksArithmetic(a, b, c, d));
+  if (name === "fine") return transitionOf(fineArithmetic(a, b, c));
+  if (name === "counter") return transitionOf(counterArithmetic(a, b));
+  if (name === "packedInRow") return inRowTransition(a, b, c, packedUse);
+  if (name === "wideInRow") return inRowTransition(a, b, c, wideUse);
+  if (name === "packedOpened") return openedTransition(a, b, packedUse);
+  if (name === "wideOpened") return openedTransition(a, b, wideUse);
   return allTransition(formula as readonly Formula[]);
 }
 
-// One function each, as what only one of them uses is made when it is called: see .ci/lua.mjs.
-
-function ticksTransition(
-  perStep: number,
-  step: number,
-  interval: number,
-  burst: number,
-): Transition {
-  const transition = transitionOf(ticksArithmetic(perStep, step, interval, burst));
-  if (step !== 1) return transition;
-  const { take } = wholeArrivalTime(1, perStep, interval, burst, false);
-  const { initial, reset, codec } = transition;
-  return { initial, take: take as Transition["take"], reset, codec };
-}
-
-function fineTransition(perMillisecond: number, interval: number, burst: number): Transition {
-  return transitionOf(fineArithmetic(perMillisecond, interval, burst));
-}
-
-function windowTransition(limit: number, period: number, shift: number): Transition {
-  return transitionOf(windowArithmetic(limit, period, shift));
-}
-
-function counterTransition(limit: number, period: number): Transition {
-  return transitionOf(counterArithmetic(limit, period));
-}
-
-function transitionOf<State>(
-  { capacity, initial, questions, codec }: Arithmetic<State>,
-): Transition {
-  const transition = { initial, take: takeBy(questions, capacity), reset: questions.reset, codec };
+function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
+  const { capacity, initial, questions, codec } = arithmetic;
+  const take = takeBy(questions, capacity);
+  const { encode, decode } = codec;
+  const transition = { initial, take, reset: questions.reset, encode, decode };
   return transition as unknown as Transition;
+}
+
+/** The commonest one, by the reducer that is written out for it. */
+function wholeTransition(perMillisecond: number, interval: number, burst: number): Transition {
+  const { initial, reset, encode, decode } = transitionOf(
+    ticksArithmetic(perMillisecond, 1, interval, burst),
+  );
+  const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, false);
+  return { initial, take: take as Transition["take"], reset, encode, decode };
+}
+
+/** How use is kept, of windows that end with the last place. */
+type FormOf<Use> = (limit: number, lastPlace: number) => UseForm<Use>;
+
+function inRowTransition<Use>(
+  limit: number,
+  period: number,
+  shift: number,
+  formOf: FormOf<Use>,
+): Transition {
+  const windows = inRow(period, shift);
+  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
+}
+
+function openedTransition<Use>(limit: number, period: number, formOf: FormOf<Use>): Transition {
+  const windows = opened(period);
+  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
 }
 
 function allTransition(formula: readonly Formula[]): Transition {
   const parts: Transition[] = [];
   for (let place = 1; place < formula.length; place++) parts.push(transitionBy(formula[place]!));
   const initial = parts.map((part) => part.initial);
-  const codecs = parts.map((part) => part.codec);
-  const resets = parts.map((part) => part.reset);
   const transition: Transition<readonly unknown[]> = {
     initial,
     take: takeAll(parts.map((part) => part.take), () => true, initial),
     reset(states, now) {
       let longest = 0;
-      for (let place = 0; place < resets.length; place++) {
-        longest = Math.max(longest, resets[place]!(states[place], now));
+      for (let place = 0; place < parts.length; place++) {
+        longest = Math.max(longest, parts[place]!.reset(states[place], now));
       }
       return longest;
     },
-    codec: {
-      encode: (states) => encodeAll(codecs, states),
-      decode: (text) => decodeAll(codecs, initial, text),
-    },
+    encode: (states) => encodeAll(parts, states),
+    decode: (text) => decodeAll(parts, initial, text),
   };
   return transition as unknown as Transition;
 }

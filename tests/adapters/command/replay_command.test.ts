@@ -208,6 +208,10 @@ describe("tidegate replay", () => {
 
   const wrong: [args: string[], complaint: RegExp][] = [
     [["--rule", "60/1m"], /Cannot read a rule as it must be like gcra:60\/1m,burst=10/],
+    [["--rule", "gcra:10/10s,brust=3"], /there is no option "brust": did you mean burst\?/],
+    [["--rule", "gcra:10/10"], /period must have a unit, such as 500ms, 10s, 1m, 1h or 1d/],
+    [["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
+    [["--rule", "gcra:10/10s", "--sweep", "60"], /period must have a unit/],
     [["--rule", "gcra:0/1m"], /limit must be a positive integer/],
     [["--rule", "nope:1/1m"], /algorithm must be one of/],
     [["--rule", "gcra:1/1m", "--format", "xml"], /format must be one of/],

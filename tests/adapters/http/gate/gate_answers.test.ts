@@ -1,34 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import {
-  gate,
-  type Outcome,
-  rateLimit,
-  type RateLimitOptions,
-  type RequestSource,
-} from "../../../../adapters/http/http.ts";
+import { gate, type Outcome, rateLimit } from "../../../../adapters/http/http.ts";
 import { leakyQueue, type Limiter, limiter } from "../../../../mod.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { testClock } from "../../../support/test_clock.ts";
-
-interface FakeRequest {
-  readonly from?: string;
-  readonly signal?: AbortSignal;
-}
-
-type Options = Partial<RateLimitOptions<FakeRequest>>;
-
-const source: RequestSource<FakeRequest> = {
-  address: ({ from }) => from,
-  header: () => null,
-  signal: ({ signal }) => signal,
-};
-
-function gateOf(options: Options) {
-  const decide = gate<FakeRequest>({ limiter: apiLimiter(), ...options }, source);
-  return (request: FakeRequest = { from: "192.0.2.7" }) => decide(request, undefined);
-}
+import { type FakeOptions as Options, gateOf } from "../support/fake_gate.ts";
 
 /** A promise of another making than the global one, as some libraries and other realms have. */
 function promiseOf<Value>(value: Value): Promise<Value> {

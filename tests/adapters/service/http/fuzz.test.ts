@@ -19,6 +19,8 @@ const thread = serviceThread({
   maxConnections: 1,
   limits: REQUEST_LIMITS,
   ipv6Prefix: 64,
+  responseHeaders: false,
+  shadow: false,
   lookupCache: undefined,
   trustedProxies: ["loopback"],
   reportsStore: true,

@@ -85,6 +85,29 @@ describe("the service", () => {
       assert.equal(body.rules[0].wouldAllow, false);
     }));
 
+  test("refuses nothing in the shadow, and reports what it would have", () =>
+    withService(async (service) => {
+      const call = {
+        domain: "shop",
+        descriptors: [{
+          entries: [{ key: "user", value: "43" }],
+          limit: { requestsPerUnit: 1, unit: "DAY" },
+        }],
+      };
+      for (let times = 0; times < 2; times++) {
+        await post(service, "/v1/consume", asking("42", 3));
+        assert.equal((await post(service, "/json", call)).status, 200);
+      }
+      const { body } = await post(service, "/v1/peek", asking("42"));
+      const [rule] = body.rules;
+      assert.deepEqual([body.allowed, rule.shadow, rule.wouldAllow], [true, true, false]);
+      assert.equal((await post(service, "/v1/consume", asking("mallory"))).body.allowed, true);
+      const { body: metrics } = await get(service, "/metrics");
+      const line = 'tidegate_decisions_total{domain="shop",rule="per-user",verdict=';
+      assert.ok(metrics.includes(`${line}"refused"} 0\n`), metrics);
+      assert.ok(metrics.includes(`${line}"shadow_refused"} 1\n`), metrics);
+    }, { shadow: true }));
+
   test("counts what it decided", () =>
     withService(async (service) => {
       for (let times = 0; times < 5; times++) await post(service, "/v1/consume", asking("42"));
@@ -404,6 +427,10 @@ describe("Envoy's JSON", () => {
       const second = await post(service, "/json", call("42", { hits_addend: "2" }));
       assert.equal(second.status, 429);
       assert.equal(second.body.overallCode, "OVER_LIMIT");
+      const entries = [{ key: "user", value: "42" }];
+      const back = { entries, hitsAddend: "2", isNegativeHits: true };
+      const third = await post(service, "/json", { domain: "shop", descriptors: [back] });
+      assert.deepEqual([third.status, third.body.statuses[0].limitRemaining], [200, 3]);
       assert.equal(second.body.statuses[0].code, "OVER_LIMIT");
     }));
 
