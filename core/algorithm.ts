@@ -85,6 +85,13 @@ export interface Algorithm<State = unknown> {
 }
 
 /**
+ * The arithmetic of an algorithm as data: the name of a function and the numbers that make it, or
+ * of `all` the formulas of its parts. A store that has the same function somewhere else, as Redis
+ * has, can run the state transition there.
+ */
+export type Formula = readonly (string | number | Formula)[];
+
+/**
  * What an algorithm may bring beyond its reducer, for the stores of this package.
  *
  * @typeParam State What is remembered of a key.
@@ -95,6 +102,8 @@ export interface AlgorithmInternals<State = unknown> {
    * `step` answers the same without them.
    */
   readonly halves?: Halves<State> | undefined;
+  /** What `take` computes, where numbers can say it. */
+  readonly formula?: Formula | undefined;
   /** Of `all`: its parts, whose states are the items of its state, in order. */
   readonly parts?: readonly Algorithm[] | undefined;
   /**

@@ -17,5 +17,6 @@ export {
   errorMessage,
   formatValue,
   LAST_INSTANT,
+  type OptionNames,
 } from "./options/checks.ts";
 export { withTimeout } from "./with_timeout.ts";

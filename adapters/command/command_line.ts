@@ -23,6 +23,7 @@ import { runExplain } from "./explain_command.ts";
 import { runLint } from "./lint_command.ts";
 import { replayCommand } from "./replay_command.ts";
 import { runServe } from "./serve_command.ts";
+import { simulateCommand } from "./simulate_command.ts";
 import { VERSION } from "./version.ts";
 
 /** What a command is given of the world around it. */
@@ -42,6 +43,7 @@ tidegate lint RULES... check rule files; 0 if they can be used, 1 if not
 tidegate explain RULES key=value... [+ key=value...]
                        which rules hold for a descriptor, and what they say
 tidegate replay LOG... what limits would have done to a log: tidegate replay --help
+tidegate simulate KIND traffic to try limits on: tidegate simulate --help
 
 RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules);
 serve takes rules.yaml, rules.yml or rules.json of this folder unless told otherwise.
@@ -81,6 +83,12 @@ const COMMANDS: ReadonlyMap<string, typeof runServe> = new Map([
   ["explain", runExplain],
 ]);
 
+/** Commands with options of their own. */
+const OWN_OPTIONS: ReadonlyMap<string, typeof replayCommand> = new Map([
+  ["replay", replayCommand],
+  ["simulate", simulateCommand],
+]);
+
 /**
  * Runs the command.
  *
@@ -99,7 +107,8 @@ export async function commandLine(
     onReload,
   };
   try {
-    return args[0] === "replay" ? await runReplay(args.slice(1), tools) : await run(args, tools);
+    const own = OWN_OPTIONS.get(args[0] ?? "");
+    return own === undefined ? await run(args, tools) : await runOwn(own, args.slice(1), tools);
   } catch (error) {
     tools.complain(errorText(error));
     return error instanceof Error && error.name === "UsageError" ? 2 : 1;
@@ -122,9 +131,13 @@ async function run(args: readonly string[], tools: Tools): Promise<number> {
   return await runCommand(operands, values, tools);
 }
 
-async function runReplay(args: readonly string[], tools: Tools): Promise<number> {
+async function runOwn(
+  command: typeof replayCommand,
+  args: readonly string[],
+  tools: Tools,
+): Promise<number> {
   try {
-    return await replayCommand(args, tools);
+    return await command(args, tools);
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     throw String(code).startsWith("ERR_PARSE_ARGS") ? usageError(errorText(error)) : error;

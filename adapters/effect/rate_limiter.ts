@@ -7,6 +7,7 @@ import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Store } from "../../core/store.ts";
 import { type Admission, take, waitFor } from "./admission.ts";
+import { checkOptions } from "../../core/options/checks.ts";
 import { type Binder, limitBinder, recordVerdict, storeEffect } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
@@ -181,9 +182,16 @@ function admit(
   verb: string,
   limit: Limit,
   key: string,
-  { cost = 1, maxWait, wait = false, restore }: AdmitOptions = {},
+  options: AdmitOptions = {},
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   return storeEffect((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
+    checkOptions<AdmitOptions>(verb, options, {
+      cost: true,
+      maxWait: true,
+      wait: true,
+      restore: true,
+    });
+    const { cost = 1, maxWait, wait = false, restore } = options;
     const call = { fiber, bound: bind(limit, fiber), verb, key, cost };
     return wait ? waitFor(call, { maxWait: millisOf(maxWait), restore }) : take(call);
   });

@@ -11,7 +11,7 @@ import { isStoreError } from "../../core/errors.ts";
 import { checkPrefix } from "../../core/limiter/check_limiter.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
 import { andThen, orElse } from "../../core/maybe_promise.ts";
-import { errorMessage } from "../../core/options/checks.ts";
+import { checkOptions, errorMessage } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
@@ -180,6 +180,11 @@ export interface Hits {
  * @throws {TypeError} If a store comes without a prefix.
  */
 function hitCounters(options: HitStoreOptions) {
+  checkOptions<HitStoreOptions>("create a store of hits", options, {
+    store: true,
+    prefix: true,
+    clock: true,
+  });
   const { store = memoryStore(), prefix = "hits", clock } = options;
   if (options.store !== undefined) checkPrefix(options.prefix);
 

@@ -76,7 +76,13 @@ export type {
 } from "../../core/rules/rules.ts";
 export type { KeyRules, RuleLevel, RuleNode } from "../../core/rules/compile_domain.ts";
 export type { AlgorithmName, Wildcard } from "../../core/rules/rules.ts";
-export type { Algorithm, AlgorithmInternals, Halves, Policy } from "../../core/algorithm.ts";
+export type {
+  Algorithm,
+  AlgorithmInternals,
+  Formula,
+  Halves,
+  Policy,
+} from "../../core/algorithm.ts";
 export type { Clock } from "../../core/clock.ts";
 export type { Codec } from "../../core/codec.ts";
 export type { Decision, DecisionSource } from "../../core/decision.ts";

@@ -9,7 +9,7 @@ import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.
 import { type FollowedRules, followRules, problemText, type RulesEvent } from "../rules/rules.ts";
 import { type GrpcServer, grpcServer } from "./envoy/grpc_server.ts";
 import { startHttpServer } from "./http/http_server.ts";
-import { requireFreePort } from "./http/shared_port.ts";
+import { takePort } from "./http/shared_port.ts";
 import { errorText, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
@@ -124,10 +124,11 @@ function eventOf(event: RulesEvent): LogEvent {
 
 /** Starts HTTP, on this thread or on workers; resolves to its port. */
 export async function startHttp(service: RunningService): Promise<number> {
-  const { thread, settings: { threads, hostname, port, calls: { maxBody } } } = service;
+  const { thread, settings: { threads, hostname, port, calls: { maxConnections } } } = service;
+  const { handler } = thread;
   const listening = threads > 1
     ? await startPool(service)
-    : await startHttpServer({ hostname, port, reusePort: false, maxBody, handler: thread.handler });
+    : await startHttpServer({ hostname, port, reusePort: false, maxConnections, handler });
   service.ends.push(() => listening.stop(service.grace));
   return listening.port;
 }
@@ -135,7 +136,7 @@ export async function startHttp(service: RunningService): Promise<number> {
 async function startPool(service: RunningService): Promise<WorkerPool> {
   const { thread: { engine }, settings: { hostname, port, threads, log, source } } = service;
   const { rules } = engine;
-  if (port !== 0) await requireFreePort(hostname, port);
+  if (port !== 0) service.ends.push(await takePort(hostname, port));
   const workers = await startWorkers({
     size: threads,
     settings: (shareWith) => workerSettings(service, shareWith),

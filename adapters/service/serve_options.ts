@@ -3,6 +3,7 @@
  */
 
 import {
+  checkInteger,
   checkMilliseconds,
   checkOptions,
   errorMessage,
@@ -69,6 +70,11 @@ export interface ServeOptions {
   readonly drainDelay?: number | undefined;
   /** The most bytes of a body; default 1 MiB. */
   readonly maxBody?: number | undefined;
+  /**
+   * The most connections of a thread at once; more are closed as they come. Default 10,000. Bun's
+   * server knows no such limit.
+   */
+  readonly maxConnections?: number | undefined;
   /** How much a body may ask for. */
   readonly limits?: Partial<RequestLimits> | undefined;
   /** Where events go; default nowhere. */
@@ -97,9 +103,32 @@ export interface ServeSettings
  * @throws {RangeError} If one is out of range.
  */
 export function readServeOptions(options: ServeOptions): ServeSettings {
-  checkOptions("serve", options);
-  const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token, drainDelay = 0 } =
-    options;
+  checkOptions<ServeOptions>("serve", options, {
+    rules: true,
+    format: true,
+    mergeDomains: true,
+    hostname: true,
+    port: true,
+    grpcPort: true,
+    threads: true,
+    capacity: true,
+    redis: true,
+    store: true,
+    token: true,
+    trustedProxies: true,
+    maxBody: true,
+    limits: true,
+    ipv6Prefix: true,
+    lookupCache: true,
+    drainDelay: true,
+    maxConnections: true,
+    log: true,
+    responseHeaders: true,
+    shadow: true,
+  });
+  const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
+  const { maxConnections = 10_000, drainDelay = 0 } = options;
+  checkInteger("serve", "maxConnections", maxConnections, 1);
   checkThreads(threads, options.store);
   checkPort("port", port);
   checkPort("grpcPort", options.grpcPort);
@@ -119,6 +148,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     calls: {
       token,
       maxBody: options.maxBody ?? 2 ** 20,
+      maxConnections,
       limits: { ...REQUEST_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? ["loopback"],
       responseHeaders: options.responseHeaders ?? false,

@@ -43,7 +43,7 @@ export function limiterLaws(
   options: LimiterLawsOptions = {},
 ): readonly Law[] {
   checkFunction("make limiterLaws", "what makes a limiter", makeLimiter);
-  checkOptions("make limiterLaws", options);
+  checkOptions<LimiterLawsOptions>("make limiterLaws", options, { subjects: true, acquire: true });
   const { subjects = algorithms(), acquire = true } = options;
   const arbitrary = subjectArbitrary(subjects);
   const calls = callLaws(makeLimiter, arbitrary);

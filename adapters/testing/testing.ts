@@ -59,5 +59,7 @@ export * from "./stores/stores_in_turn.ts";
 export * from "./arbitraries/subject.ts";
 export type { Subjects } from "./arbitraries/subject_arbitrary.ts";
 export * from "./arbitraries/subjects.ts";
+export type { KindName } from "./arbitraries/kinds.ts";
+export type { AlgorithmName } from "../../core/rules/limit_options.ts";
 export * from "./table.ts";
 export * from "./virtual_clock.ts";

@@ -25,8 +25,9 @@ export interface Contestant {
 
 /** The contestants by name. */
 export const CONTESTANTS: readonly string[] = [
-  "watch",
+  "script",
   "cas",
+  "watch",
   "lua",
   "rate-limiter-flexible",
   "rate-limit-redis",
@@ -63,6 +64,7 @@ export async function connect(
   switch (name) {
     case "watch":
     case "cas":
+    case "script":
       return tidegate(url, gcra(limit) as Algorithm, name, false);
     case "watch+denyCache":
     case "cas+denyCache":
@@ -92,7 +94,7 @@ function clientOf(url: string) {
 function tidegate(
   url: string,
   algorithm: Algorithm,
-  commit: "watch" | "cas",
+  commit: "watch" | "cas" | "script",
   cached: boolean,
 ): Contestant {
   const redis = redisStore(createClient({ url }), { commit, deadline: 5_000 });

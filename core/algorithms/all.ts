@@ -3,7 +3,8 @@
  * together or not at all, and their states written one after the other.
  */
 
-import type { Algorithm, Halves } from "../algorithm.ts";
+import type { Algorithm, Formula, Halves } from "../algorithm.ts";
+import { countOf } from "../arithmetic/counts.ts";
 import { stepOf } from "./build_algorithm.ts";
 import { errorMessage } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
@@ -66,8 +67,49 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
     initial,
     step: stepOf(halves),
     codec: allCodec(algorithms, initial),
-    internals: Object.freeze({ halves, parts: Object.freeze([...algorithms]) }),
+    internals: Object.freeze({
+      halves,
+      parts: Object.freeze([...algorithms]),
+      formula: formulaOf(algorithms),
+    }),
   });
+}
+
+/** The formulas of the parts as one; `undefined` if one has none. */
+function formulaOf(algorithms: readonly Algorithm[]): Formula | undefined {
+  const formulas: Formula[] = [];
+  for (const { internals } of algorithms) {
+    if (internals?.formula !== undefined) formulas.push(internals.formula);
+  }
+  return formulas.length === algorithms.length ? ["all", ...formulas] : undefined;
+}
+
+/**
+ * The state transition of all parts together.
+ *
+ * @param refuses Whether a part that a cost leaves unchanged has refused it.
+ */
+export function takeAll(
+  takes: readonly Halves<unknown>["take"][],
+  refuses: (place: number, state: unknown, now: number, cost: number) => boolean,
+  initial: AllState,
+): Halves<AllState>["take"] {
+  return function take(states, now, cost) {
+    if (cost === 0) return states;
+    const next: unknown[] = [];
+    let isChanged = false;
+    let isFresh = true;
+    for (let place = 0; place < takes.length; place++) {
+      const state = states[place];
+      const taken = takes[place]!(state, now, cost);
+      if (taken !== state) isChanged = true;
+      else if (cost > 0 && refuses(place, state, now, cost)) return states;
+      if (taken !== initial[place]) isFresh = false;
+      next.push(taken);
+    }
+    if (!isChanged) return states;
+    return isFresh ? initial : next;
+  };
 }
 
 function allHalves(
@@ -76,20 +118,12 @@ function allHalves(
   capacity: number,
 ): Halves<AllState> {
   return Object.freeze({
-    take(states: AllState, now: number, cost: number): AllState {
-      let next: unknown[] | undefined;
-      let isFresh = true;
-      for (let place = 0; place < parts.length; place++) {
-        const part = parts[place]!;
-        const state = states[place];
-        const taken = part.take(state, now, cost);
-        // An unchanged state is a refusal, or of an algorithm that keeps nothing.
-        if (taken !== state) (next ??= states.slice())[place] = taken;
-        else if (cost > 0 && !part.decide(state, state, now, cost).allowed) return states;
-        isFresh = isFresh && taken === initial[place];
-      }
-      return next === undefined ? states : isFresh ? initial : next;
-    },
+    take: takeAll(
+      parts.map(({ take }) => take),
+      // An unchanged state is a refusal, or of an algorithm that keeps nothing.
+      (place, state, now, cost) => !parts[place]!.decide(state, state, now, cost).allowed,
+      initial,
+    ),
     decide: (states: AllState, next: AllState, now: number, cost: number) =>
       combineDecisions(decideParts(parts, states, next, now, cost), capacity),
   });
@@ -146,14 +180,47 @@ function allCodec(parts: readonly Algorithm[], initial: AllState): Codec<AllStat
       return place - offset;
     },
     read: (words, offset, count) => statesOf(readParts(codecs, words, offset, offset + count)),
-    encode: (states) =>
-      codecs.reduce((text, codec, part) => {
-        const own = codec.encode(states[part]);
-        return `${text} ${own.length}:${own}`;
-      }, "a1"),
-    decode: (text) =>
-      statesOf(piecesOf(text, codecs.length)?.map((piece, part) => codecs[part]!.decode(piece))),
+    encode: (states) => encodeAll(codecs, states),
+    decode: (text) => decodeAll(codecs, initial, text),
   };
+}
+
+/** How one part's states are kept as text. */
+type TextCodec = Pick<Codec<unknown>, "encode" | "decode">;
+
+/** The states as text. */
+export function encodeAll(codecs: readonly TextCodec[], states: AllState): string {
+  let text = "a1";
+  for (let place = 0; place < codecs.length; place++) {
+    const own = codecs[place]!.encode(states[place]);
+    text = `${text} ${own.length}:${own}`;
+  }
+  return text;
+}
+
+/** The states of `a1 3:abc 2:de`; `undefined` if there are others, or one is of no known shape. */
+export function decodeAll(
+  codecs: readonly TextCodec[],
+  initial: AllState,
+  text: string,
+): AllState | undefined {
+  if (text.slice(0, 2) !== "a1") return undefined;
+  const states: unknown[] = [];
+  let isFresh = true;
+  let start = 2;
+  for (let place = 0; place < codecs.length; place++) {
+    const colon = text.indexOf(":", start);
+    if (colon < 0 || text.slice(start, start + 1) !== " ") return undefined;
+    const end = colon + 1 + countOf(text.slice(start + 1, colon));
+    if (!(end <= text.length)) return undefined;
+    const state = codecs[place]!.decode(text.slice(colon + 1, end));
+    if (state === undefined) return undefined;
+    if (state !== initial[place]) isFresh = false;
+    states.push(state);
+    start = end;
+  }
+  if (start !== text.length) return undefined;
+  return isFresh ? initial : states;
 }
 
 /** The states of the parts in these words; `undefined` if their lengths do not add up. */
@@ -178,20 +245,4 @@ function readParts(
 /** A codec whose states are all of one word needs no word that says so. */
 function lengthWords(codec: Codec<unknown>): 0 | 1 {
   return codec.maxWords === 1 ? 0 : 1;
-}
-
-/** The pieces of `a1 3:abc 2:de`; `undefined` if there are not `count` of them, or more text. */
-function piecesOf(text: string, count: number): readonly string[] | undefined {
-  if (!text.startsWith("a1")) return undefined;
-  const pieces: string[] = [];
-  let place = 2;
-  while (pieces.length < count) {
-    const header = /^ (0|[1-9]\d{0,9}):/.exec(text.slice(place, place + 13));
-    if (header === null) return undefined;
-    const start = place + header[0].length;
-    place = start + Number(header[1]);
-    if (place > text.length) return undefined;
-    pieces.push(text.slice(start, place));
-  }
-  return place === text.length ? pieces : undefined;
 }

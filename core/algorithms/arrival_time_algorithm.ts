@@ -3,17 +3,11 @@
  * leakyQueue) on the scale of instants that is exact for their numbers.
  */
 
-import type { Algorithm, Halves } from "../algorithm.ts";
+import type { Algorithm, Formula, Halves } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
-import { buildAlgorithm } from "./build_algorithm.ts";
+import { type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks.ts";
-import {
-  type FineInstant,
-  fineTicks,
-  fitsOneNumber,
-  type Ticks,
-  wholeTicks,
-} from "../arithmetic/ticks.ts";
+import { type FineInstant, fineTicks, fitsOneNumber, wholeTicks } from "../arithmetic/ticks.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { type BurstOptions, readBurst } from "../options/rate_options.ts";
 
@@ -60,32 +54,56 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   const burstText = bucket.queues ? "(queue + 1)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
+  const { limit, burst, queues } = bucket;
   if (!fitsOneNumber(perMillisecond, furthest)) {
-    const scale = fineTicks(perMillisecond);
-    return onScale(bucket, scale, interval) as Algorithm<ArrivalState>;
+    const arithmetic = fineArithmetic(perMillisecond, interval, burst);
+    const formula = ["fine", perMillisecond, interval, burst] as const;
+    return build(bucket, arithmetic, formula) as Algorithm<ArrivalState>;
   }
-  const scale = wholeTicks(perMillisecond);
-  const { limit, queues } = bucket;
-  const halves = wholeArrivalTime(limit, perMillisecond, interval, bucket.burst, queues);
-  return onScale(bucket, scale, interval, halves) as Algorithm<ArrivalState>;
+  const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
+  const formula = ["ticks", perMillisecond, 1, interval, burst] as const;
+  const halves = wholeArrivalTime(limit, perMillisecond, interval, burst, queues);
+  return build(bucket, arithmetic, formula, halves) as Algorithm<ArrivalState>;
 }
 
-function onScale<Instant>(
-  bucket: ArrivalTimeOptions,
-  scale: Ticks<Instant>,
+/** Instants of one number, on a clock that moves by `perStep` ticks at each multiple of `step` ms. */
+export function ticksArithmetic(
+  perStep: number,
+  step: number,
   interval: number,
+  burst: number,
+): Arithmetic<number> {
+  const scale = wholeTicks(perStep, step);
+  const questions = arrivalTime(scale, interval, burst);
+  return { capacity: burst, initial: scale.initial, questions, codec: scale.codec };
+}
+
+/** Instants of two numbers. */
+export function fineArithmetic(
+  perMillisecond: number,
+  interval: number,
+  burst: number,
+): Arithmetic<FineInstant> {
+  const scale = fineTicks(perMillisecond);
+  const questions = arrivalTime(scale, interval, burst);
+  return { capacity: burst, initial: scale.initial, questions, codec: scale.codec };
+}
+
+function build<Instant>(
+  bucket: ArrivalTimeOptions,
+  arithmetic: Arithmetic<Instant>,
+  formula: Formula,
   halves?: Halves<Instant>,
 ): Algorithm<Instant> {
-  const questionsOf = bucket.queues ? startTime : arrivalTime;
+  const { questions } = arithmetic;
   return buildAlgorithm({
+    ...arithmetic,
+    questions: bucket.queues ? startTime(questions) : questions,
     name: bucket.name,
     id: [bucket.factory, bucket.limit, bucket.period, bucket.last],
     limit: bucket.limit,
     period: bucket.period,
-    capacity: bucket.burst,
-    initial: scale.initial,
-    questions: questionsOf(scale, interval, bucket.burst),
-    codec: scale.codec,
+    formula,
     ...(halves === undefined ? {} : { halves }),
   });
 }

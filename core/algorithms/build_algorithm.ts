@@ -15,7 +15,7 @@
  * its arithmetic.
  */
 
-import type { Algorithm, Halves, Policy } from "../algorithm.ts";
+import type { Algorithm, Formula, Halves, Policy } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
@@ -40,18 +40,24 @@ export interface Questions<State> {
   delay?(state: State, now: number): number;
 }
 
+/** The arithmetic of an algorithm, made of a few numbers. */
+export interface Arithmetic<State> {
+  readonly capacity: number;
+  readonly initial: State;
+  readonly questions: Questions<State>;
+  readonly codec: Codec<State>;
+}
+
 /** What an algorithm is made of. */
-export interface Parts<State> {
+export interface Parts<State> extends Arithmetic<State> {
   /** The policy's name; without one it is made of the numbers. */
   readonly name: string | undefined;
   /** The factory's name and its options, whole: `["gcra", 100, 60_000, 20]`. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
   readonly limit: number;
   readonly period: number;
-  readonly capacity: number;
-  readonly initial: State;
-  readonly questions: Questions<State>;
-  readonly codec: Codec<State>;
+  /** What the arithmetic was made of, if it was of numbers alone. */
+  readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
   /** The two halves written out, where the questions are too slow; they must answer the same. */
@@ -75,7 +81,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     initial,
     step: stepOf(halves),
     codec,
-    internals: Object.freeze({ halves, slots: parts.slots }),
+    internals: Object.freeze({ halves, slots: parts.slots, formula: parts.formula }),
   });
 }
 
@@ -95,17 +101,25 @@ export function stepOf<State>(halves: Halves<State>): Algorithm<State>["step"] {
   };
 }
 
+/** The state transition that follows from the questions. */
+export function takeBy<State>(
+  { charge, giveBack }: Pick<Questions<State>, "charge" | "giveBack">,
+  capacity: number,
+): Halves<State>["take"] {
+  return function take(state, now, cost) {
+    if (cost > 0) return cost <= capacity ? charge(state, now, cost) : state;
+    return cost < 0 ? giveBack(state, now, -cost) : state;
+  };
+}
+
 function halve<State>(
   limit: number,
   capacity: number,
   questions: Questions<State>,
 ): Halves<State> {
-  const { charge, giveBack, remaining, wait, reset, delay = none } = questions;
+  const { remaining, wait, reset, delay = none } = questions;
   return Object.freeze({
-    take(state: State, now: number, cost: number): State {
-      if (cost > 0) return cost <= capacity ? charge(state, now, cost) : state;
-      return cost < 0 ? giveBack(state, now, -cost) : state;
-    },
+    take: takeBy(questions, capacity),
     decide(state: State, next: State, now: number, cost: number): Decision {
       const allowed = cost <= 0 || next !== state;
       const left = remaining(next, now);

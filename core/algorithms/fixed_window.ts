@@ -1,7 +1,7 @@
 import type { Algorithm } from "../algorithm.ts";
-import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
-import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
+import { type RateOptions, readRate } from "../options/rate_options.ts";
 import { packedUse, type UseForm, type WideUse, wideUse } from "../arithmetic/window_use.ts";
 
 /** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
@@ -18,7 +18,7 @@ export interface FixedWindowOptions extends RateOptions {
 }
 
 /** Where windows lie. */
-interface Windows {
+export interface Windows {
   /** The place of the window that a call at `now` falls in, if its key's last one was at `place`. */
   current(now: number, place: number): number;
   /** The first millisecond after the window. */
@@ -57,30 +57,31 @@ interface Windows {
 export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowState> {
   const rate = readRate("fixedWindow", options, { anchor: true });
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
-  const windows = anchor === "first" ? opened(rate.period) : inRow(rate.period, anchor);
-  const built = (windows.last + 1) * rate.limit < 2 ** 53
-    ? onForm(options.name, rate, anchor, windows, packedUse(rate.limit, windows.last))
-    : onForm(options.name, rate, anchor, windows, wideUse(rate.limit, windows.last));
-  return built as Algorithm<FixedWindowState>;
-}
-
-function onForm<Use>(
-  name: string | undefined,
-  { limit, period }: Rate,
-  anchor: number | string,
-  windows: Windows,
-  form: UseForm<Use>,
-): Algorithm<Use> {
+  const { limit, period } = rate;
+  const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
+  const isPacked = (windows.last + 1) * limit < 2 ** 53;
+  const form = (isPacked ? packedUse : wideUse)(limit, windows.last) as UseForm<FixedWindowState>;
+  const kind = isPacked ? "packed" : "wide";
   return buildAlgorithm({
-    name,
+    ...windowArithmetic(limit, windows, form),
+    formula: anchor === "first"
+      ? [`${kind}Opened`, limit, period]
+      : [`${kind}InRow`, limit, period, anchor],
+    name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
     limit,
     period,
-    capacity: limit,
-    initial: form.initial,
-    questions: windowQuestions(limit, windows, form),
-    codec: form.codec,
   });
+}
+
+/** A window's arithmetic: where windows lie, and how the use of one is kept. */
+export function windowArithmetic<Use>(
+  limit: number,
+  windows: Windows,
+  form: UseForm<Use>,
+): Arithmetic<Use> {
+  const questions = windowQuestions(limit, windows, form);
+  return { capacity: limit, initial: form.initial, questions, codec: form.codec };
 }
 
 function windowQuestions<Use>(
@@ -114,7 +115,7 @@ function windowQuestions<Use>(
 }
 
 /** Windows one after the other; a place is a window's index, counted from 0. */
-function inRow(period: number, shift: number): Windows {
+export function inRow(period: number, shift: number): Windows {
   const offset = (period - shift) % period;
   const indexOf = (now: number) => Math.floor((now + offset) / period);
   return {
@@ -128,7 +129,7 @@ function inRow(period: number, shift: number): Windows {
 }
 
 /** Windows opened by a call; a place is a window's first millisecond. */
-function opened(period: number): Windows {
+export function opened(period: number): Windows {
   return {
     current: (now, place) => now < place + period ? place : now,
     end: (place) => place + period,

@@ -1,6 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
-import { isCount } from "../arithmetic/counts.ts";
-import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { countsAfter, isCount } from "../arithmetic/counts.ts";
+import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
@@ -46,15 +46,19 @@ export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterSt
   const { limit, period } = readRate("slidingCounter", options, {});
   checkExact("create slidingCounter", "2 * limit * period", 2 * limit * period);
   return buildAlgorithm({
+    ...counterArithmetic(limit, period),
+    formula: ["counter", limit, period],
     name: options.name,
     id: ["slidingCounter", limit, period],
     limit,
     period,
-    capacity: limit,
-    initial: FRESH,
-    questions: counterQuestions(limit, period),
-    codec: counterCodec(limit),
   });
+}
+
+/** Windows at multiples of the period. */
+export function counterArithmetic(limit: number, period: number): Arithmetic<SlidingCounterState> {
+  const questions = counterQuestions(limit, period);
+  return { capacity: limit, initial: FRESH, questions, codec: counterCodec(limit) };
 }
 
 const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });
@@ -116,8 +120,6 @@ function roomAt(window: number, previous: number, room: number, period: number):
   return (window + 1) * period - Math.floor(room * period / previous);
 }
 
-const TEXT = /^c1 (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15}) (0|[1-9]\d{0,15})$/;
-
 function counterCodec(limit: number): Codec<SlidingCounterState> {
   return {
     maxWords: 3,
@@ -133,9 +135,9 @@ function counterCodec(limit: number): Codec<SlidingCounterState> {
     },
     encode: ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
     decode(text) {
-      const match = TEXT.exec(text);
-      if (match === null) return undefined;
-      return stateOf(limit, Number(match[1]), Number(match[2]), Number(match[3]));
+      const counts = countsAfter("c1", text);
+      if (counts === undefined || counts.length !== 3) return undefined;
+      return stateOf(limit, counts[0]!, counts[1]!, counts[2]!);
     },
   };
 }

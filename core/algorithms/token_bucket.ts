@@ -1,5 +1,4 @@
 import type { Algorithm } from "../algorithm.ts";
-import { arrivalTime } from "../arithmetic/arrival_time.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
 import {
   checkChoice,
@@ -8,9 +7,8 @@ import {
   checkRange,
   LAST_INSTANT,
 } from "../options/checks.ts";
-import { type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
+import { type ArrivalState, burstAlgorithm, ticksArithmetic } from "./arrival_time_algorithm.ts";
 import { type BurstOptions, RATE_OPTIONS, readBurst } from "../options/rate_options.ts";
-import { wholeTicks } from "../arithmetic/ticks.ts";
 
 /** The options of `tokenBucket`. */
 export interface TokenBucketOptions extends BurstOptions {
@@ -75,15 +73,12 @@ function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
     "2^42 + ceil(burst / limit) * period",
     Math.ceil(burst / limit) * period,
   );
-  const scale = wholeTicks(limit, period);
   return buildAlgorithm<number>({
+    ...ticksArithmetic(limit, period, 1, burst),
+    formula: ["steps", limit, period, 1, burst],
     name: options.name,
     id: ["tokenBucket", limit, period, burst, "interval"],
     limit,
     period,
-    capacity: burst,
-    initial: scale.initial,
-    questions: arrivalTime(scale, 1, burst),
-    codec: scale.codec,
   }) as Algorithm<ArrivalState>;
 }

@@ -61,12 +61,7 @@ export function arrivalTime<Instant>(
   };
 }
 
-/** As `arrivalTime`, but a call starts only when those before it have had their interval. */
-export function startTime<Instant>(
-  scale: Ticks<Instant>,
-  interval: number,
-  places: number,
-): Questions<Instant> {
-  const questions = arrivalTime(scale, interval, places);
+/** The same, but a call starts only when those before it have had their interval. */
+export function startTime<Instant>(questions: Questions<Instant>): Questions<Instant> {
   return { ...questions, delay: questions.reset };
 }

@@ -19,7 +19,7 @@
  */
 
 import type { Codec } from "../codec.ts";
-import { isCount } from "./counts.ts";
+import { countsAfter, isCount } from "./counts.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A scale of instants. `ticks` are whole and at least 0. */
@@ -101,16 +101,15 @@ export function fineTicks(perMillisecond: number): Ticks<FineInstant> {
  * Both scales share one text: `t1`, the millisecond, and the ticks beyond it if there are any.
  */
 
-const TEXT = /^t1 (0|[1-9]\d{0,15})(?: ([1-9]\d{0,15}))?$/;
-
 function encode(millisecond: number, ticks: number): string {
   return ticks === 0 ? `t1 ${millisecond}` : `t1 ${millisecond} ${ticks}`;
 }
 
 function decode(text: string): readonly [millisecond: number, ticks: number] | undefined {
-  const match = TEXT.exec(text);
-  if (match === null) return undefined;
-  return [Number(match[1]), match[2] === undefined ? 0 : Number(match[2])];
+  const counts = countsAfter("t1", text);
+  if (counts === undefined) return undefined;
+  if (counts.length === 1) return [counts[0]!, 0];
+  return counts.length === 2 && counts[1] !== 0 ? [counts[0]!, counts[1]!] : undefined;
 }
 
 function numberCodec(perStep: number, step: number): Codec<number> {
@@ -129,7 +128,9 @@ function numberCodec(perStep: number, step: number): Codec<number> {
       return encode(steps * step, at - steps * perStep);
     },
     decode(text) {
-      const [millisecond, ticks] = decode(text) ?? [NaN, NaN];
+      const instant = decode(text);
+      if (instant === undefined) return undefined;
+      const [millisecond, ticks] = instant;
       if (millisecond % step !== 0 || !(ticks < perStep)) return undefined;
       const at = millisecond / step * perStep + ticks;
       return isCount(at) ? at : undefined;
@@ -152,7 +153,10 @@ function fineCodec(initial: FineInstant, perMillisecond: number): Codec<FineInst
     read: (words, offset, count) =>
       count === 2 ? instant(words[offset]!, words[offset + 1]!) : undefined,
     encode: (at) => encode(at.millisecond, at.ticks),
-    decode: (text) => instant(...(decode(text) ?? [NaN, NaN] as const)),
+    decode(text) {
+      const held = decode(text);
+      return held === undefined ? undefined : instant(held[0], held[1]);
+    },
   };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { Codec } from "../codec.ts";
-import { isCount } from "./counts.ts";
+import { countsAfter, isCount } from "./counts.ts";
 
 /** Two numbers, for places and limits too large for one. */
 export interface WideUse {
@@ -86,8 +86,6 @@ export function wideUse(limit: number, lastPlace: number): UseForm<WideUse> {
   };
 }
 
-const TEXT = /^f1 (0|[1-9]\d{0,15}) ([1-9]\d{0,15})$/;
-
 /** Both forms share one text: `f1`, the place and the units used; `f1` alone without use. */
 function useText(limit: number, lastPlace: number) {
   const isUse = (place: number, used: number) =>
@@ -97,11 +95,9 @@ function useText(limit: number, lastPlace: number) {
     encode: (place: number, used: number) => used === 0 ? "f1" : `f1 ${place} ${used}`,
     decode<Use>(text: string, initial: Use, of: (place: number, used: number) => Use) {
       if (text === "f1") return initial;
-      const match = TEXT.exec(text);
-      if (match === null) return undefined;
-      const place = Number(match[1]);
-      const used = Number(match[2]);
-      return isUse(place, used) ? of(place, used) : undefined;
+      const counts = countsAfter("f1", text);
+      if (counts === undefined || counts.length !== 2) return undefined;
+      return isUse(counts[0]!, counts[1]!) ? of(counts[0]!, counts[1]!) : undefined;
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { andThen } from "../maybe_promise.ts";
-import { checkCost, checkText, errorMessage } from "../options/checks.ts";
+import { checkCost, checkOptions, checkText, errorMessage } from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
@@ -91,6 +91,7 @@ interface Part {
 }
 
 function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
+  checkOptions<typeof entry>(ACTION, entry ?? {}, { limiter: true, key: true, cost: true });
   const { limiter, key, cost = 1 } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)

@@ -1,5 +1,5 @@
 /*
- * A thread's record that changes hands: stores/shared/threads/thread_record.ts, enter_call.ts (enter), announcements.ts
+ * A thread's record that changes hands: stores/shared/threads/thread.ts, enter_call.ts (enter), announcements.ts
  * (announce).
  *
  * The owner's word is a generation, the cell to announce in, and a state. A thread that begins a

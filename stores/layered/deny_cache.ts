@@ -86,7 +86,7 @@ export function denyCache(store: AsyncStore, options?: DenyCacheOptions): AsyncS
 export function denyCache(store: Store, options?: DenyCacheOptions): Store;
 export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   checkStore("create denyCache", "its store", store);
-  checkOptions("create denyCache", options);
+  checkOptions<DenyCacheOptions>("create denyCache", options, { maxKeys: true });
   const { maxKeys = 10_000 } = options;
   checkInteger("create denyCache", "maxKeys", maxKeys, 1);
   const cache: DenyCache = {

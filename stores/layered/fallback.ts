@@ -205,7 +205,7 @@ function refundOther(
 }
 
 function readShare(options: FallbackOptions): number {
-  checkOptions(ACTION, options);
+  checkOptions<FallbackOptions>(ACTION, options, { share: true });
   const { share } = options;
   const rule = "share must be more than 0 and at most 1";
   if (typeof share !== "number") throw new TypeError(errorMessage(ACTION, rule, share));

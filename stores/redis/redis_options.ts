@@ -11,10 +11,12 @@ export interface RedisStoreOptions {
   /**
    * How a batch of decisions is committed. `"watch"` (default): by WATCH, MULTI and EXEC, in two
    * round trips, with every server. `"cas"`: by a script that compares and sets, in
-   * one round trip where nobody else touched the key, and in conflict key by key. `"auto"`: `"cas"`
-   * if the server lets us run scripts, otherwise `"watch"`.
+   * one round trip where nobody else touched the key, and in conflict key by key. `"script"`: the
+   * reducer's state transition, compiled to Lua, runs in Redis, in one round trip and without
+   * conflicts; windows over timelines, logs and algorithms of others go by `"cas"`. `"auto"`:
+   * `"script"` if the server lets us run scripts, otherwise `"watch"`.
    */
-  readonly commit?: "watch" | "cas" | "auto" | undefined;
+  readonly commit?: "watch" | "cas" | "script" | "auto" | undefined;
   /**
    * Whose clock decides. `"server"` (default): that of Redis; in cas mode an estimate of it that is
    * wrong by half a round trip at most. `"client"`: `Date.now`.
@@ -61,7 +63,16 @@ type ReadOptions =
 /** Checks the options, and fills in the defaults. */
 export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   const action = "create redisStore";
-  checkOptions(action, options);
+  checkOptions<RedisStoreOptions>(action, options, {
+    commit: true,
+    time: true,
+    deadline: true,
+    connectDeadline: true,
+    onUnavailable: true,
+    maxPending: true,
+    connections: true,
+    hashTag: true,
+  });
   const {
     commit = "watch",
     time = "server",
@@ -76,7 +87,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   checkInteger(action, "connectDeadline", connectDeadline, 1, LONGEST_TIMER);
   checkInteger(action, "maxPending", maxPending, 1);
   checkInteger(action, "connections", connections, 1, 16);
-  checkChoice(action, "commit", commit, ["watch", "cas", "auto"]);
+  checkChoice(action, "commit", commit, ["watch", "cas", "script", "auto"]);
   checkChoice(action, "time", time, ["server", "client"]);
   checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
   if (hashTag !== undefined) checkFunction(action, "hashTag", hashTag);

@@ -13,9 +13,9 @@ import { blockWriting, type StateLayout, type WriteBlock } from "./states/block_
 import { stateLayout } from "./states/state_layout.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
 import { keyDropping } from "./table/drop_keys.ts";
-import { type InsertKey, keyInsertion } from "./table/insert.ts";
-import { bucketScan, type ScanBucket } from "./table/scan.ts";
+import { bucketScan, type InsertKey, keyInsertion, type ScanBucket } from "./table/insert.ts";
 import { openTable, type Table } from "./table/table.ts";
+import { evictionReport, type OnEvict } from "./eviction_report.ts";
 import { attachThread, type Thread } from "./threads/thread.ts";
 
 /** Most families whose hash, and algorithms whose layout, is remembered. */
@@ -51,12 +51,12 @@ export interface Fingerprint {
  *
  * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
  */
-export function openView(memory: Memory): ThreadView {
+export function openView(memory: Memory, onEvict?: OnEvict): ThreadView {
   const { ints } = memory;
   const thread = attachThread(memory);
   const nodes = threadNodes(memory, thread);
   const spares = spareBlocks(memory, thread);
-  const table = openTable(memory, thread, nodes, spares);
+  const table = openTable(memory, thread, nodes, spares, evictionReport(thread, onEvict));
   const dropping = keyDropping(table);
   return {
     memory,

@@ -101,7 +101,17 @@ export interface RuleEngine {
  * ```
  */
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
-  checkOptions("create ruleEngine", options);
+  checkOptions<RuleEngineOptions>("create ruleEngine", options, {
+    rules: true,
+    store: true,
+    prefix: true,
+    clock: true,
+    lookup: true,
+    lookupCache: true,
+    onLookupError: true,
+    onVerdict: true,
+    shadow: true,
+  });
   const { onVerdict, onLookupError = () => {} } = options;
   const print = firstPrinted();
   const report = onVerdict && guarded(onVerdict, print);

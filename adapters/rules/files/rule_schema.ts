@@ -154,8 +154,12 @@ const ROUTE: Schema = {
       type: "string",
       pattern: "^[/*]",
     },
+    ignoreCase: {
+      description: "Whether the path is in any case; no unless given.",
+      type: "boolean",
+    },
     methods: {
-      description: "The HTTP methods; without them any method.",
+      description: "The HTTP methods; without them any method. HEAD counts as GET, unless named.",
       type: "array",
       minItems: 1,
       items: {

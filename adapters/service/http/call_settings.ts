@@ -7,6 +7,8 @@ export interface CallSettings {
   readonly token: string | undefined;
   /** The most bytes of a body. */
   readonly maxBody: number;
+  /** The most connections of a thread at once. */
+  readonly maxConnections: number;
   /** How much a body may ask for. */
   readonly limits: RequestLimits;
   /** The proxies whose word on a client's address is believed. */

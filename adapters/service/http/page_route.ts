@@ -7,8 +7,8 @@
 import { readFile } from "node:fs/promises";
 
 import type { CheckCall } from "./check_call.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import type { RequestAccess } from "./request_access.ts";
-import type { ServiceCall } from "./route.ts";
 
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ["/", ["index.html", "text/html; charset=utf-8"]],
@@ -22,13 +22,12 @@ const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
 export function pageRoute(
   { onlyDomain, limit }: CheckCall,
   { isOwn }: RequestAccess,
-): (call: ServiceCall) => Promise<Response> {
-  return async function page({ request, peer }) {
+): (call: IncomingCall) => Promise<Response> {
+  return async function page(call) {
     const file = await pageFile("/")!;
     const domain = onlyDomain();
-    if (domain === undefined || !isOwn(request)) return file;
-    const { headers } = request;
-    const verdict = await limit(domain, { method: "GET", path: "/", headers, peer: peer() }, 429);
+    if (domain === undefined || !isOwn(call)) return file;
+    const verdict = await limit(domain, { call, method: "GET", path: "/" }, 429);
     if (verdict.status !== 200) return verdict;
     verdict.headers.forEach((value, name) => file.headers.set(name, value));
     return file;

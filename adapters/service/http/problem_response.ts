@@ -18,6 +18,7 @@ const TITLES: Readonly<Record<number, string>> = {
   404: "Not Found",
   405: "Method Not Allowed",
   413: "Content Too Large",
+  417: "Expectation Failed",
   429: "Too Many Requests",
   500: "Internal Server Error",
   503: "Service Unavailable",
@@ -26,6 +27,20 @@ const TITLES: Readonly<Record<number, string>> = {
 /** A fault by its status. */
 export function httpFault(status: number, detail: string): HttpFault {
   return { status, title: TITLES[status] ?? "Error", detail };
+}
+
+/** The fault of a body of too many bytes. */
+export function tooLarge(most: number): HttpFault {
+  return httpFault(413, `a body must be at most ${most} bytes long`);
+}
+
+/** The value of a JSON text; `undefined` if it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The response to a fault: a problem. */

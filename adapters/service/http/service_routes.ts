@@ -9,6 +9,7 @@ import { METRICS_TYPE, metricsText } from "../metrics/metrics_text.ts";
 import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdicts.ts";
 import type { CallSettings } from "./call_settings.ts";
 import { checkCall } from "./check_call.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import { pageFile, pageRoute } from "./page_route.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
@@ -48,13 +49,13 @@ export function serviceRoutes(
     ["/healthz", getRoute(() => new Response("ok\n"))],
     ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
     ["/metrics", getRoute(() => andThen(allFigures(), metricsResponse))],
-    ["/v1/live", getRoute(({ request }) => live(engine, options, request))],
+    ["/v1/live", getRoute((call) => live(engine, options, call))],
   ]);
   return (path) => routes.get(path) ?? FILE_ROUTE;
 }
 
-const FILE_ROUTE: Route = getRoute(({ target }) =>
-  pageFile(target.path) ?? problemOf(404, "there is nothing here")
+const FILE_ROUTE: Route = getRoute((_call, { path }) =>
+  pageFile(path) ?? problemOf(404, "there is nothing here")
 );
 
 function readiness(isReady: boolean): Response {
@@ -69,10 +70,10 @@ function metricsResponse(figures: FiguresSnapshot): Response {
 async function live(
   engine: RuleEngine,
   { access, allFigures }: RouteOptions,
-  request: Request,
+  call: IncomingCall,
 ): Promise<Response> {
   const { rules, keys, threads, store } = await allFigures();
-  const shown = access.isOwn(request) ? keys : undefined;
+  const shown = access.isOwn(call) ? keys : undefined;
   const domains = [...engine.rules.domains.keys()];
   return jsonResponse(JSON.stringify({ domains, rules, keys: shown, threads, store }));
 }

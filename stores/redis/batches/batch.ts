@@ -8,11 +8,12 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
+import type { Commit } from "../commit/choose_commit.ts";
 import { halvesOf } from "../../../core/algorithms/halves_of.ts";
 import type { Operation } from "../../../core/store.ts";
 import { transact } from "../../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
-import { type Answer, type Job, keysOf, type Several } from "./job.ts";
+import { type Answer, type Job, keySet, keysOf, type Several } from "./job.ts";
 import type { RedisCounters } from "../statistics.ts";
 
 /** What one batch is made of. */
@@ -22,37 +23,50 @@ export interface Batch {
   readonly cells: Map<string, Cell>;
   /** Whether the slot is being moved to this node, which wants an ASKING then. */
   readonly asking: boolean;
-  /** Whether its calls must be committed by WATCH, whatever the mode. */
-  readonly watched: boolean;
+  /** How its calls are committed. */
+  readonly commit: Commit;
   /** Whether calls may join it while its values are loaded: not if they would overtake others. */
   open: boolean;
+  /** Whether a call in it must be alone in its transaction. */
+  hasAlone: boolean;
 }
 
 /** Takes a call into a batch. */
-export function addJob(job: Job, { jobs, cells }: Batch): void {
-  const { key, slot, several } = job;
-  job.cell = cellIn(cells, key, slot);
-  if (several !== undefined) { for (const each of several.keys) cellIn(cells, each, slot); }
+export function addJob(job: Job, batch: Batch): void {
+  const { jobs, cells } = batch;
+  const { key, several } = job;
+  job.cell = cellIn(cells, key, job);
+  if (several !== undefined) { for (const each of several.keys) cellIn(cells, each, job); }
+  if (job.alone) batch.hasAlone = true;
   jobs.push(job);
 }
 
 /** The cell of a key; an empty one if it is new. */
-function cellIn(cells: Map<string, Cell>, key: string, slot: number): Cell {
+function cellIn(cells: Map<string, Cell>, key: string, job: Job): Cell {
   let cell = cells.get(key);
-  if (cell === undefined) cells.set(key, cell = emptyCell(key, slot, cells.size));
+  if (cell === undefined) {
+    cells.set(key, cell = emptyCell(key, job.slot, cells.size));
+    if (job.alone) cell.alone = keySet(job);
+  }
   return cell;
 }
 
 /** An empty batch for calls like this one. */
-export function emptyBatch({ asking, watched }: Job): Batch {
-  return { jobs: [], cells: new Map(), asking, watched, open: true };
+export function emptyBatch({ asking }: Job, commit: Commit): Batch {
+  return { jobs: [], cells: new Map(), asking, commit, open: true, hasAlone: false };
 }
 
 /** Whether a call can be in a batch with those in it, as far as one of them must be alone. */
-export function canShare({ jobs, cells }: Batch, job: Job): boolean {
-  if (jobs.length === 0 || !(job.alone || jobs[0]!.alone)) return true;
+export function canShare({ jobs, cells, commit, hasAlone }: Batch, job: Job): boolean {
+  if (jobs.length === 0 || !(job.alone || hasAlone)) return true;
   const keys = keysOf(job);
-  return cells.size === keys.length && keys.every((key) => cells.has(key));
+  if (commit === "watch") return cells.size === keys.length && keys.every((key) => cells.has(key));
+  // A batch of script calls has one of them for each that must be alone.
+  return keys.every((key) => {
+    const cell = cells.get(key);
+    if (cell === undefined) return true;
+    return cell.alone === undefined ? !job.alone : cell.alone === keySet(job);
+  });
 }
 
 /**
@@ -78,10 +92,16 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean {
  * whose state cannot be encoded, fails at once and changes nothing; returns the others.
  */
 export function decideBatch(batch: Batch, now: number, counters: RedisCounters): readonly Job[] {
-  return encodeAll(batch, stepAll(batch, now, counters), now);
+  return encodeAll(batch, stepAll(batch.jobs, batch.cells, now, counters), now);
 }
 
-function stepAll({ jobs, cells }: Batch, now: number, counters: RedisCounters): readonly Job[] {
+/** Decides calls in their order; one whose reducer throws fails at once. Returns the others. */
+export function stepAll(
+  jobs: readonly Job[],
+  cells: ReadonlyMap<string, Cell>,
+  now: number,
+  counters: RedisCounters,
+): readonly Job[] {
   const failed = new Set<Job>();
   for (const job of jobs) {
     try {

@@ -19,6 +19,7 @@ import {
   batchStarted,
 } from "./batches_in_flight.ts";
 import { casCommit } from "../commit/cas_commit.ts";
+import { scriptCommit } from "../commit/script_commit.ts";
 import { watchCommit } from "../commit/watch_commit.ts";
 import { admitsCall, untilProbe } from "../connections/circuit_breaker.ts";
 import {
@@ -44,6 +45,8 @@ import {
 
 /** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
 const COURTESY = 1 / 4;
+
+const COMMITS = { watch: watchCommit, cas: casCommit, script: scriptCommit };
 
 /** Runs the calls of one server. */
 export interface Batcher {
@@ -157,10 +160,10 @@ async function next(state: BatcherState): Promise<void> {
   if (node === undefined) return start(state);
   if (!maySend(state)) return;
   const hasLost = outcomes.lostRaces > 0;
-  const isCas = node.commit === "cas";
-  const most = isCas && !hasLost ? batchShare(inFlight, queue.size) : MOST_JOBS;
-  const batch = takeBatch(queue, isCas, most);
-  state.exclusive = !isCas || batch.watched;
+  const isWatch = node.commit === "watch";
+  const most = isWatch || hasLost ? MOST_JOBS : batchShare(inFlight, queue.size);
+  const batch = takeBatch(queue, node.commit, most);
+  state.exclusive = batch.commit === "watch";
   batchStarted(inFlight, batch);
   const ending = run(state, node, batch);
   // Only now, so that its commands are written before the next batch is made.
@@ -180,10 +183,11 @@ async function run(
   batch: Batch,
 ): Promise<BatchOutcome> {
   const { server: { context }, exclusive, watcher } = state;
+  const { commit } = batch;
   context.counters.batches++;
   if (exclusive) state.loading = batch;
   try {
-    return await (exclusive ? watchCommit : casCommit)(node, batch, watcher, context);
+    return await COMMITS[commit](node, batch, watcher, context);
   } catch (error) {
     const failure = { kind: "lost", error: error as Error } as const;
     return { ...ALL_ANSWERED, unknown: batch.jobs, failure };

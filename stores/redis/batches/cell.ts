@@ -1,16 +1,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
+import { LEEWAY, LONGEST, MARGIN } from "../script/run_steps.ts";
 import type { CachedValue, ValueCache } from "./value_cache.ts";
-
-/** Milliseconds by which a value outlives its use: more than clocks differ and processes stall. */
-const MARGIN = 5_000;
-/**
- * It may be kept for so many milliseconds more: while its expiry is in this range it is left as it
- * is, as to set it anew costs the server as much as to write the value.
- */
-const LEEWAY = 3_000;
-/** The most milliseconds that a value is kept: 139 years, and a server can add its clock to it. */
-const LONGEST = 2 ** 42;
 
 /**
  * A key of a batch: the text that the server holds, and the state after the calls stepped so far.
@@ -18,8 +9,10 @@ const LONGEST = 2 ** 42;
 export interface Cell {
   readonly key: string;
   readonly slot: number;
-  /** How many cells came before it in its batch. */
-  readonly place: number;
+  /** How many cells came before it in its transaction. */
+  place: number;
+  /** Which calls it is alone with in its transaction: their `keySet`. */
+  alone: string | undefined;
   /** The text that the server holds, or is thought to hold; `undefined` if none. */
   held: string | undefined;
   /** The instant until which the server keeps the value, by its clock; 0 if that is not known. */
@@ -52,6 +45,7 @@ export function emptyCell(key: string, slot: number, place: number): Cell {
     key,
     slot,
     place,
+    alone: undefined,
     held: undefined,
     keptUntil: 0,
     state: undefined,

@@ -55,7 +55,7 @@ class YoungJob {
   redirects = 0;
   /** Whether its slot is being moved to the node that it waits for. */
   asking = false;
-  /** Whether it shares a batch only with calls on its very keys, as its slot is in two places. */
+  /** Whether it shares a transaction only with calls on its very keys: others failed with it. */
   alone = false;
   /** Whether a value was found that only a watched transaction replaces safely. */
   watched = false;
@@ -83,6 +83,11 @@ class YoungJob {
     this.resolve = resolve;
     this.reject = reject;
   }
+}
+
+/** The keys of a call as one text, by which those that must be alone are told from each other. */
+export function keySet(job: Job): string {
+  return keysOf(job).join(" ");
 }
 
 /** Every stored key that a call reads or writes. */

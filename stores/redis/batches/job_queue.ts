@@ -4,6 +4,7 @@
  */
 
 import { addJob, type Batch, canShare, emptyBatch } from "./batch.ts";
+import { chooseCommit, type Commit } from "../commit/choose_commit.ts";
 import type { Job } from "./job.ts";
 
 /** The most keys of one batch: one that loses the race is done again as a whole. */
@@ -49,26 +50,34 @@ export function enqueueFirst(queue: JobQueue, again: readonly Job[]): void {
 }
 
 /**
- * Takes the next batch out of a queue that is not empty: of one slot, or of as many as there is room
- * for, unless it is to be watched.
+ * Takes the next batch out of a queue that is not empty: of one slot if it is to be watched, otherwise
+ * of as many as there is room for.
  *
+ * @param mode How batches of this server are committed.
  * @param most The most calls of it.
  */
-export function takeBatch(queue: JobQueue, manySlots: boolean, most: number): Batch {
-  const batch = emptyBatch(firstJob(queue)!);
+export function takeBatch(queue: JobQueue, mode: Commit, most: number): Batch {
+  const first = firstJob(queue)!;
+  const batch = emptyBatch(first, chooseCommit(first, mode));
   for (const slot of [...queue.slots.keys()]) {
-    const allWent = fillFrom(queue, slot, batch, Math.min(most, MOST_JOBS));
-    if (!allWent || !manySlots || batch.watched) break;
+    const allWent = fillFrom(queue, slot, batch, mode, Math.min(most, MOST_JOBS));
+    if (!allWent || batch.commit === "watch") break;
   }
   return batch;
 }
 
 /** Moves calls of one slot to the batch while there is room; returns whether all of them went. */
-function fillFrom(queue: JobQueue, slot: number, batch: Batch, most: number): boolean {
+function fillFrom(
+  queue: JobQueue,
+  slot: number,
+  batch: Batch,
+  mode: Commit,
+  most: number,
+): boolean {
   const jobs = queue.slots.get(slot)!;
   let taken = 0;
   for (const job of jobs) {
-    if (!hasRoom(batch, job, most)) break;
+    if (!hasRoom(batch, job, mode, most)) break;
     addJob(job, batch);
     taken++;
   }
@@ -81,9 +90,11 @@ function fillFrom(queue: JobQueue, slot: number, batch: Batch, most: number): bo
   return false;
 }
 
-function hasRoom(batch: Batch, job: Job, most: number): boolean {
-  const { jobs, cells, asking, watched } = batch;
-  if (jobs.length >= most || job.asking !== asking || job.watched !== watched) return false;
+function hasRoom(batch: Batch, job: Job, mode: Commit, most: number): boolean {
+  const { jobs, cells, asking, commit } = batch;
+  if (jobs.length >= most || job.asking !== asking || chooseCommit(job, mode) !== commit) {
+    return false;
+  }
   if (jobs.length > 0 && cells.size + keyCount(job) > MOST_KEYS) return false;
   return canShare(batch, job);
 }

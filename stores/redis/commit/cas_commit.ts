@@ -73,9 +73,9 @@ export async function casCommit(
   return outcomeOf(decided, batch.cells, fates, answer);
 }
 
-/** What is to be compared, by slot. */
+/** What is to be compared, by slot; what must be alone by itself. */
 function comparisonsOf(cells: Iterable<Cell>): readonly Comparison[] {
-  const slots = new Map<number, Comparison>();
+  const comparisons = new Map<number | string, Comparison>();
   const groups = new Map<Cell, Cell[]>();
   for (const cell of cells) {
     if (cell.tied) {
@@ -85,11 +85,12 @@ function comparisonsOf(cells: Iterable<Cell>): readonly Comparison[] {
     } else add(cell.slot, [cell]);
   }
   for (const group of groups.values()) add(group[0]!.slot, group);
-  return [...slots.values()];
+  return [...comparisons.values()];
 
   function add(slot: number, group: readonly Cell[]): void {
-    let comparison = slots.get(slot);
-    if (comparison === undefined) slots.set(slot, comparison = { cells: [], sizes: [] });
+    const name = group[0]!.alone ?? slot;
+    let comparison = comparisons.get(name);
+    if (comparison === undefined) comparisons.set(name, comparison = { cells: [], sizes: [] });
     for (const cell of group) comparison.cells.push(cell);
     comparison.sizes.push(group.length);
   }

@@ -1,11 +1,11 @@
-import { COMPARE_AND_SET } from "../commit/compare_and_set.ts";
+import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../commit/compare_and_set.ts";
 import type { Connection } from "../clients/connection.ts";
 import { timeOf } from "./server_clock.ts";
 import { hasReplies, roundTrip } from "./round_trip.ts";
+import { firstError } from "../failures/batch_failure.ts";
+import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
+import type { Commit } from "../commit/choose_commit.ts";
 import type { StoreContext } from "../store_context.ts";
-
-/** How batches are committed. */
-export type Commit = "watch" | "cas";
 
 /** A connection of the store to one node. */
 export interface NodeConnection {
@@ -16,35 +16,50 @@ export interface NodeConnection {
   watching: boolean;
 }
 
+/** The scripts of the modes that need one. */
+const SCRIPTS = {
+  script: [STATE_TRANSITIONS, STATE_TRANSITIONS_SHA],
+  cas: [COMPARE_AND_SET, COMPARE_AND_SET_SHA],
+} as const;
+
+/** The modes of `"auto"`, the best one first. */
+const AUTO: readonly Commit[] = ["script", "cas", "watch"];
+
 /**
- * Finds out how to commit on a new connection: as the options say, or with `"auto"` by the script if
- * the server lets us run it. The script's reply is also the first sample of the server's time.
+ * Finds out how to commit on a new connection: as the options say, or with `"auto"` by the first mode
+ * that the server permits. A script's reply is also the first sample of the server's time.
  */
 export async function prepareConnection(
   connection: Connection,
   commit: Commit | "auto",
   context: StoreContext,
 ): Promise<NodeConnection> {
-  if (commit === "watch") return { connection, commit, watching: false };
-  const start = performance.now();
-  const replies = await roundTrip(
-    connection,
-    [["EVAL", COMPARE_AND_SET, "0"]],
-    context.connectDeadline,
-  );
-  if (!hasReplies(replies)) throw replies.error;
-  const [reply] = replies;
-  if (reply instanceof Error) {
-    if (commit === "auto" && isForbidden(reply)) {
-      return { connection, commit: "watch", watching: false };
-    }
-    throw reply;
+  let refusal: Error | undefined;
+  for (const mode of commit === "auto" ? AUTO : [commit]) {
+    refusal = mode === "watch" ? undefined : await refusalOf(connection, mode, context);
+    if (refusal === undefined) return { connection, commit: mode, watching: false };
+    if (!isForbidden(refusal)) break;
   }
-  context.clock.sample(timeOf(reply), start, performance.now());
-  return { connection, commit: "cas", watching: false };
+  throw refusal!;
 }
 
-/** Whether scripts are not permitted, or there is no such command. */
+/** Tries a mode's script by its text and by its name; what the server has against it, if anything. */
+async function refusalOf(
+  connection: Connection,
+  mode: "cas" | "script",
+  { clock, connectDeadline }: StoreContext,
+): Promise<Error | undefined> {
+  const [text, sha] = SCRIPTS[mode];
+  const start = performance.now();
+  const calls = [["EVAL", text, "0"], ["EVALSHA", sha, "0"]];
+  const replies = await roundTrip(connection, calls, connectDeadline);
+  if (!hasReplies(replies)) throw replies.error;
+  const refusal = firstError(replies);
+  if (refusal === undefined) clock.sample(timeOf(replies[0]), start, performance.now());
+  return refusal;
+}
+
+/** Whether scripts are not permitted, or not as they are on a Redis server. */
 function isForbidden({ message }: Error): boolean {
-  return /^(NOPERM|ERR unknown command)/.test(message);
+  return /^(NOPERM|ERR)\b/.test(message);
 }

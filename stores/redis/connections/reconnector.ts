@@ -5,7 +5,8 @@
 
 import { type CircuitBreaker, circuitBreaker } from "./circuit_breaker.ts";
 import type { Dial } from "../clients/connection.ts";
-import { type Commit, type NodeConnection, prepareConnection } from "./node_connection.ts";
+import type { Commit } from "../commit/choose_commit.ts";
+import { type NodeConnection, prepareConnection } from "./node_connection.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 

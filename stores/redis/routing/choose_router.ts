@@ -2,7 +2,7 @@ import { errorMessage } from "../../../core/options/checks.ts";
 import { clientError, kindOf } from "../clients/client_kind.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
 import { clusterRouter } from "./cluster_router.ts";
-import type { Commit } from "../connections/node_connection.ts";
+import type { Commit } from "../commit/choose_commit.ts";
 import {
   dialClient,
   dialPool,

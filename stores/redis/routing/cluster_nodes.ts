@@ -8,7 +8,7 @@ import { type Batcher, batcher } from "../batches/batcher.ts";
 import type { Job } from "../batches/job.ts";
 import { valueCache } from "../batches/value_cache.ts";
 import type { CircuitBreaker } from "../connections/circuit_breaker.ts";
-import type { Commit } from "../connections/node_connection.ts";
+import type { Commit } from "../commit/choose_commit.ts";
 import { reconnector } from "../connections/reconnector.ts";
 import { serverClock } from "../connections/server_clock.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";

@@ -19,7 +19,7 @@ import {
 } from "./cluster_nodes.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Job } from "../batches/job.ts";
-import type { Commit } from "../connections/node_connection.ts";
+import type { Commit } from "../commit/choose_commit.ts";
 import { redirect } from "./redirects.ts";
 import type { Router } from "./router.ts";
 import type { StoreContext } from "../store_context.ts";

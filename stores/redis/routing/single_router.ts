@@ -1,7 +1,7 @@
 import { type Batcher, batcher } from "../batches/batcher.ts";
 import type { Dial } from "../clients/connection.ts";
 import { circuitBreaker, untilProbe } from "../connections/circuit_breaker.ts";
-import type { Commit } from "../connections/node_connection.ts";
+import type { Commit } from "../commit/choose_commit.ts";
 import { reconnector } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
 import { fnv1a } from "../../fnv1a.ts";

@@ -116,7 +116,7 @@ withRedis("tidegate with Redis", (redis) => {
     client.destroy();
   });
 
-  test("ends where the rules cannot be had, and when it is told to while it waits for them", async () => {
+  test("ends where the rules cannot be had, and by a signal while it waits for them", async () => {
     const client = createClient({ url: redis().url });
     client.on("error", () => {});
     await client.connect();
@@ -230,7 +230,7 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
   }
 });
 
-test("tidegate serve runs until it is told to end, and logs each event as JSON", async () => {
+test("tidegate serve runs until it receives a signal, and logs each event as JSON", async () => {
   const options = ["--port", "0", "--grpc-port", "0", "--threads", "2", "--drain-delay", "0"];
   const { child, ended } = spawned("serve", EXAMPLE, ...options);
   const events: Record<string, unknown>[] = [];

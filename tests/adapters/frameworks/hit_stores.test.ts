@@ -27,7 +27,7 @@ import { fcOptions } from "../../support/seed.ts";
 import { serveNode } from "../../support/serve_node.ts";
 import { testClock } from "../../support/test_clock.ts";
 
-/** Starts an app of each framework with the middleware of others, which counts where it is told. */
+/** Starts an app of each framework with the middleware of others, which counts in the given store. */
 const apps: Record<string, (options: HitStoreOptions) => Promise<TestServer>> = {
   "express-rate-limit"(options) {
     const app = express().set("env", "test");
@@ -210,7 +210,7 @@ describe("the stores of others", () => {
     assert.equal(await store.get!("one"), undefined);
   });
 
-  test("must be told of the window", () => {
+  test("must know the window", () => {
     assert.throws(() => expressRateLimitStore().increment("one"), /init must have been called/);
     assert.throws(() => elysiaRateLimitContext().increment("one"), /duration must be known/);
   });

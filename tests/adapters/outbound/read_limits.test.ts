@@ -74,13 +74,13 @@ describe("Retry-After of the vector", () => {
 describe("the vendor's answer of the vector", () => {
   for (const { vendor, headers, normalised } of vectors.vendors) {
     test(vendor, () => {
-      const told = readLimits(headersOf(headers), 1_764_000_000_000);
-      const [scarcest] = [...told.quotas].sort((one, other) => one.remaining! - other.remaining!);
+      const found = readLimits(headersOf(headers), 1_764_000_000_000);
+      const [scarcest] = [...found.quotas].sort((one, other) => one.remaining! - other.remaining!);
       const { limit, remaining, resetMs, waitMs } = normalised as Record<string, number>;
       assert.equal(scarcest?.remaining, remaining);
       if (limit !== undefined) assert.equal(scarcest?.limit, limit);
       if (resetMs !== undefined) assert.equal(scarcest?.resetAfter, resetMs);
-      assert.equal(waitFor(told), waitMs);
+      assert.equal(waitFor(found), waitMs);
     });
   }
 });

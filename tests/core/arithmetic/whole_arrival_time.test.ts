@@ -29,7 +29,8 @@ test("the reducer written out answers as the one by questions", () => {
   fc.assert(
     fc.property(scales, calls, ({ limit, perMillisecond, interval, burst, queues }, calls) => {
       const scale = wholeTicks(perMillisecond);
-      const questions = (queues ? startTime : arrivalTime)(scale, interval, burst);
+      const arrivals = arrivalTime(scale, interval, burst);
+      const questions = queues ? startTime(arrivals) : arrivals;
       const general = buildAlgorithm({
         name: undefined,
         id: ["general"],

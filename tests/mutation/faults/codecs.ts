@@ -7,10 +7,6 @@ export const CODEC_FAULTS: readonly Fault[] = [
       "return encode(steps * step, at - steps * perStep);",
       "return encode(steps * step, 0);",
     ],
-    "Leading zeros: several texts of one state": [
-      "const TEXT = /^t1 (0|[1-9]\\d{0,15})(?: ([1-9]\\d{0,15}))?$/;",
-      "const TEXT = /^t1 (\\d{1,16})(?: (\\d{1,16}))?$/;",
-    ],
     "More words than a state has are read as one": [
       "return count === 1 && isCount(at) ? at : undefined;",
       "return isCount(at) ? at : undefined;",
@@ -23,6 +19,9 @@ export const CODEC_FAULTS: readonly Fault[] = [
       "words[offset + 1] = at.ticks;",
       "words[offset + 2] = at.ticks;",
     ],
+  }),
+  ...faultsIn("core/arithmetic/counts.ts", ["gcra"], {
+    "Leading zeros: several texts of one state": ["/^(0|[1-9]\\d{0,15})$/", "/^\\d{1,16}$/"],
   }),
   ...faultsIn("core/arithmetic/window_use.ts", ["fixedWindow"], {
     "A window with more units than the limit is read": [
@@ -50,8 +49,8 @@ export const CODEC_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/all.ts", ["all"], {
     "Text of `all` that leaves a part's rest unread": [
-      "return place === text.length ? pieces : undefined;",
-      "return pieces;",
+      "if (start !== text.length) return undefined;",
+      "",
     ],
   }),
 ];

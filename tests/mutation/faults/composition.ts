@@ -4,17 +4,14 @@ import { type Fault, faultsIn } from "../fault.ts";
 export const COMPOSITION_FAULTS: readonly Fault[] = [
   ...faultsIn("core/algorithms/all.ts", ["all"], {
     "`all` charges the parts that admit, though one refuses": [
-      "else if (cost > 0 && !part.decide(state, state, now, cost).allowed) return states;",
+      "else if (cost > 0 && refuses(place, state, now, cost)) return states;",
       "",
     ],
     "`all` shows the balance of a part as if it had been charged": [
       "if (allowed) return decisions;",
       "if (decisions.length > 0) return decisions;",
     ],
-    "`all` keeps fresh parts as a used state": [
-      "next === undefined ? states : isFresh ? initial : next",
-      "next === undefined ? states : next",
-    ],
+    "`all` keeps fresh parts as a used state": ["return isFresh ? initial : next;", "return next;"],
   }),
   ...faultsIn("core/algorithms/combine_decisions.ts", ["all"], {
     "`all` gives the verdict of its last part": [

@@ -63,10 +63,7 @@ export const RATE_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
-    "The queue holds one call too many": [
-      "burst: options.queue + 1,",
-      "burst: options.queue + 2,",
-    ],
+    "The queue holds one call too many": ["burst: options.queue + 1,", "burst: options.queue + 2,"],
   }),
   ...faultsIn("core/algorithms/arrival_time_algorithm.ts", ["gcra"], {
     "A float: the emission interval in milliseconds": [
@@ -112,8 +109,8 @@ export const RATE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/token_bucket.ts", ["tokenBucketByInterval"], {
     "A bucket that is refilled by one token less": [
-      "const scale = wholeTicks(limit, period);",
-      "const scale = wholeTicks(Math.max(1, limit - 1), period);",
+      "...ticksArithmetic(limit, period, 1, burst),",
+      "...ticksArithmetic(Math.max(1, limit - 1), period, 1, burst),",
     ],
   }),
   ...faultsIn("core/algorithms/build_algorithm.ts", ["leakyQueue"], {
@@ -123,16 +120,10 @@ export const RATE_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("core/options/checks.ts", ["slidingCounter"], {
-    "A fraction of a millisecond that counts": [
-      "return Math.floor(now) + 0;",
-      "return now;",
-    ],
+    "A fraction of a millisecond that counts": ["return Math.floor(now) + 0;", "return now;"],
   }),
   ...faultsIn("core/options/checks.ts", ["gcra"], {
-    "A negative `now` is taken": [
-      "!(now >= 0 && now <= LAST_INSTANT)",
-      "!(now <= LAST_INSTANT)",
-    ],
+    "A negative `now` is taken": ["!(now >= 0 && now <= LAST_INSTANT)", "!(now <= LAST_INSTANT)"],
     "`NaN` is taken for an instant": [
       "!(now >= 0 && now <= LAST_INSTANT)",
       "now < 0 || now > LAST_INSTANT",

@@ -14,7 +14,7 @@ const KILL_EVERY = 35;
 /** What a call may take past its deadline beside what plain timers do at the same time, in ms. */
 const SLACK = 300;
 
-const MODES = ["watch", "cas"] as const;
+const MODES = ["watch", "cas", "script"] as const;
 
 /** So much that nothing is refused, so slow that nothing comes back. */
 const endless = gcra({ limit: 1, period: "1d", burst: 10_000_000 });

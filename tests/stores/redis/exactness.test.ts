@@ -12,7 +12,7 @@ const CONTENDER = new URL("../../support/redis/contender.ts", import.meta.url);
 const OFFERED = CONTESTED_LIMIT * 0.3;
 
 withRedis("4 processes on one key", (redis) => {
-  for (const commit of ["watch", "cas"] as const) {
+  for (const commit of ["watch", "cas", "script"] as const) {
     test(`are admitted exactly as often as the limit says, by ${commit}`, async () => {
       const args = [redis().url, commit, String(OFFERED), "4"];
       const reports: Report[] = await Promise.all(

@@ -9,9 +9,10 @@ import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 const PHASES = {
   watch: { load: "MGET", commit: "EXEC" },
   cas: { load: "EVALSHA", commit: "EVALSHA" },
+  script: { load: "EVALSHA", commit: "EVALSHA" },
 } as const;
 
-const MODES = ["watch", "cas"] as const;
+const MODES = ["watch", "cas", "script"] as const;
 
 /** Lets a command go wrong, the first time that it comes. */
 function once(fake: FakeRedis, name: string, fault: Fault): void {

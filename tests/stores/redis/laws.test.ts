@@ -6,7 +6,7 @@ import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { fcOptions } from "../../support/seed.ts";
 
-for (const commit of ["watch", "cas"] as const) {
+for (const commit of ["watch", "cas", "script"] as const) {
   withRedis(`redisStore by ${commit}`, (redis) => {
     const make = () => redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000 });
     for (const law of storeLaws(make, { reuse: true, writes: () => writesTo(redis().url) })) {

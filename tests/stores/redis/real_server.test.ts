@@ -7,7 +7,7 @@ import { gcra, limiter, slidingLog } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
-const MODES = ["watch", "cas"] as const;
+const MODES = ["watch", "cas", "script"] as const;
 
 /** How many keys come and go; a million where TIDEGATE_KEYS says so. */
 const KEYS = Number(process.env.TIDEGATE_KEYS ?? 20_000);

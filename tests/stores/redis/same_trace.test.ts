@@ -78,7 +78,7 @@ async function decisionsOf(
 }
 
 withRedis("the same trace", (redis) => {
-  for (const commit of ["watch", "cas"] as const) {
+  for (const commit of ["watch", "cas", "script"] as const) {
     for (const name of names) {
       test(`of ${name} is decided on Redis by ${commit} as in memory and in shared memory`, async () => {
         const client = createClient({ url: redis().url });

@@ -18,13 +18,13 @@ import {
 } from "../../../stores/shared/shared_store.ts";
 import {
   ANNOUNCED,
-  ANNOUNCED_CELLS,
   attachMemory,
   BLOCK,
   BUCKET,
   header,
   INTENT,
   type Memory,
+  OWNER,
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
 import { audit } from "./support/audit.ts";
@@ -39,7 +39,7 @@ const KILLED = new Error("killed");
 const algorithms: Readonly<Record<string, Algorithm>> = {
   number: gcra({ limit: LIMIT, period: "1h" }),
   log: slidingLog({ limit: LIMIT, period: "1h" }),
-  tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 1_000 }),
+  tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 120_000 }),
 };
 
 /** What a thread is stopped in, and what there is before. */
@@ -328,18 +328,38 @@ describe("a thread that stands still at any step", () => {
     });
   });
 
+  test("of attaching gets a record, whatever others that attach and call have taken meanwhile", () => {
+    inSteps(() => {
+      for (let stop = 0, isDone = false; !isDone; stop++) {
+        const store = sharedStore({ capacity: 12, threads: 3, maxBytes: 0 });
+        const callers = [limiterOn(store)];
+        let step = 0;
+        const own = limiterOn(steppedStore(store.handle, () => {
+          if (step++ === stop) callers.push(limiterOn(attachSharedStore(store.handle)));
+          for (const api of callers) api.consume("busy");
+        }));
+        step = Infinity;
+        isDone = callers.length === 1;
+        for (const api of [own, ...callers]) api.consume("one");
+        assert.equal(used(own, "one"), callers.length + 1, `step ${stop}`);
+        assert.deepEqual(audit(store.handle), NOTHING, `step ${stop}`);
+      }
+    });
+  });
+
   test("loses its record as often as it takes one, and works only with one of its own", () => {
     inSteps(() => {
       const store = storeOf(1);
       const memory = attachMemory(store.handle.buffer);
-      const cells = memory.records + ANNOUNCED;
+      const lock = memory.records + ANNOUNCED;
       let other: Limiter | undefined;
       let takeovers = 0;
+      let isAttaching = false;
       const own = steppedStore(store.handle, (what, index, bytes) => {
         if (bytes !== 4) return;
-        const begins = what === "set" && index >= cells && index < cells + ANNOUNCED_CELLS &&
-          memory.ints[index] === 0;
-        if (begins && takeovers < 4) {
+        if (what === "add" && index === header.owners) isAttaching = true;
+        if (what === "compareExchange" && index === memory.records + OWNER) isAttaching = false;
+        if (what === "compareExchange" && index === lock && !isAttaching && takeovers < 4) {
           takeovers++;
           other ??= attached(store, algorithms.number!);
           other!.consume("other");

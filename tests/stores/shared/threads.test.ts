@@ -60,7 +60,7 @@ describe("threads on one shared store", () => {
     }
   });
 
-  test("what threads saw of a key can be told as calls one after another", async () => {
+  test("what threads saw of a key is explained by calls one after another", async () => {
     let overlapping = 0;
     // On a busy machine threads seldom run at once; then there are more rounds.
     for (let rounds = 0; rounds === 0 || (overlapping < 20 && rounds < 20); rounds++) {

@@ -2,6 +2,11 @@ import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
 } from "../../../stores/redis/commit/compare_and_set.ts";
+import { runSteps } from "../../../stores/redis/script/run_steps.ts";
+import {
+  STATE_TRANSITIONS,
+  STATE_TRANSITIONS_SHA,
+} from "../../../stores/redis/script/state_transitions.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { Reply } from "./resp.ts";
 
@@ -32,6 +37,12 @@ export interface Session {
 }
 
 const OK = "OK";
+
+/** The names of the scripts that it understands, by their texts. */
+const SHA_OF: Readonly<Record<string, string>> = {
+  [COMPARE_AND_SET]: COMPARE_AND_SET_SHA,
+  [STATE_TRANSITIONS]: STATE_TRANSITIONS_SHA,
+};
 
 /** Makes the state of one connection. */
 export function session(state: ServerState): Session {
@@ -100,13 +111,9 @@ export function session(state: ServerState): Session {
       case "EXEC":
         return exec();
       case "EVAL":
-        if (args[0] !== COMPARE_AND_SET) return new Error("ERR unknown script");
-        state.scripts.add(COMPARE_AND_SET_SHA);
-        return compareAndSet(args.slice(1));
+        return runScript(SHA_OF[args[0]!] ?? "", args.slice(1), true);
       case "EVALSHA":
-        return state.scripts.has(args[0]!)
-          ? compareAndSet(args.slice(1))
-          : new Error("NOSCRIPT No matching script. Please use EVAL.");
+        return runScript(args[0]!, args.slice(1), false);
       default:
         return new Error(`ERR unknown command '${name}'`);
     }
@@ -155,7 +162,31 @@ export function session(state: ServerState): Session {
     watched.clear();
   }
 
-  /** What the one script does: see stores/redis/commit/compare_and_set.ts. */
+  function runScript(sha: string, args: readonly string[], byText: boolean): Reply {
+    if (byText) state.scripts.add(sha);
+    else if (!state.scripts.has(sha)) {
+      return new Error("NOSCRIPT No matching script. Please use EVAL.");
+    }
+    if (sha === COMPARE_AND_SET_SHA) return compareAndSet(args);
+    return sha === STATE_TRANSITIONS_SHA ? takeSteps(args) : new Error("ERR unknown script");
+  }
+
+  /** What the other script does: see stores/redis/script/run_steps.ts. */
+  function takeSteps([count = "0", ...rest]: readonly string[]): Reply {
+    const time = carryOut("TIME", []) as readonly string[];
+    const keys = rest.slice(0, Number(count));
+    if (keys.length === 0) return time;
+    const [given, formulas, steps] = JSON.parse(rest.at(-1)!);
+    const now = given < 0 ? Math.floor(Number(time[0]) * 1_000 + Number(time[1]) / 1_000) : given;
+    const texts = keys.map((key) => keyspace.get(key));
+    runSteps(formulas, steps, keys.length, texts, now, (place, text, lifetime) => {
+      if (text === undefined) keyspace.delete(keys[place]!);
+      else keyspace.set(keys[place]!, text, Number(lifetime));
+    });
+    return [...time, ...texts.map((text) => text ?? null)];
+  }
+
+  /** What one script does: see stores/redis/commit/compare_and_set.ts. */
   function compareAndSet([count = "0", ...rest]: readonly string[]): Reply {
     const keys = rest.slice(0, Number(count));
     const [sizes = "", ...values] = rest.slice(Number(count));

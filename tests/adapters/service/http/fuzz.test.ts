@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { readRules } from "../../../../adapters/rules/rules.ts";
+import { fetchCall } from "../../../../adapters/service/http/incoming_call.ts";
 import { REQUEST_LIMITS } from "../../../../adapters/service/http/request_bounds.ts";
 import { serviceThread } from "../../../../adapters/service/threads/service_thread.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
@@ -15,6 +16,7 @@ const thread = serviceThread({
   lookup: undefined,
   token: undefined,
   maxBody: 65_536,
+  maxConnections: 1,
   limits: REQUEST_LIMITS,
   ipv6Prefix: 64,
   responseHeaders: false,
@@ -86,7 +88,7 @@ const damaged = fc.tuple(body as fc.Arbitrary<string>, fc.nat(), fc.string({ max
 
 async function answerTo(path: string, text: BodyInit): Promise<Response> {
   const request = new Request(`http://127.0.0.1${path}`, { method: "POST", body: text });
-  return await thread.handler(request, () => "127.0.0.1");
+  return await thread.handler(fetchCall(request, () => "127.0.0.1"));
 }
 
 const KNOWN: ReadonlySet<number> = new Set([200, 400, 404, 413, 429]);
@@ -140,7 +142,7 @@ test("whatever the fields and the query of a check, it is answered", async () =>
   await fc.assert(
     fc.asyncProperty(fields, fc.webQueryParameters(), async (headers, query) => {
       const request = new Request(`http://127.0.0.1/check?${query}`, { headers });
-      const { status } = await thread.handler(request, () => "127.0.0.1");
+      const { status } = await thread.handler(fetchCall(request, () => "127.0.0.1"));
       assert.ok(KNOWN.has(status), String(status));
     }),
     fcOptions({ numRuns: 1_000 }),

@@ -373,7 +373,7 @@ test("an empty token is refused at the start: somebody meant to shut others out"
   for (const token of ["", 7 as unknown as string]) {
     await assert.rejects(
       withService(() => Promise.resolve(), { token }),
-      /^TypeError: Cannot serve as token must be text that is not empty: current value is/,
+      /^TypeError: Cannot serve as token must be printable ASCII text that is not empty: current value is/,
     );
   }
 });

@@ -32,19 +32,20 @@ export function startCaddy(service: string): Promise<Proxy> {
 const KEEP_ALIVE = `proxy_http_version 1.1; proxy_set_header Connection "";`;
 
 /**
- * Starts nginx in front of a page, with a service at a URL that says who may pass, or several.
+ * Starts nginx in front of a page, with a service that says who may pass.
  *
+ * @param services Where the service is, or several of them: `http://127.0.0.1:8080`.
  * @param upstream Directives for calls of the service.
  */
 export function startNginx(
-  service: string | readonly string[],
+  services: string | readonly string[],
   upstream: string = KEEP_ALIVE,
 ): Promise<Proxy> {
   return startProxy("nginx", "SIGQUIT", (folder, port) => {
     mkdirSync(join(folder, "www"));
     writeFileSync(join(folder, "www/page.html"), "the page\n");
     const file = join(folder, "nginx.conf");
-    writeFileSync(file, nginxConf(folder, port, [service].flat(), upstream));
+    writeFileSync(file, nginxConf(folder, port, [services].flat(), upstream));
     return ["-p", folder, "-c", file, "-e", join(folder, "error.log")];
   });
 }

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
-import type { ServeOptions, Service } from "../../../../adapters/service/service.ts";
+import { serve, type ServeOptions, type Service } from "../../../../adapters/service/service.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
+import { freePort } from "../../../support/redis/free_port.ts";
 import { get, post, withService } from "../support/running.ts";
 
 const LIMIT = 200;
@@ -56,6 +57,22 @@ describe("2 threads over the shared store", () => {
       const second = withService(() => Promise.resolve(), { rules: rules(), threads: 2, port });
       await assert.rejects(second, /EADDRINUSE/);
     }, { rules: rules(), threads: 2 }));
+
+  test("start on one port once, where services do so at the same instant", async () => {
+    const port = await freePort();
+    const start = async (after = 0) => {
+      await new Promise((resolve) => setTimeout(resolve, after));
+      return await serve({ rules: rules(), threads: 2, port });
+    };
+    // A service looks at once whether its port is free, and its threads listen some time later.
+    const started = await Promise.allSettled([0, 10, 30].map(start));
+    const services = started.flatMap((each) => each.status === "fulfilled" ? [each.value] : []);
+    const reasons = started.flatMap((each) => each.status === "rejected" ? [each.reason] : []);
+    for (const service of services) await service.stop(0);
+    assert.equal(services.length, 1);
+    for (const reason of reasons) assert.match(String(reason), /EADDRINUSE/);
+    await (await start()).stop(0);
+  });
 
   test("keep what was used under a limit that is changed", () => {
     const file = (limit: number) => ({

@@ -259,7 +259,14 @@ describe("calls on many keys, by cas", () => {
         destroy() {},
       };
       const cells = new Map([["a", emptyCell("a", 0, 0)]]);
-      const batch = { jobs: [], cells, asking: false, watched: false, open: true };
+      const batch = {
+        jobs: [],
+        cells,
+        asking: false,
+        commit: "cas" as const,
+        open: true,
+        hasAlone: false,
+      };
       const node: NodeConnection = { connection, commit: "cas", watching: false };
       await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }

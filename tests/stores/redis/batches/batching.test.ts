@@ -32,18 +32,23 @@ describe("a batch", () => {
       assert.deepEqual(names(fake.commands, before), expected);
     }));
 
-  test("by cas is one, where nobody else writes", () =>
-    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
-      await limiter.consume("warm up");
-      const { roundTrips } = store.statistics();
-      for (let round = 0; round < 3; round++) {
-        const calls = Array.from({ length: 18 }, (_, place) => limiter.consume(`key ${place % 6}`));
-        await Promise.all(calls);
-      }
-      assert.equal(store.statistics().roundTrips - roundTrips, 3);
-      assert.equal(store.statistics().conflicts, 0);
-      assert.deepEqual(names(fake.commands, 1), Array(4).fill("EVALSHA"));
-    }));
+  for (const commit of ["cas", "script"] as const) {
+    test(`by ${commit} is one, where nobody else writes`, () =>
+      withFake({ commit }, async ({ fake, limiter, store }) => {
+        await limiter.consume("warm up");
+        const { roundTrips } = store.statistics();
+        for (let round = 0; round < 3; round++) {
+          const calls = Array.from(
+            { length: 18 },
+            (_, place) => limiter.consume(`key ${place % 6}`),
+          );
+          await Promise.all(calls);
+        }
+        assert.equal(store.statistics().roundTrips - roundTrips, 3);
+        assert.equal(store.statistics().conflicts, 0);
+        assert.deepEqual(names(fake.commands, 2), Array(4).fill("EVALSHA"));
+      }));
+  }
 
   test("by watch begins when the one before it has ended, however many calls wait", () =>
     withFake({ commit: "watch" }, async ({ fake, limiter }) => {

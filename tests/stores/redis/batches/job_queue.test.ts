@@ -18,16 +18,16 @@ function jobOn(keys: readonly string[], alone: boolean): Job {
 }
 
 /** The keys of each call, by batch. */
-function batchesOf(queue: JobQueue, manySlots: boolean): readonly (readonly string[])[] {
+function batchesOf(queue: JobQueue, mode: "watch" | "cas"): readonly (readonly string[])[] {
   const batches: string[][] = [];
   while (queue.size > 0) {
-    batches.push(takeBatch(queue, manySlots, 100).jobs.map((job) => keysOf(job).join("+")));
+    batches.push(takeBatch(queue, mode, 100).jobs.map((job) => keysOf(job).join("+")));
   }
   return batches;
 }
 
-for (const manySlots of [false, true]) {
-  test(`calls of one slot share a batch but for those that go alone, ${manySlots}`, () => {
+for (const mode of ["watch", "cas"] as const) {
+  test(`calls of one slot share a batch but for those that go alone, by ${mode}`, () => {
     const queue = jobQueue();
     const calls = [
       [["a"], false],
@@ -39,7 +39,7 @@ for (const manySlots of [false, true]) {
       [["a", "c"], false],
     ] as const;
     for (const [keys, alone] of calls) enqueue(queue, jobOn(keys, alone));
-    assert.deepEqual(batchesOf(queue, manySlots), [["a", "b"], ["b", "b", "b"], ["a+b"], ["a+c"]]);
+    assert.deepEqual(batchesOf(queue, mode), [["a", "b"], ["b", "b", "b"], ["a+b"], ["a+c"]]);
   });
 }
 
@@ -52,7 +52,7 @@ test("a slot of which a batch takes nothing keeps its place", () => {
   add("e", 3);
   const batches: string[] = [];
   while (queue.size > 0) {
-    batches.push(takeBatch(queue, true, 2).jobs.map(({ key }) => key).join("+"));
+    batches.push(takeBatch(queue, "cas", 2).jobs.map(({ key }) => key).join("+"));
   }
   assert.deepEqual(batches, ["a+b", "d+e", "c"]);
 });

@@ -76,7 +76,7 @@ function randomOf(seed: number): (bound: number) => number {
   };
 }
 
-/** Does one job after the other, as messages tell. */
+/** Does one job after the other, as messages say. */
 export function worker({ handle, shared, counts }: Work) {
   const store = attachSharedStore(handle);
   const flags = new Int32Array(shared);

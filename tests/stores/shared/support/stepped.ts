@@ -1,6 +1,6 @@
 /*
  * A thread that goes step by step. It runs the store's own code, but before each of its accesses to
- * the shared memory a test is told, and does there what it likes: it lets other threads call, while
+ * the shared memory a test is called, and does there what it likes: it lets other threads call, while
  * this one stands still, or throws. A thread is killed by a throw at each step from one on, so that
  * no `catch` or `finally` of it does anything more.
  */
@@ -23,7 +23,7 @@ const watched = new WeakMap<
   { readonly array: Words; touch(what: string, at: number): void }
 >();
 
-/** Attaches a thread that tells `before` of each of its steps; only within `inSteps`. */
+/** Attaches a thread that calls `before` at each of its steps; only within `inSteps`. */
 export function steppedStore(
   { buffer }: SharedStoreHandle,
   before: BeforeStep,

@@ -1,0 +1,696 @@
+// The state transitions of core, as Lua that runs inside Redis: one arithmetic, one source.
+// `npm run lua` writes stores/redis/script/state_transitions.ts; a test compares.
+//
+// Redis runs the whole script anew for each call, so what it defines costs time whether it is used or
+// not. Therefore nothing is left of how the sources are put together: a function without loops is
+// written out where it is called, and an object of functions is known here and gone there. What is
+// left is what a hand would write.
+//
+// It knows the small part of TypeScript that those functions are written in, and refuses the rest by
+// file and line. They must be pure, as calls are moved in front of the statement that they are in.
+//
+// | TypeScript | Lua 5.1 |
+// |---|---|
+// | `x[n]`, of arrays alone | `x[n + 1]` |
+// | `a ? b : c` | a statement where it stands alone; otherwise `a and b or c`, so b must be a number or text |
+// | `${n}` | `%d`, so n must be whole: `tostring` rounds to 14 digits |
+// | `a % b` | `math.fmod`: `%` takes the sign of the divisor |
+// | `undefined` | `nil`, so no array may hold it, and its length is not asked for where it might |
+import { parse } from "@babel/parser";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+/** @typedef {any} Node A node of the syntax tree. */
+
+/**
+ * A module: its top-level declarations, and where its imports come from.
+ * @typedef {{ url: URL, declared: Map<string, Node>, imported: Map<string, [string, URL]> }} Module
+ */
+
+/**
+ * What is known of a value: the Lua that computes it, an object by its fields, or a function.
+ * @typedef {{ code: string }} Code
+ * @typedef {{ fields: Map<string, Value> }} Fields
+ * @typedef {{ node: Node, env: Env }} Callable
+ * @typedef {Code | Fields | Callable} Value
+ */
+
+/**
+ * The names in scope, from the inside out, and the module around them.
+ * @typedef {{ names: Map<string, Value>, outer: Env | undefined, module: Module }} Env
+ */
+
+/**
+ * Lines of Lua; a list among them is an indented block.
+ * @typedef {(string | Lines)[]} Lines
+ */
+
+/**
+ * What becomes of the value that a function returns.
+ * @typedef {(value: Value, out: Lines) => void} Finish
+ */
+
+/** Functions of core that are written in Lua by hand, as they lean on the language's own of texts. */
+const NATIVE = new Map([["countOf", "js_countOf"], ["countsAfter", "js_countsAfter"]]);
+
+const RESERVED = new Set(["and", "end", "local", "nil", "not", "or", "repeat", "then", "until"]);
+
+const BINARY = new Map(Object.entries({
+  "===": "==",
+  "!==": "~=",
+  "<": "<",
+  "<=": "<=",
+  ">": ">",
+  ">=": ">=",
+  "+": "+",
+  "-": "-",
+  "*": "*",
+  "/": "/",
+  "**": "^",
+  "&&": "and",
+  "||": "or",
+}));
+
+/** What may be chosen in the middle of an expression: where it is a number or text, Lua has it true. */
+const SAFE = new Set([
+  "BinaryExpression",
+  "Identifier",
+  "Literal",
+  "MemberExpression",
+  "UnaryExpression",
+]);
+
+/** Calls of the language, by what stands before the parenthesis. */
+const STATIC = new Map(Object.entries({
+  "Math.ceil": "js_ceil",
+  "Math.floor": "js_floor",
+  "Math.max": "js_max",
+  "Math.min": "js_min",
+  "Number.isSafeInteger": "js_isSafeInteger",
+}));
+
+/** Methods of the language: functions of what stands before the dot. */
+const METHODS = new Set(["indexOf", "map", "push", "slice"]);
+
+/** What the methods and calls above are in Lua. */
+const PRELUDE = `
+local js_ceil, js_floor, js_max, js_min, js_fmod
+  = math.ceil, math.floor, math.max, math.min, math.fmod
+local js_find, js_format, js_sub = string.find, string.format, string.sub
+local function js_text(value)
+  return type(value) == 'number' and js_format('%d', value) or value
+end
+local function js_isSafeInteger(value)
+  return value == js_floor(value) and value < 2 ^ 53 and value > -2 ^ 53
+end
+local function js_countOf(word)
+  if word == '0' or #word <= 16 and js_find(word, '^[1-9]%d*$') then return tonumber(word) end
+  return 0 / 0
+end
+local function js_countsAfter(head, words)
+  local counts, at = {}, #head
+  if js_sub(words, 1, at) ~= head then return nil end
+  while at < #words do
+    local _, to, word = js_find(words, '^ (%d+)', at + 1)
+    local count = to and js_countOf(word)
+    if not count or not (count < 2 ^ 53) then return nil end
+    counts[#counts + 1] = count
+    at = to
+  end
+  return counts
+end
+local function js_indexOf(value, part, from)
+  return (js_find(value, part, from + 1, true) or 0) - 1
+end
+local function js_slice(value, from, to)
+  return js_sub(value, from + 1, to)
+end
+local function js_push(values, value)
+  values[#values + 1] = value
+end
+local function js_map(values, of)
+  local result = {}
+  for place = 1, #values do result[place] = of(values[place]) end
+  return result
+end
+`.trim();
+
+/**
+ * Compiles a function of a module, and everything that it uses.
+ * @param {URL} url
+ * @param {string} root The exported function, to be called from Lua by the same name.
+ * @returns {string}
+ */
+export function luaOf(url, root) {
+  /** @type {Map<string, Module>} */
+  const modules = new Map();
+  /** @type {Map<Node, Code>} Functions with loops and constants: what stands in the script by name. */
+  const shared = new Map();
+  /** @type {Lines} */
+  const constants = [];
+  /** @type {Lines} */
+  const functions = [];
+  /** @type {string[]} */
+  const functionNames = [];
+  /** @type {Map<string, number>} How often each name was given. */
+  const given = new Map();
+
+  topLevel(read(url), root);
+  const declaration = `local ${functionNames.join(", ")}`;
+  return [PRELUDE, ...constants, declaration, ...functions]
+    .map((line) => typeof line === "string" ? line : block(line))
+    .join("\n");
+
+  /** @param {URL} at @returns {Module} */
+  function read(at) {
+    const known = modules.get(at.href);
+    if (known !== undefined) return known;
+    const { program } = parse(readFileSync(at, "utf8"), {
+      sourceType: "module",
+      plugins: ["typescript", "estree"],
+    });
+    /** @type {Module} */
+    const made = { url: at, declared: new Map(), imported: new Map() };
+    modules.set(at.href, made);
+    for (const statement of /** @type {Node[]} */ (program.body)) {
+      if (statement.type === "ImportDeclaration") {
+        for (const { local, imported } of statement.specifiers) {
+          made.imported.set(local.name, [imported.name, new URL(statement.source.value, at)]);
+        }
+        continue;
+      }
+      const inner = statement.declaration ?? statement;
+      if (inner.type === "FunctionDeclaration") made.declared.set(inner.id.name, inner);
+      if (inner.type === "VariableDeclaration") {
+        for (const one of inner.declarations) made.declared.set(one.id.name, one);
+      }
+    }
+    return made;
+  }
+
+  /** @param {Module} module @param {string} name @returns {Value} */
+  function topLevel(module, name) {
+    const native = NATIVE.get(name);
+    if (native !== undefined) return { code: native };
+    const imported = module.imported.get(name);
+    if (imported !== undefined) return topLevel(read(imported[1]), imported[0]);
+    const node = module.declared.get(name);
+    if (node === undefined) throw new Error(`${module.url.pathname} declares no ${name}`);
+    const known = shared.get(node);
+    if (known !== undefined) return known;
+    /** @type {Env} */
+    const env = { names: new Map(), outer: undefined, module };
+    const isFunction = node.type === "FunctionDeclaration";
+    if (isFunction && !hasLoops(node) && name !== root && name !== "transitionBy") {
+      return { node, env };
+    }
+    const code = { code: unique(name) };
+    shared.set(node, code);
+    if (isFunction) {
+      functionNames.push(code.code);
+      const [head, ...rest] = functionLines({ node, env });
+      functions.push(`${code.code} = ${head}`, ...rest);
+    } else constants.push(`local ${code.code} = ${codeOf(expression(node.init, env, constants))}`);
+    return code;
+  }
+
+  /** A name that nothing else has. @param {string} name */
+  function unique(name) {
+    const count = given.get(name) ?? 0;
+    given.set(name, count + 1);
+    return count === 0 ? safe(name) : `${name}_${count}`;
+  }
+
+  /** A function as Lua. @param {Callable} callable @returns {Lines} */
+  function functionLines({ node, env }) {
+    const inner = within(env);
+    /** @type {Lines} */
+    const out = [];
+    const parameters = node.params.map((/** @type {Node} */ parameter) => {
+      const code = unique(parameter.type === "Identifier" ? parameter.name : "argument");
+      bind(parameter, { code }, inner, out);
+      return code;
+    });
+    body(node, inner, out, (value, at) => at.push(`do return ${codeOf(value)} end`));
+    return [`function(${parameters.join(", ")})`, out, "end"];
+  }
+
+  /** @param {Env} env @returns {Env} */
+  function within(env) {
+    return { names: new Map(), outer: env, module: env.module };
+  }
+
+  /** Gives the names of a pattern to a value and its parts. @param {Node} pattern @param {Value} value @param {Env} env @param {Lines} out */
+  function bind(pattern, value, env, out) {
+    if (pattern.type === "Identifier") env.names.set(pattern.name, value);
+    else if (pattern.type === "AssignmentPattern") bind(pattern.left, value, env, out);
+    else if (pattern.type === "ArrayPattern") {
+      const whole = codeOf(kept(value, "whole", out));
+      for (const [place, one] of pattern.elements.entries()) {
+        if (one !== null) {
+          bind(one, kept({ code: `${whole}[${place + 1}]` }, one.name, out), env, out);
+        }
+      }
+    } else {
+      const whole = "fields" in value ? value : kept(value, "whole", out);
+      for (const { key, value: target } of pattern.properties) {
+        bind(target, kept(field(whole, key.name), key.name, out), env, out);
+      }
+    }
+  }
+
+  /** A value that may be used more than once: what is to be computed gets a name. @param {Value} value @param {string} name @param {Lines} out @returns {Value} */
+  function kept(value, name, out) {
+    if (!("code" in value) || /^-?[\w.]+$/.test(value.code)) {
+      return value;
+    }
+    const code = unique(name);
+    out.push(`local ${code} = ${value.code}`);
+    return { code };
+  }
+
+  /** @param {Value} value @param {string} name @returns {Value} */
+  function field(value, name) {
+    if (!("fields" in value)) return { code: `${codeOf(value)}.${safe(name)}` };
+    return value.fields.get(name) ?? { code: "nil" };
+  }
+
+  /** A value as Lua. @param {Value} value @returns {string} */
+  function codeOf(value) {
+    if ("code" in value) return value.code;
+    if ("node" in value) return block(functionLines(value));
+    const fields = [...value.fields].map(([name, of]) => `${safe(name)} = ${codeOf(of)},`);
+    return block(["{", fields, "}"]);
+  }
+
+  /** The body of a function, each of whose returns comes to an end. @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function body(node, env, out, finish) {
+    if (node.body.type === "BlockStatement") statements(node.body.body, env, out, finish);
+    else giveBack(node.body, env, out, finish);
+  }
+
+  /**
+   * @param {readonly Node[]} nodes @param {Env} outer @param {Lines} out @param {Finish} finish
+   */
+  function statements(nodes, outer, out, finish) {
+    const env = within(outer);
+    for (const [place, node] of nodes.entries()) {
+      const isLast = place === nodes.length - 1;
+      if (node.type === "IfStatement" && returns(node.consequent) && !isLast) {
+        // What comes after it is its other branch.
+        branch(node.test, env, out, [
+          (at) => statements(blockOf(node.consequent), env, at, finish),
+          (at) => statements(nodes.slice(place + 1), env, at, finish),
+        ]);
+        return;
+      }
+      statement(node, env, out, finish);
+    }
+  }
+
+  /** @param {Node} test @param {Env} env @param {Lines} out @param {((at: Lines) => void)[]} ways */
+  function branch(test, env, out, ways) {
+    const condition = codeOf(expression(test, env, out));
+    /** @type {Lines[]} */
+    const [then = [], other = []] = ways.map((way) => {
+      /** @type {Lines} */
+      const lines = [];
+      way(lines);
+      return lines;
+    });
+    out.push(`if ${condition} then`, then);
+    if (other.length > 0) out.push("else", other);
+    out.push("end");
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function giveBack(node, env, out, finish) {
+    const value = bare(node);
+    if (value.type === "ConditionalExpression") {
+      const { test, consequent, alternate } = value;
+      const ways = [consequent, alternate].map((way) => (/** @type {Lines} */ at) =>
+        giveBack(way, env, at, finish)
+      );
+      return branch(test, env, out, ways);
+    }
+    const called = value.type === "CallExpression" ? callee(value, env) : undefined;
+    if (called !== undefined && "node" in called) return inline(called, value, env, out, finish);
+    finish(expression(value, env, out), out);
+  }
+
+  /** Writes a function out where it is called. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function inline({ node: target, env: own }, node, env, out, finish) {
+    const inner = within(own);
+    for (const [place, parameter] of target.params.entries()) {
+      const name = parameter.type === "Identifier" ? parameter.name : "argument";
+      const argument = node.arguments[place] ?? parameter.right;
+      bind(parameter, kept(expression(argument, env, out), name, out), inner, out);
+    }
+    body(target, inner, out, finish);
+  }
+
+  /** What a function that is written out returns: itself if that is known, or the name of a variable. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function result(called, node, env, out) {
+    const from = out.length;
+    /** @type {[Value, Lines, number][]} */
+    const ends = [];
+    inline(called, node, env, out, (value, at) => ends.push([value, at, at.push("") - 1]));
+    const [value, at] = ends[0] ?? refuse(node, env, "a function that returns nothing");
+    if (ends.length === 1 && at === out) {
+      out.pop();
+      return value;
+    }
+    const code = unique("result");
+    for (const [value, at, place] of ends) at[place] = `${code} = ${codeOf(value)}`;
+    out.splice(from, 0, `local ${code}`);
+    return { code };
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function statement(node, env, out, finish) {
+    switch (node.type) {
+      case "ReturnStatement":
+        if (node.argument === null) out.push("do return end");
+        else giveBack(node.argument, env, out, finish);
+        break;
+      case "BreakStatement":
+        out.push("break");
+        break;
+      case "ExpressionStatement":
+        effect(node.expression, env, out);
+        break;
+      case "FunctionDeclaration":
+        if (hasLoops(node)) {
+          const code = unique(node.id.name);
+          env.names.set(node.id.name, { code });
+          const [head, ...rest] = functionLines({ node, env });
+          out.push(`local ${code} = ${head}`, ...rest);
+        } else env.names.set(node.id.name, { node, env });
+        break;
+      case "VariableDeclaration":
+        for (const one of node.declarations) variable(one, node.kind === "const", env, out);
+        break;
+      case "IfStatement": {
+        const ways = [node.consequent, ...node.alternate === null ? [] : [node.alternate]];
+        branch(
+          node.test,
+          env,
+          out,
+          ways.map((way) => (at) => statements(blockOf(way), env, at, finish)),
+        );
+        break;
+      }
+      case "WhileStatement":
+        loop(node, env, out, finish);
+        break;
+      case "ForStatement": {
+        const inner = within(env);
+        /** @type {Lines} */
+        const lines = [];
+        statement(node.init, inner, lines, finish);
+        loop(node, inner, lines, finish);
+        out.push("do", lines, "end");
+        break;
+      }
+      default:
+        refuse(node, env, node.type);
+    }
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function loop(node, env, out, finish) {
+    /** @type {Lines} */
+    const lines = [];
+    statements(blockOf(node.body), env, lines, finish);
+    if (node.update) effect(node.update, env, lines);
+    out.push(`while ${fixed(node.test, env)} do`, lines, "end");
+  }
+
+  /** @param {Node} node @param {boolean} isConstant @param {Env} env @param {Lines} out */
+  function variable({ id, init }, isConstant, env, out) {
+    const value = init === null ? { code: "nil" } : chosen(init, env, out);
+    if (isConstant) return bind(id, kept(value, id.name ?? "whole", out), env, out);
+    const code = unique(id.name);
+    out.push(`local ${code} = ${codeOf(value)}`);
+    env.names.set(id.name, { code });
+  }
+
+  /** A value, or the name of a variable if it is a choice. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function chosen(node, env, out) {
+    if (bare(node).type !== "ConditionalExpression") return expression(node, env, out);
+    const code = unique("choice");
+    out.push(`local ${code}`);
+    giveBack(node, env, out, (value, at) => at.push(`${code} = ${codeOf(value)}`));
+    return { code };
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out */
+  function effect(node, env, out) {
+    if (node.type === "CallExpression") {
+      const called = callee(node, env);
+      if (called !== undefined && "node" in called) inline(called, node, env, out, () => {});
+      else if (bare(node.callee).property?.name === "push") {
+        const values = codeOf(expression(node.callee.object, env, out));
+        out.push(`${values}[#${values} + 1] = ${codeOf(expression(node.arguments[0], env, out))}`);
+      } else out.push(codeOf(expression(node, env, out)));
+      return;
+    }
+    const target = codeOf(expression(node.left ?? node.argument, env, out));
+    const value = node.type === "UpdateExpression" ? "1" : codeOf(expression(node.right, env, out));
+    out.push(
+      node.operator === "="
+        ? `${target} = ${value}`
+        : `${target} = ${target} ${node.operator[0]} ${value}`,
+    );
+  }
+
+  /** The Lua of an expression in front of which nothing can be put. @param {Node} node @param {Env} env */
+  function fixed(node, env) {
+    /** @type {Lines} */
+    const out = [];
+    const code = codeOf(expression(node, env, out));
+    return out.length === 0 ? code : refuse(node, env, "a call that needs statements before it");
+  }
+
+  /** The function that is called, if it is one that is written out. @param {Node} node @param {Env} env @returns {Value | undefined} */
+  function callee(node, env) {
+    const target = bare(node.callee);
+    if (target.type === "Identifier") return lookup(target.name, env);
+    const isNative = STATIC.has(`${target.object.name}.${target.property.name}`) ||
+      target.object.name === "Object" || METHODS.has(target.property.name);
+    return isNative ? undefined : expression(target, env, []);
+  }
+
+  /** @param {string} name @param {Env} env @returns {Value} */
+  function lookup(name, env) {
+    for (let at = /** @type {Env | undefined} */ (env); at !== undefined; at = at.outer) {
+      const value = at.names.get(name);
+      if (value !== undefined) return value;
+    }
+    if (name === "undefined") return { code: "nil" };
+    if (name === "Infinity") return { code: "math.huge" };
+    return topLevel(env.module, name);
+  }
+
+  /** @param {Node} outer @param {Env} env @param {Lines} out @returns {Value} */
+  function expression(outer, env, out) {
+    const node = bare(outer);
+    const code = (/** @type {Node} */ inner) => codeOf(expression(inner, env, out));
+    switch (node.type) {
+      case "Literal":
+        return { code: typeof node.value === "string" ? quoted(node.value) : String(node.value) };
+      case "Identifier":
+        return lookup(node.name, env);
+      case "TemplateLiteral": {
+        const parts = node.quasis.flatMap((
+          /** @type {Node} */ { value },
+          /** @type {number} */ place,
+        ) => [
+          ...value.cooked === "" ? [] : [quoted(value.cooked)],
+          ...place < node.expressions.length ? [`js_text(${code(node.expressions[place])})`] : [],
+        ]);
+        return { code: parts.join(" .. ") };
+      }
+      case "UnaryExpression":
+        return {
+          code: `${node.operator === "!" ? "not " : node.operator}(${code(node.argument)})`,
+        };
+      case "LogicalExpression":
+        return binary(node, code(node.left), fixed(node.right, env), env);
+      case "BinaryExpression":
+        return binary(node, code(node.left), code(node.right), env);
+      case "ConditionalExpression": {
+        const { type, name, operator } = bare(node.consequent);
+        const isSafe = SAFE.has(type) && name !== "undefined" && !/^[!=<>]/.test(operator ?? "");
+        if (!isSafe) refuse(node, env, "a choice in the middle of an expression");
+        const [test, then, other] = [node.test, node.consequent, node.alternate]
+          .map((part) => fixed(part, env));
+        return { code: `(${test} and ${then} or ${other})` };
+      }
+      case "MemberExpression":
+        return member(node, env, out);
+      case "CallExpression":
+        return call(node, env, out);
+      case "ArrayExpression":
+        return { code: `{ ${node.elements.map(code).join(", ")} }` };
+      case "ObjectExpression":
+        return object(node, env, out);
+      case "ArrowFunctionExpression":
+      case "FunctionExpression":
+        return { node, env };
+      default:
+        return refuse(node, env, node.type);
+    }
+  }
+
+  /** An object: by its fields if there are functions in it, otherwise a table. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function object(node, env, out) {
+    /** @type {Map<string, Value>} */
+    const fields = new Map();
+    for (const { key, value } of node.properties) {
+      fields.set(key.name, kept(expression(value, env, out), key.name, out));
+    }
+    const isKnown = [...fields.values()].some((value) => !("code" in value));
+    if (isKnown) return { fields };
+    const parts = [...fields].map(([name, value]) => `${safe(name)} = ${codeOf(value)}`);
+    return { code: `{ ${parts.join(", ")} }` };
+  }
+
+  /** @param {Node} node @param {string} left @param {string} right @param {Env} env @returns {Value} */
+  function binary(node, left, right, env) {
+    if (node.operator === "%") return { code: `js_fmod(${left}, ${right})` };
+    const operator = BINARY.get(node.operator) ?? refuse(node, env, node.operator);
+    return { code: `(${left} ${operator} ${right})` };
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function member({ object, property, computed }, env, out) {
+    const value = expression(object, env, out);
+    if (computed) {
+      const place = bare(property);
+      const index = place.type === "Literal"
+        ? place.value + 1
+        : `${codeOf(expression(place, env, out))} + 1`;
+      return { code: `${codeOf(value)}[${index}]` };
+    }
+    return property.name === "length" ? { code: `#${codeOf(value)}` } : field(value, property.name);
+  }
+
+  /** @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  function call(node, env, out) {
+    const called = callee(node, env);
+    if (called !== undefined && "node" in called) return result(called, node, env, out);
+    const target = bare(node.callee);
+    if (called === undefined && target.object.name === "Object") {
+      return expression(node.arguments[0], env, out);
+    }
+    const given = node.arguments.map((/** @type {Node} */ one) =>
+      codeOf(expression(one, env, out))
+    );
+    if (called !== undefined) return { code: `${codeOf(called)}(${given.join(", ")})` };
+    const native = STATIC.get(`${target.object.name}.${target.property.name}`);
+    if (native !== undefined) return { code: `${native}(${given.join(", ")})` };
+    const self = codeOf(expression(target.object, env, out));
+    return { code: `js_${target.property.name}(${[self, ...given].join(", ")})` };
+  }
+
+  /** @param {Node} node @param {Env} env @param {string} what @returns {never} */
+  function refuse(node, env, what) {
+    throw new Error(`${env.module.url.pathname}:${node.loc.start.line}: cannot compile ${what}`);
+  }
+}
+
+/** What stands inside of an assertion of types. @param {Node} node @returns {Node} */
+function bare(node) {
+  return node.type.startsWith("TS") ? bare(node.expression) : node;
+}
+
+/** @param {Node} node @returns {readonly Node[]} */
+function blockOf(node) {
+  return node.type === "BlockStatement" ? node.body : [node];
+}
+
+/** Whether a branch ends in a return. @param {Node} node */
+function returns(node) {
+  return blockOf(node).at(-1)?.type === "ReturnStatement";
+}
+
+/** Whether a function has a loop of its own. @param {Node} node @returns {boolean} */
+function hasLoops(node) {
+  if (node === null || typeof node !== "object") return false;
+  if (node.type === "ForStatement" || node.type === "WhileStatement") return true;
+  const isInner = /Function/.test(node.type);
+  return Object.entries(isInner ? { body: node.body } : node).some(([name, inner]) =>
+    name !== "loc" &&
+    [inner].flat().some((one) => !/^(Arrow)?Function/.test(one?.type) && hasLoops(one))
+  );
+}
+
+/** @param {string} name */
+function safe(name) {
+  return RESERVED.has(name) ? `${name}_` : name;
+}
+
+/** @param {string} text */
+function quoted(text) {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+/** @param {Lines} lines @returns {string} */
+function block(lines) {
+  return lines.map((line) => typeof line === "string" ? line : indent(line)).join("\n");
+}
+
+/** @param {Lines} lines */
+function indent(lines) {
+  return block(lines).replaceAll(/^/gm, " ");
+}
+
+/** What the script does around the steps: it reads the keys, and writes what the steps come to. */
+const SHELL = `
+local call, decode = redis.call, cjson.decode
+local reply = call('TIME')
+local count = #KEYS
+if count == 0 then return reply end
+local given = decode(ARGV[1])
+local now, texts = given[1], {}
+if now < 0 then now = js_floor(reply[1] * 1000 + reply[2] / 1000) end
+for first = 1, count, 1000 do
+  local held = call('MGET', unpack(KEYS, first, js_min(first + 999, count)))
+  for place = 1, #held do
+    texts[first - 1 + place] = held[place] or nil
+    reply[#reply + 1] = held[place]
+  end
+end
+runSteps(given[2], given[3], count, texts, now, function(place, text, lifetime)
+  if text == nil then
+    call('DEL', KEYS[place + 1])
+  else
+    call('SET', KEYS[place + 1], text, 'PX', lifetime)
+  end
+end)
+return reply
+`.trim();
+
+const target = new URL("../stores/redis/script/state_transitions.ts", import.meta.url);
+
+/** The generated file, as it should be. */
+export function stateTransitions() {
+  const source = new URL("../stores/redis/script/run_steps.ts", import.meta.url);
+  const text = `${luaOf(source, "runSteps")}\n${SHELL}`;
+  const sha = createHash("sha1").update(text).digest("hex");
+  const inside = text.replaceAll("\\", "\\\\");
+  return `// Written by "npm run lua" from run_steps.ts and what it uses: change those.
+// deno-fmt-ignore-file
+
+/** The script. */
+export const STATE_TRANSITIONS: string = \`\n${inside}\n\`.trim();
+
+/** Its name on a server that has seen it: the SHA-1 of its text. */
+export const STATE_TRANSITIONS_SHA = "${sha}";
+`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(target, stateTransitions());

@@ -1,0 +1,23 @@
+import type { Operation } from "../../../core/store.ts";
+import type { Job } from "../batches/job.ts";
+
+/** How batches are committed. */
+export type Commit = "watch" | "cas" | "script";
+
+/**
+ * How a call is committed on a server of a mode: as the mode says, unless only a watched transaction
+ * will do, or the script does not know an algorithm.
+ */
+export function chooseCommit({ watched, one, several }: Job, mode: Commit): Commit {
+  if (watched) return "watch";
+  if (mode !== "script") return mode;
+  const isKnown = one === undefined
+    ? several === undefined || several.operations.every(isCompiled)
+    : isCompiled(one);
+  return isKnown ? "script" : "cas";
+}
+
+/** Whether the script can do what an operation asks for. */
+function isCompiled({ algorithm, replaces }: Operation): boolean {
+  return algorithm.internals?.formula !== undefined && replaces === undefined;
+}

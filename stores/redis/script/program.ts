@@ -1,0 +1,93 @@
+/*
+ * What a script call is asked to do, made of the calls that share it: see run_steps.ts for the words.
+ */
+
+import type { Algorithm, Formula } from "../../../core/algorithm.ts";
+import type { Operation } from "../../../core/store.ts";
+import type { Cell } from "../batches/cell.ts";
+import type { Job } from "../batches/job.ts";
+import { FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
+
+/** What is to be done, before it is written out. */
+interface Draft {
+  readonly cells: ReadonlyMap<string, Cell>;
+  readonly formulas: Formula[];
+  readonly steps: number[];
+  /** Where the last step of each key begins that may be taken once more. */
+  readonly last: number[];
+  /** The instant of the steps that come next; below 0, the server's. */
+  instant: number;
+  /** The algorithm used last, and the place of its formula. */
+  algorithm: Algorithm | undefined;
+  formula: number;
+}
+
+/**
+ * Writes the program of calls, in their order.
+ *
+ * @param cells The cells of their keys, whose places are those of the keys in the script call.
+ * @param now The instant to decide at; below 0, the server's time.
+ */
+export function programOf(
+  jobs: readonly Job[],
+  cells: ReadonlyMap<string, Cell>,
+  now: number,
+): string {
+  const draft: Draft = {
+    cells,
+    formulas: [],
+    steps: [],
+    last: [],
+    instant: -1,
+    algorithm: undefined,
+    formula: 0,
+  };
+  for (const job of jobs) addJob(draft, job);
+  return `[${now},${JSON.stringify(draft.formulas)},[${draft.steps.join()}]]`;
+}
+
+function addJob(draft: Draft, { at = -1, one, several, cell }: Job): void {
+  const { cells, steps, last } = draft;
+  if (at !== draft.instant) {
+    steps.push(SET_INSTANT, at);
+    draft.instant = at;
+    last.length = 0;
+  }
+  if (one !== undefined) addTake(draft, one, cell!.place);
+  else if (several !== undefined) {
+    steps.push(TAKE_ALL, several.operations.length);
+    for (const { key, algorithm, cost, dry } of several.operations) {
+      const { place } = cells.get(key)!;
+      steps.push(place, formulaOf(draft, algorithm), cost, dry ? 1 : 0);
+      last[place] = -1;
+    }
+  } else {
+    steps.push(FORGET, cell!.place);
+    last[cell!.place] = -1;
+  }
+}
+
+/** Calls of the same cost on a key are one step, whatever comes in between on other keys. */
+function addTake(draft: Draft, { algorithm, cost, dry }: Operation, place: number): void {
+  const { steps, last } = draft;
+  if (dry || cost === 0) return;
+  const formula = formulaOf(draft, algorithm);
+  const at = last[place] ?? -1;
+  if (at >= 0 && steps[at + 3] === cost && steps[at + 2] === formula) {
+    steps[at + 4]!++;
+    return;
+  }
+  last[place] = steps.length;
+  steps.push(TAKE, place, formula, cost, 1);
+}
+
+function formulaOf(draft: Draft, algorithm: Algorithm): number {
+  if (draft.algorithm === algorithm) return draft.formula;
+  const { formulas } = draft;
+  const formula = algorithm.internals!.formula!;
+  let place = formulas.indexOf(formula);
+  if (place === -1) place = formulas.push(formula) - 1;
+  draft.algorithm = algorithm;
+  draft.formula = place;
+  return place;
+}

@@ -1,0 +1,96 @@
+/*
+ * State transitions by their formulas. This file, run_program.ts and what they use of core are
+ * compiled to Lua (`npm run lua`), so they keep to what .ci/lua.mjs understands.
+ */
+
+import type { Formula, Halves } from "../../../core/algorithm.ts";
+import { decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
+import {
+  fineArithmetic,
+  ticksArithmetic,
+} from "../../../core/algorithms/arrival_time_algorithm.ts";
+import { type Arithmetic, takeBy } from "../../../core/algorithms/build_algorithm.ts";
+import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
+import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
+import { wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
+import { packedUse, type UseForm, wideUse } from "../../../core/arithmetic/window_use.ts";
+import type { Codec } from "../../../core/codec.ts";
+
+/** What it takes to replace a state: no decision is made of it. */
+export interface Transition<State = unknown> {
+  readonly initial: State;
+  readonly take: Halves<State>["take"];
+  /** Milliseconds until the state is fresh. */
+  readonly reset: (state: State, now: number) => number;
+  readonly encode: Codec<State>["encode"];
+  readonly decode: Codec<State>["decode"];
+}
+
+/** The transition of a formula. */
+export function transitionBy(formula: Formula): Transition {
+  const [name, a, b, c, d] = formula as readonly [string, number, number, number, number];
+  if (name === "ticks") return wholeTransition(a, c, d);
+  if (name === "steps") return transitionOf(ticksArithmetic(a, b, c, d));
+  if (name === "fine") return transitionOf(fineArithmetic(a, b, c));
+  if (name === "counter") return transitionOf(counterArithmetic(a, b));
+  if (name === "packedInRow") return inRowTransition(a, b, c, packedUse);
+  if (name === "wideInRow") return inRowTransition(a, b, c, wideUse);
+  if (name === "packedOpened") return openedTransition(a, b, packedUse);
+  if (name === "wideOpened") return openedTransition(a, b, wideUse);
+  return allTransition(formula as readonly Formula[]);
+}
+
+function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
+  const { capacity, initial, questions, codec } = arithmetic;
+  const take = takeBy(questions, capacity);
+  const { encode, decode } = codec;
+  const transition = { initial, take, reset: questions.reset, encode, decode };
+  return transition as unknown as Transition;
+}
+
+/** The commonest one, by the reducer that is written out for it. */
+function wholeTransition(perMillisecond: number, interval: number, burst: number): Transition {
+  const { initial, reset, encode, decode } = transitionOf(
+    ticksArithmetic(perMillisecond, 1, interval, burst),
+  );
+  const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, false);
+  return { initial, take: take as Transition["take"], reset, encode, decode };
+}
+
+/** How use is kept, of windows that end with the last place. */
+type FormOf<Use> = (limit: number, lastPlace: number) => UseForm<Use>;
+
+function inRowTransition<Use>(
+  limit: number,
+  period: number,
+  shift: number,
+  formOf: FormOf<Use>,
+): Transition {
+  const windows = inRow(period, shift);
+  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
+}
+
+function openedTransition<Use>(limit: number, period: number, formOf: FormOf<Use>): Transition {
+  const windows = opened(period);
+  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
+}
+
+function allTransition(formula: readonly Formula[]): Transition {
+  const parts: Transition[] = [];
+  for (let place = 1; place < formula.length; place++) parts.push(transitionBy(formula[place]!));
+  const initial = parts.map((part) => part.initial);
+  const transition: Transition<readonly unknown[]> = {
+    initial,
+    take: takeAll(parts.map((part) => part.take), () => true, initial),
+    reset(states, now) {
+      let longest = 0;
+      for (let place = 0; place < parts.length; place++) {
+        longest = Math.max(longest, parts[place]!.reset(states[place], now));
+      }
+      return longest;
+    },
+    encode: (states) => encodeAll(parts, states),
+    decode: (text) => decodeAll(parts, initial, text),
+  };
+  return transition as unknown as Transition;
+}
