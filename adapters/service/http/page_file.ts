@@ -1,14 +1,8 @@
 /*
- * The page of the service, and its files. The page is limited by the rules like any other: one who
- * reloads it without end is a client, too. Its files and figures are not, so that a page that is
- * open goes on.
+ * The files of the service's page. Whoever looks at it takes no units.
  */
 
 import { readFile } from "node:fs/promises";
-
-import type { CheckCall } from "./check_call.ts";
-import type { IncomingCall } from "./incoming_call.ts";
-import type { RequestAccess } from "./request_access.ts";
 
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ["/", ["index.html", "text/html; charset=utf-8"]],
@@ -17,22 +11,6 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 ]);
 
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
-
-/** Makes what answers `/`. Who may change nothing takes no units by it either. */
-export function pageRoute(
-  { onlyDomain, limit }: CheckCall,
-  { isOwn }: RequestAccess,
-): (call: IncomingCall) => Promise<Response> {
-  return async function page(call) {
-    const file = await pageFile("/")!;
-    const domain = onlyDomain();
-    if (domain === undefined || !isOwn(call)) return file;
-    const verdict = await limit(domain, { call, method: "GET", path: "/" }, 429);
-    if (verdict.status !== 200) return verdict;
-    verdict.headers.forEach((value, name) => file.headers.set(name, value));
-    return file;
-  };
-}
 
 /** The response with a file of the page; `undefined` if there is none of this path. */
 export function pageFile(path: string): Promise<Response> | undefined {
