@@ -7,7 +7,7 @@ import type { Store } from "../../mod.ts";
 import { memoryStore } from "../../mod.ts";
 import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
 import { type FollowedRules, followRules, problemText, type RulesEvent } from "../rules/rules.ts";
-import { grpcServer } from "./envoy/grpc_server.ts";
+import { type GrpcServer, grpcServer } from "./envoy/grpc_server.ts";
 import { startHttpServer } from "./http/http_server.ts";
 import { takePort } from "./http/shared_port.ts";
 import { errorText, type LogEvent } from "./log.ts";
@@ -27,6 +27,7 @@ export interface RunningService {
   /** This thread: the only one, or the one that workers ask. */
   readonly thread: ServiceThread;
   workers: WorkerPool | undefined;
+  grpc: GrpcServer | undefined;
   readonly events: ServiceEvents;
   /** Milliseconds for which calls may go on once the service ends. */
   grace: number;
@@ -50,6 +51,7 @@ export async function openService(settings: ServeSettings): Promise<RunningServi
       onLookupError: (error, key) => logError(settings, "lookup-failed", error, key),
     }),
     workers: undefined,
+    grpc: undefined,
     events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0 },
     grace: 0,
     ends: [() => store.close()],
@@ -170,11 +172,20 @@ function workerSettings(
 
 /** Starts gRPC, where there is a port for it; resolves to the port. */
 export async function startGrpc(service: RunningService): Promise<number | undefined> {
-  const { thread: { engine, figures }, settings } = service;
+  const { thread: { engine, figures, isReady }, settings } = service;
   const { hostname, grpcPort, calls } = settings;
   if (grpcPort === undefined) return undefined;
   const onError = (error: unknown) => logError(settings, "error", error);
-  const server = await grpcServer({ ...calls, engine, figures, onError, hostname, port: grpcPort });
+  const server = await grpcServer({
+    ...calls,
+    engine,
+    figures,
+    isReady,
+    onError,
+    hostname,
+    port: grpcPort,
+  });
+  service.grpc = server;
   service.ends.push(() => server.stop(service.grace));
   return server.port;
 }

@@ -93,11 +93,12 @@ function serviceOf(
 }
 
 async function stop(running: RunningService, grace: number): Promise<void> {
-  const { settings: { log, drainDelay }, thread, workers } = running;
+  const { settings: { log, drainDelay }, thread, workers, grpc } = running;
   log({ event: "stopping" });
   running.grace = grace;
   thread.drain();
   workers?.drain();
+  grpc?.drain();
   if (drainDelay > 0) await new Promise((resolve) => setTimeout(resolve, drainDelay));
   await endService(running);
   log({ event: "stopped" });

@@ -88,6 +88,9 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     maxPending: true,
     connections: true,
     hashTag: true,
+    timeout: true,
+    onOverload: true,
+    cacheBytes: true,
   });
   const {
     commit = "watch",

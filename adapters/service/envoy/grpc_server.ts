@@ -13,6 +13,7 @@ import { type TokenCheck, tokenCheck } from "../http/token_check.ts";
 import { type VerdictFields, verdictFields } from "../http/verdict_fields.ts";
 import type { Figures } from "../metrics/figures.ts";
 import { decideCall, type EnvoyAnswer } from "./decide_call.ts";
+import { healthService } from "./health_service.ts";
 import { type RateLimitService, rateLimitService } from "./rate_limit_service.ts";
 import { readCall } from "./read_call.ts";
 
@@ -25,6 +26,8 @@ export interface GrpcOptions {
   readonly maxBody: number;
   readonly limits: RequestLimits;
   readonly figures: Figures;
+  /** Whether it takes calls, for those who ask for its health. */
+  readonly isReady: () => boolean;
   /** What calls must bring; without it every call may take units. */
   readonly token: string | undefined;
   /** Whether answers bring header fields for Envoy's clients. */
@@ -35,6 +38,8 @@ export interface GrpcOptions {
 /** A gRPC server that listens. */
 export interface GrpcServer {
   readonly port: number;
+  /** Tells those who watch its health that it takes no more calls soon. */
+  drain(): void;
   /** Takes no more calls, lets those under way end for so many milliseconds. */
   stop(grace: number): Promise<void>;
 }
@@ -46,6 +51,17 @@ type Lazy = () => unknown;
 type Outcome =
   | { readonly status: 200; readonly answer: EnvoyAnswer }
   | { readonly status: 400 | 401 | 503; readonly details: string };
+
+/**
+ * Connections that are gone unnoticed end within some 80 s, and each after five minutes, so that
+ * clients meet servers that were started meanwhile. In milliseconds.
+ */
+const CHANNEL = {
+  "grpc.keepalive_time_ms": 60_000,
+  "grpc.keepalive_timeout_ms": 20_000,
+  "grpc.max_connection_age_ms": 300_000,
+  "grpc.max_connection_age_grace_ms": 10_000,
+} as const;
 
 /** The codes of gRPC by the statuses of HTTP, by which all calls are counted. */
 const CODES = { 400: 3, 401: 16, 503: 14 } as const;
@@ -74,11 +90,17 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
     else reply({ code: CODES[outcome.status], details: outcome.details });
   }
 
-  const server = new grpc.Server({ "grpc.max_receive_message_length": options.maxBody });
+  const server = new grpc.Server({
+    ...CHANNEL,
+    "grpc.max_receive_message_length": options.maxBody,
+  });
   server.addService(definitionOf(service), { shouldRateLimit });
+  const health = healthService(loader, service.path.split("/")[1]!, options.isReady);
+  server.addService(health.definition, health.implementation);
   const port = await bind(grpc, server, options);
   return {
     port,
+    drain: health.tell,
     async stop(grace) {
       const stopped = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await withTimeout(stopped, grace, () => {});

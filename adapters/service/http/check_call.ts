@@ -25,22 +25,6 @@ import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 /** The statuses that a refusal can be given. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
-/** A request that is limited by the routes of the rules. */
-export interface CheckedRequest extends ForwardedRequest {
-  /** The proxy's call: routes read some of its fields. */
-  readonly call: IncomingCall;
-}
-
-/** The check of requests by the routes of the rules. */
-export interface CheckCall {
-  /** Answers a proxy. */
-  readonly answer: AnswerCall;
-  /** Takes a request's units; a refusal is of this status. */
-  limit(domain: string, request: CheckedRequest, status: number): MaybePromise<ServiceAnswer>;
-  /** The domain with routes, if there is just one. */
-  onlyDomain(): string | undefined;
-}
-
 /** How clients and their requests are looked at. */
 type CheckSettings = Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix">;
 
@@ -48,7 +32,7 @@ type CheckSettings = Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefi
  * Makes the check. A request with a value longer than `limits` says is refused, as counters are kept
  * by values and the client chooses them.
  */
-export function checkCall(engine: RuleEngine, settings: CheckSettings): CheckCall {
+export function checkCall(engine: RuleEngine, settings: CheckSettings): AnswerCall {
   const { limits: { maxText }, trustedProxies, ipv6Prefix } = settings;
   const checker: Checker = {
     engine,
@@ -58,11 +42,7 @@ export function checkCall(engine: RuleEngine, settings: CheckSettings): CheckCal
     // How many descriptors and entries there are is for the rules to say.
     limits: { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText },
   };
-  return {
-    answer: (call, target) => answer(checker, call, target),
-    limit: (domain, request, status) => limit(checker, domain, request, status),
-    onlyDomain: () => onlyDomain(engine),
-  };
+  return (call, target) => answer(checker, call, target);
 }
 
 /** What checks need. */
@@ -74,19 +54,15 @@ interface Checker {
   readonly limits: RequestLimits;
 }
 
-function onlyDomain({ rules: { routes } }: RuleEngine): string | undefined {
-  return routes.size === 1 ? routes.keys().next().value : undefined;
-}
-
 function answer(
   checker: Checker,
   call: IncomingCall,
   target: RequestTarget,
 ): MaybePromise<ServiceAnswer> {
-  const { engine } = checker;
+  const { routes, domains } = checker.engine.rules;
   const query = new URLSearchParams(target.query);
-  const domain = query.get("domain") ?? onlyDomain(engine) ?? "";
-  const { routes, domains } = engine.rules;
+  const only = routes.size === 1 ? routes.keys().next().value : undefined;
+  const domain = query.get("domain") ?? only ?? "";
   if (!routes.has(domain)) return noRoutes(domain, domains.has(domain));
   const status = query.get("status") ?? "429";
   if (!STATUSES.includes(status)) {
@@ -94,13 +70,14 @@ function answer(
   }
   const forwarded = forwardedRequest(call, query.get("from"));
   if (typeof forwarded === "string") return problemOf(400, forwarded);
-  return limit(checker, domain, { ...forwarded, call }, Number(status));
+  return limit(checker, domain, forwarded, call, Number(status));
 }
 
 function limit(
   { engine, addressOf, ipv6Prefix, fieldsOf, limits }: Checker,
   domain: string,
-  { method, path, call }: CheckedRequest,
+  { method, path }: ForwardedRequest,
+  call: IncomingCall,
   status: number,
 ): MaybePromise<ServiceAnswer> {
   const peer = call.peer();

@@ -10,7 +10,7 @@ import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdic
 import type { CallSettings } from "./call_settings.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
-import { pageFile, pageRoute } from "./page_route.ts";
+import { pageFile } from "./page_file.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
@@ -34,19 +34,17 @@ export function serviceRoutes(
   engine: RuleEngine,
   options: RouteOptions,
 ): (path: string) => Route {
-  const { access, limits, allFigures } = options;
-  const check = checkCall(engine, options);
+  const { limits, allFigures } = options;
   const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
   const named: readonly Route[] = [
     ...ACTIONS.map((action) =>
       bodyRoute(`/v1/${action}`, (text) => answerVerdicts(engine, limits, action, text))
     ),
     bodyRoute("/json", (text) => answerEnvoy(engine, limits, text, fieldsOf)),
-    { name: "/check", allow: undefined, needsToken: true, answer: check.answer },
+    { name: "/check", allow: undefined, needsToken: true, answer: checkCall(engine, options) },
   ];
   const routes = new Map<string, Route>([
     ...named.map((route) => [route.name, route] as const),
-    ["/", getRoute(pageRoute(check, access))],
     ["/healthz", getRoute(() => textAnswer("ok\n"))],
     ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
     ["/metrics", getRoute(() => andThen(allFigures(), metricsResponse))],

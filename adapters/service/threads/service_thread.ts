@@ -29,6 +29,8 @@ export interface ServiceThread {
   readonly engine: RuleEngine;
   readonly figures: Figures;
   readonly handler: ServiceHandler;
+  /** Whether it takes calls: it is not stopping. */
+  isReady(): boolean;
   /** Puts rules in place. */
   apply(rules: RuleSet): void;
   /** Takes no more calls from those who ask whether it is ready. */
@@ -48,13 +50,15 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     onLookupError: options.onLookupError,
     onVerdict: counted.verdict,
   });
+  const isReady = () => !draining;
   const handler = serviceHandler(engine, {
     ...options,
     figures: counted,
     allFigures: options.allFigures ?? counted.snapshot,
-    isReady: () => !draining,
+    isReady,
   });
   return {
+    isReady,
     engine,
     figures: counted,
     handler,

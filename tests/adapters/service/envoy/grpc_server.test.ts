@@ -8,11 +8,12 @@ import * as loader from "@grpc/proto-loader";
 import { rateLimitService } from "../../../../adapters/service/envoy/rate_limit_service.ts";
 import { readCall } from "../../../../adapters/service/envoy/read_call.ts";
 import { REQUEST_LIMITS } from "../../../../adapters/service/service.ts";
-import { fileSource } from "../../../../adapters/rules/rules.ts";
-import type { Service } from "../../../../adapters/service/service.ts";
+import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
+import { serve, type Service } from "../../../../adapters/service/service.ts";
+import { startProgram } from "../../../support/child_process.ts";
 import { fcOptions } from "../../../support/seed.ts";
 import { rootPath } from "../../../support/tree.ts";
-import { get, withService } from "../support/running.ts";
+import { get, SHOP, withService } from "../support/running.ts";
 
 interface Status {
   readonly code: string;
@@ -50,6 +51,26 @@ const user = (value: string, more: object = {}) => ({
   domain: "shop",
   descriptors: [{ entries: [{ key: "user", value }] }],
   ...more,
+});
+
+test("gRPC's own health service says whether the server takes calls, and when it stops", async () => {
+  const service = await serve({
+    rules: objectSource(SHOP),
+    port: 0,
+    grpcPort: 0,
+    drainDelay: 1_000,
+  });
+  const client = startProgram("node", [
+    "tests/adapters/service/support/health_client.mjs",
+    String(service.grpcPort),
+  ]);
+  await client.line(/^SERVING$/);
+  await client.line(/^5$/);
+  await client.line(/^now SERVING$/);
+  const stopped = service.stop(100);
+  await client.line(/^now NOT_SERVING$/);
+  await stopped;
+  assert.equal(await client.ended, 0);
 });
 
 describe("Envoy's gRPC", () => {

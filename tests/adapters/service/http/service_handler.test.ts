@@ -336,7 +336,7 @@ describe("the service refuses with a problem:", () => {
   });
 });
 
-test("the page takes no units of those who may not, and shows them no keys", async () => {
+test("the page takes no units of anybody, and shows no keys to those who may not see them", async () => {
   const rules = objectSource({
     domain: "shop",
     rules: [{ key: "user", limits: [{ limit: 2, period: "1h" }] }],
@@ -346,14 +346,12 @@ test("the page takes no units of those who may not, and shows them no keys", asy
   const page = { method: "GET", path: "/", body: "", lines };
   const live = { method: "GET", path: "/v1/live", body: "", lines: [] };
   await withService(async (service) => {
-    for (let times = 0; times < 3; times++) {
-      assert.equal((await rawRequest(service.port, page)).status, 200, "without the token");
+    const own = { ...page, lines: [...lines, "X-Tidegate-Token: secret"] };
+    for (const each of [page, own, page, own]) {
+      assert.equal((await rawRequest(service.port, each)).status, 200);
     }
     const token = { "x-tidegate-token": "secret" };
     assert.equal((await post(service, "/v1/peek", asking("a", 0), token)).body.remaining, 2);
-    const own = { ...page, lines: [...lines, "X-Tidegate-Token: secret"] };
-    const statuses = [1, 2, 3].map(async () => (await rawRequest(service.port, own)).status);
-    assert.deepEqual((await Promise.all(statuses)).sort(), [200, 200, 429]);
   }, { rules, token: "secret" });
   await withService(async (service) => {
     const host = `evil.example:${service.port}`;

@@ -1,14 +1,9 @@
 /*
- * The page of the service, and its files. The page is limited by the rules like any other: one who
- * reloads it without end is a client, too. Its files and figures are not, so that a page that is
- * open goes on.
+ * The files of the service's page. Whoever looks at it takes no units.
  */
 
 import { readFile } from "node:fs/promises";
 
-import type { CheckCall } from "./check_call.ts";
-import type { IncomingCall } from "./incoming_call.ts";
-import type { RequestAccess } from "./request_access.ts";
 import type { ServiceAnswer } from "./service_answer.ts";
 
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
@@ -18,21 +13,6 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 ]);
 
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
-
-/** Makes what answers `/`. Who may change nothing takes no units by it either. */
-export function pageRoute(
-  { onlyDomain, limit }: CheckCall,
-  { isOwn }: RequestAccess,
-): (call: IncomingCall) => Promise<ServiceAnswer> {
-  return async function page(call) {
-    const file = await pageFile("/")!;
-    const domain = onlyDomain();
-    if (domain === undefined || !isOwn(call)) return file;
-    const verdict = await limit(domain, { call, method: "GET", path: "/" }, 429);
-    if (verdict.status !== 200) return verdict;
-    return { ...file, headers: { ...file.headers, ...verdict.headers } };
-  };
-}
 
 /** The answer with a file of the page; `undefined` if there is none of this path. */
 export function pageFile(path: string): Promise<ServiceAnswer> | undefined {

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+
+import { parse, parseAllDocuments } from "yaml";
+
+import { commandLine } from "../../adapters/service/service.ts";
+import { readText } from "../support/tree.ts";
+
+const FOLDER = "examples/deploy";
+const RULES = "/etc/tidegate/rules.yaml";
+
+/** What a file of examples/deploy has the command run with: arguments, variables, and rules. */
+interface Start {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly rules?: string;
+}
+
+function ofKubernetes(): Start {
+  const parts = parseAllDocuments(readText(`${FOLDER}/kubernetes.yaml`)).map((part) => part.toJS());
+  const [container] = parts.find(({ kind }) => kind === "Deployment").spec.template.spec.containers;
+  const env = container.env.map(({ name, value }: Record<string, string>) => [name, value]);
+  return {
+    args: container.args,
+    env: Object.fromEntries(env),
+    rules: parts.find(({ kind }) => kind === "ConfigMap").data["rules.yaml"],
+  };
+}
+
+const STARTS: Readonly<Record<string, () => Start>> = {
+  Dockerfile: () => ({
+    args: JSON.parse(/^CMD (.*)$/m.exec(readText(`${FOLDER}/Dockerfile`))![1]!),
+  }),
+  "compose.yaml": () => ({
+    args: parse(readText(`${FOLDER}/compose.yaml`)).services["limits-a"].command,
+  }),
+  "tidegate.service": () => ({
+    args: /^ExecStart=\S+ \S+ (.*)$/m.exec(readText(`${FOLDER}/tidegate.service`))![1]!.split(" "),
+  }),
+  "kubernetes.yaml": ofKubernetes,
+};
+
+describe("the service starts as it is started by", () => {
+  for (const [name, start] of Object.entries(STARTS)) {
+    test(name, async () => {
+      const { args, env = {}, rules = readText("examples/rules.yaml") } = start();
+      const folder = mkdtempSync(join(tmpdir(), "tidegate-deploy-"));
+      const file = join(folder, "rules.yaml");
+      writeFileSync(file, rules);
+      let end = (_: unknown) => {};
+      const ended = new Promise((resolve) => end = resolve);
+      const events: Record<string, unknown>[] = [];
+      // There is no Redis here, and the ports are others; all else is as the file says.
+      const { TIDEGATE_REDIS: _redis, ...variables } = env;
+      const redis = args.indexOf("--redis");
+      const own = redis === -1 ? args : args.toSpliced(redis, 2);
+      assert.ok(own.includes(RULES), `${name} names its rules`);
+      const changed = ["--port", "0", "--no-grpc", "--threads", "1", "--drain-delay", "0"];
+      try {
+        const status = await commandLine(
+          [...own.map((arg) => arg === RULES ? file : arg), ...changed],
+          {
+            env: variables,
+            ended,
+            complain: (line) => assert.fail(line),
+            print(line) {
+              const event = JSON.parse(line);
+              events.push(event);
+              if (event.event === "listening") end(undefined);
+            },
+          },
+        );
+        assert.equal(status, 0);
+        assert.deepEqual(events.map(({ event }) => event), [
+          "rules-loaded",
+          "listening",
+          "stopping",
+          "stopped",
+        ]);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});
