@@ -69,7 +69,7 @@ export const chargeLaws: readonly VisitLaw[] = [
       const { step, charge, initial } = subject.algorithm;
       const { after, now } = visit;
       const [most] = charge(initial, now, EVERYTHING);
-      for (const units of chargesAfter(visit)) {
+      for (const units of [1, visit.decision.remaining + 7]) {
         const [charged, next] = charge(after, now, units);
         if (isCut(charged, most)) continue;
         const [, undone] = step(next, now, -units);
