@@ -68,10 +68,21 @@ export class StoreFullError extends Error {
   }
 }
 
+/** More calls wait for a store than it may keep waiting; nothing was charged. */
+export class StoreOverloadedError extends Error {
+  /** The name of the class. */
+  override readonly name = "StoreOverloadedError";
+  /** Makes the error of what could not be done. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
 const STORE_ERRORS: readonly unknown[] = [
   "StoreUnavailableError",
   "ContentionError",
   "StoreFullError",
+  "StoreOverloadedError",
 ];
 
 /**

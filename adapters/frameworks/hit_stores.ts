@@ -44,6 +44,8 @@ export interface HitStore {
   decrement(key: string): Awaitable<void>;
   /** Forgets the key. */
   resetKey(key: string): Awaitable<void>;
+  /** Forgets all keys of the prefix. */
+  resetAll(): Awaitable<void>;
 }
 
 /** What express-rate-limit and hono-rate-limiter receive. */
@@ -68,7 +70,7 @@ export interface HitContext {
   }>;
   /** Takes a hit back. */
   decrement(key: string): Awaitable<void>;
-  /** Forgets the key. */
+  /** Forgets the key, or all keys of the prefix. */
   reset(key?: string): Awaitable<void>;
   /** Does nothing: the store is closed by whoever made it. */
   kill(): void;
@@ -107,6 +109,7 @@ export function hitStore(options: HitStoreOptions): HitStore {
     increment: (key) => ready().hit(key, infoOf),
     decrement: (key) => ready().takeBack(key),
     resetKey: (key) => ready().forget(key),
+    resetAll: () => ready().forgetAll(),
   };
 }
 
@@ -142,12 +145,7 @@ export function hitContext(options: HitStoreOptions): HitContext {
       });
     },
     decrement: (key) => counter.takeBack(key),
-    reset(key) {
-      if (key === undefined) {
-        throw new TypeError(errorMessage("forget hits", "a key must be given", key));
-      }
-      return counter.forget(key);
-    },
+    reset: (key) => key === undefined ? counter.forgetAll() : counter.forget(key),
     kill() {},
   };
 }
@@ -209,6 +207,7 @@ function hitCounters(options: HitStoreOptions) {
           if (!isStoreError(error)) throw error;
         })) as Awaitable<void>,
       forget: (key: string) => limiter.reset(storable(key)),
+      forgetAll: () => limiter.resetAll(),
     };
   };
 }

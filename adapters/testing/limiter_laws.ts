@@ -20,7 +20,7 @@ export interface LimiterLawsOptions {
 }
 
 /**
- * The laws that every limiter keeps: `consume`, `peek`, `refund` and `reset` answer as the bare
+ * The laws that every limiter keeps: `consume`, `peek`, `refund`, `charge` and `reset` answer as the bare
  * reducer does; `acquire` serves first come, first served, at the exact millisecond; whoever gives
  * up has taken nothing.
  *

@@ -36,14 +36,19 @@ export * from "./linearization.ts";
 export * from "./models/all_rule.ts";
 export * from "./models/fixed_window_rule.ts";
 export * from "./models/gcra_rule.ts";
-export * from "./models/judge.ts";
+export { judge, type Judgement } from "./models/judge.ts";
 export * from "./models/leaky_bucket_rule.ts";
 export * from "./models/leaky_queue_rule.ts";
+export * from "./models/lockout_rule.ts";
 export * from "./models/model.ts";
 export type { RateRuleOptions } from "./models/rate.ts";
 export * from "./models/rule.ts";
 export * from "./models/sliding_counter_rule.ts";
-export * from "./models/sliding_log_rule.ts";
+export {
+  type Entry,
+  slidingLogRule,
+  type SlidingLogRuleOptions,
+} from "./models/sliding_log_rule.ts";
 export * from "./models/sliding_window_rule.ts";
 export * from "./models/token_bucket_rule.ts";
 export * from "./arbitraries/policies.ts";

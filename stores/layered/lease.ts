@@ -97,7 +97,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
       keys.delete(key);
       return andFinally<void>(() => store.delete(key), () => keys.delete(key));
     },
-  });
+  }, keys.clear);
 }
 
 function requireNoDelay(algorithm: Algorithm): void {

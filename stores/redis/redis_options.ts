@@ -30,6 +30,12 @@ export interface RedisStoreOptions {
    */
   readonly connectDeadline?: number | undefined;
   /**
+   * The most milliseconds that a call may take in all, with its time in the queue, all round trips
+   * and all tries; from 1 to 2^31 - 1; default 250, or the deadline if that is more. While the first
+   * connection to a server is made, `connectDeadline` counts instead.
+   */
+  readonly timeout?: number | undefined;
+  /**
    * What a call returns when Redis does not answer: `"throw"` (default) throws a
    * `StoreUnavailableError`, `"allow"` and `"deny"` return a decision whose `source` is `"policy"`.
    * Resets and contention throw in any case.
@@ -41,11 +47,21 @@ export interface RedisStoreOptions {
    */
   readonly maxPending?: number | undefined;
   /**
+   * What a call returns when so many wait: `"throw"` (default) throws a `StoreOverloadedError`,
+   * `"deny"` returns a refusal whose `source` is `"policy"`. It never admits.
+   */
+  readonly onOverload?: "throw" | "deny" | undefined;
+  /**
    * How many connections to a single server, each with a batch of its own, so that one is prepared
    * while the server works on another; a key is always the same one's. From 1 to 16; default 1, as
    * large batches cost less than small ones. In a cluster each node has one.
    */
   readonly connections?: number | undefined;
+  /**
+   * About how many bytes the values may take that cas mode remembers of each server, as its guesses;
+   * a positive integer; default 64 MiB, some 250,000 keys. Keys beyond them cost a second round trip.
+   */
+  readonly cacheBytes?: number | undefined;
   /**
    * What decides in which hash slot of a cluster a key lies; without it, the key itself. Keys of
    * one tag can be taken together by `consumeAll`.
@@ -78,27 +94,36 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     time = "server",
     deadline = 50,
     connectDeadline = Math.max(1_000, deadline),
+    timeout = Math.max(250, deadline),
     onUnavailable = "throw",
+    onOverload = "throw",
     maxPending = 10_000,
     connections = 1,
+    cacheBytes = 64 * 2 ** 20,
     hashTag,
   } = options;
   checkInteger(action, "deadline", deadline, 1, LONGEST_TIMER);
   checkInteger(action, "connectDeadline", connectDeadline, 1, LONGEST_TIMER);
+  checkInteger(action, "timeout", timeout, 1, LONGEST_TIMER);
   checkInteger(action, "maxPending", maxPending, 1);
+  checkInteger(action, "cacheBytes", cacheBytes, 1);
   checkInteger(action, "connections", connections, 1, 16);
   checkChoice(action, "commit", commit, ["watch", "cas", "script", "auto"]);
   checkChoice(action, "time", time, ["server", "client"]);
   checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
+  checkChoice(action, "onOverload", onOverload, ["throw", "deny"]);
   if (hashTag !== undefined) checkFunction(action, "hashTag", hashTag);
   return {
     commit,
     time,
     deadline,
     connectDeadline,
+    timeout,
     onUnavailable,
+    onOverload,
     maxPending,
     connections,
+    cacheBytes,
     hashTag,
   };
 }

@@ -24,11 +24,13 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
 import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
 import { type Answer, newJob, type Several } from "./batches/job.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
-import { answerUnavailable } from "./failures/answer_unavailable.ts";
+import { deletePrefix } from "./delete_prefix.ts";
+import { answerOverloaded, answerUnavailable } from "./failures/answer_unavailable.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
@@ -89,22 +91,31 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     deadline: limits.deadline,
     connectDeadline: limits.connectDeadline,
     useServerTime: limits.time === "server",
+    timeout: limits.timeout,
     maxPending: limits.maxPending,
     connections: limits.connections,
-    values: valueCache(),
+    cacheBytes: limits.cacheBytes,
+    values: valueCache(limits.cacheBytes),
     clock: serverClock(),
     counters,
     failJobs(jobs, applied, cause) {
-      counters.unavailable += jobs.length;
       for (const job of jobs) {
+        if (job.settled) continue;
+        counters.unavailable++;
         answerUnavailable(job, applied, cause, limits.onUnavailable, router.untilProbe);
       }
     },
+    refuseJob(job) {
+      counters.overloaded++;
+      answerOverloaded(job, limits.maxPending, limits.onOverload);
+    },
   };
+  const remembered = cachedKeys();
   const router = chooseRouter(client, commit, context);
+  let closed = false;
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
-    const nameOf = cachedKeys(keyNamer(prefix, algorithm.id, hashTag));
+    const nameOf = remembered(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
       const operation = { key: stored, algorithm, cost, dry, replaces: undefined };
@@ -113,6 +124,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   function close(): Promise<void> {
+    closed = true;
     router.close();
     return Promise.resolve();
   }
@@ -122,6 +134,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     internals: { prepare, keyOf: (prefix, id, key) => keyNamer(prefix, id, hashTag)(key) },
     accepts() {},
     delete: (key) => submit<undefined>(router, key, undefined, undefined, undefined),
+    deleteAll(prefix) {
+      if (!closed) return deletePrefix(router, prefix, limits.connectDeadline);
+      const message = "Cannot delete the keys of a prefix as the redisStore must be open";
+      return Promise.reject(new StoreUnavailableError(message, "no"));
+    },
     close,
     [Symbol.asyncDispose]: close,
     statistics: () => ({ ...counters }),
@@ -167,6 +184,9 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
   throw new TypeError(errorMessage("decide on several keys at once", rule, stranger));
 }
 
+export type { BunRedisClient } from "./clients/bun_client.ts";
+export type { IoRedisClient } from "./clients/ioredis.ts";
+export type { RedisSender } from "./clients/sender.ts";
 export type { NodeRedisCluster } from "./clients/cluster_dial.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";
 export type { NodeRedisSentinel } from "./clients/node_redis_sentinel.ts";

@@ -12,6 +12,8 @@ export interface RedisStoreStatistics {
   readonly contended: number;
   /** Calls that Redis did not answer. */
   readonly unavailable: number;
+  /** Calls that came while too many waited. */
+  readonly overloaded: number;
   /** Connections made. */
   readonly connections: number;
   /** Values that were no states of their algorithm: each was treated as absent. */
@@ -30,6 +32,7 @@ export function redisCounters(): RedisCounters {
     conflicts: 0,
     contended: 0,
     unavailable: 0,
+    overloaded: 0,
     connections: 0,
     unreadable: 0,
   };

@@ -11,13 +11,19 @@ export interface StoreContext {
   readonly connectDeadline: number;
   /** Whether the server's clock decides; otherwise `Date.now`. */
   readonly useServerTime: boolean;
+  /** The most milliseconds that a call may take in all. */
+  readonly timeout: number;
   /** The most calls that may wait for a connection. */
   readonly maxPending: number;
   /** How many connections to a single server. */
   readonly connections: number;
+  /** The most bytes of values that are remembered of one server. */
+  readonly cacheBytes: number;
   readonly values: ValueCache;
   readonly clock: ServerClock;
   readonly counters: RedisCounters;
   /** Answers calls that Redis does not decide: by an error, or as the store's policy says. */
   failJobs(jobs: readonly Job[], applied: "no" | "unknown", cause: Error): void;
+  /** Answers a call that comes while `maxPending` wait. */
+  refuseJob(job: Job): void;
 }

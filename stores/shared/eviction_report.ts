@@ -9,7 +9,7 @@ export interface Evictions {
   readonly forNodes: number;
 }
 
-/** Is told of keys that were forgotten although they held use. */
+/** Receives keys that were forgotten although they held use. */
 export type OnEvict = (evictions: Evictions) => unknown;
 
 /** Milliseconds between two reports of a thread. */

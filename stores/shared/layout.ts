@@ -23,6 +23,22 @@
  *   count | 0 | 0            nobody
  *   count | 1 | position     somebody is about to swap a new key into that slot
  *
+ * Who writes and reads which words, and by what kind of access:
+ *
+ *   header, places and pools   all, atomic; the rest by its maker alone
+ *   slot, intent               all, by compare-and-swap; a slot's first read is plain, a guess
+ *   tag                        plain: a hint
+ *   announced word             its thread, atomic; it locks the record; read atomically by all
+ *   owner                      by compare-and-swap; read plain by who has locked the record
+ *   batch, further words       its thread, plain; published by the status, a mark, or their number
+ *   the rest of a record       who has locked it, plain; counts are read by all, as figures
+ *   block                      who has it spare, plain; published by the swap of a slot; read by those
+ *                              who have announced its word, and not written again until they are done
+ *   node                       who has made it, plain; published likewise; it may be written again
+ *                              while it is read: then what was read comes to nothing
+ *
+ * `docs/shared.md` says of each plain access why it may be one.
+ *
  * Every block and every node is at each instant in one place: in a slot's state, in a thread's
  * record, in the pool of what threads had too much of, or behind those handed out so far.
  */
@@ -92,6 +108,8 @@ export const header = {
   buckets: 3,
   threads: 4,
   nodes: 5,
+  /** How often the keys of a prefix were forgotten; beside what hardly changes. */
+  resets: 6,
   hashKeyLow: 8,
   hashKeyHigh: 9,
   throwsWhenFull: 10,

@@ -45,6 +45,11 @@ export function runBatch(
     throw new RangeError(errorMessage("run operations", rule, operations.length));
   }
   const batch: OperationBatch = { operations, now, seen: new Map() };
+  // Known before the call begins, as where a hash begins may be asked of the store itself.
+  for (const { key, replaces } of operations) {
+    fingerprintOf(view, key);
+    if (replaces !== undefined) fingerprintOf(view, replaces.key);
+  }
   enter(view);
   try {
     for (let tries = 0; tries < MOST_TRIES; tries++) {

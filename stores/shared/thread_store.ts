@@ -10,13 +10,19 @@ import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
-import { type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
+import { header, type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
 import { nodesForOne } from "./memory/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
 import { nodesOfState } from "./states/state_layout.ts";
 import { type SharedStoreStatistics, statisticsOf, type StatisticsOptions } from "./statistics.ts";
 import { forgetKey } from "./table/table.ts";
-import { familyStart, fingerprintOf, openView } from "./thread_view.ts";
+import {
+  familyStart,
+  fingerprintFrom,
+  fingerprintOf,
+  openView,
+  renewFamilies,
+} from "./thread_view.ts";
 import { detachThread, unlock } from "./threads/thread.ts";
 
 /** What a store in shared memory does, beside its handle. */
@@ -27,13 +33,19 @@ export interface ThreadStore extends SyncStore {
 
 /** Opens a store for the calling thread. */
 export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore {
-  const view = openView(memory, onEvict);
+  const { ints } = memory;
+  const view = openView(memory, (view) => (name, algorithm, cost) => {
+    const { low, high } = fingerprintFrom(view.start, name);
+    // At the first of all instants: no limiter's key is taken for fresh.
+    return decideOn(stepperOf(view, algorithm), low, high, cost, cost === 0, 0);
+  }, onEvict);
   const decideOn = decideIn(view);
 
   function run(operations: readonly Operation[], at?: number): readonly Decision[] {
     requireOpen(view.thread);
     const now = checkNow(at ?? Date.now());
     for (const { cost } of operations) checkCost("run an operation", cost);
+    renewFamilies(view);
     const [first] = operations;
     if (operations.length !== 1 || first === undefined || first.replaces !== undefined) {
       return runBatch(view, operations, now);
@@ -44,12 +56,27 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore 
   }
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
+    renewFamilies(view);
+    let call = prepareNow(prefix, algorithm);
+    let resets = ints[header.resets];
+    return function decideOne(key, cost, dry, at) {
+      if (ints[header.resets] !== resets) {
+        resets = ints[header.resets];
+        renewFamilies(view);
+        call = prepareNow(prefix, algorithm);
+      }
+      return call(key, cost, dry, at);
+    };
+  }
+
+  function prepareNow(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const keys = familyStart(view, keyFamily(prefix, algorithm.id));
     return preparedCall(view, decideOn, stepperOf(view, algorithm), keys);
   }
 
   function forget(stored: string): void {
     requireOpen(view.thread);
+    renewFamilies(view);
     const { low, high } = fingerprintOf(view, stored);
     enter(view);
     try {
@@ -65,6 +92,10 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore 
     internals: { prepare, mostOperations: MOST_OPERATIONS },
     accepts: (algorithm) => requireNodes(memory, algorithm),
     delete: forget,
+    deleteAll(prefix) {
+      requireOpen(view.thread);
+      view.generations.raise(prefix);
+    },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
     statistics: (options = {}) =>

@@ -33,6 +33,7 @@ const CLASSES: readonly string[] = [
   "StoreUnavailableError",
   "ContentionError",
   "StoreFullError",
+  "StoreOverloadedError",
 ];
 
 /** Core files that may read a clock. */

@@ -117,7 +117,7 @@ async function* decompressed(
   }
   const opened = form.open();
   if (opened === undefined) {
-    const rule = `this runtime must have ${form.name}, as Node 22.15, Bun 1.3 and Deno 2.6 do`;
+    const rule = `this runtime must have ${form.name}, as Node has since 22.15`;
     throw new TypeError(errorMessage(`read ${name}`, rule, `${form.name} data`));
   }
   try {

@@ -310,13 +310,20 @@ export function eachRequest(
   trace: Trace,
   visit: (client: number, at: number, cost: number) => void,
 ): void {
-  const places = trace.rows.flatMap(({ at }, part) =>
-    Array.from(at, (instant, row) => ({ instant, part, row }))
-  );
-  if (trace.backSteps > 0) places.sort((one, other) => one.instant - other.instant);
-  for (const { instant, part, row } of places) {
-    const { client, cost } = trace.rows[part]!;
-    visit(client[row]!, instant, cost === undefined ? 1 : cost[row]!);
+  const { rows, backSteps } = trace;
+  const ends: number[] = [];
+  for (const { client } of rows) ends.push((ends.at(-1) ?? 0) + client.length);
+  const at = new Float64Array(ends.at(-1) ?? 0);
+  rows.forEach((part, place) => at.set(part.at, ends[place - 1] ?? 0));
+  const order = Uint32Array.from(at.keys());
+  if (backSteps > 0) order.sort((one, other) => at[one]! - at[other]! || one - other);
+  let part = 0;
+  for (const place of order) {
+    while (place >= ends[part]!) part++;
+    while (place < (ends[part - 1] ?? 0)) part--;
+    const row = place - (ends[part - 1] ?? 0);
+    const { client, cost } = rows[part]!;
+    visit(client[row]!, at[place]!, cost === undefined ? 1 : cost[row]!);
   }
 }
 

@@ -80,7 +80,7 @@ export function compileRoutes(
   return { routes, faults };
 }
 
-/** What is no address is left as it is. */
+/** Anything but an address is left as it is. */
 function networkOf({ address, ipv6Prefix }: HttpCall, own: number | undefined): string | undefined {
   return address === undefined ? undefined : addressKey(address, own ?? ipv6Prefix) ?? address;
 }

@@ -53,11 +53,13 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
   leakyQueue: {
     queue: { description: "How many calls may wait.", type: "integer", minimum: 0, maximum: MOST },
   },
+  lockout: { lock: PERIOD },
 };
 
 const ALSO_REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
   slidingWindow: ["precision"],
   leakyQueue: ["queue"],
+  lockout: ["lock"],
 };
 
 /** The options of every algorithm. */

@@ -10,6 +10,7 @@ import { readCall } from "../envoy/read_call.ts";
 import { jsonResponse, parseJson, problemOf, problemResponse } from "./problem_response.ts";
 import { readRequest } from "./read_request.ts";
 import type { RequestLimits } from "./request_bounds.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 import type { VerdictFields } from "./verdict_fields.ts";
 import { verdictJson } from "./verdict_json.ts";
 
@@ -22,7 +23,7 @@ export function answerVerdicts(
   limits: RequestLimits,
   action: RequestAction,
   text: string,
-): MaybePromise<Response> {
+): MaybePromise<ServiceAnswer> {
   const { domains } = engine.rules;
   const body = readRequest(
     text,
@@ -49,7 +50,7 @@ export function answerVerdicts(
 async function answerReset(
   engine: RuleEngine,
   requests: readonly RuleRequest[],
-): Promise<Response> {
+): Promise<ServiceAnswer> {
   const counts = await Promise.all(requests.map((request) => engine.reset(request)));
   return jsonResponse(`{"reset":${counts.reduce((sum, each) => sum + each, 0)}}`);
 }
@@ -60,7 +61,7 @@ export function answerEnvoy(
   limits: RequestLimits,
   text: string,
   fieldsOf: VerdictFields | undefined,
-): MaybePromise<Response> {
+): MaybePromise<ServiceAnswer> {
   const data = parseJson(text);
   const call = data === undefined ? "the body must be JSON" : readCall(data, limits);
   if (typeof call === "string") return problemOf(400, call);

@@ -19,6 +19,7 @@ import { problemOf } from "./problem_response.ts";
 import { boundsFault, faultText, REQUEST_LIMITS, type RequestLimits } from "./request_bounds.ts";
 import type { RequestTarget } from "./request_target.ts";
 import type { AnswerCall } from "./route.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 
 /** The statuses that a refusal can be given. */
@@ -57,7 +58,7 @@ function answer(
   checker: Checker,
   call: IncomingCall,
   target: RequestTarget,
-): MaybePromise<Response> {
+): MaybePromise<ServiceAnswer> {
   const { routes, domains } = checker.engine.rules;
   const query = new URLSearchParams(target.query);
   const only = routes.size === 1 ? routes.keys().next().value : undefined;
@@ -78,7 +79,7 @@ function limit(
   { method, path }: ForwardedRequest,
   call: IncomingCall,
   status: number,
-): MaybePromise<Response> {
+): MaybePromise<ServiceAnswer> {
   const peer = call.peer();
   const descriptors = engine.rules.routes.get(domain)!({
     method,
@@ -88,32 +89,31 @@ function limit(
     ipv6Prefix,
     header: call.header,
   });
-  if (descriptors.length === 0) return new Response(null, { status: 200 });
+  if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
   const request = { domain, descriptors };
   const fault = boundsFault(request, limits);
   if (fault !== undefined) return problemOf(status, faultText(fault));
   return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
 }
 
-function noRoutes(domain: string, isKnown: boolean): Response {
+function noRoutes(domain: string, isKnown: boolean): ServiceAnswer {
   const detail = domain === ""
     ? "name a domain with routes in the query: /check?domain=..."
     : `the domain ${domain.slice(0, 100)} ${isKnown ? "has no routes" : "is not known"}`;
   return problemOf(404, detail);
 }
 
-function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): Response {
-  const headers = new Headers(fieldsOf(verdict) as [string, string][]);
-  if (verdict.allowed) return new Response(null, { status: 200, headers });
+function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): ServiceAnswer {
+  const headers: Record<string, string> = Object.fromEntries(fieldsOf(verdict));
+  if (verdict.allowed) return { status: 200, headers, body: "" };
   const wait = verdict.decision?.retryAfter ?? Infinity;
-  if (wait !== Infinity) headers.set("retry-after", String(Math.max(1, Math.ceil(wait / 1_000))));
-  headers.set("content-type", PROBLEM_TYPE);
-  headers.set("cache-control", "no-store");
+  if (wait !== Infinity) headers["retry-after"] = String(Math.max(1, Math.ceil(wait / 1_000)));
+  headers["content-type"] = PROBLEM_TYPE;
+  headers["cache-control"] = "no-store";
   const violated = verdict.rules
     .filter(({ allowed }) => !allowed)
     .map(({ rule }) => rule.name ?? rule.label);
   const failed = verdict.decision?.source === "policy";
   const kind = failed ? "temporary-reduced-capacity" : "quota-exceeded";
-  const body = { ...problem(kind, violated), status };
-  return new Response(JSON.stringify(body), { status, headers });
+  return { status, headers, body: JSON.stringify({ ...problem(kind, violated), status }) };
 }

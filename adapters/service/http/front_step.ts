@@ -8,12 +8,13 @@ import { problemOf, problemResponse, tooLarge } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
 import { type RequestTarget, requestTarget } from "./request_target.ts";
 import type { Route } from "./route.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 
 /** What the front step has found: a refusal, or the route of a call that may go on. */
 export interface FrontStep {
   readonly target: RequestTarget | undefined;
   readonly route: Route | undefined;
-  readonly refusal: Response | undefined;
+  readonly refusal: ServiceAnswer | undefined;
 }
 
 /** Makes the front step of a service. */
@@ -36,7 +37,7 @@ function refusalOf(
   { allow, needsToken, answerBody }: Route,
   access: RequestAccess,
   maxBody: number,
-): Response | undefined {
+): ServiceAnswer | undefined {
   const { method } = call;
   if (allow !== undefined && !isAllowed(method, allow)) {
     return problemOf(405, `the method must be ${allow}`, { allow });
@@ -52,7 +53,7 @@ function refusalOf(
 }
 
 /** What answers a call whose body could not be read. Servers differ in what they look at themselves. */
-function framingFault({ header }: IncomingCall, maxBody: number): Response | undefined {
+function framingFault({ header }: IncomingCall, maxBody: number): ServiceAnswer | undefined {
   const length = header("content-length");
   if (length !== null) {
     if (!/^\d+$/.test(length)) return problemOf(400, "Content-Length must be a number");
@@ -72,7 +73,7 @@ function isAllowed(method: string, allow: "POST" | "GET, HEAD"): boolean {
   return allow === "POST" ? method === "POST" : method === "GET" || method === "HEAD";
 }
 
-function noTarget(): Response {
+function noTarget(): ServiceAnswer {
   const detail = "the Host field must be a host, with or without a port, and the target a path";
   return problemOf(400, detail);
 }

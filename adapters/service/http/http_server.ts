@@ -8,9 +8,10 @@ import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { withTimeout } from "../../../core/toolkit.ts";
+import { isPromise, withTimeout } from "../../../core/toolkit.ts";
 import { fetchCall, type IncomingCall } from "./incoming_call.ts";
 import { type HttpFault, tooLarge } from "./problem_response.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 import type { ServiceHandler } from "./service_handler.ts";
 
 /** For how long a server waits for its clients, in milliseconds. */
@@ -83,13 +84,14 @@ function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, self) {
       const call = fetchCall(request, () => self.requestIP(request)?.address);
-      return handler({
+      const answer = handler({
         ...call,
         body(most) {
           self.timeout(request, seconds(timeouts.body));
           return call.body(most).finally(() => self.timeout(request, seconds(timeouts.idle)));
         },
       });
+      return isPromise(answer) ? Promise.resolve(answer).then(responseOf) : responseOf(answer);
     },
   });
   return {
@@ -99,6 +101,10 @@ function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
       await server.stop(true);
     },
   };
+}
+
+function responseOf({ status, headers, body }: ServiceAnswer): Response {
+  return new Response(body === "" ? null : body, { status, headers });
 }
 
 function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
@@ -136,17 +142,16 @@ async function answer(
 ): Promise<void> {
   try {
     if (incoming.httpVersionMajor !== 1) return void outgoing.writeHead(505).end();
-    const response = await handler(nodeCall(incoming, outgoing));
-    const body = Buffer.from(await response.arrayBuffer());
-    const headers = [...response.headers, ["content-length", String(body.length)]];
-    if (response.status < 400 || !mayHaveMore(incoming)) {
-      outgoing.writeHead(response.status, headers.flat());
+    const { status, headers, body } = await handler(nodeCall(incoming, outgoing));
+    const length = { "content-length": Buffer.byteLength(body) };
+    if (status < 400 || !mayHaveMore(incoming)) {
+      outgoing.writeHead(status, { ...headers, ...length });
       outgoing.end(body);
       return;
     }
     // Of a body that is refused nothing is kept. Its sender may still be at it, and should get the
     // answer before the connection ends.
-    outgoing.writeHead(response.status, [...headers, ["connection", "close"]].flat());
+    outgoing.writeHead(status, { ...headers, ...length, connection: "close" });
     outgoing.write(body);
     const drained = new Promise<void>((done) => incoming.once("close", done).once("end", done));
     incoming.resume();

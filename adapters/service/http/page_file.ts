@@ -4,6 +4,8 @@
 
 import { readFile } from "node:fs/promises";
 
+import type { ServiceAnswer } from "./service_answer.ts";
+
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ["/", ["index.html", "text/html; charset=utf-8"]],
   ["/page.css", ["page.css", "text/css; charset=utf-8"]],
@@ -12,16 +14,18 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
 
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
 
-/** The response with a file of the page; `undefined` if there is none of this path. */
-export function pageFile(path: string): Promise<Response> | undefined {
+/** The answer with a file of the page; `undefined` if there is none of this path. */
+export function pageFile(path: string): Promise<ServiceAnswer> | undefined {
   const found = FILES.get(path);
-  return found && responseWith(...found);
+  return found && answerWith(...found);
 }
 
-async function responseWith(file: string, type: string): Promise<Response> {
+async function answerWith(file: string, type: string): Promise<ServiceAnswer> {
   const bytes = loaded.get(file) ?? await load(new URL(`./page/${file}`, import.meta.url));
   loaded.set(file, bytes);
-  return new Response(bytes, {
+  return {
+    status: 200,
+    body: bytes,
     headers: {
       "content-type": type,
       "cache-control": "no-cache",
@@ -30,7 +34,7 @@ async function responseWith(file: string, type: string): Promise<Response> {
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
     },
-  });
+  };
 }
 
 /** The files lie beside the code, which in Deno may be on a server. */

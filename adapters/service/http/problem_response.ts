@@ -3,6 +3,7 @@
  */
 
 import { PROBLEM_TYPE } from "../../http/http.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 
 /** A request that cannot be served: what the client is answered, and with which status. */
 export interface HttpFault {
@@ -47,11 +48,12 @@ export function parseJson(text: string): unknown {
 export function problemResponse(
   { status, title, detail }: HttpFault,
   headers: Readonly<Record<string, string>> = {},
-): Response {
-  return new Response(JSON.stringify({ type: "about:blank", title, status, detail }), {
+): ServiceAnswer {
+  return {
     status,
     headers: { "content-type": PROBLEM_TYPE, "cache-control": "no-store", ...headers },
-  });
+    body: JSON.stringify({ type: "about:blank", title, status, detail }),
+  };
 }
 
 /** The response to a fault of this status. */
@@ -59,7 +61,7 @@ export function problemOf(
   status: number,
   detail: string,
   headers?: Readonly<Record<string, string>>,
-): Response {
+): ServiceAnswer {
   return problemResponse(httpFault(status, detail), headers);
 }
 
@@ -69,6 +71,6 @@ const JSON_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** An answer in JSON. */
-export function jsonResponse(text: string, status = 200): Response {
-  return new Response(text, { status, headers: JSON_HEADERS });
+export function jsonResponse(body: string, status = 200): ServiceAnswer {
+  return { status, headers: JSON_HEADERS, body };
 }

@@ -5,9 +5,10 @@
 import type { MaybePromise } from "../../../core/toolkit.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import type { RequestTarget } from "./request_target.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 
 /** What answers a call; its target has been found to be right. */
-export type AnswerCall = (call: IncomingCall, target: RequestTarget) => MaybePromise<Response>;
+export type AnswerCall = (call: IncomingCall, target: RequestTarget) => MaybePromise<ServiceAnswer>;
 
 /** A route of the service. */
 export interface Route {
@@ -20,13 +21,13 @@ export interface Route {
   /** Answers a call that has no body, or whose body is of no interest. */
   readonly answer?: AnswerCall | undefined;
   /** Answers a body. */
-  readonly answerBody?: ((text: string) => MaybePromise<Response>) | undefined;
+  readonly answerBody?: ((text: string) => MaybePromise<ServiceAnswer>) | undefined;
 }
 
 /** A route that answers bodies. */
 export function bodyRoute(
   name: string,
-  answerBody: (text: string) => MaybePromise<Response>,
+  answerBody: (text: string) => MaybePromise<ServiceAnswer>,
 ): Route {
   return { name, allow: "POST", needsToken: true, answerBody };
 }

@@ -6,13 +6,7 @@
  * fields that it needs.
  */
 
-import {
-  andThen,
-  isPromise,
-  isStoreError,
-  type MaybePromise,
-  orElse,
-} from "../../../core/toolkit.ts";
+import { andThen, isStoreError, type MaybePromise, orElse } from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import type { Figures } from "../metrics/figures.ts";
 import type { CallSettings } from "./call_settings.ts";
@@ -20,6 +14,7 @@ import { frontStep } from "./front_step.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { problemOf, problemResponse } from "./problem_response.ts";
 import { requestAccess } from "./request_access.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 import { type RouteOptions, serviceRoutes } from "./service_routes.ts";
 
 /** The options of `serviceHandler`. */
@@ -32,7 +27,7 @@ export interface ServiceHandlerOptions
 }
 
 /** From calls to responses. */
-export type ServiceHandler = (call: IncomingCall) => Response | Promise<Response>;
+export type ServiceHandler = (call: IncomingCall) => MaybePromise<ServiceAnswer>;
 
 /** Makes the handler of a service. */
 export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOptions): ServiceHandler {
@@ -45,17 +40,18 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
     const start = performance.now();
     const { target, route, refusal } = look(call);
 
-    function counted(response: Response): Response {
-      figures.call(route?.name ?? "other", response.status, (performance.now() - start) / 1_000);
+    function counted(answer: ServiceAnswer): ServiceAnswer {
+      figures.call(route?.name ?? "other", answer.status, (performance.now() - start) / 1_000);
       // Clients that keep connections are to go elsewhere while this service still answers.
-      if (!options.isReady()) response.headers.set("connection", "close");
-      return response;
+      return options.isReady()
+        ? answer
+        : { ...answer, headers: { ...answer.headers, connection: "close" } };
     }
 
     if (refusal !== undefined) return counted(refusal);
     const { answer, answerBody } = route!;
     if (answerBody === undefined) {
-      return ended(andThen(orElse(() => answer!(call, target!), failed), counted));
+      return andThen(orElse(() => answer!(call, target!), failed), counted);
     }
     // One step after the body is there, and none more: each costs as much as a decision.
     return call.body(maxBody).then(
@@ -68,13 +64,8 @@ export function serviceHandler(engine: RuleEngine, options: ServiceHandlerOption
   };
 }
 
-/** Servers take no promises but the language's own. */
-function ended(response: MaybePromise<Response>): Response | Promise<Response> {
-  return isPromise(response) ? Promise.resolve(response) : response;
-}
-
 /** What answers a request whose decision failed. */
-function failure(error: unknown, onError: (error: unknown) => void): Response {
+function failure(error: unknown, onError: (error: unknown) => void): ServiceAnswer {
   if (isTooManyLimits(error)) return problemOf(400, error.message);
   onError(error);
   return isStoreError(error)

@@ -14,6 +14,7 @@ import { pageFile } from "./page_file.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";
 
 /** What routes need. */
@@ -44,7 +45,7 @@ export function serviceRoutes(
   ];
   const routes = new Map<string, Route>([
     ...named.map((route) => [route.name, route] as const),
-    ["/healthz", getRoute(() => new Response("ok\n"))],
+    ["/healthz", getRoute(() => textAnswer("ok\n"))],
     ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
     ["/metrics", getRoute(() => andThen(allFigures(), metricsResponse))],
     ["/v1/live", getRoute((call) => live(engine, options, call))],
@@ -56,12 +57,16 @@ const FILE_ROUTE: Route = getRoute((_call, { path }) =>
   pageFile(path) ?? problemOf(404, "there is nothing here")
 );
 
-function readiness(isReady: boolean): Response {
-  return isReady ? new Response("ready\n") : new Response("not ready\n", { status: 503 });
+function readiness(isReady: boolean): ServiceAnswer {
+  return isReady ? textAnswer("ready\n") : textAnswer("not ready\n", 503);
 }
 
-function metricsResponse(figures: FiguresSnapshot): Response {
-  return new Response(metricsText(figures), { headers: { "content-type": METRICS_TYPE } });
+function textAnswer(body: string, status = 200): ServiceAnswer {
+  return { status, headers: { "content-type": "text/plain; charset=utf-8" }, body };
+}
+
+function metricsResponse(figures: FiguresSnapshot): ServiceAnswer {
+  return { status: 200, headers: { "content-type": METRICS_TYPE }, body: metricsText(figures) };
 }
 
 /** What the page shows. Keys are often people's names or addresses: they are for those who may write. */
@@ -69,7 +74,7 @@ async function live(
   engine: RuleEngine,
   { access, allFigures }: RouteOptions,
   call: IncomingCall,
-): Promise<Response> {
+): Promise<ServiceAnswer> {
   const { rules, keys, threads, store } = await allFigures();
   const shown = access.isOwn(call) ? keys : undefined;
   const domains = [...engine.rules.domains.keys()];

@@ -104,6 +104,10 @@ export function stepAll(
 ): readonly Job[] {
   const failed = new Set<Job>();
   for (const job of jobs) {
+    if (job.settled) {
+      failed.add(job);
+      continue;
+    }
     try {
       job.answer = step(job, cells, now, counters);
       if (job.several !== undefined) tieCells(job.several.keys, cells);

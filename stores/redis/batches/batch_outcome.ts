@@ -24,6 +24,14 @@ export interface BatchOutcome {
   readonly unknown: readonly Job[];
   /** Why it ended early. */
   readonly failure: BatchFailure | undefined;
+  /** Calls to which the server replied an error that is theirs. */
+  readonly rejections: readonly Rejection[];
+}
+
+/** Calls of one transaction or one script call, and the error that the server replied to it. */
+export interface Rejection {
+  readonly jobs: readonly Job[];
+  readonly error: Error;
 }
 
 /** All were answered. */
@@ -32,9 +40,13 @@ export const ALL_ANSWERED: BatchOutcome = {
   unapplied: [],
   unknown: [],
   failure: undefined,
+  rejections: [],
 };
 
 /** None of these was applied. */
 export function notApplied(jobs: readonly Job[], failure: BatchFailure): BatchOutcome {
+  if (failure.kind === "rejected") {
+    return { ...ALL_ANSWERED, rejections: [{ jobs, error: failure.error }] };
+  }
   return { ...ALL_ANSWERED, unapplied: jobs, failure };
 }

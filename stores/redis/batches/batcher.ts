@@ -28,9 +28,10 @@ import {
   connectOrFail,
   enqueueWaiting,
 } from "../connections/connection_wait.ts";
+import { patientTimer } from "../connections/patient_timer.ts";
 import type { NodeConnection } from "../connections/node_connection.ts";
 import { closeServer, openConnection, type Reconnector } from "../connections/reconnector.ts";
-import { queueFull, storeClosed } from "../failures/batch_failure.ts";
+import { storeClosed } from "../failures/batch_failure.ts";
 import { answerJobs, handleOutcome, isCalm, type Outcomes, outcomes } from "./handle_outcome.ts";
 import type { Job } from "./job.ts";
 import {
@@ -41,6 +42,7 @@ import {
   MOST_JOBS,
   takeAll,
   takeBatch,
+  takeIf,
 } from "./job_queue.ts";
 
 /** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
@@ -74,6 +76,10 @@ interface BatcherState {
   exclusive: boolean;
   /** The batch whose values are being loaded: calls on its keys may join it. */
   loading: Batch | undefined;
+  /** The batches under way. */
+  readonly batches: Set<Batch>;
+  /** Fails calls that have taken too long; `undefined` while there are none. */
+  timer: (() => void) | undefined;
 }
 
 /**
@@ -100,6 +106,8 @@ export function batcher(server: Reconnector, moved?: Outcomes["moved"]): Batcher
     resting: false,
     exclusive: false,
     loading: undefined,
+    batches: new Set(),
+    timer: undefined,
   };
   return {
     submit: (job) => submit(state, job),
@@ -111,15 +119,45 @@ export function batcher(server: Reconnector, moved?: Outcomes["moved"]): Batcher
   };
 }
 
+/** Looks after so many milliseconds for calls that have taken too long. */
+function startTimer(state: BatcherState, milliseconds: number): void {
+  state.timer = patientTimer(milliseconds, () => {
+    state.timer = undefined;
+    const oldest = failLate(state);
+    if (oldest === Infinity) return;
+    const left = oldest + state.server.context.timeout - performance.now();
+    startTimer(state, Math.max(1, Math.ceil(left)));
+  });
+}
+
+/** Fails calls that have taken too long; since when the oldest of the others is under way. */
+function failLate({ server, queue, wait, batches, loading }: BatcherState): number {
+  const { context: { timeout, failJobs }, breaker } = server;
+  const instant = performance.now() - timeout;
+  const cause = new Error(`The call took more than ${timeout} ms`);
+  let oldest = Infinity;
+  function isLate({ since, settled }: Job): boolean {
+    if (since > instant && !settled) oldest = Math.min(oldest, since);
+    return since <= instant;
+  }
+  // Before the first connection there is another limit.
+  if (wait.connecting && !breaker.hasConnected) oldest = performance.now();
+  else failJobs(takeIf(queue, isLate), "no", cause);
+  for (const batch of batches) {
+    // What is only being loaded was not charged, and will not be.
+    failJobs(batch.jobs.filter(isLate), batch === loading ? "no" : "unknown", cause);
+  }
+  return oldest;
+}
+
 function submit(state: BatcherState, job: Job): void {
   const { server: { breaker, closed, context }, queue, loading, wait } = state;
   if (closed) return context.failJobs([job], "no", storeClosed());
+  if (state.timer === undefined) startTimer(state, context.timeout);
   if (loading !== undefined && untilProbe(breaker) === 0 && mayJoin(loading, job, MOST_JOBS)) {
     return addJob(job, loading);
   }
-  if (queue.size >= context.maxPending) {
-    return context.failJobs([job], "no", queueFull(context.maxPending));
-  }
+  if (queue.size >= context.maxPending) return context.refuseJob(job);
   if (!admitsCall(breaker)) {
     return context.failJobs([job], "no", new Error("It failed a moment ago"));
   }
@@ -165,11 +203,13 @@ async function next(state: BatcherState): Promise<void> {
   const batch = takeBatch(queue, node.commit, most);
   state.exclusive = batch.commit === "watch";
   batchStarted(inFlight, batch);
+  state.batches.add(batch);
   const ending = run(state, node, batch);
   // Only now, so that its commands are written before the next batch is made.
   start(state);
   const outcome = await ending;
   batchFinished(inFlight, batch);
+  state.batches.delete(batch);
   handleOutcome(outcomes, outcome);
   if (outcomes.lostRaces > 0) return startAtOnce(state);
   if (hasLost && Math.random() < COURTESY) await rest(state);

@@ -6,17 +6,19 @@
  * | committed | were answered |
  * | others changed a key | try again at the head of the queue, at most MOST_TRIES times |
  * | the connection closed before anything was written | go into the next batch, on a new connection; the third time in a row they fail |
- * | no reply, or an error | fail as not applied, and so do all that wait |
+ * | no reply, or an error that is everybody's | fail as not applied, and so do all that wait |
+ * | an error to a transaction of several keys | try again, each alone with calls on the same keys |
+ * | the same to a call alone | fails as not applied |
  * | the writes were sent, and no reply came | fail as perhaps applied; they are not tried again |
  */
 
 import { ContentionError } from "../../../core/errors.ts";
-import type { BatchOutcome } from "./batch_outcome.ts";
+import type { BatchOutcome, Rejection } from "./batch_outcome.ts";
 import type { BatchesInFlight } from "./batches_in_flight.ts";
 import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
 import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
-import type { Job } from "./job.ts";
+import { type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeAll } from "./job_queue.ts";
 
 /** How often a call is tried before it fails by a `ContentionError`. */
@@ -76,16 +78,20 @@ export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
     recordSuccess(breaker);
   }
   context.counters.decisions += jobs.length;
-  for (const job of jobs) job.resolve(job.answer);
+  for (const job of jobs) {
+    job.settled = true;
+    job.resolve(job.answer);
+  }
 }
 
 /** Deals with a batch that came back; after the last one those that lost a race are tried again. */
 export function handleOutcome(state: Outcomes, outcome: BatchOutcome): void {
-  const { conflicted, unapplied, unknown, failure } = outcome;
+  const { conflicted, unapplied, unknown, failure, rejections } = outcome;
   const { server, inFlight } = state;
   server.context.counters.conflicts += conflicted.length;
   state.toRetry.push(...conflicted);
   if (failure !== undefined) handleFailure(state, failure, unapplied, unknown);
+  for (const rejection of rejections) handleRejection(state, rejection);
   if (inFlight.size > 0) return;
   if (state.mustReconnect) dropConnection(server);
   state.mustReconnect = false;
@@ -129,6 +135,15 @@ function handleFailure(
   failJobs([...unapplied, ...takeRetries(state), ...takeAll(queue)], "no", error);
 }
 
+/** Only what shares a transaction with a call that is rejected is tried again. */
+function handleRejection(state: Outcomes, { jobs, error }: Rejection): void {
+  if (new Set(jobs.map(keySet)).size === 1) {
+    return state.server.context.failJobs(jobs, "no", error);
+  }
+  for (const job of jobs) job.alone = true;
+  retry(state, jobs, (job) => state.server.context.failJobs([job], "no", error));
+}
+
 function takeRetries(state: Outcomes): readonly Job[] {
   const jobs = state.toRetry;
   state.toRetry = [];
@@ -143,6 +158,7 @@ function retry(
   if (server.closed) return server.context.failJobs(jobs, "no", storeClosed());
   const again: Job[] = [];
   for (const job of jobs) {
+    if (job.settled) continue;
     if (++job.tries < MOST_TRIES) again.push(job);
     else tooOften(job);
   }

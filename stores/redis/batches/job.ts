@@ -61,8 +61,12 @@ class YoungJob {
   watched = false;
   /** Since when it has waited for a connection, by `performance.now`; 0 if it has not. */
   waitsSince = 0;
+  /** Since when it has been under way, by `performance.now`. */
+  readonly since: number = performance.now();
   /** The cell of the first key, in the batch that it is in. */
   cell: Cell | undefined = undefined;
+  /** Whether it was answered, or failed. */
+  settled = false;
   /** What the call returns once the batch is committed. */
   answer: Answer = undefined;
 

@@ -120,7 +120,8 @@ export function takeWaitingSince(queue: JobQueue, instant: number): Job[] {
   return takeIf(queue, (job) => job.waitsSince <= instant);
 }
 
-function takeIf(queue: JobQueue, isTaken: (job: Job) => boolean): Job[] {
+/** Takes out every call of which something holds. */
+export function takeIf(queue: JobQueue, isTaken: (job: Job) => boolean): Job[] {
   const taken: Job[] = [];
   for (const [slot, jobs] of [...queue.slots]) {
     const left = jobs.filter((job) => !isTaken(job) || !taken.push(job));

@@ -1,7 +1,5 @@
-/** The most keys that are remembered. */
-const MOST_KEYS = 20_000;
-/** The most characters of values that are remembered. */
-const MOST_TEXT = 16_000_000;
+/** About how many bytes an entry takes beside its texts. */
+const ENTRY = 200;
 
 /** A value last seen. */
 export interface CachedValue {
@@ -26,8 +24,8 @@ export interface ValueCache {
   set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
 }
 
-/** Makes the memory of one store. */
-export function valueCache(): ValueCache {
+/** Makes the memory of one server, of so many bytes at most. */
+export function valueCache(mostBytes: number): ValueCache {
   // Changed in place: a new object for each decision is one more that the collector has to move.
   const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
@@ -46,12 +44,12 @@ export function valueCache(): ValueCache {
       value.keptUntil = keptUntil;
     }
     size += sizeOf(key, text);
-    if (values.size > MOST_KEYS || size > MOST_TEXT) shrink();
+    if (size > mostBytes) shrink();
   }
 
   function shrink(): void {
     for (const [oldest, { text }] of values) {
-      if (values.size <= MOST_KEYS && size <= MOST_TEXT) return;
+      if (size <= mostBytes) return;
       values.delete(oldest);
       size -= sizeOf(oldest, text);
     }
@@ -61,5 +59,5 @@ export function valueCache(): ValueCache {
 }
 
 function sizeOf(key: string, text: string): number {
-  return key.length + text.length;
+  return key.length + text.length + ENTRY;
 }

@@ -1,17 +1,29 @@
 import { formatValue } from "../../../core/options/checks.ts";
 
-/** What a client of node-redis connects to. */
-export type ClientKind = "cluster" | "sentinel" | "pool" | "client";
+/** The kinds of clients that the store can use. */
+export type ClientKind =
+  | "cluster"
+  | "sentinel"
+  | "pool"
+  | "client"
+  | "ioredis"
+  | "ioredis cluster"
+  | "bun"
+  | "sender";
 
-/** What each kind of client is recognised by, and what else the store uses of it. */
+/** What each kind is recognised by, and what else the store uses of it. The first match counts. */
 const KINDS: readonly (readonly [kind: ClientKind, sign: string, uses: readonly string[]])[] = [
   ["cluster", "getSlotRandomNode", ["_options", "duplicate", "destroy"]],
   ["sentinel", "getMasterNode", ["duplicate", "destroy"]],
   ["pool", "totalClients", ["execute"]],
-  ["client", "sendCommand", ["duplicate", "destroy"]],
+  ["ioredis cluster", "startupNodes", ["call", "status", "duplicate"]],
+  ["ioredis", "status", ["call", "sendCommand", "duplicate"]],
+  ["client", "sendCommand", ["duplicate"]],
+  ["bun", "onclose", ["send", "duplicate", "connect"]],
+  ["sender", "send", []],
 ];
 
-/** Clients that the store cannot use: what they have, and what they lack. The first match counts. */
+/** Clients that node-redis 5.1 and later is asked for, by what they have, and what they lack. */
 const UNSUPPORTED: readonly (readonly [name: string, has: readonly string[], lacks: string])[] = [
   ["a client of ioredis or iovalkey", ["status", "sendCommand"], "destroy"],
   ["a RedisClient of Bun", ["send", "duplicate"], "sendCommand"],

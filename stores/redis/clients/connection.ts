@@ -15,6 +15,8 @@ export type Command = readonly string[];
 export interface Connection {
   /** Whether it still lives. */
   readonly open: boolean;
+  /** Whether commands may go to different places, so that it cannot watch keys. */
+  readonly isShared?: boolean;
   /**
    * Sends commands in one write. Resolves to their replies, in order; an error that the server
    * replied is an `Error` among them. Rejects if the connection is lost before the last reply.

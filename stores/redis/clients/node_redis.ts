@@ -15,8 +15,6 @@ export interface NodeRedisClient {
   duplicate(overrides?: never): unknown;
   /** Sends one command. */
   sendCommand(command: never): unknown;
-  /** Ends its connection at once. */
-  destroy(): unknown;
 }
 
 /** A node-redis pool, connected; `createClientPool` returns it. */

@@ -4,7 +4,7 @@
  */
 
 import { formatValue } from "../../../core/options/checks.ts";
-import { withTimeout } from "../../../core/with_timeout.ts";
+import { patientTimer } from "../connections/patient_timer.ts";
 import { isErrorReply } from "../failures/batch_failure.ts";
 import type { Command, Connection } from "./connection.ts";
 
@@ -40,9 +40,12 @@ export async function connect(
   const attempt: Attempt = { client: undefined, late: false, isOpen: false };
   const connecting = connectClient(attempt, make);
   try {
-    const client = await withTimeout(connecting, timeout, () => {
-      attempt.late = true;
-      throw new Error(`No connection within ${timeout} ms`);
+    const client = await new Promise<OwnClient>((resolve, reject) => {
+      const stop = patientTimer(timeout, () => {
+        attempt.late = true;
+        reject(new Error(`No connection within ${timeout} ms`));
+      });
+      connecting.then(resolve, reject).finally(stop);
     });
     return connectionOf(client);
   } catch (error) {
@@ -91,9 +94,12 @@ function isReady(client: OwnClient): boolean {
 }
 
 /** Ends a connection. Before 6.3 node-redis throws if it has ended by itself. */
-export async function destroy(client: { destroy(): unknown }): Promise<void> {
+export async function destroy(
+  client: { destroy(): unknown } | { disconnect(): unknown },
+): Promise<void> {
   try {
-    await client.destroy();
+    // Version 4 of node-redis calls it otherwise.
+    await ("destroy" in client ? client.destroy() : client.disconnect());
   } catch {
     // There is nothing to end.
   }

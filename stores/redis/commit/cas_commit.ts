@@ -70,7 +70,8 @@ export async function casCommit(
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: decided, failure: replies };
   const fates = new Map<Cell, Fate>();
   for (const [place, one] of comparisons.entries()) readReply(one, replies[place], fates, values);
-  return outcomeOf(decided, batch.cells, fates, answer);
+  const canWatch = node.connection.isShared !== true;
+  return outcomeOf(decided, batch.cells, fates, answer, canWatch, context);
 }
 
 /** What is to be compared, by slot; what must be alone by itself. */
@@ -154,6 +155,8 @@ function outcomeOf(
   cellOf: ReadonlyMap<string, Cell>,
   fates: ReadonlyMap<Cell, Fate>,
   answer: Watcher["answer"],
+  canWatch: boolean,
+  context: StoreContext,
 ): BatchOutcome {
   if (fates.size === 0) {
     answer(decided);
@@ -162,20 +165,26 @@ function outcomeOf(
   const committed: Job[] = [];
   const conflicted: Job[] = [];
   const unapplied: Job[] = [];
-  const unknown: Job[] = [];
+  const rejected = new Map<Error, Job[]>();
   let failure: BatchFailure | undefined;
   for (const job of decided) {
     const fate = fates.get(rootCellOf(job));
     if (fate === undefined) committed.push(job);
     else if (fate === "lost") {
       // A value that is no text comes back changed, and would never compare as equal.
-      job.watched = keysOf(job).some((key) => cellOf.get(key)!.unreadable);
+      job.watched = canWatch && keysOf(job).some((key) => cellOf.get(key)!.unreadable);
       conflicted.push(job);
+    } else if (mayHaveWritten(fate.error)) context.failJobs([job], "unknown", fate.error);
+    else if (fate.kind === "rejected") {
+      const jobs = rejected.get(fate.error);
+      if (jobs === undefined) rejected.set(fate.error, [job]);
+      else jobs.push(job);
     } else {
-      (mayHaveWritten(fate.error) ? unknown : unapplied).push(job);
+      unapplied.push(job);
       failure = fate;
     }
   }
   answer(committed);
-  return { conflicted, unapplied, unknown, failure };
+  const rejections = [...rejected].map(([error, jobs]) => ({ error, jobs }));
+  return { ...ALL_ANSWERED, conflicted, unapplied, failure, rejections };
 }

@@ -21,7 +21,13 @@ local call = redis.call
 local reply = call('TIME')
 local count = #KEYS
 if count == 0 then return reply end
-local held = call('MGET', unpack(KEYS))
+local held = {}
+for first = 1, count, 1000 do
+  local last = math.min(first + 999, count)
+  for place, text in ipairs(call('MGET', unpack(KEYS, first, last))) do
+    held[first - 1 + place] = text
+  end
+end
 local size = string.gmatch(ARGV[1], '%d+')
 local key, group, argument = 1, 0, 2
 while key <= count do
@@ -55,4 +61,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const COMPARE_AND_SET_SHA = "2880ac45edef9bb5766bdf3ebbc735b0f21f2bf2";
+export const COMPARE_AND_SET_SHA = "4edf64ee8c01b6f8a045e33e749e682ef64eb04a";

@@ -12,6 +12,7 @@ import {
   ALL_ANSWERED,
   type BatchOutcome,
   notApplied,
+  type Rejection,
   type Watcher,
 } from "../batches/batch_outcome.ts";
 import { type Cell, loadCell } from "../batches/cell.ts";
@@ -56,13 +57,18 @@ export async function scriptCommit(
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: batch.jobs, failure: replies };
 
   const unapplied: Job[] = [];
-  const unknown: Job[] = [];
+  const rejections: Rejection[] = [];
   let failure: BatchFailure | undefined;
   for (const [place, { jobs, cells }] of groups.entries()) {
     const reply = replies[place];
     if (reply instanceof Error) {
-      failure = failureOfReply(reply);
-      (mayHaveWritten(reply) ? unknown : unapplied).push(...jobs);
+      const { kind } = failureOfReply(reply);
+      if (mayHaveWritten(reply)) context.failJobs(jobs, "unknown", reply);
+      else if (kind === "rejected") rejections.push({ jobs, error: reply });
+      else {
+        failure = { kind, error: reply };
+        unapplied.push(...jobs);
+      }
     } else {
       const now = useServerTime ? Math.floor(timeOf(reply)) : own;
       const held = reply as readonly (string | null)[];
@@ -72,7 +78,7 @@ export async function scriptCommit(
       answer(stepAll(jobs, batch.cells, now, counters));
     }
   }
-  return { conflicted: [], unapplied, unknown, failure };
+  return { ...ALL_ANSWERED, unapplied, failure, rejections };
 }
 
 /** What one script call does: calls on keys of one slot, and their cells. */

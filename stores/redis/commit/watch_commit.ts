@@ -128,7 +128,8 @@ async function commit(
   if (result instanceof Error) return notApplied(waiting, failureOfReply(firstError(replies)!));
   const error = firstError(result as readonly unknown[]);
   if (error !== undefined) {
-    return { ...ALL_ANSWERED, unknown: waiting, failure: { kind: "refused", error } };
+    context.failJobs(waiting, "unknown", error);
+    return ALL_ANSWERED;
   }
   for (const cell of changes) rememberCell(cell, context.values);
   answer(waiting);

@@ -6,6 +6,7 @@
 
 import { recordFailure } from "./circuit_breaker.ts";
 import type { NodeConnection } from "./node_connection.ts";
+import { patientTimer } from "./patient_timer.ts";
 import { connectTo, type Reconnector } from "./reconnector.ts";
 import type { Job } from "../batches/job.ts";
 import {
@@ -24,7 +25,7 @@ export interface ConnectionWait {
   /** Whether a connection is being made. */
   connecting: boolean;
   /** Fails calls that have waited too long; `undefined` while none waits for a connection. */
-  timer: ReturnType<typeof setTimeout> | undefined;
+  timer: (() => void) | undefined;
 }
 
 /** No connection is being made yet. */
@@ -46,7 +47,7 @@ export async function connectOrFail(wait: ConnectionWait): Promise<NodeConnectio
     return undefined;
   } finally {
     wait.connecting = false;
-    clearTimeout(wait.timer);
+    wait.timer?.();
     wait.timer = undefined;
   }
 }
@@ -64,11 +65,11 @@ function startTimer(wait: ConnectionWait): void {
   const oldest = firstJob(queue);
   if (wait.timer !== undefined || oldest === undefined) return;
   const most = breaker.hasConnected ? context.deadline : context.connectDeadline;
-  wait.timer = setTimeout(() => {
+  wait.timer = patientTimer(Math.max(1, oldest.waitsSince + most - performance.now()), () => {
     wait.timer = undefined;
     const late = takeWaitingSince(queue, performance.now() - most);
     if (late.length > 0) recordFailure(breaker);
     context.failJobs(late, "no", new Error(`No connection within ${most} ms`));
     startTimer(wait);
-  }, Math.max(1, oldest.waitsSince + most - performance.now()));
+  });
 }

@@ -36,6 +36,7 @@ export async function prepareConnection(
 ): Promise<NodeConnection> {
   let refusal: Error | undefined;
   for (const mode of commit === "auto" ? AUTO : [commit]) {
+    if (mode === "watch" && connection.isShared === true) break;
     refusal = mode === "watch" ? undefined : await refusalOf(connection, mode, context);
     if (refusal === undefined) return { connection, commit: mode, watching: false };
     if (!isForbidden(refusal)) break;

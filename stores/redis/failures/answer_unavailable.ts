@@ -1,6 +1,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { StoreUnavailableError } from "../../../core/errors.ts";
+import { StoreOverloadedError, StoreUnavailableError } from "../../../core/errors.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
 import { makeDecision } from "../../../core/make_decision.ts";
 import type { Job } from "../batches/job.ts";
 
@@ -12,17 +13,38 @@ import type { Job } from "../batches/job.ts";
  * @param untilProbe Milliseconds until a slot's server is tried again.
  */
 export function answerUnavailable(
-  { slot, one, several, resolve, reject }: Job,
+  job: Job,
   applied: "no" | "unknown",
   cause: Error,
   policy: "throw" | "allow" | "deny",
   untilProbe: (slot: number) => number,
 ): void {
+  const wait = () => Math.max(1, Math.ceil(untilProbe(job.slot)));
+  answerByPolicy(job, policy, wait, () => unavailableError(applied, cause));
+}
+
+/** Milliseconds after which a call that was refused for overload may come again. */
+const OVERLOAD_WAIT = 25;
+
+/** Answers a call that comes while too many wait: it is no outage, and admits nobody. */
+export function answerOverloaded(job: Job, waiting: number, policy: "throw" | "deny"): void {
+  answerByPolicy(job, policy, () => OVERLOAD_WAIT, () => {
+    const rule = `fewer than ${waiting} calls may wait for Redis (maxPending)`;
+    return new StoreOverloadedError(errorMessage("decide", rule, waiting));
+  });
+}
+
+function answerByPolicy(
+  job: Job,
+  policy: "throw" | "allow" | "deny",
+  untilRetry: () => number,
+  error: () => Error,
+): void {
+  const { one, several, resolve, reject } = job;
+  job.settled = true;
   const operations = one === undefined ? several?.operations : [one];
-  if (policy === "throw" || operations === undefined) {
-    return reject(unavailableError(applied, cause));
-  }
-  const retryAfter = Math.max(1, Math.ceil(untilProbe(slot)));
+  if (policy === "throw" || operations === undefined) return reject(error());
+  const retryAfter = untilRetry();
   const decisions = operations.map(({ algorithm, cost }) =>
     policyDecision(algorithm, cost, policy === "allow", retryAfter)
   );
@@ -56,6 +78,7 @@ function policyDecision(
     algorithm.policies[0]?.limit ?? algorithm.capacity,
     0,
     allowed ? 0 : retryAfter,
+    0,
     0,
     0,
     0,

@@ -10,7 +10,8 @@
  * |---|---|---|
  * | `lost` | the connection closed | another one is made at once |
  * | `silent` | no reply within the deadline | the breaker opens |
- * | `refused` | the server replied an error | the breaker opens |
+ * | `refused` | the server replied that it can do nothing now | the breaker opens |
+ * | `rejected` | the server replied an error about these calls | they fail, others are tried again |
  * | `moved` | another node of the cluster has the slot | the route is looked up again |
  *
  * Whether the batch was applied is another question: before its writes were sent it was not, and
@@ -18,7 +19,7 @@
  */
 export interface BatchFailure {
   /** What happened. */
-  readonly kind: "lost" | "silent" | "refused" | "moved";
+  readonly kind: "lost" | "silent" | "refused" | "rejected" | "moved";
   /** What was thrown or replied. */
   readonly error: Error;
 }
@@ -31,9 +32,15 @@ export function connectionLost(): BatchFailure {
 /** Replies that say that the slot is elsewhere, or moving there; nothing was applied. */
 const ELSEWHERE_REGEXP = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/;
 
+/** Replies that say that the server can do nothing for anybody now. */
+const UNWELL_REGEXP =
+  /^(READONLY|OOM|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|BUSY|NOPERM .* run the)\b/;
+
 /** What a server's error reply means. */
 export function failureOfReply(error: Error): BatchFailure {
-  return { kind: ELSEWHERE_REGEXP.test(error.message) ? "moved" : "refused", error };
+  const { message } = error;
+  if (ELSEWHERE_REGEXP.test(message)) return { kind: "moved", error };
+  return { kind: UNWELL_REGEXP.test(message) ? "refused" : "rejected", error };
 }
 
 /**
@@ -58,9 +65,4 @@ export function firstError(replies: readonly unknown[]): Error | undefined {
 /** Why a closed store answers no call. */
 export function storeClosed(): Error {
   return new Error("The store was closed");
-}
-
-/** Why a call is not taken in while so many wait. */
-export function queueFull(waiting: number): Error {
-  return new Error(`${waiting} calls wait already`);
 }

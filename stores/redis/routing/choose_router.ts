@@ -1,5 +1,9 @@
 import { errorMessage } from "../../../core/options/checks.ts";
 import { clientError, kindOf } from "../clients/client_kind.ts";
+import { type BunRedisClient, dialBunClient } from "../clients/bun_client.ts";
+import { dialIoRedis, dialIoRedisCluster, type IoRedisClient } from "../clients/ioredis.ts";
+import { dialSender, type RedisSender } from "../clients/sender.ts";
+import { hashSlot } from "./hash_slot.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
 import { clusterRouter } from "./cluster_router.ts";
 import type { Commit } from "../commit/choose_commit.ts";
@@ -14,13 +18,21 @@ import type { Router } from "./router.ts";
 import { singleRouter } from "./single_router.ts";
 import type { StoreContext } from "../store_context.ts";
 
-/** What `redisStore` takes: any client of node-redis. */
-export type RedisClient = NodeRedisClient | NodeRedisPool | NodeRedisCluster | NodeRedisSentinel;
+/** What `redisStore` takes. */
+export type RedisClient =
+  | NodeRedisClient
+  | NodeRedisPool
+  | NodeRedisCluster
+  | NodeRedisSentinel
+  | IoRedisClient
+  | BunRedisClient
+  | RedisSender;
 
 /**
  * The way of calls to the servers behind a client.
  *
- * @throws {TypeError} If it is not a client of node-redis 5.1 or later, or has a `keyPrefix`.
+ * @throws {TypeError} If it is none that can be used, has a `keyPrefix`, or cannot watch where the
+ * options say that it should.
  */
 export function chooseRouter(
   client: RedisClient,
@@ -31,14 +43,28 @@ export function chooseRouter(
   if (kind === undefined) throw clientError("create redisStore", RULE, client);
   requireNoPrefix(client);
   if (kind === "cluster") return clusterRouter(client as NodeRedisCluster, commit, context);
-  return singleRouter(DIALS[kind](client as never), commit, context);
+  const cannotWatch = kind === "sender" || kind === "ioredis cluster";
+  if (cannotWatch && commit === "watch") {
+    const rule = 'commit must be "script", "cas" or "auto" with a client that cannot watch keys';
+    throw new TypeError(errorMessage("create redisStore", rule, commit));
+  }
+  const router = singleRouter(DIALS[kind](client as never), commit, context);
+  return kind === "ioredis cluster" ? { ...router, slotOf: hashSlot } : router;
 }
 
-const RULE = "the client must come from node-redis 5.1 or later, a sentinel client from 6.0 or " +
-  "later (run npm install redis@6, and pass what createClient, createClientPool, createCluster or " +
-  "createSentinel returns)";
+const RULE = "the client must come from node-redis 4 or later, a cluster client from 5.1 and a " +
+  "sentinel client from 6.0 (run npm install redis@6), from ioredis 5 or iovalkey, be a RedisClient " +
+  "of Bun, or have a function send";
 
-const DIALS = { sentinel: sentinelDial, pool: dialPool, client: dialClient };
+const DIALS = {
+  sentinel: sentinelDial,
+  pool: dialPool,
+  client: dialClient,
+  ioredis: dialIoRedis,
+  "ioredis cluster": dialIoRedisCluster,
+  bun: dialBunClient,
+  sender: dialSender,
+};
 
 /** Requires that keys are what the store makes them; node-redis adds no prefix to raw commands. */
 function requireNoPrefix(client: RedisClient): void {

@@ -47,7 +47,11 @@ export function nodeAt(
 ): ClusterNode {
   let node = nodes.get(address);
   if (node === undefined) {
-    const own: StoreContext = { ...context, clock: serverClock(), values: valueCache() };
+    const own: StoreContext = {
+      ...context,
+      clock: serverClock(),
+      values: valueCache(context.cacheBytes),
+    };
     const server = reconnector(map.dials.nodeAt(address), commit, own);
     nodes.set(address, node = { batcher: batcher(server, moved), breaker: server.breaker });
   }

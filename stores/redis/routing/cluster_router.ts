@@ -8,8 +8,9 @@
  */
 
 import { circuitBreaker, untilProbe } from "../connections/circuit_breaker.ts";
+import type { Dial } from "../clients/connection.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
-import { clusterMap, ownerOf } from "./cluster_map.ts";
+import { clusterMap, ownerOf, renewSlots } from "./cluster_map.ts";
 import {
   type Cluster,
   type ClusterNode,
@@ -69,5 +70,11 @@ export function clusterRouter(
     closeUnrouted(unrouted, cluster);
   }
 
-  return { slotOf: hashSlot, submit, untilProbe: untilProbeOf, close };
+  async function masters(): Promise<readonly Dial[]> {
+    await renewSlots(map);
+    const owners = new Set(map.known.owners.filter((address) => address !== undefined));
+    return [...owners].map(map.dials.nodeAt);
+  }
+
+  return { slotOf: hashSlot, masters, submit, untilProbe: untilProbeOf, close };
 }

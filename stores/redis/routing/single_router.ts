@@ -22,6 +22,7 @@ export function singleRouter(dial: Dial, commit: Commit | "auto", context: Store
   const only = batchers[0]!;
   return {
     slotOf: () => 0,
+    masters: () => Promise.resolve([dial]),
     submit: count === 1 ? only.submit : (job) => batchers[indexOf(job.key, count)]!.submit(job),
     untilProbe: () => untilProbe(breaker),
     close() {

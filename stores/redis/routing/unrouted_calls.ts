@@ -6,7 +6,7 @@
 import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
 import { admitsCall, recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
-import { queueFull, storeClosed } from "../failures/batch_failure.ts";
+import { storeClosed } from "../failures/batch_failure.ts";
 import { ownerOf } from "./cluster_map.ts";
 import { type Cluster, mapTimeout, renewMap } from "./cluster_nodes.ts";
 
@@ -29,8 +29,8 @@ export function waitForRoute(
   cluster: Cluster,
   submit: (job: Job) => void,
 ): void {
-  const { maxPending, failJobs } = cluster.context;
-  if (unrouted.jobs.length >= maxPending) return failJobs([job], "no", queueFull(maxPending));
+  const { maxPending, failJobs, refuseJob } = cluster.context;
+  if (unrouted.jobs.length >= maxPending) return refuseJob(job);
   if (!admitsCall(cluster.breaker)) {
     const cause = new Error("The cluster did not tell its slots a moment ago");
     return failJobs([job], "no", cause);

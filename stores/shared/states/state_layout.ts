@@ -13,6 +13,7 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { mostEntries } from "../../../core/algorithms/timeline_algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
 import { CELLS_PER_NODE, type CellType } from "../memory/node_shape.ts";
@@ -116,7 +117,7 @@ function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
   if (slots !== undefined) {
     return isTree(algorithm)
       ? treeCells(nodes, slots)
-      : totalsCells(nodes, Math.min(slots, algorithm.capacity));
+      : totalsCells(nodes, mostEntries(slots, algorithm.capacity));
   }
   if (parts !== undefined) {
     return cellsOfAll(algorithm, parts.map((part) => cellLayout(nodes, part)));
@@ -184,7 +185,7 @@ function sizeOfState(
     if (entries <= MOST_ENTRIES) {
       return isTree(algorithm)
         ? { types: [0, 1], nodes: nodesOfTree(slots, capacity) }
-        : { types: [2], nodes: nodesOfTotals(entries) };
+        : { types: [2], nodes: nodesOfTotals(mostEntries(slots, capacity)) };
     }
     const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MOST_ENTRIES}` +
       " (slidingWindow with a coarser precision takes less)";
@@ -225,7 +226,7 @@ function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorith
 /** Whether a window takes no more nodes as a tree than as running totals. */
 function isTree({ internals: { slots = 0 } = {}, capacity }: Algorithm): boolean {
   return slots <= MOST_ENTRIES && capacity < TREE_LIMIT &&
-    nodesOfTree(slots, capacity) <= nodesOfTotals(Math.min(slots, capacity));
+    nodesOfTree(slots, capacity) <= nodesOfTotals(mostEntries(slots, capacity));
 }
 
 function refusal(rule: string, value: number): RangeError {

@@ -40,7 +40,7 @@ export interface KeyDropping {
 
 /** How room is made in a table, closed over it. */
 export function keyDropping(table: Table): KeyDropping {
-  const { memory, thread, found, search, protectedSlots, throwsWhenFull } = table;
+  const { memory, thread, found, search, protectedSlots, slotsWithNodes, throwsWhenFull } = table;
   const { ints, capacity, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
@@ -86,6 +86,15 @@ export function keyDropping(table: Table): KeyDropping {
     const isLong = now < search.longAt || now >= search.longAgainAt;
     const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
     search.firstSlot = search.keysSeen = search.changedSlot = 0;
+    if (withNodes) {
+      // First where they are: most of a store's keys may have none.
+      const known = Math.min(search.noted, slotsWithNodes.length);
+      for (let looked = 0; looked < Math.min(known, SEARCHED); looked++) {
+        const slot = slotsWithNodes[search.lookedAt++ % known]!;
+        if (dropIfFresh(slot, now, true)) return true;
+      }
+      if (search.firstSlot !== 0) return false;
+    }
     // On, if need be, to the first key that may go.
     for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
       const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;

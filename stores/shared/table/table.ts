@@ -17,10 +17,13 @@ import { StoreFullError } from "../../../core/errors.ts";
 import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET, TAGS } from "../layout.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import type { SpareBlocks } from "../memory/spare_blocks.ts";
-import { freeState } from "../states/block_layout.ts";
+import { blockKind, freeState } from "../states/block_layout.ts";
 import { announce, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter, type Thread } from "../threads/thread.ts";
 import { settleMark } from "./multi_swap.ts";
+
+/** Keys with nodes of which a thread remembers where they are. */
+const MOST_WITH_NODES = 1_024;
 
 /** The table as one thread works on it; what it sees is noted in values that are filled anew. */
 export interface Table {
@@ -37,6 +40,8 @@ export interface Table {
   readonly scanned: ScannedBucket;
   /** What the last search for a key to drop saw. */
   readonly search: KeySearch;
+  /** Slots into which this thread has put keys with nodes, the latest ones, as a ring. */
+  readonly slotsWithNodes: Int32Array;
   /** Slots of the keys of a batch, which are not dropped to make room for another one of it. */
   readonly protectedSlots: number[];
   /** The block of a key, announced; 0 if no tag leads to it. */
@@ -79,6 +84,9 @@ export interface KeySearch {
   longAgainAt: number;
   /** Searches one after another that found no key that may go. */
   fruitless: number;
+  /** Where in `slotsWithNodes` the next slot is noted, and the next one looked at. */
+  noted: number;
+  lookedAt: number;
 }
 
 /** The table, for a thread; `find` and `replace`, by which it changes known keys, are closed over it. */
@@ -119,7 +127,10 @@ export function openTable(
       longAt: Infinity,
       longAgainAt: 0,
       fruitless: 0,
+      noted: 0,
+      lookedAt: 0,
     },
+    slotsWithNodes: new Int32Array(MOST_WITH_NODES),
     protectedSlots: [],
 
     find(low, high) {
@@ -171,8 +182,11 @@ export function wordAt({ ints, keepsOrder }: Memory, slot: number): number {
 }
 
 /** Whether a slot, and the nodes of its state, are yet as they were when they were read. */
-export function isUnchanged({ ints, keepsOrder }: Memory, slot: number, word: number): boolean {
+export function isUnchanged(memory: Memory, slot: number, word: number): boolean {
+  const { ints, keepsOrder, blocks, blockMask } = memory;
   if (keepsOrder) return ints[slot] === word;
+  const kind = ints[blocks + (word & blockMask) * BLOCK]! & 3;
+  if (kind === blockKind.cells) return Atomics.load(ints, slot) === word;
   // A load might come before the reads of nodes, which may be put to use again; a swap comes after.
   return Atomics.compareExchange(ints, slot, word, word) === word;
 }

@@ -235,17 +235,24 @@ describe("a naive recount agrees, to the last call,", () => {
           fc.integer({ min: 1, max: 6 }),
           fc.integer({ min: 1, max: 300 }),
           fc.boolean(),
-          async (drawn, limit, size, isCompressed) => {
-            const entries = drawn.map(({ at, ...rest }) => ({
-              ...rest,
+          fc.boolean(),
+          async (drawn, limit, size, isCompressed, hasCost) => {
+            const entries = drawn.map(({ at, key, cost }) => ({
               at: isExact ? at : at - at % 1_000,
+              key,
+              cost: hasCost ? cost : 1,
             }));
             const text = new TextEncoder().encode(header + entries.map(line).join("\n"));
             const bytes = isCompressed ? zlib.gzipSync(text) : text;
             const pieces = inPieces(bytes, size);
             // Single lines of one form may be lines of another.
             const known = entries.length < 3 ? { format: format as never } : {};
-            await requireAgreement(entries, pieces, { ...options, ...known }, limit);
+            await requireAgreement(
+              entries,
+              pieces,
+              { ...(hasCost ? options : {}), ...known },
+              limit,
+            );
           },
         ),
         fcOptions({ numRuns: 40 }),

@@ -68,8 +68,8 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
       "(BigInt(used) * BigInt(capacity)) / old",
     ],
     "A smaller limit that forgets a key which had used more": [
-      "Math.min(units, capacity)",
-      "units",
+      "Math.min(carried(older.capacity - remaining), capacity)",
+      "carried(older.capacity - remaining) % (capacity + 1)",
     ],
   }),
 ];

@@ -224,7 +224,10 @@ describe("an error that the server replies", () => {
     const [code] = message.split(" ");
 
     test(`${code}: not applied, and the error says so in its words`, async () => {
-      const places = [["watch", "MGET"], ["watch", "SET"], ["cas", "EVALSHA"]] as const;
+      const places = [["watch", "MGET"], ["watch", "SET"], ["cas", "EVALSHA"], [
+        "script",
+        "EVALSHA",
+      ]] as const;
       await Promise.all(
         places.map(([commit, name]) =>
           withFake({ commit }, async ({ fake, limiter }) => {
@@ -292,7 +295,8 @@ describe("an error that the server replies", () => {
 });
 
 describe("contention", () => {
-  for (const commit of MODES) {
+  // By script there is none.
+  for (const commit of ["watch", "cas"] as const) {
     test(`by ${commit} without end is a ContentionError, and charges nothing`, () =>
       withFake({ commit }, async ({ fake, limiter, store }) => {
         await limiter.consume("a");
@@ -346,7 +350,7 @@ describe("a call while Redis is away", () => {
       await fake.stop();
       assert.deepEqual(await limiter.consume("a"), {
         ...{ allowed: true, limit: 1, remaining: 0, retryAfter: 0, nextAfter: 0, resetAfter: 0 },
-        ...{ delay: 0, source: "policy", parts: undefined },
+        ...{ delay: 0, debt: 0, source: "policy", parts: undefined },
       });
     }));
 

@@ -42,7 +42,7 @@ describe("a full table", () => {
     assert.deepEqual([keys, liveKeys, capacity, evictions], [1, 1, 1, 2]);
   });
 
-  test("throws where it is told to, and charges nothing", () => {
+  test("throws where onFull says so, and charges nothing", () => {
     const store = sharedStore({ capacity: 1, onFull: "throw", threads: 4 });
     const now = { value: NOW };
     const api = limiter(small, { store, prefix: "api", clock: at(now) });
@@ -164,6 +164,25 @@ describe("a capacity", () => {
   });
 });
 
+test("room in the arena is made in some hundred steps, however many keys take none of it", () => {
+  inSteps(() => {
+    const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
+    const options = { prefix: "api", clock: () => NOW };
+    const numbers = limiter(small, { ...options, store });
+    for (let key = 0; key < 20_000; key++) numbers.consume(`key ${key}`);
+    let steps = 0;
+    const stepped = steppedStore(store.handle, () => void steps++);
+    const logs = limiter(slidingLog({ limit: 5, period: "1h" }), { ...options, store: stepped });
+    const longest = Array.from({ length: 200 }, (_, key) => {
+      steps = 0;
+      logs.consume(`log ${key}`);
+      return steps;
+    }).sort((a, b) => a - b).at(-20)!;
+    assert.ok(store.statistics().evictionsForNodes > 100);
+    assert.ok(longest < 2_000, `${longest} steps`);
+  });
+});
+
 describe("statistics", () => {
   test("count what is taken and given back without a look at the keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
@@ -224,7 +243,7 @@ describe("statistics", () => {
 });
 
 describe("keys", () => {
-  test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are told apart", () => {
+  test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are different keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
     const api = limiter(small, { store, prefix: "api", clock: () => NOW });
     const long = "x".repeat(2 ** 20);

@@ -92,12 +92,12 @@ function attached(store: SharedStore, algorithm: Algorithm): Limiter | undefined
   }
 }
 
-/** How many calls a limiter's key has been admitted, as the store tells it. */
+/** How many calls a limiter's key has been admitted, as the store answers. */
 const used = (api: Limiter, key: string) => LIMIT - api.peek(key, 0).remaining;
 
 /**
  * Runs `call` on a thread of its own, which is answered; before each step of the call, counted from
- * 0, `before` is told.
+ * 0, `before` is called.
  */
 function run(
   store: SharedStore,
@@ -151,7 +151,7 @@ const cuts: Readonly<Record<string, (last: number) => (step: number) => void>> =
   "from outside": killAt,
 };
 
-/** What a thread has done, of whose call nothing is heard, is done or not; all goes on as ever. */
+/** What a thread has done, whose call has not answered, is done or not; all goes on as ever. */
 function survive(store: SharedStore, api: Limiter, isWhole: boolean, step: string): void {
   const keys = ["one", "two", "three", "four"];
   assert.ok(keys.every((key) => used(api, key) <= LIMIT), step);
@@ -224,7 +224,7 @@ describe("a thread that is killed at any step", () => {
     });
   });
 
-  test("as it puts a key in leaves a place too few, which calls on as many keys are told", () => {
+  test("as it puts a key in leaves a place too few, which fails calls on as many keys", () => {
     inSteps(() => {
       const number = algorithms.number!;
       const work = calls["a first call"]!;

@@ -430,6 +430,7 @@ function byPolicy(allowed: boolean): AsyncLimiter {
     nextAfter: 0,
     resetAfter: 0,
     delay: 0,
+    debt: 0,
     source: "policy",
     parts: undefined,
   };

@@ -34,6 +34,6 @@ for (const threads of [1, 2]) {
       await staying.stop(500);
     }
     assert.deepEqual(seen.lost, []);
-    assert.ok(seen.ends >= 1, "clients are told to leave");
+    assert.ok(seen.ends >= 1, "clients are asked to leave");
   });
 }

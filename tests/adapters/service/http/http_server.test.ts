@@ -17,7 +17,8 @@ async function withServer(
 ): Promise<void> {
   const handler = async (call: IncomingCall) => {
     const body = await call.body(100).catch(() => "broken off");
-    return new Response(typeof body === "string" ? String(body.length) : body.detail);
+    const text = typeof body === "string" ? String(body.length) : body.detail;
+    return { status: 200, headers: {}, body: text };
   };
   const server = await startHttpServer({
     hostname: "127.0.0.1",

@@ -13,7 +13,7 @@ const CALL = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
 /**
  * A client that sends one call after the other, on a connection that it keeps, as a proxy does: it
- * leaves when it is told to, and for another port when one takes no connection.
+ * leaves when it is asked to, and for another port when one takes no connection.
  */
 export async function busyClient(
   ports: readonly number[],

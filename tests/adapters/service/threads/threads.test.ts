@@ -86,7 +86,7 @@ describe("2 threads over the shared store", () => {
       await service.reload();
       const ask = (cost: number) =>
         post(service, "/v1/consume", { entries: { user: "42" }, cost }, { connection: "close" });
-      // Both threads have the new limit once a row of answers tells of it.
+      // Both threads have the new limit once a row of answers shows it.
       for (let row = 0; row < 20; row++) if ((await ask(0)).body.limit !== 110) row = -1;
       const answers = await Promise.all(Array.from({ length: 20 }, () => ask(1)));
       assert.equal(answers.filter(({ body }) => body.allowed).length, 10);
@@ -161,7 +161,7 @@ for (const threads of [1, 2]) {
 describe("a reload under load", () => {
   /**
    * Two versions of rules that a request meets in two of its descriptors. Whoever saw one rule of
-   * one version and one of the other would be told so by the names.
+   * one version and one of the other would show it by the names.
    */
   const version = (name: string) =>
     `domain: shop

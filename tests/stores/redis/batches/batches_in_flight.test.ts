@@ -245,7 +245,8 @@ describe("calls on many keys, by cas", () => {
 
   test("end in an error, not without end, where the reply does not fit", async () => {
     const context = {
-      values: valueCache(),
+      values: valueCache(1_000_000),
+      cacheBytes: 1_000_000,
       clock: serverClock(),
       deadline: 1_000,
       useServerTime: true,

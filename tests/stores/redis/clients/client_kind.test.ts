@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { Cluster as IoCluster, Redis as IoRedis } from "ioredis";
+import { Redis as IoRedis6 } from "ioredis6";
 import { Redis as IoValkey } from "iovalkey";
 import * as redis6 from "redis";
 import * as redis4 from "redis4";
@@ -34,32 +35,33 @@ const sentinel = { name: "main", sentinelRootNodes: [nowhere] };
 function bunClient(): object {
   const { Bun } = globalThis as { Bun?: { RedisClient: new (url: string) => object } };
   if (Bun !== undefined) return new Bun.RedisClient("redis://127.0.0.1:1");
-  return { connect() {}, send() {}, duplicate() {}, close() {} };
+  return { connect() {}, send() {}, duplicate() {}, close() {}, onclose: null };
 }
 
 describe("a client that cannot be used is refused by name:", () => {
-  const REFUSED: readonly [given: string, make: () => unknown][] = [
-    ["a client of ioredis or iovalkey", () => new IoRedis({ lazyConnect: true })],
-    ["a client of ioredis or iovalkey", () => new IoCluster([nowhere], { lazyConnect: true })],
-    ["a client of ioredis or iovalkey", () => new IoValkey({ lazyConnect: true })],
-    ["a RedisClient of Bun", bunClient],
-    ["a client of node-redis 4 or older", () => redis4.createClient()],
-    ["a client of node-redis 4 or older", () => redis4.createCluster({ rootNodes })],
-    ["a sentinel client of node-redis 5", () => redis5.createSentinel(sentinel)],
-    ["an object", () => ({ sendCommand() {} })],
-    ["undefined", () => undefined],
+  const REFUSED: readonly [given: string, byStore: boolean, make: () => unknown][] = [
+    ["a client of ioredis or iovalkey", false, () => new IoRedis({ lazyConnect: true })],
+    ["a client of ioredis or iovalkey", false, () => new IoValkey({ lazyConnect: true })],
+    ["a RedisClient of Bun", false, bunClient],
+    ["a client of node-redis 4 or older", false, () => redis4.createClient()],
+    ["a client of node-redis 4 or older", true, () => redis4.createCluster({ rootNodes })],
+    ["a sentinel client of node-redis 5", true, () => redis5.createSentinel(sentinel)],
+    ["an object", true, () => ({ sendCommand() {} })],
+    ["undefined", true, () => undefined],
   ];
 
-  for (const [place, [given, make]] of REFUSED.entries()) {
+  for (const [place, [given, byStore, make]] of REFUSED.entries()) {
     test(`${given} (${place + 1})`, () => {
       const client = make() as RedisClient & RedisRulesClient;
-      assert.throws(() => redisStore(client), {
-        name: "TypeError",
-        message: "Cannot create redisStore as the client must come from node-redis 5.1 or later, " +
-          "a sentinel client from 6.0 or later (run npm install redis@6, and pass what " +
-          "createClient, createClientPool, createCluster or createSentinel returns): " +
-          `current value is ${given}`,
-      });
+      if (byStore) {
+        assert.throws(() => redisStore(client), {
+          name: "TypeError",
+          message: "Cannot create redisStore as the client must come from node-redis 4 or later, " +
+            "a cluster client from 5.1 and a sentinel client from 6.0 (run npm install redis@6), " +
+            "from ioredis 5 or iovalkey, be a RedisClient of Bun, or have a function send: " +
+            `current value is ${given}`,
+        });
+      }
       assert.throws(() => redisSource(client), {
         name: "TypeError",
         message: "Cannot create redisSource as the client must come from node-redis 5.1 or later " +
@@ -67,13 +69,38 @@ describe("a client that cannot be used is refused by name:", () => {
       });
     });
   }
+
+  for (
+    const client of [new IoCluster([nowhere], { lazyConnect: true }), { send: () => undefined }]
+  ) {
+    test(`${"status" in client ? "a cluster of ioredis" : "a sender"}, by watch`, () => {
+      assert.throws(() => redisStore(client as unknown as RedisClient), {
+        name: "TypeError",
+        message: 'Cannot create redisStore as commit must be "script", "cas" or "auto" with a ' +
+          'client that cannot watch keys: current value is "watch"',
+      });
+    });
+  }
 });
 
+/** Bun's client; `undefined` on other runtimes. */
+const BunClient = (globalThis as { Bun?: { RedisClient: new (url: string) => RedisClient } }).Bun
+  ?.RedisClient;
+
+type Made = readonly [name: string, make: (redis: RedisProcess) => Promise<Given>];
+
 /** The clients that can be used, of the oldest and the newest version of each. */
-const CLIENTS: readonly [name: string, make: (redis: RedisProcess) => Promise<Given>][] = [
+const CLIENTS: readonly Made[] = [
   ["redis 6", ({ url }) => single(redis6.createClient({ url }))],
   ["redis 6.0", ({ url }) => single(redis60.createClient({ url }))],
   ["redis 5", ({ url }) => single(redis5.createClient({ url }))],
+  ["@redis/client 1", ({ url }) => single(redis4.createClient({ url }) as unknown as RedisClient)],
+  ["ioredis 5", ({ url }) => single(new IoRedis(url, { lazyConnect: true }))],
+  ["ioredis 6", ({ url }) => single(new IoRedis6(url, { lazyConnect: true }))],
+  ["iovalkey", ({ url }) => single(new IoValkey(url, { lazyConnect: true }))],
+  ...("Bun" in globalThis
+    ? [["Bun", ({ url }) => single(new BunClient!(url))] as const satisfies Made]
+    : []),
   ["a pool of redis 6.0", ({ url }) => pooled(redis60.createClientPool({ url }))],
   ["a pool of redis 5", ({ url }) => pooled(redis5.createClientPool({ url }))],
 ];
@@ -100,31 +127,92 @@ async function pooled(
   return { client: pool, end: () => pool.destroy() };
 }
 
+/** So much that nothing is refused, so slow that nothing comes back. */
+const endless = gcra({ limit: 1, period: "1d", burst: 1_000_000 });
+
 withRedis("lost connections", (redis) => {
   for (const [name, make] of CLIENTS) {
-    test(`of ${name} are dialled again`, async () => {
-      const { client, end } = await make(redis());
-      const store = redisStore(client, { deadline: 5_000 });
-      const api = limiter(algorithm, { store, prefix: name });
-      for (let left = 9; left > 5; left--) {
-        assert.equal((await api.consume("a")).remaining, left);
-        await tell(redis(), "CLIENT", "KILL", "TYPE", "normal");
-      }
-      await redis().kill();
-      await assert.rejects(async () => await api.consume("a"), StoreUnavailableError);
-      await redis().restart();
-      await until(() => api.consume("a").then(() => true, () => false));
-      await store.close();
-      end();
-    });
+    for (const commit of ["watch", "cas", "script"] as const) {
+      test(`of ${name} are dialled again, by ${commit}`, async () => {
+        const { client, end } = await make(redis());
+        const store = redisStore(client, { commit, deadline: 5_000 });
+        const api = limiter(algorithm, { store, prefix: `${name} ${commit}` });
+        for (let left = 9; left > 5; left--) {
+          assert.equal((await api.consume("a")).remaining, left);
+          await tell(redis(), "CLIENT", "KILL", "TYPE", "normal");
+          // Until the client has noticed: what is sent before may have been charged.
+          await new Promise((resolve) => setTimeout(resolve, 30));
+        }
+        // Busy: whatever was charged was admitted, or said to be unknown; and nothing twice.
+        const busy = limiter(endless, { store, prefix: `${name} ${commit} busy` });
+        let admitted = 0;
+        let unknown = 0;
+        let isOver = false;
+        const callers = Array.from({ length: 8 }, async () => {
+          while (!isOver) {
+            try {
+              await busy.consume("a");
+              admitted++;
+            } catch (error) {
+              assert.ok(error instanceof StoreUnavailableError, String(error));
+              if (error.applied === "unknown") unknown++;
+              await new Promise((resolve) => setTimeout(resolve, 1));
+            }
+          }
+        });
+        for (let kills = 0; kills < 8; kills++) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          await tell(redis(), "CLIENT", "KILL", "TYPE", "normal");
+        }
+        isOver = true;
+        await Promise.all(callers);
+        let used = -1;
+        await until(() =>
+          Promise.resolve(busy.peek("a", 0)).then(({ remaining }) => {
+            used = endless.capacity - remaining;
+            return true;
+          }, () => false)
+        );
+        assert.ok(admitted > 0);
+        assert.ok(
+          used >= admitted && used <= admitted + unknown,
+          `${used} charged, ${admitted} admitted, ${unknown} unknown`,
+        );
+        await redis().kill();
+        await assert.rejects(async () => await api.consume("a"), StoreUnavailableError);
+        await redis().restart();
+        await until(() => api.consume("a").then(() => true, () => false));
+        await store.close();
+        end();
+      });
+    }
   }
+
+  test("are the sender's affair: it sends commands, and gets replies in order", async () => {
+    const client = await redis6.createClient({ url: redis().url }).connect();
+    const sender = {
+      send: (commands: readonly (readonly string[])[]) =>
+        Promise.all(
+          commands.map((command) => client.sendCommand([...command]).catch((error) => error)),
+        ),
+    };
+    for (const commit of ["cas", "script", "auto"] as const) {
+      const store = redisStore(sender, { commit, deadline: 5_000 });
+      const api = limiter(algorithm, { store, prefix: `sender ${commit}` });
+      const decisions = await Promise.all([api.consume("a", 3), api.consume("a", 3)]);
+      assert.deepEqual(decisions.map(({ remaining }) => remaining), [7, 4]);
+      await store.close();
+    }
+    await client.close();
+  });
 });
 
 describe("lost connections of a cluster", redisServer, () => {
   let node: RedisProcess;
   before(async () => {
     if (redisServer.skip) return;
-    node = await startRedis(["--cluster-enabled", "yes"]);
+    // ioredis leaves out nodes whose address the cluster does not tell.
+    node = await startRedis(["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"]);
     await tell(node, "CLUSTER", "ADDSLOTSRANGE", "0", "16383");
     const info = () => tell<string>(node, "CLUSTER", "INFO");
     await until(async () => (await info()).includes("cluster_state:ok"));
@@ -137,6 +225,17 @@ describe("lost connections of a cluster", redisServer, () => {
     ["redis 6.0", (url) => redis60.createCluster({ rootNodes: [{ url }] })],
     ["redis 5", (url) => redis5.createCluster({ rootNodes: [{ url }] })],
   ];
+
+  test("of ioredis are dialled again, by script", async () => {
+    const { port } = new URL(node.url);
+    const given = new IoCluster([{ host: "127.0.0.1", port: Number(port) }], { lazyConnect: true });
+    const store = redisStore(given, { commit: "script", deadline: 5_000 });
+    const api = limiter(algorithm, { store, prefix: "ioredis" });
+    for (const key of ["a", "b", "c"]) assert.equal((await api.consume(key)).remaining, 9);
+    await tell(node, "CLIENT", "KILL", "TYPE", "normal");
+    await until(() => api.consume("a").then(() => true, () => false));
+    await store.close();
+  });
 
   for (const [name, make] of CLUSTERS) {
     test(`of ${name} are dialled again`, async () => {

@@ -6,7 +6,7 @@ import { cachedKeys } from "../../../../stores/redis/keys/cached_keys.ts";
 /** A namer that counts how often it is called. */
 function counted() {
   const calls = { times: 0 };
-  const name = cachedKeys((key) => {
+  const name = cachedKeys()((key) => {
     calls.times++;
     return `api:{${key}}`;
   });
@@ -37,5 +37,24 @@ describe("stored keys that are remembered", () => {
       name(nth(0));
       assert.equal(calls.times, keys + 1, "the oldest is not");
     }
+  });
+
+  test("are bounded for all limiters of a store together", () => {
+    const share = cachedKeys();
+    let times = 0;
+    const name = () =>
+      share((key) => {
+        times++;
+        return `api:{${key}}`;
+      });
+    const first = name();
+    first("a");
+    for (let limiters = 0; limiters < 20; limiters++) {
+      const own = name();
+      for (let key = 0; key < 1_500; key++) own(`key ${key}`);
+    }
+    times = 0;
+    first("a");
+    assert.equal(times, 1, "what the first limiter used long ago is forgotten");
   });
 });

@@ -10,7 +10,7 @@ import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thr
 import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 
 /**
- * Told what a thread is about to do: `get`, `set` or the name of an atomic operation, and at which
+ * Receives what a thread is about to do: `get`, `set` or the name of an atomic operation, and at which
  * index of an array whose elements are of 1, 4 or 8 bytes.
  */
 export type BeforeStep = (what: string, index: number, bytes: number) => void;

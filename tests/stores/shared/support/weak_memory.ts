@@ -17,12 +17,15 @@
 import {
   ANNOUNCED,
   attachMemory,
+  BATCH,
+  BATCH_SIZE,
   BUCKET,
   header,
   INTENT,
   type Memory,
   OWNER,
   RECORD,
+  SEEN,
   SLOTS_PER_BUCKET,
   STATUS,
 } from "../../../../stores/shared/layout.ts";
@@ -36,6 +39,7 @@ export type Region =
   | "tag"
   | "announced"
   | "owner"
+  | "batch"
   | "status"
   | "record"
   | "block"
@@ -47,6 +51,9 @@ export type Region =
 /** A fault of memory order that is seeded. */
 export interface Weakening {
   readonly name: string;
+  /** The scenario in which it is looked for, and whether on a processor that keeps the order. */
+  readonly scenario: string;
+  readonly isOrdered?: boolean;
   /** Whether an atomic operation is a plain one, or a plain load and then a plain store. */
   isPlain?(what: string, region: Region): boolean;
   /** Whether a store waits for the thread's next access of which `endsDelay` says so. */
@@ -62,8 +69,8 @@ export interface Schedule {
   choose(writes: number): number;
 }
 
-/** What a thread does with its store. */
-export type Script = (store: ThreadStore) => unknown;
+/** What a thread does with the store that it attaches to. */
+export type Script = (attach: () => ThreadStore) => unknown;
 
 interface Write {
   readonly value: number | bigint;
@@ -89,7 +96,7 @@ type Words = Memory["ints"] | Memory["floats"] | Memory["bigs"] | Memory["bytes"
 type Access = (what: string, index: number, ...rest: unknown[]) => unknown;
 
 const SUSPENDED = new Error("suspended");
-const MOST_ACCESSES = 20_000;
+const MOST_ACCESSES = 6_000;
 const OPERATIONS = ["load", "store", "add", "sub", "compareExchange"] as const;
 const watched = new WeakMap<object, Access>();
 
@@ -97,7 +104,8 @@ const watched = new WeakMap<object, Access>();
  * Runs scripts at once.
  *
  * @param narrow Changes of the memory's sizes, so that words and blocks soon come back.
- * @returns How many accesses were made.
+ * @returns Whether all came to an end: threads may wait for blocks that others hold, where there are
+ * few.
  */
 export function runWeak(
   { buffer }: SharedStoreHandle,
@@ -108,7 +116,7 @@ export function runWeak(
     readonly narrow: Partial<Memory>;
     readonly weakening?: Weakening | undefined;
   },
-): number {
+): boolean {
   const memory = { ...attachMemory(buffer), ...narrow, keepsOrder: isOrdered };
   const initial = Int32Array.from(memory.ints);
   const initialBytes = Uint8Array.from(memory.bytes);
@@ -191,7 +199,7 @@ export function runWeak(
       throw SUSPENDED;
     }
     runner.budget--;
-    if (++accesses > MOST_ACCESSES) throw new Error("The threads do not come to an end");
+    accesses++;
     if (isOrdered && runner.waiting.length > 0) flush(runner, schedule.choose(3));
     const value = perform();
     runner.log.push(value);
@@ -215,7 +223,8 @@ export function runWeak(
         }
         if (what === "load") {
           return step(runner, () => {
-            return isPlain ? load(runner, bytes, index) : read(runner, bytes, index, true);
+            const isOwn = runner.waiting.some((each) => isOf(each, bytes, index));
+            return isPlain || isOwn ? load(runner, bytes, index) : read(runner, bytes, index, true);
           });
         }
         if (isPlain) {
@@ -249,12 +258,13 @@ export function runWeak(
   inWeakMemory(() => {
     for (;;) {
       const running = runners.filter(({ isDone }) => !isDone).map(({ id }) => id);
-      if (running.length === 0) break;
+      if (running.length === 0 || accesses > MOST_ACCESSES) break;
       const [id, budget] = schedule.next(running);
       const runner = runners[id]!;
-      Object.assign(runner, { cursor: 0, budget, isSuspended: false });
+      const left = MOST_ACCESSES + 1 - accesses;
+      Object.assign(runner, { cursor: 0, budget: Math.min(budget, left), isSuspended: false });
       try {
-        scripts[id]!(openThreadStore(views[id]!));
+        scripts[id]!(() => openThreadStore(views[id]!));
         runner.isDone = true;
       } catch (error) {
         if (error !== SUSPENDED) throw error;
@@ -262,7 +272,7 @@ export function runWeak(
     }
   });
   for (const runner of runners) flush(runner);
-  return accesses;
+  return runners.every(({ isDone }) => isDone);
 }
 
 const waits = new WeakMap<() => void, { bytes: number; index: number; value: number | bigint }>();
@@ -354,6 +364,7 @@ function regionOf(memory: Memory, bytes: number, index: number): Region {
   if (index < blocks) {
     const place = (index - records) % RECORD;
     if (place === ANNOUNCED) return "announced";
+    if (place === BATCH_SIZE || (place >= BATCH && place < SEEN)) return "batch";
     return place === OWNER ? "owner" : place === STATUS ? "status" : "record";
   }
   return index < nodes ? "block" : "node";

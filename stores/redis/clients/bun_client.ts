@@ -1,0 +1,48 @@
+import type { Command, Dial } from "./connection.ts";
+import { connect, type OwnClient } from "./own_connection.ts";
+
+/** Bun's `RedisClient`. */
+export interface BunRedisClient {
+  /** Whether it is connected. */
+  readonly connected: boolean;
+  /** Sends a command by its name. */
+  send(command: never, rest: never): unknown;
+  /** Makes another client with the same options. */
+  duplicate(): unknown;
+}
+
+/** What it is duplicated as. */
+interface Duplicate {
+  readonly connected: boolean;
+  onconnect: (() => void) | null;
+  onclose: ((error: Error) => void) | null;
+  connect(): Promise<unknown>;
+  send(command: string, rest: readonly string[]): Promise<unknown>;
+  close(): void;
+}
+
+/** Dials with the options of Bun's client: by duplicates of which each is closed when it is lost. */
+export function dialBunClient(client: BunRedisClient): Dial {
+  const make = async () => ownClient(await client.duplicate() as Duplicate);
+  return (timeout) => connect(make, timeout);
+}
+
+function ownClient(client: Duplicate): OwnClient {
+  let isLost = false;
+  // It would connect again by itself, and go on with a transaction that has lost its keys.
+  client.onclose = () => {
+    isLost = true;
+    client.close();
+  };
+  return {
+    get isReady() {
+      return client.connected && !isLost;
+    },
+    on(event, listener) {
+      if (event === "connect") client.onconnect = listener;
+    },
+    connect: () => client.connect(),
+    sendCommand: ([name = "", ...rest]: Command) => client.send(name, rest),
+    destroy: () => client.close(),
+  };
+}

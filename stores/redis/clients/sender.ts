@@ -1,0 +1,23 @@
+import type { Command, Dial } from "./connection.ts";
+
+/**
+ * Anything that sends commands and gets their replies in order: one over HTTP, or a client of which
+ * this package knows nothing. It must not send a command twice.
+ */
+export interface RedisSender {
+  /**
+   * Sends commands, and resolves to their replies in order. An error that the server replied is an
+   * `Error` among them, with the server's words; it rejects if there are no replies.
+   */
+  send(commands: readonly (readonly string[])[]): Promise<readonly unknown[]>;
+}
+
+/** A sender as a connection that never closes. */
+export function dialSender(sender: RedisSender): Dial {
+  async function send(commands: readonly Command[]): Promise<readonly unknown[]> {
+    const replies = await sender.send(commands);
+    if (Array.isArray(replies) && replies.length === commands.length) return replies;
+    throw new Error(`The sender must return one reply for each of ${commands.length} commands`);
+  }
+  return () => Promise.resolve({ open: true, isShared: true, send, destroy() {} });
+}

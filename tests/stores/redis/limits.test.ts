@@ -1,0 +1,123 @@
+/*
+ * What keeps one call from harming others, and a crowd from harming everybody: error replies, the
+ * time limit of a call, and a full queue.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createClient } from "redis";
+
+import { consumeAll, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
+import { redisStore, type RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
+import { withFake } from "../../support/fake_redis/with_fake.ts";
+import { withRedis } from "../../support/redis/with_redis.ts";
+
+const MODES = ["watch", "cas", "script"] as const;
+
+const algorithm = gcra({ limit: 1, period: "1d", burst: 100 });
+
+withRedis("an error reply", (redis) => {
+  for (const commit of MODES) {
+    test(`to one limiter leaves its neighbour alone, by ${commit}`, async () => {
+      const admin = await createClient({ url: redis().url }).connect();
+      await admin.sendCommand(
+        ["ACL", "SETUSER", "narrow", "on", ">secret", "~good:*", "+@all"],
+      );
+      const url = redis().url.replace("redis://", "redis://narrow:secret@");
+      const store = redisStore(createClient({ url }), { commit, deadline: 5_000 });
+      const good = limiter(algorithm, { store, prefix: "good" });
+      const bad = limiter(algorithm, { store, prefix: "bad" });
+      await good.consume("warm up");
+      for (let round = 0; round < 3; round++) {
+        const calls = Array.from({ length: 40 }, (_, place) => [
+          good.consume(`${commit} ${place}`).then(() => "decided", String),
+          bad.consume(`${commit} ${place}`).then(() => "decided", ({ applied }) => applied),
+        ]);
+        const ends = await Promise.all(calls.flat());
+        assert.deepEqual(new Set(ends.filter((_, place) => place % 2 === 0)), new Set(["decided"]));
+        assert.deepEqual(new Set(ends.filter((_, place) => place % 2 === 1)), new Set(["no"]));
+      }
+      assert.equal(store.statistics().connections, 1);
+      await store.close();
+      await admin.close();
+    });
+  }
+
+  for (const commit of ["cas", "script"] as const) {
+    test(`is not what 9,000 keys at once get, by ${commit}`, async () => {
+      const store = redisStore(createClient({ url: redis().url }), { commit, deadline: 20_000 });
+      const api = limiter(algorithm, { store, prefix: "many" });
+      const entries = Array.from(
+        { length: 9_000 },
+        (_, place) => ({ limiter: api, key: `${commit} ${place}`, cost: 1 }),
+      );
+      const { parts } = await consumeAll(entries);
+      assert.equal(parts?.length, 9_000);
+      assert.equal((await api.peek(`${commit} 8999`, 0)).remaining, 99);
+      await store.close();
+    });
+  }
+});
+
+describe("the time limit of a call", () => {
+  for (const commit of MODES) {
+    test(`counts its time in the queue, by ${commit}`, () =>
+      withFake({ commit, deadline: 2_000, timeout: 150, maxPending: 20_000 }, async (on) => {
+        const { fake, limiter, store } = on;
+        await limiter.peek("warm up");
+        fake.faults = ([name]) => name === "MGET" || name === "EVALSHA" ? 60 : undefined;
+        const start = performance.now();
+        const calls = Array.from({ length: 9_000 }, (_, place) => limiter.consume(`key ${place}`));
+        const took: number[] = [];
+        const ends = await Promise.allSettled(
+          calls.map((call) => call.finally(() => took.push(performance.now() - start))),
+        );
+        const late = ends.filter((end) => end.status === "rejected").map(({ reason }) => reason);
+        assert.ok(late.length > 0, "none was late");
+        for (const error of late) {
+          assert.ok(error instanceof StoreUnavailableError, String(error));
+          assert.match(error.message, /150 ms/);
+        }
+        // The server has made no mistake.
+        assert.equal(store.statistics().connections, 1);
+        assert.ok(Math.max(...took) < 1_500, `${Math.max(...took)} ms`);
+      }));
+  }
+
+  test("counts round trips, and says that the call may have been charged", () =>
+    withFake({ commit: "script", deadline: 2_000, timeout: 100 }, async ({ fake, limiter }) => {
+      await limiter.peek("a");
+      fake.faults = ([name]) => name === "EVALSHA" ? 400 : undefined;
+      const error = await limiter.consume("a").catch((error) => error);
+      assert.ok(error instanceof StoreUnavailableError, String(error));
+      assert.equal(error.applied, "unknown");
+    }));
+});
+
+describe("a full queue", () => {
+  const OPTIONS: RedisStoreOptions = { onUnavailable: "allow", maxPending: 50 };
+
+  test("is no outage: it refuses by an error of its own", () =>
+    withFake(OPTIONS, async ({ limiter, fake }) => {
+      await limiter.peek("warm up");
+      const before = fake.commands.length;
+      const calls = Array.from({ length: 200 }, () => limiter.consume("a"));
+      const ends = await Promise.allSettled(calls);
+      const errors = ends.filter((end) => end.status === "rejected").map(({ reason }) => reason);
+      assert.ok(errors.length >= 100, `${errors.length} errors`);
+      for (const { name } of errors) assert.equal(name, "StoreOverloadedError");
+      const admitted = ends.filter((end) => end.status === "fulfilled" && end.value.allowed);
+      assert.ok(admitted.length <= 10, `${admitted.length} of 10 admitted`);
+      assert.ok(fake.commands.length > before);
+    }));
+
+  test("denies where the options say so", () =>
+    withFake({ ...OPTIONS, onOverload: "deny" }, async ({ limiter }) => {
+      await limiter.peek("warm up");
+      const calls = Array.from({ length: 200 }, () => limiter.consume("a"));
+      const decisions = await Promise.all(calls);
+      const denied = decisions.filter(({ source }) => source === "policy");
+      assert.ok(denied.length >= 100);
+      assert.ok(denied.every(({ allowed, retryAfter }) => !allowed && retryAfter >= 1));
+      assert.equal(decisions.filter(({ allowed }) => allowed).length, 10);
+    }));
+});
