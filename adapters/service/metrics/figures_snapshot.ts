@@ -30,6 +30,8 @@ export interface RefusedKey {
   readonly key: string;
   /** About how often. */
   readonly refused: number;
+  /** Whether the rule is in the shadow, so that the key was admitted all the same. */
+  readonly shadow: boolean;
 }
 
 /** What was counted. */

@@ -29,7 +29,8 @@ export function countRefusal(keys: RefusedKeys, rule: Rule, key: string): void {
     refused += keys.get(least)!.refused;
     keys.delete(least);
   }
-  keys.set(name, { domain: rule.domain, rule: rule.name ?? rule.label, key, refused });
+  const { domain, label, shadow } = rule;
+  keys.set(name, { domain, rule: rule.name ?? label, key, refused, shadow });
 }
 
 function leastRefused(keys: RefusedKeys): string {

@@ -4,7 +4,7 @@
  * @typedef {{ domain: string, rule: string, admitted: number, refused: number,
  *   shadowRefused: number }} RuleFigures
  * @typedef {{ domains: string[], rules: RuleFigures[], threads: number,
- *   keys?: { domain: string, rule: string, key: string, refused: number }[] }} Live
+ *   keys?: { domain: string, rule: string, key: string, refused: number, shadow: boolean }[] }} Live
  * @typedef {{ admitted: number, refused: number, shadow: number }} Second
  */
 
@@ -80,11 +80,7 @@ function showRules(rules, seconds) {
 function ruleRow({ domain, rule, admitted, refused, shadowRefused }, second, history) {
   const head = element("th", rule);
   head.scope = "row";
-  if (shadowRefused > 0) {
-    const tag = element("span", `${shadowRefused.toLocaleString()} in the shadow`);
-    tag.className = "tag";
-    head.append(tag);
-  }
+  if (shadowRefused > 0) head.append(tagOf(`${shadowRefused.toLocaleString()} in the shadow`));
   const plot = element("td", "");
   plot.append(plotOf(history, rule));
   const row = element("tr", "");
@@ -98,6 +94,13 @@ function ruleRow({ domain, rule, admitted, refused, shadowRefused }, second, his
     number(second.refused, 1, "refused"),
   );
   return row;
+}
+
+/** @param {string} text */
+function tagOf(text) {
+  const tag = element("span", text);
+  tag.className = "tag";
+  return tag;
 }
 
 /** Bars, a second each: what was admitted, and on top of it what was refused. */
@@ -131,11 +134,12 @@ function plotOf(history, rule) {
 /** @param {Live["keys"]} keys */
 function showKeys(keys) {
   const sorted = (keys ?? []).toSorted((one, other) => other.refused - one.refused).slice(0, 20);
-  byId("keys").replaceChildren(...sorted.map(({ key, rule, refused }) => {
+  byId("keys").replaceChildren(...sorted.map(({ key, rule, refused, shadow }) => {
     const head = element("th", key);
     head.scope = "row";
+    if (shadow) head.append(tagOf("in the shadow"));
     const row = element("tr", "");
-    row.append(head, element("td", rule), number(refused, 0, "refused"));
+    row.append(head, element("td", rule), number(refused, 0, shadow ? "shadow" : "refused"));
     return row;
   }));
   const empty = byId("no-keys");

@@ -16,6 +16,10 @@ interface Visit {
   readonly rules: string;
   readonly background: string;
   readonly unlabelled: number;
+  /** What is wider than the window at 390 pixels. */
+  readonly cutOff: readonly string[];
+  /** How the keys of shadow rules are shown. */
+  readonly shadowed: readonly string[];
 }
 
 /** What a person sees on the page, in light and in dark. */
@@ -61,6 +65,8 @@ test(
           assert.match(seen.rules, /per-user\s+shop/);
           assert.match(seen.rules, /in the shadow/);
           assert.equal(seen.unlabelled, 0);
+          assert.deepEqual(seen.cutOff, []);
+          assert.deepEqual(seen.shadowed, ["shadow"]);
         }
         assert.notEqual(light.background, dark.background);
       } finally {

@@ -66,20 +66,45 @@ async function visit(colorScheme) {
   await page.waitForSelector("#keys tr");
   const keys = await page.innerText("#keys");
   await page.waitForFunction(() => document.querySelectorAll("#rules rect").length > 0);
+  const rules = await page.innerText("#rules");
   if (screenshots !== undefined) {
     await page.fill("#entries", "user=42");
     await page.click("button[value=peek]");
     await page.waitForTimeout(3_000);
     await page.screenshot({ path: join(screenshots, `page-${colorScheme}.png`), fullPage: true });
-    await page.setViewportSize({ width: 400, height: 900 });
+    await page.setViewportSize({ width: 390, height: 844 });
     await page.screenshot({ path: join(screenshots, `narrow-${colorScheme}.png`), fullPage: true });
   }
+  await page.setViewportSize({ width: 390, height: 844 });
+  const cutOff = await page.evaluate(() =>
+    [...document.querySelectorAll(".scroll, section, body")]
+      .filter((box) =>
+        box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > 391
+      )
+      .map(({ tagName, id }) => `${tagName} ${id}`)
+  );
+  const shadowed = await page.evaluate(() =>
+    [...document.querySelectorAll("#keys tr")]
+      .filter((row) => row.textContent?.startsWith("plan="))
+      .map((row) => row.querySelector("td.refused") === null ? "shadow" : "refused")
+  );
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const unlabelled = await page.evaluate(() =>
     [...document.querySelectorAll("input, select")]
       .filter((field) => !(/** @type {HTMLInputElement} */ (field).labels?.length)).length
   );
-  const rules = await page.innerText("#rules");
   await context.close();
-  return { errors, first, looked, taken, malformed, keys, rules, background, unlabelled };
+  return {
+    errors,
+    first,
+    looked,
+    taken,
+    malformed,
+    keys,
+    rules,
+    background,
+    unlabelled,
+    cutOff,
+    shadowed,
+  };
 }
