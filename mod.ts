@@ -105,6 +105,7 @@ export type {
 } from "./core/limiter/limiter.ts";
 export type { Period } from "./core/options/period.ts";
 export type { BurstOptions, RateOptions } from "./core/options/rate_options.ts";
+export { lockout, type LockoutOptions, type LockoutState } from "./core/algorithms/lockout.ts";
 export { slidingCounter, type SlidingCounterState } from "./core/algorithms/sliding_counter.ts";
 export { slidingLog } from "./core/algorithms/sliding_log.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./core/algorithms/sliding_window.ts";

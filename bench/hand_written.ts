@@ -33,6 +33,7 @@ export function handWrittenGcra(limit: number, period: number, burst: number) {
           : Math.ceil(tat - (burst - remaining - 1) * interval - now),
         resetAfter: Math.ceil(tat - now),
         delay: 0,
+        debt: 0,
         source: undefined,
         parts: undefined,
       };

@@ -1,7 +1,8 @@
 /*
  * What a decision costs on the memory store, clock included: every algorithm, at 1, 10 thousand and
  * 1 million keys, with reused and with fresh key strings, admitted and refused, beside a bare
- * `Map.get` and a GCRA written by hand; the memory that a key takes, and the longest call.
+ * `Map.get` and a GCRA written by hand; keys of unequal popularity beside a map that counts; the
+ * memory that a key takes, and the longest call.
  *
  * The flaw: one process, so a call site that has seen nine algorithms is measured after one that
  * has seen one. The first table therefore has gcra alone (as in a server with one kind of limit),
@@ -202,9 +203,64 @@ function longest(): void {
   }
 }
 
+/** Keys as they come in traffic, by Zipf's law: the second one half as often as the first, and so on. */
+function popularKeys(count: number, calls: number): string[] {
+  const keys = keysOf(count);
+  const sums = new Float64Array(count);
+  let sum = 0;
+  for (let rank = 1; rank <= count; rank++) sums[rank - 1] = sum += 1 / rank;
+  let seed = 7;
+  return Array.from({ length: calls }, () => {
+    seed = Math.imul(seed, 1_664_525) + 1_013_904_223 >>> 0;
+    const drawn = seed / 2 ** 32 * sum;
+    let [low, high] = [0, count - 1];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (sums[middle]! < drawn) low = middle + 1;
+      else high = middle;
+    }
+    return keys[low]!;
+  });
+}
+
+/** A map that counts, and neither reads a clock nor makes a decision. */
+function countingMap(): Consumer {
+  const cells = new Map<string, { remaining: number }>();
+  return {
+    consume(key) {
+      let cell = cells.get(key);
+      if (cell === undefined) cells.set(key, cell = { remaining: 0 });
+      cell.remaining++;
+      return cell;
+    },
+  };
+}
+
+function popular(): void {
+  console.log(
+    "\n100 thousand keys by Zipf's law: ns per decision, and times that of a counting map",
+  );
+  console.log(row("", ["counting", "by hand", "tidegate", "ratio"]));
+  const keys = popularKeys(100_000, 1_000_000);
+  for (const rate of [ADMITTED, { limit: 100, period: 1_000, burst: 100 }]) {
+    const figures = compare(
+      {
+        map: reused(keys, countingMap()),
+        hand: reused(keys, handWrittenGcra(rate.limit, rate.period, rate.burst)),
+        ours: reused(keys, limiter(gcra(rate), { store: memoryStore(), prefix: "bench" })),
+      },
+      SHORT ? 200_000 : keys.length,
+      ROUNDS,
+    );
+    const ratio = `${(figures.ours / figures.map).toFixed(2)}x`;
+    console.log(row(`limit ${rate.limit}`, [figures.map, figures.hand, figures.ours, ratio]));
+  }
+}
+
 console.log(runtime());
 await memory();
 longest();
+popular();
 headline("gcra alone");
 table();
 headline("gcra after all the others");

@@ -39,7 +39,7 @@ export function crossoverPlot(title: string, curves: readonly Curve[]): string {
         d: track(points.map(([slots, nanoseconds]) => [x(slots), y(nanoseconds)])),
       })
     ),
-    ...legend(curves.map(({ name }) => name), LEFT, 18),
+    ...legend(curves.map(({ name }) => name), LEFT, WIDTH - RIGHT).rows,
     label(WIDTH - RIGHT, BOTTOM + 34, "sub-buckets", { class: "soft", anchor: "end" }),
     label(LEFT, BOTTOM + 34, "nanoseconds", { class: "soft" }),
   ]);

@@ -78,6 +78,21 @@ export interface Algorithm<State = unknown> {
    * @throws {RangeError} If `now` or `cost` is out of range; the state is unchanged.
    */
   step(state: State, now: number, cost: number): readonly [decision: Decision, state: State];
+  /**
+   * The second reducer: takes what was really used, even beyond the capacity. It is always allowed,
+   * and its decision is that of a look (cost 0) at the state after it: `debt` says how many units are
+   * owed, and `step` admits nothing until they have drained. Charged at once is charged in parts.
+   *
+   * It is pure, as `step` is. Debt is cut at a bound that the algorithm states; units beyond it are
+   * lost. A cost of 0 looks, and a negative one gives units back, both as `step` does.
+   *
+   * @param state The key's state; `initial` for a key never seen.
+   * @param now Milliseconds since the Unix epoch, 0 to 2^42; a fraction is floored.
+   * @param cost Units to take, a safe integer.
+   * @returns The decision, and the state to keep.
+   * @throws {RangeError} If `now` or `cost` is out of range; the state is unchanged.
+   */
+  charge(state: State, now: number, cost: number): readonly [decision: Decision, state: State];
   /** How a state is kept as words and as text. */
   readonly codec: Codec<State>;
   /** What only the stores of this package read. An algorithm without it works as well. */
@@ -98,8 +113,8 @@ export type Formula = readonly (string | number | Formula)[];
  */
 export interface AlgorithmInternals<State = unknown> {
   /**
-   * The reducer's two halves, for stores that would rather not build a pair for each call;
-   * `step` answers the same without them.
+   * The reducers in halves, for stores that would rather not build a pair for each call; `step` and
+   * `charge` answer the same without them.
    */
   readonly halves?: Halves<State> | undefined;
   /** What `take` computes, where numbers can say it. */
@@ -123,8 +138,9 @@ export interface AlgorithmInternals<State = unknown> {
 }
 
 /**
- * A reducer in two halves. For every valid call, with `next = take(state, now, cost)`:
- * `step(state, now, cost)` is `[decide(state, next, now, cost), next]`.
+ * The reducers in halves. For every valid call, with `next = take(state, now, cost)`:
+ * `step(state, now, cost)` is `[decide(state, next, now, cost), next]`. And with
+ * `next = charge(state, now, cost)`, `charge` is `[decide(next, next, now, 0), next]`.
  *
  * The halves check nothing: `now` must be a whole number from 0 to 2^42 and `cost` a safe integer.
  *
@@ -135,4 +151,6 @@ export interface Halves<State> {
   take(state: State, now: number, cost: number): State;
   /** The answer to the call, of the state before it and the state after it. */
   decide(state: State, next: State, now: number, cost: number): Decision;
+  /** The state after taking `cost` beyond the limit if need be. */
+  charge(state: State, now: number, cost: number): State;
 }

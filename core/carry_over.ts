@@ -17,7 +17,7 @@ export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
 }
 
 /**
- * The state with as much use as another one has under older options.
+ * The state with as much use, and as much debt, as another one has under older options.
  *
  * Where only one of the two is an `all`, the use of the whole is carried over.
  */
@@ -38,9 +38,11 @@ export function carryOver(
     const isFresh = parts.every((state, place) => state === internals.parts![place]!.initial);
     return isFresh ? initial : parts;
   }
-  const used = older.capacity - halvesOf(older).decide(old, old, now, 0).remaining;
-  const units = mode === "keep" ? used : sameShare(used, older.capacity, capacity);
-  return halvesOf(algorithm).take(initial, now, Math.min(units, capacity));
+  const { remaining, debt } = halvesOf(older).decide(old, old, now, 0);
+  const carried = (units: number) =>
+    mode === "keep" ? units : sameShare(units, older.capacity, capacity);
+  const used = Math.min(carried(older.capacity - remaining), capacity);
+  return halvesOf(algorithm).charge(initial, now, used + carried(debt));
 }
 
 /** used * capacity / oldCapacity, rounded up; the product may be past what floats hold. */

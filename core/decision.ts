@@ -13,6 +13,7 @@
  * assert.equal(decision.allowed, true);
  * assert.equal(decision.remaining, 1);
  * assert.equal(decision.resetAfter, 500);
+ * assert.equal(decision.debt, 0);
  * ```
  */
 export interface Decision {
@@ -34,6 +35,11 @@ export interface Decision {
   readonly resetAfter: number;
   /** Milliseconds to wait before going ahead: 0 but for an admitted call of `leakyQueue`. */
   readonly delay: number;
+  /**
+   * Units beyond the capacity, 0 otherwise: what `charge` took of more than was there, and what a
+   * clock that stepped back sees of use to come. Until it has drained nothing is admitted.
+   */
+  readonly debt: number;
   /** `undefined` when the limiter's own store answered; otherwise who did in its place. */
   readonly source: DecisionSource | undefined;
   /** Of `all` and `consumeAll`: each one's decision, in order; otherwise `undefined`. */

@@ -33,8 +33,8 @@ export function failureReport<Subject>(
 ): (error: unknown, subject: Subject) => void {
   const print = firstPrinted();
   if (onFailure === undefined) return print;
-  const heard = guarded(onFailure, print);
-  return (error, subject) => void heard(error, subject);
+  const reportTo = guarded(onFailure, print);
+  return (error, subject) => void reportTo(error, subject);
 }
 
 /** Makes what prints the first failure that it is given. */

@@ -12,6 +12,7 @@ export function makeDecision(
   nextAfter: number,
   resetAfter: number,
   delay: number,
+  debt: number,
   source: Decision["source"],
   parts: Decision["parts"],
 ): Decision {
@@ -23,6 +24,7 @@ export function makeDecision(
     nextAfter,
     resetAfter,
     delay,
+    debt,
     source,
     parts,
   };
@@ -41,6 +43,7 @@ export function fixDecisionShape(): void {
   const anything = undefined as unknown as number;
   makeDecision(
     false,
+    anything,
     anything,
     anything,
     anything,

@@ -67,6 +67,11 @@ export interface StoreBase<Decisions, Answer, Done> {
   accepts(algorithm: Algorithm): void;
   /** Forgets a stored key. */
   delete(key: string): Done;
+  /**
+   * Forgets all keys of a prefix, whatever their algorithms: those whose stored keys begin with
+   * `storedKey(prefix, ...)` up to the opening brace. Only a limiter's `resetAll` needs it.
+   */
+  deleteAll?(prefix: string): Done;
   /** Lets go of what the store holds. A closed store answers no more. */
   close(): Done;
   /** Closes the store, for `await using`. */

@@ -12,9 +12,11 @@ export { allOf, andThen, isPromise, type MaybePromise, orElse } from "./maybe_pr
 export {
   checkChoice,
   checkInteger,
+  checkMilliseconds,
   checkOptions,
   errorMessage,
   formatValue,
   LAST_INSTANT,
+  type OptionNames,
 } from "./options/checks.ts";
 export { withTimeout } from "./with_timeout.ts";

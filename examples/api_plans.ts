@@ -4,7 +4,7 @@
  *
  *   bun examples/api_plans.ts
  */
-import { all, gcra, limiter, memoryStore, type SyncStore } from "tidegate";
+import { all, gcra, type Limiter, limiter, memoryStore, type SyncStore } from "tidegate";
 
 /** As a database would have them. */
 const PLANS = {
@@ -15,7 +15,7 @@ const PLANS = {
 type Plan = keyof typeof PLANS;
 
 /** A limiter for each plan, made once: keys are cheap, limiters are not. */
-export function planLimiters(store: SyncStore) {
+export function planLimiters(store: SyncStore): Readonly<Record<Plan, Limiter>> {
   const algorithmOf = ({ perSecond, perDay }: typeof PLANS[Plan]) =>
     all(
       gcra({ name: "second", limit: perSecond, period: "1s" }),

@@ -22,14 +22,18 @@ const threads = Number(process.env.THREADS ?? availableParallelism());
 if (isMainThread) {
   const store = sharedStore({ capacity: 100_000 });
   let ready = 0;
-  for (let thread = 0; thread < threads; thread++) {
+  const start = () => {
     const worker = new Worker(new URL(import.meta.url), { workerData: store.handle });
     worker.once("message", () => {
       if (++ready === threads) {
         console.log(`Listening on http://localhost:${port}/ with ${threads} threads`);
       }
     });
-  }
+    // Another one takes the place of a worker that died; the limits stay as they are.
+    worker.once("error", (error) => console.error("A thread died:", error));
+    worker.once("exit", () => setTimeout(start, 1_000));
+  };
+  for (let thread = 0; thread < threads; thread++) start();
 } else {
   const store = attachSharedStore(workerData);
   const api = limiter(gcra({ limit: 30, period: "1h" }), { store, prefix: "hello" });

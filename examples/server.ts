@@ -45,9 +45,11 @@ function start(store: SharedStore, port: number): Promise<void> {
   const worker = new Worker(new URL(import.meta.url), {
     workerData: { handle: store.handle, port },
   });
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     worker.once("message", () => resolve());
-    worker.once("error", reject);
+    // Another one takes the place of a worker that died; the limits stay as they are.
+    worker.once("error", (error) => console.error("A thread died:", error));
+    worker.once("exit", () => setTimeout(() => start(store, port).then(resolve), 1_000));
   });
 }
 

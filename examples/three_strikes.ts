@@ -35,14 +35,17 @@ export function threeStrikes({ strikes, period }: StrikesOptions): Algorithm<Str
     const kept = live(held.slice(0, Math.max(0, held.length + cost)), now);
     return kept.length > 0 ? kept : FRESH;
   }
-  function step(state: Strikes, now: number, cost: number): readonly [Decision, Strikes] {
+  function check(now: number, cost: number): number {
     if (!(typeof now === "number" && now >= 0 && now <= 2 ** 42)) {
       throw new RangeError(`Cannot decide as now must be 0 to 2^42: current value is ${now}`);
     }
     if (!Number.isSafeInteger(cost)) {
       throw new RangeError(`Cannot decide as cost must be an integer: current value is ${cost}`);
     }
-    const instant = Math.floor(now);
+    return Math.floor(now);
+  }
+  function step(state: Strikes, now: number, cost: number): readonly [Decision, Strikes] {
+    const instant = check(now, cost);
     const allowed = cost <= 0 || live(state, instant).length + cost <= strikes;
     const next = allowed && cost !== 0 ? after(state, instant, cost) : state;
     const used = live(next, instant).length;
@@ -54,10 +57,17 @@ export function threeStrikes({ strikes, period }: StrikesOptions): Algorithm<Str
       nextAfter: until(next, instant),
       resetAfter: until(next, instant),
       delay: 0,
+      debt: 0,
       source: undefined,
       parts: undefined,
     };
     return [decision, next];
+  }
+  /** Strikes have no debt: a charge takes what is left, and what is beyond that is lost. */
+  function charge(state: Strikes, now: number, cost: number): readonly [Decision, Strikes] {
+    const left = strikes - live(state, check(now, cost)).length;
+    const [, next] = step(state, now, Math.min(cost, left));
+    return [step(next, now, 0)[0], next];
   }
   const name = `${strikes}-strikes`;
   return {
@@ -67,6 +77,7 @@ export function threeStrikes({ strikes, period }: StrikesOptions): Algorithm<Str
     capacity: strikes,
     initial: FRESH,
     step,
+    charge,
     codec: strikesCodec(strikes),
   };
 }

@@ -1,5 +1,5 @@
 /*
- * Messages of a WebSocket under a limit: who sends too many hears so, and is cut off after three
+ * Messages of a WebSocket under a limit: who sends too many receives a message, and is cut off after three
  * refusals. It is the address that is limited, so that a new connection starts with no new limit.
  *
  *   bun examples/websocket_messages.ts

@@ -18,11 +18,13 @@
 import process from "node:process";
 
 import { errorText } from "../service/log.ts";
-import { parseOptions, type Tools, usageError } from "./command_options.ts";
+import { readOptions, type Tools, usageError } from "./command_options.ts";
 import { runExplain } from "./explain_command.ts";
 import { runLint } from "./lint_command.ts";
 import { replayCommand } from "./replay_command.ts";
 import { runServe } from "./serve_command.ts";
+import { simulateCommand } from "./simulate_command.ts";
+import { VERSION } from "./version.ts";
 
 /** What a command is given of the world around it. */
 export interface CommandWorld {
@@ -41,12 +43,17 @@ tidegate lint RULES... check rule files; 0 if they can be used, 1 if not
 tidegate explain RULES key=value... [+ key=value...]
                        which rules hold for a descriptor, and what they say
 tidegate replay LOG... what limits would have done to a log: tidegate replay --help
+tidegate simulate KIND traffic to try limits on: tidegate simulate --help
 
 RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules);
 serve takes rules.yaml, rules.yml or rules.json of this folder unless told otherwise.
 
 of all:    --format auto|tidegate|envoy   the form of the rules
            --merge-domains                files may add to each other's domains
+           --config FILE                  options in JSON or YAML: { "drain-delay": "5s" }
+           --version
+           Every option may be a variable instead: --drain-delay is TIDEGATE_DRAIN_DELAY. Arguments go
+           before variables, those before the file.
 of serve:  --hostname 127.0.0.1           where to listen
            --port 8080                    for HTTP; 0 for a free one
            --grpc-port 8081               for Envoy's gRPC, where its packages are installed;
@@ -54,14 +61,17 @@ of serve:  --hostname 127.0.0.1           where to listen
            --threads N                    that serve HTTP; by default one for each core, at most 8;
                                           one on Node before 22.12
            --capacity 1000000             keys of the embedded store
+           --drain-delay 5s               for how long it takes calls after SIGTERM, not ready any more
            --redis URL                    keep counters in Redis
            --on-unavailable throw|allow|deny   what decides when Redis does not answer
            --on-lookup-failure throw|default   whether a rule that waits for a key's own limits
                                           fails without them (503), or decides by its own
-           --token TEXT                   what calls must bring to change anything or to see a key;
-                                          or TIDEGATE_TOKEN
+           --token TEXT                   what calls must bring to change anything or to see a key
            --trust loopback,10.0.0.0/8    proxies whose word on client addresses is believed
            --ipv6-prefix 64               bits of an IPv6 address that count
+           --log-level info|error|off     which events are printed
+           --shadow                       refuse nothing, and report what would have been
+           --response-headers             have Envoy add RateLimit fields to its answers
 of lint:   --strict                       warnings count as errors
 of explain: --domain NAME --cost 1
            --redis URL                    look at the counters in Redis
@@ -71,6 +81,12 @@ const COMMANDS: ReadonlyMap<string, typeof runServe> = new Map([
   ["serve", runServe],
   ["lint", runLint],
   ["explain", runExplain],
+]);
+
+/** Commands with options of their own. */
+const OWN_OPTIONS: ReadonlyMap<string, typeof replayCommand> = new Map([
+  ["replay", replayCommand],
+  ["simulate", simulateCommand],
 ]);
 
 /**
@@ -88,9 +104,11 @@ export async function commandLine(
     complain: world.complain ?? ((line) => process.stderr.write(`${line}\n`)),
     env: world.env ?? process.env,
     ended: () => world.ended ?? endOfProcess(),
+    onReload,
   };
   try {
-    return args[0] === "replay" ? await runReplay(args.slice(1), tools) : await run(args, tools);
+    const own = OWN_OPTIONS.get(args[0] ?? "");
+    return own === undefined ? await run(args, tools) : await runOwn(own, args.slice(1), tools);
   } catch (error) {
     tools.complain(errorText(error));
     return error instanceof Error && error.name === "UsageError" ? 2 : 1;
@@ -98,8 +116,12 @@ export async function commandLine(
 }
 
 async function run(args: readonly string[], tools: Tools): Promise<number> {
-  const { values, positionals } = parseOptions(args);
+  const { values, positionals } = await readOptions(args, tools.env);
   const [command, ...operands] = positionals;
+  if (values.version === true) {
+    tools.print(VERSION);
+    return 0;
+  }
   if (values.help === true || command === undefined) {
     tools.print(HELP);
     return values.help === true ? 0 : 2;
@@ -109,13 +131,23 @@ async function run(args: readonly string[], tools: Tools): Promise<number> {
   return await runCommand(operands, values, tools);
 }
 
-async function runReplay(args: readonly string[], tools: Tools): Promise<number> {
+async function runOwn(
+  command: typeof replayCommand,
+  args: readonly string[],
+  tools: Tools,
+): Promise<number> {
   try {
-    return await replayCommand(args, tools);
+    return await command(args, tools);
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     throw String(code).startsWith("ERR_PARSE_ARGS") ? usageError(errorText(error)) : error;
   }
+}
+
+function onReload(reload: () => void): () => void {
+  // Windows has no such signal.
+  process.on("SIGHUP", reload);
+  return () => void process.off("SIGHUP", reload);
 }
 
 function endOfProcess(): Promise<unknown> {

@@ -43,8 +43,8 @@ export async function runExplain(
   const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };
   if (values.service === undefined) await explainCounters(rules, request, values, tools);
   else {
-    const token = values.token ?? tools.env.TIDEGATE_TOKEN;
-    tools.print(`${values.service} says: ${await askService(values.service, token, request)}`);
+    const answer = await askService(values.service, values.token, request);
+    tools.print(`${values.service} says: ${answer}`);
   }
   return 0;
 }

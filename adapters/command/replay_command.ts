@@ -7,10 +7,10 @@ import { stat, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { parseArgs } from "node:util";
 
-import { formatValue } from "../../core/toolkit.ts";
+import { errorMessage, formatValue } from "../../core/toolkit.ts";
 import type { Period } from "../../mod.ts";
-import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
-import { FORMAT_NAMES } from "../replay/log/find_layout.ts";
+import { type AlgorithmName, algorithmOf, type LimitOptions, problemText } from "../rules/rules.ts";
+import { FORMAT_NAMES } from "../replay/log/layout.ts";
 import { unreadLines } from "../replay/output/report_text.ts";
 import {
   type Candidate,
@@ -20,11 +20,15 @@ import {
   replay,
   replayJson,
   replayPage,
+  type ReplayReport,
+  replayRules,
   replayTable,
   sweep,
   type SweepFamily,
+  type SweepReport,
 } from "../replay/replay.ts";
-import { integerOf, type Tools } from "./command_options.ts";
+import { integerOf, type Tools, usageError } from "./command_options.ts";
+import { readAt } from "./rules_at.ts";
 import { type ReadProgress, readProgress } from "./read_progress.ts";
 
 /** What `tidegate replay --help` says. */
@@ -92,17 +96,32 @@ export async function replayCommand(args: readonly string[], tools: Tools): Prom
     tools.print(REPLAY_HELP);
     return values.help === true ? 0 : 2;
   }
+  if (values.rules !== undefined && (rules.length > 0 || period !== undefined)) {
+    throw usageError("--rules goes without --rule and --sweep");
+  }
   const candidates = rules.map(candidateOf);
-  const families = period === undefined ? [] : familiesOf(period as Period);
+  const families = period === undefined ? [] : familiesOf(periodOf("period", period));
   const progress = readProgress(await sizeOf(positionals));
   const logs = positionals.map((name) => ({ name, log: openLog(name, progress) }));
   const options = { ...readOptions(values), onProgress: progress.show };
-  const trace = await readTrace(logs, options).finally(progress.end);
-  const report = await replay(trace, candidates, { compare: values.compare });
-  const of = report.clients === 1 ? "requests" : "clients";
-  const sweeps = families.length === 0 ? [] : await sweep(trace, families, { of });
-  for (const line of unreadLines(report)) tools.complain(line);
-  tools.print(values.json === true ? replayJson(report, sweeps) : replayTable(report, sweeps));
+  let report: ReplayReport;
+  let sweeps: readonly SweepReport[] = [];
+  if (values.rules === undefined) {
+    const trace = await readTrace(logs, options).finally(progress.end);
+    report = await replay(trace, candidates, { compare: values.compare });
+    const of = report.clients === 1 ? "requests" : "clients";
+    if (families.length > 0) sweeps = await sweep(trace, families, { of });
+  } else {
+    const { rules, problems } = await readAt(values.rules, {});
+    for (const problem of problems) tools.complain(problemText(problem));
+    if (rules === undefined) return 1;
+    report = await replayRules(logs, rules, values.rules, options).finally(progress.end);
+  }
+  if (values.json === true) {
+    // Nothing but JSON may stand among it.
+    for (const line of unreadLines(report)) tools.complain(line);
+    tools.print(replayJson(report, sweeps));
+  } else tools.print(replayTable(report, sweeps));
   if (html !== undefined) {
     await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), sweeps }));
     tools.complain(`written to ${html}`);
@@ -165,14 +184,21 @@ function ruleOf(text: string): LimitOptions {
   const [, algorithm, limit, period, rest = ""] = match;
   const options = rest.split(",").filter((option) => option !== "").map((option) => {
     const [name = "", value = ""] = option.split("=");
-    return [name, valueOf(value)] as const;
+    return [name, name === "precision" ? periodOf(name, value) : valueOf(value)] as const;
   });
   return {
     algorithm: algorithm as AlgorithmName,
     limit: Number(limit),
-    period: valueOf(period!) as Period,
+    period: periodOf("period", period!),
     ...Object.fromEntries(options),
   };
+}
+
+/** A period must say its unit: on a command line, a number alone may be meant as seconds. */
+function periodOf(option: string, text: string): Period {
+  if (!/^\d+$/.test(text)) return text as Period;
+  const rule = `${option} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
+  throw new RangeError(errorMessage("read a rule", rule, text));
 }
 
 /** Digits are a number; anything else is text, such as a period with its unit. */
@@ -183,6 +209,6 @@ function valueOf(text: string): number | string {
 function familiesOf(period: Period): readonly SweepFamily[] {
   return SWEPT.map((algorithm) => ({
     name: algorithm,
-    make: (limit) => algorithmOf({ algorithm, limit, period: valueOf(String(period)) as Period }),
+    make: (limit) => algorithmOf({ algorithm, limit, period }),
   }));
 }

@@ -13,6 +13,7 @@ import type { ServeOptions } from "../service/serve_options.ts";
 import {
   formatOf,
   integerOf,
+  millisecondsOf,
   redisOf,
   type Tools,
   usageError,
@@ -27,7 +28,7 @@ const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
 export async function runServe(
   operands: readonly string[],
   values: Values,
-  { print, env, ended: endOf }: Tools,
+  { print, ended: endOf, onReload }: Tools,
 ): Promise<number> {
   const [rules = FILES.find((file) => existsSync(file)), ...more] = operands;
   if (rules === undefined || more.length > 0) {
@@ -35,11 +36,12 @@ export async function runServe(
   }
   // Asked for before the start, so that no signal comes too soon.
   const ended = endOf();
-  const log = lineLog((line) => print(line.trimEnd()));
+  const log = logOf(values, print);
   const onError = (error: unknown) => log({ event: "redis-error", error: errorText(error) });
   const source = await sourceOf(rules, onError);
   const grpcPort = await grpcPortOf(values, log);
-  const starting = serve({ ...optionsOf(values, env), grpcPort, rules: source, log });
+  const starting = serve({ ...optionsOf(values), grpcPort, rules: source, log });
+  const offReload = onReload(() => void starting.then(({ reload }) => reload()).catch(() => {}));
   const isStarted = await Promise.race([starting.then(() => true), ended.then(() => false)]);
   // It is to end while it starts: what it waits for is let go of.
   if (!isStarted) await source.close?.();
@@ -49,6 +51,8 @@ export async function runServe(
     await service.stop();
   } catch (error) {
     if (isStarted) throw error;
+  } finally {
+    offReload();
   }
   return 0;
 }
@@ -72,7 +76,18 @@ function lookupFailureOf({ "on-lookup-failure": choice = "throw" }: Values): "th
   throw usageError("--on-lookup-failure must be throw or default");
 }
 
-function optionsOf(values: Values, env: Tools["env"]): Omit<ServeOptions, "rules" | "log"> {
+/** A log of the events that are to be printed. */
+function logOf({ "log-level": level = "info" }: Values, print: Tools["print"]): Log {
+  if (level !== "info" && level !== "error" && level !== "off") {
+    throw usageError("--log-level must be info, error or off");
+  }
+  const write = lineLog((line) => print(line.trimEnd()));
+  return (event) => {
+    if (level === "info" || (level === "error" && event.level === "error")) write(event);
+  };
+}
+
+function optionsOf(values: Values): Omit<ServeOptions, "rules" | "log"> {
   const cores = sharesPort() ? Math.min(8, availableParallelism()) : 1;
   return {
     format: formatOf(values),
@@ -80,10 +95,13 @@ function optionsOf(values: Values, env: Tools["env"]): Omit<ServeOptions, "rules
     hostname: values.hostname,
     port: integerOf(values.port, "port") ?? 8080,
     threads: integerOf(values.threads, "threads") ?? cores,
+    drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
     capacity: integerOf(values.capacity, "capacity"),
     redis: redisOf(values),
-    token: values.token ?? env.TIDEGATE_TOKEN,
+    token: values.token,
     trustedProxies: values.trust?.split(","),
+    shadow: values.shadow,
+    responseHeaders: values["response-headers"],
     ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
     lookupCache: { onFailure: lookupFailureOf(values) },
   };

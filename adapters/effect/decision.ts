@@ -23,6 +23,8 @@ export interface Decision {
   readonly resetAfter: Duration.Duration;
   /** To wait before going ahead: zero but for an admitted call of `leakyQueue`. */
   readonly delay: Duration.Duration;
+  /** Units beyond the capacity, 0 otherwise. */
+  readonly debt: number;
   /** `undefined` when the limiter's own store answered; otherwise who did in its place. */
   readonly source: DecisionSource | undefined;
   /** Of several limits together: each one's decision, in order. */
@@ -41,6 +43,7 @@ export const Decision: Schema.Codec<Decision, CoreDecision> = Schema.Struct({
   nextAfter: Schema.DurationFromMillis,
   resetAfter: Schema.DurationFromMillis,
   delay: Schema.DurationFromMillis,
+  debt: Schema.Number,
   source: Schema.UndefinedOr(Schema.Literals(["fallback", "policy"])),
   parts: Schema.UndefinedOr(
     Schema.Array(Schema.suspend((): Schema.Codec<Decision, CoreDecision> => Decision)),
@@ -57,6 +60,7 @@ export function withDurations(decision: CoreDecision): Decision {
     nextAfter: durationOf(decision.nextAfter),
     resetAfter: durationOf(decision.resetAfter),
     delay: durationOf(decision.delay),
+    debt: decision.debt,
     source: decision.source,
     parts: decision.parts?.map(withDurations),
   };

@@ -1,5 +1,5 @@
 import type { Algorithm } from "../../core/algorithm.ts";
-import { checkText } from "../../core/options/checks.ts";
+import { checkOptions, checkText } from "../../core/options/checks.ts";
 import { checkLimiter } from "../../core/limiter/check_limiter.ts";
 import type { LimiterOptions } from "../../core/limiter/limiter.ts";
 
@@ -40,6 +40,7 @@ export interface Limit extends LimitOptions {
  */
 export function limit(prefix: string, algorithm: Algorithm, options: LimitOptions = {}): Limit {
   checkText("create limit", "prefix", prefix);
+  checkOptions<LimitOptions>("create limit", options, { replaces: true, maxWaiting: true });
   checkLimiter(algorithm, options);
   const { replaces, maxWaiting } = options;
   return Object.freeze({ prefix, algorithm, replaces, maxWaiting });

@@ -75,6 +75,14 @@ export interface SlidingPolicy extends RatePolicy {
   readonly algorithm: "slidingLog" | "slidingCounter";
 }
 
+/** `lockout` as data. */
+export interface LockoutPolicy extends RatePolicy {
+  /** The algorithm. */
+  readonly algorithm: "lockout";
+  /** For how long the key is locked. */
+  readonly lock: Duration.Duration;
+}
+
 /** Several policies on one key, all or nothing. */
 export interface AllPolicy {
   /** The algorithm. */
@@ -92,6 +100,7 @@ export type Policy =
   | FixedWindowPolicy
   | SlidingWindowPolicy
   | SlidingPolicy
+  | LockoutPolicy
   | AllPolicy;
 
 const PeriodSchema = Schema.Union([Schema.Number, Schema.String]).pipe(
@@ -115,7 +124,7 @@ const Base = {
 /** The message where no algorithm fits the name given: the default one is tried on every policy. */
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
   '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "slidingWindow", "slidingLog", ' +
-  '"slidingCounter" or "all"';
+  '"slidingCounter", "lockout" or "all"';
 const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
 
 /**
@@ -169,6 +178,7 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
   }),
   Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingLog") }),
   Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingCounter") }),
+  Schema.Struct({ ...Base, algorithm: Schema.Literal("lockout"), lock: PeriodSchema }),
   Schema.Struct({
     algorithm: Schema.Literal("all"),
     policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
@@ -184,9 +194,18 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
 export function algorithmOf(policy: Policy): Algorithm {
   if (policy.algorithm === "all") return all(...policy.policies.map(algorithmOf));
   const period = Duration.toMillis(policy.period);
-  return policy.algorithm === "slidingWindow"
-    ? algorithmOfOptions({ ...policy, period, precision: Duration.toMillis(policy.precision) })
-    : algorithmOfOptions({ ...policy, period });
+  switch (policy.algorithm) {
+    case "slidingWindow":
+      return algorithmOfOptions({
+        ...policy,
+        period,
+        precision: Duration.toMillis(policy.precision),
+      });
+    case "lockout":
+      return algorithmOfOptions({ ...policy, period, lock: Duration.toMillis(policy.lock) });
+    default:
+      return algorithmOfOptions({ ...policy, period });
+  }
 }
 
 /** Why a policy makes no algorithm; `undefined` if it does. */

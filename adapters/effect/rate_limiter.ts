@@ -7,6 +7,7 @@ import type { Decision as CoreDecision } from "../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Store } from "../../core/store.ts";
 import { type Admission, take, waitFor } from "./admission.ts";
+import { checkOptions } from "../../core/options/checks.ts";
 import { type Binder, limitBinder, recordVerdict, storeEffect } from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
@@ -73,6 +74,10 @@ export interface RateLimiter {
   peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Gives units back, the newest first: an integer of at least 1; default 1. */
   refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  /** Takes what was really used, beyond the limit if need be; always allowed. Default 1. */
+  charge(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
+  /** Forgets every key of the limit's prefix. */
+  resetAll(limit: Limit): Effect.Effect<void, RateLimitStoreError>;
   /** Forgets the key. */
   reset(limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError>;
   /**
@@ -134,7 +139,9 @@ export function makeRateLimiter(store: Store): RateLimiter {
     consume: (limit, key, cost) => decide(bind, "consume", limit, key, cost),
     peek: (limit, key, cost) => decide(bind, "peek", limit, key, cost),
     refund: (limit, key, cost) => decide(bind, "refund", limit, key, cost),
-    reset: (limit, key) => reset(bind, limit, key),
+    charge: (limit, key, cost) => decide(bind, "charge", limit, key, cost),
+    reset: (limit, key) => forget(bind, "reset", limit, (limiter) => limiter.reset(key)),
+    resetAll: (limit) => forget(bind, "resetAll", limit, (limiter) => limiter.resetAll()),
     consumeOrFail: (limit, key, cost) =>
       Effect.map(admit(bind, "consumeOrFail", limit, key, { cost }), decisionOf),
     acquire: (limit, key, options) =>
@@ -147,7 +154,7 @@ export function makeRateLimiter(store: Store): RateLimiter {
 /** One call on a limit: a verdict, with durations. */
 function decide(
   bind: Binder,
-  verb: "consume" | "peek" | "refund",
+  verb: "consume" | "peek" | "refund" | "charge",
   limit: Limit,
   key: string,
   cost: number = 1,
@@ -167,11 +174,16 @@ function decide(
   });
 }
 
-function reset(bind: Binder, limit: Limit, key: string): Effect.Effect<void, RateLimitStoreError> {
+/** Forgets one key of a limit, or all. */
+function forget(
+  bind: Binder,
+  verb: "reset" | "resetAll",
+  limit: Limit,
+  call: (limiter: Limiter | AsyncLimiter) => void | Promise<void>,
+): Effect.Effect<void, RateLimitStoreError> {
   return storeEffect((fiber) => {
     const { limiter, attributes } = bind(limit, fiber);
-    const done: void | Promise<void> = limiter.reset(key);
-    return whenSettled(done, () => Effect.void, "RateLimiter.reset", attributes);
+    return whenSettled(call(limiter), () => Effect.void, `RateLimiter.${verb}`, attributes);
   });
 }
 
@@ -181,9 +193,16 @@ function admit(
   verb: string,
   limit: Limit,
   key: string,
-  { cost = 1, maxWait, wait = false, restore }: AdmitOptions = {},
+  options: AdmitOptions = {},
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   return storeEffect((fiber): Effect.Effect<Admission, RateLimited | RateLimitStoreError> => {
+    checkOptions<AdmitOptions>(verb, options, {
+      cost: true,
+      maxWait: true,
+      wait: true,
+      restore: true,
+    });
+    const { cost = 1, maxWait, wait = false, restore } = options;
     const call = { fiber, bound: bind(limit, fiber), verb, key, cost };
     return wait ? waitFor(call, { maxWait: millisOf(maxWait), restore }) : take(call);
   });

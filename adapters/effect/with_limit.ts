@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect";
 import type * as Exit from "effect/Exit";
 import { dual } from "effect/Function";
 
+import { checkOptions } from "../../core/options/checks.ts";
 import type { Limit } from "./limit.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { RateLimited } from "./rate_limited.ts";
@@ -65,27 +66,40 @@ export const withLimit: {
   ): Limited<A, E, R>;
 } = dual(2, <A, E, R>(
   self: Effect.Effect<A, E, R>,
-  { limit, key, cost, onExceeded = "fail", maxWait, refundIf }: WithLimitOptions<A, E>,
-): Limited<A, E, R> =>
-  Effect.flatMap(RateLimiter, (limiter) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(
-        limiter.admit(limit, key, { cost, maxWait, wait: onExceeded === "wait", restore }),
-        ({ decision, undo }) => {
-          let started = false;
-          const body = Effect.suspend(() => {
-            started = true;
-            return self;
-          });
-          const delay = onExceeded === "wait" ? 0 : decision.delay;
-          const delayed = delay === 0 ? body : Effect.andThen(Effect.sleep(delay), body);
-          return Effect.onExit(
-            restore(delayed),
-            (exit) => !started || refundIf?.(exit) === true ? undo : Effect.void,
-          );
-        },
-      )
-    )));
+  options: WithLimitOptions<A, E>,
+): Limited<A, E, R> => {
+  checkOptions<WithLimitOptions<A, E>>("limit an effect", options, {
+    limit: true,
+    key: true,
+    cost: true,
+    onExceeded: true,
+    maxWait: true,
+    refundIf: true,
+  });
+  const { limit, key, cost, onExceeded = "fail", maxWait, refundIf } = options;
+  return Effect.flatMap(
+    RateLimiter,
+    (limiter) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(
+          limiter.admit(limit, key, { cost, maxWait, wait: onExceeded === "wait", restore }),
+          ({ decision, undo }) => {
+            let started = false;
+            const body = Effect.suspend(() => {
+              started = true;
+              return self;
+            });
+            const delay = onExceeded === "wait" ? 0 : decision.delay;
+            const delayed = delay === 0 ? body : Effect.andThen(Effect.sleep(delay), body);
+            return Effect.onExit(
+              restore(delayed),
+              (exit) => !started || refundIf?.(exit) === true ? undo : Effect.void,
+            );
+          },
+        )
+      ),
+  );
+});
 
 /** An effect under a limit. */
 export type Limited<A, E, R> = Effect.Effect<

@@ -11,7 +11,7 @@ import { isStoreError } from "../../core/errors.ts";
 import { checkPrefix } from "../../core/limiter/check_limiter.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
 import { andThen, orElse } from "../../core/maybe_promise.ts";
-import { errorMessage } from "../../core/options/checks.ts";
+import { checkOptions, errorMessage } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
@@ -44,6 +44,8 @@ export interface HitStore {
   decrement(key: string): Awaitable<void>;
   /** Forgets the key. */
   resetKey(key: string): Awaitable<void>;
+  /** Forgets all keys of the prefix. */
+  resetAll(): Awaitable<void>;
 }
 
 /** What express-rate-limit and hono-rate-limiter receive. */
@@ -68,7 +70,7 @@ export interface HitContext {
   }>;
   /** Takes a hit back. */
   decrement(key: string): Awaitable<void>;
-  /** Forgets the key. */
+  /** Forgets the key, or all keys of the prefix. */
   reset(key?: string): Awaitable<void>;
   /** Does nothing: the store is closed by whoever made it. */
   kill(): void;
@@ -107,6 +109,7 @@ export function hitStore(options: HitStoreOptions): HitStore {
     increment: (key) => ready().hit(key, infoOf),
     decrement: (key) => ready().takeBack(key),
     resetKey: (key) => ready().forget(key),
+    resetAll: () => ready().forgetAll(),
   };
 }
 
@@ -142,12 +145,7 @@ export function hitContext(options: HitStoreOptions): HitContext {
       });
     },
     decrement: (key) => counter.takeBack(key),
-    reset(key) {
-      if (key === undefined) {
-        throw new TypeError(errorMessage("forget hits", "a key must be given", key));
-      }
-      return counter.forget(key);
-    },
+    reset: (key) => key === undefined ? counter.forgetAll() : counter.forget(key),
     kill() {},
   };
 }
@@ -180,6 +178,11 @@ export interface Hits {
  * @throws {TypeError} If a store comes without a prefix.
  */
 function hitCounters(options: HitStoreOptions) {
+  checkOptions<HitStoreOptions>("create a store of hits", options, {
+    store: true,
+    prefix: true,
+    clock: true,
+  });
   const { store = memoryStore(), prefix = "hits", clock } = options;
   if (options.store !== undefined) checkPrefix(options.prefix);
 
@@ -204,6 +207,7 @@ function hitCounters(options: HitStoreOptions) {
           if (!isStoreError(error)) throw error;
         })) as Awaitable<void>,
       forget: (key: string) => limiter.reset(storable(key)),
+      forgetAll: () => limiter.resetAll(),
     };
   };
 }

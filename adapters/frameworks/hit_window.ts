@@ -40,16 +40,15 @@ export function hitWindow(limit: number, duration: number): Algorithm<HitWindow>
     capacity: limit,
     initial: INITIAL,
     questions: {
-      charge(window, now, cost) {
+      add(window, now, units) {
         const { start, end, hits } = current(window, now);
-        if (hits + cost > limit) return window;
-        return { start, end: Math.max(end, start + duration), hits: hits + cost };
+        return { start, end: Math.max(end, start + duration), hits: hits + units };
       },
       giveBack(window, now, units) {
         const { start, end, hits } = current(window, now);
         return units < hits ? { start, end, hits: hits - units } : INITIAL;
       },
-      remaining: (window, now) => limit - current(window, now).hits,
+      free: (window, now) => limit - current(window, now).hits,
       wait(window, now, cost) {
         const { end, hits } = current(window, now);
         return hits + cost <= limit ? 0 : end - now;

@@ -87,9 +87,16 @@ export function rateLimit<
   handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
   const replies = nodeReplies as unknown as NodeReplies<Request, Response>;
-  const limit = limitOnNode(options, sourceOf<Request, Response>(), replies);
+  const isObject = typeof options === "object" && options !== null;
+  const { onError, ...others } = isObject ? options : { onError: undefined };
+  // What is no object is left to the gate to refuse.
+  const limit = limitOnNode(
+    isObject ? others as typeof options : options,
+    sourceOf<Request, Response>(),
+    replies,
+  );
   const report = guarded(
-    options.onError ?? ((error: unknown) => console.error(error)),
+    onError ?? ((error: unknown) => console.error(error)),
     firstPrinted(),
   );
   return function limitHandler(handler) {

@@ -78,7 +78,11 @@ export function rateLimit<
   options: TrpcRateLimitOptions<Call>,
 ): <Result>(call: Call & { readonly next: TrpcNext<Result> }) => Promise<Result> {
   const action = "limit procedures";
-  checkOptions(action, options);
+  checkOptions<TrpcRateLimitOptions<Call>>(action, options, {
+    limiter: true,
+    key: true,
+    cost: true,
+  });
   const { limiter, key, cost = 1 } = options;
   checkFunction(action, "key", key);
   if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {

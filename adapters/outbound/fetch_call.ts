@@ -22,7 +22,7 @@ export interface FetchCall {
  * @throws {TypeError} If it has no URL, or `key` does not answer text.
  */
 export function fetchCall(
-  { keyOf, pauseKeyOf, passed, maxWait }: FetchSettings,
+  { key: keyOf, pauseKeyOf, passed, maxWait }: FetchSettings,
   input: string | URL | Request,
   init: RequestInit | undefined,
 ): FetchCall {

@@ -8,6 +8,7 @@ import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter/l
 import {
   checkFunction,
   checkInteger,
+  checkMilliseconds,
   checkOptions,
   errorMessage,
 } from "../../core/options/checks.ts";
@@ -85,22 +86,14 @@ export interface LimitedFetchOptions {
 }
 
 /** What a limited fetch works by. */
-export interface FetchSettings {
-  readonly limiter: Limiter | AsyncLimiter | undefined;
-  readonly keyOf: (url: URL, request: FetchRequest) => string;
+export interface FetchSettings
+  extends
+    Required<Omit<LimitedFetchOptions, "limiter" | "onRetry">>,
+    Pick<LimitedFetchOptions, "limiter" | "onRetry"> {
   /** Whose pause is whose: the key, and what else distinguishes tenants. */
   readonly pauseKeyOf: (key: string, request: FetchRequest) => string;
-  readonly cost: number;
-  readonly maxWait: number;
-  readonly maxPause: number;
-  readonly retries: number;
-  readonly budget: Limiter | AsyncLimiter;
-  readonly onRetry: ((retry: Retry) => void) | undefined;
-  readonly send: Fetch;
-  readonly clock: Clock;
   /** Milliseconds that pass as the waits do, whatever steps the clock takes. */
   readonly passed: () => number;
-  readonly random: () => number;
   readonly pauses: ServerPauses;
 }
 
@@ -114,22 +107,14 @@ const ACTION = "create limitedFetch";
  */
 export function fetchSettings(options: LimitedFetchOptions): FetchSettings {
   checkFetchOptions(options);
-  const { cost = 1, maxWait = 60_000, maxPause = 3_600_000, retries = 3 } = options;
-  const { clock = Date.now, budget = defaultBudget(clock), onRetry } = options;
+  const { limiter, key = hostOf, cost = 1, maxWait = 60_000, maxPause = 3_600_000 } = options;
+  const { retries = 3, clock = Date.now, budget = defaultBudget(clock), onRetry } = options;
+  const { fetch = globalThis.fetch, random = Math.random } = options;
   return {
-    limiter: options.limiter,
-    keyOf: options.key ?? hostOf,
-    pauseKeyOf: options.key === undefined ? withCredentials : (key) => key,
-    cost,
-    maxWait,
-    maxPause,
-    retries,
-    budget,
+    ...{ limiter, key, cost, maxWait, maxPause, retries, budget, fetch, clock, random },
     onRetry: onRetry && guarded(onRetry, firstPrinted()),
-    send: options.fetch ?? globalThis.fetch,
-    clock,
+    pauseKeyOf: key === hostOf ? withCredentials : (key) => key,
     passed: passingTime(options.clock),
-    random: options.random ?? Math.random,
     pauses: serverPauses(maxPause),
   };
 }
@@ -149,17 +134,25 @@ function defaultBudget(clock: Clock): Limiter {
 }
 
 function checkFetchOptions(options: LimitedFetchOptions): void {
-  checkOptions(ACTION, options);
+  checkOptions<LimitedFetchOptions>(ACTION, options, {
+    limiter: true,
+    key: true,
+    cost: true,
+    maxWait: true,
+    maxPause: true,
+    retries: true,
+    budget: true,
+    onRetry: true,
+    fetch: true,
+    clock: true,
+    random: true,
+  });
   const { limiter, budget, cost = 1, maxWait = 0, maxPause = 0, retries = 0, clock } = options;
   checkInteger(ACTION, "retries", retries, 0);
   checkInteger(ACTION, "cost", cost, 0);
   checkClock(ACTION, clock);
-  for (const [option, value] of Object.entries({ maxWait, maxPause })) {
-    if (typeof value === "number" && value >= 0) continue;
-    throw new RangeError(
-      errorMessage(ACTION, `${option} must be milliseconds of at least 0`, value),
-    );
-  }
+  checkMilliseconds(ACTION, "maxWait", maxWait, { infinite: true });
+  checkMilliseconds(ACTION, "maxPause", maxPause, { infinite: true });
   for (const [option, value] of Object.entries({ limiter, budget })) {
     if (value === undefined || typeof value?.acquire === "function") continue;
     throw new TypeError(errorMessage(ACTION, `${option} must be a limiter`, value));

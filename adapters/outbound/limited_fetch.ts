@@ -82,13 +82,13 @@ const REPEATABLE_METHODS: ReadonlySet<string> = new Set([
  */
 export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
   const settings = fetchSettings(options);
-  const { send, onRetry } = settings;
+  const { fetch, onRetry } = settings;
 
   return async function fetchWithinLimits(input, init) {
     const call = fetchCall(settings, input, init);
     for (let attempt = 1;; attempt++) {
       await waitForTurn(settings, call);
-      const response = await send(input, call.request.init);
+      const response = await fetch(input, call.request.init);
       const key = keyOfAnswer(settings, call, response);
       const wait = await retryWait(settings, call, response, key, attempt);
       if (wait === undefined) return response;
@@ -104,7 +104,7 @@ export { type LimitsTold, type Quota, readLimits } from "./read_limits.ts";
 
 /** Whose limit a response is about. */
 function keyOfAnswer(
-  { keyOf }: FetchSettings,
+  { key: keyOf }: FetchSettings,
   { key, request }: FetchCall,
   { redirected, url }: Response,
 ): string {

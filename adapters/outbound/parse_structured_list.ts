@@ -98,21 +98,23 @@ function readMember(reader: Reader): ListMember | undefined {
   return { value, parameters };
 }
 
+/** The kinds of items, and what each makes of its match. */
+const ITEMS: readonly (readonly [RegExp, (match: RegExpExecArray) => BareItem | undefined])[] = [
+  [STRING_REGEXP, ([, text]) => text!.replaceAll(/\\(.)/g, "$1")],
+  [NUMBER_REGEXP, ([number]) => Number(number)],
+  [TOKEN_REGEXP, ([token]) => ({ token })],
+  [BYTES_REGEXP, ([, bytes]) => ({ bytes: bytes! })],
+  [DATE_REGEXP, ([, date]) => ({ seconds: Number(date) })],
+  [DISPLAY_REGEXP, ([, display]) => readDisplay(display!)],
+  [BOOLEAN_REGEXP, ([, boolean]) => boolean === "1"],
+];
+
 function readItem(reader: Reader): BareItem | undefined {
-  const text = reader.take(STRING_REGEXP);
-  if (text !== undefined) return text[1]!.replaceAll(/\\(.)/g, "$1");
-  const number = reader.take(NUMBER_REGEXP);
-  if (number !== undefined) return Number(number[0]);
-  const token = reader.take(TOKEN_REGEXP);
-  if (token !== undefined) return { token: token[0] };
-  const bytes = reader.take(BYTES_REGEXP);
-  if (bytes !== undefined) return { bytes: bytes[1]! };
-  const date = reader.take(DATE_REGEXP);
-  if (date !== undefined) return { seconds: Number(date[1]) };
-  const display = reader.take(DISPLAY_REGEXP);
-  if (display !== undefined) return readDisplay(display[1]!);
-  const boolean = reader.take(BOOLEAN_REGEXP);
-  return boolean === undefined ? undefined : boolean[1] === "1";
+  for (const [pattern, itemOf] of ITEMS) {
+    const match = reader.take(pattern);
+    if (match !== undefined) return itemOf(match);
+  }
+  return undefined;
 }
 
 /** A string of any characters, whose UTF-8 is percent-encoded where it is not ASCII. */

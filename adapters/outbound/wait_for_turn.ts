@@ -52,7 +52,7 @@ async function waitOutPause(settings: FetchSettings, call: FetchCall): Promise<v
 }
 
 function tooLong(key: string, pause: number): RateLimitedError {
-  const refusal = makeDecision(false, 0, 0, pause, pause, pause, 0, "policy", undefined);
+  const refusal = makeDecision(false, 0, 0, pause, pause, pause, 0, 0, "policy", undefined);
   return new RateLimitedError(
     `Cannot fetch from ${JSON.stringify(key)} as the server's pause must end within maxWait: ` +
       `it ends in ${pause} ms`,

@@ -1,3 +1,5 @@
+import { firstFew } from "./first_few.ts";
+
 /** What two candidates would have done differently. */
 export interface Comparison {
   /** Requests that only the first one refuses. */
@@ -37,11 +39,8 @@ export interface Comparer {
 /** Makes the comparison of two candidates; it keeps the `most` clients that they part on. */
 export function comparer(most: number): Comparer {
   const sums = { onlyFirst: 0, onlySecond: 0, both: 0, clientsApart: 0 };
-  let clients: ClientComparison[] = [];
+  const clients: ClientComparison[] = [];
   const apart = ({ onlyFirst, onlySecond }: ClientComparison) => onlyFirst + onlySecond;
-  const keepLargest = () => {
-    clients = clients.sort((one, other) => apart(other) - apart(one)).slice(0, most);
-  };
   return {
     add(key, requests, first, second) {
       let refusedFirst = 0;
@@ -60,11 +59,10 @@ export function comparer(most: number): Comparer {
       if (onlyFirst + onlySecond === 0) return;
       sums.clientsApart++;
       clients.push({ key, requests, onlyFirst, onlySecond, both });
-      if (clients.length > 2 * most + 100) keepLargest();
     },
-    comparison() {
-      keepLargest();
-      return { ...sums, clients };
-    },
+    comparison: () => ({
+      ...sums,
+      clients: firstFew(clients, most, (one, other) => apart(other) - apart(one)),
+    }),
   };
 }

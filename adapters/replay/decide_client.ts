@@ -1,5 +1,6 @@
 import { halvesOf, mayDelay } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
+import { addRefusal, endLockOut, type LockOut, noLockOut } from "./lock_out.ts";
 
 /** What became of one client's requests under one limit. */
 export interface Tally {
@@ -7,8 +8,7 @@ export interface Tally {
   deniedUnits: number;
   delayed: number;
   delay: number;
-  /** The longest time in which it could not get in: milliseconds. */
-  lockOut: number;
+  readonly lockOut: LockOut;
 }
 
 /** Decides a client's requests: those of the rows `from` to `to`, which are in order of time. */
@@ -38,39 +38,32 @@ export function clientDecider(algorithm: Algorithm): ClientDecider {
   const delays = mayDelay(algorithm);
   return {
     decide(at, cost, from, to, verdicts) {
-      const tally = { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, lockOut: 0 };
+      const tally = { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, lockOut: noLockOut() };
+      const { lockOut } = tally;
       let state = initial;
-      /** Since when it could not get in, and until when by the last refusal. */
-      let lockedSince = -1;
-      let lockedUntil = 0;
       for (let row = from; row < to; row++) {
         const now = at[row]!;
         const units = cost === undefined ? 1 : cost[row]!;
         const next = take(state, now, units);
         // A refusal changes nothing; nor does an algorithm that keeps nothing.
         const refusal = next === state ? decide(state, next, now, units) : undefined;
-        const isRefused = refusal !== undefined && !refusal.allowed;
-        verdicts[row - from] = isRefused ? 1 : 0;
-        // A client that stays away longer than it must is not locked out for all that time.
-        if (lockedSince >= 0 && (!isRefused || now >= lockedUntil)) {
-          tally.lockOut = Math.max(tally.lockOut, Math.min(now, lockedUntil) - lockedSince);
-          lockedSince = -1;
-        }
-        if (isRefused) {
+        if (refusal !== undefined && !refusal.allowed) {
+          verdicts[row - from] = 1;
           tally.denied++;
           tally.deniedUnits += units;
-          if (lockedSince < 0) lockedSince = now;
-          lockedUntil = now + refusal.retryAfter;
-        } else {
-          if (delays) {
-            const { delay } = decide(state, next, now, units);
-            if (delay > 0) tally.delayed++;
-            tally.delay += delay;
-          }
-          state = next;
+          addRefusal(lockOut, now, refusal.retryAfter);
+          continue;
         }
+        verdicts[row - from] = 0;
+        if (lockOut.since >= 0) endLockOut(lockOut, now);
+        if (delays) {
+          const { delay } = decide(state, next, now, units);
+          if (delay > 0) tally.delayed++;
+          tally.delay += delay;
+        }
+        state = next;
       }
-      if (lockedSince >= 0) tally.lockOut = Math.max(tally.lockOut, lockedUntil - lockedSince);
+      endLockOut(lockOut, Infinity);
       return tally;
     },
     refusals(at, cost, from, to, most) {

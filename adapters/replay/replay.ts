@@ -47,10 +47,12 @@ export {
   type TraceRows,
 } from "./log/trace.ts";
 export { replay, type ReplayOptions } from "./replay_log.ts";
+export { replayRules } from "./replay_rules.ts";
 export { replayJson } from "./output/replay_json.ts";
 export { replayPage, type ReplayPageOptions } from "./output/replay_page.ts";
 export { replayTable } from "./output/replay_table.ts";
 export type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
+export { simulate, type SimulateOptions, type TrafficKind } from "./simulate.ts";
 export {
   sweep,
   type SweepFamily,

@@ -10,11 +10,12 @@ import { eachClient, type LogSource, type Trace, traceOf } from "./log/trace.ts"
 import { comparer, type Comparison } from "./compare_clients.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
 import { smallestLimits } from "./sweep.ts";
-import { emptyBins, type TimeBins } from "./time_bins.ts";
+import { firstFew } from "./first_few.ts";
+import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
 
 /** The options of `replay`. */
 export interface ReplayOptions {
-  /** The most clients to tell apart; a positive integer; default 100,000. */
+  /** The most clients to distinguish; a positive integer; default 100,000. */
   readonly maxClients?: number | undefined;
   /** How many clients to report on, for each candidate; default 10. */
   readonly topClients?: number | undefined;
@@ -79,11 +80,10 @@ export async function replay(
     throw new RangeError(errorMessage("replay a log", rule, named.length));
   }
   const trace = await traceOf("replay a log", source, maxClients);
-  const { totals, comparison } = decideTrace(trace, named, asked);
+  const { totals, smallest, comparison } = decideTrace(trace, named, asked);
   const shown = totals.map((total) => worthShowing(trace, total, topClients));
   const timelines = timelinesOf(trace, named, shown, bins);
   const { requests, units, untracked, backSteps, start, end, log } = trace;
-  const smallest = smallestLimits(trace, named);
   return {
     ...{ requests, units, clients: trace.clients.length, untracked, start, end, backSteps, log },
     candidates: named.map(({ name, algorithm }, place): CandidateReport => {
@@ -113,7 +113,12 @@ export async function replay(
 
 function readOptions(options: ReplayOptions) {
   const action = "replay a log";
-  checkOptions(action, options);
+  checkOptions<ReplayOptions>(action, options, {
+    maxClients: true,
+    topClients: true,
+    bins: true,
+    compare: true,
+  });
   const { maxClients = 100_000, topClients = 10, bins = 240, compare = false } = options;
   checkInteger(action, "maxClients", maxClients, 1);
   checkInteger(action, "topClients", topClients, 0);
@@ -126,7 +131,11 @@ function decideTrace(
   trace: Trace,
   candidates: readonly Candidate[],
   { bins, compare, topClients }: ReturnType<typeof readOptions>,
-): { readonly totals: readonly Total[]; readonly comparison: Comparison | undefined } {
+): {
+  readonly totals: readonly Total[];
+  readonly smallest: readonly (number | undefined)[];
+  readonly comparison: Comparison | undefined;
+} {
   const { start, end, counts, clients } = trace;
   const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
   const busiest = counts.reduce((most, count) => Math.max(most, count), 0);
@@ -138,13 +147,12 @@ function decideTrace(
     timeline: emptyBins(start, end, bins),
   }));
   const all = emptyBins(start, end, bins);
+  const { smallest, raise } = smallestLimits(trace, candidates);
   const compared = compare ? comparer(topClients) : undefined;
 
   eachClient(trace, (client, at, cost, from, to) => {
     for (let row = from; row < to; row++) {
-      all.allowed[Math.floor((at[row]! - start) / all.width)]! += cost === undefined
-        ? 1
-        : cost[row]!;
+      addTo(all, at[row]!, cost === undefined ? 1 : cost[row]!, false);
     }
     for (let place = 0; place < deciders.length; place++) {
       const total = totals[place]!;
@@ -156,29 +164,18 @@ function decideTrace(
       total.denied += tally.denied;
       total.deniedUnits += tally.deniedUnits;
       total.deniedOf[client] = tally.denied;
-      total.lockOutOf[client] = tally.lockOut;
-      addRefused(total.timeline, at, cost, from, to, refused);
+      total.lockOutOf[client] = tally.lockOut.longest;
+      for (let row = from; row < to; row++) {
+        if (refused[row - from] === 1) addTo(total.timeline, at[row]!, cost?.[row] ?? 1, true);
+      }
     }
+    raise(at, cost, from, to);
     compared?.add(clients[client]!, to - from, verdicts[0]!, verdicts[1]!);
   });
   for (const { timeline } of totals) {
     all.allowed.forEach((units, bin) => timeline.allowed[bin] = units - timeline.denied[bin]!);
   }
-  return { totals, comparison: compared?.comparison() };
-}
-
-function addRefused(
-  { start, width, denied }: Total["timeline"],
-  at: Float64Array,
-  cost: Float64Array | undefined,
-  from: number,
-  to: number,
-  verdicts: Uint8Array,
-): void {
-  for (let row = from; row < to; row++) {
-    if (verdicts[row - from] === 0) continue;
-    denied[Math.floor((at[row]! - start) / width)]! += cost === undefined ? 1 : cost[row]!;
-  }
+  return { totals, smallest, comparison: compared?.comparison() };
 }
 
 /** The clients that were refused most often, then those with the most requests. */
@@ -187,16 +184,12 @@ function worthShowing(
   { deniedOf }: Total,
   most: number,
 ): readonly number[] {
-  const order = (one: number, other: number) =>
-    deniedOf[other]! - deniedOf[one]! || counts[other]! - counts[one]! || one - other;
-  let found: number[] = [];
-  for (let client = 0; client < counts.length; client++) {
-    // What comes after the last of enough clients cannot be among the first.
-    if (found.length >= most && order(client, found[most - 1]!) > 0) continue;
-    found.push(client);
-    if (found.length > 2 * most + 100) found = found.sort(order).slice(0, most);
-  }
-  return found.sort(order).slice(0, most);
+  return firstFew(
+    counts.keys(),
+    most,
+    (one, other) =>
+      deniedOf[other]! - deniedOf[one]! || counts[other]! - counts[one]! || one - other,
+  );
 }
 
 function hitBy(
@@ -225,7 +218,8 @@ function timelinesOf(
 ): readonly (readonly TimeBins[])[] {
   const timelines: TimeBins[][] = candidates.map(() => []);
   const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
-  const isShown = new Set(shown.flat());
+  const isShown = new Uint8Array(trace.clients.length);
+  for (const client of shown.flat()) isShown[client] = 1;
   eachClient(trace, (client, at, cost, from, to) => {
     const verdicts = new Uint8Array(to - from);
     shown.forEach((clients, place) => {
@@ -234,13 +228,10 @@ function timelinesOf(
       deciders[place]!.decide(at, cost, from, to, verdicts);
       const bins = emptyBins(at[from]!, at[to - 1]!, most);
       for (let row = from; row < to; row++) {
-        const kind = verdicts[row - from] === 0 ? bins.allowed : bins.denied;
-        kind[Math.floor((at[row]! - bins.start) / bins.width)]! += cost === undefined
-          ? 1
-          : cost[row]!;
+        addTo(bins, at[row]!, cost?.[row] ?? 1, verdicts[row - from] === 1);
       }
       timelines[place]![row] = bins;
     });
-  }, (client) => isShown.has(client));
+  }, isShown);
   return timelines;
 }

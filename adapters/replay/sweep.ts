@@ -28,7 +28,7 @@ export interface SweepOptions {
   readonly shares?: readonly number[] | undefined;
   /** Shares of what: `"clients"` (default), or `"requests"`, for logs that name no clients. */
   readonly of?: "clients" | "requests" | undefined;
-  /** The most clients to tell apart; default 100,000. */
+  /** The most clients to distinguish; default 100,000. */
   readonly maxClients?: number | undefined;
 }
 
@@ -141,24 +141,34 @@ function decidersOf(make: (limit: number) => Algorithm): (limit: number) => Clie
 }
 
 /**
- * The smallest limit of each candidate that refuses nobody; `undefined` for candidates that make no
- * other limits. Most clients are decided once: by the largest limit that one before them needs.
+ * The smallest limit of each candidate that refuses nobody, once it was raised for every client;
+ * `undefined` for candidates that make no other limits. Most clients are decided once: by the
+ * largest limit that one before them needs.
  */
 export function smallestLimits(
   trace: Trace,
   candidates: readonly { readonly make?: ((limit: number) => Algorithm) | undefined }[],
-): readonly (number | undefined)[] {
+): {
+  readonly smallest: readonly (number | undefined)[];
+  readonly raise: (
+    at: Float64Array,
+    cost: Float64Array | undefined,
+    from: number,
+    to: number,
+  ) => void;
+} {
   const ceiling = largestUse(trace);
   const deciders = candidates.map(({ make }) => make && decidersOf(make));
-  const limits = deciders.map((deciderOf): number | undefined => deciderOf && 1);
-  if (deciders.every((deciderOf) => deciderOf === undefined)) return limits;
-  eachClient(trace, (_client, at, cost, from, to) => {
-    deciders.forEach((deciderOf, place) => {
-      if (deciderOf === undefined || limits[place] === Infinity) return;
-      limits[place] = smallestLimit(deciderOf, limits[place]!, ceiling, at, cost, from, to);
-    });
-  });
-  return limits;
+  const smallest = deciders.map((deciderOf): number | undefined => deciderOf && 1);
+  return {
+    smallest,
+    raise(at, cost, from, to) {
+      deciders.forEach((deciderOf, place) => {
+        if (deciderOf === undefined || smallest[place] === Infinity) return;
+        smallest[place] = smallestLimit(deciderOf, smallest[place]!, ceiling, at, cost, from, to);
+      });
+    },
+  };
 }
 
 /** The smallest limit from `least` to `most` that never refuses a client; `Infinity` if none. */
@@ -255,7 +265,12 @@ function limitForRequests(trace: Trace, family: SweptFamily, share: number): num
 
 function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
   const action = "sweep a limit";
-  checkOptions(action, options);
+  checkOptions<SweepOptions>(action, options, {
+    points: true,
+    shares: true,
+    of: true,
+    maxClients: true,
+  });
   if (!Array.isArray(families) || families.length === 0 || families.length > 16) {
     throw new TypeError(errorMessage(action, "it needs 1 to 16 algorithms", families));
   }

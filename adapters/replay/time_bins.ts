@@ -10,16 +10,22 @@ export interface TimeBins {
   readonly denied: readonly number[];
 }
 
+/** Bins that are filled. */
+export interface FilledBins extends TimeBins {
+  readonly allowed: number[];
+  readonly denied: number[];
+}
+
+/** Adds units to the bin of an instant. */
+export function addTo(bins: FilledBins, at: number, units: number, isDenied: boolean): void {
+  (isDenied ? bins.denied : bins.allowed)[Math.floor((at - bins.start) / bins.width)]! += units;
+}
+
 /**
  * Makes empty bins for a span: of one second, or twice that, and so on, so that there are not more
  * than `most` of them.
  */
-export function emptyBins(start: number, end: number, most: number): {
-  readonly start: number;
-  readonly width: number;
-  readonly allowed: number[];
-  readonly denied: number[];
-} {
+export function emptyBins(start: number, end: number, most: number): FilledBins {
   let width = 1_000;
   while (Math.floor((end - start) / width) >= most) width *= 2;
   const count = Math.floor((end - start) / width) + 1;

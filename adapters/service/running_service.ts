@@ -9,9 +9,10 @@ import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.
 import { type FollowedRules, followRules, problemText, type RulesEvent } from "../rules/rules.ts";
 import { grpcServer } from "./envoy/grpc_server.ts";
 import { startHttpServer } from "./http/http_server.ts";
-import { requireFreePort } from "./http/shared_port.ts";
+import { takePort } from "./http/shared_port.ts";
 import { errorText, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
+import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
 import type { ServeSettings } from "./serve_options.ts";
 import { storeOnRedis } from "./store_on_redis.ts";
 import { readAside } from "./threads/read_aside.ts";
@@ -26,6 +27,7 @@ export interface RunningService {
   /** This thread: the only one, or the one that workers ask. */
   readonly thread: ServiceThread;
   workers: WorkerPool | undefined;
+  readonly events: ServiceEvents;
   /** Milliseconds for which calls may go on once the service ends. */
   grace: number;
   /** What ends the parts, in the order in which they were started. */
@@ -48,6 +50,7 @@ export async function openService(settings: ServeSettings): Promise<RunningServi
       onLookupError: (error, key) => logError(settings, "lookup-failed", error, key),
     }),
     workers: undefined,
+    events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0 },
     grace: 0,
     ends: [() => store.close()],
   };
@@ -68,12 +71,15 @@ function logError({ log }: ServeSettings, event: string, error: unknown, key?: s
 }
 
 /** What all threads have counted. */
-export async function allFigures({ thread, workers }: RunningService): Promise<FiguresSnapshot> {
+export async function allFigures(
+  { thread, workers, events }: RunningService,
+): Promise<FiguresSnapshot> {
   const others = workers === undefined ? [] : await workers.figures();
   const { threads: here, ...own } = thread.figures.snapshot();
   const all = addFigures([{ ...own, threads: workers === undefined ? here : 0 }, ...others]);
   // Workers that ended may have counted rules that are there no more.
-  return { ...all, rules: figuresOfRules(all.rules, thread.engine.rules) };
+  const rules = figuresOfRules(all.rules, thread.engine.rules);
+  return { ...all, rules, process: processFigures(events) };
 }
 
 /** Loads the rules, and follows their changes. */
@@ -87,7 +93,10 @@ export async function followSource(service: RunningService): Promise<FollowedRul
       thread.apply(rules);
       service.workers?.apply(rules.files);
     },
-    onEvent: (event) => log(eventOf(event)),
+    onEvent(event) {
+      countEvent(service.events, event);
+      log(eventOf(event));
+    },
     onLimitsChanged() {
       thread.engine.forgetLookups();
       service.workers?.forgetLookups();
@@ -95,6 +104,14 @@ export async function followSource(service: RunningService): Promise<FollowedRul
   });
   service.ends.push(() => followed.close());
   return followed;
+}
+
+function countEvent(events: ServiceEvents, { event }: RulesEvent): void {
+  if (event === "rules-refused") events.refusals++;
+  else {
+    events.loads++;
+    events.loadedAt = Date.now();
+  }
 }
 
 function eventOf(event: RulesEvent): LogEvent {
@@ -105,10 +122,11 @@ function eventOf(event: RulesEvent): LogEvent {
 
 /** Starts HTTP, on this thread or on workers; resolves to its port. */
 export async function startHttp(service: RunningService): Promise<number> {
-  const { thread, settings: { threads, hostname, port, calls: { maxBody } } } = service;
+  const { thread, settings: { threads, hostname, port, calls: { maxConnections } } } = service;
+  const { handler } = thread;
   const listening = threads > 1
     ? await startPool(service)
-    : await startHttpServer({ hostname, port, reusePort: false, maxBody, handler: thread.handler });
+    : await startHttpServer({ hostname, port, reusePort: false, maxConnections, handler });
   service.ends.push(() => listening.stop(service.grace));
   return listening.port;
 }
@@ -116,7 +134,7 @@ export async function startHttp(service: RunningService): Promise<number> {
 async function startPool(service: RunningService): Promise<WorkerPool> {
   const { thread: { engine }, settings: { hostname, port, threads, log, source } } = service;
   const { rules } = engine;
-  if (port !== 0) await requireFreePort(hostname, port);
+  if (port !== 0) service.ends.push(await takePort(hostname, port));
   const workers = await startWorkers({
     size: threads,
     settings: (shareWith) => workerSettings(service, shareWith),
@@ -124,6 +142,7 @@ async function startPool(service: RunningService): Promise<WorkerPool> {
       figures: () => allFigures(service),
       limits: async (domain, key) => await source.lookup?.(domain, key),
     },
+    onRestart: () => service.events.restarts++,
     log,
   });
   service.workers = workers;

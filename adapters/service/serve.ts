@@ -28,8 +28,8 @@ export interface Service {
   /** What all threads have counted. */
   figures(): Promise<FiguresSnapshot>;
   /**
-   * Ends the service: takes no more calls, and lets those under way end for so many milliseconds;
-   * default 5,000.
+   * Ends the service: after the `drainDelay` it takes no more calls, and lets those under way end for
+   * so many milliseconds; default 5,000.
    */
   stop(grace?: number): Promise<void>;
 }
@@ -93,11 +93,12 @@ function serviceOf(
 }
 
 async function stop(running: RunningService, grace: number): Promise<void> {
-  const { settings: { log }, thread, workers } = running;
+  const { settings: { log, drainDelay }, thread, workers } = running;
   log({ event: "stopping" });
   running.grace = grace;
   thread.drain();
   workers?.drain();
+  if (drainDelay > 0) await new Promise((resolve) => setTimeout(resolve, drainDelay));
   await endService(running);
   log({ event: "stopped" });
 }

@@ -2,7 +2,14 @@
  * The options of a service, and what they come to once they are checked and the defaults are in.
  */
 
-import { checkOptions, errorMessage, firstPrinted, guarded } from "../../core/toolkit.ts";
+import {
+  checkInteger,
+  checkMilliseconds,
+  checkOptions,
+  errorMessage,
+  firstPrinted,
+  guarded,
+} from "../../core/toolkit.ts";
 import { gcra, limiter, memoryStore, type Store } from "../../mod.ts";
 import {
   checkSource,
@@ -45,12 +52,29 @@ export interface ServeOptions {
   readonly token?: string | undefined;
   /** The proxies whose word on a client's address is believed; default those on this machine. */
   readonly trustedProxies?: readonly string[] | undefined;
+  /**
+   * Whether answers to Envoy have it add `RateLimit`, `RateLimit-Policy` and `Retry-After` to the
+   * answers of its clients; default no.
+   */
+  readonly responseHeaders?: boolean | undefined;
+  /** Whether nothing is refused, and what would have been is reported; default no. */
+  readonly shadow?: boolean | undefined;
   /** Bits of an IPv6 address that count, 32 to 128; default 64. */
   readonly ipv6Prefix?: number | undefined;
   /** How limits of keys of their own are remembered, and what decides when they cannot be had. */
   readonly lookupCache?: KeyLimitsOptions | undefined;
+  /**
+   * Milliseconds for which a service that ends still takes calls, so that balancers see that it is not
+   * ready, and clients leave: `/readyz` is a 503, and every answer ends its connection; default 0.
+   */
+  readonly drainDelay?: number | undefined;
   /** The most bytes of a body; default 1 MiB. */
   readonly maxBody?: number | undefined;
+  /**
+   * The most connections of a thread at once; more are closed as they come. Default 10,000. Bun's
+   * server knows no such limit.
+   */
+  readonly maxConnections?: number | undefined;
   /** How much a body may ask for. */
   readonly limits?: Partial<RequestLimits> | undefined;
   /** Where events go; default nowhere. */
@@ -65,6 +89,7 @@ export interface ServeSettings
   readonly port: number;
   readonly threads: number;
   readonly capacity: number;
+  readonly drainDelay: number;
   /** How every thread serves calls. */
   readonly calls: CallSettings;
   /** Where events go; it does not throw, and repeats no error without end. */
@@ -78,13 +103,38 @@ export interface ServeSettings
  * @throws {RangeError} If one is out of range.
  */
 export function readServeOptions(options: ServeOptions): ServeSettings {
-  checkOptions("serve", options);
+  checkOptions<ServeOptions>("serve", options, {
+    rules: true,
+    format: true,
+    mergeDomains: true,
+    hostname: true,
+    port: true,
+    grpcPort: true,
+    threads: true,
+    capacity: true,
+    redis: true,
+    store: true,
+    token: true,
+    trustedProxies: true,
+    maxBody: true,
+    limits: true,
+    ipv6Prefix: true,
+    lookupCache: true,
+    drainDelay: true,
+    maxConnections: true,
+    log: true,
+    responseHeaders: true,
+    shadow: true,
+  });
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
+  const { maxConnections = 10_000, drainDelay = 0 } = options;
+  checkInteger("serve", "maxConnections", maxConnections, 1);
   checkThreads(threads, options.store);
   checkPort("port", port);
   checkPort("grpcPort", options.grpcPort);
   tokenCheck(token);
   addressKey("::1", options.ipv6Prefix);
+  checkMilliseconds("serve", "drainDelay", drainDelay);
   const source = typeof rules === "string" ? fileSource(rules) : rules;
   checkSource("serve", "rules", source);
   return {
@@ -93,12 +143,16 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     hostname,
     port,
     threads,
+    drainDelay,
     capacity: options.capacity ?? 1_000_000,
     calls: {
       token,
       maxBody: options.maxBody ?? 2 ** 20,
+      maxConnections,
       limits: { ...REQUEST_LIMITS, ...options.limits },
       trustedProxies: options.trustedProxies ?? ["loopback"],
+      responseHeaders: options.responseHeaders ?? false,
+      shadow: options.shadow ?? false,
       ipv6Prefix: options.ipv6Prefix ?? 64,
       lookupCache: options.lookupCache,
     },

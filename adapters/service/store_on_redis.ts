@@ -15,7 +15,7 @@ export interface RedisOptions {
 /**
  * A store on Redis with a client of its own, by the package `redis`.
  *
- * @param onError Told of errors of the connection, which is dialled again by itself.
+ * @param onError Receives errors of the connection, which is opened again by itself.
  * @throws {Error} If the package is not installed; the message names the command that installs it.
  */
 export async function storeOnRedis(

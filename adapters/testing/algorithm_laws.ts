@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { type Law, law } from "./law.ts";
 import { balanceLaws } from "./laws/balance_laws.ts";
+import { chargeLaws } from "./laws/charge_laws.ts";
 import { codecLaws, textChanges, textCheck } from "./laws/codec_laws.ts";
 import { inputLaws } from "./laws/input_laws.ts";
 import { promiseLaws } from "./laws/promise_laws.ts";
@@ -16,6 +17,7 @@ const visitLaws = [
   ...stateLaws,
   ...balanceLaws,
   ...unitLaws,
+  ...chargeLaws,
   ...codecLaws,
   ...inputLaws,
   ...promiseLaws,

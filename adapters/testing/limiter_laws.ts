@@ -20,7 +20,7 @@ export interface LimiterLawsOptions {
 }
 
 /**
- * The laws that every limiter keeps: `consume`, `peek`, `refund` and `reset` answer as the bare
+ * The laws that every limiter keeps: `consume`, `peek`, `refund`, `charge` and `reset` answer as the bare
  * reducer does; `acquire` serves first come, first served, at the exact millisecond; whoever gives
  * up has taken nothing.
  *
@@ -43,7 +43,7 @@ export function limiterLaws(
   options: LimiterLawsOptions = {},
 ): readonly Law[] {
   checkFunction("make limiterLaws", "what makes a limiter", makeLimiter);
-  checkOptions("make limiterLaws", options);
+  checkOptions<LimiterLawsOptions>("make limiterLaws", options, { subjects: true, acquire: true });
   const { subjects = algorithms(), acquire = true } = options;
   const arbitrary = subjectArbitrary(subjects);
   const calls = callLaws(makeLimiter, arbitrary);

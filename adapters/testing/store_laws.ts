@@ -43,7 +43,11 @@ export interface StoreLawsOptions {
  */
 export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}): readonly Law[] {
   checkFunction("make storeLaws", "what makes a store", makeStore);
-  checkOptions("make storeLaws", options);
+  checkOptions<StoreLawsOptions>("make storeLaws", options, {
+    reuse: true,
+    subjects: true,
+    writes: true,
+  });
   const { reuse = false, subjects = algorithms(), writes } = options;
   const fixture = storeFixture(makeStore, reuse);
   const arbitrary = subjectArbitrary(subjects);

@@ -36,14 +36,19 @@ export * from "./linearization.ts";
 export * from "./models/all_rule.ts";
 export * from "./models/fixed_window_rule.ts";
 export * from "./models/gcra_rule.ts";
-export * from "./models/judge.ts";
+export { judge, type Judgement } from "./models/judge.ts";
 export * from "./models/leaky_bucket_rule.ts";
 export * from "./models/leaky_queue_rule.ts";
+export * from "./models/lockout_rule.ts";
 export * from "./models/model.ts";
 export type { RateRuleOptions } from "./models/rate.ts";
 export * from "./models/rule.ts";
 export * from "./models/sliding_counter_rule.ts";
-export * from "./models/sliding_log_rule.ts";
+export {
+  type Entry,
+  slidingLogRule,
+  type SlidingLogRuleOptions,
+} from "./models/sliding_log_rule.ts";
 export * from "./models/sliding_window_rule.ts";
 export * from "./models/token_bucket_rule.ts";
 export * from "./arbitraries/policies.ts";
@@ -59,5 +64,7 @@ export * from "./stores/stores_in_turn.ts";
 export * from "./arbitraries/subject.ts";
 export type { Subjects } from "./arbitraries/subject_arbitrary.ts";
 export * from "./arbitraries/subjects.ts";
+export type { KindName } from "./arbitraries/kinds.ts";
+export type { AlgorithmName } from "../../core/rules/limit_options.ts";
 export * from "./table.ts";
 export * from "./virtual_clock.ts";

@@ -5,7 +5,7 @@
 
 import type { Algorithm, Formula, Halves } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
-import { stepOf } from "./build_algorithm.ts";
+import { reducersOf } from "./build_algorithm.ts";
 import { errorMessage } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
@@ -65,7 +65,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
     policies: Object.freeze(algorithms.flatMap((algorithm) => algorithm.policies)),
     capacity,
     initial,
-    step: stepOf(halves),
+    ...reducersOf(halves),
     codec: allCodec(algorithms, initial),
     internals: Object.freeze({
       halves,
@@ -117,15 +117,21 @@ function allHalves(
   initial: AllState,
   capacity: number,
 ): Halves<AllState> {
+  const take = takeAll(
+    parts.map(({ take }) => take),
+    // An unchanged state is a refusal, or of an algorithm that keeps nothing.
+    (place, state, now, cost) => !parts[place]!.decide(state, state, now, cost).allowed,
+    initial,
+  );
   return Object.freeze({
-    take: takeAll(
-      parts.map(({ take }) => take),
-      // An unchanged state is a refusal, or of an algorithm that keeps nothing.
-      (place, state, now, cost) => !parts[place]!.decide(state, state, now, cost).allowed,
-      initial,
-    ),
+    take,
     decide: (states: AllState, next: AllState, now: number, cost: number) =>
       combineDecisions(decideParts(parts, states, next, now, cost), capacity),
+    charge(states: AllState, now: number, cost: number): AllState {
+      if (cost <= 0) return take(states, now, cost);
+      const next = parts.map((part, place) => part.charge(states[place], now, cost));
+      return next.every((state, place) => state === states[place]) ? states : next;
+    },
   });
 }
 

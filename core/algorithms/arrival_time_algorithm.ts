@@ -3,9 +3,10 @@
  * leakyQueue) on the scale of instants that is exact for their numbers.
  */
 
-import type { Algorithm, Formula, Halves } from "../algorithm.ts";
+import type { Algorithm, Formula } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
-import { type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
+import { mostUnits } from "../arithmetic/counts.ts";
+import { type Arithmetic, buildAlgorithm, type Parts } from "./build_algorithm.ts";
 import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks.ts";
 import { type FineInstant, fineTicks, fitsOneNumber, wholeTicks } from "../arithmetic/ticks.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
@@ -46,15 +47,15 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
  * takes so long to drain that the instant is past 2^53.
  */
 export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<ArrivalState> {
-  const divisor = greatestCommonDivisor(bucket.limit, bucket.period);
-  const perMillisecond = bucket.limit / divisor;
-  const interval = bucket.period / divisor;
-  const furthest = bucket.burst * interval;
+  const { limit, period, burst, queues } = bucket;
+  const divisor = greatestCommonDivisor(limit, period);
+  const perMillisecond = limit / divisor;
+  const interval = period / divisor;
+  const furthest = burst * interval;
   const action = `create ${bucket.factory}`;
-  const burstText = bucket.queues ? "(queue + 1)" : "burst";
+  const burstText = queues ? "(queue + 1)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
-  const { limit, burst, queues } = bucket;
   if (!fitsOneNumber(perMillisecond, furthest)) {
     const arithmetic = fineArithmetic(perMillisecond, interval, burst);
     const formula = ["fine", perMillisecond, interval, burst] as const;
@@ -62,7 +63,8 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   }
   const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
   const formula = ["ticks", perMillisecond, 1, interval, burst] as const;
-  const halves = wholeArrivalTime(limit, perMillisecond, interval, burst, queues);
+  const { mostUse } = arithmetic;
+  const halves = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
   return build(bucket, arithmetic, formula, halves) as Algorithm<ArrivalState>;
 }
 
@@ -72,10 +74,11 @@ export function ticksArithmetic(
   step: number,
   interval: number,
   burst: number,
-): Arithmetic<number> {
+): Required<Arithmetic<number>> {
   const scale = wholeTicks(perStep, step);
-  const questions = arrivalTime(scale, interval, burst);
-  return { capacity: burst, initial: scale.initial, questions, codec: scale.codec };
+  const mostUse = mostUnits(burst, scale.furthest / interval);
+  const questions = arrivalTime(scale, interval, burst, mostUse);
+  return { capacity: burst, mostUse, initial: scale.initial, questions, codec: scale.codec };
 }
 
 /** Instants of two numbers. */
@@ -83,17 +86,18 @@ export function fineArithmetic(
   perMillisecond: number,
   interval: number,
   burst: number,
-): Arithmetic<FineInstant> {
+): Required<Arithmetic<FineInstant>> {
   const scale = fineTicks(perMillisecond);
-  const questions = arrivalTime(scale, interval, burst);
-  return { capacity: burst, initial: scale.initial, questions, codec: scale.codec };
+  const mostUse = mostUnits(burst, scale.furthest / interval);
+  const questions = arrivalTime(scale, interval, burst, mostUse);
+  return { capacity: burst, mostUse, initial: scale.initial, questions, codec: scale.codec };
 }
 
 function build<Instant>(
   bucket: ArrivalTimeOptions,
   arithmetic: Arithmetic<Instant>,
   formula: Formula,
-  halves?: Halves<Instant>,
+  halves?: Parts<Instant>["halves"],
 ): Algorithm<Instant> {
   const { questions } = arithmetic;
   return buildAlgorithm({
@@ -104,6 +108,6 @@ function build<Instant>(
     limit: bucket.limit,
     period: bucket.period,
     formula,
-    ...(halves === undefined ? {} : { halves }),
+    halves,
   });
 }

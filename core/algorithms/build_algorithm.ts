@@ -1,15 +1,20 @@
 /*
- * From questions to a reducer.
+ * From questions to reducers.
  *
- * Each algorithm answers five questions about a state: what it is after a charge, after giving
- * back, what remains, how long a cost waits, and when the state is fresh (a sixth, the delay, is
- * `leakyQueue`'s alone). The decision follows from the answers, once for all algorithms:
+ * Each algorithm answers five questions about a state: what it is after more units, after giving
+ * back, how many are free, how long a cost waits, and when the state is fresh (a sixth, the delay, is
+ * `leakyQueue`'s alone). Both reducers and the decision follow from the answers, once for all
+ * algorithms:
+ *
+ *   step         adds a cost that is free, and leaves the state as it is otherwise
+ *   charge       adds a cost in any case, up to the most that a key may owe
  *
  *   allowed      the state changed, or the cost was 0 or less
- *   remaining    remaining(next)
+ *   remaining    free(next), at least 0
  *   retryAfter   wait(state, cost) of a refused cost; never, above the capacity
  *   nextAfter    wait(next, remaining + 1): when one unit more would be admitted
  *   resetAfter   reset(next)
+ *   debt         -free(next), at least 0
  *
  * So the laws between the fields hold by construction, and an algorithm's file holds nothing but
  * its arithmetic.
@@ -18,7 +23,6 @@
 import type { Algorithm, Formula, Halves, Policy } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
-import type { Decision } from "../decision.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
 
 /**
@@ -26,23 +30,27 @@ import { fixDecisionShape, makeDecision } from "../make_decision.ts";
  * and `units` are whole numbers.
  */
 export interface Questions<State> {
-  /** The state after taking `cost`, 1 to the capacity; the same state if it does not fit. */
-  charge(state: State, now: number, cost: number): State;
+  /** The state after adding `units`, 1 or more, whether they are free or not. */
+  add(state: State, now: number, units: number): State;
   /** The state after giving back `units`, 1 or more, newest first; `initial` if no use is left. */
   giveBack(state: State, now: number, units: number): State;
-  /** Whole units that one call could take now. */
-  remaining(state: State, now: number): number;
+  /** Whole units that one call could take now; below 0, those beyond the capacity. */
+  free(state: State, now: number): number;
   /** Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. */
   wait(state: State, now: number, cost: number): number;
   /** Milliseconds until the state is as good as `initial`; 0 if it is now. */
   reset(state: State, now: number): number;
   /** Milliseconds that a call admitted in this state waits for its start; rounded up. */
   delay?(state: State, now: number): number;
+  /** The state that a charge adds to, of one that has no room for more entries. */
+  compact?(state: State, now: number): State;
 }
 
 /** The arithmetic of an algorithm, made of a few numbers. */
 export interface Arithmetic<State> {
   readonly capacity: number;
+  /** The most units that may be in use: a charge beyond it is cut. The capacity without it. */
+  readonly mostUse?: number;
   readonly initial: State;
   readonly questions: Questions<State>;
   readonly codec: Codec<State>;
@@ -60,26 +68,28 @@ export interface Parts<State> extends Arithmetic<State> {
   readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
-  /** The two halves written out, where the questions are too slow; they must answer the same. */
-  readonly halves?: Halves<State>;
+  /** Halves written out, where the questions are too slow; they must answer the same. */
+  readonly halves?: Omit<Halves<State>, "charge"> | undefined;
 }
 
 /** Builds an algorithm of its parts. */
 export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
-  const { limit, period, capacity, initial, codec } = parts;
+  const { limit, period, capacity, initial, codec, questions } = parts;
   const action = `create ${parts.id[0]}`;
   if (parts.name !== undefined) checkText(action, "name", parts.name);
   const name = parts.name ?? nameOf(limit, period);
   const policy: Policy = Object.freeze({ name, limit, period, burst: capacity });
   fixDecisionShape();
-  const halves = parts.halves ?? halve(limit, capacity, parts.questions);
+  const maxDebt = (parts.mostUse ?? capacity) - capacity;
+  const { take, decide } = parts.halves ?? halve(limit, capacity, maxDebt, questions);
+  const halves = Object.freeze({ take, decide, charge: chargeWith(take, maxDebt, questions) });
   return Object.freeze({
     name,
     id: parts.id.join("/"),
     policies: Object.freeze([policy]),
     capacity,
     initial,
-    step: stepOf(halves),
+    ...reducersOf(halves),
     codec,
     internals: Object.freeze({ halves, slots: parts.slots, formula: parts.formula }),
   });
@@ -90,24 +100,33 @@ function nameOf(limit: number, period: number): string {
   return `${limit}-in-${period % 1_000 === 0 ? `${period / 1_000}s` : `${period}ms`}`;
 }
 
-/** The reducer of two halves, with its arguments checked. */
-export function stepOf<State>(halves: Halves<State>): Algorithm<State>["step"] {
-  const { take, decide } = halves;
-  return function step(state: State, now: number, cost: number): readonly [Decision, State] {
-    const instant = checkNow(now);
-    checkCost("step", cost);
-    const next = take(state, instant, cost);
-    return [decide(state, next, instant, cost), next];
+/** The reducers of halves, with their arguments checked. */
+export function reducersOf<State>(
+  halves: Halves<State>,
+): Pick<Algorithm<State>, "step" | "charge"> {
+  const { take, decide, charge } = halves;
+  return {
+    step(state, now, cost) {
+      const instant = checkNow(now);
+      checkCost("step", cost);
+      const next = take(state, instant, cost);
+      return [decide(state, next, instant, cost), next];
+    },
+    charge(state, now, cost) {
+      const instant = checkNow(now);
+      checkCost("charge", cost);
+      const next = charge(state, instant, cost);
+      return [decide(next, next, instant, 0), next];
+    },
   };
 }
 
-/** The state transition that follows from the questions. */
+/** The half that takes: what is free, and nothing otherwise. */
 export function takeBy<State>(
-  { charge, giveBack }: Pick<Questions<State>, "charge" | "giveBack">,
-  capacity: number,
+  { add, giveBack, free }: Pick<Questions<State>, "add" | "giveBack" | "free">,
 ): Halves<State>["take"] {
   return function take(state, now, cost) {
-    if (cost > 0) return cost <= capacity ? charge(state, now, cost) : state;
+    if (cost > 0) return cost <= free(state, now) ? add(state, now, cost) : state;
     return cost < 0 ? giveBack(state, now, -cost) : state;
   };
 }
@@ -115,14 +134,16 @@ export function takeBy<State>(
 function halve<State>(
   limit: number,
   capacity: number,
+  maxDebt: number,
   questions: Questions<State>,
-): Halves<State> {
-  const { remaining, wait, reset, delay = none } = questions;
-  return Object.freeze({
-    take: takeBy(questions, capacity),
-    decide(state: State, next: State, now: number, cost: number): Decision {
+): Omit<Halves<State>, "charge"> {
+  const { free, wait, reset, delay = none } = questions;
+  return {
+    take: takeBy(questions),
+    decide(state, next, now, cost) {
       const allowed = cost <= 0 || next !== state;
-      const left = remaining(next, now);
+      const units = free(next, now);
+      const left = units > 0 ? units : 0;
       return makeDecision(
         allowed,
         limit,
@@ -131,11 +152,26 @@ function halve<State>(
         left >= capacity ? 0 : wait(next, now, left + 1),
         reset(next, now),
         allowed && cost > 0 ? delay(state, now) : 0,
+        units < 0 ? Math.min(-units, maxDebt) : 0,
         undefined,
         undefined,
       );
     },
-  });
+  };
+}
+
+/** How a charge adds: all of it while the key owes less than the most, and otherwise up to that. */
+function chargeWith<State>(
+  take: Halves<State>["take"],
+  maxDebt: number,
+  { add, free, compact }: Questions<State>,
+): Halves<State>["charge"] {
+  return function charge(state, now, cost) {
+    if (cost <= 0) return take(state, now, cost);
+    const units = Math.min(cost, maxDebt + free(state, now));
+    if (units <= 0) return state;
+    return add(compact === undefined ? state : compact(state, now), now, units);
+  };
 }
 
 function none(): number {

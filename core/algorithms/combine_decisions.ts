@@ -5,7 +5,7 @@ import { makeDecision } from "../make_decision.ts";
  * The decision of several limits together, of each one's own: what `all` and `consumeAll` answer.
  *
  * `remaining` is the smallest, `limit` that of the first with the least remaining; `retryAfter`,
- * `resetAfter` and `delay` are the largest. One unit more is free when each part with the least
+ * `resetAfter`, `delay` and `debt` are the largest. One unit more is free when each part with the least
  * remaining has grown; at capacity it never is.
  *
  * @param parts At least one.
@@ -13,7 +13,7 @@ import { makeDecision } from "../make_decision.ts";
  */
 export function combineDecisions(parts: readonly Decision[], capacity: number): Decision {
   let least = parts[0]!;
-  let { allowed, retryAfter, nextAfter, resetAfter, delay, source } = least;
+  let { allowed, retryAfter, nextAfter, resetAfter, delay, debt, source } = least;
   for (let place = 1; place < parts.length; place++) {
     const part = parts[place]!;
     if (part.remaining < least.remaining) {
@@ -25,6 +25,7 @@ export function combineDecisions(parts: readonly Decision[], capacity: number): 
     if (part.retryAfter > retryAfter) retryAfter = part.retryAfter;
     if (part.resetAfter > resetAfter) resetAfter = part.resetAfter;
     if (part.delay > delay) delay = part.delay;
+    if (part.debt > debt) debt = part.debt;
     allowed = allowed && part.allowed;
     source ??= part.source;
   }
@@ -36,6 +37,7 @@ export function combineDecisions(parts: readonly Decision[], capacity: number): 
     least.remaining >= capacity ? 0 : nextAfter,
     resetAfter,
     delay,
+    debt,
     source,
     parts,
   );

@@ -2,7 +2,13 @@ import type { Algorithm } from "../algorithm.ts";
 import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
-import { packedUse, type UseForm, type WideUse, wideUse } from "../arithmetic/window_use.ts";
+import {
+  fitsOneNumber,
+  packedUse,
+  type UseForm,
+  type WideUse,
+  wideUse,
+} from "../arithmetic/window_use.ts";
 
 /** What `fixedWindow` keeps: the window and its use, as one number where that is exact. */
 export type FixedWindowState = number | WideUse;
@@ -59,7 +65,7 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
-  const isPacked = (windows.last + 1) * limit < 2 ** 53;
+  const isPacked = fitsOneNumber(limit, windows.last);
   const form = (isPacked ? packedUse : wideUse)(limit, windows.last) as UseForm<FixedWindowState>;
   const kind = isPacked ? "packed" : "wide";
   return buildAlgorithm({
@@ -81,7 +87,8 @@ export function windowArithmetic<Use>(
   form: UseForm<Use>,
 ): Arithmetic<Use> {
   const questions = windowQuestions(limit, windows, form);
-  return { capacity: limit, initial: form.initial, questions, codec: form.codec };
+  const { initial, most, codec } = form;
+  return { capacity: limit, mostUse: most, initial, questions, codec };
 }
 
 function windowQuestions<Use>(
@@ -100,15 +107,12 @@ function windowQuestions<Use>(
   }
 
   return {
-    charge(use, now, cost) {
-      const count = usedNow(use, now) + cost;
-      return count <= limit ? of(windows.current(now, place(use)), count) : use;
-    },
+    add: (use, now, units) => of(windows.current(now, place(use)), usedNow(use, now) + units),
     giveBack(use, now, units) {
       const count = usedNow(use, now);
       return units < count ? of(place(use), count - units) : initial;
     },
-    remaining: (use, now) => limit - usedNow(use, now),
+    free: (use, now) => limit - usedNow(use, now),
     wait: (use, now, cost) => usedNow(use, now) + cost <= limit ? 0 : untilEnd(use, now),
     reset: untilEnd,
   };

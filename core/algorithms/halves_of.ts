@@ -9,5 +9,6 @@ export function halvesOf<State>(algorithm: Algorithm<State>): Halves<State> {
   return {
     take: (state, now, cost) => algorithm.step(state, now, cost)[1],
     decide: (state, _next, now, cost) => algorithm.step(state, now, cost)[0],
+    charge: (state, now, cost) => algorithm.charge(state, now, cost)[1],
   };
 }

@@ -6,7 +6,7 @@
 
 import type { Algorithm, Halves } from "../algorithm.ts";
 import { all } from "./all.ts";
-import { stepOf } from "./build_algorithm.ts";
+import { reducersOf } from "./build_algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
 import { halvesOf } from "./halves_of.ts";
@@ -34,7 +34,7 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
     capacity,
     initial,
     codec,
-    step: stepOf(halves),
+    ...reducersOf(halves),
     internals: { halves },
   };
 }
@@ -45,6 +45,8 @@ interface UnitScale {
   counted(cost: number): number;
   /** The largest cost that counts no more than so many units. */
   unitsIn(units: number): number;
+  /** The smallest cost that counts no fewer than so many units. */
+  unitsFor(units: number): number;
 }
 
 function unitScale(share: number): UnitScale {
@@ -55,22 +57,28 @@ function unitScale(share: number): UnitScale {
     return 1 / whole === share ? cost * whole : Math.ceil(cost / share);
   }
 
+  function unitsIn(units: number): number {
+    let cost = Math.floor(units * share) + 1;
+    while (timesShareless(cost) > units) cost--;
+    return cost;
+  }
+
   return {
     counted(cost) {
       const units = Math.min(timesShareless(Math.abs(cost)), Number.MAX_SAFE_INTEGER);
       return cost < 0 ? -units : units;
     },
-    unitsIn(units) {
-      let cost = Math.floor(units * share) + 1;
-      while (timesShareless(cost) > units) cost--;
-      return cost;
+    unitsIn,
+    unitsFor(units) {
+      const cost = unitsIn(units);
+      return timesShareless(cost) < units ? cost + 1 : cost;
     },
   };
 }
 
 function scaledHalves<State>(
-  { take, decide }: Halves<State>,
-  { counted, unitsIn }: UnitScale,
+  { take, decide, charge }: Halves<State>,
+  { counted, unitsIn, unitsFor }: UnitScale,
   capacity: number,
 ): Halves<State> {
   function scaled(decision: Decision, next: State, now: number): Decision {
@@ -83,6 +91,7 @@ function scaledHalves<State>(
       remaining >= capacity ? 0 : decide(next, next, now, counted(remaining + 1)).retryAfter,
       decision.resetAfter,
       decision.delay,
+      unitsFor(decision.debt),
       decision.source,
       undefined,
     );
@@ -91,5 +100,6 @@ function scaledHalves<State>(
   return {
     take: (state, now, cost) => take(state, now, counted(cost)),
     decide: (state, next, now, cost) => scaled(decide(state, next, now, counted(cost)), next, now),
+    charge: (state, now, cost) => charge(state, now, counted(cost)),
   };
 }

@@ -1,5 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
-import { countsAfter, isCount } from "../arithmetic/counts.ts";
+import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
@@ -57,19 +57,18 @@ export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterSt
 
 /** Windows at multiples of the period. */
 export function counterArithmetic(limit: number, period: number): Arithmetic<SlidingCounterState> {
+  const mostUse = mostUnits(limit, (2 ** 53 - 1) / period);
   const questions = counterQuestions(limit, period);
-  return { capacity: limit, initial: FRESH, questions, codec: counterCodec(limit) };
+  return { capacity: limit, mostUse, initial: FRESH, questions, codec: counterCodec(mostUse) };
 }
 
 const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });
 
 function counterQuestions(limit: number, period: number): Questions<SlidingCounterState> {
   return {
-    charge(state, now, cost) {
-      const counts = countsAt(state, now, period);
-      if (faded(counts, now, period) + counts.current + cost > limit) return state;
-      const { window, previous, current } = counts;
-      return { window, previous, current: current + cost };
+    add(state, now, units) {
+      const { window, previous, current } = countsAt(state, now, period);
+      return { window, previous, current: current + units };
     },
     giveBack({ window, previous, current }, now, units) {
       const age = Math.floor(now / period) - window;
@@ -78,10 +77,9 @@ function counterQuestions(limit: number, period: number): Questions<SlidingCount
       const older = age === 1 ? 0 : previous - (units - current);
       return older > 0 ? { window: window - 1, previous: 0, current: older } : FRESH;
     },
-    remaining(state, now) {
+    free(state, now) {
       const counts = countsAt(state, now, period);
-      const units = limit - faded(counts, now, period) - counts.current;
-      return units > 0 ? units : 0;
+      return limit - faded(counts, now, period) - counts.current;
     },
     wait: (state, now, cost) => Math.max(0, fadedTo(state, limit - cost, period) - now),
     reset: (state, now) => Math.max(0, fadedTo(state, 0, period) - now),
@@ -120,7 +118,7 @@ function roomAt(window: number, previous: number, room: number, period: number):
   return (window + 1) * period - Math.floor(room * period / previous);
 }
 
-function counterCodec(limit: number): Codec<SlidingCounterState> {
+function counterCodec(most: number): Codec<SlidingCounterState> {
   return {
     maxWords: 3,
     write(state, words, offset) {
@@ -131,26 +129,26 @@ function counterCodec(limit: number): Codec<SlidingCounterState> {
     },
     read(words, offset, count) {
       if (count !== 3) return undefined;
-      return stateOf(limit, words[offset]!, words[offset + 1]!, words[offset + 2]!);
+      return stateOf(most, words[offset]!, words[offset + 1]!, words[offset + 2]!);
     },
     encode: ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
     decode(text) {
       const counts = countsAfter("c1", text);
       if (counts === undefined || counts.length !== 3) return undefined;
-      return stateOf(limit, counts[0]!, counts[1]!, counts[2]!);
+      return stateOf(most, counts[0]!, counts[1]!, counts[2]!);
     },
   };
 }
 
 /** The state of three counts; `undefined` if no step can have made it. */
 function stateOf(
-  limit: number,
+  most: number,
   window: number,
   previous: number,
   current: number,
 ): SlidingCounterState | undefined {
   if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
-  if (previous > limit || current > limit) return undefined;
+  if (previous > most || current > most) return undefined;
   if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
   return { window, previous, current };
 }

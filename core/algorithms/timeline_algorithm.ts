@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { countOf, isCount } from "../arithmetic/counts.ts";
+import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
@@ -25,20 +25,24 @@ export interface TimelineOptions {
  * made of slots of 1 ms.
  */
 export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {
+  const most = mostUnits(window.limit, Infinity);
   return buildAlgorithm({
     name: window.name,
     id: window.id,
     limit: window.limit,
     period: window.slots * window.precision,
     capacity: window.limit,
+    mostUse: most,
     initial: EMPTY_TIMELINE,
     questions: slotQuestions(window),
-    codec: timelineCodec(window),
+    codec: timelineCodec(most, mostEntries(window.slots, window.limit), window.slots),
     slots: window.slots,
   });
 }
 
 function slotQuestions({ limit, precision, slots }: TimelineOptions): Questions<Timeline> {
+  const entries = mostEntries(slots, limit);
+
   /** The slot that a call at `now` falls in: never before the newest one that holds units. */
   function slotAt(timeline: Timeline, now: number): number {
     const slot = Math.floor(now / precision);
@@ -56,18 +60,47 @@ function slotQuestions({ limit, precision, slots }: TimelineOptions): Questions<
   }
 
   return {
-    charge(timeline, now, cost) {
+    add(timeline, now, units) {
       const slot = slotAt(timeline, now);
-      const oldest = slot - slots + 1;
-      return timeline.since(oldest) + cost <= limit ? timeline.add(slot, cost, oldest) : timeline;
+      return timeline.add(slot, units, slot - slots + 1);
     },
     giveBack(timeline, now, units) {
       return units < used(timeline, now) ? timeline.takeBack(units) : timeline.none();
     },
-    remaining: (timeline, now) => limit - used(timeline, now),
+    free: (timeline, now) => limit - used(timeline, now),
     wait: (timeline, now, cost) => untilGone(timeline.leaves(limit - cost), now),
     reset: (timeline, now) => untilGone(timeline.newest, now),
+    compact(timeline, now) {
+      const { newest } = timeline;
+      const slot = slotAt(timeline, now);
+      const oldest = slot - slots + 1;
+      if (slot === newest || !holdsEntries(timeline, oldest, entries)) return timeline;
+      const units = timeline.since(newest);
+      return timeline.takeBack(units).add(slot, units, oldest);
+    },
   };
+}
+
+/** How many more slots than the limit may hold units that were charged. */
+const SPARE_ENTRIES = 16;
+
+/**
+ * The most slots of a history that hold units. Each unit of a key that owes nothing may have one of
+ * its own; of one in debt there are a few more, and what is charged beyond moves the newest of them
+ * on, so that they leave no earlier than they should.
+ */
+export function mostEntries(slots: number, limit: number): number {
+  return Math.min(slots, limit + SPARE_ENTRIES);
+}
+
+/** Whether `count` slots, from `oldest` on, hold units. */
+function holdsEntries(timeline: Timeline, oldest: number, count: number): boolean {
+  let slot = timeline.newest;
+  let entries = 0;
+  for (; entries < count && slot >= oldest; entries++) {
+    slot = timeline.leaves(timeline.since(slot));
+  }
+  return entries === count;
 }
 
 /** The one word of a timeline that holds nothing. */
@@ -77,9 +110,10 @@ const NO_BUCKETS = -1;
  * Words and text hold the live buckets by gaps, newest first: the slot and the units of the newest,
  * then for each older one how many slots lie between it and the one after it, and its units.
  */
-function timelineCodec({ limit, slots }: TimelineOptions): Codec<Timeline> {
+function timelineCodec(most: number, entries: number, slots: number): Codec<Timeline> {
+  const maxWords = 2 * entries;
   return {
-    maxWords: 2 * Math.min(slots, limit),
+    maxWords,
     write(timeline, words, offset) {
       const gaps = gapsOf(timeline, slots);
       if (gaps.length === 0) gaps.push(NO_BUCKETS);
@@ -88,14 +122,14 @@ function timelineCodec({ limit, slots }: TimelineOptions): Codec<Timeline> {
     },
     read(words, offset, count) {
       if (count === 1 && words[offset] === NO_BUCKETS) return EMPTY_TIMELINE;
-      if (count === 0 || count % 2 !== 0) return undefined;
-      return fromGaps(Array.from(words.subarray(offset, offset + count)), limit, slots);
+      if (count === 0 || count % 2 !== 0 || count > maxWords) return undefined;
+      return fromGaps(Array.from(words.subarray(offset, offset + count)), most, slots);
     },
     encode: (timeline) => gapsText(gapsOf(timeline, slots)),
     decode(text) {
       const gaps = gapsOfText(text);
-      if (gaps === undefined) return undefined;
-      return gaps.length === 0 ? EMPTY_TIMELINE : fromGaps(gaps, limit, slots);
+      if (gaps === undefined || gaps.length > maxWords) return undefined;
+      return gaps.length === 0 ? EMPTY_TIMELINE : fromGaps(gaps, most, slots);
     },
   };
 }
@@ -110,7 +144,7 @@ function gapsOf(timeline: Timeline, slots: number): number[] {
 }
 
 /** The timeline of buckets by gaps; `undefined` if no step can have made it. */
-function fromGaps(gaps: readonly number[], limit: number, slots: number): Timeline | undefined {
+function fromGaps(gaps: readonly number[], most: number, slots: number): Timeline | undefined {
   const buckets: number[] = [];
   let slot = gaps[0]!;
   let total = 0;
@@ -125,7 +159,7 @@ function fromGaps(gaps: readonly number[], limit: number, slots: number): Timeli
     total += units;
     buckets.push(units, slot);
   }
-  const isLive = slot >= 0 && gaps[0]! - slot < slots && total <= limit;
+  const isLive = slot >= 0 && gaps[0]! - slot < slots && total <= most;
   return isLive ? timelineOf(buckets.reverse()) : undefined;
 }
 

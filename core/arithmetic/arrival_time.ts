@@ -28,11 +28,13 @@ import type { Ticks } from "./ticks.ts";
  * @param scale How instants are counted.
  * @param interval The emission interval in ticks.
  * @param burst Units that a fresh key admits at one instant.
+ * @param mostUse The most units that may be in use.
  */
 export function arrivalTime<Instant>(
   scale: Ticks<Instant>,
   interval: number,
   burst: number,
+  mostUse: number,
 ): Questions<Instant> {
   const { initial, ahead, due, later, earlier } = scale;
   const tolerance = burst * interval;
@@ -43,19 +45,13 @@ export function arrivalTime<Instant>(
   }
 
   return {
-    charge(tat, now, cost) {
-      const increment = cost * interval;
-      return ahead(tat, now) <= tolerance - increment ? later(tat, now, increment) : tat;
-    },
+    add: (tat, now, units) => later(tat, now, units * interval),
     giveBack(tat, now, units) {
-      // No more than burst units are ever in use, however far ahead a stepped-back clock sees them.
-      const decrement = (units < burst ? units : burst) * interval;
+      // No more are ever in use, however far ahead a stepped-back clock sees them.
+      const decrement = (units < mostUse ? units : mostUse) * interval;
       return decrement < ahead(tat, now) ? earlier(tat, decrement) : initial;
     },
-    remaining(tat, now) {
-      const units = Math.floor((tolerance - ahead(tat, now)) / interval);
-      return units > 0 ? units : 0;
-    },
+    free: (tat, now) => Math.floor((tolerance - ahead(tat, now)) / interval),
     wait: (tat, now, cost) => until(tat, now, tolerance - cost * interval),
     reset: (tat, now) => until(tat, now, 0),
   };

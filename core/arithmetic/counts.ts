@@ -3,6 +3,17 @@ export function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
+/** The most units that a key may have in use, unless its capacity is more. */
+const MOST_USE = 1_000_000_000;
+
+/**
+ * The most units that charges may bring a key to: a billion, or as many as are exact, but never
+ * fewer than its capacity.
+ */
+export function mostUnits(capacity: number, exact: number): number {
+  return Math.max(capacity, Math.min(MOST_USE, Math.floor(exact)));
+}
+
 /** The counts after the first word of a text; `undefined` if that is not `head`, or one is no count. */
 export function countsAfter(head: string, text: string): readonly number[] | undefined {
   const words = text.split(" ");

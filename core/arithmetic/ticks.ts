@@ -26,6 +26,8 @@ import { LAST_INSTANT } from "../options/checks.ts";
 export interface Ticks<Instant> {
   /** The instant that has always come: a fresh key's. */
   readonly initial: Instant;
+  /** How many ticks an instant may lie ahead of any now, and be exact. */
+  readonly furthest: number;
   /** How many ticks `at` lies ahead of `now`: 0 if it has come; inexact, but above 2^53, if far. */
   ahead(at: Instant, now: number): number;
   /** The first whole millisecond at which the instant `ticks` before `at` has come. */
@@ -46,13 +48,18 @@ export interface FineInstant {
   readonly ticks: number;
 }
 
+/** Milliseconds by which an instant may lie ahead: far from 2^53, as some is added to them. */
+const FURTHEST = 2 ** 52;
+
 /**
  * Instants as one number: ticks since the epoch, on a clock that moves by `perStep` ticks at each
  * multiple of `step` ms.
  */
 export function wholeTicks(perStep: number, step = 1): Ticks<number> {
+  const last = Math.ceil(LAST_INSTANT / step) * perStep;
   return {
     initial: 0,
+    furthest: Math.min(2 ** 53 - 1 - last, Math.floor(FURTHEST / step) * perStep),
     ahead(at, now) {
       const ticks = at - Math.floor(now / step) * perStep;
       return ticks > 0 ? ticks : 0;
@@ -72,6 +79,7 @@ export function fineTicks(perMillisecond: number): Ticks<FineInstant> {
   const initial: FineInstant = Object.freeze({ millisecond: 0, ticks: 0 });
   return {
     initial,
+    furthest: Math.min(2 ** 53 - 1, FURTHEST * perMillisecond),
     ahead(at, now) {
       const ticks = (at.millisecond - now) * perMillisecond + at.ticks;
       return ticks > 0 ? ticks : 0;

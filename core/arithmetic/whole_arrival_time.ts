@@ -15,6 +15,7 @@ import { makeDecision } from "../make_decision.ts";
  * @param perMillisecond Ticks of a millisecond.
  * @param interval The emission interval in ticks.
  * @param burst Units that a fresh key admits at one instant.
+ * @param mostUse The most units that may be in use.
  * @param queues Whether an admitted call waits for its start.
  */
 export function wholeArrivalTime(
@@ -22,10 +23,12 @@ export function wholeArrivalTime(
   perMillisecond: number,
   interval: number,
   burst: number,
+  mostUse: number,
   queues: boolean,
-): Halves<number> {
+): Pick<Halves<number>, "take" | "decide"> {
   const tolerance = burst * interval;
-  return Object.freeze({
+  const maxDebt = mostUse - burst;
+  return {
     take(tat: number, now: number, cost: number): number {
       const tick = now * perMillisecond;
       if (cost > 0) {
@@ -34,7 +37,7 @@ export function wholeArrivalTime(
         return next - tick <= tolerance ? next : tat;
       }
       if (cost === 0) return tat;
-      const next = tat - (-cost < burst ? -cost : burst) * interval;
+      const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;
       return next > tick ? next : 0;
     },
     decide(tat: number, next: number, now: number, cost: number) {
@@ -56,9 +59,10 @@ export function wholeArrivalTime(
         remaining >= burst ? 0 : Math.ceil((ahead - room) / perMillisecond),
         Math.ceil(ahead / perMillisecond),
         queues && cost > 0 && allowed && tat > tick ? Math.ceil((tat - tick) / perMillisecond) : 0,
+        units >= 0 ? 0 : -units < maxDebt ? -units : maxDebt,
         undefined,
         undefined,
       );
     },
-  });
+  };
 }

@@ -1,11 +1,11 @@
 /*
  * How much a window holds: where it starts, and the units used in it. Kept as one number,
- * place * limit + used, where that is exact (used is 1 to limit), and as two otherwise. The place
+ * place * most + used, where that is exact (used is 1 to most), and as two otherwise. The place
  * is the window's index where windows lie in a row, or its first millisecond where they do not.
  */
 
 import type { Codec } from "../codec.ts";
-import { countsAfter, isCount } from "./counts.ts";
+import { countsAfter, isCount, mostUnits } from "./counts.ts";
 
 /** Two numbers, for places and limits too large for one. */
 export interface WideUse {
@@ -19,7 +19,9 @@ export interface WideUse {
 export interface UseForm<Use> {
   /** No use: a fresh key's. */
   readonly initial: Use;
-  /** A use of 1 to limit units at a place of at least 0. */
+  /** The most units used. */
+  readonly most: number;
+  /** A use of 1 to `most` units at a place of at least 0. */
   of(place: number, used: number): Use;
   /** Where the window lies; `-Infinity` without use. */
   place(use: Use): number;
@@ -28,14 +30,29 @@ export interface UseForm<Use> {
   readonly codec: Codec<Use>;
 }
 
-/** The form of one number; exact while (lastPlace + 1) * limit is below 2^53. */
+/** How many limits one number must hold, so that there is room for debt. */
+const LEAST_PACKED = 16;
+
+/** Whether use is kept as one number: where that holds enough of it beside the last place. */
+export function fitsOneNumber(limit: number, lastPlace: number): boolean {
+  return mostPacked(lastPlace) >= Math.min(mostUnits(limit, 2 ** 53), LEAST_PACKED * limit);
+}
+
+/** The most units that one number holds beside a place. */
+function mostPacked(lastPlace: number): number {
+  return Math.floor((2 ** 53 - 1) / (lastPlace + 1));
+}
+
+/** The form of one number; exact while (lastPlace + 1) * most is below 2^53. */
 export function packedUse(limit: number, lastPlace: number): UseForm<number> {
-  const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / limit);
-  const used = (use: number) => use === 0 ? 0 : use - Math.floor((use - 1) / limit) * limit;
-  const of = (place: number, used: number) => place * limit + used;
-  const { encode, decode, isUse } = useText(limit, lastPlace);
+  const most = Math.min(mostUnits(limit, 2 ** 53), mostPacked(lastPlace));
+  const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / most);
+  const used = (use: number) => use === 0 ? 0 : use - Math.floor((use - 1) / most) * most;
+  const of = (place: number, used: number) => place * most + used;
+  const { encode, decode, isUse } = useText(most, lastPlace);
   return {
     initial: 0,
+    most,
     of,
     place,
     used,
@@ -58,11 +75,13 @@ export function packedUse(limit: number, lastPlace: number): UseForm<number> {
 
 /** The form of two numbers. */
 export function wideUse(limit: number, lastPlace: number): UseForm<WideUse> {
+  const most = mostUnits(limit, 2 ** 53);
   const initial: WideUse = Object.freeze({ place: -Infinity, used: 0 });
   const of = (place: number, used: number): WideUse => ({ place, used });
-  const { encode, decode, isUse } = useText(limit, lastPlace);
+  const { encode, decode, isUse } = useText(most, lastPlace);
   return {
     initial,
+    most,
     of,
     place: (use) => use.place,
     used: (use) => use.used,
@@ -87,9 +106,9 @@ export function wideUse(limit: number, lastPlace: number): UseForm<WideUse> {
 }
 
 /** Both forms share one text: `f1`, the place and the units used; `f1` alone without use. */
-function useText(limit: number, lastPlace: number) {
+function useText(most: number, lastPlace: number) {
   const isUse = (place: number, used: number) =>
-    isCount(place) && place <= lastPlace && isCount(used) && used >= 1 && used <= limit;
+    isCount(place) && place <= lastPlace && isCount(used) && used >= 1 && used <= most;
   return {
     isUse,
     encode: (place: number, used: number) => used === 0 ? "f1" : `f1 ${place} ${used}`,

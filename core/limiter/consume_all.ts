@@ -4,7 +4,7 @@
  */
 
 import { andThen } from "../maybe_promise.ts";
-import { checkCost, checkText, errorMessage } from "../options/checks.ts";
+import { checkCost, checkOptions, checkText, errorMessage } from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
@@ -22,13 +22,16 @@ export interface Entry<OfLimiter> {
   readonly key: string;
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
+  /** Whether to charge them, beyond the limit if need be, as `charge` does; default `false`. */
+  readonly charge?: boolean | undefined;
 }
 
 const ACTION = "consume all";
 
 /**
  * Takes from several keys of one store at one instant, all or nothing: a user and an address, an
- * account and a project. It answers as `all` does, with each entry's decision in `parts`.
+ * account and a project. It answers as `all` does, with each entry's decision in `parts`. An entry
+ * that charges is never refused itself, and charges nothing if another one is.
  *
  * @param entries At least one; all on one store and one clock, no stored key twice.
  * @returns The decision; a promise of it on a store that answers by promises.
@@ -91,7 +94,13 @@ interface Part {
 }
 
 function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
-  const { limiter, key, cost = 1 } = entry ?? {};
+  checkOptions<typeof entry>(ACTION, entry ?? {}, {
+    limiter: true,
+    key: true,
+    cost: true,
+    charge: true,
+  });
+  const { limiter, key, cost = 1, charge = false } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)
     : undefined;
@@ -100,7 +109,7 @@ function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
   }
   checkText(ACTION, "key", key);
   checkCost(ACTION, cost, 0);
-  return { limiter: internals, operation: internals.operation(key, cost) };
+  return { limiter: internals, operation: internals.operation(key, cost, charge) };
 }
 
 function requireTogether(

@@ -7,12 +7,13 @@ import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
-import { checkCost, checkNow, checkText } from "../options/checks.ts";
+import { checkCost, checkNow, checkText, errorMessage } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "../store.ts";
+import { charging } from "./projection.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -85,8 +86,32 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   peek(key: string, cost?: number): Answer;
   /** Gives units back, the newest first: an integer of at least 1; default 1. */
   refund(key: string, cost?: number): Answer;
+  /**
+   * Takes what was really used, beyond the limit if need be: for a cost that is known only afterwards,
+   * such as the tokens of an answer. It is always allowed. Where it takes more than was there, the key
+   * is in debt (`decision.debt`), and nothing is admitted until that has drained. Charging at once is
+   * charging in parts; `refund` gives back what was charged.
+   *
+   * @param key Whose units: a non-empty string.
+   * @param cost Units that were used, an integer of at least 0; default 1.
+   * @returns The balance after it. A key owes no more than a bound that its algorithm states.
+   * @throws {TypeError} If the key is no non-empty string.
+   * @throws {RangeError} If the cost is no integer of at least 0.
+   */
+  charge(key: string, cost?: number): Answer;
   /** Forgets the key. */
   reset(key: string): Done;
+  /**
+   * Forgets every key under the limiter's prefix, whatever its algorithm: those of other limiters with
+   * the same prefix on the same store, and of options that this limiter had before, too. Prefixes that
+   * merely begin with it are left alone.
+   *
+   * What is called meanwhile may count before it or after it. On memory it takes time linear in the
+   * keys of the prefix, in Redis in all keys of the database, a thousand at a time.
+   *
+   * @throws {TypeError} If the store has no `deleteAll`.
+   */
+  resetAll(): Done;
   /**
    * Waits its turn, then takes, then waits out the decision's `delay`.
    *
@@ -113,7 +138,7 @@ export type AsyncLimiter = LimiterBase<Promise<Decision>, Promise<void>, AsyncSt
 /** What adapters and `consumeAll` need of a limiter beside its public face. */
 export interface LimiterInternals {
   /** The operation of a call. */
-  operation(key: string, cost: number): Operation;
+  operation(key: string, cost: number, charges?: boolean): Operation;
   /** Runs another algorithm, which keeps states in the same way, on one of the limiter's keys. */
   run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
   /** The instant to decide at; `undefined` for the store's own time. */
@@ -152,6 +177,7 @@ export function limiterOn(
   const { decide } = calls;
   const queues = queuesOf(store);
   const decided = decisionCallback(options);
+  const charged = charging(algorithm);
 
   /** The instant to decide at; `undefined` for the store's own time. */
   function instant(): number | undefined {
@@ -211,14 +237,27 @@ export function limiterOn(
       const refund = () => decide(key, -cost, false, instant());
       return reported(wakeAfter(refund, key), key, -cost);
     },
+    charge(key: string, cost = 1): Decision {
+      requireKey("charge", key);
+      requireCost("charge", cost);
+      return reported(calls.run(key, charged, cost, instant()), key, cost);
+    },
     reset(key: string): void {
       requireKey("reset", key);
       return wakeAfter(() => calls.delete(key), key);
     },
+    resetAll(): void {
+      if (store.deleteAll === undefined) {
+        const rule = "its store must have deleteAll";
+        throw new TypeError(errorMessage("reset all keys", rule, store.deleteAll));
+      }
+      const wakeAll = () => [...queues.keys()].forEach((stored) => wakeQueue(queues, stored));
+      return andFinally<void>(() => store.deleteAll!(prefix), wakeAll) as void;
+    },
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });
   internals.set(made, {
-    operation: calls.operation,
+    operation: (key, cost, charges) => calls.operation(key, cost, charges ? charged : algorithm),
     run,
     now: instant,
     clock,

@@ -21,8 +21,8 @@ export interface PreparedCalls {
   readonly decide: PreparedCall<MaybeDecision>;
   /** Runs another algorithm, which keeps states in the same way, on one of the keys. */
   run(key: string, algorithm: Algorithm, cost: number, at: number | undefined): MaybeDecision;
-  /** The operation of a call. */
-  operation(key: string, cost: number): Operation;
+  /** The operation of a call, of another algorithm that keeps states in the same way if one is given. */
+  operation(key: string, cost: number, stepped?: Algorithm): Operation;
   /** The key as it is stored. */
   storedKey(key: string): string;
   /** Forgets a key, and the one that it takes over from. */
@@ -64,7 +64,7 @@ export function prepareCall(
   return {
     decide: own ?? ((key, cost, dry, at) => runOne(operation(key, cost, dry), at)),
     run: (key, stepped, cost, at) => runOne(operation(key, cost, false, stepped), at),
-    operation: (key, cost) => operation(key, cost),
+    operation: (key, cost, stepped) => operation(key, cost, false, stepped),
     storedKey: stored,
     delete(key) {
       const old = replacedBy(key);

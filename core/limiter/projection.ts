@@ -1,7 +1,7 @@
 /*
- * What waiting needs of a store, as reducers. A store runs any algorithm; so one that steps
- * differently, but keeps its states in the same way, is run atomically on every store, and no store
- * needs to know of waiting.
+ * What waiting and charging need of a store, as reducers. A store runs any algorithm; so one that
+ * steps differently, but keeps its states in the same way, is run atomically on every store, and no
+ * store needs to know of either.
  */
 
 import type { Algorithm } from "../algorithm.ts";
@@ -102,6 +102,11 @@ export function withoutRefunds(algorithm: Algorithm): Algorithm {
   );
 }
 
+/** The same algorithm, but its step is its charge. */
+export function charging(algorithm: Algorithm): Algorithm {
+  return withStep(algorithm, charging, algorithm.charge);
+}
+
 /** Milliseconds until the queue that delays calls is empty: of an `all`, that of its parts. */
 function queueResetAfter(algorithm: Algorithm, { resetAfter, parts }: Decision): number {
   const algorithms = algorithm.internals?.parts;
@@ -123,7 +128,7 @@ function withStep(
   around: (inner: Algorithm) => Algorithm,
   step: Algorithm["step"],
 ): Algorithm {
-  const { name, id, policies, capacity, initial, codec, internals } = algorithm;
+  const { name, id, policies, capacity, initial, charge, codec, internals } = algorithm;
   return {
     name,
     id,
@@ -131,6 +136,7 @@ function withStep(
     capacity,
     initial,
     step,
+    charge,
     codec,
     internals: {
       parts: internals?.parts,

@@ -107,12 +107,11 @@ export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true };
 export function checkOptions<Options>(
   action: string,
   options: unknown,
-  known?: OptionNames<Options>,
+  known: OptionNames<Options>,
 ): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(errorMessage(action, "its options must be an object", options));
   }
-  if (known === undefined) return;
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && !Object.hasOwn(known, name)) {
       throw new TypeError(unknownOption(action, name, Object.keys(known)));

@@ -10,6 +10,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { leakyBucket } from "../algorithms/leaky_bucket.ts";
 import { leakyQueue } from "../algorithms/leaky_queue.ts";
 import type { Period } from "../options/period.ts";
+import { lockout } from "../algorithms/lockout.ts";
 import { slidingCounter } from "../algorithms/sliding_counter.ts";
 import { slidingLog } from "../algorithms/sliding_log.ts";
 import { slidingWindow } from "../algorithms/sliding_window.ts";
@@ -24,7 +25,8 @@ export type AlgorithmName =
   | "slidingWindow"
   | "tokenBucket"
   | "leakyBucket"
-  | "leakyQueue";
+  | "leakyQueue"
+  | "lockout";
 
 /** A limit as it is written: an algorithm by name, and the options of its factory. */
 export interface LimitOptions {
@@ -40,6 +42,8 @@ export interface LimitOptions {
   readonly burst?: number | undefined;
   /** Of `slidingWindow`: the length of a sub-bucket. */
   readonly precision?: Period | undefined;
+  /** Of `lockout`: for how long the key is locked. */
+  readonly lock?: Period | undefined;
   /** Of `leakyQueue`: how many calls may wait. */
   readonly queue?: number | undefined;
   /** Of `tokenBucket`: how it is refilled. */
@@ -57,6 +61,7 @@ const FACTORIES: Readonly<Record<AlgorithmName, (options: never) => Algorithm>> 
   tokenBucket,
   leakyBucket,
   leakyQueue,
+  lockout,
 };
 
 /** The names of the algorithms, in the order of the documentation. */

@@ -40,6 +40,9 @@ function isUnreachable(limit: Algorithm, other: Algorithm): boolean {
       return mostUnitsIn(other, 1) <= burst && otherUnits * period <= units * otherPeriod;
     case "interval":
       return mostUnitsIn(other, period) <= Math.min(burst, units);
+    case "lockout":
+      // One that is filled admits nothing for a while, so that it is always felt.
+      return false;
     case "slidingCounter":
       return mostUnitsIn(other, 2 * period) <= units;
     default:
@@ -55,6 +58,9 @@ function mostUnitsIn(limit: Algorithm, span: number): number {
       return Math.floor(burst + units * span / period);
     case "interval":
       return burst + units * Math.ceil(span / period);
+    case "lockout":
+      // How long it locks is not among its numbers.
+      return Infinity;
     case "slidingLog":
       return units * Math.ceil(span / period);
     default:

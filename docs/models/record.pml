@@ -1,159 +1,148 @@
 /*
- * A thread's record that changes hands: stores/shared/threads/thread_record.ts, enter_call.ts (enter), announcements.ts
- * (announce).
+ * Threads' records that change hands: stores/shared/threads/thread.ts (claimRecord, claimNew, takeOver,
+ * lockOwnRecord, detachThread).
  *
- * The owner's word is a generation, the cell to announce in, and a state. A thread that begins a
- * call looks at the word, then announces, then looks again; it works on only if the word is its own
- * both times. If it is not, the thread attaches and begins anew. While it works it announces the
- * words of slots; that of a slot never used is 0, in place of which it announces 1. Whoever wants
- * the record of a thread that makes no calls swaps the word, waits until that must be seen, looks
- * whether the record is idle, and swaps the word once more. Three threads make calls now and then,
- * all of them with this one record, and give it back or not. Each may stop after any step.
+ * A record is locked while its word of announcement is not 0. A thread that begins a call locks the
+ * record that it had last, by a swap from 0, and works with it if its own number stands there;
+ * otherwise it unlocks it and attaches anew. Whoever attaches takes a new number, and then a record that
+ * was given back, by a swap of the owner's word; or that of a thread that is in no call, by a swap of
+ * the owner's word under the lock; or one never used, whose place nobody else is given. Three threads
+ * make calls now and then on two records, and give theirs back or not. Each may stop after any step.
  *
- * Shown, over all orders of steps: never do two threads work with the record; no word is ever two
- * threads'; and a record whose thread has died in a call is nobody's again. Taken for granted: no
- * thread sleeps between its first look and its announcement while the record is taken over four
- * times, by others that wait for milliseconds each time. Here are more cells, so that none is used
- * again; with four the search finds what would come of that.
+ * Shown, over all orders of steps: a thread works only with a record that is its own, alone; a record whose thread has
+ * stopped in a call is nobody's again; and whoever is given the place of a record never used gets it.
  *
- * CARELESS 1: the caller does not look again after it has announced. CARELESS 2: the taker takes the
- * record without a look whether it is idle. CARELESS 3: whoever takes what was given back reads the
- * generation anew, after its swap, as its own. CARELESS 4: the word 0 is announced as it is.
- * CARELESS 5: the caller does not look again after it has attached anew.
+ * CARELESS 1: the caller does not look whose the record is that it has locked. CARELESS 2: the taker
+ * does not lock the record. CARELESS 3: records never used are taken over like others. CARELESS 4:
+ * whoever finds a record locked unlocks it. CARELESS 5: the record is given back by a plain store.
  */
 
 #ifndef CARELESS
 #define CARELESS 0
 #endif
-#ifndef TRIES
-#define TRIES 2
-#endif
-#define CALLS 2
-#define IN_USE 1
-#define GIVEN_BACK 2
-#define BEING_TAKEN 3
-#define CELLS 8
-#define WORD(generation, cell, state) (((generation) * CELLS + (cell)) * 4 + (state))
-#define STATE(word) ((word) % 4)
-#define CELL(word) (((word) / 4) % CELLS)
-#define GENERATION(word) ((word) / (4 * CELLS))
-/* In the same generation; in the next one; and in the next one with the next cell. */
-#define AS(word, state) WORD(GENERATION(word), CELL(word), state)
-#define RENEWED(word, state) WORD(GENERATION(word) + 1, CELL(word), state)
-#define TAKEN(word) WORD(GENERATION(word) + 1, (CELL(word) + 1) % CELLS, BEING_TAKEN)
+#define RECORDS 2
+#define CALLS 1
+#define NEVER_USED 0
+#define GIVEN_BACK 1
+#define NOBODY 2
 
-byte owner = WORD(1, 0, IN_USE);
-byte announced[CELLS];
-byte working;
+bool locked[RECORDS];
+byte owner[RECORDS];
+byte used;
+byte numbers = NOBODY;
+byte working[RECORDS];
 
-#define IDLE (!announced[0] && !announced[1] && !announced[2] && !announced[3] && \
-  !announced[4] && !announced[5] && !announced[6] && !announced[7])
-
-inline swap(before, after) {
+inline swap(record, before, after) {
   atomic {
-    swapped = (owner == before);
+    swapped = (owner[record] == before);
     if
-    :: swapped -> owner = after; mine = after
+    :: swapped -> owner[record] = after
     :: else
     fi
-  };
-  if
-  :: !swapped -> goto stopped
-  :: else
-  fi
+  }
+}
+
+inline lock(record) {
+  atomic {
+    swapped = !locked[record];
+    locked[record] = true
+  }
 }
 
 inline attach() {
-  seen = owner;
+  atomic { numbers++; mine = numbers };
   if
-  :: STATE(seen) == GIVEN_BACK ->
-    swap(seen, RENEWED(seen, IN_USE));
-#if CARELESS == 3
-    mine = owner;
+  :: used > 0 -> at = 0
+  :: used > 1 -> at = 1
+  :: used < RECORDS ->
+    atomic { at = used; used++ };
+    if
+    :: at >= RECORDS -> atomic { used--; goto stopped }
+    :: else
+    fi;
+    swap(at, NEVER_USED, mine);
+    assert(swapped);
+    goto attached
+  fi;
+  seen = owner[at];
+  if
+  :: seen == GIVEN_BACK -> swap(at, GIVEN_BACK, mine)
+#if CARELESS != 3
+  :: seen == NEVER_USED -> goto stopped
 #endif
   :: else ->
-    if
-    :: !IDLE -> goto stopped
-    :: else
-    fi;
-    swap(seen, TAKEN(seen));
-    if
-    :: goto stopped
-    :: skip
-    fi;
 #if CARELESS != 2
+    lock(at);
     if
-    :: !IDLE -> goto stopped
+    :: !swapped ->
+#if CARELESS == 4
+      locked[at] = false;
+#endif
+      goto stopped
     :: else
     fi;
 #endif
-    swap(mine, AS(mine, IN_USE))
-  fi
+    swap(at, seen, mine);
+#if CARELESS != 2
+    locked[at] = false
+#endif
+  fi;
+  if
+  :: !swapped -> goto stopped
+  :: else
+  fi;
+attached:
+  record = at
 }
 
-/* One of the threads has the record at first, the others (0) have none. */
-proctype Thread(byte mine) {
-  byte seen, calls, tries;
-  bool swapped, isAnew;
+proctype Thread() {
+  byte mine = NOBODY, seen, calls, at, record;
+  bool swapped;
+  attach();
   do
   :: calls < CALLS ->
+    calls++;
+    lock(record);
     if
-    :: tries == TRIES -> goto stopped
-    :: else -> tries++
-    fi;
-    isAnew = false;
-    if
-    :: owner != mine -> attach(); isAnew = true
+    :: !swapped -> goto stopped
     :: else
     fi;
-    announced[CELL(mine)] = 1;
+#if CARELESS != 1
     if
-#if CARELESS == 1
-    :: true -> skip
-#elif CARELESS == 5
-    :: isAnew -> skip
-    :: !isAnew && owner == mine -> skip
-    :: !isAnew && owner != mine -> announced[CELL(mine)] = 0; goto next
-#else
-    :: owner == mine -> skip
-    :: owner != mine -> announced[CELL(mine)] = 0; goto next
-#endif
+    :: owner[record] != mine -> locked[record] = false; break
+    :: else
     fi;
-    working++;
-    assert(working == 1);
-    if
-    :: announced[CELL(mine)] = 2
-#if CARELESS == 4
-    :: announced[CELL(mine)] = 0
-#else
-    :: announced[CELL(mine)] = 1
 #endif
-    fi;
+    working[record]++;
+    assert(working[record] == 1 && owner[record] == mine);
     if
     :: goto stopped
     :: skip
     fi;
-    assert(working == 1);
-    working--;
-    announced[CELL(mine)] = 0;
-    calls++;
-next:
-    skip
-  :: mine != 0 ->
+    assert(owner[record] == mine);
+    working[record]--;
+    locked[record] = false
+  :: true ->
     /* Gives the record back, unless it is no more its own. */
-    atomic {
-      if
-      :: owner == mine -> owner = AS(mine, GIVEN_BACK)
-      :: else
-      fi
-    };
-    break
-  :: true -> break
+#if CARELESS == 5
+    owner[record] = GIVEN_BACK;
+#else
+    swap(record, mine, GIVEN_BACK);
+#endif
+    goto stopped
+  :: true -> goto stopped
   od;
+  /* It has lost its record: once more, with another one. */
+  if
+  :: numbers < NOBODY + 4 -> goto again
+  :: else -> goto stopped
+  fi;
+again:
+  run Thread();
 stopped:
   skip
 }
 
 init {
-  atomic { run Thread(WORD(1, 0, IN_USE)); run Thread(0); run Thread(0) }
+  atomic { run Thread(); run Thread(); run Thread() }
 }

@@ -14,7 +14,8 @@ export function ageDecision(
   milliseconds: number,
   remaining: number = decision.remaining,
 ): Decision {
-  const { allowed, limit, retryAfter, nextAfter, resetAfter, delay, source, parts } = decision;
+  const { allowed, limit, retryAfter, nextAfter, resetAfter, delay, debt, source, parts } =
+    decision;
   return makeDecision(
     allowed,
     limit,
@@ -23,6 +24,7 @@ export function ageDecision(
     sooner(nextAfter, milliseconds),
     sooner(resetAfter, milliseconds),
     delay,
+    debt,
     source,
     parts?.map((part) => ageDecision(part, milliseconds)),
   );

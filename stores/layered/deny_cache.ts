@@ -86,7 +86,7 @@ export function denyCache(store: AsyncStore, options?: DenyCacheOptions): AsyncS
 export function denyCache(store: Store, options?: DenyCacheOptions): Store;
 export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   checkStore("create denyCache", "its store", store);
-  checkOptions("create denyCache", options);
+  checkOptions<DenyCacheOptions>("create denyCache", options, { maxKeys: true });
   const { maxKeys = 10_000 } = options;
   checkInteger("create denyCache", "maxKeys", maxKeys, 1);
   const cache: DenyCache = {
@@ -95,12 +95,17 @@ export function denyCache(store: Store, options: DenyCacheOptions = {}): Store {
   };
   return wrapStore(store, {
     run(operations, now) {
-      const freed = operations.filter(({ cost }) => cost < 0).map(({ key }) => key);
-      const call = () => store.run(operations, now);
-      return freed.length === 0 ? call() : freeKeys(cache, freed, call);
+      // Units given back end a refusal, and a charge makes it longer.
+      const changed = operations.filter(({ cost, dry }) => cost !== 0 && !dry).map(({ key }) =>
+        key
+      );
+      return freeKeys(cache, changed, () => store.run(operations, now));
     },
     internals: { prepare: (prefix, algorithm) => cachedCall(cache, store, prefix, algorithm) },
     delete: (key) => freeKeys(cache, [key], () => store.delete(key)),
+  }, () => {
+    cache.refusals.clear();
+    cache.freed.forEach((count, counter) => cache.freed[counter] = count + 1);
   });
 }
 

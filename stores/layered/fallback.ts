@@ -98,9 +98,11 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
     internals: { prepare: (prefix, algorithm) => fallbackCall(stores, prefix, algorithm) },
     accepts,
     delete: (key) => andThen<void, void>(other.delete(key), () => store.delete(key)),
+    deleteAll: store.deleteAll && other.deleteAll &&
+      ((prefix) => andThen<void, void>(other.deleteAll!(prefix), () => store.deleteAll!(prefix))),
     close,
     [Symbol.asyncDispose]: async () => await close(),
-  });
+  }, () => {});
 }
 
 /** The store that is asked first, the other one, and what that makes of a limit. */
@@ -205,7 +207,7 @@ function refundOther(
 }
 
 function readShare(options: FallbackOptions): number {
-  checkOptions(ACTION, options);
+  checkOptions<FallbackOptions>(ACTION, options, { share: true });
   const { share } = options;
   const rule = "share must be more than 0 and at most 1";
   if (typeof share !== "number") throw new TypeError(errorMessage(ACTION, rule, share));
@@ -221,7 +223,8 @@ function rethrowUnlessUndecided(error: unknown): void {
 
 /** A decision that says who made it. */
 function markFallback(decision: Decision): Decision {
-  const { allowed, limit, remaining, retryAfter, nextAfter, resetAfter, delay, parts } = decision;
+  const { allowed, limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt, parts } =
+    decision;
   return makeDecision(
     allowed,
     limit,
@@ -230,6 +233,7 @@ function markFallback(decision: Decision): Decision {
     nextAfter,
     resetAfter,
     delay,
+    debt,
     "fallback",
     parts?.map(markFallback),
   );

@@ -19,6 +19,8 @@ export interface KeyedCache<Value> {
   of(prefix: string, id: string): LimiterKeys<Value>;
   /** Forgets a stored key. */
   delete(stored: string): void;
+  /** Forgets all keys. */
+  clear(): void;
 }
 
 /** Makes an empty cache, for keys as `store` names them. */
@@ -49,5 +51,9 @@ export function keyedCache<Value>(store: Store, maxKeys: number): KeyedCache<Val
       };
     },
     delete: remove,
+    clear() {
+      for (const own of families.values()) own.clear();
+      places.clear();
+    },
   };
 }

@@ -77,7 +77,7 @@ export function lease(store: Store, options: LeaseOptions): Store;
 export function lease(store: Store, options: LeaseOptions): Store {
   const action = "create lease";
   checkStore(action, "its store", store);
-  checkOptions(action, options);
+  checkOptions<LeaseOptions>(action, options, { units: true, ttl: true, maxKeys: true });
   const { units, maxKeys = 10_000 } = options;
   checkInteger(action, "units", units, 2);
   checkInteger(action, "maxKeys", maxKeys, 1);
@@ -97,7 +97,7 @@ export function lease(store: Store, options: LeaseOptions): Store {
       keys.delete(key);
       return andFinally<void>(() => store.delete(key), () => keys.delete(key));
     },
-  });
+  }, keys.clear);
 }
 
 function requireNoDelay(algorithm: Algorithm): void {

@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../core/decision.ts";
-import type { MaybePromise } from "../../core/maybe_promise.ts";
+import { andFinally, type MaybePromise } from "../../core/maybe_promise.ts";
 import type { Store, StoreBase } from "../../core/store.ts";
 
 /** A store that answers as the one inside it does. */
@@ -14,15 +14,27 @@ type WrappedStore = StoreBase<
   MaybePromise<void>
 >;
 
-/** A store that does some things differently from the one inside it. */
+/**
+ * A store that does some things differently from the one inside it.
+ *
+ * @param forgetAll Forgets what is held here of any key: before the keys of a prefix are deleted, and
+ * after that, as calls may have been under way.
+ */
 export function wrapStore(
   inner: Store,
   own: Pick<WrappedStore, "run" | "internals" | "delete"> & Partial<WrappedStore>,
+  forgetAll: () => void,
 ): Store {
   const made: WrappedStore = {
     accepts: (algorithm) => inner.accepts(algorithm),
     close: () => inner.close(),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+    ...(inner.deleteAll === undefined ? {} : {
+      deleteAll(prefix: string) {
+        forgetAll();
+        return andFinally<void>(() => inner.deleteAll!(prefix), forgetAll);
+      },
+    }),
     ...own,
     internals: { ...inner.internals, ...own.internals },
   };

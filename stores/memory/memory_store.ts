@@ -26,7 +26,7 @@ import {
   stateIn,
   tableOf,
 } from "./slots.ts";
-import { allSlots, furtherSlotOf, isEmpty, slotOf } from "./table.ts";
+import { allSlots, furtherSlotOf, isEmpty, slotOf, type Table } from "./table.ts";
 
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -112,9 +112,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
   function close(): void {
     slots.closed = true;
-    for (const table of slots.tables.values()) {
-      for (const slot of allSlots(table)) dropSlot(slots, slot);
-    }
+    for (const table of slots.tables.values()) dropTable(slots, table);
   }
 
   return {
@@ -127,10 +125,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       const slot = table && slotOf(table, key);
       if (slot !== undefined) dropSlot(slots, slot);
     },
+    deleteAll(prefix) {
+      const start = keyFamily(prefix, "");
+      for (const [family, table] of slots.tables) {
+        if (family.startsWith(start)) dropTable(slots, table);
+      }
+    },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
     statistics: () => ({ keys: slots.queue.size, maxKeys, evictions: slots.evictions }),
   };
+}
+
+/** Forgets all keys of a limiter. */
+function dropTable(slots: Slots, table: Table): void {
+  for (const slot of allSlots(table)) dropSlot(slots, slot);
 }
 
 function requireOpen({ closed }: Slots): void {

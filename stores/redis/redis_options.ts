@@ -82,7 +82,19 @@ type Optional = "hashTag" | "connections";
 /** Checks the options, and fills in the defaults. */
 export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   const action = "create redisStore";
-  checkOptions(action, options);
+  checkOptions<RedisStoreOptions>(action, options, {
+    commit: true,
+    time: true,
+    deadline: true,
+    connectDeadline: true,
+    onUnavailable: true,
+    maxPending: true,
+    timeout: true,
+  onOverload: true,
+  cacheBytes: true,
+  connections: true,
+    hashTag: true,
+  });
   const {
     commit = "watch",
     time = "server",

@@ -24,10 +24,12 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
 import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
 import { type Answer, newJob, type Several } from "./batches/job.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
+import { deletePrefix } from "./delete_prefix.ts";
 import { answerOverloaded, answerUnavailable } from "./failures/answer_unavailable.ts";
 import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
@@ -110,6 +112,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   };
   const remembered = cachedKeys();
   const router = chooseRouter(client, commit, context);
+  let closed = false;
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
     const nameOf = remembered(keyNamer(prefix, algorithm.id, hashTag));
@@ -121,6 +124,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   function close(): Promise<void> {
+    closed = true;
     router.close();
     return Promise.resolve();
   }
@@ -130,6 +134,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     internals: { prepare, keyOf: (prefix, id, key) => keyNamer(prefix, id, hashTag)(key) },
     accepts() {},
     delete: (key) => submit<undefined>(router, key, undefined, undefined, undefined),
+    deleteAll(prefix) {
+      if (!closed) return deletePrefix(router, prefix, limits.connectDeadline);
+      const message = "Cannot delete the keys of a prefix as the redisStore must be open";
+      return Promise.reject(new StoreUnavailableError(message, "no"));
+    },
     close,
     [Symbol.asyncDispose]: close,
     statistics: () => ({ ...counters }),

@@ -23,23 +23,33 @@
  *   count | 0 | 0            nobody
  *   count | 1 | position     somebody is about to swap a new key into that slot
  *
- * Owner, one for each thread's record:
+ * Who writes and reads which words, and by what kind of access:
  *
- *   generation | cell | 0    never used
- *   generation | cell | 1    a thread's, which announces in that cell
- *   generation | cell | 2    given back
- *   generation | cell | 3    being taken over from a thread that makes no calls
+ *   header, places and pools   all, atomic; the rest by its maker alone
+ *   slot, intent               all, by compare-and-swap; a slot's first read is plain, a guess
+ *   tag                        plain: a hint
+ *   announced word             its thread, atomic; it locks the record; read atomically by all
+ *   owner                      by compare-and-swap; read plain by who has locked the record
+ *   batch, further words       its thread, plain; published by the status, a mark, or their number
+ *   the rest of a record       who has locked it, plain; counts are read by all, as figures
+ *   block                      who has it spare, plain; published by the swap of a slot; read by those
+ *                              who have announced its word, and not written again until they are done
+ *   node                       who has made it, plain; published likewise; it may be written again
+ *                              while it is read: then what was read comes to nothing
+ *
+ * `docs/shared.md` says of each plain access why it may be one.
  *
  * Every block and every node is at each instant in one place: in a slot's state, in a thread's
  * record, in the pool of what threads had too much of, or behind those handed out so far.
  */
 
 import { errorMessage } from "../../core/options/checks.ts";
+import { keepsOrder } from "./processor.ts";
 
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 3;
+const VERSION = 4;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -58,13 +68,9 @@ export const NODE = 32;
 
 /** Words of a thread's record; below, where its parts lie. */
 export const RECORD = 512;
-/**
- * The slot word that the thread works on; 0 between calls, 1 before it has read one. There are four
- * such words, used in turn by the threads that take the record over one after another.
- */
-export const ANNOUNCED = 10;
-export const ANNOUNCED_CELLS = 4;
-/** Whose the record is: see the table above. */
+/** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
+export const ANNOUNCED = 0;
+/** The number of the thread whose the record is; 0 if it was never used, -1 if it was given back. */
 export const OWNER = 1;
 /** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
 export const CALLS = 3;
@@ -102,6 +108,8 @@ export const header = {
   buckets: 3,
   threads: 4,
   nodes: 5,
+  /** How often the keys of a prefix were forgotten; beside what hardly changes. */
+  resets: 6,
   hashKeyLow: 8,
   hashKeyHigh: 9,
   throwsWhenFull: 10,
@@ -121,6 +129,8 @@ export const header = {
   records: 48,
   /** The bucket at which the next search for keys to drop begins. */
   hand: 49,
+  /** Numbers given to threads so far. */
+  owners: 50,
 } as const;
 
 const BUCKETS = 64;
@@ -130,6 +140,8 @@ const SPARES_PER_THREAD = 144;
 /** The sizes of a store, as its creator chose them. */
 export interface Sizes {
   readonly capacity: number;
+  /** A power of two. */
+  readonly buckets: number;
   readonly threads: number;
   readonly nodes: number;
 }
@@ -156,20 +168,18 @@ export interface Memory {
   readonly firstMark: number;
   /** The bits of a slot that say which block. */
   readonly blockMask: number;
+  /** Whether plain accesses keep their order: see `processor.ts`. */
+  readonly keepsOrder: boolean;
 }
 
 /** Where the parts of a store of these sizes begin. */
-function placesOf({ capacity, threads, nodes }: Sizes) {
-  // Two to four keys to a bucket of twelve slots: at most 32 bytes a key. When all keys are in use, one
-  // bucket in 3,000 is short of room at the worst.
-  const buckets = 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)));
+function placesOf({ capacity, buckets, threads, nodes }: Sizes) {
   const records = BUCKETS + buckets * BUCKET;
   const blocks = records + threads * RECORD;
   const lastBlock = capacity + threads * SPARES_PER_THREAD;
   const nodeStart = Math.ceil((blocks + (lastBlock + 1) * BLOCK) / NODE) * NODE;
   const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
   return {
-    buckets,
     records,
     blocks,
     lastBlock,
@@ -177,6 +187,15 @@ function placesOf({ capacity, threads, nodes }: Sizes) {
     blockBits,
     byteLength: 4 * (nodeStart + (nodes + 1) * NODE),
   };
+}
+
+/**
+ * How many buckets a store has: for two to four keys to a bucket of twelve slots. When all keys are in
+ * use, one bucket in 3,000 is short of room at the worst; with one or two keys to a bucket, one in
+ * five million.
+ */
+export function bucketsFor(capacity: number, isRoomy: boolean): number {
+  return 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)) + (isRoomy ? 1 : 0));
 }
 
 /** The bytes that a store of these sizes takes, before it holds anything. */
@@ -191,7 +210,7 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
   const ints = new Int32Array(buffer);
   ints[header.version] = VERSION;
   ints[header.capacity] = sizes.capacity;
-  ints[header.buckets] = places.buckets;
+  ints[header.buckets] = sizes.buckets;
   ints[header.threads] = sizes.threads;
   ints[header.nodes] = sizes.nodes;
   ints[header.throwsWhenFull] = throwsWhenFull ? 1 : 0;
@@ -225,16 +244,18 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   expect("layout version", ints[header.version]!, VERSION);
   const sizes = {
     capacity: ints[header.capacity]!,
+    buckets: ints[header.buckets]!,
     threads: ints[header.threads]!,
     nodes: ints[header.nodes]!,
   };
-  const { capacity, threads, nodes } = sizes;
+  const { capacity, buckets, threads, nodes } = sizes;
   const places = placesOf(sizes);
   within("capacity", capacity, 1, 2 ** 24);
   within("number of threads", threads, 1, 2 ** 12);
   within("number of nodes", nodes, 0, 2 ** 24 - 1);
   expect("number of bytes", buffer.byteLength, places.byteLength);
-  expect("number of buckets", ints[header.buckets]!, places.buckets);
+  const isRoomy = buckets > bucketsFor(capacity, false);
+  expect("number of buckets", buckets, bucketsFor(capacity, isRoomy));
   expect("first block", ints[header.blocks]!, places.blocks);
   expect("first node", ints[header.nodeStart]!, places.nodeStart);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
@@ -259,7 +280,7 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
 }
 
 function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
-  const { buckets, records, blocks, lastBlock, nodeStart, blockBits } = placesOf(sizes);
+  const { records, blocks, lastBlock, nodeStart, blockBits } = placesOf(sizes);
   return {
     buffer,
     ints: new Int32Array(buffer),
@@ -269,7 +290,7 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
     capacity: sizes.capacity | 0,
     threads: sizes.threads | 0,
-    bucketMask: (buckets - 1) | 0,
+    bucketMask: (sizes.buckets - 1) | 0,
     buckets: BUCKETS,
     records: records | 0,
     blocks: blocks | 0,
@@ -278,5 +299,6 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     lastBlock: lastBlock | 0,
     firstMark: (lastBlock + 1) | 0,
     blockMask: (2 ** blockBits - 1) | 0,
+    keepsOrder: keepsOrder(),
   };
 }

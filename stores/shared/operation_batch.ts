@@ -10,13 +10,13 @@ import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact, type Write } from "../../core/transact.ts";
-import { contentionError, MOST_TRIES, recover } from "./decide_on.ts";
-import type { Calls } from "./enter_call.ts";
+import { contentionError, enter, MOST_TRIES, recover } from "./decide.ts";
 import { MOST_OPERATIONS } from "./layout.ts";
 import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
-import { type FoundKey, protectFound, protectNoMore } from "./table/table.ts";
+import type { FoundKey } from "./table/table.ts";
 import { type Fingerprint, fingerprintOf, layoutFor, type ThreadView } from "./thread_view.ts";
 import { announceMore, clearMore } from "./threads/announcements.ts";
+import { unlock } from "./threads/thread.ts";
 
 /** A key as a try saw it; slot, word and block are 0 if it is in no slot. */
 interface SeenKey extends Fingerprint, Readonly<FoundKey> {
@@ -37,7 +37,6 @@ interface OperationBatch {
  */
 export function runBatch(
   view: ThreadView,
-  calls: Calls,
   operations: readonly Operation[],
   now: number,
 ): readonly Decision[] {
@@ -46,7 +45,12 @@ export function runBatch(
     throw new RangeError(errorMessage("run operations", rule, operations.length));
   }
   const batch: OperationBatch = { operations, now, seen: new Map() };
-  calls.enter();
+  // Known before the call begins, as where a hash begins may be asked of the store itself.
+  for (const { key, replaces } of operations) {
+    fingerprintOf(view, key);
+    if (replaces !== undefined) fingerprintOf(view, replaces.key);
+  }
+  enter(view);
   try {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       try {
@@ -59,7 +63,7 @@ export function runBatch(
     }
   } finally {
     letGo(view, batch);
-    calls.leave();
+    unlock(view.thread);
   }
   throw contentionError();
 }
@@ -102,7 +106,7 @@ function look(
   }
   const { slot, word } = table.found;
   announceMore(thread, word);
-  protectFound(table);
+  table.protectedSlots.push(slot);
   seen.set(stored, { low, high, algorithm, slot, word, block });
   const layout = layoutFor(view, algorithm);
   const state = layout.load(block);
@@ -114,7 +118,7 @@ function look(
 function letGo({ thread, table }: ThreadView, { seen }: OperationBatch): void {
   seen.clear();
   clearMore(thread);
-  protectNoMore(table);
+  table.protectedSlots.length = 0;
 }
 
 /** Whether all keys are yet as the last try found them. */
@@ -146,7 +150,7 @@ function insertFresh(view: ThreadView, { low, high, algorithm }: SeenKey, now: n
   const layout = layoutFor(view, algorithm);
   // Held for a moment, so that the batch finds it there.
   write(layout, spares.spare(), low, high, algorithm.initial, now + 1, 0);
-  if (insert(high, now)) protectFound(table);
+  if (insert(high, now)) table.protectedSlots.push(table.found.slot);
   else nodes.abandon();
 }
 

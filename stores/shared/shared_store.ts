@@ -24,25 +24,36 @@
 
 import {
   checkChoice,
+  checkFunction,
   checkInteger,
   checkOptions,
   errorMessage,
 } from "../../core/options/checks.ts";
+import type { Algorithm } from "../../core/algorithm.ts";
 import type { SyncStore } from "../../core/store.ts";
-import { attachMemory, byteLengthOf, createMemory, type Memory } from "./layout.ts";
+import type { OnEvict } from "./eviction_report.ts";
+import { attachMemory, bucketsFor, byteLengthOf, createMemory, type Memory } from "./layout.ts";
+import { nodesForAll, nodesForOne } from "./memory/nodes.ts";
+import { nodesOfState } from "./states/state_layout.ts";
 import { openThreadStore } from "./thread_store.ts";
-import type { SharedStoreStatistics } from "./statistics.ts";
+import type { SharedStoreStatistics, StatisticsOptions } from "./statistics.ts";
 
-export type { SharedStoreStatistics } from "./statistics.ts";
+export type { Evictions, OnEvict } from "./eviction_report.ts";
+export type { SharedStoreStatistics, StatisticsOptions } from "./statistics.ts";
 
 /** The options of `sharedStore`. */
 export interface SharedStoreOptions {
   /** The most keys to hold; a positive integer, at most 16,000,000. */
   readonly capacity: number;
   /**
+   * The algorithms of the limiters that will use the store. With them, `capacity` keys of the one
+   * whose states are the largest fit, and `maxBytes` need not be given.
+   */
+  readonly for?: readonly Algorithm[] | undefined;
+  /**
    * The most bytes that the arena for windows, logs and long states may take, in pieces of 128; it
-   * takes memory only as it fills. Default 64 MB, or 256 bytes a key if that is more; at
-   * most 2 GB; 0 for none.
+   * takes memory only as it fills. Default what `for` needs; without it 64 MB, or 256 bytes
+   * a key if that is more; at most 2 GB; 0 for none.
    */
   readonly maxBytes?: number | undefined;
   /**
@@ -57,6 +68,14 @@ export interface SharedStoreOptions {
    * a call may wait for some 60 ms, or throw a `StoreFullError`.
    */
   readonly threads?: number | undefined;
+  /** Is told of keys that this thread forgets although they are in use, at most once a second. */
+  readonly onEvict?: OnEvict | undefined;
+}
+
+/** The options of `attachSharedStore`. */
+export interface AttachOptions {
+  /** Is told of keys that this thread forgets although they are in use, at most once a second. */
+  readonly onEvict?: OnEvict | undefined;
 }
 
 /**
@@ -75,11 +94,12 @@ export interface SharedStore extends SyncStore {
   /** What another thread needs to attach to it. */
   readonly handle: SharedStoreHandle;
   /**
-   * What the store holds, in all threads together; linear in its capacity.
+   * What the store holds, in all threads together.
    *
-   * @param now The instant to count live keys at; default `Date.now()`.
+   * @param options `full` to look at all keys, which is linear in the capacity, and the instant to
+   * count live keys at; a number stands for both.
    */
-  statistics(now?: number): SharedStoreStatistics;
+  statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
 
 const MOST_KEYS = 16_000_000;
@@ -103,20 +123,46 @@ const BYTES_PER_NODE = 128;
  */
 export function sharedStore(options: SharedStoreOptions): SharedStore {
   const action = "create sharedStore";
-  checkOptions(action, options);
-  const { capacity, onFull = "evict", threads = 1_024 } = options;
+  checkOptions<SharedStoreOptions>(action, options, {
+    capacity: true,
+    for: true,
+    maxBytes: true,
+    onFull: true,
+    threads: true,
+    onEvict: true,
+  });
+  const { capacity, for: algorithms, onFull = "evict", threads = 1_024, onEvict } = options;
   checkInteger(action, "capacity", capacity, 1, MOST_KEYS);
-  const most = MOST_NODES * BYTES_PER_NODE;
-  const { maxBytes = Math.min(most, Math.max(2 ** 26, capacity * 256)) } = options;
-  checkInteger(action, "maxBytes", maxBytes, 0, most);
   checkInteger(action, "threads", threads, 1, 4_096);
   checkChoice(action, "onFull", onFull, ["evict", "throw"]);
+  if (onEvict !== undefined) checkFunction(action, "onEvict", onEvict);
+  const most = MOST_NODES * BYTES_PER_NODE;
+  const needed = algorithms && bytesFor(action, algorithms, capacity, threads);
+  if (needed !== undefined) {
+    checkInteger(action, "the bytes that capacity and for need", needed, 0, most);
+  }
+  const { maxBytes = needed ?? Math.min(most, Math.max(2 ** 26, capacity * 256)) } = options;
+  checkInteger(action, "maxBytes", maxBytes, needed ?? 0, most);
   const nodes = Math.floor(maxBytes / BYTES_PER_NODE);
-  const sizes = { capacity, threads, nodes };
+  const sizes = { capacity, buckets: bucketsFor(capacity, needed !== undefined), threads, nodes };
   // Offsets are 32-bit numbers of 4-byte words.
   const together = "capacity and maxBytes together, in bytes,";
   checkInteger(action, together, byteLengthOf(sizes), 0, 2 ** 32);
-  return storeOf(createMemory(sizes, onFull === "throw"));
+  return storeOf(createMemory(sizes, onFull === "throw"), onEvict);
+}
+
+/** The bytes of an arena in which so many keys of any of these algorithms fit. */
+function bytesFor(
+  action: string,
+  algorithms: readonly Algorithm[],
+  capacity: number,
+  threads: number,
+): number {
+  if (!Array.isArray(algorithms)) {
+    throw new TypeError(errorMessage(action, "for must be a list of algorithms", algorithms));
+  }
+  const nodes = Math.max(0, ...algorithms.map(nodesOfState));
+  return BYTES_PER_NODE * Math.max(nodesForOne(nodes), nodesForAll(capacity, nodes, threads));
 }
 
 /**
@@ -126,26 +172,32 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
  * are the same in all threads for limiters of the same prefix and algorithm.
  *
  * @param handle The `handle` of the store, as it came by a message.
+ * @param options `onEvict`, as for `sharedStore`.
  * @throws {TypeError} If it is no handle.
  * @throws {RangeError} If its buffer is none of a shared store, of another version of the layout,
  * or not whole: the error says what was found and what was expected.
  * @throws {StoreFullError} If as many threads as the store allows are in the middle of calls, or
  * died in one. A call throws it, too, when its thread was idle and has lost its place to another.
  */
-export function attachSharedStore(handle: SharedStoreHandle): SharedStore {
+export function attachSharedStore(
+  handle: SharedStoreHandle,
+  options: AttachOptions = {},
+): SharedStore {
   const action = "attach a shared store";
-  checkOptions(action, handle);
+  checkOptions<SharedStoreHandle>(action, handle, { kind: true, buffer: true });
+  checkOptions<AttachOptions>(action, options, { onEvict: true });
+  if (options.onEvict !== undefined) checkFunction(action, "onEvict", options.onEvict);
   if (handle.kind !== "tidegate/shared") {
     const rule = 'the kind of its handle must be "tidegate/shared"';
     throw new TypeError(errorMessage(action, rule, handle.kind));
   }
-  return storeOf(attachMemory(handle.buffer));
+  return storeOf(attachMemory(handle.buffer), options.onEvict);
 }
 
-function storeOf(memory: Memory): SharedStore {
+function storeOf(memory: Memory, onEvict: OnEvict | undefined): SharedStore {
   const handle: SharedStoreHandle = Object.freeze({
     kind: "tidegate/shared",
     buffer: memory.buffer,
   });
-  return { ...openThreadStore(memory), handle };
+  return { ...openThreadStore(memory, onEvict), handle };
 }

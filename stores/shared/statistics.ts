@@ -1,22 +1,28 @@
 import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
-import { counter, sumCounters } from "./threads/thread_record.ts";
+import { counter, countLost, sumCounters } from "./threads/thread.ts";
 
 /** What a shared store holds, and what happened to it, in all threads together. */
 export interface SharedStoreStatistics {
-  /** Keys that hold use at the instant given. */
-  readonly liveKeys: number;
+  /**
+   * Keys that hold use, at the instant given: only where all keys were looked at.
+   */
+  readonly liveKeys?: number | undefined;
   /** Keys held; those that are not live are fresh again and give way to new ones. */
   readonly keys: number;
   /** The most keys that it holds. */
   readonly capacity: number;
-  /** Nodes of 128 bytes that windows, logs and long states have taken from the arena so far. */
+  /** Nodes of 128 bytes of the arena that windows, logs and long states take. */
   readonly nodes: number;
+  /** Nodes that are free. */
+  readonly freeNodes: number;
   /** The most nodes that the arena has. */
   readonly maxNodes: number;
   /** Keys inserted. */
   readonly inserted: number;
   /** Keys that were forgotten although they held use. */
   readonly evictions: number;
+  /** Of those, the ones that made room in the arena: `maxBytes` is too small. */
+  readonly evictionsForNodes: number;
   /** Keys that gave way as they were fresh again. */
   readonly dropped: number;
   /** Times that a whole bucket was looked through, as no tag led to the key. */
@@ -31,10 +37,49 @@ export interface SharedStoreStatistics {
    * in the middle of a call are never used again.
    */
   readonly threads: number;
+  /** Of those, the ones that seem to be of threads that died in a call: ten seconds in the same one. */
+  readonly lostThreads: number;
 }
 
-/** Counts what the store holds at `now`; linear in its capacity. */
-export function statisticsOf(memory: Memory, now: number): SharedStoreStatistics {
+/** Of what statistics are made. */
+export interface StatisticsOptions {
+  /** Whether all keys are looked at, which is linear in the store's capacity; default false. */
+  readonly full?: boolean | undefined;
+  /** The instant to count live keys at; default `Date.now()`. */
+  readonly now?: number | undefined;
+}
+
+/** What the threads have counted; with `full`, what stands in the slots. */
+export function statisticsOf(
+  memory: Memory,
+  { full = false, now = Date.now() }: StatisticsOptions,
+): SharedStoreStatistics {
+  const { ints, capacity, lastNode } = memory;
+  const sum = (what: number) => sumCounters(memory, what);
+  const nodes = Math.max(0, sum(counter.nodes));
+  return {
+    keys: Math.min(Atomics.load(ints, header.keys), capacity),
+    capacity,
+    nodes,
+    freeNodes: lastNode - nodes,
+    maxNodes: lastNode,
+    inserted: sum(counter.inserted),
+    evictions: sum(counter.evicted) + sum(counter.evictedForNodes),
+    evictionsForNodes: sum(counter.evictedForNodes),
+    dropped: sum(counter.dropped),
+    probes: sum(counter.scans),
+    contention: sum(counter.contention),
+    takeovers: sum(counter.takenOver) + sum(counter.aborted),
+    threads: Math.min(Atomics.load(ints, header.records), memory.threads),
+    lostThreads: countLost(memory),
+    ...(full ? countKeys(memory, now) : {}),
+  };
+}
+
+function countKeys(
+  memory: Memory,
+  now: number,
+): { readonly keys: number; readonly liveKeys: number } {
   const { ints, floats, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
   let keys = 0;
   let liveKeys = 0;
@@ -46,18 +91,5 @@ export function statisticsOf(memory: Memory, now: number): SharedStoreStatistics
       if (block > lastBlock || floats[(blocks + block * BLOCK) / 2 + 1]! > now) liveKeys++;
     }
   }
-  return {
-    liveKeys,
-    keys,
-    capacity: memory.capacity,
-    nodes: Math.min(Atomics.load(ints, header.nodeCount), memory.lastNode),
-    maxNodes: memory.lastNode,
-    inserted: sumCounters(memory, counter.inserted),
-    evictions: sumCounters(memory, counter.evicted),
-    dropped: sumCounters(memory, counter.dropped),
-    probes: sumCounters(memory, counter.scans),
-    contention: sumCounters(memory, counter.contention),
-    takeovers: sumCounters(memory, counter.takenOver) + sumCounters(memory, counter.aborted),
-    threads: Math.min(Atomics.load(ints, header.records), memory.threads),
-  };
+  return { keys, liveKeys };
 }

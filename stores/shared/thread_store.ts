@@ -5,40 +5,50 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
-import { checkCost, checkNow } from "../../core/options/checks.ts";
+import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
-import { decideIn, type DecideOn, type Stepper, stepperOf } from "./decide_on.ts";
-import { callsOf, requireOpen } from "./enter_call.ts";
-import { type Memory, MOST_OPERATIONS } from "./layout.ts";
-import { numberCall } from "./number_call.ts";
+import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
+import type { OnEvict } from "./eviction_report.ts";
+import { header, type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
+import { nodesForOne } from "./memory/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
-import { cellsOfState } from "./states/state_layout.ts";
-import { type SharedStoreStatistics, statisticsOf } from "./statistics.ts";
-import { type HashStart, hashText } from "./table/hash.ts";
+import { nodesOfState } from "./states/state_layout.ts";
+import { type SharedStoreStatistics, statisticsOf, type StatisticsOptions } from "./statistics.ts";
 import { forgetKey } from "./table/table.ts";
-import { familyStart, fingerprintOf, openView } from "./thread_view.ts";
-import { detachThread } from "./threads/thread.ts";
+import {
+  familyStart,
+  fingerprintFrom,
+  fingerprintOf,
+  openView,
+  renewFamilies,
+} from "./thread_view.ts";
+import { detachThread, unlock } from "./threads/thread.ts";
 
 /** What a store in shared memory does, beside its handle. */
 export interface ThreadStore extends SyncStore {
   readonly internals: SyncStore["internals"];
-  statistics(now?: number): SharedStoreStatistics;
+  statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
 
 /** Opens a store for the calling thread. */
-export function openThreadStore(memory: Memory): ThreadStore {
-  const view = openView(memory);
-  const calls = callsOf(view);
-  const decideOn = decideIn(view, calls);
+export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore {
+  const { ints } = memory;
+  const view = openView(memory, (view) => (name, algorithm, cost) => {
+    const { low, high } = fingerprintFrom(view.start, name);
+    // At the first of all instants: no limiter's key is taken for fresh.
+    return decideOn(stepperOf(view, algorithm), low, high, cost, cost === 0, 0);
+  }, onEvict);
+  const decideOn = decideIn(view);
 
   function run(operations: readonly Operation[], at?: number): readonly Decision[] {
     requireOpen(view.thread);
     const now = checkNow(at ?? Date.now());
     for (const { cost } of operations) checkCost("run an operation", cost);
+    renewFamilies(view);
     const [first] = operations;
     if (operations.length !== 1 || first === undefined || first.replaces !== undefined) {
-      return runBatch(view, calls, operations, now);
+      return runBatch(view, operations, now);
     }
     const { key, algorithm, cost, dry } = first;
     const { low, high } = fingerprintOf(view, key);
@@ -46,21 +56,33 @@ export function openThreadStore(memory: Memory): ThreadStore {
   }
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
+    renewFamilies(view);
+    let call = prepareNow(prefix, algorithm);
+    let resets = ints[header.resets];
+    return function decideOne(key, cost, dry, at) {
+      if (ints[header.resets] !== resets) {
+        resets = ints[header.resets];
+        renewFamilies(view);
+        call = prepareNow(prefix, algorithm);
+      }
+      return call(key, cost, dry, at);
+    };
+  }
+
+  function prepareNow(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
     const keys = familyStart(view, keyFamily(prefix, algorithm.id));
-    const stepper = stepperOf(view, algorithm);
-    return stepper.layout.isNumber
-      ? numberCall(view, decideOn, stepper, keys)
-      : generalCall(decideOn, stepper, keys);
+    return preparedCall(view, decideOn, stepperOf(view, algorithm), keys);
   }
 
   function forget(stored: string): void {
     requireOpen(view.thread);
+    renewFamilies(view);
     const { low, high } = fingerprintOf(view, stored);
-    calls.enter();
+    enter(view);
     try {
       while (view.scan(low, high, 0) !== 0 && !forgetKey(view.table));
     } finally {
-      calls.leave();
+      unlock(view.thread);
     }
   }
 
@@ -68,28 +90,23 @@ export function openThreadStore(memory: Memory): ThreadStore {
   return {
     run,
     internals: { prepare, mostOperations: MOST_OPERATIONS },
-    accepts: (algorithm) => void cellsOfState(algorithm),
+    accepts: (algorithm) => requireNodes(memory, algorithm),
     delete: forget,
+    deleteAll(prefix) {
+      requireOpen(view.thread);
+      view.generations.raise(prefix);
+    },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),
-    statistics: (now = Date.now()) => statisticsOf(memory, now),
+    statistics: (options = {}) =>
+      statisticsOf(memory, typeof options === "number" ? { full: true, now: options } : options),
   };
 }
 
-/** The prepared call of an algorithm whose states are more than one number. */
-function generalCall(
-  decideOn: DecideOn,
-  stepper: Stepper,
-  keys: HashStart,
-): PreparedCall<Decision> {
-  const fingerprint = new Int32Array(2);
-  let lastKey = "";
-  return function decideOne(key, cost, dry, at) {
-    const now = at === undefined ? Date.now() : at;
-    if (key !== lastKey) {
-      hashText(keys, key, fingerprint);
-      lastKey = key;
-    }
-    return decideOn(stepper, fingerprint[0]! & ~3, fingerprint[1]!, cost, dry, now);
-  };
+/** Throws a `RangeError` if the largest state of the algorithm fits no empty arena. */
+function requireNodes({ lastNode }: Memory, algorithm: Algorithm): void {
+  const needed = nodesForOne(nodesOfState(algorithm));
+  if (needed <= lastNode) return;
+  const rule = `maxBytes must be at least ${4 * NODE * needed} for ${algorithm.id}`;
+  throw new RangeError(errorMessage("keep states in the shared store", rule, 4 * NODE * lastNode));
 }

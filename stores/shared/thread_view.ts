@@ -6,6 +6,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { setBounded } from "../../core/bounded_map.ts";
 import { splitStoredKey } from "../../core/stored_key.ts";
+import { type CallByName, type Generations, generationsIn } from "./generations.ts";
 import { header, type Memory } from "./layout.ts";
 import { type Nodes, threadNodes } from "./memory/nodes.ts";
 import { type SpareBlocks, spareBlocks } from "./memory/spare_blocks.ts";
@@ -13,9 +14,9 @@ import { blockWriting, type StateLayout, type WriteBlock } from "./states/block_
 import { stateLayout } from "./states/state_layout.ts";
 import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
 import { keyDropping } from "./table/drop_keys.ts";
-import { type InsertKey, keyInsertion } from "./table/insert.ts";
-import { bucketScan, type ScanBucket } from "./table/scan.ts";
+import { bucketScan, type InsertKey, keyInsertion, type ScanBucket } from "./table/insert.ts";
 import { openTable, type Table } from "./table/table.ts";
+import { evictionReport, type OnEvict } from "./eviction_report.ts";
 import { attachThread, type Thread } from "./threads/thread.ts";
 
 /** Most families whose hash, and algorithms whose layout, is remembered. */
@@ -36,6 +37,7 @@ export interface ThreadView {
   /** Where hashes of this store begin, and those of the keys of each family. */
   readonly start: HashStart;
   readonly families: Map<string, HashStart>;
+  readonly generations: Generations;
   /** By the algorithm's id. */
   readonly layouts: Map<string, StateLayout>;
 }
@@ -49,16 +51,21 @@ export interface Fingerprint {
 /**
  * Attaches the calling thread.
  *
+ * @param callIn Makes what generations are read by, of the view.
  * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
  */
-export function openView(memory: Memory): ThreadView {
+export function openView(
+  memory: Memory,
+  callIn: (view: ThreadView) => CallByName,
+  onEvict?: OnEvict,
+): ThreadView {
   const { ints } = memory;
   const thread = attachThread(memory);
   const nodes = threadNodes(memory, thread);
   const spares = spareBlocks(memory, thread);
-  const table = openTable(memory, thread, nodes, spares);
+  const table = openTable(memory, thread, nodes, spares, evictionReport(thread, onEvict));
   const dropping = keyDropping(table);
-  return {
+  const view: ThreadView = {
     memory,
     thread,
     nodes,
@@ -71,14 +78,30 @@ export function openView(memory: Memory): ThreadView {
     start: hashStart(ints[header.hashKeyLow]!, ints[header.hashKeyHigh]!),
     families: new Map(),
     layouts: new Map(),
+    generations: generationsIn(ints, (...call) => callByName(...call)),
   };
+  const callByName = callIn(view);
+  return view;
+}
+
+/**
+ * Forgets where the hashes of families begin if keys of a prefix were reset, and says so. It is asked
+ * at the start of a call, and not in the middle, as the answer is a call by itself.
+ */
+export function renewFamilies({ families, generations }: ThreadView): boolean {
+  const changed = generations.haveChanged();
+  if (changed) families.clear();
+  return changed;
 }
 
 /** Where the hashes of a family's keys begin. */
-export function familyStart({ start, families }: ThreadView, family: string): HashStart {
+export function familyStart(
+  { start, families, generations }: ThreadView,
+  family: string,
+): HashStart {
   const known = families.get(family);
   if (known !== undefined) return known;
-  const made = hashFamily(start, family);
+  const made = hashFamily(start, generations.nameOf(family));
   setBounded(families, family, made, MOST_REMEMBERED);
   return made;
 }
@@ -95,7 +118,12 @@ export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm):
 /** The fingerprint of a stored key. */
 export function fingerprintOf(view: ThreadView, stored: string): Fingerprint {
   const { family, key } = splitStoredKey(stored);
+  return fingerprintFrom(familyStart(view, family), key);
+}
+
+/** The fingerprint of a text, from where its hash begins. */
+export function fingerprintFrom(start: HashStart, text: string): Fingerprint {
   const halves = new Int32Array(2);
-  hashText(familyStart(view, family), key, halves);
+  hashText(start, text, halves);
   return { low: halves[0]! & ~3, high: halves[1]! };
 }

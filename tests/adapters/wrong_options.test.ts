@@ -76,7 +76,7 @@ const WRONG: readonly (readonly [call: () => unknown, message: string])[] = [
 ];
 
 for (const [place, [call, message]] of WRONG.entries()) {
-  test(`wrong use ${place} is told of: ${message}`, async () => {
+  test(`wrong use ${place} is reported: ${message}`, async () => {
     // Some throw, and some reject.
     await assert.rejects(async () => await call(), { message });
   });

@@ -24,6 +24,7 @@ function strikesRule(strikes: number, period: number): Rule<readonly bigint[]> {
   }
   return {
     capacity: BigInt(strikes),
+    maxDebt: 0n,
     limit: () => strikes,
     admits: (use, now, cost) => BigInt(held(use, now).length) + cost <= BigInt(strikes),
     after(use, now, cost) {

@@ -11,6 +11,12 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
     /^job 11 at \d+ ms$/,
     /^job 13 refused: a place is free in \d+ ms$/,
   ],
+  login: [
+    /^ada: wrong user or password$/,
+    /^ada: welcome, ada$/,
+    /^bob: again in 60 minutes$/,
+    /^ada: welcome, ada$/,
+  ],
   polite_client: [/^call 2: 200 hello, RateLimit: .*r=0;t=1$/, /^call 4: 200 hello/],
   websocket_messages: [/^echo 3$/, /^wait \d+ ms$/, /^closed: 1008 too many messages$/],
 };

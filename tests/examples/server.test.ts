@@ -32,7 +32,7 @@ describe("the example server", () => {
       });
     } finally {
       const status = await server.end("SIGINT");
-      // Deno tells of the signal that it sent, whatever the status.
+      // Deno reports the signal that it sent, whatever the status.
       if (runtime() !== "deno") assert.equal(status, 0);
     }
   });

@@ -20,6 +20,7 @@ export type SuiteName =
   | "leakyBucket"
   | "leakyQueue"
   | "slidingCounter"
+  | "lockout"
   | "slidingLog"
   | "slidingWindow"
   | "tokenBucket"

@@ -107,7 +107,7 @@ async function onThreads(): Promise<Suite> {
       fc.asyncProperty(name, fc.integer({ min: 3, max: 60 }), async (name, limit) => {
         const key = `recorded ${round++}`;
         const seen = await workers.run<SeenCall[]>(3, () => {
-          return { kind: "record", policy: name, limit, key, calls: 60 };
+          return { kind: "record", policy: name, limit, key, calls: 60, isMoving: false };
         });
         return linearization(policy(name, limit), seen.flat()) !== undefined;
       }),

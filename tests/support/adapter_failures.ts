@@ -9,11 +9,11 @@ import { rawRequest } from "./raw_request.ts";
 /** What becomes of requests where something fails. */
 export const FAILURES: AdapterTests = {
   "passes on the error of a store that cannot be reached": (app) =>
-    app.serving({ limiter: failingLimiter(), ...quiet }, async (port) => {
+    app.serving({ limiter: failingLimiter() }, async (port) => {
       assert.deepEqual(await statuses(port, 1), [500]);
     }),
 
-  "answers 503 where the store cannot decide, and tells why; nobody is refused in shadow": async (
+  "answers 503 where the store cannot decide, and reports why; nobody is refused in shadow": async (
     app,
   ) => {
     for (const rejects of [true, false]) {
@@ -58,7 +58,7 @@ export const FAILURES: AdapterTests = {
       if (fault === "throws") throw new Error("no key");
       return fault === "rejects" ? Promise.reject(new Error("no key")) : "one";
     };
-    return app.serving({ key, ...quiet }, async (port) => {
+    return app.serving({ key }, async (port) => {
       assert.deepEqual(await statuses(port, 2), [500, 500]);
       fault = "rejects";
       assert.deepEqual(await statuses(port, 2), [500, 500]);
@@ -83,7 +83,7 @@ export const FAILURES: AdapterTests = {
         const { values, body } = await rawRequest(port, { path: "/text" });
         assert.deepEqual(values("content-type"), ["application/problem+json"]);
         assert.equal(JSON.parse(body).status, 429);
-        // A server may hear of the end of a request after its client.
+        // A server may notice the end of a request after its client.
         for (let tries = 0; failures.length < 16 && tries < 100; tries++) await failed();
       });
       // Each of the four calls onDecision, partition and shadow; two call refund, two respond.
@@ -146,9 +146,6 @@ const WRONG_OPTIONS: readonly (readonly [options: object, message: string])[] = 
     '"draft-6", "legacy", or false: current value is "x"',
   ],
 ];
-
-/** node:http has no place for errors but this option. */
-const quiet = { onError: () => {} };
 
 const BAD_OPTIONS: readonly object[] = [
   { limiter: undefined },

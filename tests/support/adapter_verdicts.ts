@@ -97,7 +97,7 @@ export const VERDICTS: AdapterTests = {
       assert.deepEqual(await statuses(port, 3), [200, 200, 429]);
     }),
 
-  "refuses nobody in shadow mode, and tells clients nothing": async (app) => {
+  "refuses nobody in shadow mode, and sends no fields": async (app) => {
     const verdicts: boolean[] = [];
     const onDecision: AnyOptions["onDecision"] = ({ allowed }) => verdicts.push(allowed);
     await app.serving({ shadow: true, onDecision }, async (port) => {
@@ -110,7 +110,7 @@ export const VERDICTS: AdapterTests = {
     assert.deepEqual(verdicts, [true, true, false]);
   },
 
-  "tells every policy of an all, and names the violated one": (app) => {
+  "writes every policy of an all, and names the violated one": (app) => {
     const algorithm = all(
       gcra({ name: "burst", limit: 10, period: "1s", burst: 1 }),
       all(gcra({ name: "daily", limit: 1000, period: "1d" })),
@@ -129,7 +129,7 @@ export const VERDICTS: AdapterTests = {
     });
   },
 
-  "tells the limit in several forms, and exposes the fields to other origins": (app) =>
+  "writes the limit in several forms, and exposes the fields to other origins": (app) =>
     app.serving({ headers: ["draft-11", "legacy"], exposeHeaders: true, now: () => NOW }, async (
       port,
     ) => {
@@ -261,7 +261,7 @@ export const OPTIONS: AdapterTests = {
     const rejected = () => Promise.reject(new Error("refused"));
     const cases = [[thrown, 500], [rejected, 500], [answers, 418], [() => {}, 429]] as const;
     for (const [onRefused, status] of cases) {
-      await app.serving({ cost: 3, onRefused, onError: () => {} } as object, async (port) => {
+      await app.serving({ cost: 3, onRefused } as object, async (port) => {
         const answer = await rawRequest(port, { path: "/text" });
         assert.equal(answer.status, status);
         if (status === 418) assert.equal(answer.body, "no");

@@ -23,7 +23,7 @@ function turn(): Promise<void> {
 }
 
 /**
- * When callbacks have failed, and what hears of that has failed, too. Timers of one length end in
+ * When callbacks have failed, and what is called with that has failed, too. Timers of one length end in
  * the order in which they were set, so a few turns are enough.
  */
 export async function failed(): Promise<void> {

@@ -53,6 +53,27 @@ export function rawRequest(port: number, request: RawRequest = {}): Promise<RawA
   });
 }
 
+/**
+ * Sends text as it is, and reads the status of the first answer; `undefined` if the connection ends
+ * without one. It waits neither for the answer's body nor for the connection's end.
+ */
+export function statusOf(port: number, text: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    let received = "";
+    const socket = connect({ port, host: "127.0.0.1" }, () => socket.write(text));
+    socket.on("data", (chunk: Uint8Array) => {
+      received += new TextDecoder().decode(chunk);
+      const status = /^(?:HTTP\/1\.1 100[^]*?\r\n\r\n)?HTTP\/1\.[01] (?!100)(\d+)/.exec(received)
+        ?.[1];
+      if (status === undefined) return;
+      socket.destroy();
+      resolve(Number(status));
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(undefined));
+  });
+}
+
 function readAnswer(bytes: Buffer): RawAnswer {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) throw new Error(`Cannot read the answer: it is ${JSON.stringify(String(bytes))}`);

@@ -10,7 +10,7 @@ import { slidingLog } from "../../core/algorithms/sliding_log.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { VectorCase } from "./vectors.ts";
 
-/** Vectors told as a procedure or as rows rather than as steps on one key, by id. */
+/** Vectors that are a procedure or rows rather than as steps on one key, by id. */
 export const PROCEDURES: Readonly<Record<string, (vector: VectorCase) => void | Promise<void>>> = {
   "redis-cell-rates": intervals,
   "gov-quota-docs": intervals,
@@ -65,7 +65,7 @@ function manyAtOnce(vector: VectorCase): void {
   }
 }
 
-/** Each refused call comes back exactly when it was told to. */
+/** Each refused call comes back exactly when the answer said. */
 function waitsAsTold(vector: VectorCase): void {
   const made = gcraOf(vector);
   const { loop, expect } = vector.procedure;

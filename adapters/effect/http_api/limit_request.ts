@@ -8,7 +8,7 @@ import type * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 
 import { isPromise } from "../../../core/maybe_promise.ts";
-import { type Gate, gate, type Verdict } from "../../http/gate/gate.ts";
+import { gate, type Verdict } from "../../http/gate/gate.ts";
 import { GONE_STATUS } from "../../http/gate/refund_rule.ts";
 import type { Limit } from "../limit.ts";
 import { type LimitMetrics, limitMetrics } from "../limit_metrics.ts";
@@ -22,21 +22,20 @@ import {
   type Route,
 } from "./rate_limit_options.ts";
 
-/** What all requests of a layer share. */
-export interface Limiting {
-  readonly limiter: RateLimiter;
-  readonly gate: Gate<Request, Info>;
-  /** The context of each request that is being decided, for what is logged later. */
-  readonly contexts: WeakMap<Request, Context.Context<never>>;
-  readonly metrics: WeakMap<Limit, LimitMetrics>;
-}
+/** Runs the options, then the gate; `undefined` if the request is not limited. */
+export type LimitRequest<R> = (
+  request: Request,
+  route: Route,
+) => Effect.Effect<Verdict | undefined, never, R>;
 
 /** Makes the gate of a layer; what goes wrong in it is logged in the context of the request. */
-export function limiting<R>(
+export function limitRequests<R>(
   options: RateLimitOptions<R>,
-): Effect.Effect<Limiting, never, RateLimiter> {
-  const { limit: _limit, skip: _skip, key, cost: _cost, ...rest } = options;
-  const contexts: Limiting["contexts"] = new WeakMap();
+): Effect.Effect<LimitRequest<R>, never, RateLimiter> {
+  const { limit, skip, key, cost = 1, ...rest } = options;
+  /** The context of each request that is being decided, for what is logged later. */
+  const contexts = new WeakMap<Request, Context.Context<never>>();
+  const metrics = new WeakMap<Limit, LimitMetrics>();
 
   /** Logs what went wrong with a request, be it answered by then or not. */
   function logFailure(error: unknown, request: Request): void {
@@ -46,6 +45,7 @@ export function limiting<R>(
 
   return Effect.gen(function* () {
     const clock = yield* Clock.Clock;
+    const limiter = yield* RateLimiter;
     const decide = gate<Request, Info>({
       ...rest,
       limiter: (_request, info) => info.limiter,
@@ -54,36 +54,28 @@ export function limiting<R>(
       onFailure: logFailure,
       now: () => clock.currentTimeMillisUnsafe(),
     }, requestSource(options.trustedProxies));
-    return { limiter: yield* RateLimiter, gate: decide, contexts, metrics: new WeakMap() };
-  });
-}
 
-/** Runs the options, then the gate; `undefined` if the request is not limited. */
-export function limitRequest<R>(
-  { limit, key, cost = 1, skip }: RateLimitOptions<R>,
-  { limiter, gate, contexts, metrics }: Limiting,
-  request: Request,
-  { endpoint, group }: Route,
-): Effect.Effect<Verdict | undefined, never, R> {
-  const route: Route = { endpoint, group };
-  return Effect.gen(function* () {
-    const chosen = typeof limit === "function" ? limit(request, route) : limit;
-    if (chosen === undefined) return undefined;
-    if (skip !== undefined && (yield* found(skip(request, route)))) return undefined;
-    const info = {
-      ...route,
-      limiter: yield* limiter.limiterOf(chosen),
-      key: key === undefined ? undefined : yield* found(key(request, route)),
-      cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
-    };
-    contexts.set(request, yield* Effect.context());
-    const verdict = yield* verdictOf((signal) => gate(request, { ...info, signal }));
-    if (verdict.decision !== undefined) {
-      const own = metrics.get(chosen) ?? limitMetrics(chosen.prefix);
-      metrics.set(chosen, own);
-      own.count(verdict.decision, info.cost, yield* Effect.context());
-    }
-    return verdict;
+    return Effect.fnUntraced(function* (request, { endpoint, group }) {
+      const route: Route = { endpoint, group };
+      const chosen = typeof limit === "function" ? limit(request, route) : limit;
+      if (chosen === undefined) return undefined;
+      if (skip !== undefined && (yield* found(skip(request, route)))) return undefined;
+      const info = {
+        ...route,
+        limiter: yield* limiter.limiterOf(chosen),
+        key: key === undefined ? undefined : yield* found(key(request, route)),
+        cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
+      };
+      const context = yield* Effect.context();
+      contexts.set(request, context);
+      const verdict = yield* verdictOf((signal) => decide(request, { ...info, signal }));
+      if (verdict.decision !== undefined) {
+        const own = metrics.get(chosen) ?? limitMetrics(chosen.prefix);
+        metrics.set(chosen, own);
+        own.count(verdict.decision, info.cost, context);
+      }
+      return verdict;
+    });
   });
 }
 

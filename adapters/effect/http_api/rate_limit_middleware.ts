@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer";
 import { HttpApiMiddleware, HttpEffect, HttpServerRequest } from "../needs_effect_4_1.ts";
 import { type Decision, withDurations } from "../decision.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
-import { limiting, limitRequest } from "./limit_request.ts";
+import { limitRequests } from "./limit_request.ts";
 import { checkLayerOptions, type RateLimitOptions } from "./rate_limit_options.ts";
 import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
 import { outcomeOf, refused, withFields } from "./write_verdict.ts";
@@ -95,14 +95,14 @@ export function layerRateLimit<R = never>(
 ): Layer.Layer<RateLimit, never, RateLimiter | R> {
   checkLayerOptions(options);
   const make = Effect.gen(function* () {
-    const state = yield* limiting(options);
+    const limitRequest = yield* limitRequests(options);
     const services = yield* Effect.context<R>();
     const middleware: HttpApiMiddleware.HttpApiMiddleware<never, RateLimitConfig["error"], never> =
       Effect.fnUntraced(function* (httpEffect, route) {
         const request = yield* HttpServerRequest.HttpServerRequest;
         // What the request brings, such as its span, goes before what the server was started with.
         const verdict = yield* Effect.updateContext(
-          limitRequest(options, state, request, route),
+          limitRequest(request, route),
           (own: Context.Context<never>) => Context.merge(services, own),
         );
         if (verdict === undefined) return yield* httpEffect;

@@ -92,15 +92,33 @@ const ACTION = "create layerRateLimit";
  * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
  */
 export function checkLayerOptions<R>(options: RateLimitOptions<R>): void {
-  checkOptions(ACTION, options);
-  const { limit, trustedProxies } = options;
+  checkOptions<RateLimitOptions<R>>(ACTION, options, {
+    limit: true,
+    key: true,
+    cost: true,
+    skip: true,
+    address: true,
+    exposeHeaders: true,
+    forwardedHeader: true,
+    headers: true,
+    ipv6Prefix: true,
+    jitter: true,
+    partition: true,
+    random: true,
+    refund: true,
+    shadow: true,
+    trustedProxies: true,
+    unit: true,
+    unknownAddress: true,
+  });
+  const { limit, ...others } = options;
   const isChosen = typeof limit === "function";
   if (!isChosen && !isLimit(limit)) {
     throw new TypeError(errorMessage(ACTION, "it needs a limit, such as limit(...)", limit));
   }
   const limiter = isChosen ? limit : { algorithm: limit.algorithm, consume: limit.algorithm.step };
-  const checked = { ...options, limiter: limiter as unknown as AnyLimiter };
-  gate(checked as unknown as GateOptions<Request, Info>, requestSource(trustedProxies));
+  const checked = { ...others, limiter: limiter as unknown as AnyLimiter };
+  gate(checked as unknown as GateOptions<Request, Info>, requestSource(options.trustedProxies));
 }
 
 /** How requests are read: the socket's address where proxies are named, otherwise the server's. */

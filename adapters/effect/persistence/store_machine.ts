@@ -70,6 +70,12 @@ function reducing<Answer, State>(
   turn: (state: State, now: number) => Turn<Answer, State>,
   report: (answer: Answer) => void,
 ): Algorithm {
+  const step: Algorithm<State>["step"] = (state, now, cost) => {
+    if (cost === 0) return [kept(0), state];
+    const taken = turn(state, now);
+    report(taken.answer);
+    return [kept(Math.max(0, Math.ceil(taken.freshAfter))), taken.state];
+  };
   const algorithm: Algorithm<State> = {
     name: id,
     id,
@@ -77,18 +83,14 @@ function reducing<Answer, State>(
     capacity: 1,
     initial,
     codec,
-    step(state, now, cost) {
-      if (cost === 0) return [kept(0), state];
-      const taken = turn(state, now);
-      report(taken.answer);
-      return [kept(Math.max(0, Math.ceil(taken.freshAfter))), taken.state];
-    },
+    step,
+    charge: step,
   };
   return algorithm as Algorithm;
 }
 
 function kept(resetAfter: number): Decision {
-  return makeDecision(true, 1, 1, 0, 0, resetAfter, 0, undefined, undefined);
+  return makeDecision(true, 1, 1, 0, 0, resetAfter, 0, 0, undefined, undefined);
 }
 
 function noOne(): void {}

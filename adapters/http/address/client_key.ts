@@ -1,5 +1,5 @@
 import { isPromise } from "../../../core/maybe_promise.ts";
-import { checkFunction } from "../../../core/options/checks.ts";
+import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { addressKey, checkPrefixLength } from "./address_key.ts";
 import { clientAddress, forwardedField } from "./client_address.ts";
 import type { ClientKeyOptions } from "../gate/rate_limit_options.ts";
@@ -32,6 +32,12 @@ export function clientKeyOf<Request, Info>(
   source: RequestSource<Request, Info>,
 ): (request: Request, info: Info) => string | undefined {
   const action = "tell clients apart";
+  checkOptions<ClientKeyOptions<Request, Info>>(action, options, {
+    address: true,
+    ipv6Prefix: true,
+    trustedProxies: true,
+    forwardedHeader: true,
+  });
   const { trustedProxies = [], ipv6Prefix = 64 } = options;
   const address = options.address ?? source.address;
   checkPrefixLength(action, ipv6Prefix);

@@ -14,7 +14,6 @@ import type { Policy } from "../../../core/algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { type HeaderForm, readHeaderForms } from "./header_form.ts";
-import { byteSequence, quoteString } from "./structured_fields.ts";
 
 /** A header field: its name and its value. */
 export type HeaderField = readonly [name: string, value: string];
@@ -57,6 +56,7 @@ type FormWriter = (
 /** The largest integer of a structured field. */
 const LARGEST_INTEGER = 999_999_999_999_999;
 const ACTION = "write rate limit headers";
+const STRING_REGEXP = /^[\x20-\x7e]*$/;
 
 /**
  * Makes the writer of the rate limit fields for some policies.
@@ -88,12 +88,10 @@ export function headerWriter(
   const { headers = "draft-11", unit = "requests" } = options;
   const forms = readHeaderForms(ACTION, headers);
   policies.forEach(checkPolicy);
-  const writers = forms.map((form): FormWriter => {
-    if (form === "draft-11") return draft11(policies, unit);
-    if (form === "draft-7") return draft7(policies);
-    if (form === "draft-6") return draft6(policies, !forms.some(writesPolicy));
-    return legacy(policies);
-  });
+  const writesPolicy = forms.includes("draft-11") || forms.includes("draft-7");
+  const writers = forms.map((form) =>
+    form === "draft-11" ? draft11(policies, unit) : older(policies, form, writesPolicy)
+  );
 
   return function write(quotas, now, partition) {
     const fields: HeaderField[] = [];
@@ -114,19 +112,15 @@ export function distinctNames(policies: readonly Policy[]): readonly string[] {
 }
 
 function checkPolicy({ name, limit, period }: Policy): void {
-  quoteString(ACTION, "a policy's name", name);
+  quoteString(name);
   if (!(limit <= LARGEST_INTEGER)) {
     throw new RangeError(errorMessage(ACTION, "limit must have at most 15 digits", limit));
   }
   if (!(period > 0)) throw new RangeError(errorMessage(ACTION, "period must be above 0", period));
 }
 
-function writesPolicy(form: HeaderForm): boolean {
-  return form === "draft-11" || form === "draft-7";
-}
-
 function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
-  const names = distinctNames(policies).map((name) => quoteString(ACTION, "a name", name));
+  const names = distinctNames(policies).map(quoteString);
   const heads = names.map((name) => `${name};r=`);
   const quotas = policies.map((policy, place) =>
     `${names[place]};q=${Math.floor(policy.limit)}${windowOf(policy)}${unitOf(unit)}`
@@ -148,36 +142,32 @@ function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
   };
 }
 
-function draft7(policies: readonly Policy[]): FormWriter {
-  const policyField: HeaderField = ["RateLimit-Policy", numbersOf(policies)];
-  return function write(fields, lefts) {
-    const { limit, remaining, reset } = scarcest(policies, lefts);
-    const value = `limit=${limit}, remaining=${remaining}, reset=${seconds(reset)}`;
-    fields.push(policyField, ["RateLimit", value]);
-  };
-}
-
-function draft6(policies: readonly Policy[], withPolicy: boolean): FormWriter {
-  const policyField: HeaderField = ["RateLimit-Policy", numbersOf(policies)];
-  return function write(fields, lefts) {
-    const { limit, remaining, reset } = scarcest(policies, lefts);
-    if (withPolicy) fields.push(policyField);
-    fields.push(
-      ["RateLimit-Limit", String(limit)],
-      ["RateLimit-Remaining", String(remaining)],
-      ["RateLimit-Reset", String(seconds(reset))],
-    );
-  };
-}
-
-function legacy(policies: readonly Policy[]): FormWriter {
+/** The forms that know one policy only. */
+function older(
+  policies: readonly Policy[],
+  form: Exclude<HeaderForm, "draft-11">,
+  writesPolicy: boolean,
+): FormWriter {
+  const numbers = policies.map((policy) => `${Math.floor(policy.limit)}${windowOf(policy)}`);
+  const policyField: HeaderField = ["RateLimit-Policy", numbers.join(", ")];
+  const hasPolicy = form === "draft-7" || (form === "draft-6" && !writesPolicy);
+  const isLegacy = form === "legacy";
+  const [ofLimit, ofRemaining, ofReset] = ["Limit", "Remaining", "Reset"].map((name) =>
+    `${isLegacy ? "X-" : ""}RateLimit-${name}`
+  ) as [string, string, string];
   return function write(fields, lefts, now) {
     const { limit, remaining, reset } = scarcest(policies, lefts);
-    fields.push(
-      ["X-RateLimit-Limit", String(limit)],
-      ["X-RateLimit-Remaining", String(remaining)],
-      ["X-RateLimit-Reset", String(seconds(now + reset))],
-    );
+    const time = seconds(isLegacy ? now + reset : reset);
+    if (hasPolicy) fields.push(policyField);
+    if (form === "draft-7") {
+      fields.push(["RateLimit", `limit=${limit}, remaining=${remaining}, reset=${time}`]);
+    } else {
+      fields.push(
+        [ofLimit, String(limit)],
+        [ofRemaining, String(remaining)],
+        [ofReset, String(time)],
+      );
+    }
   };
 }
 
@@ -190,10 +180,6 @@ function scarcest(policies: readonly Policy[], lefts: readonly QuotaLeft[]) {
   const { remaining, resetAfter } = lefts[place]!;
   const limit = Math.floor(policies[place]!.limit);
   return { limit, remaining: whole(remaining), reset: resetAfter };
-}
-
-function numbersOf(policies: readonly Policy[]): string {
-  return policies.map((policy) => `${Math.floor(policy.limit)}${windowOf(policy)}`).join(", ");
 }
 
 function windowOf({ period }: Policy): string {
@@ -210,4 +196,24 @@ function whole(remaining: number): number {
 
 function seconds(milliseconds: number): number {
   return Math.min(LARGEST_INTEGER, Math.ceil(milliseconds / 1000));
+}
+
+/**
+ * A string as a structured field holds it, in quotes.
+ *
+ * @throws {RangeError} If it holds anything but printable ASCII, such as a line break that would
+ * begin a field of its own.
+ */
+function quoteString(text: string): string {
+  if (!STRING_REGEXP.test(text)) {
+    const rule = "a policy's name must be of printable ASCII characters";
+    throw new RangeError(errorMessage(ACTION, rule, text));
+  }
+  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
+}
+
+/** Text as a byte sequence: its UTF-8 in base64, between colons. */
+function byteSequence(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
+  return `:${btoa(bytes.join(""))}:`;
 }

@@ -176,23 +176,20 @@ function start(
 async function waitForTurn(
   settings: GateSettings,
   call: GateCall,
-  { operation, now, report, clock }: LimiterInternals,
+  { run, report, clock }: LimiterInternals,
 ): Promise<Verdict> {
-  const { request, info, plan: { limiter: { algorithm, store } }, key, units } = call;
+  const { request, info, plan: { limiter: { algorithm } }, key, units } = call;
   const signal = settings.source.signal(request, info);
   if (signal?.aborted) return refuse(GONE);
   let freshAt = 0;
   const observed = withMaxDelay(algorithm, Infinity, (attempt) => freshAt = attempt.freshAt);
-  const [decision] = await store.run([{ ...operation(key, units), algorithm: observed }], now());
-  const giveBack = () => {
-    const newest = refundingNewest(algorithm, freshAt);
-    return store.run([{ ...operation(key, -units), algorithm: newest }], now());
-  };
-  report(decision!, key, units);
-  settings.onDecision?.(decision!, request, key);
-  const { delay } = decision!;
+  const decision = await run(key, observed, units);
+  const giveBack = () => run(key, refundingNewest(algorithm, freshAt), -units);
+  report(decision, key, units);
+  settings.onDecision?.(decision, request, key);
+  const { delay } = decision;
   if (delay === 0 || await sleep(clock, delay, signal)) {
-    return verdictOn(settings, call, decision!, giveBack);
+    return verdictOn(settings, call, decision, giveBack);
   }
   await giveBack();
   return refuse(GONE);

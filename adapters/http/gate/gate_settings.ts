@@ -64,7 +64,8 @@ export function gateSettings(
   const { limiter, key, headers = "draft-11", shadow = false, onFailure } = options;
   const { partition, onDecision } = options;
   const plan = typeof limiter === "function" ? undefined : limitPlan(limiter, options);
-  const clientKey = clientKeyOf(options, source);
+  const { address, ipv6Prefix, trustedProxies, forwardedHeader } = options;
+  const clientKey = clientKeyOf({ address, ipv6Prefix, trustedProxies, forwardedHeader }, source);
   const report = failureReport(onFailure);
   const plans = new WeakMap<AnyLimiter, LimitPlan>();
   const needsTime = readHeaderForms(ACTION, headers).includes("legacy");
@@ -99,7 +100,30 @@ export function gateSettings(
 
 /** Checks the options that are checked nowhere else. */
 function checkRateLimitOptions(options: Options): void {
-  checkOptions(ACTION, options);
+  checkOptions<Options>(ACTION, options, {
+    limiter: true,
+    key: true,
+    address: true,
+    ipv6Prefix: true,
+    trustedProxies: true,
+    forwardedHeader: true,
+    unknownAddress: true,
+    cost: true,
+    skip: true,
+    headers: true,
+    unit: true,
+    exposeHeaders: true,
+    partition: true,
+    refund: true,
+    shadow: true,
+    jitter: true,
+    respond: true,
+    onRefused: true,
+    onDecision: true,
+    onFailure: true,
+    random: true,
+    now: true,
+  });
   const { limiter, cost = 1, jitter = 0, unknownAddress, unit, refund, shadow, exposeHeaders } =
     options;
   const requireIt = (holds: boolean, rule: string, value: unknown) => {

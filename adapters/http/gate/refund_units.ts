@@ -29,8 +29,7 @@ export function refundUnits(
   if (algorithm === limiter.algorithm || internals === undefined) {
     return limiter.refund(key, units);
   }
-  const operation = { ...internals.operation(key, -units), algorithm };
-  return limiter.store.run([operation], internals.now());
+  return internals.run(key, algorithm, -units);
 }
 
 /** The same algorithm, but parts that would be fresh by now give nothing back. */

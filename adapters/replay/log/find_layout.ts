@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 
 import { formatValue } from "../../../core/toolkit.ts";
 import {
+  FORMAT_NAMES,
   FORMS,
   type Layout,
   layoutOf,
@@ -17,16 +18,13 @@ import {
 import { pathsOf } from "./line_fields.ts";
 import { blockParser, SHOWN_LINES } from "./parse_block.ts";
 
-/** The names of the forms. */
-export const FORMAT_NAMES: readonly LogFormat[] = Object.keys(FORMS) as LogFormat[];
-
 /** How many lines are tried, and how many paths of objects are known as columns. */
 const TRIED_LINES = 1_000;
 const MOST_PATHS = 500;
 
 /** Lines of one layout. */
 export interface Section {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
   readonly layout: Layout;
   /** Header lines before them. */
   readonly headerLines: number;
@@ -39,7 +37,7 @@ export interface Section {
  * @throws {TypeError} If no form fits, or a column that the caller names is none of the log's.
  */
 export function* sectionsOf(
-  block: Uint8Array<ArrayBuffer>,
+  block: Uint8Array,
   before: Layout | undefined,
   options: LayoutOptions,
 ): Generator<Section> {

@@ -25,81 +25,75 @@ const MOST_TRIES = 32;
 const MOST_KEYS = 1 << 18;
 const MOST_BYTES = 1 << 25;
 
+/** Words of a slot: an id and 1, or 0 where there is none; its hash; where its bytes lie. */
+const WORDS = 4;
+
 /** Makes a table without keys. */
 export function keyTable(): KeyTable {
   const seed = Math.floor(Math.random() * 2 ** 32) | 0;
   const decoder = new TextDecoder();
-  let count = 0;
-  let used = 0;
-  let arena = new Uint8Array(1 << 16);
-  let hashes = new Int32Array(1 << 10);
-  let starts = new Int32Array((1 << 10) + 1);
-  let ids = new Int32Array(1 << 10);
-  /** Ids in a row, by hash; id + 1, or 0 where there is none. */
-  let slots = new Int32Array(1 << 11);
-  /** Bytes kept, one entry for each key in the table; those of `texts` are not. */
-  let kept = 0;
   const texts = new Map<string, number>();
   let fresh: string[] = [];
+  let slots = new Int32Array(WORDS << 10);
+  let kept = 0;
+  let arena = new Uint8Array(1 << 14);
+  let used = 0;
 
   function idOf(bytes: Uint8Array, from: number, to: number): number {
-    if (to === from || to - from > LONGEST_KEY) return -1;
+    const length = to - from;
+    if (length === 0 || length > LONGEST_KEY) return -1;
     let hash = seed;
     for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
     hash ^= hash >>> 15;
-    const mask = slots.length - 1;
-    for (let tries = 0, slot = hash & mask; tries < MOST_TRIES; tries++) {
-      const entry = slots[slot]! - 1;
-      if (entry === -1) return add(bytes, from, to, hash);
-      if (hashes[entry] === hash && isKey(entry, bytes, from, to)) return ids[entry]!;
-      slot = (slot + 1) & mask;
+    // Names of their own: what a closure may change is loaded anew at each use.
+    const words = slots;
+    const known = arena;
+    const last = words.length - WORDS;
+    for (let tries = 0, slot = hash * WORDS & last; tries < MOST_TRIES; tries++) {
+      if (words[slot] === 0) return add(bytes, from, to, hash, slot);
+      if (words[slot + 1] === hash && words[slot + 3] === length) {
+        const start = words[slot + 2]!;
+        let at = 0;
+        while (at < length && known[start + at] === bytes[from + at]) at++;
+        if (at === length) return words[slot]! - 1;
+      }
+      slot = (slot + WORDS) & last;
     }
     return idOfText(decoder.decode(bytes.subarray(from, to)));
   }
 
-  function isKey(entry: number, bytes: Uint8Array, from: number, to: number): boolean {
-    let at = starts[entry]!;
-    if (starts[entry + 1]! - at !== to - from) return false;
-    while (from < to) if (arena[at++] !== bytes[from++]) return false;
-    return true;
-  }
-
-  function add(bytes: Uint8Array, from: number, to: number, hash: number): number {
+  function add(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
     const id = idOfText(decoder.decode(bytes.subarray(from, to)));
-    if (kept === hashes.length) grow();
+    if (id === -1) return id;
     if (used + to - from > arena.length) {
-      arena = widened(arena, new Uint8Array(2 * (arena.length + to - from)));
+      const before = arena;
+      arena = new Uint8Array(2 * before.length);
+      arena.set(before);
     }
     arena.set(bytes.subarray(from, to), used);
+    slots.set([id + 1, hash, used, to - from], slot);
     used += to - from;
-    hashes[kept] = hash;
-    ids[kept] = id;
-    starts[++kept] = used;
-    place(hash, kept);
+    if (++kept * 2 * WORDS > slots.length) grow();
     return id;
   }
 
-  function place(hash: number, entry: number): void {
-    const mask = slots.length - 1;
-    let free = hash & mask;
-    while (slots[free] !== 0) free = (free + 1) & mask;
-    slots[free] = entry;
-  }
-
   function grow(): void {
-    const size = 2 * hashes.length;
-    hashes = widened(hashes, new Int32Array(size));
-    ids = widened(ids, new Int32Array(size));
-    starts = widened(starts, new Int32Array(size + 1));
-    slots = new Int32Array(2 * size);
-    for (let entry = 0; entry < kept; entry++) place(hashes[entry]!, entry + 1);
+    const before = slots;
+    slots = new Int32Array(2 * before.length);
+    const last = slots.length - WORDS;
+    for (let from = 0; from < before.length; from += WORDS) {
+      if (before[from] === 0) continue;
+      let slot = before[from + 1]! * WORDS & last;
+      while (slots[slot] !== 0) slot = (slot + WORDS) & last;
+      slots.set(before.subarray(from, from + WORDS), slot);
+    }
   }
 
   function idOfText(text: string): number {
     if (text === "" || text.length > LONGEST_KEY) return -1;
     let id = texts.get(text);
     if (id === undefined) {
-      id = count++;
+      id = texts.size;
       texts.set(text, id);
       fresh.push(text);
     }
@@ -115,16 +109,11 @@ export function keyTable(): KeyTable {
       return taken;
     },
     forgetIfLarge() {
-      if (count < MOST_KEYS && used < MOST_BYTES) return false;
-      count = kept = used = 0;
+      if (texts.size < MOST_KEYS && used < MOST_BYTES) return false;
+      kept = used = 0;
       slots.fill(0);
       texts.clear();
       return true;
     },
   };
-}
-
-function widened<Values extends Int32Array | Uint8Array>(values: Values, wider: Values): Values {
-  wider.set(values);
-  return wider;
 }

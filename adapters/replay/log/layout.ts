@@ -84,6 +84,9 @@ export const FORMS: Readonly<Record<LogFormat, Form>> = {
   csv: { separator: ",", quotes: "doubled" },
 };
 
+/** The names of the forms. */
+export const FORMAT_NAMES: readonly LogFormat[] = Object.keys(FORMS) as LogFormat[];
+
 /** Which part of a field is meant: that of a request, or an address without its port. */
 export type FieldPart = "whole" | "method" | "url" | "address";
 
@@ -104,7 +107,7 @@ export interface Layout {
   readonly key: readonly Field[];
   /** Their sum is the cost; without any it is 1. */
   readonly cost: readonly Field[];
-  /** Bits of an IPv6 address that tell clients apart. */
+  /** Bits of an IPv6 address that distinguish clients. */
   readonly network: number | undefined;
   /** The longest line in bytes. */
   readonly maxLine: number;

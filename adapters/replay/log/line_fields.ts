@@ -204,7 +204,10 @@ function objectFields({ time, key }: Layout): LineFields {
     },
     all: () =>
       Object.fromEntries(
-        Object.entries(object as object).map(([name, value]) => [name, textOf(value)]),
+        [...Object.keys(object as object), ...pathsOf(object, 500)].map((name) => [
+          name,
+          textOf(valueAt(object, name)),
+        ]),
       ),
   };
 }

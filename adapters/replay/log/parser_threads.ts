@@ -9,7 +9,7 @@ export interface ParserThreads {
   readonly size: number;
   /** Reads a block in one of them; `parser` says in which. */
   parse(
-    block: Uint8Array<ArrayBuffer>,
+    block: Uint8Array,
     layout: Layout,
   ): Promise<{ readonly columns: Columns; readonly parser: number }>;
   /** Ends them. */
@@ -31,8 +31,8 @@ export function parserThreads(size: number): ParserThreads {
     async parse(block, layout) {
       const parser = turn;
       turn = (turn + 1) % size;
-      // A section of a block is copied, as the rest of it is still needed here.
-      const own = block.byteLength === block.buffer.byteLength ? block : block.slice();
+      // The rest of its buffer may be needed here, or be the caller's.
+      const own = new Uint8Array(block);
       const { worker, waiting } = workers[parser]!;
       const columns = await new Promise<Columns>((resolve, reject) => {
         waiting.push({ resolve, reject });

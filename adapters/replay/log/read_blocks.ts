@@ -16,7 +16,9 @@ export type TextSource =
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 const NEWLINE = 10;
-const NOTHING = new Uint8Array(0);
+
+/** Bytes of a block, at least; the form of a log is found in the first one. */
+const LEAST_BLOCK = 1 << 16;
 
 /** The compressed forms, by the bytes that they begin with. */
 const COMPRESSED: readonly {
@@ -37,24 +39,35 @@ const COMPRESSED: readonly {
  * The blocks of a log: each of whole lines, but the last one, which may end anywhere.
  *
  * @param options What errors call the log, and the longest line in bytes; of a longer one only as
- * much is kept as tells that.
+ * much is kept as shows that.
  * @throws {TypeError} If it is no text, or compressed by what this runtime cannot read.
  */
 export async function* readBlocks(
   text: TextSource,
   { name, maxLine }: { readonly name: string; readonly maxLine: number },
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let rest = NOTHING;
+): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let size = 0;
   for await (const bytes of decompressed(name, bytesOf(name, text))) {
-    const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end > 0) {
-      yield joined(rest, bytes.subarray(0, end));
-      rest = NOTHING;
+    held.push(bytes);
+    size += bytes.length;
+    if (size < LEAST_BLOCK) continue;
+    // A large piece is used as it is; only the line that it goes on with is put together.
+    const goesOn = held.length > 1 && bytes.length >= LEAST_BLOCK;
+    const first = goesOn ? bytes.indexOf(NEWLINE) + 1 : 0;
+    if (first > 0) {
+      held[held.length - 1] = bytes.subarray(0, first);
+      yield joined(held, size - bytes.length + first);
     }
-    const room = maxLine + 1 - rest.length;
-    rest = joined(rest, bytes.subarray(end, end + Math.max(0, room)));
+    const whole = first > 0 ? bytes.subarray(first) : joined(held, size);
+    const end = whole.lastIndexOf(NEWLINE) + 1;
+    // A copy, as the rest should not keep the whole block in memory.
+    const rest = new Uint8Array(whole.subarray(end, end + maxLine + 1));
+    if (end > 0) yield whole.subarray(0, end);
+    held = [rest];
+    size = rest.length;
   }
-  if (rest.length > 0) yield rest;
+  if (size > 0) yield joined(held, size);
 }
 
 async function* bytesOf(name: string, text: TextSource): AsyncGenerator<Uint8Array> {
@@ -87,9 +100,9 @@ async function* decompressed(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]();
-  let start: Uint8Array = NOTHING;
+  let start: Uint8Array = new Uint8Array(0);
   for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
-    start = joined(start, next.value);
+    start = joined([start, next.value], start.length + next.value.length);
     if (start.length >= 4) break;
   }
   async function* whole() {
@@ -104,7 +117,7 @@ async function* decompressed(
   }
   const opened = form.open();
   if (opened === undefined) {
-    const rule = `this runtime must have ${form.name}, as Node 22.15, Bun 1.3 and Deno 2.6 do`;
+    const rule = `this runtime must have ${form.name}, as Node has since 22.15`;
     throw new TypeError(errorMessage(`read ${name}`, rule, `${form.name} data`));
   }
   try {
@@ -120,9 +133,12 @@ async function* decompressed(
   }
 }
 
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
 }

@@ -1,6 +1,12 @@
-import { checkInteger, checkOptions, errorMessage, formatValue } from "../../../core/toolkit.ts";
-import { FORMAT_NAMES, sectionsOf } from "./find_layout.ts";
-import type { Layout, LayoutOptions, LogFormat } from "./layout.ts";
+import {
+  checkInteger,
+  checkOptions,
+  errorMessage,
+  formatValue,
+  type OptionNames,
+} from "../../../core/toolkit.ts";
+import { sectionsOf } from "./find_layout.ts";
+import { FORMAT_NAMES, type Layout, type LayoutOptions, type LogFormat } from "./layout.ts";
 import {
   type BlockParser,
   blockParser,
@@ -44,9 +50,18 @@ export interface ReadLogOptions {
   readonly onBadLine?: ((line: string, reason: string) => void) | undefined;
 }
 
+const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
+  format: true,
+  columns: true,
+  key: true,
+  cost: true,
+  maxLine: true,
+  onBadLine: true,
+};
+
 /** The options of `readTrace`. */
 export interface ReadTraceOptions extends ReadLogOptions {
-  /** The most clients to tell apart; default 100,000. */
+  /** The most clients to distinguish; default 100,000. */
   readonly maxClients?: number | undefined;
   /** Worker threads that read lines; default 0, this thread; not with functions. */
   readonly threads?: number | undefined;
@@ -94,7 +109,7 @@ export async function* readLog(
   text: TextSource,
   options: ReadLogOptions = {},
 ): AsyncGenerator<LogEntry> {
-  checkOptions("read a log", options);
+  checkOptions("read a log", options, LOG_OPTIONS);
   let keys: string[] = [];
   for await (const { columns } of readColumns(text, "a log", options, undefined)) {
     if (columns.restarts) keys = [];
@@ -132,7 +147,12 @@ export async function readTrace(
   options: ReadTraceOptions = {},
 ): Promise<Trace> {
   const { maxClients = MAX_CLIENTS, threads = 0, onProgress, ...rest } = options;
-  checkOptions("read a log", options);
+  checkOptions<ReadTraceOptions>("read a log", options, {
+    ...LOG_OPTIONS,
+    maxClients: true,
+    threads: true,
+    onProgress: true,
+  });
   checkInteger("read a log", "maxClients", maxClients, 1);
   checkInteger("read a log", "threads", threads, 0, 64);
   const trace = traceBuilder(maxClients);

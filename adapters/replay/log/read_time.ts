@@ -1,5 +1,5 @@
 /*
- * The times that logs write, read from bytes. A time is told by its shape:
+ * The times that logs write, read from bytes. The shape of a time says how to read it:
  *
  *   22/Dec/2016:22:32:31 +0300    the Common Log Format
  *   2016-12-22T19:32:31.250Z      ISO 8601; a space or tab for the T, no zone for UTC

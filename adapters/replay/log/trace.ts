@@ -35,7 +35,7 @@ export interface LogFacts {
   readonly firstUnread: readonly UnreadLine[];
   /** The forms that were found. */
   readonly formats: readonly string[];
-  /** The columns that told clients apart; without any, all requests count as one client's. */
+  /** The columns that distinguished clients; without any, all requests count as one client's. */
   readonly keys: readonly string[];
 }
 
@@ -65,6 +65,7 @@ export interface Trace {
 
 /** Some requests. */
 export interface TraceRows {
+  /** Milliseconds since the Unix epoch. */
   readonly at: Float64Array;
   /** Indexes of clients. */
   readonly client: Uint32Array;
@@ -263,12 +264,12 @@ const ROWS_AT_ONCE = 1 << 21;
  * requests of the busiest client; where there are many requests, some clients at a time are taken
  * from the trace.
  *
- * @param isVisited Which clients to visit; default all.
+ * @param chosen The clients to visit, marked by 1; default all.
  */
 export function eachClient(
   trace: Trace,
   visit: ClientVisit,
-  isVisited: (client: number) => boolean = () => true,
+  chosen?: Uint8Array,
 ): void {
   const { counts, rows, backSteps } = trace;
   const hasCost = rows.some(({ cost }) => cost !== undefined);
@@ -276,7 +277,7 @@ export function eachClient(
   for (let first = 0, last = 0; first < counts.length; first = last) {
     let total = 0;
     for (; last < counts.length; last++) {
-      const count = isVisited(last) ? counts[last]! : 0;
+      const count = chosen?.[last] === 0 ? 0 : counts[last]!;
       if (total > 0 && total + count > ROWS_AT_ONCE) break;
       places[last] = total;
       total += count;
@@ -288,19 +289,41 @@ export function eachClient(
       const { length } = part.client;
       for (let row = 0; row < length; row++) {
         const client = part.client[row]!;
-        if (client < first || client >= last || !isVisited(client)) continue;
+        if (client < first || client >= last || chosen?.[client] === 0) continue;
         const place = places[client]!++;
         at[place] = part.at[row]!;
         if (part.cost !== undefined) cost![place] = part.cost[row]!;
       }
     }
     for (let client = first; client < last; client++) {
-      if (!isVisited(client)) continue;
+      if (chosen?.[client] === 0) continue;
       const to = places[client]!;
       const from = to - counts[client]!;
       if (backSteps > 0) putInOrder(at, cost, from, to);
       visit(client, at, cost, from, to);
     }
+  }
+}
+
+/** Visits all requests in order of time; those of one instant in the order in which they came. */
+export function eachRequest(
+  trace: Trace,
+  visit: (client: number, at: number, cost: number) => void,
+): void {
+  const { rows, backSteps } = trace;
+  const ends: number[] = [];
+  for (const { client } of rows) ends.push((ends.at(-1) ?? 0) + client.length);
+  const at = new Float64Array(ends.at(-1) ?? 0);
+  rows.forEach((part, place) => at.set(part.at, ends[place - 1] ?? 0));
+  const order = Uint32Array.from(at.keys());
+  if (backSteps > 0) order.sort((one, other) => at[one]! - at[other]! || one - other);
+  let part = 0;
+  for (const place of order) {
+    while (place >= ends[part]!) part++;
+    while (place < (ends[part - 1] ?? 0)) part--;
+    const row = place - (ends[part - 1] ?? 0);
+    const { client, cost } = rows[part]!;
+    visit(client[row]!, at[place]!, cost === undefined ? 1 : cost[row]!);
   }
 }
 

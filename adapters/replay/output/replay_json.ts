@@ -3,7 +3,7 @@ import type { SweepReport } from "../sweep.ts";
 
 /**
  * The report as JSON: the fields of `ReplayReport`, a `version` of this shape, and `sweeps`. What
- * never ends, or is never enough, is `null`.
+ * never ends, is never enough or was not asked for is `null`.
  *
  * @param report What `replay` returned.
  * @param sweeps What `sweep` returned, if that is to be in it, too.
@@ -21,6 +21,7 @@ import type { SweepReport } from "../sweep.ts";
  * ```
  */
 export function replayJson(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
-  // JSON has no Infinity, and says null for it.
-  return JSON.stringify({ version: 1, ...report, sweeps }, undefined, 2);
+  // JSON has no Infinity, and says null for it; what is undefined is null, so that it is there.
+  const orNull = (_name: string, value: unknown) => value === undefined ? null : value;
+  return JSON.stringify({ version: 1, ...report, sweeps }, orNull, 2);
 }

@@ -1,11 +1,12 @@
-import { count, durationText, instantText, percent } from "./format_numbers.ts";
+import { checkOptions } from "../../../core/toolkit.ts";
+import { count, durationText, instantText, numberText, percent } from "./format_numbers.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { escaped } from "./plots/svg.ts";
 import { sweepPlot } from "./plots/sweep_plot.ts";
 import { timelinePlot } from "./plots/timeline_plot.ts";
-import { notes } from "./report_text.ts";
+import { answers, comparedRequests, notes, unreadLines } from "./report_text.ts";
 import { shareName } from "./replay_table.ts";
-import type { CandidateReport, ReplayReport } from "../replay_report.ts";
+import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
 
 /** The options of `replayPage`. */
@@ -27,23 +28,21 @@ export interface ReplayPageOptions {
  * @param options As above.
  */
 export function replayPage(report: ReplayReport, options: ReplayPageOptions = {}): string {
+  checkOptions<ReplayPageOptions>("write a page", options, { title: true, sweeps: true });
   const { title = "Replay", sweeps = [] } = options;
-  const { candidates, start, end } = report;
+  const { candidates } = report;
   const timelines = candidates.map(({ name, timeline }) => ({ name, bins: timeline }));
   const body = [
     `<h1>${escaped(title)}</h1>`,
     `<p>${escaped(summaryOf(report))}</p>`,
     ...notes(report).map((note) => `<p class="note">${escaped(note)}.</p>`),
+    ...unreadSection(report),
+    ...answers(report).map((text) => `<p class="answer">${escaped(text)}</p>`),
     candidateTable(report),
     `<h2>Over time</h2>`,
-    figure(timelinePlot("Units admitted and refused over time", timelines)),
-    `<h2>The clients hit hardest</h2>`,
-    ...candidates.flatMap(({ name, clients }) =>
-      clients.length === 0 ? [] : [
-        `<h3>${escaped(name)}</h3>`,
-        figure(stripPlot(`Clients under ${name}`, clients, start, end)),
-      ]
-    ),
+    figure((width) => timelinePlot("Units admitted and refused over time", timelines, width)),
+    ...clientSection(report),
+    ...comparisonSection(report),
     ...sweepSection(sweeps),
     `<p class="note">A log shows what clients did when nothing held them back. It does not show
       whether those who are refused come again, and its times are only as exact as they were
@@ -85,6 +84,48 @@ function lockOutOf({ longestLockOut }: CandidateReport): string {
   return longestLockOut === undefined ? "none" : durationText(longestLockOut.milliseconds);
 }
 
+function unreadSection(report: ReplayReport): readonly string[] {
+  const [first, ...lines] = unreadLines(report);
+  if (first === undefined) return [];
+  const items = lines.map((line) => `<li>${escaped(line)}</li>`).join("");
+  return [`<div class="note"><p>${escaped(first)}</p><ul>${items}</ul></div>`];
+}
+
+/** The clients that were refused most; candidates that refused the same ones are shown together. */
+function clientSection({ candidates, start, end }: ReplayReport): readonly string[] {
+  const groups = new Map<string, { names: string[]; hit: readonly ClientReport[] }>();
+  for (const { name, clients } of candidates) {
+    const hit = clients.filter(({ denied }) => denied > 0);
+    if (hit.length === 0) continue;
+    const same = JSON.stringify(hit);
+    const group = groups.get(same) ?? { names: [], hit };
+    group.names.push(name);
+    groups.set(same, group);
+  }
+  return [
+    "<h2>The clients hit hardest</h2>",
+    ...(groups.size === 0 ? ["<p>Nobody would have been refused.</p>"] : []),
+    ...[...groups.values()].flatMap(({ names, hit }) => [
+      `<h3>${escaped(names.join(", "))}</h3>`,
+      figure((width) => stripPlot(`Clients under ${names[0]}`, hit, start, end, width)),
+    ]),
+  ];
+}
+
+function comparisonSection({ comparison, candidates }: ReplayReport): readonly string[] {
+  if (comparison === undefined) return [];
+  const head = ["client", "requests", "only first", "only second", "both"];
+  const rows = comparison.clients.map(({ key, requests, onlyFirst, onlySecond, both }) => [
+    numberText(key),
+    ...[requests, onlyFirst, onlySecond, both].map(count),
+  ]);
+  return [
+    "<h2>What the two would have done differently</h2>",
+    ...comparedRequests(comparison, candidates).map((text) => `<p>${escaped(text)}</p>`),
+    ...(rows.length === 0 ? [] : [table(head, rows)]),
+  ];
+}
+
 function sweepSection(sweeps: readonly SweepReport[]): readonly string[] {
   const [first] = sweeps;
   if (first === undefined) return [];
@@ -95,7 +136,7 @@ function sweepSection(sweeps: readonly SweepReport[]): readonly string[] {
   ]);
   return [
     "<h2>How low may the limit be?</h2>",
-    figure(sweepPlot("Requests refused against the limit", sweeps)),
+    figure((width) => sweepPlot("Requests refused against the limit", sweeps, width)),
     "<p>The smallest limit that hits at most so many:</p>",
     table(head, rows),
   ];
@@ -109,8 +150,9 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   }</table></div>`;
 }
 
-function figure(plot: string): string {
-  return `<figure>${plot}</figure>`;
+/** A plot in two widths: text that shrinks with its picture cannot be read on a telephone. */
+function figure(plot: (width: number) => string): string {
+  return `<figure class="desk">${plot(760)}</figure><figure class="hand">${plot(350)}</figure>`;
 }
 
 const PAGE_STYLE = `
@@ -119,12 +161,15 @@ body{margin:0;font:16px/1.5 system-ui,sans-serif;color:#1f2328;background:#fff}
 main{max-width:800px;margin:0 auto;padding:24px 20px 64px}
 h1{font-size:1.6rem;margin:0 0 .3em}h2{font-size:1.2rem;margin:2em 0 .5em}
 h3{font-size:1rem;margin:1.4em 0 .2em}
-figure{margin:0;overflow-x:auto}.plot{width:100%;min-width:560px;height:auto;display:block}
-.wide{overflow-x:auto}
+figure{margin:0}.plot{width:100%;height:auto;display:block}.hand{display:none}
+h1,h3,td:first-child,li{overflow-wrap:anywhere}.wide{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
 th,td{padding:4px 10px;text-align:right;border-bottom:1px solid #d8dee4;white-space:nowrap}
 th:first-child,td:first-child{text-align:left;padding-left:0}
 th{font-weight:600}.note{color:#59636e;font-size:.9rem}
+.answer{font-size:1.05rem;margin:.6em 0}
+@media (max-width:640px){main{padding:16px 14px 48px}.desk{display:none}.hand{display:block}
+table{font-size:.8rem}th,td{padding:4px 5px;white-space:normal}}
 @media (prefers-color-scheme:dark){
 body{color:#e6edf3;background:#0d1117}th,td{border-color:#30363d}.note{color:#9aa4af}}
 `;

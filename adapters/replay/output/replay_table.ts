@@ -1,6 +1,6 @@
 import { count, durationText, numberText, percent } from "./format_numbers.ts";
 import type { CandidateReport, ReplayReport } from "../replay_report.ts";
-import { answerOf, comparedRequests, notes } from "./report_text.ts";
+import { answers, comparedRequests, notes, unreadLines } from "./report_text.ts";
 import type { SweepReport } from "../sweep.ts";
 
 /**
@@ -13,9 +13,10 @@ import type { SweepReport } from "../sweep.ts";
 export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
   return [
     summaryOf(report),
+    ...unreadLines(report),
     ...notes(report),
     "",
-    ...report.candidates.map((candidate) => answerOf(report, candidate)),
+    ...answers(report),
     "",
     ...candidateTable(report),
     ...report.candidates.flatMap(hardestHit),

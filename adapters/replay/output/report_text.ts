@@ -3,11 +3,19 @@
  */
 
 import type { Comparison } from "../compare_clients.ts";
+import { FORMAT_NAMES } from "../log/layout.ts";
 import type { CandidateReport, ReplayReport } from "../replay_report.ts";
 import { count, numberText, percent } from "./format_numbers.ts";
 
-/** The answer: whom a candidate would have refused, and how low its limit may be. */
-export function answerOf(
+/** The answers: of limits, or of a rule file as a whole; its rules count other clients. */
+export function answers(report: ReplayReport): readonly string[] {
+  return report.candidates
+    .filter(({ smallest }, place) => smallest !== undefined || place === 0)
+    .map((candidate) => answerOf(report, candidate));
+}
+
+/** Whom a candidate would have refused, and how low its limit may be. */
+function answerOf(
   { requests, clients }: ReplayReport,
   { name, denied, clientsHit, smallest }: CandidateReport,
 ): string {
@@ -38,12 +46,13 @@ export function comparedRequests(
 }
 
 /** What is odd about the log, in sentences without an end. */
-export function notes({ backSteps, untracked, log }: ReplayReport): readonly string[] {
+export function notes(report: ReplayReport): readonly string[] {
+  const { backSteps, untracked, log } = report;
   const unread = log?.unread ?? 0;
   return [
-    ...(unread > 0 ? [`${lines(unread)} could not be read`] : []),
+    ...(unread > 0 && unreadLines(report).length === 0 ? [unreadText(report)] : []),
     ...(log?.keys.length === 0
-      ? ['no column is known to tell clients apart: all requests count as those of one, "all"']
+      ? ['no column is known to distinguish clients: all requests count as those of one, "all"']
       : []),
     ...(backSteps > 0 ? [`${count(backSteps)} requests were out of order, and put in order`] : []),
     ...(untracked > 0
@@ -52,20 +61,23 @@ export function notes({ backSteps, untracked, log }: ReplayReport): readonly str
   ];
 }
 
-/** The first lines that could not be read, and why, where they are more than one in a hundred. */
-export function unreadLines({ log }: ReplayReport): readonly string[] {
+/**
+ * Where more than one line in a hundred could not be read: how many, the first of them, and the
+ * forms that are known.
+ */
+export function unreadLines(report: ReplayReport): readonly string[] {
+  const { log } = report;
   if (log === undefined || log.unread * 100 <= log.lines) return [];
-  const which = log.firstUnread.map(({ line, text, reason }) =>
+  const first = log.firstUnread.map(({ line, text, reason }) =>
     `line ${count(line)}: ${numberText(text)}: ${reason}`
   );
-  return [
-    `${lines(log.unread)} of ${count(log.lines)} could not be read in the form ${
-      log.formats.join(", ")
-    }:`,
-    ...which,
-  ];
+  return [unreadText(report), ...first, `the forms known are ${FORMAT_NAMES.join(", ")}`];
 }
 
-function lines(number: number): string {
-  return `${count(number)} ${number === 1 ? "line" : "lines"}`;
+function unreadText({ log }: ReplayReport): string {
+  const { unread, lines, formats } = log!;
+  const noun = unread === 1 ? "line" : "lines";
+  return `${count(unread)} ${noun} could not be read, of ${count(lines)} in the form ${
+    formats.join(", ")
+  }`;
 }

@@ -10,7 +10,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { setBounded } from "../../../core/bounded_map.ts";
 import { StoreUnavailableError } from "../../../core/errors.ts";
-import { checkChoice } from "../../../core/options/checks.ts";
+import { checkChoice, checkOptions } from "../../../core/options/checks.ts";
 import {
   algorithmOf,
   type Domain,
@@ -85,6 +85,12 @@ export function keyLimitsCache(
   fail: KeyLimitsCache["fail"],
   options: KeyLimitsOptions = {},
 ): KeyLimitsCache {
+  checkOptions<KeyLimitsOptions>("create lookupCache", options, {
+    maxKeys: true,
+    timeToLive: true,
+    deadline: true,
+    onFailure: true,
+  });
   const { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000, onFailure = "throw" } = options;
   checkChoice("create ruleEngine", "lookupCache.onFailure", onFailure, ["throw", "default"]);
   const source = { lookup, deadline, awaited: 0, unanswered: 0 };

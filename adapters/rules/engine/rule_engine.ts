@@ -9,8 +9,8 @@
 import { checkNow, checkOptions, checkStore } from "../../../core/options/checks.ts";
 import type { Clock } from "../../../core/clock.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
-import { isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
-import type { Verdict } from "../../../core/rules/rules.ts";
+import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import type { Rule, Verdict } from "../../../core/rules/rules.ts";
 import type { Store } from "../../../core/store.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
@@ -37,6 +37,8 @@ export interface RuleEngineOptions {
   readonly lookup?: KeyLookup | undefined;
   /** How they are remembered. */
   readonly lookupCache?: KeyLimitsOptions | undefined;
+  /** Whether nothing is refused; what would have been stands in the decisions. Default no. */
+  readonly shadow?: boolean | undefined;
   /** Receives the errors of lookups. */
   readonly onLookupError?: ((error: unknown, key: string) => void) | undefined;
   /** Receives every verdict that a caller is given, `peek` apart; for metrics. */
@@ -99,21 +101,35 @@ export interface RuleEngine {
  * ```
  */
 export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
-  checkOptions("create ruleEngine", options);
+  checkOptions<RuleEngineOptions>("create ruleEngine", options, {
+    rules: true,
+    store: true,
+    prefix: true,
+    clock: true,
+    lookup: true,
+    lookupCache: true,
+    onLookupError: true,
+    onVerdict: true,
+    shadow: true,
+  });
   const { onVerdict, onLookupError = () => {} } = options;
   const print = firstPrinted();
   const report = onVerdict && guarded(onVerdict, print);
   const decider = ruleDecider(options, guarded(onLookupError, print));
+  const shadow = shadowing();
+  const shown = options.shadow === true
+    ? (verdict: MaybePromise<Verdict>) => andThen(verdict, shadow)
+    : (verdict: MaybePromise<Verdict>) => verdict;
   return {
     get rules(): RuleSet {
       return decider.bound.set;
     },
     store: decider.on.store,
     consume(request) {
-      const verdict = atOnceOrLater(decideRequest(decider, request, "consume"));
+      const verdict = atOnceOrLater(shown(decideRequest(decider, request, "consume")));
       return report === undefined ? verdict : reported(verdict, request, report);
     },
-    peek: (request) => atOnceOrLater(decideRequest(decider, request, "peek")),
+    peek: (request) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
     refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
     reset: (request) => atOnceOrLater(resetRequest(decider, request)),
     replace(rules): void {
@@ -123,6 +139,21 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
       if (decider.keys !== undefined) refreshLimits(decider.keys);
     },
   };
+}
+
+/** Makes what turns a verdict into one whose rules are all in the shadow. */
+function shadowing(): (verdict: Verdict) => Verdict {
+  const shadows = new WeakMap<Rule, Rule>();
+  const shadowOf = (rule: Rule): Rule => {
+    const known = shadows.get(rule) ?? { ...rule, shadow: true };
+    shadows.set(rule, known);
+    return known;
+  };
+  return ({ rules }) => ({
+    allowed: true,
+    decision: undefined,
+    rules: rules.map((each) => ({ ...each, allowed: true, rule: shadowOf(each.rule) })),
+  });
 }
 
 function ruleDecider(

@@ -11,7 +11,9 @@ import { type PathPattern, pathPattern } from "./path_pattern.ts";
 export interface RouteOptions {
   /** A URL pattern for the path, `/v1/users/:id`; without one any path. */
   readonly path?: string | undefined;
-  /** The HTTP methods, in capitals; without them any method. */
+  /** Whether the path is in any case, and what is taken of it in lower case; default no. */
+  readonly ignoreCase?: boolean | undefined;
+  /** The HTTP methods, in capitals; without them any method. `HEAD` counts as `GET`, unless named. */
   readonly methods?: readonly string[] | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
@@ -48,6 +50,7 @@ export type Routes = (call: HttpCall) => readonly Descriptor[];
 
 interface Route {
   readonly pattern: PathPattern | undefined;
+  readonly ignoreCase: boolean;
   readonly methods: ReadonlySet<string> | undefined;
   readonly cost: number;
   readonly descriptors: readonly (readonly (readonly [key: string, value: readonly Piece[]])[])[];
@@ -77,18 +80,21 @@ export function compileRoutes(
   return { routes, faults };
 }
 
-/** What is no address is left as it is. */
+/** Anything but an address is left as it is. */
 function networkOf({ address, ipv6Prefix }: HttpCall, own: number | undefined): string | undefined {
   return address === undefined ? undefined : addressKey(address, own ?? ipv6Prefix) ?? address;
 }
 
 function compileRoute(
-  { path, methods, cost = 1, descriptors }: RouteOptions,
+  { path, ignoreCase = false, methods, cost = 1, descriptors }: RouteOptions,
   place: RouteFault["path"],
   faults: RouteFault[],
 ): Route {
   return {
-    pattern: path === undefined ? undefined : patternOf(path, [...place, "path"], faults),
+    pattern: path === undefined
+      ? undefined
+      : patternOf(path, ignoreCase, [...place, "path"], faults),
+    ignoreCase,
     methods: methods === undefined ? undefined : new Set(methods),
     cost,
     descriptors: descriptors.map((descriptor, index) =>
@@ -105,11 +111,12 @@ function compileRoute(
 
 function patternOf(
   text: string,
+  ignoreCase: boolean,
   path: RouteFault["path"],
   faults: RouteFault[],
 ): PathPattern | undefined {
   try {
-    return pathPattern(text);
+    return pathPattern(text, ignoreCase);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
@@ -132,9 +139,15 @@ function piecesOf(value: string, path: RouteFault["path"], faults: RouteFault[])
   });
 }
 
-function descriptorsOf(route: Route, call: HttpCall): Descriptor[] {
-  if (route.methods !== undefined && !route.methods.has(call.method)) return [];
-  const groups = route.pattern === undefined ? {} : route.pattern(call.path);
+function descriptorsOf(route: Route, asked: HttpCall): Descriptor[] {
+  const { methods, pattern, ignoreCase } = route;
+  const isHead = asked.method === "HEAD" && !methods?.has("HEAD");
+  const method = isHead ? "GET" : asked.method;
+  if (methods !== undefined && !methods.has(method)) return [];
+  const path = ignoreCase ? asked.path.toLowerCase() : asked.path;
+  const call = { ...asked, header: asked.header, method, path };
+  // Servers serve a path with a slash at its end, and without, as one.
+  const groups = pattern === undefined ? {} : pattern(path) ?? pattern(`${path}/`);
   if (groups === undefined) return [];
   return route.descriptors.flatMap((descriptor): Descriptor[] => {
     const entries: [string, string][] = [];

@@ -19,14 +19,15 @@ const PIECES_REGEXP =
  * an expression matches, `*` for any text; `{...}` is a group, and `?`, `*` or `+` after a part or a
  * group says how often it comes.
  *
+ * @param ignoreCase Whether text in any case matches.
  * @throws {TypeError} If it is malformed.
  */
-export function pathPattern(text: string): PathPattern {
+export function pathPattern(text: string, ignoreCase = false): PathPattern {
   const names: string[] = [];
   const source = sourceOf(text, names);
   const twice = names.find((name, place) => names.indexOf(name) !== place);
   if (twice !== undefined) throw new TypeError(`the name ${twice} is there twice`);
-  const regexp = new RegExp(`^${source}$`, "su");
+  const regexp = new RegExp(`^${source}$`, ignoreCase ? "sui" : "su");
   return (path) => {
     const match = regexp.exec(encodedPath(path));
     return match === null

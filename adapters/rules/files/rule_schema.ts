@@ -53,11 +53,13 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
   leakyQueue: {
     queue: { description: "How many calls may wait.", type: "integer", minimum: 0, maximum: MOST },
   },
+  lockout: { lock: PERIOD },
 };
 
 const ALSO_REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
   slidingWindow: ["precision"],
   leakyQueue: ["queue"],
+  lockout: ["lock"],
 };
 
 /** The options of every algorithm. */
@@ -154,8 +156,12 @@ const ROUTE: Schema = {
       type: "string",
       pattern: "^[/*]",
     },
+    ignoreCase: {
+      description: "Whether the path is in any case; no unless given.",
+      type: "boolean",
+    },
     methods: {
-      description: "The HTTP methods; without them any method.",
+      description: "The HTTP methods; without them any method. HEAD counts as GET, unless named.",
       type: "array",
       minItems: 1,
       items: {

@@ -8,7 +8,7 @@
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 
-import { checkText } from "../../../core/options/checks.ts";
+import { checkOptions, checkText } from "../../../core/options/checks.ts";
 import { LONGEST_TEXT, type RuleDocument } from "../files/rule_file.ts";
 import type { RuleSource } from "./rule_source.ts";
 import { watchFiles } from "./watch_files.ts";
@@ -49,6 +49,7 @@ const MOST_READS = 80;
  */
 export function fileSource(path: string, options: FileSourceOptions = {}): RuleSource {
   checkText("create fileSource", "path", path);
+  checkOptions<FileSourceOptions>("create fileSource", options, { pollEvery: true, settle: true });
   const { pollEvery = 2_000, settle = 100 } = options;
 
   return {

@@ -136,7 +136,14 @@ function checkedFollowing(
   options: FollowRulesOptions,
   print: (error: unknown) => void,
 ): Following {
-  checkOptions("follow rules", options);
+  checkOptions<FollowRulesOptions>("follow rules", options, {
+    format: true,
+    mergeDomains: true,
+    apply: true,
+    read: true,
+    onEvent: true,
+    onLimitsChanged: true,
+  });
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
   const { read = readDocuments } = options;

@@ -7,7 +7,7 @@
  */
 
 import { ALGORITHM_NAMES } from "../../../core/rules/rules.ts";
-import { formatValue } from "../../../core/options/checks.ts";
+import { checkOptions, formatValue } from "../../../core/options/checks.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 import { clientError, unsupportedName } from "../../../stores/redis/clients/client_kind.ts";
 import type { KeyLimits } from "../engine/key_lookup.ts";
@@ -96,6 +96,12 @@ export function redisSource(
       "and pass what createClient returns)";
     throw clientError("create redisSource", rule, client);
   }
+  checkOptions<RedisSourceOptions>("create redisSource", options, {
+    key: true,
+    limitsKey: true,
+    pollEvery: true,
+    deadline: true,
+  });
   const { key = "tidegate:rules", limitsKey = "tidegate:limits" } = options;
   const { pollEvery = 30_000, deadline = 10_000 } = options;
 

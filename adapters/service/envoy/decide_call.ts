@@ -12,6 +12,8 @@ import {
   type RuleVerdict,
   type Verdict,
 } from "../../rules/rules.ts";
+import type { VerdictFields } from "../http/verdict_fields.ts";
+import type { EnvoyCall } from "./read_call.ts";
 
 /** The answer for one descriptor. */
 export interface EnvoyStatus {
@@ -34,23 +36,70 @@ export interface EnvoyLimit {
 export interface EnvoyAnswer {
   readonly overallCode: "OK" | "OVER_LIMIT";
   readonly statuses: readonly EnvoyStatus[];
+  /** What Envoy adds to the answer that its client gets. */
+  readonly responseHeadersToAdd: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Decides a call; one of an unknown domain is admitted. */
-export function decideCall(engine: RuleEngine, call: RuleRequest): MaybePromise<EnvoyAnswer> {
-  const verdict = engine.rules.domains.has(call.domain)
-    ? engine.consume(call)
-    : { allowed: true, decision: undefined, rules: [] };
-  return andThen(verdict, (verdict) => answerOf(verdict, call));
+/**
+ * Decides a call; one of an unknown domain is admitted. Descriptors that give units back do so before
+ * the others take any.
+ *
+ * @param fieldsOf Makes the header fields of the answer; without it there are none.
+ */
+export function decideCall(
+  engine: RuleEngine,
+  call: EnvoyCall,
+  fieldsOf?: VerdictFields,
+): MaybePromise<EnvoyAnswer> {
+  const { givesBack } = call;
+  const statuses: EnvoyStatus[] = call.descriptors.map(() => OPEN);
+  if (!engine.rules.domains.has(call.domain)) return answerOf(true, statuses, []);
+  return andThen(
+    decidePart(statuses, call, (place) => givesBack[place]!, engine.refund),
+    () =>
+      andThen(
+        decidePart(statuses, call, (place) => !givesBack[place], engine.consume),
+        (verdict) => answerOf(verdict?.allowed ?? true, statuses, headersOf(verdict, fieldsOf)),
+      ),
+  );
 }
 
-function answerOf({ allowed, rules }: Verdict, { descriptors }: RuleRequest): EnvoyAnswer {
-  return {
-    overallCode: allowed ? "OK" : "OVER_LIMIT",
-    statuses: descriptors.map((_, place) =>
-      statusOf(rules.find((verdict) => verdict.descriptors.includes(place)))
-    ),
-  };
+/** Decides some descriptors of a call, and fills in their statuses; `undefined` if there are none. */
+function decidePart(
+  statuses: EnvoyStatus[],
+  { domain, cost, descriptors }: EnvoyCall,
+  isOfPart: (place: number) => boolean,
+  decide: (request: RuleRequest) => MaybePromise<Verdict>,
+): MaybePromise<Verdict | undefined> {
+  const places = descriptors.flatMap((_, place) => isOfPart(place) ? place : []);
+  if (places.length === 0) return undefined;
+  const part = places.map((place) => descriptors[place]!);
+  return andThen(decide({ domain, cost, descriptors: part }), (verdict) => {
+    for (const each of verdict.rules) {
+      for (const place of each.descriptors) statuses[places[place]!] = statusOf(each);
+    }
+    return verdict;
+  });
+}
+
+function answerOf(
+  allowed: boolean,
+  statuses: readonly EnvoyStatus[],
+  responseHeadersToAdd: EnvoyAnswer["responseHeadersToAdd"],
+): EnvoyAnswer {
+  return { overallCode: allowed ? "OK" : "OVER_LIMIT", statuses, responseHeadersToAdd };
+}
+
+function headersOf(
+  verdict: Verdict | undefined,
+  fieldsOf: VerdictFields | undefined,
+): EnvoyAnswer["responseHeadersToAdd"] {
+  if (verdict === undefined || fieldsOf === undefined) return [];
+  const fields = fieldsOf(verdict).map(([key, value]) => ({ key, value }));
+  const wait = verdict.decision?.retryAfter ?? 0;
+  return verdict.allowed || wait === Infinity
+    ? fields
+    : [...fields, { key: "retry-after", value: String(Math.max(1, Math.ceil(wait / 1_000))) }];
 }
 
 const OPEN: EnvoyStatus = {
@@ -63,8 +112,7 @@ const OPEN: EnvoyStatus = {
 /** What is left of an unlimited rule is, with Envoy, the largest number. */
 const UNLIMITED: EnvoyStatus = { ...OPEN, limitRemaining: 2 ** 32 - 1 };
 
-function statusOf(verdict: RuleVerdict | undefined): EnvoyStatus {
-  if (verdict === undefined) return OPEN;
+function statusOf(verdict: RuleVerdict): EnvoyStatus {
   const { rule, decision, allowed, limits } = verdict;
   if (decision === undefined) return UNLIMITED;
   const policies = limits.flatMap((limit) => limit.policies);
@@ -101,9 +149,11 @@ function unitOf(period: number | undefined): string | undefined {
 }
 
 /** The answer in protobuf's JSON form, without what is at its default. */
-export function jsonOfAnswer({ overallCode, statuses }: EnvoyAnswer): string {
+export function jsonOfAnswer(answer: EnvoyAnswer): string {
+  const { overallCode, statuses, responseHeadersToAdd: headers } = answer;
   return JSON.stringify({
     overallCode,
+    responseHeadersToAdd: headers.length === 0 ? undefined : headers,
     statuses: statuses.map(({ limitRemaining, durationUntilReset: seconds, ...status }) => ({
       ...status,
       limitRemaining: limitRemaining === 0 ? undefined : limitRemaining,

@@ -10,6 +10,7 @@ import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import { loadPackage } from "../../packages/load_package.ts";
 import type { RequestLimits } from "../http/request_bounds.ts";
 import { type TokenCheck, tokenCheck } from "../http/token_check.ts";
+import { type VerdictFields, verdictFields } from "../http/verdict_fields.ts";
 import type { Figures } from "../metrics/figures.ts";
 import { decideCall, type EnvoyAnswer } from "./decide_call.ts";
 import { type RateLimitService, rateLimitService } from "./rate_limit_service.ts";
@@ -26,6 +27,8 @@ export interface GrpcOptions {
   readonly figures: Figures;
   /** What calls must bring; without it every call may take units. */
   readonly token: string | undefined;
+  /** Whether answers bring header fields for Envoy's clients. */
+  readonly responseHeaders: boolean;
   readonly onError: (error: unknown) => void;
 }
 
@@ -57,13 +60,14 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const [grpc, loader] = await loadGrpc();
   const service = rateLimitService(loader);
   const mayWrite = tokenCheck(options.token);
+  const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
 
   async function shouldRateLimit(
     { request, metadata }: ServerUnaryCall<Lazy, EnvoyAnswer>,
     reply: sendUnaryData<EnvoyAnswer>,
   ): Promise<void> {
     const start = performance.now();
-    const outcome = await outcomeOf(request, metadata, mayWrite, options);
+    const outcome = await outcomeOf(request, metadata, mayWrite, options, fieldsOf);
     const seconds = (performance.now() - start) / 1_000;
     options.figures.call("ShouldRateLimit", outcome.status, seconds);
     if (outcome.status === 200) reply(null, outcome.answer);
@@ -102,6 +106,7 @@ async function outcomeOf(
   metadata: Metadata,
   mayWrite: TokenCheck,
   { engine, limits, onError }: GrpcOptions,
+  fieldsOf: VerdictFields | undefined,
 ): Promise<Outcome> {
   if (!mayWrite((name) => metadata.get(name)[0]?.toString())) {
     return { status: 401, details: "send the token as metadata" };
@@ -114,7 +119,7 @@ async function outcomeOf(
   }
   if (typeof call === "string") return { status: 400, details: call };
   try {
-    return { status: 200, answer: await decideCall(engine, call) };
+    return { status: 200, answer: await decideCall(engine, call, fieldsOf) };
   } catch (error) {
     if (isTooManyLimits(error)) return { status: 400, details: error.message };
     onError(error);

@@ -36,11 +36,17 @@ const MESSAGES = {
     entries: [1, "Entry", "repeated"],
     limit: [2, "Override"],
     hitsAddend: [3, "UInt64Value"],
+    isNegativeHits: [4, "bool"],
   }),
   Entry: message({ key: [1, "bytes"], value: [2, "bytes"] }),
   Override: message({ requestsPerUnit: [1, "uint32"], unit: [2, "Unit"] }),
   UInt64Value: message({ value: [1, "uint64"] }),
-  Response: message({ overallCode: [1, "Code"], statuses: [2, "Status", "repeated"] }),
+  Response: message({
+    overallCode: [1, "Code"],
+    statuses: [2, "Status", "repeated"],
+    responseHeadersToAdd: [3, "Header", "repeated"],
+  }),
+  Header: message({ key: [1, "string"], value: [2, "string"] }),
   Status: message({
     code: [1, "Code"],
     currentLimit: [2, "Limit"],
@@ -64,6 +70,7 @@ interface CallMessage {
     readonly entries: readonly { readonly key: Uint8Array; readonly value: Uint8Array }[];
     readonly limit: unknown;
     readonly hitsAddend: { readonly value: number } | null;
+    readonly isNegativeHits: boolean;
   }[];
   readonly hitsAddend: number;
 }
@@ -95,9 +102,10 @@ export function rateLimitService(
   return {
     path,
     read: (bytes) => dataOf(decoded(() => requestDeserialize(bytes) as CallMessage)),
-    write: ({ overallCode, statuses }) =>
+    write: ({ overallCode, statuses, responseHeadersToAdd }) =>
       responseSerialize({
         overallCode,
+        responseHeadersToAdd,
         statuses: statuses.map(({ durationUntilReset: seconds, ...status }) => ({
           ...status,
           durationUntilReset: seconds === undefined ? undefined : { seconds },
@@ -117,10 +125,11 @@ function decoded(decode: () => CallMessage): CallMessage {
 function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
   return {
     domain: textOf(domain),
-    descriptors: descriptors.map(({ entries, limit, hitsAddend }) => ({
+    descriptors: descriptors.map(({ entries, limit, hitsAddend, isNegativeHits }) => ({
       entries: entries.map(({ key, value }) => ({ key: textOf(key), value: textOf(value) })),
       limit,
       hitsAddend: hitsAddend?.value,
+      isNegativeHits,
     })),
     hitsAddend,
   };

@@ -22,12 +22,18 @@ export const UNIT_NAMES: readonly string[] = [
 
 type Data = Readonly<Record<string, unknown>>;
 
+/** A call of Envoy. */
+export interface EnvoyCall extends RuleRequest {
+  /** Of each descriptor whether it gives its units back rather than take them. */
+  readonly givesBack: readonly boolean[];
+}
+
 /**
  * Reads a call. Names are in either spelling, numbers may be text, and what is `null` is not there.
  *
  * @returns The request, or what is wrong with the call.
  */
-export function readCall(data: unknown, limits: RequestLimits): RuleRequest | string {
+export function readCall(data: unknown, limits: RequestLimits): EnvoyCall | string {
   if (!isMap(data)) return "the body must be a map";
   const list = data.descriptors ?? [];
   if (!Array.isArray(list)) return "descriptors must be a list";
@@ -42,7 +48,7 @@ export function readCall(data: unknown, limits: RequestLimits): RuleRequest | st
   const cost = hits === 0 ? 1 : hits;
   const request = { domain: (data.domain ?? "") as string, descriptors, cost };
   const fault = boundsFault(request, limits, ENVOY_FORM);
-  return fault === undefined ? request : faultText(fault);
+  return fault === undefined ? { ...request, givesBack: list.map(isNegative) } : faultText(fault);
 }
 
 function descriptorOf(item: unknown): Descriptor | string {
@@ -81,6 +87,10 @@ function limitOf(data: unknown): Descriptor["limit"] | string {
 /** Units as they stand in a call; what they must be is checked with the rest. */
 function hitsOf(data: Data): number | undefined {
   return numberOf(data.hitsAddend ?? data.hits_addend ?? undefined) as number | undefined;
+}
+
+function isNegative({ isNegativeHits, is_negative_hits: other = isNegativeHits }: Data): boolean {
+  return other === true;
 }
 
 function numberOf(value: unknown): unknown {

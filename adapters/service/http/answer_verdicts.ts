@@ -7,10 +7,11 @@ import { allOf, andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
 import { decideCall, jsonOfAnswer } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
-import { jsonResponse, problemOf, problemResponse } from "./problem_response.ts";
-import { parseJson } from "./read_body.ts";
+import { jsonResponse, parseJson, problemOf, problemResponse } from "./problem_response.ts";
 import { readRequest } from "./read_request.ts";
 import type { RequestLimits } from "./request_bounds.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
+import type { VerdictFields } from "./verdict_fields.ts";
 import { verdictJson } from "./verdict_json.ts";
 
 /** What a request wants of the counters. */
@@ -22,7 +23,7 @@ export function answerVerdicts(
   limits: RequestLimits,
   action: RequestAction,
   text: string,
-): MaybePromise<Response> {
+): MaybePromise<ServiceAnswer> {
   const { domains } = engine.rules;
   const body = readRequest(
     text,
@@ -49,7 +50,7 @@ export function answerVerdicts(
 async function answerReset(
   engine: RuleEngine,
   requests: readonly RuleRequest[],
-): Promise<Response> {
+): Promise<ServiceAnswer> {
   const counts = await Promise.all(requests.map((request) => engine.reset(request)));
   return jsonResponse(`{"reset":${counts.reduce((sum, each) => sum + each, 0)}}`);
 }
@@ -59,12 +60,13 @@ export function answerEnvoy(
   engine: RuleEngine,
   limits: RequestLimits,
   text: string,
-): MaybePromise<Response> {
+  fieldsOf: VerdictFields | undefined,
+): MaybePromise<ServiceAnswer> {
   const data = parseJson(text);
   const call = data === undefined ? "the body must be JSON" : readCall(data, limits);
   if (typeof call === "string") return problemOf(400, call);
   return andThen(
-    decideCall(engine, call),
+    decideCall(engine, call, fieldsOf),
     (answer) => jsonResponse(jsonOfAnswer(answer), answer.overallCode === "OK" ? 200 : 429),
   );
 }

@@ -14,9 +14,12 @@ import { type ClientAddress, clientAddress, problem, PROBLEM_TYPE } from "../../
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
 import type { CallSettings } from "./call_settings.ts";
 import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import { problemOf } from "./problem_response.ts";
 import { boundsFault, faultText, REQUEST_LIMITS, type RequestLimits } from "./request_bounds.ts";
-import type { ServiceCall } from "./route.ts";
+import type { RequestTarget } from "./request_target.ts";
+import type { AnswerCall } from "./route.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 
 /** The statuses that a refusal can be given. */
@@ -24,18 +27,16 @@ const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
 /** A request that is limited by the routes of the rules. */
 export interface CheckedRequest extends ForwardedRequest {
-  /** The proxy's own fields, of which routes read some. */
-  readonly headers: Headers;
-  /** The address of the proxy. */
-  readonly peer: string | undefined;
+  /** The proxy's call: routes read some of its fields. */
+  readonly call: IncomingCall;
 }
 
 /** The check of requests by the routes of the rules. */
 export interface CheckCall {
   /** Answers a proxy. */
-  answer(call: ServiceCall): MaybePromise<Response>;
+  readonly answer: AnswerCall;
   /** Takes a request's units; a refusal is of this status. */
-  limit(domain: string, request: CheckedRequest, status: number): MaybePromise<Response>;
+  limit(domain: string, request: CheckedRequest, status: number): MaybePromise<ServiceAnswer>;
   /** The domain with routes, if there is just one. */
   onlyDomain(): string | undefined;
 }
@@ -58,7 +59,7 @@ export function checkCall(engine: RuleEngine, settings: CheckSettings): CheckCal
     limits: { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText },
   };
   return {
-    answer: (call) => answer(checker, call),
+    answer: (call, target) => answer(checker, call, target),
     limit: (domain, request, status) => limit(checker, domain, request, status),
     onlyDomain: () => onlyDomain(engine),
   };
@@ -77,7 +78,11 @@ function onlyDomain({ rules: { routes } }: RuleEngine): string | undefined {
   return routes.size === 1 ? routes.keys().next().value : undefined;
 }
 
-function answer(checker: Checker, { request, target, peer }: ServiceCall): MaybePromise<Response> {
+function answer(
+  checker: Checker,
+  call: IncomingCall,
+  target: RequestTarget,
+): MaybePromise<ServiceAnswer> {
   const { engine } = checker;
   const query = new URLSearchParams(target.query);
   const domain = query.get("domain") ?? onlyDomain(engine) ?? "";
@@ -87,52 +92,51 @@ function answer(checker: Checker, { request, target, peer }: ServiceCall): Maybe
   if (!STATUSES.includes(status)) {
     return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
   }
-  const forwarded = forwardedRequest(request, query.get("from"));
+  const forwarded = forwardedRequest(call, query.get("from"));
   if (typeof forwarded === "string") return problemOf(400, forwarded);
-  const checked = { ...forwarded, headers: request.headers, peer: peer() };
-  return limit(checker, domain, checked, Number(status));
+  return limit(checker, domain, { ...forwarded, call }, Number(status));
 }
 
 function limit(
   { engine, addressOf, ipv6Prefix, fieldsOf, limits }: Checker,
   domain: string,
-  { method, path, headers, peer }: CheckedRequest,
+  { method, path, call }: CheckedRequest,
   status: number,
-): MaybePromise<Response> {
+): MaybePromise<ServiceAnswer> {
+  const peer = call.peer();
   const descriptors = engine.rules.routes.get(domain)!({
     method,
     path,
     // A proxy that names no client is limited itself: rules by address are not passed by silence.
-    address: peer && (addressOf(peer, headers.get("x-forwarded-for")) ?? peer),
+    address: peer && (addressOf(peer, call.header("x-forwarded-for")) ?? peer),
     ipv6Prefix,
-    header: (name) => headers.get(name),
+    header: call.header,
   });
-  if (descriptors.length === 0) return new Response(null, { status: 200 });
+  if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
   const request = { domain, descriptors };
   const fault = boundsFault(request, limits);
   if (fault !== undefined) return problemOf(status, faultText(fault));
   return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
 }
 
-function noRoutes(domain: string, isKnown: boolean): Response {
+function noRoutes(domain: string, isKnown: boolean): ServiceAnswer {
   const detail = domain === ""
     ? "name a domain with routes in the query: /check?domain=..."
     : `the domain ${domain.slice(0, 100)} ${isKnown ? "has no routes" : "is not known"}`;
   return problemOf(404, detail);
 }
 
-function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): Response {
-  const headers = new Headers(fieldsOf(verdict) as [string, string][]);
-  if (verdict.allowed) return new Response(null, { status: 200, headers });
+function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): ServiceAnswer {
+  const headers: Record<string, string> = Object.fromEntries(fieldsOf(verdict));
+  if (verdict.allowed) return { status: 200, headers, body: "" };
   const wait = verdict.decision?.retryAfter ?? Infinity;
-  if (wait !== Infinity) headers.set("retry-after", String(Math.max(1, Math.ceil(wait / 1_000))));
-  headers.set("content-type", PROBLEM_TYPE);
-  headers.set("cache-control", "no-store");
+  if (wait !== Infinity) headers["retry-after"] = String(Math.max(1, Math.ceil(wait / 1_000)));
+  headers["content-type"] = PROBLEM_TYPE;
+  headers["cache-control"] = "no-store";
   const violated = verdict.rules
     .filter(({ allowed }) => !allowed)
     .map(({ rule }) => rule.name ?? rule.label);
   const failed = verdict.decision?.source === "policy";
   const kind = failed ? "temporary-reduced-capacity" : "quota-exceeded";
-  const body = { ...problem(kind, violated), status };
-  return new Response(JSON.stringify(body), { status, headers });
+  return { status, headers, body: JSON.stringify({ ...problem(kind, violated), status }) };
 }

@@ -9,6 +9,7 @@
  * say whose word which is.
  */
 
+import type { IncomingCall } from "./incoming_call.ts";
 import { canonicalPath } from "./request_target.ts";
 
 /** The method, in capitals, and the path of a request that a proxy asks about. */
@@ -32,21 +33,21 @@ const NAMES = Object.keys(FAMILIES) as readonly Family[];
  * @param from The family to believe; `null` if it is not named.
  */
 export function forwardedRequest(
-  { headers, method }: Request,
+  { header, method }: IncomingCall,
   from: string | null,
 ): ForwardedRequest | string {
   if (from !== null && !NAMES.includes(from as Family)) {
     return `from must be one of ${NAMES.join(", ")}`;
   }
   const present = NAMES.filter((family) =>
-    headers.has(FAMILIES[family].uri) || headers.has(FAMILIES[family].method)
+    header(FAMILIES[family].uri) !== null || header(FAMILIES[family].method) !== null
   );
   if (from === null && present.length > 1) {
     return "both X-Original-* and X-Forwarded-* tell a request: name the one to believe in the " +
       "query, /check?from=nginx or /check?from=forwarded";
   }
   const fields = FAMILIES[(from ?? present[0] ?? "nginx") as Family];
-  const path = canonicalPath(headers.get(fields.uri) ?? "/");
+  const path = canonicalPath(header(fields.uri) ?? "/");
   if (path === undefined) return `${fields.uri} must be the path of a request`;
-  return { method: (headers.get(fields.method) ?? method).toUpperCase(), path };
+  return { method: (header(fields.method) ?? method).toUpperCase(), path };
 }

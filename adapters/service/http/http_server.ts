@@ -1,15 +1,28 @@
 /*
- * A server for a fetch-style handler, on Bun, Deno or Node. Each has its own; they differ in how
- * they are stopped and in who knows the peer's address.
+ * A server for the handler of calls: Bun's own, and node:http on Node and Deno. (Deno's own has no
+ * timeouts and no cap on connections, and is no faster.) What is a fault of the protocol, each
+ * server answers itself.
  */
 
+import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { withTimeout } from "../../../core/toolkit.ts";
+import { isPromise, withTimeout } from "../../../core/toolkit.ts";
+import { fetchCall, type IncomingCall } from "./incoming_call.ts";
+import { type HttpFault, tooLarge } from "./problem_response.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 import type { ServiceHandler } from "./service_handler.ts";
-import { httpFault, problemResponse } from "./problem_response.ts";
-import { targetOf } from "./request_target.ts";
+
+/** For how long a server waits for its clients, in milliseconds. */
+export interface HttpTimeouts {
+  /** For the fields of a request; on Bun always 10,000. */
+  readonly headers: number;
+  /** For the body, after that. */
+  readonly body: number;
+  /** For another request on the same connection. */
+  readonly idle: number;
+}
 
 /** Where and how to listen. */
 export interface HttpServerOptions {
@@ -18,8 +31,10 @@ export interface HttpServerOptions {
   readonly port: number;
   /** Whether other threads and processes listen on the same port, and share its connections. */
   readonly reusePort: boolean;
-  /** The most bytes of a body. */
-  readonly maxBody: number;
+  /** The most connections at once; Bun's server knows no such limit. */
+  readonly maxConnections: number;
+  /** Default 10 s for the fields and for the body, and 75 s idle. */
+  readonly timeouts?: HttpTimeouts;
   readonly handler: ServiceHandler;
 }
 
@@ -33,6 +48,7 @@ export interface HttpServer {
 interface BunServer {
   readonly port: number;
   requestIP(request: Request): { readonly address: string } | null;
+  timeout(request: Request, seconds: number): void;
   stop(closeActive?: boolean): Promise<void>;
 }
 
@@ -41,43 +57,42 @@ interface BunRuntime {
     readonly hostname: string;
     readonly port: number;
     readonly reusePort: boolean;
+    readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
     readonly fetch: (request: Request, server: BunServer) => Response | Promise<Response>;
   }): BunServer;
 }
 
-interface DenoRuntime {
-  serve(
-    options: {
-      readonly hostname: string;
-      readonly port: number;
-      readonly onListen: () => void;
-      readonly signal: AbortSignal;
-    },
-    handler: (
-      request: Request,
-      info: { readonly remoteAddr: { readonly hostname?: string } },
-    ) => Response | Promise<Response>,
-  ): { readonly addr: { readonly port: number }; shutdown(): Promise<void> };
-}
+/** Longer than proxies keep connections: nginx does so for 60 s, and must be the first to end one. */
+const TIMEOUTS: HttpTimeouts = { headers: 10_000, body: 10_000, idle: 75_000 };
 
 /** Starts a server with the runtime at hand. */
 export function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { Bun, Deno } = globalThis as { Bun?: BunRuntime; Deno?: DenoRuntime };
-  if (Bun !== undefined) return Promise.resolve(listenOnBun(Bun, options));
-  // Deno shares a port between threads by way of Node's server only, unless a flag says otherwise.
-  if (Deno !== undefined && !options.reusePort) return Promise.resolve(listenOnDeno(Deno, options));
-  return listenOnNode(options);
+  const { Bun } = globalThis as { Bun?: BunRuntime };
+  return Bun === undefined ? listenOnNode(options) : Promise.resolve(listenOnBun(Bun, options));
 }
 
 function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
-  const { hostname, port, reusePort, maxBody, handler } = options;
+  const { hostname, port, reusePort, handler, timeouts = TIMEOUTS } = options;
+  const seconds = (milliseconds: number) => Math.ceil(milliseconds / 1_000);
   const server = bun.serve({
     hostname,
     port,
     reusePort,
-    maxRequestBodySize: maxBody,
-    fetch: (request, self) => handler(request, () => self.requestIP(request)?.address),
+    idleTimeout: seconds(timeouts.idle),
+    // The front step looks at lengths, after the token, as on other runtimes.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch(request, self) {
+      const call = fetchCall(request, () => self.requestIP(request)?.address);
+      const answer = handler({
+        ...call,
+        body(most) {
+          self.timeout(request, seconds(timeouts.body));
+          return call.body(most).finally(() => self.timeout(request, seconds(timeouts.idle)));
+        },
+      });
+      return isPromise(answer) ? Promise.resolve(answer).then(responseOf) : responseOf(answer);
+    },
   });
   return {
     port: server.port,
@@ -88,48 +103,22 @@ function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
   };
 }
 
-/**
- * Deno's server can be shut down gently or broken off, but not one after the other. So calls are
- * counted: once none is under way it is shut down, and after the grace it is broken off.
- */
-function listenOnDeno(deno: DenoRuntime, options: HttpServerOptions): HttpServer {
-  const { hostname, port, handler } = options;
-  const abort = new AbortController();
-  let underWay = 0;
-  let stopping = false;
-  let ended = () => {};
-
-  async function counted(request: Request, peer: string | undefined): Promise<Response> {
-    if (stopping) return problemResponse(httpFault(503, "the service is stopping"), CLOSE);
-    underWay++;
-    try {
-      return await handler(request, () => peer);
-    } finally {
-      underWay--;
-      if (underWay === 0) ended();
-    }
-  }
-
-  const server = deno.serve(
-    { hostname, port, onListen() {}, signal: abort.signal },
-    (request, { remoteAddr }) => counted(request, remoteAddr.hostname),
-  );
-  return {
-    port: server.addr.port,
-    async stop(grace) {
-      stopping = true;
-      if (underWay > 0) {
-        await withTimeout(new Promise<void>((resolve) => ended = resolve), grace, nothing);
-      }
-      if (underWay > 0) abort.abort();
-      else await withTimeout(server.shutdown(), grace, nothing);
-    },
-  };
+function responseOf({ status, headers, body }: ServiceAnswer): Response {
+  return new Response(body === "" ? null : body, { status, headers });
 }
 
 function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
-  const { hostname, port, reusePort } = options;
-  const server = createServer((incoming, outgoing) => void answer(options, incoming, outgoing));
+  const { hostname, port, reusePort, maxConnections, timeouts = TIMEOUTS, handler } = options;
+  const server = createServer({
+    headersTimeout: timeouts.headers,
+    requestTimeout: timeouts.headers + timeouts.body,
+    keepAliveTimeout: timeouts.idle,
+    connectionsCheckingInterval: Math.min(1_000, timeouts.headers),
+  });
+  server.maxConnections = maxConnections;
+  for (const event of ["request", "checkContinue", "checkExpectation"]) {
+    server.on(event, (incoming, outgoing) => void answer(handler, incoming, outgoing));
+  }
   return new Promise((resolve, reject) => {
     server.on("error", reject);
     server.listen({ host: hostname, port, ...(reusePort ? { reusePort } : {}) }, () => {
@@ -147,66 +136,82 @@ function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
 }
 
 async function answer(
-  { handler, maxBody }: HttpServerOptions,
+  handler: ServiceHandler,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   try {
-    const body = await bodyOf(incoming, maxBody);
-    const response = body === undefined
-      ? problemResponse(httpFault(413, `a body must be at most ${maxBody} bytes long`), CLOSE)
-      : await handler(requestOf(incoming, body), () => incoming.socket.remoteAddress);
-    outgoing.writeHead(response.status, [...response.headers].flat());
-    outgoing.end(new Uint8Array(await response.arrayBuffer()));
-  } catch {
-    // The request could not be put together, or the client is gone.
-    if (!outgoing.headersSent) outgoing.writeHead(400);
+    if (incoming.httpVersionMajor !== 1) return void outgoing.writeHead(505).end();
+    const { status, headers, body } = await handler(nodeCall(incoming, outgoing));
+    const length = { "content-length": Buffer.byteLength(body) };
+    if (status < 400 || !mayHaveMore(incoming)) {
+      outgoing.writeHead(status, { ...headers, ...length });
+      outgoing.end(body);
+      return;
+    }
+    // Of a body that is refused nothing is kept. Its sender may still be at it, and should get the
+    // answer before the connection ends.
+    outgoing.writeHead(status, { ...headers, ...length, connection: "close" });
+    outgoing.write(body);
+    const drained = new Promise<void>((done) => incoming.once("close", done).once("end", done));
+    incoming.resume();
+    await withTimeout(drained, DRAIN_FOR, nothing);
     outgoing.end();
+  } catch {
+    // The client is gone.
+    incoming.destroy();
   }
 }
 
 function nothing(): void {}
 
-const CLOSE: Readonly<Record<string, string>> = { connection: "close" };
-
-/** For how long the rest of a body that is too large is thrown away, so that its sender listens. */
+/** For how long a body that is refused is thrown away, in milliseconds. */
 const DRAIN_FOR = 1_000;
 
-/** The body of a request; `undefined` if it is too large. */
-function bodyOf(
-  incoming: IncomingMessage,
-  most: number,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
+function mayHaveMore({ headers, complete }: IncomingMessage): boolean {
+  if (complete) return false;
+  return Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined;
+}
+
+function nodeCall(incoming: IncomingMessage, outgoing: ServerResponse): IncomingCall {
+  const { method = "GET", url = "", headers } = incoming;
+  return {
+    method,
+    target: url,
+    header(name) {
+      // Of two hosts, node:http shows the first.
+      if (name === "host" && hasTwoHosts(incoming)) return ", ";
+      return headers[name]?.toString() ?? null;
+    },
+    peer: () => incoming.socket.remoteAddress,
+    body(most) {
+      if (headers["expect"] !== undefined) outgoing.writeContinue();
+      return readBody(incoming, most);
+    },
+  };
+}
+
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let place = 0; place < rawHeaders.length; place += 2) {
+    const name = rawHeaders[place]!;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts > 1;
+}
+
+function readBody(incoming: IncomingMessage, most: number): Promise<string | HttpFault> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
     incoming.on("data", (chunk: Uint8Array) => {
-      if (size > most) return;
       size += chunk.length;
       if (size <= most) return void chunks.push(chunk);
       chunks.length = 0;
-      setTimeout(() => incoming.destroy(), DRAIN_FOR).unref();
-      resolve(undefined);
+      resolve(tooLarge(most));
     });
-    incoming.on("end", () => resolve(new Uint8Array(Buffer.concat(chunks))));
+    incoming.on("end", () => resolve(new TextDecoder().decode(Buffer.concat(chunks))));
     incoming.on("error", reject);
     incoming.on("close", () => reject(new Error("the client is gone")));
-  });
-}
-
-function requestOf(
-  { method = "GET", url = "/", headers }: IncomingMessage,
-  body: Uint8Array<ArrayBuffer>,
-): Request {
-  const list = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)] as [string, string]]
-  );
-  const hasBody = method !== "GET" && method !== "HEAD";
-  const target = targetOf(url);
-  if (target === undefined) throw new TypeError("the target has no path");
-  return new Request(`http://localhost${target.path}?${target.query}`, {
-    method,
-    headers: list,
-    ...(hasBody ? { body } : {}),
   });
 }

@@ -7,8 +7,9 @@
 import { readFile } from "node:fs/promises";
 
 import type { CheckCall } from "./check_call.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import type { RequestAccess } from "./request_access.ts";
-import type { ServiceCall } from "./route.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ["/", ["index.html", "text/html; charset=utf-8"]],
@@ -22,29 +23,29 @@ const loaded = new Map<string, Uint8Array<ArrayBuffer>>();
 export function pageRoute(
   { onlyDomain, limit }: CheckCall,
   { isOwn }: RequestAccess,
-): (call: ServiceCall) => Promise<Response> {
-  return async function page({ request, peer }) {
+): (call: IncomingCall) => Promise<ServiceAnswer> {
+  return async function page(call) {
     const file = await pageFile("/")!;
     const domain = onlyDomain();
-    if (domain === undefined || !isOwn(request)) return file;
-    const { headers } = request;
-    const verdict = await limit(domain, { method: "GET", path: "/", headers, peer: peer() }, 429);
+    if (domain === undefined || !isOwn(call)) return file;
+    const verdict = await limit(domain, { call, method: "GET", path: "/" }, 429);
     if (verdict.status !== 200) return verdict;
-    verdict.headers.forEach((value, name) => file.headers.set(name, value));
-    return file;
+    return { ...file, headers: { ...file.headers, ...verdict.headers } };
   };
 }
 
-/** The response with a file of the page; `undefined` if there is none of this path. */
-export function pageFile(path: string): Promise<Response> | undefined {
+/** The answer with a file of the page; `undefined` if there is none of this path. */
+export function pageFile(path: string): Promise<ServiceAnswer> | undefined {
   const found = FILES.get(path);
-  return found && responseWith(...found);
+  return found && answerWith(...found);
 }
 
-async function responseWith(file: string, type: string): Promise<Response> {
+async function answerWith(file: string, type: string): Promise<ServiceAnswer> {
   const bytes = loaded.get(file) ?? await load(new URL(`./page/${file}`, import.meta.url));
   loaded.set(file, bytes);
-  return new Response(bytes, {
+  return {
+    status: 200,
+    body: bytes,
     headers: {
       "content-type": type,
       "cache-control": "no-cache",
@@ -53,7 +54,7 @@ async function responseWith(file: string, type: string): Promise<Response> {
       "x-content-type-options": "nosniff",
       "referrer-policy": "no-referrer",
     },
-  });
+  };
 }
 
 /** The files lie beside the code, which in Deno may be on a server. */

@@ -5,8 +5,7 @@
 
 import { formatValue } from "../../../core/toolkit.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
-import { type HttpFault, httpFault } from "./problem_response.ts";
-import { parseJson } from "./read_body.ts";
+import { type HttpFault, httpFault, parseJson } from "./problem_response.ts";
 import {
   boundsFault,
   faultText,

@@ -3,37 +3,37 @@
  * another site, which must not use up anybody's limits.
  */
 
+import type { IncomingCall } from "./incoming_call.ts";
 import { tokenCheck } from "./token_check.ts";
 
 /** What requests may do. */
 export interface RequestAccess {
   /** Whether it may change anything. */
-  mayWrite(request: Request): boolean;
+  mayWrite(call: IncomingCall): boolean;
   /** Whether it is one of the service's own users: it may write, and was not lured here. */
-  isOwn(request: Request): boolean;
+  isOwn(call: IncomingCall): boolean;
   /**
    * Whether a browser sent it for a page of another site. A name that somebody else owns may lead to
    * this machine (DNS rebinding), and its pages are then of the same origin: so without a token a
    * browser must have come by an address, or by `localhost`.
    */
-  isForeign(request: Request): boolean;
+  isForeign(call: IncomingCall): boolean;
 }
 
 /** Makes the checks of requests, of a service with this token or without one. */
 export function requestAccess(token: string | undefined): RequestAccess {
   const hasToken = token !== undefined;
   const isAllowed = tokenCheck(token);
-  const mayWrite = ({ headers }: Request) => isAllowed((name) => headers.get(name));
+  const mayWrite = ({ header }: IncomingCall) => isAllowed(header);
   return {
     mayWrite,
-    isOwn: (request) =>
-      mayWrite(request) && (hasToken || isAddress(request.headers.get("host") ?? "")),
-    isForeign({ headers }) {
-      const origin = headers.get("origin");
+    isOwn: (call) => mayWrite(call) && (hasToken || isAddress(call.header("host") ?? "")),
+    isForeign({ header }) {
+      const origin = header("origin");
       if (origin === null) return false;
       if (!URL.canParse(origin)) return true;
       const { host } = new URL(origin);
-      return host !== headers.get("host") || !(hasToken || isAddress(host));
+      return host !== header("host") || !(hasToken || isAddress(host));
     },
   };
 }

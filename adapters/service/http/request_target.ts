@@ -5,13 +5,15 @@
 
 /** What a request is for. */
 export interface RequestTarget {
-  /** The path as it was sent: it starts with a slash, unless the target is malformed. */
+  /** The path as a URL has it, with dot segments resolved. */
   readonly path: string;
   /** The query, without its question mark. */
   readonly query: string;
 }
 
 const ORIGIN_REGEXP = /^https?:\/\/[^/?#]+/i;
+/** A path without what a URL would be changed by, as Bun's server does. */
+const PLAIN_PATH_REGEXP = /^(?:\/[\w-]+)+$/;
 const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i;
 
 /**
@@ -21,17 +23,20 @@ const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::
  * missing or no host; Deno puts the two together as they are, so that a Host of `a/healthz?` would
  * choose the path. So Host is checked first (RFC 9112, 3.2); HTTP/1.0 needs none.
  */
-export function requestTarget({ url, headers }: Request): RequestTarget | undefined {
-  return isHost(headers.get("host")) ? targetOf(url) : undefined;
+export function requestTarget(target: string, host: string | null): RequestTarget | undefined {
+  return isHost(host) ? targetOf(target) : undefined;
 }
 
 /** The path and the query of a target, `/path?query` or a whole URL; `undefined` of any other. */
-export function targetOf(text: string): RequestTarget | undefined {
+function targetOf(text: string): RequestTarget | undefined {
   const start = text.startsWith("/") ? 0 : ORIGIN_REGEXP.exec(text)?.[0].length;
   if (start === undefined) return undefined;
   const mark = text.indexOf("?", start);
   const path = mark === -1 ? text.slice(start) : text.slice(start, mark);
-  return { path: path === "" ? "/" : path, query: mark === -1 ? "" : text.slice(mark + 1) };
+  return {
+    path: PLAIN_PATH_REGEXP.test(path) ? path : new URL(`http://a${path}`).pathname,
+    query: mark === -1 ? "" : text.slice(mark + 1),
+  };
 }
 
 /** Whether the field Host is missing, empty, or a host with at most a port. */
@@ -42,27 +47,27 @@ function isHost(field: string | null): boolean {
 }
 
 /**
- * The path of a target in its one form, `undefined` if it has none: percent codes decoded once,
- * slashes in a row made one, dot segments resolved. Otherwise `/%6Cogin` would pass the rule of
- * `/login`.
+ * The path of a target in its one form, `undefined` if it has none: parameters (`;a=b`) left out,
+ * percent codes decoded once (`%2f` is a slash), slashes in a row made one, dot segments resolved,
+ * spaces around segments and a slash at the end left out. Otherwise `/%6Cogin` or `/login/` would
+ * pass the rule of `/login`, where the server behind the proxy folds them.
  */
 export function canonicalPath(target: string): string | undefined {
   const [raw = ""] = target.split(/[?#]/, 1);
   if (!raw.startsWith("/")) return undefined;
   let decoded: string;
   try {
-    decoded = decodeURIComponent(raw);
+    decoded = decodeURIComponent(raw.replaceAll(/;[^/]*/g, ""));
   } catch {
     return undefined;
   }
   const segments: string[] = [];
   const parts = decoded.split(/[/\\]+/);
-  for (const part of parts.slice(1)) {
-    if (part === "..") segments.pop();
-    else if (part !== ".") segments.push(part);
+  for (const part of parts) {
+    const segment = part.trim();
+    if (segment === "..") segments.pop();
+    else if (segment !== "." && segment !== "") segments.push(segment);
   }
-  const last = parts.at(-1)!;
-  if (last === "." || last === "..") segments.push("");
   // A percent code that was decoded once is text: nobody after this may take it for a dot.
   return `/${segments.join("/")}`.replaceAll(/%(?=2e)/gi, "%25");
 }

@@ -3,15 +3,12 @@
  */
 
 import type { MaybePromise } from "../../../core/toolkit.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import type { RequestTarget } from "./request_target.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
 
-/** A call of the service. */
-export interface ServiceCall {
-  readonly request: Request;
-  readonly target: RequestTarget;
-  /** Returns the address of the socket's other end. */
-  readonly peer: () => string | undefined;
-}
+/** What answers a call; its target has been found to be right. */
+export type AnswerCall = (call: IncomingCall, target: RequestTarget) => MaybePromise<ServiceAnswer>;
 
 /** A route of the service. */
 export interface Route {
@@ -22,20 +19,20 @@ export interface Route {
   /** Whether a call must bring the token, where there is one: to change anything, or to see a key. */
   readonly needsToken: boolean;
   /** Answers a call that has no body, or whose body is of no interest. */
-  readonly answer?: ((call: ServiceCall) => MaybePromise<Response>) | undefined;
+  readonly answer?: AnswerCall | undefined;
   /** Answers a body. */
-  readonly answerBody?: ((text: string) => MaybePromise<Response>) | undefined;
+  readonly answerBody?: ((text: string) => MaybePromise<ServiceAnswer>) | undefined;
 }
 
 /** A route that answers bodies. */
 export function bodyRoute(
   name: string,
-  answerBody: (text: string) => MaybePromise<Response>,
+  answerBody: (text: string) => MaybePromise<ServiceAnswer>,
 ): Route {
   return { name, allow: "POST", needsToken: true, answerBody };
 }
 
 /** A route that shows something to anybody. */
-export function getRoute(answer: (call: ServiceCall) => MaybePromise<Response>): Route {
+export function getRoute(answer: AnswerCall): Route {
   return { name: "other", allow: "GET, HEAD", needsToken: false, answer };
 }

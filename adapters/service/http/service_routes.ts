@@ -9,14 +9,17 @@ import { METRICS_TYPE, metricsText } from "../metrics/metrics_text.ts";
 import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdicts.ts";
 import type { CallSettings } from "./call_settings.ts";
 import { checkCall } from "./check_call.ts";
+import type { IncomingCall } from "./incoming_call.ts";
 import { pageFile, pageRoute } from "./page_route.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
+import type { ServiceAnswer } from "./service_answer.ts";
+import { verdictFields } from "./verdict_fields.ts";
 
 /** What routes need. */
 export interface RouteOptions
-  extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix"> {
+  extends Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix" | "responseHeaders"> {
   readonly access: RequestAccess;
   /** What all threads have counted. */
   readonly allFigures: () => MaybePromise<FiguresSnapshot>;
@@ -33,44 +36,49 @@ export function serviceRoutes(
 ): (path: string) => Route {
   const { access, limits, allFigures } = options;
   const check = checkCall(engine, options);
+  const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
   const named: readonly Route[] = [
     ...ACTIONS.map((action) =>
       bodyRoute(`/v1/${action}`, (text) => answerVerdicts(engine, limits, action, text))
     ),
-    bodyRoute("/json", (text) => answerEnvoy(engine, limits, text)),
+    bodyRoute("/json", (text) => answerEnvoy(engine, limits, text, fieldsOf)),
     { name: "/check", allow: undefined, needsToken: true, answer: check.answer },
   ];
   const routes = new Map<string, Route>([
     ...named.map((route) => [route.name, route] as const),
     ["/", getRoute(pageRoute(check, access))],
-    ["/healthz", getRoute(() => new Response("ok\n"))],
+    ["/healthz", getRoute(() => textAnswer("ok\n"))],
     ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
     ["/metrics", getRoute(() => andThen(allFigures(), metricsResponse))],
-    ["/v1/live", getRoute(({ request }) => live(engine, options, request))],
+    ["/v1/live", getRoute((call) => live(engine, options, call))],
   ]);
   return (path) => routes.get(path) ?? FILE_ROUTE;
 }
 
-const FILE_ROUTE: Route = getRoute(({ target }) =>
-  pageFile(target.path) ?? problemOf(404, "there is nothing here")
+const FILE_ROUTE: Route = getRoute((_call, { path }) =>
+  pageFile(path) ?? problemOf(404, "there is nothing here")
 );
 
-function readiness(isReady: boolean): Response {
-  return isReady ? new Response("ready\n") : new Response("not ready\n", { status: 503 });
+function readiness(isReady: boolean): ServiceAnswer {
+  return isReady ? textAnswer("ready\n") : textAnswer("not ready\n", 503);
 }
 
-function metricsResponse(figures: FiguresSnapshot): Response {
-  return new Response(metricsText(figures), { headers: { "content-type": METRICS_TYPE } });
+function textAnswer(body: string, status = 200): ServiceAnswer {
+  return { status, headers: { "content-type": "text/plain; charset=utf-8" }, body };
+}
+
+function metricsResponse(figures: FiguresSnapshot): ServiceAnswer {
+  return { status: 200, headers: { "content-type": METRICS_TYPE }, body: metricsText(figures) };
 }
 
 /** What the page shows. Keys are often people's names or addresses: they are for those who may write. */
 async function live(
   engine: RuleEngine,
   { access, allFigures }: RouteOptions,
-  request: Request,
-): Promise<Response> {
+  call: IncomingCall,
+): Promise<ServiceAnswer> {
   const { rules, keys, threads, store } = await allFigures();
-  const shown = access.isOwn(request) ? keys : undefined;
+  const shown = access.isOwn(call) ? keys : undefined;
   const domains = [...engine.rules.domains.keys()];
   return jsonResponse(JSON.stringify({ domains, rules, keys: shown, threads, store }));
 }

@@ -3,7 +3,8 @@
  * is free.
  */
 
-import { createServer } from "node:net";
+import { createSocket } from "node:dgram";
+import { createServer, isIPv6 } from "node:net";
 import process from "node:process";
 
 /** Whether threads may listen on one port: on Bun, Deno, and Node 22.12 or later. */
@@ -13,12 +14,33 @@ export function sharesPort(): boolean {
 }
 
 /**
- * Requires a port that nobody listens on. Threads share theirs, and so would another service that is
+ * Takes a port that nobody listens on. Threads share theirs, and so would another service that is
  * started on it: each would count by itself, and calls would go now to the one, now to the other.
  *
+ * Two services that start at the same instant both see a free port. So each holds the port of UDP of
+ * the same number, which is of no other use to it: that only one can have.
+ *
+ * @returns What gives the port up.
  * @throws {Error} If the port is taken, or cannot be listened on.
  */
-export function requireFreePort(hostname: string, port: number): Promise<void> {
+export async function takePort(hostname: string, port: number): Promise<() => Promise<void>> {
+  const held = createSocket(isIPv6(hostname) ? "udp6" : "udp4");
+  held.unref();
+  const release = () => new Promise<void>((resolve) => held.close(() => resolve()));
+  try {
+    await new Promise<void>((resolve, reject) => {
+      held.on("error", reject);
+      held.bind({ port, address: hostname, exclusive: true }, () => resolve());
+    });
+    await requireFreePort(hostname, port);
+    return release;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+function requireFreePort(hostname: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.on("error", reject);

@@ -57,6 +57,7 @@ export function figures(store: () => Readonly<Record<string, number>> = () => ({
         keys: [...keys.values()].map((counter) => ({ ...counter })),
         ...callFigures(calls),
         store: store(),
+        process: {},
         threads: 1,
       };
       const now = performance.now();

@@ -46,6 +46,8 @@ export interface FiguresSnapshot {
   readonly latencySum: number;
   /** Figures of the store by name. */
   readonly store: Readonly<Record<string, number>>;
+  /** Figures of the service and its process, by the names of metrics. */
+  readonly process: Readonly<Record<string, number>>;
   /** How many threads they are of. */
   readonly threads: number;
 }
@@ -86,6 +88,7 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
     ),
     latencySum: sum(({ latencySum }) => latencySum),
     store: Object.assign({}, ...all.map(({ store }) => store)),
+    process: Object.assign({}, ...all.map(({ process }) => process)),
     threads: sum(({ threads }) => threads),
   };
 }

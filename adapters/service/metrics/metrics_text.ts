@@ -5,7 +5,7 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The figures in Prometheus' text format, version 0.0.4. */
 export function metricsText(figures: FiguresSnapshot): string {
-  const { rules, calls, latency, latencySum, store, threads } = figures;
+  const { rules, calls, latency, latencySum, store, threads, process } = figures;
   const decisions = rules.flatMap(({ domain, rule, admitted, refused, shadowRefused }) =>
     ([["admitted", admitted], ["refused", refused], ["shadow_refused", shadowRefused]] as const)
       .map(([verdict, value]) => [{ domain, rule, verdict }, value] as const)
@@ -38,6 +38,9 @@ export function metricsText(figures: FiguresSnapshot): string {
       family(`tidegate_store_${snakeCase(name)}`, "gauge", "A figure of the store.", [[{}, value]])
     ),
     family("tidegate_threads", "gauge", "Threads that serve.", [[{}, threads]]),
+    ...Object.entries(process).map(([name, value]) =>
+      family(name, name.endsWith("_total") ? "counter" : "gauge", helpOf(name), [[{}, value]])
+    ),
   ].join("");
 }
 
@@ -47,6 +50,11 @@ function family(name: string, type: string, help: string, samples: readonly Samp
   const title = name.replace(/_bucket$/, "");
   const lines = samples.map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`);
   return `# HELP ${title} ${help}\n# TYPE ${title} ${type}\n${lines.join("")}`;
+}
+
+/** `tidegate_rules_loads_total` in words. */
+function helpOf(name: string): string {
+  return `${name.replace(/^tidegate_|_total$/g, "").replaceAll("_", " ")}.`;
 }
 
 function labelText(labels: Readonly<Record<string, string>>): string {

@@ -44,6 +44,7 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     store,
     lookup: options.lookup,
     lookupCache: options.lookupCache,
+    shadow: options.shadow,
     onLookupError: options.onLookupError,
     onVerdict: counted.verdict,
   });

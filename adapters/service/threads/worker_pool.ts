@@ -21,6 +21,8 @@ export interface WorkerPoolOptions {
   /** What workers ask the main thread for. */
   readonly answers: Pick<MainCalls, "figures" | "limits">;
   readonly log: Log;
+  /** Called for each worker that died, and is started again. */
+  readonly onRestart?: (() => void) | undefined;
   /** What each worker runs; default the worker of the service. */
   readonly program?: URL | undefined;
   /** Milliseconds until a worker that died is started again; default 1,000. */
@@ -121,7 +123,8 @@ function start(pool: PoolState, wanted: number): Promise<number> {
 }
 
 function replace(pool: PoolState, code: number): void {
-  const { log, restartAfter = 1_000 } = pool.options;
+  const { log, onRestart, restartAfter = 1_000 } = pool.options;
+  onRestart?.();
   log({ event: "worker-ended", level: "error", code });
   setTimeout(() => {
     if (pool.stopping) return;

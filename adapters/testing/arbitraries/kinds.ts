@@ -9,6 +9,8 @@ import { fixedWindowRule } from "../models/fixed_window_rule.ts";
 import { gcraRule } from "../models/gcra_rule.ts";
 import { leakyBucketRule } from "../models/leaky_bucket_rule.ts";
 import { leakyQueueRule } from "../models/leaky_queue_rule.ts";
+import { lockoutRule } from "../models/lockout_rule.ts";
+import { EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "./max_debt.ts";
 import type { RateRuleOptions } from "../models/rate.ts";
 import type { Rule } from "../models/rule.ts";
 import { slidingCounterRule } from "../models/sliding_counter_rule.ts";
@@ -17,6 +19,7 @@ import { slidingWindowRule } from "../models/sliding_window_rule.ts";
 import { tokenBucketRule } from "../models/token_bucket_rule.ts";
 import {
   counterOptions,
+  lockoutOptions,
   logOptions,
   precisionOptions,
   queueOptions,
@@ -41,7 +44,9 @@ export interface DrawnKind {
 interface Kind<Options> {
   readonly algorithm: AlgorithmName;
   readonly options: () => fc.Arbitrary<Options>;
-  readonly rule: (options: Options) => Rule;
+  readonly rule: (options: Options & { readonly maxDebt: number }) => Rule;
+  /** The most that a key may owe, as the documentation states it. */
+  readonly maxDebt: (options: Options) => number;
   readonly bounds: (options: Options) => readonly Bound[];
   readonly grids?: (options: Options) => readonly number[];
 }
@@ -54,7 +59,7 @@ function kindOf<Options extends Omit<LimitOptions, "algorithm">>(kind: Kind<Opti
       kind.options().map((options) =>
         printable({
           algorithm: algorithmOf({ algorithm, ...options }),
-          rule: kind.rule(options),
+          rule: ruleOf(kind, options),
           bounds: kind.bounds(options),
           grids: kind.grids?.(options),
           label: `${algorithm}(${fc.stringify(options)})`,
@@ -63,7 +68,16 @@ function kindOf<Options extends Omit<LimitOptions, "algorithm">>(kind: Kind<Opti
   };
 }
 
-const rate = { options: rateOptions, bounds: (options: RateRuleOptions) => [rateBound(options)] };
+function ruleOf<Options>({ rule, maxDebt }: Kind<Options>, options: Options): Rule {
+  const most = maxDebt(options);
+  return { ...rule({ ...options, maxDebt: most }), maxDebt: BigInt(most) };
+}
+
+const rate = {
+  options: rateOptions,
+  maxDebt: rateDebt,
+  bounds: (options: RateRuleOptions) => [rateBound(options)],
+};
 
 /** How each is drawn. */
 export const kinds: Readonly<Record<KindName, DrawnKind>> = {
@@ -71,6 +85,7 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "fixedWindow",
     options: windowOptions,
     rule: fixedWindowRule,
+    maxDebt: windowDebt,
     bounds: ({ limit, period }) => [spanBound(2 * limit, period)],
     grids: ({ period }) => [period],
   }),
@@ -78,6 +93,7 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "slidingLog",
     options: logOptions,
     rule: slidingLogRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
     bounds: ({ limit, period }) => [spanBound(limit, period)],
     grids: ({ period }) => [period],
   }),
@@ -85,12 +101,14 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "slidingCounter",
     options: counterOptions,
     rule: slidingCounterRule,
+    maxDebt: ({ limit, period }) => maxDebt(limit, EXACT / period),
     bounds: ({ limit, period }) => [spanBound(2 * limit - 1, period)],
   }),
   slidingWindow: kindOf({
     algorithm: "slidingWindow",
     options: precisionOptions,
     rule: slidingWindowRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
     bounds: ({ limit, period, precision }) => [
       spanBound(2 * limit, period),
       spanBound(limit, period - precision + 1),
@@ -102,6 +120,7 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "tokenBucket",
     options: () => refillOptions().map((drawn) => ({ ...drawn, refill: "interval" as const })),
     rule: tokenBucketRule,
+    maxDebt: refillDebt,
     bounds: (options) => [refillBound(options)],
     grids: ({ period }) => [period],
   }),
@@ -110,7 +129,16 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
     algorithm: "leakyQueue",
     options: queueOptions,
     rule: leakyQueueRule,
+    maxDebt: ({ limit, period, queue }) => rateDebt({ limit, period, burst: queue + 1 }),
     bounds: ({ limit, period, queue }) => [rateBound({ limit, period, burst: queue + 1 })],
+  }),
+  lockout: kindOf({
+    algorithm: "lockout",
+    options: lockoutOptions,
+    rule: lockoutRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
+    bounds: ({ limit, period, lock }) => [spanBound(2 * limit - 1, Math.min(period, lock))],
+    grids: ({ period, lock }) => [period, lock],
   }),
   gcra: kindOf({ ...rate, algorithm: "gcra", rule: gcraRule }),
 };

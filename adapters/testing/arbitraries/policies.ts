@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import type { FixedWindowRuleOptions } from "../models/fixed_window_rule.ts";
+import { EXACT, greatestCommonDivisor } from "./max_debt.ts";
 import type { LeakyQueueRuleOptions } from "../models/leaky_queue_rule.ts";
+import type { LockoutRuleOptions } from "../models/lockout_rule.ts";
 import type { RateRuleOptions } from "../models/rate.ts";
 import type { SlidingLogRuleOptions } from "../models/sliding_log_rule.ts";
 import type { SlidingWindowRuleOptions } from "../models/sliding_window_rule.ts";
 
-/** The largest whole number below which all are exact in a float. */
-const EXACT = Number.MAX_SAFE_INTEGER;
 const LAST_INSTANT = 2 ** 42;
 /** The longest duration that can be added to every instant. */
 const FURTHEST = EXACT - LAST_INSTANT;
@@ -39,10 +39,6 @@ function bursts(): fc.Arbitrary<number | undefined> {
     { weight: 1, arbitrary: fc.constantFrom(1, 40, 1_000) },
     { weight: 1, arbitrary: fc.integer({ min: 1, max: 1_000_000_000 }) },
   );
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
 /**
@@ -157,6 +153,24 @@ export function windowOptions(): fc.Arbitrary<FixedWindowRuleOptions> {
  */
 export function logOptions(): fc.Arbitrary<SlidingLogRuleOptions> {
   return fc.record({ limit: limits(), period: periods() });
+}
+
+/**
+ * Options of `lockout`: locks shorter than the period, as long, and longer.
+ *
+ * @example
+ * ```ts
+ * import { lockout } from "tidegate";
+ * import { lockoutOptions } from "tidegate/testing";
+ * import fc from "fast-check";
+ *
+ * fc.assert(fc.property(lockoutOptions(), (options) => {
+ *   return lockout(options).capacity === options.limit;
+ * }));
+ * ```
+ */
+export function lockoutOptions(): fc.Arbitrary<LockoutRuleOptions> {
+  return fc.record({ limit: limits(), period: periods(), lock: periods() });
 }
 
 /**

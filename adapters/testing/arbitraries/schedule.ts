@@ -36,6 +36,8 @@ export interface Move {
   readonly wait: Wait;
   /** How much. */
   readonly cost: Cost;
+  /** Whether a cost above 0 is charged, beyond the capacity if need be. */
+  readonly charge?: boolean | undefined;
 }
 
 /**
@@ -87,6 +89,8 @@ export interface Call {
   readonly now: number;
   /** Units; 0 looked, below 0 gave back. */
   readonly cost: number;
+  /** Whether it charged. */
+  readonly charge: boolean;
   /** The answer. */
   readonly decision: Decision;
 }
@@ -113,15 +117,15 @@ export interface Call {
 export function follow(
   schedule: Schedule,
   guide: Guide,
-  answer: (now: number, cost: number) => Decision,
+  answer: (now: number, cost: number, charge: boolean) => Decision,
 ): Call[] {
   const calls: Call[] = [];
   let now = clamped(schedule.origin);
-  for (const { wait, cost } of schedule.moves) {
+  for (const { wait, cost, charge = false } of schedule.moves) {
     const last = calls.at(-1)?.decision;
     now = clamped(now + waitOf(wait, guide, now, last));
     const units = costOf(cost, guide, last);
-    calls.push({ now, cost: units, decision: answer(now, units) });
+    calls.push({ now, cost: units, charge, decision: answer(now, units, charge) });
   }
   return calls;
 }

@@ -12,13 +12,15 @@ export interface SchedulesOptions {
   readonly stepsBack?: boolean | undefined;
   /** Whether units are given back; they are without it. */
   readonly refunds?: boolean | undefined;
+  /** Whether units are charged beyond the capacity; they are without it. */
+  readonly charges?: boolean | undefined;
 }
 
 /**
  * Random schedules: bursts at one instant, gaps, the exact boundaries of the policy and the
  * milliseconds beside them, calls that come back when the answer said or one millisecond too
  * early, clocks that step back; costs of 0, of 1, of what is left and one more, of the capacity and
- * one more, and units given back; from the epoch or from today.
+ * one more, units given back and units charged; from the epoch or from today.
  *
  * @param options What to draw from.
  *
@@ -35,8 +37,17 @@ export interface SchedulesOptions {
  * ```
  */
 export function schedules(options: SchedulesOptions = {}): fc.Arbitrary<Schedule> {
-  const { maxLength = 24, stepsBack = true, refunds = true } = options;
-  const moves = fc.record({ wait: waits(stepsBack), cost: costs(refunds) });
+  const { maxLength = 24, stepsBack = true, refunds = true, charges = true } = options;
+  const calls = fc.record({ wait: waits(stepsBack), cost: costs(refunds) });
+  const charged = fc.record({
+    wait: waits(stepsBack),
+    cost: chargedCosts(),
+    charge: fc.constant(true),
+  });
+  const moves = fc.oneof(
+    { weight: 9, arbitrary: calls },
+    { weight: charges ? 1 : 0, arbitrary: charged },
+  );
   return fc.record({
     origin: fc.oneof(fc.constantFrom(0, TODAY), fc.integer({ min: 0, max: 2 ** 41 })),
     moves: fc.array<Move>(moves, { minLength: 1, maxLength, size: "max" }),
@@ -65,6 +76,15 @@ function waits(stepsBack: boolean): fc.Arbitrary<Wait> {
 /** A wait that is already over, moved by -1, steps back. */
 function notBelow(stepsBack: boolean, by: fc.Arbitrary<number>): fc.Arbitrary<number> {
   return stepsBack ? by : by.map(Math.abs);
+}
+
+/** A little, what is left and a little more, and up to three times the capacity. */
+function chargedCosts(): fc.Arbitrary<Cost> {
+  return fc.oneof(
+    fc.record({ units: fc.integer({ min: 0, max: 6 }) }),
+    fc.record({ remaining: fc.constantFrom(0, 1, 3) }),
+    fc.record({ hundredths: fc.integer({ min: 0, max: 300 }) }),
+  );
 }
 
 function costs(refunds: boolean): fc.Arbitrary<Cost> {

@@ -3,12 +3,13 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { all } from "../../../core/algorithms/all.ts";
 import { allRule } from "../models/all_rule.ts";
 import type { Rule } from "../models/rule.ts";
+import type { AlgorithmName } from "../../../core/rules/limit_options.ts";
 import { type KindName, kinds } from "./kinds.ts";
 import { gridsOf, type Subject } from "./subject.ts";
 import { printable } from "./subject_arbitrary.ts";
 
 /** The factories of `tidegate`, and the token bucket once for each way to refill it. */
-export type SubjectName = KindName | "all";
+export type SubjectName = AlgorithmName | "tokenBucketByInterval" | "all";
 
 function atoms(): fc.Arbitrary<Subject> {
   return fc.oneof(...Object.values(kinds).map((kind) => kind.subjects()));

@@ -30,10 +30,11 @@ export const balanceLaws: readonly VisitLaw[] = [
     name: "a decision has every field, in order, in whole numbers",
     check: () => ({ decision }, expect) => {
       expect(Object.keys(decision).join() === FIELDS.join(), `fields ${FIELDS}`);
-      const { limit, remaining, retryAfter, nextAfter, resetAfter, delay } = decision;
-      const numbers = [limit, remaining, nextAfter, resetAfter, delay];
+      const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt } = decision;
+      const numbers = [limit, remaining, nextAfter, resetAfter, delay, debt];
       const whole = numbers.every(isWhole) && (retryAfter === Infinity || isWhole(retryAfter));
       expect(whole, "whole numbers of at least 0, and no -0");
+      expect(remaining === 0 || debt === 0, "no debt while any is left");
       expect(decision.source === undefined, "source undefined");
     },
   },

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
+import { charging } from "../../../core/limiter/projection.ts";
 import { type Law, law } from "../law.ts";
 import { expectError, expectSame } from "./expect_same.ts";
 import type { MakeLimiter } from "./make_limiter.ts";
@@ -15,7 +16,7 @@ import { LAST_INSTANT } from "./visits.ts";
 export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): readonly Law[] {
   return [
     law(
-      "consume, peek, refund and reset answer as the bare reducer",
+      "consume, peek, refund, charge and reset answer as the bare reducer",
       fc.asyncProperty(subjects, schedules(), fc.nat(), async (subject, schedule, resetAt) => {
         const { algorithm } = subject;
         const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
@@ -23,17 +24,20 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
         const limiter = await make(algorithm, clock);
         const reference = referenceStore();
         let last: Decision | undefined;
-        for (const [i, { wait, cost }] of schedule.moves.entries()) {
+        for (const [i, { wait, cost, charge }] of schedule.moves.entries()) {
           const now = clock() + waitOf(wait, guide, clock(), last);
           clock.set(Math.min(Math.max(0, now), LAST_INSTANT));
           const units = costOf(cost, guide, last);
-          const operation = { key: "key", algorithm, cost: units, dry: false };
-          if (units >= 0) {
+          const stepped = charge ? charging(algorithm) : algorithm;
+          const operation = { key: "key", algorithm: stepped, cost: units, dry: false };
+          if (units >= 0 && !charge) {
             const look = await limiter.peek("key", units);
             reference.expect([{ ...operation, dry: true }], clock(), [look]);
           }
           last = units < 0
             ? await limiter.refund("key", -units)
+            : charge
+            ? await limiter.charge("key", units)
             : await limiter.consume("key", units);
           reference.expect([operation], clock(), [last]);
           if (i === resetAt) {
@@ -53,14 +57,16 @@ export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): re
         const expectBad = (call: () => unknown, what: string) =>
           expectError(call, [RangeError, TypeError], what);
         for (const cost of [-1, NaN, 1.5, 2 ** 60, Infinity, "1", null] as number[]) {
-          for (const method of ["consume", "peek", "refund"] as const) {
+          for (const method of ["consume", "peek", "refund", "charge"] as const) {
             await expectBad(() => limiter[method]("key", cost), `${method} of ${cost}`);
           }
           await expectBad(() => limiter.acquire("key", { cost }), `acquire of ${cost}`);
         }
         await expectBad(() => limiter.refund("key", 0), "refund of 0");
         for (const key of ["", 5, undefined, null, {}] as string[]) {
-          for (const method of ["consume", "peek", "refund", "reset", "acquire"] as const) {
+          for (
+            const method of ["consume", "peek", "refund", "charge", "reset", "acquire"] as const
+          ) {
             await expectBad(() => limiter[method](key), `${method} of key ${String(key)}`);
           }
         }

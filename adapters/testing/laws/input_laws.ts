@@ -9,13 +9,13 @@ const BAD_COSTS = [...NEVER_A_NUMBER, 0.5, 1.5, -1.5, 2 ** 53, -(2 ** 53), 2 ** 
 export const inputLaws: readonly VisitLaw[] = [
   {
     name: "a bad now or cost is a RangeError or TypeError, and changes nothing",
-    check: ({ algorithm: { step, codec } }) => ({ now, after }, expect) => {
+    check: ({ algorithm: { codec } }) => ({ now, after, reducer }, expect) => {
       const text = codec.encode(after);
       for (const bad of BAD_INSTANTS) {
-        expect(isRefused(() => step(after, bad, 1)), () => `a RangeError for now ${bad}`);
+        expect(isRefused(() => reducer(after, bad, 1)), () => `a RangeError for now ${bad}`);
       }
       for (const bad of BAD_COSTS) {
-        expect(isRefused(() => step(after, now, bad)), () => `a RangeError for cost ${bad}`);
+        expect(isRefused(() => reducer(after, now, bad)), () => `a RangeError for cost ${bad}`);
       }
       expect(codec.encode(after) === text, "an unchanged state");
     },
@@ -24,12 +24,14 @@ export const inputLaws: readonly VisitLaw[] = [
     name: "the halves of a reducer agree with it",
     check: ({ algorithm: { internals: { halves } = {}, codec } }) => (visit, expect) => {
       if (halves === undefined) return;
-      const { before, now, cost, decision, after } = visit;
-      const next = halves.take(before, now, cost);
+      const { before, now, cost, charge, decision, after } = visit;
+      const next = (charge ? halves.charge : halves.take)(before, now, cost);
       const same = (before === after) === (before === next) &&
         codec.encode(next) === codec.encode(after);
-      expect(same, "the same state from take");
-      const answer = halves.decide(before, next, now, cost);
+      expect(same, `the same state from ${charge ? "charge" : "take"}`);
+      const answer = charge
+        ? halves.decide(next, next, now, 0)
+        : halves.decide(before, next, now, cost);
       expect(sameDecision(answer, decision), "the same answer from decide");
     },
   },

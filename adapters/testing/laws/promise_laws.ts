@@ -11,9 +11,9 @@ export const promiseLaws: readonly VisitLaw[] = [
     name: "every decision is the model's",
     check({ rule }) {
       const key = rule && model(rule);
-      return ({ now, cost, decision }, expect) => {
+      return ({ now, cost, charge, decision }, expect) => {
         if (key === undefined) return;
-        const expected = key.decide(now, cost);
+        const expected = key.decide(now, cost, charge);
         expect(sameDecision(decision, expected), () => inWords(expected));
       };
     },
@@ -22,7 +22,11 @@ export const promiseLaws: readonly VisitLaw[] = [
     name: "no span admits more than the bound",
     check({ bounds = [] }) {
       const book = ledger();
-      return ({ now, cost, decision }, expect) => {
+      let charged = false;
+      return ({ now, cost, charge, decision }, expect) => {
+        // What was charged is no promise's: it was used before it was asked for.
+        charged ||= charge;
+        if (charged) return;
         if (decision.allowed) book.enter(now, cost);
         if (!decision.allowed || cost <= 0) return;
         for (const bound of bounds) {

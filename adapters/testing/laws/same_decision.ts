@@ -9,6 +9,7 @@ export const FIELDS: readonly (keyof Decision)[] = [
   "nextAfter",
   "resetAfter",
   "delay",
+  "debt",
   "source",
   "parts",
 ];

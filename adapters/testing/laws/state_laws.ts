@@ -29,10 +29,10 @@ export const stateLaws: readonly VisitLaw[] = [
   {
     name: "a look returns the balance that the call returned",
     check: (subject) => ({ now, decision, after }, expect) => {
-      const { allowed, remaining, nextAfter, resetAfter } = decision;
+      const { allowed, remaining, nextAfter, resetAfter, debt } = decision;
       const look = lookAt(subject, after, now);
       const same = look.remaining === remaining && look.nextAfter === nextAfter &&
-        look.resetAfter === resetAfter;
+        look.resetAfter === resetAfter && look.debt === debt;
       expect(same, `the same balance from a look after a ${allowed ? "call" : "refusal"}`);
     },
   },
@@ -72,8 +72,8 @@ export const stateLaws: readonly VisitLaw[] = [
   },
   {
     name: "an old state answers as it did before",
-    check: (subject) => ({ before, now, cost, decision, after }, expect) => {
-      const [again, next] = subject.algorithm.step(before, now, cost);
+    check: (subject) => ({ before, now, cost, reducer, decision, after }, expect) => {
+      const [again, next] = reducer(before, now, cost);
       expect(sameDecision(again, decision), "the same answer from the same call");
       expect(sameState(subject, next, after), "the same state from the same call");
     },

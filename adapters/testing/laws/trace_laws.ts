@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Store } from "../../../core/store.ts";
 import { storeCommands, storeModel } from "../stores/store_commands.ts";
-import { runOn } from "../stores/store_slots.ts";
+import { runOn, storeSlot } from "../stores/store_slots.ts";
 import { inWords } from "../table.ts";
 import { expectSame } from "./expect_same.ts";
 import { type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
@@ -24,6 +24,25 @@ export const traceLaws = (): readonly MakeStoreLaw[] => [
       await store.delete(stored);
       const fresh = algorithm.step(algorithm.initial, now, 0)[0];
       expectSame(inWords(await call(0)), inWords(fresh), "a fresh key:");
+    },
+  }),
+  storeLaw({
+    name: "where all keys of a prefix were deleted they are fresh, and no others",
+    async holds({ store, slot, now, call }) {
+      if (store.deleteAll === undefined) return;
+      const { algorithm } = slot;
+      const beside = storeSlot(store, `${slot.prefix}:{`, { algorithm }, "key");
+      const [full, left] = [await call(algorithm.capacity, { lane: true }), "0"];
+      await runOn(store, beside, algorithm.capacity, now);
+      await store.deleteAll(slot.prefix);
+      const fresh = inWords(algorithm.step(algorithm.initial, now, 0)[0]);
+      for (const lane of [false, true]) {
+        expectSame(inWords(await call(0, { lane })), fresh, "a fresh key:");
+        const { remaining } = await runOn(store, beside, 0, now, { lane });
+        expectSame(`${remaining}`, left, "left of a key beside it:");
+      }
+      expectSame(inWords(await call(algorithm.capacity)), inWords(full), "as at first:");
+      await store.delete(beside.stored);
     },
   }),
   storeLaw({

@@ -3,6 +3,7 @@
  * to look at the states between them.
  */
 
+import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { follow, type Schedule } from "../arbitraries/schedule.ts";
 import { gridsOf, type Subject } from "../arbitraries/subject.ts";
@@ -17,6 +18,9 @@ export interface Visit {
   readonly before: unknown;
   readonly now: number;
   readonly cost: number;
+  /** Whether it charged, and the reducer that it called. */
+  readonly charge: boolean;
+  readonly reducer: Algorithm["step"];
   readonly decision: Decision;
   readonly after: unknown;
 }
@@ -52,13 +56,14 @@ function text(expected: string | (() => string)): string {
 }
 
 function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
-  const { initial, step, capacity } = subject.algorithm;
+  const { initial, step, charge, capacity } = subject.algorithm;
   const visits: Visit[] = [];
   let state = initial;
-  follow(schedule, { capacity, grids: gridsOf(subject) }, (now, cost) => {
+  follow(schedule, { capacity, grids: gridsOf(subject) }, (now, cost, charges) => {
     try {
-      const [decision, after] = step(state, now, cost);
-      visits.push({ before: state, now, cost, decision, after });
+      const reducer = charges ? charge : step;
+      const [decision, after] = reducer(state, now, cost);
+      visits.push({ before: state, now, cost, charge: charges, reducer, decision, after });
       state = after;
       return decision;
     } catch (cause) {

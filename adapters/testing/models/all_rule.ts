@@ -1,5 +1,5 @@
 import type { Decision } from "../../../core/decision.ts";
-import { judge } from "./judge.ts";
+import { charged, judge } from "./judge.ts";
 import { smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
@@ -45,6 +45,10 @@ export function allRule(...rules: readonly Rule[]): Rule<Uses> {
     admits,
     after(uses = none, now, cost) {
       const next = rules.map((rule, i) => rule.after(uses[i], now, cost));
+      return next.some((use) => use !== undefined) ? next : undefined;
+    },
+    charge(uses = none, now, cost) {
+      const next = rules.map((rule, i) => charged(rule, uses[i], now, cost));
       return next.some((use) => use !== undefined) ? next : undefined;
     },
     fresh: (uses, now) =>

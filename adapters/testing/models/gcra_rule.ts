@@ -1,11 +1,11 @@
-import { larger, type RateRuleOptions, smaller } from "./rate.ts";
+import { larger, type RateRuleOptions, returnable } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /**
  * GCRA by its definition: a call conforms when max(TAT, now) + cost * T - now <= burst * T. Use is
  * the theoretical arrival time, in units of 1 / limit milliseconds, in which the emission interval
- * T is the period and everything is whole. No more than `burst` units are ever in use, so no more are
- * given back.
+ * T is the period and everything is whole. No more than `burst` units and the debt are ever in use, so no
+ * more are given back.
  *
  * @param options The rate.
  *
@@ -18,7 +18,9 @@ import type { Rule } from "./rule.ts";
  * assert.equal(key.decide(0, 40).allowed, true);
  * ```
  */
-export function gcraRule({ limit, period, burst = limit }: RateRuleOptions): Rule<bigint> {
+export function gcraRule(
+  { limit, period, burst = limit, maxDebt }: RateRuleOptions,
+): Rule<bigint> {
   const ticks = BigInt(limit);
   const interval = BigInt(period);
   const tolerance = BigInt(burst) * interval;
@@ -29,7 +31,7 @@ export function gcraRule({ limit, period, burst = limit }: RateRuleOptions): Rul
       larger(tat, now * ticks) + cost * interval - now * ticks <= tolerance,
     after(tat, now, cost) {
       if (cost > 0n) return larger(tat ?? 0n, now * ticks) + cost * interval;
-      const lowered = (tat ?? 0n) - smaller(-cost, BigInt(burst)) * interval;
+      const lowered = (tat ?? 0n) - returnable(-cost, BigInt(burst), maxDebt) * interval;
       return lowered > now * ticks ? lowered : undefined;
     },
     fresh: (tat, now) => tat <= now * ticks,

@@ -23,6 +23,7 @@ export interface Judgement<Use> {
  * @param use What the key remembers; `undefined` if it holds no use.
  * @param now The instant in whole milliseconds.
  * @param cost Units to take; 0 looks, below 0 gives back.
+ * @param charge Whether to take them beyond the capacity if need be.
  *
  * @example
  * ```ts
@@ -40,28 +41,53 @@ export function judge<Use>(
   use: Use | undefined,
   now: bigint,
   cost: bigint,
+  charge: boolean = false,
 ): Judgement<Use> {
+  if (charge && cost > 0n) return judge(rule, charged(rule, use, now, cost), now, 0n);
   const allowed = cost <= 0n || rule.admits(use, now, cost);
   const next = allowed && cost !== 0n ? rule.after(use, now, cost) : use;
   const remaining = last(rule.capacity, (units) => rule.admits(next, now, units));
+  const parts = rule.parts?.(use, now, cost);
   const decision: Decision = {
     allowed,
     limit: rule.limit(next, now),
     remaining: Number(remaining),
-    retryAfter: allowed ? 0 : duration((wait) => rule.admits(use, now + wait, cost)),
+    retryAfter: allowed ? 0 : least((wait) => rule.admits(use, now + wait, cost)),
     nextAfter: remaining === rule.capacity
       ? 0
-      : duration((wait) => rule.admits(next, now + wait, remaining + 1n)),
-    resetAfter: next === undefined ? 0 : duration((wait) => rule.fresh(next, now + wait)),
+      : least((wait) => rule.admits(next, now + wait, remaining + 1n)),
+    resetAfter: next === undefined ? 0 : least((wait) => rule.fresh(next, now + wait)),
     delay: allowed && cost > 0n && rule.delay !== undefined ? Number(rule.delay(use, now)) : 0,
+    debt: parts === undefined ? debt(rule, next, now) : Math.max(...parts.map((part) => part.debt)),
     source: undefined,
-    parts: rule.parts?.(use, now, cost),
+    parts,
   };
   return { decision, use: next };
 }
 
-/** The first number of milliseconds at which the condition holds; `Infinity` if it never does. */
-function duration(holds: (wait: bigint) => boolean): number {
+/** The use after a charge: of as many units as the bound on debt leaves room for. */
+export function charged<Use>(
+  rule: Rule<Use>,
+  use: Use | undefined,
+  now: bigint,
+  cost: bigint,
+): Use | undefined {
+  if (rule.charge !== undefined) return rule.charge(use, now, cost);
+  const { maxDebt } = rule;
+  const units = maxDebt === undefined
+    ? cost
+    : last(cost, (units) => rule.admits(use, now, units - maxDebt));
+  return units > 0n ? rule.after(use, now, units) : use;
+}
+
+/** The fewest units without which the key is within its capacity. */
+function debt<Use>(rule: Rule<Use>, use: Use | undefined, now: bigint): number {
+  const units = least((units) => rule.admits(use, now, -units));
+  return rule.maxDebt === undefined ? units : Math.min(units, Number(rule.maxDebt));
+}
+
+/** The first number for which the condition holds; `Infinity` if it never does. */
+function least(holds: (wait: bigint) => boolean): number {
   if (holds(0n)) return 0;
   let high = 1n;
   while (!holds(high)) {

@@ -1,4 +1,4 @@
-import { larger, type RateRuleOptions, smaller } from "./rate.ts";
+import { larger, type RateRuleOptions, returnable } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** The level of the bucket, in parts of 1 / period, at an instant. */
@@ -26,7 +26,9 @@ export interface Level {
  * assert.equal(key.decide(499, 1).retryAfter, 1);
  * ```
  */
-export function leakyBucketRule({ limit, period, burst = limit }: RateRuleOptions): Rule<Level> {
+export function leakyBucketRule(
+  { limit, period, burst = limit, maxDebt }: RateRuleOptions,
+): Rule<Level> {
   const unit = BigInt(period);
   const brim = BigInt(burst) * unit;
 
@@ -38,7 +40,7 @@ export function leakyBucketRule({ limit, period, burst = limit }: RateRuleOption
     limit: () => limit,
     admits: (use, now, cost) => levelAt(use, now) + cost * unit <= brim,
     after(use, now, cost) {
-      const drained = smaller(-cost, BigInt(burst));
+      const drained = returnable(-cost, BigInt(burst), maxDebt);
       const level = levelAt(use, now) - drained * unit;
       return level > 0n ? { level, at: now } : undefined;
     },

@@ -1,4 +1,4 @@
-import { ceilDivide, larger, smaller } from "./rate.ts";
+import { ceilDivide, larger, returnable } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** The options of a leaky queue's rule; durations in whole milliseconds. */
@@ -9,6 +9,8 @@ export interface LeakyQueueRuleOptions {
   readonly period: number;
   /** How many calls may wait. */
   readonly queue: number;
+  /** The most units beyond the capacity that a key may owe, which bounds refunds; default none. */
+  readonly maxDebt?: number | undefined;
 }
 
 /**
@@ -30,7 +32,9 @@ export interface LeakyQueueRuleOptions {
  * assert.equal(key.decide(0, 1).allowed, false);
  * ```
  */
-export function leakyQueueRule({ limit, period, queue }: LeakyQueueRuleOptions): Rule<bigint> {
+export function leakyQueueRule(
+  { limit, period, queue, maxDebt }: LeakyQueueRuleOptions,
+): Rule<bigint> {
   const ticks = BigInt(limit);
   const apart = BigInt(period);
 
@@ -46,7 +50,7 @@ export function leakyQueueRule({ limit, period, queue }: LeakyQueueRuleOptions):
     },
     after(free, now, cost) {
       if (cost > 0n) return start(free, now) + cost * apart;
-      const earlier = (free ?? 0n) - smaller(-cost, BigInt(queue) + 1n) * apart;
+      const earlier = (free ?? 0n) - returnable(-cost, BigInt(queue) + 1n, maxDebt) * apart;
       return earlier > now * ticks ? earlier : undefined;
     },
     fresh: (free, now) => free <= now * ticks,

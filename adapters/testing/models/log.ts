@@ -35,7 +35,8 @@ export function logRule(limit: number, slot: number, span: number): Rule<readonl
   };
 }
 
-function withoutNewest(entries: readonly Entry[], units: bigint): Entry[] {
+/** The entries without their last units. */
+export function withoutNewest(entries: readonly Entry[], units: bigint): Entry[] {
   const kept = [...entries];
   let left = units;
   while (left > 0n && kept.length > 0) {

@@ -9,8 +9,9 @@ export interface Model {
    *
    * @param now Milliseconds; a fraction is floored.
    * @param cost Units to take; 0 looks, below 0 gives back.
+   * @param charge Whether to take them beyond the capacity if need be.
    */
-  decide(now: number, cost: number): Decision;
+  decide(now: number, cost: number, charge?: boolean): Decision;
 }
 
 /**
@@ -32,8 +33,8 @@ export interface Model {
 export function model<Use>(rule: Rule<Use>): Model {
   let use: Use | undefined;
   return {
-    decide(now: number, cost: number): Decision {
-      const judgement = judge(rule, use, BigInt(Math.floor(now)), BigInt(cost));
+    decide(now: number, cost: number, charge?: boolean): Decision {
+      const judgement = judge(rule, use, BigInt(Math.floor(now)), BigInt(cost), charge);
       use = judgement.use;
       return judgement.decision;
     },

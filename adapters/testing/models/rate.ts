@@ -6,6 +6,13 @@ export interface RateRuleOptions {
   readonly period: number;
   /** Units that a fresh key admits at one instant; the limit without it. */
   readonly burst?: number | undefined;
+  /** The most units beyond the capacity that a key may owe, which bounds refunds; default none. */
+  readonly maxDebt?: number | undefined;
+}
+
+/** Units that may be given back: no more than can be in use. */
+export function returnable(units: bigint, capacity: bigint, maxDebt: number | undefined): bigint {
+  return maxDebt === undefined ? units : smaller(units, capacity + BigInt(maxDebt));
 }
 
 /** The larger of two. */

@@ -2,8 +2,8 @@ import type { Decision } from "../../../core/decision.ts";
 
 /**
  * An algorithm stated in whole numbers of any size: when it admits, what it remembers, when it has
- * forgotten. A `Rule` has no formula for `remaining`, `retryAfter`, `nextAfter` or `resetAfter`;
- * `judge` finds them by asking `admits` and `fresh` again and again.
+ * forgotten. A `Rule` has no formula for `remaining`, `retryAfter`, `nextAfter`, `resetAfter` or
+ * `debt`; `judge` finds them by asking `admits` and `fresh` again and again.
  *
  * `undefined` stands for a key that holds no use.
  *
@@ -28,16 +28,23 @@ import type { Decision } from "../../../core/decision.ts";
 export interface Rule<Use = unknown> {
   /** The largest cost that a fresh key admits. */
   readonly capacity: bigint;
+  /** The most units beyond it that charges may bring a key to; no bound without it. */
+  readonly maxDebt?: bigint | undefined;
   /** The `limit` field of a decision. */
   limit(use: Use | undefined, now: bigint): number;
-  /** Whether a cost of at least 1 is admitted. Once admitted, admitted at every later instant. */
+  /**
+   * Whether a cost is admitted. Once admitted, admitted at every later instant. A cost below 0 asks
+   * whether the key would be within its capacity with so many units less.
+   */
   admits(use: Use | undefined, now: bigint, cost: bigint): boolean;
-  /** The use after an admitted cost, or after giving back (a cost below 0). */
+  /** The use after taking a cost, admitted or not, or after giving back (a cost below 0). */
   after(use: Use | undefined, now: bigint, cost: bigint): Use | undefined;
   /** Whether the key behaves like one never used. Once it is, it stays so. */
   fresh(use: Use, now: bigint): boolean;
   /** Milliseconds that an admitted call waits; 0 without it. */
   delay?(use: Use | undefined, now: bigint): bigint;
+  /** The use after a charge, of a rule made of rules: each is charged up to its own bound. */
+  charge?(use: Use | undefined, now: bigint, cost: bigint): Use | undefined;
   /** The decisions of the parts, of a rule made of rules. */
   parts?(use: Use | undefined, now: bigint, cost: bigint): readonly Decision[];
 }

@@ -1,4 +1,4 @@
-import { floorDivide, type RateRuleOptions, smaller } from "./rate.ts";
+import { floorDivide, type RateRuleOptions, returnable, smaller } from "./rate.ts";
 import type { Rule } from "./rule.ts";
 
 /** Tokens in the bucket, in the rule's own unit, at a tick of its own clock. */
@@ -35,7 +35,7 @@ export interface TokenBucketRuleOptions extends RateRuleOptions {
  * ```
  */
 export function tokenBucketRule(
-  { limit, period, burst = limit, refill = "greedy" }: TokenBucketRuleOptions,
+  { limit, period, burst = limit, refill = "greedy", maxDebt }: TokenBucketRuleOptions,
 ): Rule<Tokens> {
   const tick = refill === "greedy" ? 1n : BigInt(period);
   const token = refill === "greedy" ? BigInt(period) : 1n;
@@ -50,7 +50,7 @@ export function tokenBucketRule(
     limit: () => limit,
     admits: (use, now, cost) => tokensAt(use, now) >= cost * token,
     after(use, now, cost) {
-      const returned = smaller(-cost, BigInt(burst));
+      const returned = returnable(-cost, BigInt(burst), maxDebt);
       const tokens = tokensAt(use, now) + returned * token;
       return tokens < full ? { tokens, at: floorDivide(now, tick) } : undefined;
     },

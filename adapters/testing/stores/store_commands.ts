@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
 import { type ReferenceStore, referenceStore } from "./reference_store.ts";
-import { type Cost, costOf, type Move, type Wait, waitOf } from "../arbitraries/schedule.ts";
+import { costOf, type Move, type Wait, waitOf } from "../arbitraries/schedule.ts";
 import { schedules, type SchedulesOptions } from "../arbitraries/schedules.ts";
 import { operationOn, runOn, type StoreSlot } from "./store_slots.ts";
 
@@ -59,7 +59,7 @@ export function storeCommands(
 ): fc.Arbitrary<Iterable<StoreCommand>> {
   const move = schedules({ ...options, maxLength: 1 }).map(({ moves }) => moves[0] as Move);
   const slot = fc.nat({ max: 11 });
-  const several = fc.array(fc.record({ slot, cost: move.map(({ cost }) => cost), dry: seldom() }), {
+  const several = fc.array(fc.record({ slot, move, dry: seldom() }), {
     minLength: 2,
     maxLength: 3,
   });
@@ -79,6 +79,7 @@ function seldom(): fc.Arbitrary<boolean> {
 }
 
 function callCommand(index: number, move: Move, dry: boolean, lane: boolean): StoreCommand {
+  const { charge } = move;
   return {
     check: () => true,
     async run(model, store) {
@@ -86,8 +87,8 @@ function callCommand(index: number, move: Move, dry: boolean, lane: boolean): St
       const last = model.last.get(slot);
       const now = moved(model, slot, move.wait, last);
       const cost = costOf(move.cost, slot.guide, last);
-      const decision = await runOn(store, slot, cost, now, { dry, lane });
-      model.reference.expect([operationOn(slot, cost, dry)], now, [decision]);
+      const decision = await runOn(store, slot, cost, now, { dry, lane, charge });
+      model.reference.expect([operationOn(slot, cost, dry, charge)], now, [decision]);
       model.last.set(slot, decision);
     },
     toString: () => `${lane ? "lane" : "run"}(${index}, ${fc.stringify(move)}, dry: ${dry})`,
@@ -96,7 +97,7 @@ function callCommand(index: number, move: Move, dry: boolean, lane: boolean): St
 
 interface BatchCall {
   readonly slot: number;
-  readonly cost: Cost;
+  readonly move: Move;
   readonly dry: boolean;
 }
 
@@ -107,8 +108,8 @@ function batchCommand(calls: readonly BatchCall[], wait: Wait): StoreCommand {
       const bySlot = new Map(calls.map((call) => [slotOf(model, call.slot), call]));
       const slots = [...bySlot.keys()];
       const now = moved(model, slots[0] as StoreSlot, wait, model.last.get(slots[0] as StoreSlot));
-      const operations = [...bySlot].map(([slot, { cost, dry }]) =>
-        operationOn(slot, costOf(cost, slot.guide, model.last.get(slot)), dry)
+      const operations = [...bySlot].map(([slot, { move: { cost, charge }, dry }]) =>
+        operationOn(slot, costOf(cost, slot.guide, model.last.get(slot)), dry, charge)
       );
       const decisions = await store.run(operations, now);
       model.reference.expect(operations, now, decisions);

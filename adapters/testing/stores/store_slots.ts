@@ -1,5 +1,6 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
+import { charging } from "../../../core/limiter/projection.ts";
 import type { Operation, PreparedCall, Store } from "../../../core/store.ts";
 import { storedKey } from "../../../core/stored_key.ts";
 import type { Guide } from "../arbitraries/schedule.ts";
@@ -28,25 +29,40 @@ export function storeSlot(store: Store, prefix: string, subject: Subject, key: s
 }
 
 /** The operation of one call on a slot. */
-export function operationOn(slot: StoreSlot, cost: number, dry = false): Operation {
-  return { key: slot.stored, algorithm: slot.algorithm, cost, dry };
+export function operationOn(
+  { stored, algorithm }: StoreSlot,
+  cost: number,
+  dry: boolean = false,
+  charge: boolean = false,
+): Operation {
+  return { key: stored, algorithm: charge ? charging(algorithm) : algorithm, cost, dry };
 }
 
-/** Runs one operation on a slot: by `run`, or by the store's lane if it has one and is asked to. */
+/** How `runOn` calls a store. */
+export interface CallOptions {
+  /** Whether nothing is written; default false. */
+  readonly dry?: boolean;
+  /** Whether by the store's prepared call, if it has any; default false. */
+  readonly lane?: boolean;
+  /** Whether the units are charged, beyond the limit too; default false. */
+  readonly charge?: boolean | undefined;
+}
+
+/** Runs one operation on a slot: by `run`, or by the store's prepared call. */
 export async function runOn(
   store: Store,
   slot: StoreSlot,
   cost: number,
   now: number | undefined,
-  { dry = false, lane = false }: { readonly dry?: boolean; readonly lane?: boolean } = {},
+  { dry = false, lane = false, charge = false }: CallOptions = {},
 ): Promise<Decision> {
-  if (lane && store.internals?.prepare !== undefined) {
+  if (lane && !charge && store.internals?.prepare !== undefined) {
     const call = store.internals?.prepare(slot.prefix, slot.algorithm) as PreparedCall<
       Decision | Promise<Decision>
     >;
     return await call(slot.key, cost, dry, now);
   }
-  const [decision] = await store.run([operationOn(slot, cost, dry)], now);
+  const [decision] = await store.run([operationOn(slot, cost, dry, charge)], now);
   return decision as Decision;
 }
 

@@ -34,6 +34,7 @@ export function storesInTurn(stores: readonly Store[]): AsyncStore {
     run: async (operations, now) => await next().run(operations, now),
     accepts: (algorithm) => first.accepts(algorithm),
     delete: async (key) => await next().delete(key),
+    ...(first.deleteAll && { deleteAll: async (prefix) => await next().deleteAll!(prefix) }),
     close,
     [Symbol.asyncDispose]: close,
     internals: first.internals && {

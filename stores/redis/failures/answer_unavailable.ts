@@ -81,6 +81,7 @@ function policyDecision(
     0,
     0,
     0,
+    0,
     "policy",
     algorithm.internals?.parts?.map((part) => policyDecision(part, cost, allows, retryAfter)),
   );

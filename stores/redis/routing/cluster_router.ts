@@ -8,9 +8,10 @@
  */
 
 import { circuitBreaker, untilProbe } from "../connections/circuit_breaker.ts";
+import type { Dial } from "../clients/connection.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
 import type { BatcherPool } from "./batcher_pool.ts";
-import { clusterMap, ownerOf } from "./cluster_map.ts";
+import { clusterMap, ownerOf, renewSlots } from "./cluster_map.ts";
 import { type Cluster, isFailing, nodeAt, renewMapSoon } from "./cluster_nodes.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Job } from "../batches/job.ts";
@@ -64,5 +65,11 @@ export function clusterRouter(
     closeUnrouted(unrouted, cluster);
   }
 
-  return { slotOf: hashSlot, submit, untilProbe: untilProbeOf, close };
+  async function masters(): Promise<readonly Dial[]> {
+    await renewSlots(map);
+    const owners = new Set(map.known.owners.filter((address) => address !== undefined));
+    return [...owners].map(map.dials.nodeAt);
+  }
+
+  return { slotOf: hashSlot, masters, submit, untilProbe: untilProbeOf, close };
 }

@@ -11,7 +11,13 @@ import type { Router } from "./router.ts";
 export function singleRouter(dial: Dial, commit: Commit | "auto", context: StoreContext): Router {
   const { connections = 1 } = context;
   const { breaker, submit, close } = batcherPool(dial, commit, context, connections, hashOf);
-  return { slotOf: () => 0, submit, untilProbe: () => untilProbe(breaker), close };
+  return {
+    slotOf: () => 0,
+    masters: () => Promise.resolve([dial]),
+    submit,
+    untilProbe: () => untilProbe(breaker),
+    close,
+  };
 }
 
 /** The upper bits are mixed in, as those of FNV-1a are the better ones. */

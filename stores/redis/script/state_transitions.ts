@@ -42,8 +42,10 @@ local function js_map(values, of)
   for place = 1, #values do result[place] = of(values[place]) end
   return result
 end
-local FRESH = { window = 0, previous = 0, current = 0 }
 local LAST_INSTANT = (2 ^ 42)
+local FURTHEST = (2 ^ 52)
+local MOST_USE = 1000000000
+local FRESH = { window = 0, previous = 0, current = 0 }
 local TAKE = 0
 local TAKE_ALL = 3
 local SET_INSTANT = 2
@@ -187,8 +189,13 @@ local b = formula[3]
 local c = formula[4]
 local d = formula[5]
 if (name == 'ticks') then
+ local last = (js_ceil((LAST_INSTANT / 1)) * a)
+ local furthest = js_min((((2 ^ 53) - 1) - last), (js_floor((FURTHEST / 1)) * a))
+ local exact = (furthest / c)
+ local mostUse = js_max(d, js_min(MOST_USE, js_floor(exact)))
  local tolerance = (d * c)
  local tolerance_1 = (d * c)
+ local maxDebt = (mostUse - d)
  do return {
   initial = 0,
   take = function(tat, now_1, cost)
@@ -208,7 +215,7 @@ if (name == 'ticks') then
     if (cost == 0) then
      do return tat end
     else
-     local next_1 = (tat - (((-(cost) < d) and -(cost) or d) * c))
+     local next_1 = (tat - (((-(cost) < mostUse) and -(cost) or mostUse) * c))
      if (next_1 > tick) then
       do return next_1 end
      else
@@ -271,37 +278,37 @@ if (name == 'ticks') then
  } end
 else
  if (name == 'steps') then
+  local last_1 = (js_ceil((LAST_INSTANT / b)) * a)
+  local furthest_1 = js_min((((2 ^ 53) - 1) - last_1), (js_floor((FURTHEST / b)) * a))
+  local exact_1 = (furthest_1 / c)
+  local mostUse_1 = js_max(d, js_min(MOST_USE, js_floor(exact_1)))
   local tolerance_2 = (d * c)
   do return {
    initial = 0,
    take = function(state, now_3, cost_1)
     if (cost_1 > 0) then
-     if (cost_1 <= d) then
-      local increment = (cost_1 * c)
-      local result_1
-      local ticks_2 = (state - (js_floor((now_3 / b)) * a))
-      if (ticks_2 > 0) then
-       result_1 = ticks_2
-      else
-       result_1 = 0
-      end
-      if (result_1 <= (tolerance_2 - increment)) then
-       local instant = (js_floor((now_3 / b)) * a)
-       do return (((state > instant) and state or instant) + increment) end
-      else
-       do return state end
-      end
+     local result_1
+     local ticks_2 = (state - (js_floor((now_3 / b)) * a))
+     if (ticks_2 > 0) then
+      result_1 = ticks_2
+     else
+      result_1 = 0
+     end
+     if (cost_1 <= js_floor(((tolerance_2 - result_1) / c))) then
+      local ticks_3 = (cost_1 * c)
+      local instant = (js_floor((now_3 / b)) * a)
+      do return (((state > instant) and state or instant) + ticks_3) end
      else
       do return state end
      end
     else
      if (cost_1 < 0) then
       local units = -(cost_1)
-      local decrement = (((units < d) and units or d) * c)
+      local decrement = (((units < mostUse_1) and units or mostUse_1) * c)
       local result_2
-      local ticks_3 = (state - (js_floor((now_3 / b)) * a))
-      if (ticks_3 > 0) then
-       result_2 = ticks_3
+      local ticks_4 = (state - (js_floor((now_3 / b)) * a))
+      if (ticks_4 > 0) then
+       result_2 = ticks_4
       else
        result_2 = 0
       end
@@ -326,11 +333,11 @@ else
    encode = function(at_2)
     local steps_2 = js_floor((at_2 / a))
     local millisecond_2 = (steps_2 * b)
-    local ticks_4 = (at_2 - (steps_2 * a))
-    if (ticks_4 == 0) then
+    local ticks_5 = (at_2 - (steps_2 * a))
+    if (ticks_5 == 0) then
      do return 't1 ' .. js_text(millisecond_2) end
     else
-     do return 't1 ' .. js_text(millisecond_2) .. ' ' .. js_text(ticks_4) end
+     do return 't1 ' .. js_text(millisecond_2) .. ' ' .. js_text(ticks_5) end
     end
    end,
    decode = function(text_1)
@@ -353,11 +360,11 @@ else
      do return nil end
     else
      local millisecond_3 = result_3[1]
-     local ticks_5 = result_3[2]
-     if ((js_fmod(millisecond_3, b) ~= 0) or not ((ticks_5 < a))) then
+     local ticks_6 = result_3[2]
+     if ((js_fmod(millisecond_3, b) ~= 0) or not ((ticks_6 < a))) then
       do return nil end
      else
-      local at_3 = (((millisecond_3 / b) * a) + ticks_5)
+      local at_3 = (((millisecond_3 / b) * a) + ticks_6)
       if (js_isSafeInteger(at_3) and (at_3 >= 0)) then
        do return at_3 end
       else
@@ -370,42 +377,41 @@ else
  else
   if (name == 'fine') then
    local initial = { millisecond = 0, ticks = 0 }
+   local furthest_2 = js_min(((2 ^ 53) - 1), (FURTHEST * a))
+   local exact_2 = (furthest_2 / b)
+   local mostUse_2 = js_max(c, js_min(MOST_USE, js_floor(exact_2)))
    local tolerance_3 = (c * b)
    do return {
     initial = initial,
     take = function(state_1, now_5, cost_2)
      if (cost_2 > 0) then
-      if (cost_2 <= c) then
-       local increment_1 = (cost_2 * b)
-       local result_4
-       local ticks_6 = (((state_1.millisecond - now_5) * a) + state_1.ticks)
-       if (ticks_6 > 0) then
-        result_4 = ticks_6
+      local result_4
+      local ticks_7 = (((state_1.millisecond - now_5) * a) + state_1.ticks)
+      if (ticks_7 > 0) then
+       result_4 = ticks_7
+      else
+       result_4 = 0
+      end
+      if (cost_2 <= js_floor(((tolerance_3 - result_4) / b))) then
+       local ticks_8 = (cost_2 * b)
+       local whole = js_floor((ticks_8 / a))
+       local rest = (ticks_8 - (whole * a))
+       local choice
+       if (state_1.millisecond >= now_5) then
+        choice = { state_1.millisecond, state_1.ticks }
        else
-        result_4 = 0
+        choice = { now_5, 0 }
        end
-       if (result_4 <= (tolerance_3 - increment_1)) then
-        local whole = js_floor((increment_1 / a))
-        local rest = (increment_1 - (whole * a))
-        local choice
-        if (state_1.millisecond >= now_5) then
-         choice = { state_1.millisecond, state_1.ticks }
-        else
-         choice = { now_5, 0 }
-        end
-        local millisecond_4 = choice[1]
-        local beyond = choice[2]
-        if (beyond >= (a - rest)) then
-         local millisecond_5 = ((millisecond_4 + whole) + 1)
-         local ticks_7 = (beyond - (a - rest))
-         do return { millisecond = millisecond_5, ticks = ticks_7 } end
-        else
-         local millisecond_6 = (millisecond_4 + whole)
-         local ticks_8 = (beyond + rest)
-         do return { millisecond = millisecond_6, ticks = ticks_8 } end
-        end
+       local millisecond_4 = choice[1]
+       local beyond = choice[2]
+       if (beyond >= (a - rest)) then
+        local millisecond_5 = ((millisecond_4 + whole) + 1)
+        local ticks_9 = (beyond - (a - rest))
+        do return { millisecond = millisecond_5, ticks = ticks_9 } end
        else
-        do return state_1 end
+        local millisecond_6 = (millisecond_4 + whole)
+        local ticks_10 = (beyond + rest)
+        do return { millisecond = millisecond_6, ticks = ticks_10 } end
        end
       else
        do return state_1 end
@@ -413,11 +419,11 @@ else
      else
       if (cost_2 < 0) then
        local units_1 = -(cost_2)
-       local decrement_1 = (((units_1 < c) and units_1 or c) * b)
+       local decrement_1 = (((units_1 < mostUse_2) and units_1 or mostUse_2) * b)
        local result_5
-       local ticks_9 = (((state_1.millisecond - now_5) * a) + state_1.ticks)
-       if (ticks_9 > 0) then
-        result_5 = ticks_9
+       local ticks_11 = (((state_1.millisecond - now_5) * a) + state_1.ticks)
+       if (ticks_11 > 0) then
+        result_5 = ticks_11
        else
         result_5 = 0
        end
@@ -426,12 +432,12 @@ else
         local rest_1 = (decrement_1 - (whole_1 * a))
         if (state_1.ticks >= rest_1) then
          local millisecond_7 = (state_1.millisecond - whole_1)
-         local ticks_10 = (state_1.ticks - rest_1)
-         do return { millisecond = millisecond_7, ticks = ticks_10 } end
+         local ticks_12 = (state_1.ticks - rest_1)
+         do return { millisecond = millisecond_7, ticks = ticks_12 } end
         else
          local millisecond_8 = ((state_1.millisecond - whole_1) - 1)
-         local ticks_11 = (state_1.ticks + (a - rest_1))
-         do return { millisecond = millisecond_8, ticks = ticks_11 } end
+         local ticks_13 = (state_1.ticks + (a - rest_1))
+         do return { millisecond = millisecond_8, ticks = ticks_13 } end
         end
        else
         do return initial end
@@ -476,14 +482,14 @@ else
       do return nil end
      else
       local millisecond_9 = result_6[1]
-      local ticks_12 = result_6[2]
-      if ((not ((js_isSafeInteger(millisecond_9) and (millisecond_9 >= 0))) or not ((js_isSafeInteger(ticks_12) and (ticks_12 >= 0)))) or (ticks_12 >= a)) then
+      local ticks_14 = result_6[2]
+      if ((not ((js_isSafeInteger(millisecond_9) and (millisecond_9 >= 0))) or not ((js_isSafeInteger(ticks_14) and (ticks_14 >= 0)))) or (ticks_14 >= a)) then
        do return nil end
       else
-       if ((millisecond_9 == 0) and (ticks_12 == 0)) then
+       if ((millisecond_9 == 0) and (ticks_14 == 0)) then
         do return initial end
        else
-        do return { millisecond = millisecond_9, ticks = ticks_12 } end
+        do return { millisecond = millisecond_9, ticks = ticks_14 } end
        end
       end
      end
@@ -491,32 +497,38 @@ else
    } end
   else
    if (name == 'counter') then
+    local exact_3 = (((2 ^ 53) - 1) / b)
+    local mostUse_3 = js_max(a, js_min(MOST_USE, js_floor(exact_3)))
     do return {
      initial = FRESH,
      take = function(state_2, now_7, cost_3)
       if (cost_3 > 0) then
-       if (cost_3 <= a) then
-        local result_7
-        local window = js_floor((now_7 / b))
-        if (window <= state_2.window) then
-         result_7 = state_2
+       local result_7
+       local window = js_floor((now_7 / b))
+       if (window <= state_2.window) then
+        result_7 = state_2
+       else
+        local previous = ((window == (state_2.window + 1)) and state_2.current or 0)
+        result_7 = { window = window, previous = previous, current = 0 }
+       end
+       local result_8
+       local elapsed = (now_7 - (result_7.window * b))
+       if (elapsed > 0) then
+        result_8 = (b - elapsed)
+       else
+        result_8 = b
+       end
+       if (cost_3 <= ((a - js_ceil(((result_7.previous * result_8) / b))) - result_7.current)) then
+        local result_9
+        local window_1 = js_floor((now_7 / b))
+        if (window_1 <= state_2.window) then
+         result_9 = state_2
         else
-         local previous = ((window == (state_2.window + 1)) and state_2.current or 0)
-         result_7 = { window = window, previous = previous, current = 0 }
+         local previous_1 = ((window_1 == (state_2.window + 1)) and state_2.current or 0)
+         result_9 = { window = window_1, previous = previous_1, current = 0 }
         end
-        local result_8
-        local elapsed = (now_7 - (result_7.window * b))
-        if (elapsed > 0) then
-         result_8 = (b - elapsed)
-        else
-         result_8 = b
-        end
-        if (((js_ceil(((result_7.previous * result_8) / b)) + result_7.current) + cost_3) > a) then
-         do return state_2 end
-        else
-         local current = (result_7.current + cost_3)
-         do return { window = result_7.window, previous = result_7.previous, current = current } end
-        end
+        local current = (result_9.current + cost_3)
+        do return { window = result_9.window, previous = result_9.previous, current = current } end
        else
         do return state_2 end
        end
@@ -538,8 +550,8 @@ else
            choice_1 = (state_2.previous - (units_2 - state_2.current))
           end
           if (choice_1 > 0) then
-           local window_1 = (state_2.window - 1)
-           do return { window = window_1, previous = 0, current = choice_1 } end
+           local window_2 = (state_2.window - 1)
+           do return { window = window_2, previous = 0, current = choice_1 } end
           else
            do return FRESH end
           end
@@ -551,23 +563,23 @@ else
       end
      end,
      reset = function(state_3, now_8)
-      local result_9
+      local result_10
       if (0 >= state_3.current) then
        local room = (0 - state_3.current)
        if (state_3.previous <= room) then
-        result_9 = (state_3.window * b)
+        result_10 = (state_3.window * b)
        else
-        result_9 = (((state_3.window + 1) * b) - js_floor(((room * b) / state_3.previous)))
+        result_10 = (((state_3.window + 1) * b) - js_floor(((room * b) / state_3.previous)))
        end
       else
-       local window_2 = (state_3.window + 1)
+       local window_3 = (state_3.window + 1)
        if (state_3.current <= 0) then
-        result_9 = (window_2 * b)
+        result_10 = (window_3 * b)
        else
-        result_9 = (((window_2 + 1) * b) - js_floor(((0 * b) / state_3.current)))
+        result_10 = (((window_3 + 1) * b) - js_floor(((0 * b) / state_3.current)))
        end
       end
-      do return js_max(0, (result_9 - now_8)) end
+      do return js_max(0, (result_10 - now_8)) end
      end,
      encode = function(argument)
       do return 'c1 ' .. js_text(argument.window) .. ' ' .. js_text(argument.previous) .. ' ' .. js_text(argument.current) end
@@ -577,23 +589,23 @@ else
       if ((counts_3 == nil) or (#counts_3 ~= 3)) then
        do return nil end
       else
-       local window_3 = counts_3[1]
-       local previous_1 = counts_3[2]
+       local window_4 = counts_3[1]
+       local previous_2 = counts_3[2]
        local current_2 = counts_3[3]
-       if ((not ((js_isSafeInteger(window_3) and (window_3 >= 0))) or not ((js_isSafeInteger(previous_1) and (previous_1 >= 0)))) or not ((js_isSafeInteger(current_2) and (current_2 >= 0)))) then
+       if ((not ((js_isSafeInteger(window_4) and (window_4 >= 0))) or not ((js_isSafeInteger(previous_2) and (previous_2 >= 0)))) or not ((js_isSafeInteger(current_2) and (current_2 >= 0)))) then
         do return nil end
        else
-        if ((previous_1 > a) or (current_2 > a)) then
+        if ((previous_2 > mostUse_3) or (current_2 > mostUse_3)) then
          do return nil end
         else
          if (current_2 == 0) then
-          if ((window_3 == 0) and (previous_1 == 0)) then
+          if ((window_4 == 0) and (previous_2 == 0)) then
            do return FRESH end
           else
            do return nil end
           end
          else
-          do return { window = window_3, previous = previous_1, current = current_2 } end
+          do return { window = window_4, previous = previous_2, current = current_2 } end
          end
         end
        end
@@ -603,92 +615,113 @@ else
    else
     if (name == 'packedInRow') then
      local offset = js_fmod((b - c), b)
-     local last = js_floor(((LAST_INSTANT + offset) / b))
+     local last_2 = js_floor(((LAST_INSTANT + offset) / b))
+     local exact_4 = (2 ^ 53)
+     local most = js_min(js_max(a, js_min(MOST_USE, js_floor(exact_4))), js_floor((((2 ^ 53) - 1) / (last_2 + 1))))
      do return {
       initial = 0,
       take = function(state_4, now_9, cost_4)
        if (cost_4 > 0) then
-        if (cost_4 <= a) then
-         local result_12
-         local result_10
+        local result_13
+        local result_11
+        if (state_4 == 0) then
+         result_11 = -(math.huge)
+        else
+         result_11 = js_floor(((state_4 - 1) / most))
+        end
+        local result_12
+        local index = js_floor(((now_9 + offset) / b))
+        if (index > result_11) then
+         result_12 = index
+        else
+         result_12 = result_11
+        end
+        if (result_12 == result_11) then
          if (state_4 == 0) then
-          result_10 = -(math.huge)
+          result_13 = 0
          else
-          result_10 = js_floor(((state_4 - 1) / a))
+          result_13 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
          end
-         local result_11
-         local index = js_floor(((now_9 + offset) / b))
-         if (index > result_10) then
-          result_11 = index
+        else
+         result_13 = 0
+        end
+        if (cost_4 <= (a - result_13)) then
+         local result_15
+         local result_14
+         if (state_4 == 0) then
+          result_14 = -(math.huge)
          else
-          result_11 = result_10
+          result_14 = js_floor(((state_4 - 1) / most))
          end
-         if (result_11 == result_10) then
+         local index_1 = js_floor(((now_9 + offset) / b))
+         if (index_1 > result_14) then
+          result_15 = index_1
+         else
+          result_15 = result_14
+         end
+         local result_18
+         local result_16
+         if (state_4 == 0) then
+          result_16 = -(math.huge)
+         else
+          result_16 = js_floor(((state_4 - 1) / most))
+         end
+         local result_17
+         local index_2 = js_floor(((now_9 + offset) / b))
+         if (index_2 > result_16) then
+          result_17 = index_2
+         else
+          result_17 = result_16
+         end
+         if (result_17 == result_16) then
           if (state_4 == 0) then
-           result_12 = 0
+           result_18 = 0
           else
-           result_12 = (state_4 - (js_floor(((state_4 - 1) / a)) * a))
+           result_18 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
           end
          else
-          result_12 = 0
+          result_18 = 0
          end
-         local count_1 = (result_12 + cost_4)
-         if (count_1 <= a) then
-          local result_14
-          local result_13
-          if (state_4 == 0) then
-           result_13 = -(math.huge)
-          else
-           result_13 = js_floor(((state_4 - 1) / a))
-          end
-          local index_1 = js_floor(((now_9 + offset) / b))
-          if (index_1 > result_13) then
-           result_14 = index_1
-          else
-           result_14 = result_13
-          end
-          do return ((result_14 * a) + count_1) end
-         else
-          do return state_4 end
-         end
+         local used = (result_18 + cost_4)
+         do return ((result_15 * most) + used) end
         else
          do return state_4 end
         end
        else
         if (cost_4 < 0) then
          local units_3 = -(cost_4)
-         local result_17
-         local result_15
+         local result_21
+         local result_19
          if (state_4 == 0) then
-          result_15 = -(math.huge)
+          result_19 = -(math.huge)
          else
-          result_15 = js_floor(((state_4 - 1) / a))
+          result_19 = js_floor(((state_4 - 1) / most))
          end
-         local result_16
-         local index_2 = js_floor(((now_9 + offset) / b))
-         if (index_2 > result_15) then
-          result_16 = index_2
+         local result_20
+         local index_3 = js_floor(((now_9 + offset) / b))
+         if (index_3 > result_19) then
+          result_20 = index_3
          else
-          result_16 = result_15
+          result_20 = result_19
          end
-         if (result_16 == result_15) then
+         if (result_20 == result_19) then
           if (state_4 == 0) then
-           result_17 = 0
+           result_21 = 0
           else
-           result_17 = (state_4 - (js_floor(((state_4 - 1) / a)) * a))
+           result_21 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
           end
          else
-          result_17 = 0
+          result_21 = 0
          end
-         if (units_3 < result_17) then
-          local result_18
+         if (units_3 < result_21) then
+          local result_22
           if (state_4 == 0) then
-           result_18 = -(math.huge)
+           result_22 = -(math.huge)
           else
-           result_18 = js_floor(((state_4 - 1) / a))
+           result_22 = js_floor(((state_4 - 1) / most))
           end
-          local used = (result_17 - units_3)
-          do return ((result_18 * a) + used) end
+          local used_1 = (result_21 - units_3)
+          do return ((result_22 * most) + used_1) end
          else
           do return 0 end
          end
@@ -698,58 +731,58 @@ else
        end
       end,
       reset = function(use, now_10)
-       local result_21
-       local result_19
+       local result_25
+       local result_23
        if (use == 0) then
-        result_19 = -(math.huge)
+        result_23 = -(math.huge)
        else
-        result_19 = js_floor(((use - 1) / a))
+        result_23 = js_floor(((use - 1) / most))
        end
-       local result_20
-       local index_3 = js_floor(((now_10 + offset) / b))
-       if (index_3 > result_19) then
-        result_20 = index_3
+       local result_24
+       local index_4 = js_floor(((now_10 + offset) / b))
+       if (index_4 > result_23) then
+        result_24 = index_4
        else
-        result_20 = result_19
+        result_24 = result_23
        end
-       if (result_20 == result_19) then
+       if (result_24 == result_23) then
         if (use == 0) then
-         result_21 = 0
+         result_25 = 0
         else
-         result_21 = (use - (js_floor(((use - 1) / a)) * a))
+         result_25 = (use - (js_floor(((use - 1) / most)) * most))
         end
        else
-        result_21 = 0
+        result_25 = 0
        end
-       if (result_21 == 0) then
+       if (result_25 == 0) then
         do return 0 end
        else
-        local result_22
+        local result_26
         if (use == 0) then
-         result_22 = -(math.huge)
+         result_26 = -(math.huge)
         else
-         result_22 = js_floor(((use - 1) / a))
+         result_26 = js_floor(((use - 1) / most))
         end
-        do return ((((result_22 + 1) * b) - offset) - now_10) end
+        do return ((((result_26 + 1) * b) - offset) - now_10) end
        end
       end,
       encode = function(use_1)
-       local result_23
+       local result_27
        if (use_1 == 0) then
-        result_23 = -(math.huge)
+        result_27 = -(math.huge)
        else
-        result_23 = js_floor(((use_1 - 1) / a))
+        result_27 = js_floor(((use_1 - 1) / most))
        end
-       local result_24
+       local result_28
        if (use_1 == 0) then
-        result_24 = 0
+        result_28 = 0
        else
-        result_24 = (use_1 - (js_floor(((use_1 - 1) / a)) * a))
+        result_28 = (use_1 - (js_floor(((use_1 - 1) / most)) * most))
        end
-       if (result_24 == 0) then
+       if (result_28 == 0) then
         do return 'f1' end
        else
-        do return 'f1 ' .. js_text(result_23) .. ' ' .. js_text(result_24) end
+        do return 'f1 ' .. js_text(result_27) .. ' ' .. js_text(result_28) end
        end
       end,
       decode = function(text_4)
@@ -761,11 +794,11 @@ else
          do return nil end
         else
          local place = counts_4[1]
-         local used_1 = counts_4[2]
-         if (((((js_isSafeInteger(place) and (place >= 0)) and (place <= last)) and (js_isSafeInteger(used_1) and (used_1 >= 0))) and (used_1 >= 1)) and (used_1 <= a)) then
+         local used_2 = counts_4[2]
+         if (((((js_isSafeInteger(place) and (place >= 0)) and (place <= last_2)) and (js_isSafeInteger(used_2) and (used_2 >= 0))) and (used_2 >= 1)) and (used_2 <= most)) then
           local place_1 = counts_4[1]
-          local used_2 = counts_4[2]
-          do return ((place_1 * a) + used_2) end
+          local used_3 = counts_4[2]
+          do return ((place_1 * most) + used_3) end
          else
           do return nil end
          end
@@ -776,62 +809,73 @@ else
     else
      if (name == 'wideInRow') then
       local offset_1 = js_fmod((b - c), b)
-      local last_1 = js_floor(((LAST_INSTANT + offset_1) / b))
+      local last_3 = js_floor(((LAST_INSTANT + offset_1) / b))
+      local exact_5 = (2 ^ 53)
+      local most_1 = js_max(a, js_min(MOST_USE, js_floor(exact_5)))
       local place_2 = -(math.huge)
       local initial_1 = { place = place_2, used = 0 }
       do return {
        initial = initial_1,
        take = function(state_5, now_11, cost_5)
         if (cost_5 > 0) then
-         if (cost_5 <= a) then
-          local result_26
-          local result_25
-          local index_4 = js_floor(((now_11 + offset_1) / b))
-          if (index_4 > state_5.place) then
-           result_25 = index_4
+         local result_30
+         local result_29
+         local index_5 = js_floor(((now_11 + offset_1) / b))
+         if (index_5 > state_5.place) then
+          result_29 = index_5
+         else
+          result_29 = state_5.place
+         end
+         if (result_29 == state_5.place) then
+          result_30 = state_5.used
+         else
+          result_30 = 0
+         end
+         if (cost_5 <= (a - result_30)) then
+          local result_31
+          local index_6 = js_floor(((now_11 + offset_1) / b))
+          if (index_6 > state_5.place) then
+           result_31 = index_6
           else
-           result_25 = state_5.place
+           result_31 = state_5.place
           end
-          if (result_25 == state_5.place) then
-           result_26 = state_5.used
+          local result_33
+          local result_32
+          local index_7 = js_floor(((now_11 + offset_1) / b))
+          if (index_7 > state_5.place) then
+           result_32 = index_7
           else
-           result_26 = 0
+           result_32 = state_5.place
           end
-          local count_2 = (result_26 + cost_5)
-          if (count_2 <= a) then
-           local result_27
-           local index_5 = js_floor(((now_11 + offset_1) / b))
-           if (index_5 > state_5.place) then
-            result_27 = index_5
-           else
-            result_27 = state_5.place
-           end
-           do return { place = result_27, used = count_2 } end
+          if (result_32 == state_5.place) then
+           result_33 = state_5.used
           else
-           do return state_5 end
+           result_33 = 0
           end
+          local used_4 = (result_33 + cost_5)
+          do return { place = result_31, used = used_4 } end
          else
           do return state_5 end
          end
         else
          if (cost_5 < 0) then
           local units_4 = -(cost_5)
-          local result_29
-          local result_28
-          local index_6 = js_floor(((now_11 + offset_1) / b))
-          if (index_6 > state_5.place) then
-           result_28 = index_6
+          local result_35
+          local result_34
+          local index_8 = js_floor(((now_11 + offset_1) / b))
+          if (index_8 > state_5.place) then
+           result_34 = index_8
           else
-           result_28 = state_5.place
+           result_34 = state_5.place
           end
-          if (result_28 == state_5.place) then
-           result_29 = state_5.used
+          if (result_34 == state_5.place) then
+           result_35 = state_5.used
           else
-           result_29 = 0
+           result_35 = 0
           end
-          if (units_4 < result_29) then
-           local used_3 = (result_29 - units_4)
-           do return { place = state_5.place, used = used_3 } end
+          if (units_4 < result_35) then
+           local used_5 = (result_35 - units_4)
+           do return { place = state_5.place, used = used_5 } end
           else
            do return initial_1 end
           end
@@ -841,20 +885,20 @@ else
         end
        end,
        reset = function(use_2, now_12)
-        local result_31
-        local result_30
-        local index_7 = js_floor(((now_12 + offset_1) / b))
-        if (index_7 > use_2.place) then
-         result_30 = index_7
+        local result_37
+        local result_36
+        local index_9 = js_floor(((now_12 + offset_1) / b))
+        if (index_9 > use_2.place) then
+         result_36 = index_9
         else
-         result_30 = use_2.place
+         result_36 = use_2.place
         end
-        if (result_30 == use_2.place) then
-         result_31 = use_2.used
+        if (result_36 == use_2.place) then
+         result_37 = use_2.used
         else
-         result_31 = 0
+         result_37 = 0
         end
-        if (result_31 == 0) then
+        if (result_37 == 0) then
          do return 0 end
         else
          do return ((((use_2.place + 1) * b) - offset_1) - now_12) end
@@ -876,11 +920,11 @@ else
           do return nil end
          else
           local place_3 = counts_5[1]
-          local used_4 = counts_5[2]
-          if (((((js_isSafeInteger(place_3) and (place_3 >= 0)) and (place_3 <= last_1)) and (js_isSafeInteger(used_4) and (used_4 >= 0))) and (used_4 >= 1)) and (used_4 <= a)) then
+          local used_6 = counts_5[2]
+          if (((((js_isSafeInteger(place_3) and (place_3 >= 0)) and (place_3 <= last_3)) and (js_isSafeInteger(used_6) and (used_6 >= 0))) and (used_6 >= 1)) and (used_6 <= most_1)) then
            local place_4 = counts_5[1]
-           local used_5 = counts_5[2]
-           do return { place = place_4, used = used_5 } end
+           local used_7 = counts_5[2]
+           do return { place = place_4, used = used_7 } end
           else
            do return nil end
           end
@@ -890,88 +934,108 @@ else
       } end
      else
       if (name == 'packedOpened') then
+       local exact_6 = (2 ^ 53)
+       local most_2 = js_min(js_max(a, js_min(MOST_USE, js_floor(exact_6))), js_floor((((2 ^ 53) - 1) / (LAST_INSTANT + 1))))
        do return {
         initial = 0,
         take = function(state_6, now_13, cost_6)
          if (cost_6 > 0) then
-          if (cost_6 <= a) then
-           local result_34
-           local result_32
+          local result_40
+          local result_38
+          if (state_6 == 0) then
+           result_38 = -(math.huge)
+          else
+           result_38 = js_floor(((state_6 - 1) / most_2))
+          end
+          local result_39
+          if (now_13 < (result_38 + b)) then
+           result_39 = result_38
+          else
+           result_39 = now_13
+          end
+          if (result_39 == result_38) then
            if (state_6 == 0) then
-            result_32 = -(math.huge)
+            result_40 = 0
            else
-            result_32 = js_floor(((state_6 - 1) / a))
+            result_40 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
            end
-           local result_33
-           if (now_13 < (result_32 + b)) then
-            result_33 = result_32
+          else
+           result_40 = 0
+          end
+          if (cost_6 <= (a - result_40)) then
+           local result_42
+           local result_41
+           if (state_6 == 0) then
+            result_41 = -(math.huge)
            else
-            result_33 = now_13
+            result_41 = js_floor(((state_6 - 1) / most_2))
            end
-           if (result_33 == result_32) then
+           if (now_13 < (result_41 + b)) then
+            result_42 = result_41
+           else
+            result_42 = now_13
+           end
+           local result_45
+           local result_43
+           if (state_6 == 0) then
+            result_43 = -(math.huge)
+           else
+            result_43 = js_floor(((state_6 - 1) / most_2))
+           end
+           local result_44
+           if (now_13 < (result_43 + b)) then
+            result_44 = result_43
+           else
+            result_44 = now_13
+           end
+           if (result_44 == result_43) then
             if (state_6 == 0) then
-             result_34 = 0
+             result_45 = 0
             else
-             result_34 = (state_6 - (js_floor(((state_6 - 1) / a)) * a))
+             result_45 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
             end
            else
-            result_34 = 0
+            result_45 = 0
            end
-           local count_3 = (result_34 + cost_6)
-           if (count_3 <= a) then
-            local result_36
-            local result_35
-            if (state_6 == 0) then
-             result_35 = -(math.huge)
-            else
-             result_35 = js_floor(((state_6 - 1) / a))
-            end
-            if (now_13 < (result_35 + b)) then
-             result_36 = result_35
-            else
-             result_36 = now_13
-            end
-            do return ((result_36 * a) + count_3) end
-           else
-            do return state_6 end
-           end
+           local used_8 = (result_45 + cost_6)
+           do return ((result_42 * most_2) + used_8) end
           else
            do return state_6 end
           end
          else
           if (cost_6 < 0) then
            local units_5 = -(cost_6)
-           local result_39
-           local result_37
+           local result_48
+           local result_46
            if (state_6 == 0) then
-            result_37 = -(math.huge)
+            result_46 = -(math.huge)
            else
-            result_37 = js_floor(((state_6 - 1) / a))
+            result_46 = js_floor(((state_6 - 1) / most_2))
            end
-           local result_38
-           if (now_13 < (result_37 + b)) then
-            result_38 = result_37
+           local result_47
+           if (now_13 < (result_46 + b)) then
+            result_47 = result_46
            else
-            result_38 = now_13
+            result_47 = now_13
            end
-           if (result_38 == result_37) then
+           if (result_47 == result_46) then
             if (state_6 == 0) then
-             result_39 = 0
+             result_48 = 0
             else
-             result_39 = (state_6 - (js_floor(((state_6 - 1) / a)) * a))
+             result_48 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
             end
            else
-            result_39 = 0
+            result_48 = 0
            end
-           if (units_5 < result_39) then
-            local result_40
+           if (units_5 < result_48) then
+            local result_49
             if (state_6 == 0) then
-             result_40 = -(math.huge)
+             result_49 = -(math.huge)
             else
-             result_40 = js_floor(((state_6 - 1) / a))
+             result_49 = js_floor(((state_6 - 1) / most_2))
             end
-            local used_6 = (result_39 - units_5)
-            do return ((result_40 * a) + used_6) end
+            local used_9 = (result_48 - units_5)
+            do return ((result_49 * most_2) + used_9) end
            else
             do return 0 end
            end
@@ -981,57 +1045,57 @@ else
          end
         end,
         reset = function(use_4, now_14)
-         local result_43
-         local result_41
+         local result_52
+         local result_50
          if (use_4 == 0) then
-          result_41 = -(math.huge)
+          result_50 = -(math.huge)
          else
-          result_41 = js_floor(((use_4 - 1) / a))
+          result_50 = js_floor(((use_4 - 1) / most_2))
          end
-         local result_42
-         if (now_14 < (result_41 + b)) then
-          result_42 = result_41
+         local result_51
+         if (now_14 < (result_50 + b)) then
+          result_51 = result_50
          else
-          result_42 = now_14
+          result_51 = now_14
          end
-         if (result_42 == result_41) then
+         if (result_51 == result_50) then
           if (use_4 == 0) then
-           result_43 = 0
+           result_52 = 0
           else
-           result_43 = (use_4 - (js_floor(((use_4 - 1) / a)) * a))
+           result_52 = (use_4 - (js_floor(((use_4 - 1) / most_2)) * most_2))
           end
          else
-          result_43 = 0
+          result_52 = 0
          end
-         if (result_43 == 0) then
+         if (result_52 == 0) then
           do return 0 end
          else
-          local result_44
+          local result_53
           if (use_4 == 0) then
-           result_44 = -(math.huge)
+           result_53 = -(math.huge)
           else
-           result_44 = js_floor(((use_4 - 1) / a))
+           result_53 = js_floor(((use_4 - 1) / most_2))
           end
-          do return ((result_44 + b) - now_14) end
+          do return ((result_53 + b) - now_14) end
          end
         end,
         encode = function(use_5)
-         local result_45
+         local result_54
          if (use_5 == 0) then
-          result_45 = -(math.huge)
+          result_54 = -(math.huge)
          else
-          result_45 = js_floor(((use_5 - 1) / a))
+          result_54 = js_floor(((use_5 - 1) / most_2))
          end
-         local result_46
+         local result_55
          if (use_5 == 0) then
-          result_46 = 0
+          result_55 = 0
          else
-          result_46 = (use_5 - (js_floor(((use_5 - 1) / a)) * a))
+          result_55 = (use_5 - (js_floor(((use_5 - 1) / most_2)) * most_2))
          end
-         if (result_46 == 0) then
+         if (result_55 == 0) then
           do return 'f1' end
          else
-          do return 'f1 ' .. js_text(result_45) .. ' ' .. js_text(result_46) end
+          do return 'f1 ' .. js_text(result_54) .. ' ' .. js_text(result_55) end
          end
         end,
         decode = function(text_6)
@@ -1043,11 +1107,11 @@ else
            do return nil end
           else
            local place_5 = counts_6[1]
-           local used_7 = counts_6[2]
-           if (((((js_isSafeInteger(place_5) and (place_5 >= 0)) and (place_5 <= LAST_INSTANT)) and (js_isSafeInteger(used_7) and (used_7 >= 0))) and (used_7 >= 1)) and (used_7 <= a)) then
+           local used_10 = counts_6[2]
+           if (((((js_isSafeInteger(place_5) and (place_5 >= 0)) and (place_5 <= LAST_INSTANT)) and (js_isSafeInteger(used_10) and (used_10 >= 0))) and (used_10 >= 1)) and (used_10 <= most_2)) then
             local place_6 = counts_6[1]
-            local used_8 = counts_6[2]
-            do return ((place_6 * a) + used_8) end
+            local used_11 = counts_6[2]
+            do return ((place_6 * most_2) + used_11) end
            else
             do return nil end
            end
@@ -1057,58 +1121,68 @@ else
        } end
       else
        if (name == 'wideOpened') then
+        local exact_7 = (2 ^ 53)
+        local most_3 = js_max(a, js_min(MOST_USE, js_floor(exact_7)))
         local place_7 = -(math.huge)
         local initial_2 = { place = place_7, used = 0 }
         do return {
          initial = initial_2,
          take = function(state_7, now_15, cost_7)
           if (cost_7 > 0) then
-           if (cost_7 <= a) then
-            local result_48
-            local result_47
+           local result_57
+           local result_56
+           if (now_15 < (state_7.place + b)) then
+            result_56 = state_7.place
+           else
+            result_56 = now_15
+           end
+           if (result_56 == state_7.place) then
+            result_57 = state_7.used
+           else
+            result_57 = 0
+           end
+           if (cost_7 <= (a - result_57)) then
+            local result_58
             if (now_15 < (state_7.place + b)) then
-             result_47 = state_7.place
+             result_58 = state_7.place
             else
-             result_47 = now_15
+             result_58 = now_15
             end
-            if (result_47 == state_7.place) then
-             result_48 = state_7.used
+            local result_60
+            local result_59
+            if (now_15 < (state_7.place + b)) then
+             result_59 = state_7.place
             else
-             result_48 = 0
+             result_59 = now_15
             end
-            local count_4 = (result_48 + cost_7)
-            if (count_4 <= a) then
-             local result_49
-             if (now_15 < (state_7.place + b)) then
-              result_49 = state_7.place
-             else
-              result_49 = now_15
-             end
-             do return { place = result_49, used = count_4 } end
+            if (result_59 == state_7.place) then
+             result_60 = state_7.used
             else
-             do return state_7 end
+             result_60 = 0
             end
+            local used_12 = (result_60 + cost_7)
+            do return { place = result_58, used = used_12 } end
            else
             do return state_7 end
            end
           else
            if (cost_7 < 0) then
             local units_6 = -(cost_7)
-            local result_51
-            local result_50
+            local result_62
+            local result_61
             if (now_15 < (state_7.place + b)) then
-             result_50 = state_7.place
+             result_61 = state_7.place
             else
-             result_50 = now_15
+             result_61 = now_15
             end
-            if (result_50 == state_7.place) then
-             result_51 = state_7.used
+            if (result_61 == state_7.place) then
+             result_62 = state_7.used
             else
-             result_51 = 0
+             result_62 = 0
             end
-            if (units_6 < result_51) then
-             local used_9 = (result_51 - units_6)
-             do return { place = state_7.place, used = used_9 } end
+            if (units_6 < result_62) then
+             local used_13 = (result_62 - units_6)
+             do return { place = state_7.place, used = used_13 } end
             else
              do return initial_2 end
             end
@@ -1118,19 +1192,19 @@ else
           end
          end,
          reset = function(use_6, now_16)
-          local result_53
-          local result_52
+          local result_64
+          local result_63
           if (now_16 < (use_6.place + b)) then
-           result_52 = use_6.place
+           result_63 = use_6.place
           else
-           result_52 = now_16
+           result_63 = now_16
           end
-          if (result_52 == use_6.place) then
-           result_53 = use_6.used
+          if (result_63 == use_6.place) then
+           result_64 = use_6.used
           else
-           result_53 = 0
+           result_64 = 0
           end
-          if (result_53 == 0) then
+          if (result_64 == 0) then
            do return 0 end
           else
            do return ((use_6.place + b) - now_16) end
@@ -1152,11 +1226,11 @@ else
             do return nil end
            else
             local place_8 = counts_7[1]
-            local used_10 = counts_7[2]
-            if (((((js_isSafeInteger(place_8) and (place_8 >= 0)) and (place_8 <= LAST_INSTANT)) and (js_isSafeInteger(used_10) and (used_10 >= 0))) and (used_10 >= 1)) and (used_10 <= a)) then
+            local used_14 = counts_7[2]
+            if (((((js_isSafeInteger(place_8) and (place_8 >= 0)) and (place_8 <= LAST_INSTANT)) and (js_isSafeInteger(used_14) and (used_14 >= 0))) and (used_14 >= 1)) and (used_14 <= most_3)) then
              local place_9 = counts_7[1]
-             local used_11 = counts_7[2]
-             do return { place = place_9, used = used_11 } end
+             local used_15 = counts_7[2]
+             do return { place = place_9, used = used_15 } end
             else
              do return nil end
             end
@@ -1183,25 +1257,25 @@ local resets = {  }
 local take = function(at_5, instant_1)
  local key = steps[at_5 + 1]
  local transition = transitions[steps[(at_5 + 1) + 1] + 1]
- local result_54
+ local result_65
  local known = states_5[key + 1]
  if (known ~= nil) then
-  result_54 = known
+  result_65 = known
  else
   local text_11 = texts[key + 1]
   if ((text_11 == nil) or (resets[key + 1] ~= nil)) then
-   result_54 = transition.initial
+   result_65 = transition.initial
   else
    local state_10 = transition.decode(text_11)
    if (state_10 == nil) then
-    result_54 = transition.initial
+    result_65 = transition.initial
    else
     states_5[key + 1] = state_10
-    result_54 = state_10
+    result_65 = state_10
    end
   end
  end
- local state_11 = result_54
+ local state_11 = result_65
  do
   local turn = 0
   while (turn < steps[(at_5 + 3) + 1]) do
@@ -1213,7 +1287,7 @@ local take = function(at_5, instant_1)
    turn = turn + 1
   end
  end
- if (state_11 ~= result_54) then
+ if (state_11 ~= result_65) then
   states_5[key + 1] = state_11
   owners[key + 1] = transition
   resets[key + 1] = transition.reset(state_11, instant_1)
@@ -1225,27 +1299,27 @@ local takeEach = function(at_6, end_1, instant_2)
   local place_15 = at_6
   while (place_15 < end_1) do
    local transition_1 = transitions[steps[(place_15 + 1) + 1] + 1]
-   local result_55
+   local result_66
    local key_1 = steps[place_15 + 1]
    local known_1 = states_5[key_1 + 1]
    if (known_1 ~= nil) then
-    result_55 = known_1
+    result_66 = known_1
    else
     local text_12 = texts[key_1 + 1]
     if ((text_12 == nil) or (resets[key_1 + 1] ~= nil)) then
-     result_55 = transition_1.initial
+     result_66 = transition_1.initial
     else
      local state_12 = transition_1.decode(text_12)
      if (state_12 == nil) then
-      result_55 = transition_1.initial
+      result_66 = transition_1.initial
      else
       states_5[key_1 + 1] = state_12
-      result_55 = state_12
+      result_66 = state_12
      end
     end
    end
-   local next_4 = transition_1.take(result_55, instant_2, steps[(place_15 + 2) + 1])
-   if ((next_4 == result_55) and (steps[(place_15 + 2) + 1] > 0)) then
+   local next_4 = transition_1.take(result_66, instant_2, steps[(place_15 + 2) + 1])
+   if ((next_4 == result_66) and (steps[(place_15 + 2) + 1] > 0)) then
     do return end
    else
     taken_1[#taken_1 + 1] = next_4
@@ -1258,26 +1332,26 @@ local takeEach = function(at_6, end_1, instant_2)
   while (place_16 < end_1) do
    local transition_2 = transitions[steps[(place_16 + 1) + 1] + 1]
    local next_5 = taken_1[((place_16 - at_6) / 4) + 1]
-   local result_56
+   local result_67
    local key_2 = steps[place_16 + 1]
    local known_2 = states_5[key_2 + 1]
    if (known_2 ~= nil) then
-    result_56 = known_2
+    result_67 = known_2
    else
     local text_13 = texts[key_2 + 1]
     if ((text_13 == nil) or (resets[key_2 + 1] ~= nil)) then
-     result_56 = transition_2.initial
+     result_67 = transition_2.initial
     else
      local state_13 = transition_2.decode(text_13)
      if (state_13 == nil) then
-      result_56 = transition_2.initial
+      result_67 = transition_2.initial
      else
       states_5[key_2 + 1] = state_13
-      result_56 = state_13
+      result_67 = state_13
      end
     end
    end
-   local isChanged_1 = (next_5 ~= result_56)
+   local isChanged_1 = (next_5 ~= result_67)
    if (isChanged_1 and (steps[(place_16 + 3) + 1] == 0)) then
     local key_3 = steps[place_16 + 1]
     states_5[key_3 + 1] = next_5
@@ -1319,17 +1393,17 @@ do
  while (key_5 < count) do
   local reset = resets[key_5 + 1]
   if (reset ~= nil) then
-   local result_57
+   local result_68
    local transition_3 = owners[key_5 + 1]
    local state_14 = states_5[key_5 + 1]
    if ((transition_3 == nil) or (state_14 == transition_3.initial)) then
-    result_57 = nil
+    result_68 = nil
    else
-    result_57 = transition_3.encode(state_14)
+    result_68 = transition_3.encode(state_14)
    end
    local lifetime = js_ceil(((js_min(reset, LONGEST) + MARGIN) + LEEWAY))
-   if (result_57 ~= texts[key_5 + 1]) then
-    write(key_5, result_57, js_text(lifetime))
+   if (result_68 ~= texts[key_5 + 1]) then
+    write(key_5, result_68, js_text(lifetime))
    end
   end
   key_5 = key_5 + 1
@@ -1361,4 +1435,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "34a91f5f9ce6ceba44b8c26cf0c99155ad42b9be";
+export const STATE_TRANSITIONS_SHA = "4a8a5ca5ffce4b7dad32857cef51dfa33d82ce1b";

@@ -41,8 +41,8 @@ export function transitionBy(formula: Formula): Transition {
 }
 
 function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
-  const { capacity, initial, questions, codec } = arithmetic;
-  const take = takeBy(questions, capacity);
+  const { initial, questions, codec } = arithmetic;
+  const take = takeBy(questions);
   const { encode, decode } = codec;
   const transition = { initial, take, reset: questions.reset, encode, decode };
   return transition as unknown as Transition;
@@ -50,10 +50,9 @@ function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
 
 /** The commonest one, by the reducer that is written out for it. */
 function wholeTransition(perMillisecond: number, interval: number, burst: number): Transition {
-  const { initial, reset, encode, decode } = transitionOf(
-    ticksArithmetic(perMillisecond, 1, interval, burst),
-  );
-  const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, false);
+  const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
+  const { initial, reset, encode, decode } = transitionOf(arithmetic);
+  const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, arithmetic.mostUse, false);
   return { initial, take: take as Transition["take"], reset, encode, decode };
 }
 

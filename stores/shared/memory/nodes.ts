@@ -12,9 +12,8 @@
  * that dies in the middle of a call loses those, and what the call was making or letting go of.
  */
 
-import { header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
-import type { Thread } from "../threads/thread.ts";
-import { intStack } from "./int_stack.ts";
+import { COUNTERS, header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
+import { counter, type Thread } from "../threads/thread.ts";
 import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
 import { MOST_OF_CHAIN, poolOfNodes, putChain, takeChain } from "./pool.ts";
 
@@ -24,14 +23,26 @@ export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
 /** How many free nodes a thread keeps at most, and what share of the arena. */
 const MOST_KEPT = 96;
 const SHARE = 64;
+/** Most nodes that a call makes beside those of the state before it, but for a state as large. */
+const MOST_MADE = 128;
 /** Bits of a node's number; its shape stands before them. */
 const NODE_BITS = 24;
 const NODE_MASK = 2 ** NODE_BITS - 1;
 
+/** The nodes that an arena must have for a key whose state takes so many. */
+export function nodesForOne(nodes: number): number {
+  return nodes + Math.min(nodes, MOST_MADE);
+}
+
+/** The nodes that an arena must have for so many keys, whose states take so many each at the most. */
+export function nodesForAll(keys: number, nodes: number, threads: number): number {
+  if (nodes === 0) return 0;
+  return keys * nodes + threads * (MOST_KEPT + MOST_OF_CHAIN + Math.min(nodes, MOST_MADE));
+}
+
 /** What the nodes of a call's new version are, and which of the old version they replace. */
 export interface Nodes {
   readonly memory: Memory;
-  readonly thread: Thread;
   /** Where a node lies, in 32-bit words; any number stands for some node. */
   at(node: number): number;
   /** A new node, its content left over. */
@@ -61,15 +72,13 @@ export interface Nodes {
 export function threadNodes(memory: Memory, thread: Thread): Nodes {
   const { ints, floats, nodes, lastNode } = memory;
   const { take, keep } = freeNodes(memory, thread);
+  // Nodes and their shapes: what was made, what is to be let go of, and what stands below that.
   const made = intStack();
   const dropped = intStack();
   const below = intStack();
 
   const at = (node: number) => nodes + (node >= 0 && node <= lastNode ? node : 0) * NODE;
-
-  function note(node: number, shape: NodeShape): void {
-    below.push(node | (shape << NODE_BITS));
-  }
+  const note = (node: number, shape: NodeShape) => void below.push(node | (shape << NODE_BITS));
 
   function free(node: number, shape: NodeShape): void {
     if (shape === SINGLE) return keep(node);
@@ -90,7 +99,6 @@ export function threadNodes(memory: Memory, thread: Thread): Nodes {
 
   return {
     memory,
-    thread,
     at,
     make,
     free,
@@ -166,12 +174,42 @@ function freeNodes(memory: Memory, thread: Thread) {
     take(): number {
       if (ints[thread.record + KEPT_SIZE] === 0) refill();
       if (ints[thread.record + KEPT_SIZE] === 0) throw OUT_OF_NODES;
+      ints[thread.record + COUNTERS + counter.nodes]!++;
       return takeKept();
     },
     keep(node: number): void {
+      ints[thread.record + COUNTERS + counter.nodes]!--;
       put(node);
       if (ints[thread.record + KEPT_SIZE]! <= mostKept) return;
       putChain(pool, Array.from({ length: chain }, takeKept));
     },
+  };
+}
+
+/** A stack of whole numbers in an array of their own kind: an ordinary one takes twice the time. */
+function intStack() {
+  let items = new Int32Array(512);
+  let size = 0;
+  return {
+    size: () => size,
+    /** Whether an item is among the last ones. */
+    has(item: number, last: number): boolean {
+      for (let place = size - 1; place >= 0 && place >= size - last; place--) {
+        if (items[place] === item) return true;
+      }
+      return false;
+    },
+    clear(): void {
+      size = 0;
+    },
+    push(item: number): void {
+      if (size === items.length) {
+        const larger = new Int32Array(2 * size);
+        larger.set(items);
+        items = larger;
+      }
+      items[size++] = item;
+    },
+    pop: (): number => items[--size]!,
   };
 }

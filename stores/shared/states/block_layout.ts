@@ -11,18 +11,49 @@ import type { Nodes } from "../memory/nodes.ts";
 /** Numbers; a tree and its newest slot; running totals; a chain of cells. */
 export const blockKind = { cells: 0, tree: 1, totals: 2, chain: 3 } as const;
 
+/** Where the cells of a block begin, in 32-bit words. */
+export const CELLS = 4;
+
+/** How states lie in cells, of a block or of an array that a chain is copied to. */
+export interface CellLayout {
+  readonly types: readonly CellType[];
+  load(ints: Int32Array, floats: Float64Array, at: number): unknown;
+  /** Writes a state; `old` is where the replaced one lies in the same arrays, -1 if there is none. */
+  save(state: unknown, ints: Int32Array, floats: Float64Array, at: number, old: number): void;
+}
+
 /** How one algorithm's states lie in blocks. */
 export interface StateLayout {
-  /** What a block holds: one of `blockKind`. */
-  readonly kind: number;
   /** Whether the states are one number each, in the first cell. */
   readonly isNumber: boolean;
   /** What `load` reads of a key without use: the fresh state of the first algorithm of its id. */
   readonly initial: unknown;
   /** Reads the state of a block; `undefined` if its words are none. */
   load(block: number): unknown;
-  /** Writes a state into a block; `old` is the block that it replaces, 0 if there is none. */
-  save(state: unknown, block: number, old: number): void;
+  /**
+   * Writes a state into a block; `old` is the block that it replaces, 0 if there is none.
+   *
+   * @returns What the block holds: one of `blockKind`.
+   */
+  save(state: unknown, block: number, old: number): number;
+}
+
+/** Calls `visit` with the topmost nodes of a block's state. */
+export function visitNodes(
+  { ints, blocks }: Memory,
+  block: number,
+  visit: (node: number, shape: NodeShape) => void,
+): void {
+  const at = blocks + block * BLOCK;
+  const kind = ints[at]! & 3;
+  if (kind === blockKind.tree) rootIn(ints, at + CELLS + 2, 1, visit);
+  else if (kind === blockKind.totals) rootIn(ints, at + CELLS, 2, visit);
+  else if (kind === blockKind.chain && ints[at + CELLS] !== 0) visit(ints[at + CELLS]!, CHAIN);
+}
+
+/** Lets go of all nodes of a state that nobody else can reach. */
+export function freeState(nodes: Nodes, block: number): void {
+  visitNodes(nodes.memory, block, nodes.free);
 }
 
 /**
@@ -41,50 +72,12 @@ export type WriteBlock = (
   old: number,
 ) => void;
 
-/** Where the cells of a block begin, in 32-bit words. */
-const CELLS = 4;
-
-/** The kind of block that cells of these types fit; `undefined` if they must stand in a chain. */
-export function kindOfBlock(types: readonly CellType[]): number | undefined {
-  switch (types.join()) {
-    case "0":
-    case "0,0":
-      return blockKind.cells;
-    case "0,1":
-      return blockKind.tree;
-    case "2":
-      return blockKind.totals;
-    default:
-      return undefined;
-  }
-}
-
-/** Calls `visit` with the topmost nodes of a block's state. */
-export function visitNodes(
-  { ints, blocks }: Memory,
-  block: number,
-  visit: (node: number, shape: NodeShape) => void,
-): void {
-  const at = blocks + block * BLOCK;
-  const kind = ints[at]! & 3;
-  if (kind === blockKind.tree) rootIn(ints, at + CELLS + 2, 1, visit);
-  else if (kind === blockKind.totals) rootIn(ints, at + CELLS, 2, visit);
-  else if (kind === blockKind.chain && ints[at + CELLS] !== 0) visit(ints[at + CELLS]!, CHAIN);
-}
-
 /** How the blocks of a store are written, closed over its views. */
 export function blockWriting({ ints, floats, blocks }: Memory): WriteBlock {
   return function writeBlock(layout, block, low, high, state, freshAt, old) {
     const at = blocks + block * BLOCK;
-    ints[at] = low | layout.kind;
+    ints[at] = low | layout.save(state, block, old);
     ints[at + 1] = high;
     floats[at / 2 + 1] = freshAt;
-    if (layout.isNumber) floats[at / 2 + 2] = state as number;
-    else layout.save(state, block, old);
   };
-}
-
-/** Lets go of all nodes of a state that nobody else can reach. */
-export function freeState(nodes: Nodes, block: number): void {
-  visitNodes(nodes.memory, block, nodes.free);
 }

@@ -6,11 +6,16 @@
 import { BLOCK, NODE } from "../layout.ts";
 import { CELLS_PER_NODE, SINGLE } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
-import { blockKind, type StateLayout } from "./block_layout.ts";
-import type { CellLayout } from "./cells.ts";
+import { blockKind, type CellLayout, CELLS, type StateLayout } from "./block_layout.ts";
+
+/** How states lie in chains. */
+export interface ChainLayout extends StateLayout {
+  /** Takes note that a block's chain is dropped, but for what its cells name. */
+  drop(block: number): void;
+}
 
 /** States of these cells in chains. */
-export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): StateLayout {
+export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): ChainLayout {
   const { ints, blocks } = nodes.memory;
   const types = typesOfNodes(cells);
   const { length } = types;
@@ -19,7 +24,7 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
   const scratchInts = new Int32Array(scratch.buffer);
   const oldStart = length * CELLS_PER_NODE;
   const hasNodes = types.some((type) => type !== 0);
-  const firstAt = (block: number) => blocks + block * BLOCK + 4;
+  const firstAt = (block: number) => blocks + block * BLOCK + CELLS;
 
   /** Copies the cells of a block to the array. */
   function read(block: number, start: number): void {
@@ -34,7 +39,6 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
     }
   }
 
-  /** Drops the nodes of the chain: what its cells name is dropped by their own layouts. */
   function drop(block: number): void {
     let node = ints[firstAt(block)]!;
     for (let place = 0; place < length; place++) {
@@ -59,9 +63,9 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
   }
 
   return {
-    kind: blockKind.chain,
     isNumber: false,
     initial,
+    drop,
     load(block) {
       read(block, 0);
       return cells.load(scratchInts, scratch, 0);
@@ -73,6 +77,7 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
       }
       cells.save(state, scratchInts, scratch, 0, old === 0 ? -1 : oldStart);
       ints[firstAt(block)] = write();
+      return blockKind.chain;
     },
   };
 }

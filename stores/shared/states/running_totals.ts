@@ -17,15 +17,21 @@
  *   3        8,192    up to 122,881    4
  */
 
+import { EMPTY_TIMELINE } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
 import { branchOf, TOTALS, TOTALS_LEVELS } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
-import { groupAt, type Levels, levelsFor, RING } from "./branches.ts";
+import type { CellLayout } from "./block_layout.ts";
 import {
   added,
   bucketsFrom,
   type EditedTimeline,
+  groupAt,
+  isEdited,
+  type Levels,
+  levelsFor,
   reduced,
+  RING,
   type StoredTimeline,
 } from "./stored_timeline.ts";
 
@@ -41,19 +47,45 @@ const TAIL = 4;
 const CHILDREN = 16;
 
 /** How the totals of one algorithm's timelines are built. */
-export interface TotalsShape extends Levels {
+interface TotalsShape extends Levels {
   readonly ints: Int32Array;
   readonly floats: Float64Array;
   readonly nodes: Nodes;
-  /** The fresh state: a timeline without units. */
-  readonly empty: Timeline;
 }
 
-/** The shape of totals of at most `entries` closed buckets. */
-export function totalsShape(nodes: Nodes, entries: number, empty: Timeline): TotalsShape {
+/** The most nodes that totals of at most so many closed buckets take. */
+export function nodesOfTotals(entries: number): number {
   const { levels, span } = levelsFor(entries, LEAF_ENTRIES, BRANCHES);
+  const children = Math.ceil((entries - 1) / span) + 1;
+  if (levels === 1) return 1 + children;
+  // Of the oldest child all leaves may be there yet, with entries that count no more.
+  const leaves = Math.ceil((entries - 1) / LEAF_ENTRIES) + span / LEAF_ENTRIES;
+  return 1 + children + (levels === 2 ? 0 : children * BRANCHES) + leaves;
+}
+
+/** A log, or a window of few units, as one cell: the root of its totals of at most `entries` buckets. */
+export function totalsCells(nodes: Nodes, entries: number): CellLayout {
   const { ints, floats } = nodes.memory;
-  return { ints, floats, nodes, levels, span, empty };
+  const shape = { ints, floats, nodes, ...levelsFor(entries, LEAF_ENTRIES, BRANCHES) };
+  return {
+    types: [2],
+    load(ints, _floats, at) {
+      const root = ints[2 * at]!;
+      return root === 0 ? EMPTY_TIMELINE : new TotalsTimeline(shape, root);
+    },
+    save(state, ints, _floats, at, old) {
+      const timeline = state as Timeline;
+      ints[2 * at + 1] = 0;
+      if (timeline instanceof TotalsTimeline) ints[2 * at] = timeline.root;
+      else if (isEdited(timeline)) ints[2 * at] = editTotals(timeline);
+      else {
+        const oldRoot = old === -1 ? 0 : ints[2 * old]!;
+        if (oldRoot !== 0) nodes.drop(oldRoot, TOTALS);
+        const buckets = bucketsFrom(timeline, -Infinity);
+        ints[2 * at] = buckets.length === 0 ? 0 : buildTotals(shape, buckets);
+      }
+    },
+  };
 }
 
 /** Methods rather than closures, as one is made at each call. */
@@ -103,7 +135,7 @@ class TotalsTimeline implements StoredTimeline {
   }
 
   none(): Timeline {
-    return this.shape.empty;
+    return EMPTY_TIMELINE;
   }
 
   /** The first entry of [head, tail) at a slot or later, or tail. */
@@ -157,18 +189,8 @@ class TotalsTimeline implements StoredTimeline {
   }
 }
 
-/** A log in the arena, of which only the root is read at first. */
-export function loadTotals(shape: TotalsShape, root: number): StoredTimeline {
-  return new TotalsTimeline(shape, root);
-}
-
-/** The root of a log as it was loaded; 0 of any other timeline. */
-export function rootOfTotals(timeline: Timeline): number {
-  return timeline instanceof TotalsTimeline ? timeline.root : 0;
-}
-
 /** The root of the new version that an edit describes; its old one keeps what they share. */
-export function editTotals(edited: EditedTimeline): number {
+function editTotals(edited: EditedTimeline): number {
   const { newest, units, floor } = edited;
   const base = edited.base as TotalsTimeline;
   const { shape } = base;
@@ -198,7 +220,7 @@ export function editTotals(edited: EditedTimeline): number {
 }
 
 /** The root of the totals of these buckets, at least one: slots and units, in order of time. */
-export function buildTotals(shape: TotalsShape, buckets: readonly number[]): number {
+function buildTotals(shape: TotalsShape, buckets: readonly number[]): number {
   const root = newRoot(shape);
   let total = 0;
   const closed = buckets.length / 2 - 1;

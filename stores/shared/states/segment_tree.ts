@@ -24,33 +24,89 @@
  * Source: J. L. Bentley, "Solutions to Klee's rectangle problems" (1977), for the tree of sums.
  */
 
+import { EMPTY_TIMELINE } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
 import { treeOf } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
-import { groupAt, type Levels, levelsFor } from "./branches.ts";
-import { added, type EditedTimeline, reduced, type StoredTimeline } from "./stored_timeline.ts";
+import type { CellLayout } from "./block_layout.ts";
+import {
+  added,
+  bucketsFrom,
+  type EditedTimeline,
+  groupAt,
+  isEdited,
+  type Levels,
+  levelsFor,
+  reduced,
+  RING,
+  type StoredTimeline,
+} from "./stored_timeline.ts";
 
 const LEAF_SLOTS = 32;
 const BRANCHES = 16;
 /** Before all slots: windows near the epoch reach back to slots below 0. */
 const NO_SLOT = -(2 ** 30);
 /** Most units beside the root. */
-export const MOST_PENDING = 8_191;
+const MOST_PENDING = 8_191;
 
 /** How the trees of one window are built. */
-export interface TreeShape extends Levels {
+interface TreeShape extends Levels {
   readonly ints: Int32Array;
   readonly nodes: Nodes;
   /** The power of two that the span is. */
   readonly shift: number;
-  /** The fresh state: what a tree without units is. */
-  readonly empty: Timeline;
 }
 
-/** The shape of a window of `slots` sub-buckets. */
-export function treeShape(nodes: Nodes, slots: number, empty: Timeline): TreeShape {
+/** The most nodes that a window of so many slots takes which holds at most so many units. */
+export function nodesOfTree(slots: number, units: number): number {
   const { levels, span } = levelsFor(slots, LEAF_SLOTS, BRANCHES);
-  return { ints: nodes.memory.ints, nodes, levels, span, shift: Math.log2(span) | 0, empty };
+  const children = Math.min(RING, Math.ceil((slots - 1) / span) + 1);
+  // Of the oldest child all leaves may be there yet, with units that count no more.
+  const older = levels === 1 ? 0 : span / LEAF_SLOTS - 1;
+  const leaves = Math.min(children * (span / LEAF_SLOTS), units + older);
+  const inner = levels === 1 ? 0 : Math.min(children, leaves);
+  return 1 + leaves + inner + (levels === 3 ? Math.min(children * BRANCHES, leaves) : 0);
+}
+
+/**
+ * A window of so many slots as two cells: its newest slot; its root and, in the second half, from the
+ * lowest bit, the levels (2 bits), how far the floor is behind the newest slot (17), and the units
+ * that are pending (13).
+ */
+export function treeCells(nodes: Nodes, slots: number): CellLayout {
+  const { levels, span } = levelsFor(slots, LEAF_SLOTS, BRANCHES);
+  const shape = { ints: nodes.memory.ints, nodes, levels, span, shift: Math.log2(span) | 0 };
+
+  /** The tree of a window in the version that is being made. */
+  function rootOf(timeline: Timeline, oldRoot: number): TreeRoot {
+    if (timeline instanceof TreeTimeline) return timeline;
+    if (isEdited(timeline)) return editTree(timeline);
+    if (oldRoot !== 0) nodes.drop(oldRoot, treeOf(levels));
+    const buckets = bucketsFrom(timeline, timeline.newest - slots + 1);
+    return { root: buckets.length === 0 ? 0 : buildTree(shape, buckets), pending: 0 };
+  }
+
+  return {
+    types: [0, 1],
+    load(ints, floats, at) {
+      const root = ints[2 * at + 2]!;
+      const newest = floats[at]!;
+      if (root === 0) return EMPTY_TIMELINE;
+      const rest = ints[2 * at + 3]!;
+      const floor = newest - ((rest >> 2) & 0x1ffff);
+      return new TreeTimeline(shape, root, newest, floor, rest >>> 19);
+    },
+    save(state, ints, floats, at, old) {
+      const timeline = state as Timeline;
+      const { root, pending } = rootOf(timeline, old === -1 ? 0 : ints[2 * old + 2]!);
+      if (root === 0) return void ints.fill(0, 2 * at, 2 * at + 4);
+      const { newest } = timeline;
+      const floor = (timeline as Partial<StoredTimeline>).floor ?? newest - slots + 1;
+      floats[at] = newest;
+      ints[2 * at + 2] = root;
+      ints[2 * at + 3] = (pending << 19) | ((newest - floor) << 2) | levels;
+    },
+  };
 }
 
 /** Methods rather than closures, as one is made at each call. */
@@ -158,34 +214,18 @@ class TreeTimeline implements StoredTimeline {
   }
 
   none(): Timeline {
-    return this.shape.empty;
+    return EMPTY_TIMELINE;
   }
 }
 
-/** A window in the arena, of which nothing is read at first. */
-export function loadTree(
-  shape: TreeShape,
-  root: number,
-  newest: number,
-  floor: number,
-  pending: number,
-): StoredTimeline {
-  return new TreeTimeline(shape, root, newest, floor, pending);
-}
-
 /** What of a window stands in its block: its tree, and the units that are not in it. */
-export interface TreeRoot {
+interface TreeRoot {
   readonly root: number;
   readonly pending: number;
 }
 
-/** The root of a window as it was loaded; `undefined` of any other timeline. */
-export function rootOfTree(timeline: Timeline): TreeRoot | undefined {
-  return timeline instanceof TreeTimeline ? timeline : undefined;
-}
-
 /** The root of the new version that an edit describes; its old one keeps what they share. */
-export function editTree({ base, newest, units, floor }: EditedTimeline): TreeRoot {
+function editTree({ base, newest, units, floor }: EditedTimeline): TreeRoot {
   const tree = base as TreeTimeline;
   const { shape, root: old, newest: before } = tree;
   const pending = tree.pending + units;
@@ -233,7 +273,7 @@ function dropOutside(
 }
 
 /** The root of a tree of these buckets: slots and units, in order of time. */
-export function buildTree(shape: TreeShape, buckets: readonly number[]): number {
+function buildTree(shape: TreeShape, buckets: readonly number[]): number {
   const root = shape.nodes.makeEmpty();
   for (let place = 0; place < buckets.length; place += 2) {
     addTo(shape, root, buckets[place]!, buckets[place + 1]!, true);

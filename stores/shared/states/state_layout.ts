@@ -1,53 +1,115 @@
 /*
- * How the states of an algorithm lie in the store: up to two cells of 64 bits in the block itself,
- * more in a chain of nodes. Windows and logs are kept in forms of their own, of which only what
- * changes is written anew.
+ * How the states of an algorithm lie in the store, in cells of 64 bits:
+ *
+ *   a number                        1 cell
+ *   an object that a codec writes   2 cells for up to three words, as far as they fit; otherwise 1
+ *                                   cell for how many words it took, and as many as it may take
+ *   a window in a segment tree      2 cells (`segment_tree.ts`)
+ *   a log as running totals         1 cell (`running_totals.ts`)
+ *   `all`                           the cells of its parts
+ *
+ * Up to two cells stand in the block itself, more in a chain of nodes. Windows and logs are kept in
+ * forms of their own, of which only what changes is written anew.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { mostEntries } from "../../../core/algorithms/timeline_algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
+import { CELLS_PER_NODE, type CellType } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
-import { kindOfBlock, type StateLayout } from "./block_layout.ts";
-import { type CellLayout, cellsOfAll, codecCells, numberCells } from "./cells.ts";
-import { chainLayout } from "./chain_layout.ts";
-import { MOST_ENTRIES } from "./stored_timeline.ts";
-import { totalsCells } from "./totals_cells.ts";
-import { treeCells } from "./tree_cells.ts";
+import { blockKind, type CellLayout, CELLS, type StateLayout } from "./block_layout.ts";
+import { type ChainLayout, chainLayout } from "./chain_layout.ts";
+import { nodesOfTotals, totalsCells } from "./running_totals.ts";
+import { nodesOfTree, treeCells } from "./segment_tree.ts";
+import { MOST_ENTRIES, TORN } from "./stored_timeline.ts";
 
 /** Most cells of a state: 8 KB. */
 const MOST_CELLS = 1_024;
-/** Windows of more sub-buckets stand in a segment tree. */
-const TREE_FROM = 65;
 /** Sums of a tree are over up to twice the window, of 31 bits, and below what would be a NaN. */
 const TREE_LIMIT = 2 ** 30 - 2 ** 20;
 
 /**
- * How many cells a state of the algorithm takes.
+ * The most nodes that a state of the algorithm takes.
  *
  * @throws {RangeError} If it fits no block, tree or chain.
  */
-export function cellsOfState(algorithm: Algorithm): number {
-  const cells = countCells(algorithm);
-  if (cells <= MOST_CELLS) return cells;
-  throw refusal(`${algorithm.id} must take at most ${MOST_CELLS} words`, cells);
+export function nodesOfState(algorithm: Algorithm): number {
+  const { types, nodes } = sizeOfState(algorithm);
+  const cells = types.length;
+  if (cells > MOST_CELLS) {
+    throw refusal(`${algorithm.id} must take at most ${MOST_CELLS} words`, cells);
+  }
+  const isInBlock = isPacked(algorithm)
+    ? algorithm.codec.maxWords < 3 || algorithm.capacity < 2 ** 32
+    : kindOfBlock(types) !== undefined;
+  return nodes + (isInBlock ? 0 : Math.ceil(cells / CELLS_PER_NODE));
 }
 
 /** How the states of an algorithm lie in blocks. */
 export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
+  const { ints, floats, blocks } = nodes.memory;
+  const { initial, codec, codec: { maxWords } } = algorithm;
   const cells = cellLayout(nodes, algorithm);
   const kind = kindOfBlock(cells.types);
-  if (kind === undefined) return chainLayout(nodes, cells, algorithm.initial);
-  const { ints, floats, blocks } = nodes.memory;
-  const cellsAt = (block: number) => ((blocks + block * BLOCK) >> 1) + 2;
+  if (isPacked(algorithm)) return packedLayout(chainLayout(nodes, cells, initial));
+  if (kind === undefined) return chainLayout(nodes, cells, initial);
   return {
-    kind,
     isNumber: isNumber(algorithm),
-    initial: algorithm.initial,
+    initial,
     load: (block) => cells.load(ints, floats, cellsAt(block)),
-    save: (state, block, old) =>
-      cells.save(state, ints, floats, cellsAt(block), old === 0 ? -1 : cellsAt(old)),
+    save(state, block, old) {
+      cells.save(state, ints, floats, cellsAt(block), old === 0 ? -1 : cellsAt(old));
+      return kind;
+    },
   };
+
+  function cellsAt(block: number): number {
+    return (blocks + block * BLOCK + CELLS) >> 1;
+  }
+
+  /** Three words as one, and two of 32 bits; fewer as they are, where a NaN stands for none. */
+  function packedLayout(chain: ChainLayout): StateLayout {
+    const words = new Float64Array(3);
+
+    function pack(state: unknown, block: number): boolean {
+      const count = codec.write(state, words, 0);
+      const at = cellsAt(block);
+      const [first, second, third] = words as unknown as [number, number, number];
+      if (maxWords < 3) {
+        floats[at] = count > 0 ? first : NaN;
+        floats[at + 1] = count > 1 ? second : NaN;
+        return !(count > 0 && first !== first) && !(count > 1 && second !== second);
+      }
+      floats[at] = first;
+      ints[2 * at + 2] = second;
+      ints[2 * at + 3] = third;
+      return count === 3 && second >>> 0 === second && third >>> 0 === third;
+    }
+
+    return {
+      isNumber: false,
+      initial,
+      load(block) {
+        if ((ints[blocks + block * BLOCK]! & 3) === blockKind.chain) return chain.load(block);
+        const at = cellsAt(block);
+        if (maxWords < 3) {
+          const isNone = floats[at] !== floats[at];
+          return codec.read(floats, at, isNone ? 0 : floats[at + 1] !== floats[at + 1] ? 1 : 2);
+        }
+        words[0] = floats[at]!;
+        words[1] = ints[2 * at + 2]! >>> 0;
+        words[2] = ints[2 * at + 3]! >>> 0;
+        return codec.read(words, 0, 3);
+      },
+      save(state, block, old) {
+        const isChain = old !== 0 && (ints[blocks + old * BLOCK]! & 3) === blockKind.chain;
+        if (!pack(state, block)) return chain.save(state, block, isChain ? old : 0);
+        if (isChain) chain.drop(old);
+        return blockKind.cells;
+      },
+    };
+  }
 }
 
 function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
@@ -55,7 +117,7 @@ function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
   if (slots !== undefined) {
     return isTree(algorithm)
       ? treeCells(nodes, slots)
-      : totalsCells(nodes, Math.min(slots, algorithm.capacity));
+      : totalsCells(nodes, mostEntries(slots, algorithm.capacity));
   }
   if (parts !== undefined) {
     return cellsOfAll(algorithm, parts.map((part) => cellLayout(nodes, part)));
@@ -63,17 +125,97 @@ function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
   return isNumber(algorithm) ? numberCells : codecCells(algorithm);
 }
 
-function countCells(algorithm: Algorithm): number {
+/** A state that is one number. */
+const numberCells: CellLayout = {
+  types: [0],
+  load: (_ints, floats, at) => floats[at],
+  save(state, _ints, floats, at) {
+    floats[at] = state as number;
+  },
+};
+
+/** A state that the algorithm's codec writes as words. */
+function codecCells({ codec }: Algorithm): CellLayout {
+  return {
+    types: new Array(1 + codec.maxWords).fill(0),
+    load(_ints, floats, at) {
+      const words = floats[at]!;
+      if (!(words >= 0 && words <= codec.maxWords)) throw TORN;
+      return codec.read(floats, at + 1, words);
+    },
+    save(state, _ints, floats, at) {
+      floats[at] = codec.write(state, floats, at + 1);
+    },
+  };
+}
+
+/** The states of the parts of `all`, one after the other. */
+function cellsOfAll(algorithm: Algorithm, parts: readonly CellLayout[]): CellLayout {
+  const initial = algorithm.initial as readonly unknown[];
+  const starts: number[] = [];
+  let cells = 0;
+  for (const part of parts) {
+    starts.push(cells);
+    cells += part.types.length;
+  }
+  return {
+    types: parts.flatMap((part) => part.types),
+    load(ints, floats, at) {
+      const states = parts.map((part, place) => part.load(ints, floats, at + starts[place]!));
+      if (states.includes(undefined)) return undefined;
+      return states.every((state, place) => state === initial[place]) ? initial : states;
+    },
+    save(state, ints, floats, at, old) {
+      const states = state as readonly unknown[];
+      parts.forEach((part, place) => {
+        const start = starts[place]!;
+        part.save(states[place], ints, floats, at + start, old === -1 ? -1 : old + start);
+      });
+    },
+  };
+}
+
+/** What the cells of a state are, and the most nodes that they name. */
+function sizeOfState(
+  algorithm: Algorithm,
+): { readonly types: readonly CellType[]; readonly nodes: number } {
   const { internals: { slots, parts } = {}, capacity, codec: { maxWords } } = algorithm;
   if (slots !== undefined) {
     const entries = Math.min(slots, capacity);
-    if (entries <= MOST_ENTRIES) return isTree(algorithm) ? 2 : 1;
+    if (entries <= MOST_ENTRIES) {
+      return isTree(algorithm)
+        ? { types: [0, 1], nodes: nodesOfTree(slots, capacity) }
+        : { types: [2], nodes: nodesOfTotals(mostEntries(slots, capacity)) };
+    }
     const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MOST_ENTRIES}` +
       " (slidingWindow with a coarser precision takes less)";
     throw refusal(rule, entries);
   }
-  if (parts !== undefined) return parts.reduce((sum, part) => sum + cellsOfState(part), 0);
-  return isNumber(algorithm) ? 1 : 1 + maxWords;
+  if (parts === undefined) {
+    return { types: new Array(isNumber(algorithm) ? 1 : 1 + maxWords).fill(0), nodes: 0 };
+  }
+  const sizes = parts.map(sizeOfState);
+  return {
+    types: sizes.flatMap(({ types }) => types),
+    nodes: sizes.reduce((sum, { nodes }) => sum + nodes, 0),
+  };
+}
+
+/** The kind of block that cells of these types fit; `undefined` if they must stand in a chain. */
+function kindOfBlock(types: readonly CellType[]): number | undefined {
+  const kinds: Readonly<Record<string, number>> = {
+    "0": blockKind.cells,
+    "0,0": blockKind.cells,
+    "0,1": blockKind.tree,
+    "2": blockKind.totals,
+  };
+  return kinds[types.join()];
+}
+
+/** Whether states are words that stand in the block as long as they fit. */
+function isPacked(algorithm: Algorithm): boolean {
+  const { internals: { parts, slots } = {}, codec: { maxWords } } = algorithm;
+  return parts === undefined && slots === undefined && !isNumber(algorithm) && maxWords <= 3;
 }
 
 function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorithm): boolean {
@@ -81,10 +223,10 @@ function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorith
     slots === undefined;
 }
 
-/** Logs, whose sub-buckets are of 1 ms, hold few units in many slots: they are no trees. */
-function isTree({ internals: { slots = 0 } = {}, capacity, policies }: Algorithm): boolean {
-  const isLog = policies[0]?.period === slots;
-  return slots >= TREE_FROM && slots <= MOST_ENTRIES && capacity < TREE_LIMIT && !isLog;
+/** Whether a window takes no more nodes as a tree than as running totals. */
+function isTree({ internals: { slots = 0 } = {}, capacity }: Algorithm): boolean {
+  return slots <= MOST_ENTRIES && capacity < TREE_LIMIT &&
+    nodesOfTree(slots, capacity) <= nodesOfTotals(mostEntries(slots, capacity));
 }
 
 function refusal(rule: string, value: number): RangeError {

@@ -6,12 +6,13 @@
  * first of those looked at is evicted, where the store allows it.
  */
 
-import { BLOCK, BUCKET, header, SLOTS_PER_BUCKET } from "../layout.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import { StoreFullError } from "../../../core/errors.ts";
+import { BLOCK, BUCKET, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
 import { blockKind } from "../states/block_layout.ts";
 import { announce } from "../threads/announcements.ts";
-import { counter } from "../threads/thread_record.ts";
-import { count } from "../threads/thread.ts";
-import { fullError, removeKey, settledWord, type Table } from "./table.ts";
+import { count, counter } from "../threads/thread.ts";
+import { freshAtOf, fullError, removeKey, settledWord, type Table, wordAt } from "./table.ts";
 
 /** Buckets that are searched for a key to drop; those of a long search, and how many a millisecond. */
 const SEARCHED = 32;
@@ -39,21 +40,90 @@ export interface KeyDropping {
 
 /** How room is made in a table, closed over it. */
 export function keyDropping(table: Table): KeyDropping {
-  const { memory, thread, search, throwsWhenFull } = table;
-  const { ints, capacity } = memory;
-  const dropFresh = freshDropping(table);
+  const { memory, thread, found, search, protectedSlots, slotsWithNodes, throwsWhenFull } = table;
+  const { ints, capacity, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
+
+  const mayGo = (block: number, now: number, withNodes: boolean) =>
+    freshAtOf(memory, block) <= now &&
+    !(withNodes && (ints[blocks + block * BLOCK]! & 3) === blockKind.cells);
+
+  /** Drops the key of a slot if it is still there, and fresh at `now`. */
+  function dropAt(slot: number, word: number, now: number, withNodes: boolean): boolean {
+    announce(thread, word);
+    if (wordAt(memory, slot) === word) {
+      return mayGo(word & blockMask, now, withNodes) && removeKey(table, slot, word);
+    }
+    search.changedSlot = slot;
+    return false;
+  }
+
+  /** Drops the key of a slot if it is fresh again; else takes note of one that may be evicted. */
+  function dropIfFresh(slot: number, now: number, withNodes: boolean): boolean {
+    const word = ints[slot]!;
+    const block = word & blockMask;
+    if (block === 0) return false;
+    search.keysSeen++;
+    if (slot === found.slot || protectedSlots.includes(slot)) return false;
+    if (block > lastBlock) {
+      search.changedSlot = slot;
+      return false;
+    }
+    // Not announced, so the block may be another key's: it is looked at again before one is dropped.
+    if (mayGo(block, now, withNodes) && dropAt(slot, word, now, withNodes)) return true;
+    const freshAt = freshAtOf(memory, block);
+    if (!mayGo(block, Infinity, withNodes)) return false;
+    if (search.firstSlot === 0 || freshAt < search.firstAt) {
+      search.firstSlot = slot;
+      search.firstWord = word;
+      search.firstAt = freshAt;
+    }
+    return false;
+  }
+
+  /** Drops the first key that is fresh again, of those looked at; whether there was one. */
+  function dropFresh(now: number, withNodes: boolean): boolean {
+    const all = bucketMask + 1;
+    const isLong = now < search.longAt || now >= search.longAgainAt;
+    const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
+    search.firstSlot = search.keysSeen = search.changedSlot = 0;
+    if (withNodes) {
+      // First where they are: most of a store's keys may have none.
+      const known = Math.min(search.noted, slotsWithNodes.length);
+      for (let looked = 0; looked < Math.min(known, SEARCHED); looked++) {
+        const slot = slotsWithNodes[search.lookedAt++ % known]!;
+        if (dropIfFresh(slot, now, true)) return true;
+      }
+      if (search.firstSlot !== 0) return false;
+    }
+    // On, if need be, to the first key that may go.
+    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
+      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
+      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
+        if (dropIfFresh(slot, now, withNodes)) return true;
+      }
+    }
+    // Lest all wait for a batch whose thread has died.
+    if (search.firstSlot === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
+    if (isLong) {
+      search.longAt = now;
+      search.longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
+    }
+    return false;
+  }
 
   /**
    * Takes a key out of the table: one that is fresh again or, if one in use may go, of those looked
    * at the one that is fresh first. Its place is the caller's.
    */
   function drop(now: number, withNodes: boolean): boolean {
-    if (dropFresh(now, withNodes)) return true;
+    const isFresh = dropFresh(now, withNodes);
     const { firstSlot, firstWord } = search;
-    if (throwsWhenFull || firstSlot === 0) return false;
-    announce(thread, firstWord);
-    if (ints[firstSlot] !== firstWord || !removeKey(table, firstSlot, firstWord)) return false;
-    count(thread, counter.evicted);
+    if (!isFresh) {
+      if (throwsWhenFull || firstSlot === 0) return false;
+      if (!dropAt(firstSlot, firstWord, Infinity, withNodes)) return false;
+    }
+    if (isFresh) count(thread, counter.dropped);
+    else table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
     return true;
   }
 
@@ -79,61 +149,11 @@ export function keyDropping(table: Table): KeyDropping {
     },
     makeNodes(now) {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
-      else if (throwsWhenFull) throw fullError(memory);
-      else if (search.firstSlot === 0 && search.changedSlot === 0) throw fullError(memory);
-    },
-  };
-}
-
-/** How the first key that is fresh again, of those looked at, is dropped; whether there was one. */
-function freshDropping(table: Table): (now: number, withNodes: boolean) => boolean {
-  const { memory, thread, found, search, protectedSlots } = table;
-  const { ints, floats, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
-
-  /** Drops the key of a slot if it is fresh again; else takes note of one that may be evicted. */
-  function dropIfFresh(slot: number, now: number, withNodes: boolean): boolean {
-    const word = ints[slot]!;
-    const block = word & blockMask;
-    if (block === 0) return false;
-    search.keysSeen++;
-    if (slot === found.slot || protectedSlots.includes(slot)) return false;
-    announce(thread, word);
-    if (block > lastBlock || ints[slot] !== word) {
-      search.changedSlot = slot;
-      return false;
-    }
-    if (withNodes && (ints[blocks + block * BLOCK]! & 3) === blockKind.cells) return false;
-    const freshAt = floats[(blocks + block * BLOCK) / 2 + 1]!;
-    if (freshAt <= now && removeKey(table, slot, word)) {
-      count(thread, counter.dropped);
-      return true;
-    }
-    if (search.firstSlot === 0 || freshAt < search.firstAt) {
-      search.firstSlot = slot;
-      search.firstWord = word;
-      search.firstAt = freshAt;
-    }
-    return false;
-  }
-
-  return function dropFresh(now, withNodes) {
-    const all = bucketMask + 1;
-    const isLong = now < search.longAt || now >= search.longAgainAt;
-    const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
-    search.firstSlot = search.keysSeen = search.changedSlot = 0;
-    // On, if need be, to the first key that may go.
-    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
-      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
-      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
-        if (dropIfFresh(slot, now, withNodes)) return true;
+      else if (throwsWhenFull || (search.firstSlot === 0 && search.changedSlot === 0)) {
+        const rule = "maxBytes of sharedStore must be more than the keys in use take";
+        const bytes = 4 * NODE * memory.lastNode;
+        throw new StoreFullError(errorMessage("keep a window, a log or a long state", rule, bytes));
       }
-    }
-    // Lest all wait for a batch whose thread has died.
-    if (search.firstSlot === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
-    if (isLong) {
-      search.longAt = now;
-      search.longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
-    }
-    return false;
+    },
   };
 }

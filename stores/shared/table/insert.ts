@@ -10,18 +10,115 @@
  * and the intent is taken back for it. So at most one insertion can succeed between anybody's steps
  * 1 and 3, and nobody waits for a thread that sleeps or has died. Since it is this thread's own swap
  * that fills the slot, it knows whether it did; the new key's block holds the state after the call,
- * and nothing need be undone.
+ * and nothing need be undone. A scan looks at every slot of the bucket, as step 1 says, also where no
+ * tag has led to a key.
  */
 
-import { header, INTENT } from "../layout.ts";
-import { freeState } from "../states/block_layout.ts";
-import { announce } from "../threads/announcements.ts";
-import { counter } from "../threads/thread_record.ts";
-import { count } from "../threads/thread.ts";
+import { BLOCK, header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
+import { blockKind, freeState } from "../states/block_layout.ts";
+import { announce, nextWord, raised } from "../threads/announcements.ts";
+import { count, counter } from "../threads/thread.ts";
 import type { KeyDropping } from "./drop_keys.ts";
-import { ACTIVE, POSITION } from "./scan.ts";
-import { nextWord } from "./slot_word.ts";
-import { fullError, type Table, tagAt, tagOf } from "./table.ts";
+import {
+  bucketOf,
+  freshAtOf,
+  fullError,
+  settledWord,
+  type Table,
+  tagAt,
+  tagOf,
+  wordAt,
+} from "./table.ts";
+
+/** The bit of an intent that says that there is one, and those that name the slot to be filled. */
+const ACTIVE = 16;
+const POSITION = 15;
+/** Reads of an intent before it is broken. */
+const INTENT_PATIENCE = 100;
+
+/** The block of a key, announced; 0 if the key is in no slot of its bucket. */
+export type ScanBucket = (low: number, high: number, now: number) => number;
+
+/** The scan of a table, closed over it; what it sees is noted in `scanned`. */
+export function bucketScan(table: Table): ScanBucket {
+  const { memory, thread, found, scanned, protectedSlots } = table;
+  const { ints, bytes, blocks, blockMask } = memory;
+
+  /** Takes note of a slot that another key could be put into. */
+  function noteSlot(slot: number, word: number, now: number): void {
+    const block = word & blockMask;
+    if (block === 0) {
+      if (scanned.emptySlot !== 0) return;
+      scanned.emptySlot = slot;
+      scanned.emptyWord = word;
+      return;
+    }
+    const freshAt = freshAtOf(memory, block);
+    if (protectedSlots.includes(slot)) return;
+    if (freshAt <= now) {
+      scanned.freshSlot = slot;
+      scanned.freshWord = word;
+    } else if (freshAt < scanned.soonestAt) {
+      scanned.soonestSlot = slot;
+      scanned.soonestWord = word;
+      scanned.soonestAt = freshAt;
+    }
+  }
+
+  return function scanBucket(low, high, now) {
+    count(thread, counter.scans);
+    const bucket = bucketOf(memory, low);
+    scanned.bucket = bucket;
+    awaitIntent(table);
+    scanned.emptySlot = scanned.freshSlot = scanned.soonestSlot = 0;
+    scanned.soonestAt = Infinity;
+    for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
+      const word = settledWord(thread, slot);
+      const block = word & blockMask;
+      const start = blocks + block * BLOCK;
+      if (block !== 0 && (ints[start]! & ~3) === low && ints[start + 1] === high) {
+        bytes[tagAt(slot)] = tagOf(high);
+        found.slot = slot;
+        found.word = word;
+        found.block = block;
+        return block;
+      }
+      noteSlot(slot, word, now);
+    }
+    return 0;
+  };
+}
+
+/** Reads the bucket's intent; one of another thread is broken if it stays. */
+function awaitIntent(table: Table): void {
+  const { memory: { ints }, scanned } = table;
+  do scanned.intent = Atomics.load(ints, scanned.bucket + INTENT); while (
+    (scanned.intent & ACTIVE) !== 0 && !breakIntent(table)
+  );
+}
+
+/**
+ * Makes sure that the insertion of `intent` does not go on, and takes the intent back, lest it be
+ * broken again and again.
+ *
+ * @returns Whether that intent was still there.
+ */
+function breakIntent({ memory: { ints }, thread, scanned }: Table): boolean {
+  const { bucket, intent } = scanned;
+  for (let tries = 0; tries < INTENT_PATIENCE; tries++) {
+    if (Atomics.load(ints, bucket + INTENT) !== intent) return false;
+  }
+  const slot = bucket + (intent & POSITION);
+  const word = settledWord(thread, slot);
+  if (Atomics.load(ints, bucket + INTENT) !== intent) return false;
+  if (Atomics.compareExchange(ints, slot, word, raised(thread, word)) === word) {
+    count(thread, counter.takenOver);
+  }
+  const cleared = ((intent >>> 5) + 1) << 5;
+  if (Atomics.compareExchange(ints, bucket + INTENT, intent, cleared) !== intent) return false;
+  scanned.intent = cleared;
+  return true;
+}
 
 /**
  * Puts the spare block's key, which the last scan has not found, into the bucket.
@@ -33,7 +130,8 @@ export type InsertKey = (high: number, now: number) => boolean;
 
 /** The insertion of new keys into a table, closed over it. */
 export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKey {
-  const { memory, thread, nodes, spares, throwsWhenFull, found, scanned } = table;
+  const { memory, thread, nodes, spares, throwsWhenFull, found, scanned, evicted } = table;
+  const { slotsWithNodes, search } = table;
   const { ints, bytes, blockMask } = memory;
 
   /** Steps 2 and 3; `isChanging` is left to the caller. */
@@ -53,30 +151,43 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKe
     spares.spent();
     count(thread, counter.inserted);
     found.slot = slot;
+    if ((ints[memory.blocks + (next & blockMask) * BLOCK]! & 3) !== blockKind.cells) {
+      slotsWithNodes[search.noted++ % slotsWithNodes.length] = slot;
+    }
     return true;
   }
 
   /** Puts the new key in the place of another, which is `counted` as dropped or evicted. */
-  function fillOver(slot: number, word: number, high: number, counted: number): boolean {
+  function fillOver(
+    slot: number,
+    word: number,
+    high: number,
+    now: number,
+    counted: number,
+  ): boolean {
     announce(thread, word);
-    if (ints[slot] !== word || !fill(slot, word, high)) return false;
     const old = word & blockMask;
+    // The word was not announced in between: it may be that of another key by now.
+    if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;
+    if (!fill(slot, word, high)) return false;
     spares.add(old);
-    count(thread, counted);
+    if (counted === counter.evicted) evicted(counted);
+    else count(thread, counted);
     freeState(nodes, old);
     return true;
   }
 
   function fillOne(high: number, now: number): boolean {
     const { emptySlot, emptyWord, freshSlot, freshWord, soonestSlot, soonestWord } = scanned;
-    if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, counter.dropped);
+    if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, now, counter.dropped);
     if (emptySlot === 0) {
       if (throwsWhenFull || soonestSlot === 0) throw fullError(memory);
-      return fillOver(soonestSlot, soonestWord, high, counter.evicted);
+      return fillOver(soonestSlot, soonestWord, high, Infinity, counter.evicted);
     }
     if (!takePlace(now)) return false;
     announce(thread, emptyWord);
-    const isFilled = ints[emptySlot] === emptyWord && fill(emptySlot, emptyWord, high);
+    const isFilled = wordAt(memory, emptySlot) === emptyWord &&
+      fill(emptySlot, emptyWord, high);
     if (!isFilled) Atomics.sub(ints, header.keys, 1);
     return isFilled;
   }

@@ -24,9 +24,8 @@
  */
 
 import { BATCH, BATCH_SIZE, RECORD, STATUS } from "../layout.ts";
-import { counter } from "../threads/thread_record.ts";
-import { count, type Thread } from "../threads/thread.ts";
-import { raised } from "./slot_word.ts";
+import { announce, raised } from "../threads/announcements.ts";
+import { count, counter, type Thread } from "../threads/thread.ts";
 
 const UNDECIDED = 1;
 const COMMITTED = 2;
@@ -85,7 +84,7 @@ export function swapAll(thread: Thread, changes: readonly SlotSwap[]): boolean {
 export function settleMark(thread: Thread, slot: number, mark: number): void {
   const { ints, records, firstMark, blockMask } = thread.memory;
   for (let tries = 0; tries < PATIENCE; tries++) if (Atomics.load(ints, slot) !== mark) return;
-  Atomics.store(ints, thread.announced, mark);
+  announce(thread, mark);
   if (Atomics.load(ints, slot) !== mark) return;
   const record = records + ((mark & blockMask) - firstMark) * RECORD;
   let status = Atomics.load(ints, record + STATUS);

@@ -3,7 +3,7 @@
  *
  * To find a key, its tag of seven bits is looked for among the bucket's twelve, then the
  * fingerprint in the block that the slot names. Tags are hints, written after the slot: when none
- * leads to the key, all blocks of the bucket are read (`scan.ts`). A known key is changed by one
+ * leads to the key, all blocks of the bucket are read (`insert.ts`). A known key is changed by one
  * swap of its slot; a new one comes into the bucket as `insert.ts` says.
  *
  * A slot whose key is fresh again is as good as an empty one. Slots cost four bytes and there are
@@ -17,12 +17,13 @@ import { StoreFullError } from "../../../core/errors.ts";
 import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET, TAGS } from "../layout.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import type { SpareBlocks } from "../memory/spare_blocks.ts";
-import { freeState } from "../states/block_layout.ts";
-import { announce } from "../threads/announcements.ts";
-import { counter } from "../threads/thread_record.ts";
-import { count, type Thread } from "../threads/thread.ts";
+import { blockKind, freeState } from "../states/block_layout.ts";
+import { announce, nextWord, raised } from "../threads/announcements.ts";
+import { count, counter, type Thread } from "../threads/thread.ts";
 import { settleMark } from "./multi_swap.ts";
-import { nextWord, raised } from "./slot_word.ts";
+
+/** Keys with nodes of which a thread remembers where they are. */
+const MOST_WITH_NODES = 1_024;
 
 /** The table as one thread works on it; what it sees is noted in values that are filled anew. */
 export interface Table {
@@ -31,12 +32,16 @@ export interface Table {
   readonly nodes: Nodes;
   readonly spares: SpareBlocks;
   readonly throwsWhenFull: boolean;
+  /** Counts a key that was forgotten although it held use, and reports it. */
+  readonly evicted: (what: number) => void;
   /** The key that was found last. */
   readonly found: FoundKey;
   /** What the last scan of a bucket saw. */
   readonly scanned: ScannedBucket;
   /** What the last search for a key to drop saw. */
   readonly search: KeySearch;
+  /** Slots into which this thread has put keys with nodes, the latest ones, as a ring. */
+  readonly slotsWithNodes: Int32Array;
   /** Slots of the keys of a batch, which are not dropped to make room for another one of it. */
   readonly protectedSlots: number[];
   /** The block of a key, announced; 0 if no tag leads to it. */
@@ -79,6 +84,9 @@ export interface KeySearch {
   longAgainAt: number;
   /** Searches one after another that found no key that may go. */
   fruitless: number;
+  /** Where in `slotsWithNodes` the next slot is noted, and the next one looked at. */
+  noted: number;
+  lookedAt: number;
 }
 
 /** The table, for a thread; `find` and `replace`, by which it changes known keys, are closed over it. */
@@ -87,6 +95,7 @@ export function openTable(
   thread: Thread,
   nodes: Nodes,
   spares: SpareBlocks,
+  evicted: (what: number) => void,
 ): Table {
   const { ints, bytes, blocks, blockMask, lastBlock } = memory;
   const found: FoundKey = { slot: 0, word: 0, block: 0 };
@@ -96,9 +105,32 @@ export function openTable(
     nodes,
     spares,
     throwsWhenFull: ints[header.throwsWhenFull] === 1,
+    evicted,
     found,
-    scanned: nothingScanned(),
-    search: nothingSearched(),
+    scanned: {
+      bucket: 0,
+      intent: 0,
+      emptySlot: 0,
+      emptyWord: 0,
+      freshSlot: 0,
+      freshWord: 0,
+      soonestSlot: 0,
+      soonestWord: 0,
+      soonestAt: Infinity,
+    },
+    search: {
+      keysSeen: 0,
+      changedSlot: 0,
+      firstSlot: 0,
+      firstWord: 0,
+      firstAt: Infinity,
+      longAt: Infinity,
+      longAgainAt: 0,
+      fruitless: 0,
+      noted: 0,
+      lookedAt: 0,
+    },
+    slotsWithNodes: new Int32Array(MOST_WITH_NODES),
     protectedSlots: [],
 
     find(low, high) {
@@ -112,7 +144,7 @@ export function openTable(
         if ((word & blockMask) > lastBlock) word = settledWord(thread, slot);
         const block = word & blockMask;
         announce(thread, word);
-        if (ints[slot] !== word) {
+        if (wordAt(memory, slot) !== word) {
           place--;
           continue;
         }
@@ -144,31 +176,19 @@ export function openTable(
   };
 }
 
-function nothingScanned(): ScannedBucket {
-  return {
-    bucket: 0,
-    intent: 0,
-    emptySlot: 0,
-    emptyWord: 0,
-    freshSlot: 0,
-    freshWord: 0,
-    soonestSlot: 0,
-    soonestWord: 0,
-    soonestAt: Infinity,
-  };
+/** The word of a slot, and with it all that was written before it came there. */
+export function wordAt({ ints, keepsOrder }: Memory, slot: number): number {
+  return keepsOrder ? ints[slot]! : Atomics.load(ints, slot);
 }
 
-function nothingSearched(): KeySearch {
-  return {
-    keysSeen: 0,
-    changedSlot: 0,
-    firstSlot: 0,
-    firstWord: 0,
-    firstAt: Infinity,
-    longAt: Infinity,
-    longAgainAt: 0,
-    fruitless: 0,
-  };
+/** Whether a slot, and the nodes of its state, are yet as they were when they were read. */
+export function isUnchanged(memory: Memory, slot: number, word: number): boolean {
+  const { ints, keepsOrder, blocks, blockMask } = memory;
+  if (keepsOrder) return ints[slot] === word;
+  const kind = ints[blocks + (word & blockMask) * BLOCK]! & 3;
+  if (kind === blockKind.cells) return Atomics.load(ints, slot) === word;
+  // A load might come before the reads of nodes, which may be put to use again; a swap comes after.
+  return Atomics.compareExchange(ints, slot, word, word) === word;
 }
 
 /** Takes the key that was found out of the table; whether nobody was faster. */
@@ -199,27 +219,18 @@ export function removeKey(
   return isRemoved;
 }
 
-/** Keeps the key that was found last from being dropped to make room for another of the call. */
-export function protectFound({ found, protectedSlots }: Table): void {
-  protectedSlots.push(found.slot);
-}
-
-/** Protects no key but the one that was found last. */
-export function protectNoMore({ protectedSlots }: Table): void {
-  protectedSlots.length = 0;
-}
-
-/** The slot's word once no batch holds it, announced. */
+/** The slot's word once no batch holds it, announced if it names a block. */
 export function settledWord(thread: Thread, slot: number): number {
-  const { ints, blockMask, lastBlock } = thread.memory;
+  const { blockMask, lastBlock } = thread.memory;
   for (;;) {
-    const word = Atomics.load(ints, slot);
+    const word = wordAt(thread.memory, slot);
     if ((word & blockMask) > lastBlock) {
       settleMark(thread, slot, word);
       continue;
     }
+    if ((word & blockMask) === 0) return word;
     announce(thread, word);
-    if (ints[slot] === word) return word;
+    if (wordAt(thread.memory, slot) === word) return word;
   }
 }
 
@@ -244,8 +255,8 @@ export function freshAtOf({ floats, blocks }: Memory, block: number): number {
   return floats[(blocks + block * BLOCK) / 2 + 1]!;
 }
 
-/** The error of a store without room for one more key. */
+/** The error of a store without a place for one more key. */
 export function fullError({ capacity }: Memory): StoreFullError {
-  const rule = "sharedStore must have room in its capacity or maxBytes for a key in use";
+  const rule = "the capacity of sharedStore must be more than the keys in use";
   return new StoreFullError(errorMessage("keep a new key", rule, capacity));
 }

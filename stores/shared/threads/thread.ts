@@ -1,20 +1,55 @@
 /*
- * The calling thread's place in the store: the record that is its own, as long as nobody takes it
- * over, and the cell in which it announces. What it has spare lies in the record.
+ * The calling thread's record: where it announces what it works on, and what it has spare.
+ *
+ * A record is locked while somebody works with it: its word of announcement is 0, and becomes the
+ * slot's word that a call works on by one compare-and-swap, or 1 before there is one. Nobody waits
+ * for the lock. A thread that attaches takes a record that was given back, or a new one; or it locks
+ * that of one which is in no call, puts its own number in the place of the owner's and unlocks it. A
+ * thread that finds another's number in the record it has locked has lost it, and attaches anew.
+ *
+ * So any thread may lose its record between two calls, and a thread that dies there leaves it whole
+ * to whoever takes it over. A thread that dies in the middle of a call leaves it locked for good.
+ * Nothing rests on time: that only those are taken over which made no call for long is for speed.
  */
 
-import { COUNTERS, type Memory, OWNER, SEEN_SIZE } from "../layout.ts";
-import { announcedAt, claimRecord, NO_OWNER, releaseRecord } from "./thread_record.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import { StoreFullError } from "../../../core/errors.ts";
+import {
+  ANNOUNCED,
+  CALLS,
+  CALLS_SEEN,
+  CALLS_SEEN_AT,
+  COUNTERS,
+  header,
+  type Memory,
+  OWNER,
+  RECORD,
+  SEEN_SIZE,
+} from "../layout.ts";
+
+/** What a thread counts; others may read it at any time. */
+export const counter = {
+  contention: 0,
+  inserted: 1,
+  evicted: 2,
+  evictedForNodes: 7,
+  dropped: 3,
+  scans: 4,
+  takenOver: 5,
+  aborted: 6,
+  /** Those taken less those given back: below 0 in a thread that gives back what others took. */
+  nodes: 8,
+} as const;
 
 /** A thread that is attached. */
 export interface Thread {
   readonly memory: Memory;
   /** Where its record lies. */
   record: number;
-  /** The owner's word under which the record is this thread's. */
+  /** The number under which the record is this thread's; no other thread ever has it. */
   owner: number;
-  /** Where it announces. */
-  announced: number;
+  /** Whether it is in a call that locks its record, or was in one that was cut short. */
+  isInCall: boolean;
   /**
    * Whether a slot may have been swapped whose blocks and nodes are not yet accounted for. If the
    * call ends there (the stack overflows, a time limit of `node:vm` is reached), the record is given
@@ -25,55 +60,179 @@ export interface Thread {
   readonly pinned: number[];
 }
 
+/** The owner of a record never used, of one that was given back, of a thread that has closed. */
+const NEVER_USED = 0;
+const GIVEN_BACK = -1;
+const DETACHED = -2;
+/** Milliseconds in which a living thread is expected to make a call, when there are no records left. */
+const QUIET = 60;
+/** Seconds without a call after which a thread may lose its record although there are others left. */
+const LONG_QUIET = 10;
+/** How often a record is tried that another thread has locked for an instant. */
+const TRIES = 100;
+
 /**
  * Attaches the calling thread.
  *
  * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
  */
-export function attachThread(memory: Memory): Thread {
-  const claim = claimRecord(memory, false);
-  return {
-    memory,
-    record: claim.record,
-    owner: claim.owner,
-    announced: announcedAt(claim),
-    isChanging: false,
-    pinned: [],
-  };
-}
-
-/**
- * Attaches a thread once more that has lost its record.
- *
- * @throws {StoreFullError} If all records belong to threads that make calls, or died in one.
- */
-export function attachAgain(thread: Thread): void {
-  const claim = claimRecord(thread.memory, true);
-  thread.record = claim.record;
-  thread.owner = claim.owner;
-  thread.announced = announcedAt(claim);
-  thread.isChanging = false;
+export function attachThread(memory: Memory, now: number = Date.now()): Thread {
+  const thread = { memory, record: 0, owner: 0, isInCall: false, isChanging: false, pinned: [] };
+  claimRecord(thread, "attach to the shared store", now);
+  return thread;
 }
 
 /** Gives the record back, cleared of a call that was cut short; not one that is no longer whole. */
 export function detachThread(thread: Thread): void {
-  const { memory, record, owner, announced, isChanging } = thread;
-  const { ints } = memory;
-  thread.owner = NO_OWNER;
-  if (isChanging || owner === NO_OWNER) return;
-  if (ints[record + OWNER] === owner && ints[announced] !== 0) {
-    ints[record + SEEN_SIZE] = 0;
-    ints[announced] = 0;
+  const { memory: { ints }, record, owner, isInCall, isChanging } = thread;
+  thread.owner = DETACHED;
+  if (owner === DETACHED || isChanging) return;
+  if (isInCall) {
+    Atomics.store(ints, record + SEEN_SIZE, 0);
+    Atomics.store(ints, record + ANNOUNCED, 0);
   }
-  releaseRecord(memory, { record, owner });
+  Atomics.compareExchange(ints, record + OWNER, owner, GIVEN_BACK);
 }
 
 /** Whether the thread has given its record back for good. */
 export function isDetached({ owner }: Thread): boolean {
-  return owner === NO_OWNER;
+  return owner === DETACHED;
+}
+
+/**
+ * Begins a call: locks the thread's record, or another one if that is no longer its own.
+ *
+ * @throws {StoreFullError} If there is none for it.
+ */
+export function lockOwnRecord(thread: Thread): void {
+  const action = "decide in a thread whose record another one has taken over while it was idle, " +
+    "and attach again";
+  while (thread.isChanging || !(thread.isInCall || isLockedAsOwn(thread))) {
+    claimRecord(thread, action, Date.now());
+  }
+  thread.isInCall = true;
+}
+
+function isLockedAsOwn({ memory: { ints }, record, owner }: Thread): boolean {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (!lock(ints, record)) continue;
+    if (ints[record + OWNER] === owner) return true;
+    Atomics.store(ints, record + ANNOUNCED, 0);
+    return false;
+  }
+  return false;
+}
+
+/** Ends a call, unless it was cut short in the middle of a change. */
+export function unlock(thread: Thread): void {
+  const { memory: { ints, keepsOrder }, record, isChanging } = thread;
+  if (isChanging) return;
+  thread.isInCall = false;
+  if (keepsOrder) ints[record + ANNOUNCED] = 0;
+  else Atomics.store(ints, record + ANNOUNCED, 0);
 }
 
 /** Counts what has happened; `what` is one of `counter`. */
 export function count({ memory: { ints }, record }: Thread, what: number): void {
   ints[record + COUNTERS + what]!++;
+}
+
+/** What the threads have counted, all together. */
+export function sumCounters(memory: Memory, what: number): number {
+  return usedRecords(memory)
+    .reduce((sum, record) => sum + Atomics.load(memory.ints, record + COUNTERS + what), 0);
+}
+
+/** How many records are those of threads that are in a call, and have been in the same one for long. */
+export function countLost(memory: Memory): number {
+  const second = Math.floor(Date.now() / 1_000) | 0;
+  return usedRecords(memory).filter((record) =>
+    Atomics.load(memory.ints, record + ANNOUNCED) !== 0 && isQuiet(memory, record, second)
+  ).length;
+}
+
+/** Where the records lie that have been used. */
+export function usedRecords({ ints, records, threads }: Memory): readonly number[] {
+  const used = Math.min(threads, Atomics.load(ints, header.records));
+  return Array.from({ length: used }, (_, place) => records + place * RECORD);
+}
+
+/** Gives the thread a record: one given back, that of a thread that is long quiet, a new one, any idle one. */
+function claimRecord(thread: Thread, action: string, now: number): void {
+  const { memory, memory: { ints } } = thread;
+  const second = Math.floor(now / 1_000) | 0;
+  do thread.owner = (Atomics.add(ints, header.owners, 1) + 1) | 0; while (
+    thread.owner >= DETACHED && thread.owner <= NEVER_USED
+  );
+  thread.isInCall = thread.isChanging = false;
+  const used = usedRecords(memory);
+  const isClaimed = used.some((record) => take(thread, record, GIVEN_BACK)) ||
+    used.some((record) => isQuiet(memory, record, second) && takeOver(thread, record)) ||
+    claimNew(thread) || claimIdle(thread);
+  if (!isClaimed) {
+    const rule = "fewer threads than its option threads must be attached or have died in mid-call";
+    throw new StoreFullError(errorMessage(action, rule, memory.threads));
+  }
+  noteCalls(memory, thread.record, second);
+}
+
+/** Takes a record never used. Its place is this thread's alone, so nobody is faster. */
+function claimNew(thread: Thread): boolean {
+  const { ints, records, threads } = thread.memory;
+  while (Atomics.load(ints, header.records) < threads) {
+    const place = Atomics.add(ints, header.records, 1);
+    if (place < threads) return take(thread, records + place * RECORD, NEVER_USED);
+    Atomics.sub(ints, header.records, 1);
+  }
+  return false;
+}
+
+/** Takes the record of a thread that makes no call for a while. */
+function claimIdle(thread: Thread): boolean {
+  const { memory } = thread;
+  const calls = usedRecords(memory).map((record) => [record, callsOf(memory, record)] as const);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, QUIET);
+  return calls.some(([record, before]) =>
+    callsOf(memory, record) === before && takeOver(thread, record)
+  );
+}
+
+/** Takes a record over, if its thread is in no call. */
+function takeOver(thread: Thread, record: number): boolean {
+  const { ints } = thread.memory;
+  const owner = Atomics.load(ints, record + OWNER);
+  if (owner === NEVER_USED || !lock(ints, record)) return false;
+  const isTaken = take(thread, record, owner);
+  if (isTaken) count(thread, counter.takenOver);
+  Atomics.store(ints, record + ANNOUNCED, 0);
+  return isTaken;
+}
+
+/** Makes a record the thread's, if its owner is the one given. */
+function take(thread: Thread, record: number, owner: number): boolean {
+  const { ints } = thread.memory;
+  if (ints[record + OWNER] !== owner) return false;
+  if (Atomics.compareExchange(ints, record + OWNER, owner, thread.owner) !== owner) return false;
+  thread.record = record;
+  return true;
+}
+
+function lock(ints: Int32Array, record: number): boolean {
+  return Atomics.compareExchange(ints, record + ANNOUNCED, 0, 1) === 0;
+}
+
+/** Whether a record's thread has made no call for long, as those saw who attached before. */
+function isQuiet(memory: Memory, record: number, second: number): boolean {
+  const { ints } = memory;
+  if (ints[record + CALLS_SEEN] !== callsOf(memory, record)) noteCalls(memory, record, second);
+  return ((second - ints[record + CALLS_SEEN_AT]!) | 0) >= LONG_QUIET;
+}
+
+function callsOf({ ints }: Memory, record: number): number {
+  return Atomics.load(ints, record + CALLS);
+}
+
+function noteCalls(memory: Memory, record: number, second: number): void {
+  memory.ints[record + CALLS_SEEN] = callsOf(memory, record);
+  memory.ints[record + CALLS_SEEN_AT] = second;
 }

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,20 +11,25 @@ import { ruleEngine } from "../../../adapters/rules/rules.ts";
 import { commandLine } from "../../../adapters/service/service.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
-import { rootPath } from "../../support/tree.ts";
+import { readText, rootPath } from "../../support/tree.ts";
+import { spawned } from "./support/spawned.ts";
 import { SHOP, withService } from "../service/support/running.ts";
 
 const USED = { limit: 2, period: "1h" } as const;
 const EXAMPLE = `${rootPath}examples/rules.yaml`;
 
 /** Runs the command, and collects what it prints. */
-async function run(...args: readonly string[]) {
+function run(...args: readonly string[]) {
+  return runWith({}, ...args);
+}
+
+async function runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const printed: string[] = [];
   const complaints: string[] = [];
   const status = await commandLine(args, {
     print: (line) => printed.push(line),
     complain: (line) => complaints.push(line),
-    env: {},
+    env,
   });
   return { status, printed: printed.join("\n"), complaints: complaints.join("\n") };
 }
@@ -112,7 +116,7 @@ withRedis("tidegate with Redis", (redis) => {
     client.destroy();
   });
 
-  test("ends where the rules cannot be had, and when it is told to while it waits for them", async () => {
+  test("ends where the rules cannot be had, and by a signal while it waits for them", async () => {
     const client = createClient({ url: redis().url });
     client.on("error", () => {});
     await client.connect();
@@ -162,6 +166,41 @@ withRedis("tidegate with Redis", (redis) => {
   });
 });
 
+test("tidegate --version is that of the package", async () => {
+  const { version } = JSON.parse(readText("deno.json"));
+  assert.deepEqual(await run("--version"), { status: 0, printed: version, complaints: "" });
+});
+
+test("options come from arguments, or else from variables, or else from the file of --config", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tidegate-config-"));
+  const rules = join(folder, "rules.json");
+  const [json, yaml, bad] = ["a.json", "b.yaml", "c.json"].map((name) => join(folder, name));
+  try {
+    // Each format takes this file for another thing, or for none.
+    writeFileSync(rules, '{ "domain": "shop", "rules": [{ "key": "user", "unlimited": true }] }');
+    writeFileSync(json!, '{ "format": "envoy", "strict": true }');
+    writeFileSync(yaml!, "format: envoy\n");
+    writeFileSync(bad!, '{ "fromat": "envoy" }');
+    const statuses = async (env: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+      (await runWith(env, "lint", rules, ...args)).status;
+    assert.equal(await statuses({}), 0);
+    for (const file of [json!, yaml!]) {
+      assert.equal(await statuses({}, "--config", file), 1);
+      assert.equal(await statuses({ TIDEGATE_CONFIG: file }), 1);
+      assert.equal(await statuses({ TIDEGATE_CONFIG: file, TIDEGATE_FORMAT: "tidegate" }), 0);
+    }
+    assert.equal(await statuses({ TIDEGATE_FORMAT: "envoy" }), 1);
+    assert.equal(await statuses({ TIDEGATE_FORMAT: "envoy" }, "--format", "auto"), 0);
+    const unknown = await run("lint", rules, "--config", bad!);
+    assert.equal(unknown.status, 2);
+    assert.match(unknown.complaints, /there is no option fromat, in .*c.json/);
+    const flag = await runWith({ TIDEGATE_STRICT: "yes" }, "lint", rules);
+    assert.match(flag.complaints, /strict must be true or false, not yes, in TIDEGATE_STRICT/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 describe("tidegate refuses, with a status of 2 and a hint,", () => {
   const cases: readonly [args: readonly string[], message: RegExp][] = [
     [["dance"], /no command dance/],
@@ -172,6 +211,12 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
     [["explain", EXAMPLE, "user=1", "--domain", "x"], /--domain must be one of shop/],
     [["serve", EXAMPLE, "--port", "eighty"], /--port must be a whole number/],
     [["serve", EXAMPLE, "--prot", "80"], /prot/],
+    [["serve", EXAMPLE, "--drain-delay", "soon"], /--drain-delay must be like 300ms, 5s or 0/],
+    [["serve", EXAMPLE, "--log-level", "loud"], /--log-level must be info, error or off/],
+    [
+      ["serve", EXAMPLE, "--on-lookup-failure", "no"],
+      /--on-lookup-failure must be throw or default/,
+    ],
     [["lint", EXAMPLE, "--format", "xml"], /--format must be/],
     [["replay", "log", "--ruel", "gcra:1/1s"], /ruel/],
   ];
@@ -185,26 +230,14 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
   }
 });
 
-/** Runs the command in a process of its own. */
-function spawned(...args: readonly string[]) {
-  const before = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const all = [...before, `${rootPath}adapters/command/bin.ts`, ...args];
-  const child = spawn(process.execPath, all, { cwd: rootPath, stdio: ["ignore", "pipe", "pipe"] });
-  let text = "";
-  child.stdout.on("data", (data) => text += String(data));
-  child.stderr.on("data", (data) => text += String(data));
-  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-  return { child, ended, said: () => text };
-}
-
-test("tidegate serve runs until it is told to end, and logs each event as JSON", async () => {
-  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2"];
+test("tidegate serve runs until it receives a signal, and logs each event as JSON", async () => {
+  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2", "--drain-delay", "0"];
   const { child, ended } = spawned("serve", EXAMPLE, ...options);
   const events: Record<string, unknown>[] = [];
   let complaints = "";
-  child.stderr.on("data", (data) => complaints += String(data));
+  child.stderr!.on("data", (data) => complaints += String(data));
   const url = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on("line", (line) => {
+    createInterface({ input: child.stdout! }).on("line", (line) => {
       const event = JSON.parse(line);
       events.push(event);
       if (event.event === "listening") resolve(event.url);

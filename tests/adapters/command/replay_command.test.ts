@@ -7,14 +7,19 @@ import { after, before, describe, test } from "node:test";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 
+import { progressText } from "../../../adapters/command/read_progress.ts";
 import { commandLine } from "../../../adapters/service/service.ts";
 import { rootPath } from "../../support/tree.ts";
 
 /** Runs the command, and collects what it prints. */
-async function run(...args: readonly string[]) {
+function run(...args: readonly string[]) {
+  return runCommand("replay", ...args);
+}
+
+async function runCommand(...args: readonly string[]) {
   const printed: string[] = [];
   const complaints: string[] = [];
-  const status = await commandLine(["replay", ...args], {
+  const status = await commandLine(args, {
     print: (line) => printed.push(line),
     complain: (line) => complaints.push(line),
     env: {},
@@ -66,15 +71,14 @@ describe("tidegate replay", () => {
       ...[log, "--rule", "gcra:1/1m", "--rule", "gcra:2/1m,burst=2"],
     );
     assert.equal(status, 0);
-    assert.match(printed, /^1 line could not be read$/m);
+    assert.equal(complaints, "");
+    assert.ok(printed.includes(
+      "\n1 line could not be read, of 9 in the form common\n" +
+        "line 9: nonsense: it has not the form common\nthe forms known are common, vhost, ",
+    ));
     assert.match(
       printed,
       /^With gcra:1\/1m, 1 of 5 clients would have been refused, 37\.5 % of calls; /m,
-    );
-    assert.equal(
-      complaints,
-      "1 line of 9 could not be read in the form common:\n" +
-        "line 9: nonsense: it has not the form common",
     );
     assert.match(printed, /^8 requests, 8 units, 5 clients in 3 s$/m);
     assert.match(printed, /^gcra:1\/1m +3 +37\.5 +1 /m);
@@ -120,6 +124,82 @@ describe("tidegate replay", () => {
     assert.match(readFileSync(html, "utf8"), /<title>Mine &#38; all<\/title>/);
   });
 
+  test("prints JSON, and nothing else beside it", async () => {
+    const { printed, complaints } = await run(
+      log,
+      "--rule",
+      "gcra:1/1m",
+      "--sweep",
+      "1m",
+      "--json",
+    );
+    const report = JSON.parse(printed);
+    assert.deepEqual(Object.keys(report), [
+      ...[
+        "version",
+        "requests",
+        "units",
+        "clients",
+        "untracked",
+        "start",
+        "end",
+        "backSteps",
+        "log",
+      ],
+      ...["candidates", "comparison", "sweeps"],
+    ]);
+    assert.deepEqual([report.version, report.candidates[0].denied, report.candidates[0].smallest], [
+      ...[1, 3, 4],
+    ]);
+    assert.equal(report.sweeps[0].name, "fixedWindow");
+    assert.match(complaints, /^1 line could not be read, of 9/);
+  });
+
+  test("puts two rules side by side", async () => {
+    const rules = ["--rule", "fixedWindow:1/1m", "--rule", "fixedWindow:3/1m"];
+    const { printed } = await run(log, ...rules, "--compare");
+    assert.match(
+      printed,
+      /^Requests refused by fixedWindow:1\/1m \(first\) alone: 2; by .* alone: 0; by both: 1\.$/m,
+    );
+    assert.match(printed, /^2001:db8::1 +4 +2 +0 +1$/m);
+    assert.match((await run(log, "--rule", "gcra:1/1m", "--compare")).complaints, /two candidates/);
+  });
+
+  test("replays a rule file, and names the rules", async () => {
+    const rules = join(folder, "rules.json");
+    const limits = [{ limit: 3, period: "1m" }];
+    writeFileSync(
+      rules,
+      JSON.stringify({
+        domain: "shop",
+        rules: [
+          { key: "address", name: "network", limits },
+          { key: "path", value: "/", name: "front", limits: [{ limit: 6, period: "1m" }] },
+        ],
+        routes: [{ descriptors: [{ address: "{address}" }, { path: "{path}" }] }],
+      }),
+    );
+    const { printed, status } = await run(log, "--rules", rules);
+    assert.equal(status, 0);
+    // All addresses are of one network: three pass, the others are refused by it.
+    assert.match(printed, /rules\.json +5 +62\.5 /);
+    assert.match(printed, /^network +5 +62\.5 +1 /m);
+    assert.equal(printed.match(/^With /gm)?.length, 1);
+    assert.match(printed, /^front +0 +0 +0 /m);
+    assert.match(printed, /^address=2001:db8::\/64 +5 +8 /m);
+    const both = await run(log, "--rules", rules, "--rule", "gcra:1/1m");
+    assert.deepEqual([both.status, both.printed], [2, ""]);
+  });
+
+  test("says how fast it reads, and for how long", () => {
+    assert.equal(
+      progressText(1_200_000, 85e6, 255e6, 1_000),
+      "1,200,000 lines, 85.0 MB/s, 2 s left",
+    );
+    assert.equal(progressText(1, 100, NaN, 1_000), "1 lines, 0.0 MB/s");
+  });
+
   test("says how it is used", async () => {
     assert.equal((await run("--help")).status, 0);
     assert.equal((await run(log)).status, 2);
@@ -128,6 +208,10 @@ describe("tidegate replay", () => {
 
   const wrong: [args: string[], complaint: RegExp][] = [
     [["--rule", "60/1m"], /Cannot read a rule as it must be like gcra:60\/1m,burst=10/],
+    [["--rule", "gcra:10/10s,brust=3"], /there is no option "brust": did you mean burst\?/],
+    [["--rule", "gcra:10/10"], /period must have a unit, such as 500ms, 10s, 1m, 1h or 1d/],
+    [["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
+    [["--rule", "gcra:10/10s", "--sweep", "60"], /period must have a unit/],
     [["--rule", "gcra:0/1m"], /limit must be a positive integer/],
     [["--rule", "nope:1/1m"], /algorithm must be one of/],
     [["--rule", "gcra:1/1m", "--format", "xml"], /format must be one of/],
@@ -155,7 +239,7 @@ describe("tidegate replay", () => {
       assert.deepEqual(piped, {
         status: 0,
         printed: `${printed}\n`,
-        complaints: `${complaints}\n`,
+        complaints,
       });
     });
   }
@@ -229,5 +313,35 @@ describe("tidegate replay", () => {
     const { status, complaints } = await run("/nowhere.log", "--rule", "gcra:1/1m");
     assert.equal(status, 1);
     assert.match(complaints, /nowhere\.log/);
+  });
+});
+
+describe("tidegate simulate", () => {
+  test("makes the same traffic for the same seed, which replay reads", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tidegate-simulate-"));
+    try {
+      const file = join(folder, "attack.csv");
+      const args = ["attack", "--clients", "5", "--rate", "10", "--duration", "1m", "--seed"];
+      const simulated = (seed: string) => runCommand("simulate", ...args, seed);
+      const { status, printed } = await simulated("7");
+      assert.deepEqual([status, (await simulated("7")).printed === printed], [0, true]);
+      assert.notEqual((await simulated("8")).printed, printed);
+      writeFileSync(file, printed);
+      const { printed: table } = await run(file, "--rule", "gcra:60/1m");
+      assert.match(table, /, 6 clients in /);
+      assert.match(table, /^With gcra:60\/1m, [1-6] of 6 clients would have been refused, /m);
+      assert.match(table, /^203\.0\.113\.66 /m);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("says how it is used, and what it does not know", async () => {
+    assert.match((await runCommand("simulate", "--help")).printed, /KIND is steady, bursts, /);
+    assert.equal((await runCommand("simulate")).status, 2);
+    const wrong = await runCommand("simulate", "flood");
+    assert.deepEqual([wrong.status, wrong.printed], [1, ""]);
+    assert.match(wrong.complaints, /kind must be "?steady/);
+    assert.equal((await runCommand("simulate", "steady", "--rat", "1")).status, 2);
   });
 });

@@ -50,7 +50,9 @@ function limiterOfFibers(algorithm: Algorithm, clock: VirtualClock, store: Store
     consume: (key, cost) => decide(service.consume(law, key, cost)),
     peek: (key, cost) => decide(service.peek(law, key, cost)),
     refund: (key, cost) => decide(service.refund(law, key, cost)),
+    charge: (key, cost) => decide(service.charge(law, key, cost)),
     reset: (key) => run(service.reset(law, key)),
+    resetAll: () => run(service.resetAll(law)),
     async acquire(key, { signal, ...options }: AcquireOptions = {}) {
       try {
         return await decide(service.acquire(law, key, options), signal);

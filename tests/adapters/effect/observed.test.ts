@@ -113,7 +113,7 @@ describe("spans", () => {
     ]);
   });
 
-  test("tell no key where a wait is refused", async () => {
+  test("have no key where a wait is refused", async () => {
     const [request, wait] = await spansOf(Effect.gen(function* () {
       const limiter = yield* RateLimiter;
       yield* limiter.consume(api, "secret", 2);

@@ -10,6 +10,7 @@ import {
   gcra,
   leakyBucket,
   leakyQueue,
+  lockout,
   slidingCounter,
   slidingLog,
   slidingWindow,
@@ -42,6 +43,10 @@ const table: [unknown, { readonly id: string; readonly name: string }][] = [
   ],
   [{ algorithm: "fixedWindow", ...rate, anchor: 7 }, fixedWindow({ ...rate, anchor: 7 })],
   [{ algorithm: "slidingLog", limit: 10, period: 60_000 }, slidingLog(rate)],
+  [
+    { algorithm: "lockout", limit: 10, period: "1 minute", lock: "1 hour" },
+    lockout({ ...rate, lock: "1h" }),
+  ],
   [{ algorithm: "slidingCounter", limit: 10, period: "1 minute" }, slidingCounter(rate)],
   [
     { algorithm: "slidingWindow", ...rate, precision: "1s" },
@@ -82,7 +87,7 @@ describe("Policy", () => {
     [{ ...rate, period: "1 fortnight" }, /period must be whole milliseconds/],
     [{ ...rate, period: 0.5 }, /period must be whole milliseconds/],
     [{ ...rate, period: "soon" }, /period must be whole milliseconds/],
-    [{ ...rate, algorithm: "sliding" }, /"gcra", or another.*"slidingCounter" or "all"/],
+    [{ ...rate, algorithm: "sliding" }, /"gcra", or another.*"slidingCounter", "lockout" or "all"/],
     [{ ...rate, algorithm: "slidingWindow" }, /Missing key\s+at \["precision"\]/],
     [{ limit: 5 }, /^SchemaError: Missing key\s+at \["period"\](?![^]*Missing key)/],
     [{ algorithm: "slidingWindow", ...rate, precision: "7s" }, /precision must divide the period/],

@@ -35,6 +35,7 @@ describe("RateLimiter", () => {
       nextAfter: Duration.seconds(30),
       resetAfter: Duration.seconds(30),
       delay: Duration.zero,
+      debt: 0,
       source: undefined,
       parts: undefined,
     });

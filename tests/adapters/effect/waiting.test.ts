@@ -74,7 +74,7 @@ describe("acquire", () => {
 
   test("gives the units back when the interrupt meets the admission", async () => {
     await withLimiter(function* (limiter) {
-      // An acquire that is admitted at once has taken, but its fiber has not heard of it yet.
+      // An acquire that is admitted at once has taken, but its fiber has not received that yet.
       const waiting = yield* Effect.forkChild(limiter.acquire(slow, "a"), {
         startImmediately: true,
       });

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { rateLimit } from "../../../adapters/frameworks/elysia.ts";
 import { gcra, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
+import { using } from "../../support/adapter_subject.ts";
 import { type RawAnswer, rawRequest } from "../../support/raw_request.ts";
 import { runtime } from "../../support/runtime.ts";
 import { serveFetch, type TestServer } from "../../support/serve_fetch.ts";
@@ -140,10 +141,9 @@ describe("tidegate/elysia", () => {
       .get("/throw", () => {
         throw new Error("boom");
       });
-    const server = await serveApp(app as unknown as Elysia);
-    try {
+    await using(await serveApp(app as unknown as Elysia), async (port) => {
       for (const path of ["/made", "/own", "/throw", "/refused"]) {
-        const { values } = await rawRequest(server.port, { path });
+        const { values } = await rawRequest(port, { path });
         const left = path === "/refused" ? "r=2" : "r=1;t=6";
         assert.deepEqual(values("ratelimit-policy"), ['"outer";q=9, "api";q=10;w=60'], path);
         assert.deepEqual(values("ratelimit"), [`"api";${left}`], path);
@@ -151,24 +151,19 @@ describe("tidegate/elysia", () => {
         assert.deepEqual(values("x-other"), ["1"], path);
         assert.match(values("access-control-expose-headers").join(), /^X-Other, RateLimit-/, path);
       }
-    } finally {
-      await server.close();
-    }
+    });
   });
 
-  test("tells the first limit's rule of refunds when the second one refuses", async () => {
+  test("calls the first limit's rule of refunds when the second one refuses", async () => {
     const [outer, inner] = [apiLimiter(), apiLimiter()];
     const key = () => "one";
     const app = new Elysia()
       .use(rateLimit({ limiter: outer, key, refund: "failed" }))
       .use(rateLimit({ limiter: inner, key, cost: 3 }))
       .get("/", () => "hello");
-    const server = await serveApp(app as unknown as Elysia);
-    try {
-      assert.equal((await rawRequest(server.port)).status, 429);
+    await using(await serveApp(app as unknown as Elysia), async (port) => {
+      assert.equal((await rawRequest(port)).status, 429);
       assert.equal(outer.peek("one", 0).remaining, 2);
-    } finally {
-      await server.close();
-    }
+    });
   });
 });

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 
 import { decisionOf, rateLimit } from "../../../adapters/frameworks/express.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
+import { using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { serveNode } from "../../support/serve_node.ts";
 
@@ -84,13 +85,10 @@ describe("tidegate/express", () => {
       key: (request: express.Request) => request.params["user"] as string,
     });
     app.get("/login/:user", login, (_request, response) => void response.send("hello"));
-    const server = await serveNode(app);
-    try {
-      const { values } = await rawRequest(server.port, { path: "/login/ann" });
+    await using(await serveNode(app), async (port) => {
+      const { values } = await rawRequest(port, { path: "/login/ann" });
       assert.deepEqual(values("ratelimit"), ['"api";r=1;t=6']);
       assert.deepEqual(values("ratelimit-policy"), ['"api";q=10;w=60']);
-    } finally {
-      await server.close();
-    }
+    });
   });
 });

@@ -11,7 +11,7 @@ const subjects = fc.record({
   period: fc.integer({ min: 1, max: 100_000 }),
 }).map(({ limit, period }): Subject<HitWindow> => ({
   algorithm: hitWindow(limit, period),
-  rule: fixedWindowRule({ limit, period, anchor: "first" }),
+  rule: { ...fixedWindowRule({ limit, period, anchor: "first" }), maxDebt: 0n },
   grids: [period],
 }));
 

@@ -10,6 +10,7 @@ import {
 import type { RateLimitOptions } from "../../../adapters/http/http.ts";
 import { gcra, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
+import { using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { runtime } from "../../support/runtime.ts";
 import { serveFetch } from "../../support/serve_fetch.ts";
@@ -52,19 +53,16 @@ describe("tidegate/hono", () => {
       rateLimit({ limiter: limiter(login, { clock: () => 0 }), exposeHeaders: true }),
       (c) => c.text("hello", 200, { "Access-Control-Expose-Headers": "X-Other" }),
     );
-    const server = await serveFetch(app.fetch);
-    try {
-      const { values } = await rawRequest(server.port, { path: "/limited" });
+    await using(await serveFetch(app.fetch), async (port) => {
+      const { values } = await rawRequest(port, { path: "/limited" });
       assert.deepEqual(values("ratelimit"), ['"login";r=0;t=60, "api";r=1;t=6']);
       assert.deepEqual(values("access-control-expose-headers"), [
         "X-Other, RateLimit-Policy, RateLimit",
       ]);
-    } finally {
-      await server.close();
-    }
+    });
   });
 
-  test("gives the options' functions the context, typed without being told", async () => {
+  test("gives the options' functions the context, typed by inference", async () => {
     const app = new Hono<{ Variables: RateLimitVariables & { user: string } }>();
     app.use(async (c, next) => {
       c.set("user", "one");
@@ -85,7 +83,7 @@ describe("tidegate/hono", () => {
     assert.deepEqual(keys, ["one two"]);
   });
 
-  test("tells the limit on a response that was fetched, whose fields cannot be set", async () => {
+  test("writes the limit on a response that was fetched, whose fields cannot be set", async () => {
     const origin = await serveFetch(() =>
       new Response("<p>hello</p>", {
         headers: {

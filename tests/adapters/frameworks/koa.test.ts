@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 
 import { clientKey, rateLimit } from "../../../adapters/frameworks/koa.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
+import { using } from "../../support/adapter_subject.ts";
 import type { AppHooks } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { serveNode } from "../../support/serve_node.ts";
@@ -95,12 +96,9 @@ describe("tidegate/koa", () => {
       key: (context) => `${keyOf(context)} ${context.path}`,
     }));
     app.use((context) => void (context.body = "hello"));
-    const server = await serveNode(app.callback());
-    try {
-      const { values } = await rawRequest(server.port, { path: "/one" });
+    await using(await serveNode(app.callback()), async (port) => {
+      const { values } = await rawRequest(port, { path: "/one" });
       assert.deepEqual(values("ratelimit-policy"), ['"api";q=10;w=60']);
-    } finally {
-      await server.close();
-    }
+    });
   });
 });

@@ -44,7 +44,7 @@ const ok = () => new Response("ok");
 const refusal = (headers: Record<string, string>, status = 429) => () =>
   new Response("later", { status, headers });
 
-/** A limited fetch on a clock of its own, that tells of its waits. */
+/** A limited fetch on a clock of its own, that records its waits. */
 function limited(options: LimitedFetchOptions = {}) {
   const clock = testClock();
   const waits: number[] = [];
@@ -213,7 +213,7 @@ describe("limitedFetch", () => {
       });
     }));
 
-  test("hears, and pauses, the last host of a redirect", () =>
+  test("reads the answer of, and pauses, the last host of a redirect", () =>
     answering([refusal({ "Retry-After": "30" }), ok], (busy, refused) => {
       const elsewhere = () => new Response(null, { status: 302, headers: { Location: busy } });
       return answering([elsewhere, ok], async (url, requests) => {
@@ -465,7 +465,7 @@ describe("limitedFetch", () => {
     assert.equal((await detached.ended()).status, 200);
   });
 
-  test("passes on what is no refusal, errors above all", async () => {
+  test("passes on other answers, errors above all", async () => {
     const failing = limitedFetch({ fetch: () => Promise.reject(new TypeError("no network")) });
     await assert.rejects(failing("http://a.test/"), /no network/);
     await answering([() => new Response("no", { status: 404 })], async (url) => {

@@ -89,7 +89,7 @@ describe("replay", () => {
       8_000,
     ],
     [
-      "ends when the client was told to come again, though it stays away",
+      "ends when the client could come again, though it stays away",
       fixedWindow({ limit: 1, period: "10s" }),
       every([0, 4, 100]),
       6_000,
@@ -149,7 +149,7 @@ describe("replay", () => {
     assert.equal(allowed.reduce((sum, units) => sum + units), 1_000);
   });
 
-  test("refuses what is no candidate or no bound", async () => {
+  test("refuses wrong candidates and bounds", async () => {
     const algorithm = gcra({ limit: 1, period: "1s" });
     await assert.rejects(replay([], []), TypeError);
     await assert.rejects(replay([], [{ algorithm: {} as never }]), TypeError);
@@ -263,7 +263,7 @@ describe("sweep", () => {
     assert.ok(limits[0]! > 50 && limits.at(-1) === 2_000 && limits.length >= 12, `${limits}`);
   });
 
-  test("goes by requests where clients are not told apart", async () => {
+  test("goes by requests where clients are not distinguished", async () => {
     const log = every(Array.from({ length: 100 }, () => 0), "all");
     const [report] = await sweep(log, families.slice(0, 1), { of: "requests", shares: [0.1] });
     assert.deepEqual(report!.smallest, [{ share: 0.1, limit: 90 }]);

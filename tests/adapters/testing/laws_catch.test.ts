@@ -66,12 +66,12 @@ describe("laws catch an algorithm", () => {
       faulty((decision, state) => [decision, state]),
     ],
     [
-      "that tells one unit too many",
+      "that promises one unit too many",
       "remaining is admitted and one more is not",
       faulty((decision, _, next) => [{ ...decision, remaining: decision.remaining + 1 }, next]),
     ],
     [
-      "that tells a field more",
+      "that has a field more",
       "a decision has every field, in order, in whole numbers",
       faulty((decision, _, next) => [{ ...decision, more: 1 } as Decision, next]),
     ],

@@ -36,8 +36,8 @@ function sameAnswers(
       const [a, b] = [model(rule), model(other(drawn))];
       const guide = { capacity: Number(rule.capacity), grids: [drawn.period] };
       const calls = follow(schedule, guide, a.decide);
-      for (const [i, { now, cost, decision }] of calls.entries()) {
-        const answer = b.decide(now, cost);
+      for (const [i, { now, cost, charge, decision }] of calls.entries()) {
+        const answer = b.decide(now, cost, charge);
         assert.deepEqual(
           { ...answer, delay: 0 },
           { ...decision, delay: 0 },
@@ -82,8 +82,8 @@ describe("models of one arithmetic agree", () => {
       fc.property(rateOptions(), schedules(), (options, schedule) => {
         const [alone, together] = [model(gcraRule(options)), model(allRule(gcraRule(options)))];
         const guide = { capacity: options.burst ?? options.limit, grids: [options.period] };
-        for (const { now, cost, decision } of follow(schedule, guide, alone.decide)) {
-          const { parts, ...answer } = together.decide(now, cost);
+        for (const { now, cost, charge, decision } of follow(schedule, guide, alone.decide)) {
+          const { parts, ...answer } = together.decide(now, cost, charge);
           assert.deepEqual(parts, [decision]);
           assert.deepEqual({ ...answer, parts: undefined }, decision);
         }
@@ -120,12 +120,13 @@ describe("what judge finds by halving is what counting through finds", () => {
       fc.assert(
         fc.property(schedules({ maxLength: 8 }), (schedule) => {
           let use: unknown;
-          follow(schedule, { capacity: Number(rule.capacity), grids: [7] }, (now, cost) => {
+          follow(schedule, { capacity: Number(rule.capacity), grids: [7] }, (now, cost, charge) => {
             const [instant, units] = [BigInt(now) % 1_000n, BigInt(cost)];
-            const { decision, use: next } = judge<unknown>(rule, use, instant, units);
+            const { decision, use: next } = judge<unknown>(rule, use, instant, units, charge);
+            const { remaining, retryAfter, nextAfter, resetAfter, debt } = decision;
             assert.deepEqual(
-              [decision.remaining, decision.retryAfter, decision.nextAfter, decision.resetAfter],
-              counted(rule, use, next, instant, units),
+              [remaining, retryAfter, nextAfter, resetAfter, debt],
+              counted(rule, use, next, instant, charge ? 0n : units),
             );
             use = next;
             return decision;
@@ -156,5 +157,6 @@ function counted(
     least(admitted(use, cost)),
     remaining === Number(rule.capacity) ? 0 : least(admitted(next, BigInt(remaining) + 1n)),
     least((wait) => next === undefined || rule.fresh(next, now + BigInt(wait))),
+    least((n) => rule.admits(next, now, BigInt(-n))),
   ];
 }

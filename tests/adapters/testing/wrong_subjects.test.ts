@@ -7,7 +7,7 @@ import { gcra, limiter, memoryStore } from "../../../mod.ts";
 // deno-lint-ignore no-explicit-any
 const untyped = (value: unknown) => value as any;
 
-test("laws tell what they were given in place of what they need", () => {
+test("laws name what they were given and what they need", () => {
   const wrong: readonly [() => unknown, string][] = [
     [
       () => algorithmLaws(untyped(gcra)),
@@ -27,9 +27,9 @@ test("laws tell what they were given in place of what they need", () => {
     ],
   ];
   for (const [make, message] of wrong) {
-    assert.throws(make, ({ name, message: told }: Error) => {
-      assert.equal(name, "TypeError", told);
-      assert.ok(told.includes(message), told);
+    assert.throws(make, ({ name, message: text }: Error) => {
+      assert.equal(name, "TypeError", text);
+      assert.ok(text.includes(message), text);
       return true;
     });
   }

@@ -9,6 +9,7 @@ import {
   leakyBucket,
   leakyQueue,
   limiter,
+  lockout,
   memoryStore,
   slidingCounter,
   slidingLog,
@@ -24,6 +25,7 @@ const untyped = (value: unknown) => value as any;
 const FACTORIES = {
   fixedWindow,
   slidingLog,
+  lockout: (options: object) => lockout(untyped({ lock: 1, ...options })),
   slidingCounter,
   slidingWindow: (options: object) => slidingWindow(untyped({ precision: 1, ...options })),
   tokenBucket,
@@ -79,7 +81,7 @@ describe("the options of every algorithm", () => {
       for (const options of [undefined, null, 10]) {
         assert.throws(
           () => create(untyped(options)),
-          factory === "slidingWindow" || factory === "leakyQueue"
+          ["slidingWindow", "leakyQueue", "lockout"].includes(factory)
             ? fault("TypeError", `Cannot create ${factory}`)
             : fault("TypeError", "its options must be an object"),
         );
@@ -167,7 +169,7 @@ describe("a limiter's arguments", () => {
 
   test("keys", () => {
     for (const key of ["", undefined, null, 42, {}]) {
-      for (const call of ["consume", "peek", "refund", "reset"] as const) {
+      for (const call of ["consume", "peek", "refund", "charge", "reset"] as const) {
         assert.throws(
           () => api[call](untyped(key)),
           fault("TypeError", `Cannot ${call} as key must be a non-empty string`),

@@ -14,6 +14,7 @@ const scales = fc.record({
   perMillisecond: fc.integer({ min: 1, max: 2_000 }),
   interval: fc.integer({ min: 1, max: 1_000_000 }),
   burst: fc.integer({ min: 1, max: 1_000 }),
+  maxDebt: fc.integer({ min: 0, max: 1_000 }),
   queues: fc.boolean(),
 });
 
@@ -27,9 +28,11 @@ const calls = fc.array(
 
 test("the reducer written out answers as the one by questions", () => {
   fc.assert(
-    fc.property(scales, calls, ({ limit, perMillisecond, interval, burst, queues }, calls) => {
+    fc.property(scales, calls, (drawn, calls) => {
+      const { limit, perMillisecond, interval, burst, maxDebt, queues } = drawn;
+      const mostUse = burst + maxDebt;
       const scale = wholeTicks(perMillisecond);
-      const arrivals = arrivalTime(scale, interval, burst);
+      const arrivals = arrivalTime(scale, interval, burst, mostUse);
       const questions = queues ? startTime(arrivals) : arrivals;
       const general = buildAlgorithm({
         name: undefined,
@@ -37,11 +40,12 @@ test("the reducer written out answers as the one by questions", () => {
         limit,
         period: 1,
         capacity: burst,
+        mostUse,
         initial: 0,
         questions,
         codec: scale.codec,
       }).internals!.halves!;
-      const written = wholeArrivalTime(limit, perMillisecond, interval, burst, queues);
+      const written = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
       let tat = 0;
       let now = 1_700_000_000_000;
       for (const { gap, cost } of calls) {

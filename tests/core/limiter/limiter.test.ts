@@ -228,17 +228,6 @@ describe("acquire", () => {
     assert.equal(made.peek("a", 0).remaining, 10);
   });
 
-  test("lets at most maxWaiting wait", async () => {
-    const clock = virtualClock(5_000);
-    const made = limiter(gcra({ limit: 1, period: 1_000 }), { clock, maxWaiting: 2 });
-    made.consume("a");
-    const waiting = [made.acquire("a"), made.acquire("b").then(() => made.acquire("a"))];
-    await clock.pass(0);
-    await assert.rejects(made.acquire("a"), /at most 2 may wait/);
-    await clock.pass(3_000);
-    await settledOf(waiting);
-  });
-
   test("sleeps longer than a timer can hold, in real time", async () => {
     const store = memoryStore();
     const { run } = store;

@@ -229,7 +229,7 @@ describe("acquire on a store whose failure policy answers", () => {
   function awayLimiter(algorithm: Algorithm, allowed: boolean) {
     const clock = virtualClock(1_000_000);
     const retryAfter = allowed ? 0 : 1_000;
-    const decision = makeDecision(allowed, 1, 0, retryAfter, 0, 0, 0, "policy", undefined);
+    const decision = makeDecision(allowed, 1, 0, retryAfter, 0, 0, 0, 0, "policy", undefined);
     let away = true;
     const costs: number[] = [];
     const store = asyncMemoryStore();

@@ -3,9 +3,9 @@ import { test } from "node:test";
 
 import { type Algorithm, gcra, limiter, memoryStore, type SyncStore } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
-import { outcome, settledOf } from "../../support/outcomes.ts";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import { names, policy } from "../../support/policies.ts";
+import { outcome, settledOf } from "../../support/outcomes.ts";
 import { viewStore } from "../../support/view_store.ts";
 
 /** When each of several callers with a maxWait was answered, and what. */

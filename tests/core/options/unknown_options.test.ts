@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { rateLimit } from "../../../adapters/http/http.ts";
+import { limitedFetch } from "../../../adapters/outbound/limited_fetch.ts";
+import { ruleEngine } from "../../../adapters/rules/rules.ts";
 import {
+  consumeAll,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -13,6 +17,8 @@ import {
   slidingWindow,
   tokenBucket,
 } from "../../../mod.ts";
+import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
 
 const rate = { limit: 1, period: 1_000 } as const;
 
@@ -42,6 +48,29 @@ const CALLS: readonly [
   ["create limiter", "keyPrefix", "prefix", (bad) => limiter(gcra(rate), bad)],
   ["create limiter", "onDecison", "onDecision", (bad) => limiter(gcra(rate), bad)],
   ["create memoryStore", "max", "maxKeys", (bad) => memoryStore(bad)],
+  ["create sharedStore", "size", "capacity", (bad) => sharedStore({ capacity: 1, ...bad })],
+  ["create denyCache", "maxkeys", "maxKeys", (bad) => denyCache(memoryStore(), bad)],
+  ["create lease", "unit", "units", (bad) => lease(memoryStore(), { units: 2, ttl: 1, ...bad })],
+  [
+    "create fallback",
+    "shares",
+    "share",
+    (bad) => fallback(memoryStore(), memoryStore(), { share: 1, ...bad }),
+  ],
+  [
+    "create rateLimit",
+    "keyGenerator",
+    "key",
+    (bad) => rateLimit({ limiter: limiter(gcra(rate)), ...bad }),
+  ],
+  ["create limitedFetch", "maxwait", "maxWait", (bad) => limitedFetch(bad)],
+  ["create ruleEngine", "rule", "rules", (bad) => ruleEngine(bad)],
+  [
+    "consume all",
+    "weight",
+    "cost",
+    (bad) => consumeAll([{ limiter: limiter(gcra(rate)), key: "key", ...bad }]),
+  ],
   ["acquire", "timeout", "maxWait", (bad) => limiter(gcra(rate)).acquire("key", bad)],
 ];
 

@@ -23,22 +23,10 @@ export const CODEC_FAULTS: readonly Fault[] = [
   ...faultsIn("core/arithmetic/counts.ts", ["gcra"], {
     "Leading zeros: several texts of one state": ["/^(0|[1-9]\\d{0,15})$/", "/^\\d{1,16}$/"],
   }),
-  ...faultsIn("core/arithmetic/window_use.ts", ["fixedWindow"], {
-    "A window with more units than the limit is read": [
-      "isCount(used) && used >= 1 && used <= limit;",
-      "isCount(used) && used >= 1;",
-    ],
-  }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingLog"], {
     "A log in text whose first gap is dropped": [
       "gaps[place] = gaps[place - 2]! - gaps[place]!;",
       "gaps[place] = gaps[place - 2]! - gaps[place]! - 1;",
-    ],
-  }),
-  ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingWindow", "slidingLog"], {
-    "A log in text that holds more than the limit is read": [
-      "gaps[0]! - slot < slots && total <= limit;",
-      "gaps[0]! - slot < slots;",
     ],
   }),
   ...faultsIn("core/algorithms/sliding_counter.ts", ["slidingCounter"], {

@@ -11,10 +11,7 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
       "if (allowed) return decisions;",
       "if (decisions.length > 0) return decisions;",
     ],
-    "`all` keeps fresh parts as a used state": [
-      "return isFresh ? initial : next;",
-      "return next;",
-    ],
+    "`all` keeps fresh parts as a used state": ["return isFresh ? initial : next;", "return next;"],
   }),
   ...faultsIn("core/algorithms/combine_decisions.ts", ["all"], {
     "`all` gives the verdict of its last part": [
@@ -71,8 +68,8 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
       "(BigInt(used) * BigInt(capacity)) / old",
     ],
     "A smaller limit that forgets a key which had used more": [
-      "Math.min(units, capacity)",
-      "units",
+      "Math.min(carried(older.capacity - remaining), capacity)",
+      "carried(older.capacity - remaining) % (capacity + 1)",
     ],
   }),
 ];

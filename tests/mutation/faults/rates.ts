@@ -15,8 +15,8 @@ export const RATE_FAULTS: readonly Fault[] = [
       "const next = (tat > tick ? tat : tick) + cost * interval;",
       "const next = tick + cost * interval;",
     ],
-    "A refund of more than the burst, seen from a clock that stepped back": [
-      "const next = tat - (-cost < burst ? -cost : burst) * interval;",
+    "A refund of more than can be in use, seen from a clock that stepped back": [
+      "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
       "const next = tat + cost * interval;",
     ],
     "`retryAfter` rounded down: a millisecond too early": [
@@ -38,12 +38,12 @@ export const RATE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyBucket"], {
     "A lost refund": [
-      "const next = tat - (-cost < burst ? -cost : burst) * interval;",
+      "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
       "const next = tat;",
     ],
     "A refund that gives back one unit too many": [
-      "const next = tat - (-cost < burst ? -cost : burst) * interval;",
-      "const next = tat - ((-cost < burst ? -cost : burst) + 1) * interval;",
+      "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
+      "const next = tat - ((-cost < mostUse ? -cost : mostUse) + 1) * interval;",
     ],
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["tokenBucket"], {
@@ -63,15 +63,12 @@ export const RATE_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
-    "The queue holds one call too many": [
-      "burst: options.queue + 1,",
-      "burst: options.queue + 2,",
-    ],
+    "The queue holds one call too many": ["burst: options.queue + 1,", "burst: options.queue + 2,"],
   }),
   ...faultsIn("core/algorithms/arrival_time_algorithm.ts", ["gcra"], {
     "A float: the emission interval in milliseconds": [
-      "const divisor = greatestCommonDivisor(bucket.limit, bucket.period);",
-      "const divisor = bucket.limit;",
+      "const divisor = greatestCommonDivisor(limit, period);",
+      "const divisor = limit;",
     ],
   }),
   ...faultsIn("core/arithmetic/ticks.ts", ["tokenBucket"], {
@@ -80,11 +77,13 @@ export const RATE_FAULTS: readonly Fault[] = [
       "return perMillisecond > 0;",
     ],
   }),
-  ...faultsIn("core/arithmetic/arrival_time.ts", ["tokenBucketByInterval"], {
-    "`<` for `<=` where instants are two numbers": [
-      "ahead(tat, now) <= tolerance - increment",
-      "ahead(tat, now) < tolerance - increment",
+  ...faultsIn("core/algorithms/build_algorithm.ts", ["tokenBucketByInterval"], {
+    "`<` for `<=`: a cost of all that is left is refused": [
+      "cost <= free(state, now) ? add(",
+      "cost < free(state, now) ? add(",
     ],
+  }),
+  ...faultsIn("core/arithmetic/arrival_time.ts", ["tokenBucketByInterval"], {
     "A refund of all use that leaves a used key": [
       "return decrement < ahead(tat, now) ?",
       "return decrement <= ahead(tat, now) ?",
@@ -123,16 +122,10 @@ export const RATE_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("core/options/checks.ts", ["slidingCounter"], {
-    "A fraction of a millisecond that counts": [
-      "return Math.floor(now) + 0;",
-      "return now;",
-    ],
+    "A fraction of a millisecond that counts": ["return Math.floor(now) + 0;", "return now;"],
   }),
   ...faultsIn("core/options/checks.ts", ["gcra"], {
-    "A negative `now` is taken": [
-      "!(now >= 0 && now <= LAST_INSTANT)",
-      "!(now <= LAST_INSTANT)",
-    ],
+    "A negative `now` is taken": ["!(now >= 0 && now <= LAST_INSTANT)", "!(now <= LAST_INSTANT)"],
     "`NaN` is taken for an instant": [
       "!(now >= 0 && now <= LAST_INSTANT)",
       "now < 0 || now > LAST_INSTANT",

@@ -2,10 +2,10 @@ import { type Fault, faultsIn } from "../fault.ts";
 
 /** Faults of the store that threads share. */
 export const SHARED_FAULTS: readonly Fault[] = [
-  ...faultsIn("stores/shared/table/table.ts", ["threads on a sharedStore"], {
+  ...faultsIn("stores/shared/decide.ts", ["threads on a sharedStore"], {
     "A swap that does not compare: a call overwrites what another has just taken": [
-      "if (Atomics.compareExchange(ints, slot, word, next) !== word) {",
-      "Atomics.store(ints, slot, next);\n      if (slot < 0) {",
+      "if (Atomics.compareExchange(ints, slot, word, changed) === word) {",
+      "Atomics.store(ints, slot, changed);\n          if (slot > 0) {",
     ],
   }),
   ...faultsIn("stores/shared/table/multi_swap.ts", ["threads on a sharedStore"], {
@@ -14,17 +14,19 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "COMMITTED",
     ],
   }),
-  ...faultsIn("stores/shared/table/scan.ts", ["sharedStore"], {
+  ...faultsIn("stores/shared/table/insert.ts", ["sharedStore"], {
     "A key in use that makes room for another, though others are fresh": [
       "if (freshAt <= now) {",
       "if (freshAt <= now + 1e15) {",
     ],
   }),
-  ...faultsIn("stores/shared/table/table.ts", ["sharedStore"], {
+  ...faultsIn("stores/shared/decide.ts", ["sharedStore"], {
     "A fingerprint of which only half is compared where a key is looked for": [
-      "(ints[start]! & ~3) === low && ints[start + 1] === high && block !== 0",
+      "(ints[start]! & ~3) === low && ints[start + 1] === high",
       "block !== 0",
     ],
+  }),
+  ...faultsIn("stores/shared/table/table.ts", ["sharedStore"], {
     "A key that is forgotten only in its tag": [
       "if (!removeKey(table, found.slot, found.word)) return false;",
       "",
@@ -40,7 +42,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "ints[at + branch] = units;\n    if (level === 0) return root;",
     ],
   }),
-  ...faultsIn("stores/shared/states/branches.ts", ["sharedStore"], {
+  ...faultsIn("stores/shared/states/stored_timeline.ts", ["sharedStore"], {
     "A tree that is too small for its window": [
       "while (entries > (RING - 1) * span + 1) {",
       "while (entries > RING * RING * span) {",

@@ -2,11 +2,32 @@ import { type Fault, faultsIn } from "../fault.ts";
 
 /** Faults of windows, logs and counters. */
 export const WINDOW_FAULTS: readonly Fault[] = [
-  ...faultsIn("core/algorithms/fixed_window.ts", ["fixedWindow"], {
-    "`<` for `<=`: a window holds one unit less": [
-      "return count <= limit ? of(",
-      "return count < limit ? of(",
+  ...faultsIn("core/algorithms/build_algorithm.ts", ["slidingWindow"], {
+    "A charge beyond the limit is lost": [
+      "Math.min(cost, maxDebt + free(state, now));",
+      "Math.min(cost, free(state, now));",
     ],
+    "A charge that is not cut at the bound": [
+      "Math.min(cost, maxDebt + free(state, now));",
+      "cost;",
+    ],
+    "Debt that nobody is shown": ["units < 0 ? Math.min(-units, maxDebt) : 0,", "0,"],
+  }),
+  ...faultsIn("core/algorithms/lockout.ts", ["lockout"], {
+    "A charge that begins the lock anew": [
+      "const fills = held.locked < 0 && tries >= limit;",
+      "const fills = tries >= limit;",
+    ],
+    "A lock that begins with the first try, not with the last": [
+      "locked: fills ? Math.max(now, opened) : held.locked",
+      "locked: fills ? opened : held.locked",
+    ],
+    "A try given back that leaves the key locked": [
+      "locked: left < limit ? -1 : locked",
+      "locked",
+    ],
+  }),
+  ...faultsIn("core/algorithms/fixed_window.ts", ["fixedWindow"], {
     "A clock that mints: a step back opens an earlier window anew": [
       "return index > place ? index : place;",
       "return index;",
@@ -30,14 +51,14 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/arithmetic/window_use.ts", ["fixedWindow"], {
     "A full window that reads as the next one, empty": [
-      "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / limit);",
-      "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / limit);",
+      "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / most);",
+      "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / most);",
     ],
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingWindow"], {
     "An off-by-one in a window: one sub-bucket too many": [
-      "const oldest = slot - slots + 1;",
-      "const oldest = slot - slots;",
+      "timeline.since(slotAt(timeline, now) - slots + 1)",
+      "timeline.since(slotAt(timeline, now) - slots)",
     ],
     "A clock that mints: a step back decides in an earlier sub-bucket": [
       "return slot > timeline.newest ? slot : timeline.newest;",
@@ -50,8 +71,8 @@ export const WINDOW_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingLog"], {
     "An off-by-one in a log: its oldest millisecond is forgotten": [
-      "const oldest = slot - slots + 1;",
-      "const oldest = slot - slots + 2;",
+      "timeline.since(slotAt(timeline, now) - slots + 1)",
+      "timeline.since(slotAt(timeline, now) - slots + 2)",
     ],
     "`retryAfter` waits for one unit too many to leave": [
       "untilGone(timeline.leaves(limit - cost), now)",

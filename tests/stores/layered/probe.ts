@@ -55,7 +55,7 @@ export function probe(
       ...inner,
       run: (operations, now) => call(() => inner.run(operations, now)),
       delete: (key) => call(() => inner.delete(key)),
-      close: () => answers(() => inner.close()),
+      close: () => answers === atOnce ? inner.close() : Promise.resolve(inner.close()) as never,
       internals: !prepares ? undefined : {
         prepare(prefix, algorithm) {
           const decide = inner.internals!.prepare!(prefix, algorithm);

@@ -350,7 +350,7 @@ describe("a call while Redis is away", () => {
       await fake.stop();
       assert.deepEqual(await limiter.consume("a"), {
         ...{ allowed: true, limit: 1, remaining: 0, retryAfter: 0, nextAfter: 0, resetAfter: 0 },
-        ...{ delay: 0, source: "policy", parts: undefined },
+        ...{ delay: 0, debt: 0, source: "policy", parts: undefined },
       });
     }));
 

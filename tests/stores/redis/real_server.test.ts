@@ -37,6 +37,40 @@ withRedis("values on a real server", (redis) => {
     });
   }
 
+  test("are forgotten by their prefix, whatever it holds, in steps and with hash tags", async () => {
+    const client = await createClient({ url: redis().url }).connect();
+    await client.flushAll();
+    const tagged = { hashTag: (key: string) => key.slice(0, 1) };
+    const stores = [{}, tagged].map((options) =>
+      redisStore(createClient({ url: redis().url }), { ...options, deadline: 5_000 })
+    );
+    const prefixes = ["a*[b]?^-\\{c}", "a*", "a", "a:b"];
+    for (const store of stores) {
+      const limiters = prefixes.map((prefix) =>
+        limiter(gcra({ limit: 1, period: "1d" }), { store, prefix })
+      );
+      const keys = Array.from({ length: 1_500 }, (_, place) => `${place} key`);
+      await Promise.all(limiters.flatMap((api) => keys.map((key) => api.consume(key))));
+      for (let done = 1; done <= limiters.length; done++) {
+        await limiters[done - 1]!.resetAll();
+        assert.equal(await client.dbSize(), (limiters.length - done) * keys.length);
+      }
+      await store.close();
+      await assert.rejects(limiters[0]!.resetAll(), /must be open/);
+    }
+    await client.close();
+  });
+
+  test("that are to be forgotten say so where nobody answers", async () => {
+    const store = redisStore(createClient({ url: "redis://127.0.0.1:1" }));
+    const api = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "api" });
+    await assert.rejects(
+      api.resetAll(),
+      /^StoreUnavailableError: Cannot delete the keys of a prefix/,
+    );
+    await store.close();
+  });
+
   test("come and go, and leave nothing behind", async () => {
     const client = await createClient({ url: redis().url }).connect();
     await client.flushAll();

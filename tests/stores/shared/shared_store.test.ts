@@ -14,11 +14,13 @@ import {
 } from "../../../mod.ts";
 import {
   attachSharedStore,
+  type Evictions,
   sharedStore,
   type SharedStoreHandle,
   type SharedStoreOptions,
 } from "../../../stores/shared/shared_store.ts";
-import { ANNOUNCED, ANNOUNCED_CELLS, attachMemory, header } from "../../../stores/shared/layout.ts";
+import { ANNOUNCED, attachMemory, header } from "../../../stores/shared/layout.ts";
+import { inSteps, steppedStore } from "./support/stepped.ts";
 
 const NOW = 1_790_000_000_000;
 const small = gcra({ limit: 2, period: "1h" });
@@ -40,7 +42,7 @@ describe("a full table", () => {
     assert.deepEqual([keys, liveKeys, capacity, evictions], [1, 1, 1, 2]);
   });
 
-  test("throws where it is told to, and charges nothing", () => {
+  test("throws where onFull says so, and charges nothing", () => {
     const store = sharedStore({ capacity: 1, onFull: "throw", threads: 4 });
     const now = { value: NOW };
     const api = limiter(small, { store, prefix: "api", clock: at(now) });
@@ -85,23 +87,163 @@ describe("a full table", () => {
 
   test("an arena without room drops what is fresh, then throws or forgets", () => {
     const now = { value: NOW };
-    const log = slidingLog({ limit: 1_000, period: 1_000 });
+    const log = slidingLog({ limit: 5, period: 1_000 });
     const refusing = sharedStore({ capacity: 100, maxBytes: 2_048, onFull: "throw", threads: 4 });
     const api = limiter(log, { store: refusing, prefix: "api", clock: at(now) });
     assert.throws(() => {
       for (let key = 0; key < 50; key++) api.consume(`key ${key}`);
     }, StoreFullError);
     now.value += 1_000;
-    assert.equal(api.consume("another").remaining, 999);
+    assert.equal(api.consume("another").remaining, 4);
     const forgetting = sharedStore({ capacity: 100, maxBytes: 2_048, threads: 4 });
     const other = limiter(log, { store: forgetting, prefix: "api", clock: at(now) });
-    for (let key = 0; key < 50; key++) assert.equal(other.consume(`key ${key}`).remaining, 999);
-    assert.ok(forgetting.statistics(now.value).evictions > 0);
+    for (let key = 0; key < 50; key++) assert.equal(other.consume(`key ${key}`).remaining, 4);
+    const { evictions, evictionsForNodes } = forgetting.statistics(now.value);
+    assert.ok(evictions > 0 && evictions === evictionsForNodes);
+  });
+});
+
+describe("a capacity", () => {
+  test("holds as many sparse windows of many sub-buckets, each to exactly its limit", () => {
+    const store = sharedStore({ capacity: 100_000 });
+    const now = { value: NOW };
+    const policy = slidingWindow({ limit: 50, period: "1h", precision: "1s" });
+    const api = limiter(policy, { store, prefix: "api", clock: at(now) });
+    let admitted = 0;
+    for (let call = 0; call < 100; call++) {
+      for (let user = 0; user < 20_000; user++) {
+        if (user % 1_000 === 0) now.value++;
+        if (api.consume(`user ${user}`).allowed) admitted++;
+      }
+      now.value += 30_000;
+    }
+    assert.equal(admitted, 20_000 * 50);
+    assert.equal(store.statistics().evictions, 0);
+  });
+
+  for (
+    const [name, widest] of Object.entries({
+      "a log": slidingLog({ limit: 200, period: "1h" }),
+      "a window in a tree": slidingWindow({ limit: 1_000, period: 3_600_000, precision: 2_000 }),
+      "a number and a log": all(
+        gcra({ limit: 1_000_000, period: "1h" }),
+        slidingLog({ limit: 50, period: "1h" }),
+      ),
+    })
+  ) {
+    test(`for ${name} is a promise: no key in use is ever forgotten`, () => {
+      const capacity = 300;
+      const algorithms = [small, widest];
+      const store = sharedStore({ capacity, for: algorithms, threads: 4, onFull: "throw" });
+      const now = { value: NOW };
+      const threads = [store, attachSharedStore(store.handle), attachSharedStore(store.handle)]
+        .map((each) => limiter(widest, { store: each, prefix: "api", clock: at(now) }));
+      const limit = widest.capacity;
+      for (let call = 0; call < limit; call++) {
+        for (let key = 0; key < capacity; key++) {
+          const { allowed } = threads[(key + call) % 3]!.consume(`key ${key}`);
+          assert.equal(allowed, true, `${key}: ${call}`);
+        }
+        now.value += Math.floor(3_590_000 / limit);
+      }
+      for (let key = 0; key < capacity; key++) {
+        assert.equal(threads[0]!.consume(`key ${key}`).allowed, false);
+      }
+    });
+  }
+
+  test("that cannot be kept for an algorithm is refused, with the bytes that it needs", () => {
+    const log = slidingLog({ limit: 50_000, period: "1h" });
+    const capacity = 1_000_000;
+    assert.throws(
+      () => sharedStore({ capacity, for: [small, log] }),
+      /^RangeError: .* the bytes that capacity and for need must be at most 2147483520: .* \d+$/,
+    );
+    assert.throws(() => sharedStore({ capacity: 10, for: [log], maxBytes: 2 ** 20 }), RangeError);
+    assert.throws(() => sharedStore({ capacity: 10, for: log as unknown as [] }), TypeError);
+  });
+});
+
+test("room in the arena is made in some hundred steps, however many keys take none of it", () => {
+  inSteps(() => {
+    const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
+    const options = { prefix: "api", clock: () => NOW };
+    const numbers = limiter(small, { ...options, store });
+    for (let key = 0; key < 20_000; key++) numbers.consume(`key ${key}`);
+    let steps = 0;
+    const stepped = steppedStore(store.handle, () => void steps++);
+    const logs = limiter(slidingLog({ limit: 5, period: "1h" }), { ...options, store: stepped });
+    const longest = Array.from({ length: 200 }, (_, key) => {
+      steps = 0;
+      logs.consume(`log ${key}`);
+      return steps;
+    }).sort((a, b) => a - b).at(-20)!;
+    assert.ok(store.statistics().evictionsForNodes > 100);
+    assert.ok(longest < 2_000, `${longest} steps`);
+  });
+});
+
+describe("statistics", () => {
+  test("count what is taken and given back without a look at the keys", () => {
+    const store = sharedStore({ capacity: 1_000, threads: 4 });
+    const log = limiter(slidingLog({ limit: 5, period: "1h" }), {
+      store,
+      prefix: "api",
+      clock: () => NOW,
+    });
+    for (let key = 0; key < 100; key++) log.consume(`key ${key}`);
+    const { keys, nodes, freeNodes, maxNodes, liveKeys, lostThreads } = store.statistics();
+    assert.deepEqual([keys, nodes, freeNodes, liveKeys, lostThreads], [
+      100,
+      100,
+      maxNodes - 100,
+      undefined,
+      0,
+    ]);
+    assert.equal(store.statistics({ full: true, now: NOW }).liveKeys, 100);
+    const other = limiter(log.algorithm, {
+      store: attachSharedStore(store.handle),
+      prefix: "api",
+      clock: () => NOW,
+    });
+    for (let key = 0; key < 100; key++) other.reset(`key ${key}`);
+    assert.deepEqual([store.statistics().keys, store.statistics().nodes], [0, 0]);
+  });
+
+  test("take a few steps for each thread, whatever the capacity", () => {
+    inSteps(() => {
+      const steps = [10, 100_000].map((capacity) => {
+        let taken = 0;
+        const { handle } = sharedStore({ capacity, threads: 3, maxBytes: 0 });
+        const store = steppedStore(handle, () => void taken++);
+        taken = 0;
+        store.statistics();
+        return taken;
+      });
+      assert.equal(steps[0], steps[1]);
+      assert.ok(steps[0]! < 100, `${steps[0]} steps`);
+    });
+  });
+
+  test("of evictions are reported by each thread, with their cause, once for many of a second", async () => {
+    const reports: Evictions[] = [];
+    const onEvict = (evictions: Evictions) => {
+      reports.push(evictions);
+      throw new Error("none of the store's business");
+    };
+    const store = sharedStore({ capacity: 2, maxBytes: 0, threads: 4 });
+    const other = attachSharedStore(store.handle, { onEvict });
+    const api = limiter(small, { store: other, prefix: "api", clock: () => NOW });
+    for (let key = 0; key < 12; key++) api.consume(`key ${key}`);
+    assert.deepEqual(reports, []);
+    await Promise.resolve();
+    assert.deepEqual(reports, [{ forKeys: 10, forNodes: 0 }]);
+    assert.equal(store.statistics().evictions, 10);
   });
 });
 
 describe("keys", () => {
-  test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are told apart", () => {
+  test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are different keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
     const api = limiter(small, { store, prefix: "api", clock: () => NOW });
     const long = "x".repeat(2 ** 20);
@@ -135,6 +277,20 @@ describe("keys", () => {
 });
 
 describe("what does not fit", () => {
+  test("in an empty arena is refused when the limiter is made, with the bytes that it needs", () => {
+    for (const maxBytes of [0, 128 * 40]) {
+      const store = sharedStore({ capacity: 10, maxBytes, threads: 4 });
+      const log = slidingLog({ limit: 1_000, period: "1h" });
+      for (const algorithm of [log, all(small, log)]) {
+        assert.throws(
+          () => limiter(algorithm, { store, prefix: "api" }),
+          new RegExp(`^RangeError: .* maxBytes must be at least \\d+ for .* is ${maxBytes}$`),
+        );
+      }
+      limiter(small, { store, prefix: "api" });
+    }
+  });
+
   test("is refused when the limiter is made, with the product's name", () => {
     const store = sharedStore({ capacity: 10, threads: 4 });
     const vast = slidingLog({ limit: 100_000, period: "1h" });
@@ -206,7 +362,7 @@ describe("a handle", () => {
     assert.throws(attach({ kind, buffer: new ArrayBuffer(1_024) }), TypeError);
     assert.throws(attach({ kind, buffer: new SharedArrayBuffer(8) }), /256 bytes.*value is 8/);
     assert.throws(attach({ kind, buffer: forged(0, 7) }), /magic number must be \d+: .* is 7/);
-    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 3: .* is 9/);
+    assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 4: .* is 9/);
     assert.throws(attach({ kind, buffer: forged(2, 99) }), /number of bytes must be \d+: /);
     assert.throws(attach({ kind, buffer: cut }), /number of bytes must be \d+: .* is \d+/);
     assert.throws(attach({ kind, buffer: forged(5, -5) }), RangeError);
@@ -255,7 +411,7 @@ describe("a handle", () => {
     const idle = limiter(small, { store, prefix: "api", clock: () => NOW });
     attachSharedStore(store.handle);
     const { ints, records } = attachMemory(store.handle.buffer);
-    for (let cell = 0; cell < ANNOUNCED_CELLS; cell++) ints[records + ANNOUNCED + cell] = 1;
+    ints[records + ANNOUNCED] = 1;
     assert.throws(
       () => idle.consume("key"),
       /^StoreFullError: Cannot decide in a thread whose record another one has taken over .* is 1$/,

@@ -18,13 +18,13 @@ import {
 } from "../../../stores/shared/shared_store.ts";
 import {
   ANNOUNCED,
-  ANNOUNCED_CELLS,
   attachMemory,
   BLOCK,
   BUCKET,
   header,
   INTENT,
   type Memory,
+  OWNER,
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
 import { audit } from "./support/audit.ts";
@@ -39,7 +39,7 @@ const KILLED = new Error("killed");
 const algorithms: Readonly<Record<string, Algorithm>> = {
   number: gcra({ limit: LIMIT, period: "1h" }),
   log: slidingLog({ limit: LIMIT, period: "1h" }),
-  tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 1_000 }),
+  tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 120_000 }),
 };
 
 /** What a thread is stopped in, and what there is before. */
@@ -92,12 +92,12 @@ function attached(store: SharedStore, algorithm: Algorithm): Limiter | undefined
   }
 }
 
-/** How many calls a limiter's key has been admitted, as the store tells it. */
+/** How many calls a limiter's key has been admitted, as the store answers. */
 const used = (api: Limiter, key: string) => LIMIT - api.peek(key, 0).remaining;
 
 /**
  * Runs `call` on a thread of its own, which is answered; before each step of the call, counted from
- * 0, `before` is told.
+ * 0, `before` is called.
  */
 function run(
   store: SharedStore,
@@ -151,7 +151,7 @@ const cuts: Readonly<Record<string, (last: number) => (step: number) => void>> =
   "from outside": killAt,
 };
 
-/** What a thread has done, of whose call nothing is heard, is done or not; all goes on as ever. */
+/** What a thread has done, whose call has not answered, is done or not; all goes on as ever. */
 function survive(store: SharedStore, api: Limiter, isWhole: boolean, step: string): void {
   const keys = ["one", "two", "three", "four"];
   assert.ok(keys.every((key) => used(api, key) <= LIMIT), step);
@@ -224,7 +224,7 @@ describe("a thread that is killed at any step", () => {
     });
   });
 
-  test("as it puts a key in leaves a place too few, which calls on as many keys are told", () => {
+  test("as it puts a key in leaves a place too few, which fails calls on as many keys", () => {
     inSteps(() => {
       const number = algorithms.number!;
       const work = calls["a first call"]!;
@@ -328,18 +328,38 @@ describe("a thread that stands still at any step", () => {
     });
   });
 
+  test("of attaching gets a record, whatever others that attach and call have taken meanwhile", () => {
+    inSteps(() => {
+      for (let stop = 0, isDone = false; !isDone; stop++) {
+        const store = sharedStore({ capacity: 12, threads: 3, maxBytes: 0 });
+        const callers = [limiterOn(store)];
+        let step = 0;
+        const own = limiterOn(steppedStore(store.handle, () => {
+          if (step++ === stop) callers.push(limiterOn(attachSharedStore(store.handle)));
+          for (const api of callers) api.consume("busy");
+        }));
+        step = Infinity;
+        isDone = callers.length === 1;
+        for (const api of [own, ...callers]) api.consume("one");
+        assert.equal(used(own, "one"), callers.length + 1, `step ${stop}`);
+        assert.deepEqual(audit(store.handle), NOTHING, `step ${stop}`);
+      }
+    });
+  });
+
   test("loses its record as often as it takes one, and works only with one of its own", () => {
     inSteps(() => {
       const store = storeOf(1);
       const memory = attachMemory(store.handle.buffer);
-      const cells = memory.records + ANNOUNCED;
+      const lock = memory.records + ANNOUNCED;
       let other: Limiter | undefined;
       let takeovers = 0;
+      let isAttaching = false;
       const own = steppedStore(store.handle, (what, index, bytes) => {
         if (bytes !== 4) return;
-        const begins = what === "set" && index >= cells && index < cells + ANNOUNCED_CELLS &&
-          memory.ints[index] === 0;
-        if (begins && takeovers < 4) {
+        if (what === "add" && index === header.owners) isAttaching = true;
+        if (what === "compareExchange" && index === memory.records + OWNER) isAttaching = false;
+        if (what === "compareExchange" && index === lock && !isAttaching && takeovers < 4) {
           takeovers++;
           other ??= attached(store, algorithms.number!);
           other!.consume("other");

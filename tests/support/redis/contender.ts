@@ -20,7 +20,7 @@ export interface Report {
 
 const [url = "", commit = "", offered = "", processes = ""] = process.argv.slice(2);
 const store = redisStore(createClient({ url }), {
-  commit: commit as "watch" | "cas",
+  commit: commit as "watch" | "cas" | "script",
   deadline: 10_000,
 });
 const limiters = Object.entries(contested()).map(([name, algorithm]) => ({

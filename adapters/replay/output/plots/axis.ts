@@ -58,7 +58,8 @@ export function timeAxis(
   top: number,
   bottom: number,
 ): readonly string[] {
-  const step = TIME_STEPS.find((step) => span / step <= 8) ?? 30 * 86_400_000;
+  const most = Math.max(2, Math.floor((x(span) - x(0)) / 70));
+  const step = TIME_STEPS.find((step) => span / step <= most) ?? 30 * 86_400_000;
   // All in the unit of the step, so that 75 min is not said to be 1.3 h.
   const [unit, name] = TIME_UNITS.find(([unit]) => step >= unit)!;
   const ticks: string[] = [];
@@ -67,7 +68,8 @@ export function timeAxis(
       line(x(at), top, x(at), bottom + 4, "rule"),
       label(x(at), bottom + 17, at === 0 ? "0" : `${count(at / unit)} ${name}`, {
         class: "soft",
-        anchor: "middle",
+        // A label at the right edge would be cut.
+        anchor: x(span) - x(at) < 24 ? "end" : "middle",
       }),
     );
   }
@@ -88,12 +90,27 @@ export function valueAxis(
   ]);
 }
 
-/** The names of the series, in one row, each beside a piece of its line. */
-export function legend(names: readonly string[], left: number, top: number): readonly string[] {
+/** How wide a character is, at most. */
+export const CHARACTER = 7.4;
+
+/** A legend's rows, and how high they are. */
+export interface Legend {
+  readonly rows: readonly string[];
+  readonly height: number;
+}
+
+/** The names of the series, each beside a piece of its line, in as many rows as it takes. */
+export function legend(names: readonly string[], left: number, right: number): Legend {
   let x = left;
-  return names.map((name, place) => {
+  let top = 18;
+  const rows = names.map((name, place) => {
+    const width = 32 + name.length * CHARACTER;
+    if (x > left && x + width > right) {
+      x = left;
+      top += 18;
+    }
     const at = x;
-    x += 34 + name.length * 6.6 + 14;
+    x += width + 16;
     return element(
       "g",
       {},
@@ -101,4 +118,11 @@ export function legend(names: readonly string[], left: number, top: number): rea
       label(at + 32, top, name),
     );
   });
+  return { rows, height: top + 22 };
+}
+
+/** A text that fits between two places: its end is cut off. */
+export function fitting(text: string, width: number): string {
+  const most = Math.floor(width / CHARACTER);
+  return text.length > most ? `${text.slice(0, Math.max(1, most - 1))}\u2026` : text;
 }

@@ -13,7 +13,6 @@ export interface Series {
 const WIDTH = 760;
 const LEFT = 64;
 const RIGHT = 16;
-const TOP = 40;
 
 /** Values over time, a line for each series; `limit` draws a line that should not be crossed. */
 export function seriesPlot(
@@ -22,7 +21,8 @@ export function seriesPlot(
   options: { readonly limit?: number; readonly unit: string; readonly height?: number },
 ): string {
   const { limit, unit, height = 240 } = options;
-  const bottom = TOP + height;
+  const { rows, height: top } = legend(series.map(({ name }) => name), LEFT, WIDTH - RIGHT);
+  const bottom = top + height;
   const span = Math.max(1, ...series.flatMap(({ points }) => points.map(([at]) => at)));
   const most = Math.max(
     limit ?? 0,
@@ -30,9 +30,9 @@ export function seriesPlot(
   );
   const steps = roundSteps(most, 5);
   const x = linear(0, span, LEFT, WIDTH - RIGHT);
-  const y = linear(0, steps.at(-1)!, bottom, TOP);
+  const y = linear(0, steps.at(-1)!, bottom, top);
   return picture(WIDTH, bottom + 40, title, [
-    ...timeAxis(x, span, TOP, bottom),
+    ...timeAxis(x, span, top, bottom),
     ...valueAxis(y, steps, LEFT, WIDTH - RIGHT, (value) => count(Number(value.toPrecision(6)))),
     ...(limit === undefined ? [] : [line(LEFT, y(limit), WIDTH - RIGHT, y(limit), "limit")]),
     ...series.map(({ points }, place) =>
@@ -41,7 +41,7 @@ export function seriesPlot(
         d: track(points.map(([at, value]) => [x(at), y(value)])),
       })
     ),
-    ...legend(series.map(({ name }) => name), LEFT, 18),
+    ...rows,
     label(LEFT, bottom + 34, unit, { class: "soft" }),
   ]);
 }

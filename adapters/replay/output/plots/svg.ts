@@ -84,7 +84,7 @@ function rounded(number: number): string {
   return String(Math.round(number * 10) / 10);
 }
 
-/** How plots look, in light and in dark. Series are told apart by their dashes too. */
+/** How plots look, in light and in dark. Series differ by their dashes too. */
 export const PLOT_STYLE: string = `
 .plot{font:12px system-ui,sans-serif;--ink:#1f2328;--soft:#59636e;--rule:#d8dee4;--calm:#5b8fc7;
 --alarm:#c8321f;--paper:#fff;--s0:#0969b8;--s1:#c8500a;--s2:#0b8a63;--s3:#a8478a;--s4:#9a6a00;

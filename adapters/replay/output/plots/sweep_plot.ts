@@ -3,26 +3,35 @@ import type { SweepPoint, SweepReport } from "../../sweep.ts";
 import { legend, logarithmic, magnitudes, valueAxis } from "./axis.ts";
 import { element, label, line, picture, track } from "./svg.ts";
 
-const WIDTH = 760;
 const LEFT = 64;
 const RIGHT = 16;
-const TOP = 40;
-const BOTTOM = 300;
+const HEIGHT = 260;
 const LEAST = 1e-4;
 
 /**
  * The share of requests refused against the limit, a curve for each algorithm, on logarithmic axes.
  * A share below 0.01 % lies on the ground.
  */
-export function sweepPlot(title: string, sweeps: readonly SweepReport[]): string {
+export function sweepPlot(title: string, sweeps: readonly SweepReport[], width = 760): string {
+  const right = width - RIGHT;
+  const { rows, height: top } = legend(sweeps.map(({ name }) => name), LEFT, right);
+  const bottom = top + HEIGHT;
   const limits = sweeps.flatMap(({ points }) => points.map(({ limit }) => limit));
   const from = Math.min(...limits);
   const to = Math.max(...limits);
-  const x = logarithmic(from, to, LEFT, WIDTH - RIGHT);
-  const y = logarithmic(LEAST, 1, BOTTOM, TOP);
-  const ticks = magnitudes(from, to).flatMap((limit) => [
-    line(x(limit), TOP, x(limit), BOTTOM + 4, "rule"),
-    label(x(limit), BOTTOM + 17, count(limit), { class: "soft", anchor: "middle" }),
+  const x = logarithmic(from, to, LEFT, right);
+  const y = logarithmic(LEAST, 1, bottom, top);
+  const marks = magnitudes(from, to);
+  // Where there is little room, every second one has a number.
+  const every = Math.ceil(marks.length * 60 / (right - LEFT));
+  const ticks = marks.flatMap((limit, place) => [
+    line(x(limit), top, x(limit), bottom + 4, "rule"),
+    ...(place % every !== 0 ? [] : [
+      label(x(limit), bottom + 17, count(limit), {
+        class: "soft",
+        anchor: right - x(limit) < 30 ? "end" : "middle",
+      }),
+    ]),
   ]);
   const curves = sweeps.map(({ points }, place) =>
     element("path", {
@@ -30,13 +39,13 @@ export function sweepPlot(title: string, sweeps: readonly SweepReport[]): string
       d: track(untilNobody(points).map(({ limit, denied }) => [x(limit), y(denied)])),
     })
   );
-  return picture(WIDTH, BOTTOM + 40, title, [
+  return picture(width, bottom + 40, title, [
     ...ticks,
-    ...valueAxis(y, [1e-4, 1e-3, 1e-2, 1e-1, 1], LEFT, WIDTH - RIGHT, share),
+    ...valueAxis(y, [1e-4, 1e-3, 1e-2, 1e-1, 1], LEFT, right, share),
     ...curves,
-    ...legend(sweeps.map(({ name }) => name), LEFT, 18),
-    label(WIDTH - RIGHT, BOTTOM + 34, "limit", { class: "soft", anchor: "end" }),
-    label(LEFT, BOTTOM + 34, "share of requests refused", { class: "soft" }),
+    ...rows,
+    label(right, bottom + 34, "limit", { class: "soft", anchor: "end" }),
+    label(LEFT, bottom + 34, "share of requests refused", { class: "soft" }),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import { count, percent } from "../format_numbers.ts";
 import type { TimeBins } from "../../time_bins.ts";
-import { linear, roundSteps, timeAxis, valueAxis } from "./axis.ts";
+import { fitting, linear, roundSteps, timeAxis, valueAxis } from "./axis.ts";
 import { box, element, label, picture } from "./svg.ts";
 
 /** A row of the plot. */
@@ -11,7 +11,6 @@ export interface TimelinePanel {
   readonly bins: TimeBins;
 }
 
-const WIDTH = 760;
 const LEFT = 64;
 const RIGHT = 12;
 const PANEL = 84;
@@ -19,12 +18,17 @@ const GAP = 30;
 const TOP = 34;
 
 /** Units admitted and refused over time: a row of bars for each candidate, all on one scale. */
-export function timelinePlot(title: string, panels: readonly TimelinePanel[]): string {
+export function timelinePlot(
+  title: string,
+  panels: readonly TimelinePanel[],
+  width = 760,
+): string {
+  const right = width - RIGHT;
   const start = Math.min(...panels.map(({ bins }) => bins.start));
   const end = Math.max(...panels.map(({ bins }) => bins.start + bins.allowed.length * bins.width));
   const most = Math.max(1, ...panels.flatMap(({ bins }) => sums(bins)));
   const bottom = TOP + panels.length * (PANEL + GAP) - GAP;
-  const x = linear(0, end - start, LEFT, WIDTH - RIGHT);
+  const x = linear(0, end - start, LEFT, right);
   const steps = roundSteps(most, 2);
 
   const rows = panels.flatMap(({ name, bins }, place) => {
@@ -33,18 +37,18 @@ export function timelinePlot(title: string, panels: readonly TimelinePanel[]): s
     const denied = bins.denied.reduce((sum, units) => sum + units, 0);
     const all = denied + bins.allowed.reduce((sum, units) => sum + units, 0);
     return [
-      ...valueAxis(y, steps, LEFT, WIDTH - RIGHT),
+      ...valueAxis(y, steps, LEFT, right),
       element("path", { class: "calm", d: bars(bins, start, x, y, "allowed") }),
       element("path", { class: "alarm", d: bars(bins, start, x, y, "denied") }),
-      label(LEFT, top - 8, name, { class: "strong" }),
-      label(WIDTH - RIGHT, top - 8, `${percent(denied, all)} % refused`, {
+      label(LEFT, top - 8, fitting(name, right - LEFT - 110), { class: "strong" }),
+      label(right, top - 8, `${percent(denied, all)} % refused`, {
         class: denied > 0 ? "alarm" : "soft",
         anchor: "end",
       }),
     ];
   });
   const note = `units per ${count(panels[0]!.bins.width / 1_000)} s`;
-  return picture(WIDTH, bottom + 42, title, [
+  return picture(width, bottom + 42, title, [
     ...timeAxis(x, end - start, TOP, bottom),
     ...rows,
     label(LEFT, bottom + 34, `${note}; blue admitted, red refused`, { class: "soft" }),

@@ -22,7 +22,7 @@ describe("the key of an address of the vector", () => {
 
 describe("the client of the vector", () => {
   for (const { name, peer, xff, trusted, expect } of vectors.forwarded) {
-    // The vector's proxy stands for itself where it tells nobody; here that client is unknown.
+    // The vector's proxy stands for itself where it names nobody; here that client is unknown.
     const client = xff.endsWith("unknown") ? undefined : expect;
     test(name, () => {
       assert.equal(clientAddress({ trustedProxies: trusted })(peer, xff), client);
@@ -55,7 +55,7 @@ describe("the client behind a trusted proxy", () => {
     }
   });
 
-  test("is unknown if the proxy does not tell an address", () => {
+  test("is unknown if the proxy does not name an address", () => {
     for (
       const entry of [
         ...["", "unknown", "_hidden", "203.0.113.7.", "999.1.1.1", "10.0.0.2 x", "1.2.3.4:99999"],
@@ -136,7 +136,7 @@ describe("the options of addresses", () => {
   });
 });
 
-test("a client that no proxy tells has no key", () => {
+test("a client that no proxy names has no key", () => {
   const keyOf = clientKey({ trustedProxies: ["loopback"] });
   const from = (address: string, field?: string) =>
     keyOf(
@@ -273,7 +273,7 @@ describe("no forged field", () => {
   const quoted = hostile.map((text) => `"${text.replaceAll(/["\\]/g, "\\$&")}"`);
   const pair = fc.oneof(fc.constant("proto=https"), quoted.map((text) => `host=${text}`));
 
-  /** What proxies write, with the hop that it tells. */
+  /** What proxies write, with the hop that it names. */
   const written = {
     [FIELD]: hop.map((hop) => ({ hop, text: hop })),
     forwarded: fc.tuple(fc.array(pair, { maxLength: 2 }), hop, fc.array(pair, { maxLength: 2 }))
@@ -305,18 +305,21 @@ describe("no forged field", () => {
       );
     });
 
-    test(`changes what trusted proxies tell in ${forwardedHeader}`, () => {
+    test(`changes what trusted proxies write in ${forwardedHeader}`, () => {
       fc.assert(
         fc.property(
           fc.array(element, { minLength: 1, maxLength: 8 }),
           fc.option(anything),
           fc.constantFrom(",", ", ", "\t, "),
           (elements, forged, comma) => {
-            const told = elements.map(({ text }) => text).join(comma);
+            const written = elements.map(({ text }) => text).join(comma);
             const model = modelled(elements.map(({ hop }) => hop));
-            const found = addressOf("10.0.0.1", forged === null ? told : forged + comma + told);
+            const found = addressOf(
+              "10.0.0.1",
+              forged === null ? written : forged + comma + written,
+            );
             if (model !== "beyond") return assert.equal(found, model);
-            // All that is told are trusted proxies, so the client is what stands before them.
+            // All that is written are trusted proxies, so the client is what stands before them.
             const outermost = formatAddress(parseAddress(elements[0]!.hop)!);
             if (forged === null) assert.equal(found, outermost);
             else if (forwardedHeader === FIELD) {

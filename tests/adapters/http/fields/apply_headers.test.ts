@@ -13,14 +13,14 @@ function joined(before: string, after: string, name = "RateLimit-Policy"): strin
 }
 
 describe("fields of two limits", () => {
-  test("are one list, in which each policy stands once, as the second tells it", () => {
+  test("are one list, in which each policy stands once, as the second has it", () => {
     assert.equal(joined('"a";q=1', '"b";q=2'), '"a";q=1, "b";q=2');
     assert.equal(joined('"a";q=1, "b";q=1', '"b";q=2'), '"a";q=1, "b";q=2');
     assert.equal(joined('"a, \\"b";q=1;w=60', '"a, \\"b";q=2'), '"a, \\"b";q=2');
     assert.equal(joined("10;w=60, 10;w=1", "10;w=60"), "10;w=1, 10;w=60");
   });
 
-  test("take what is no list as it is", () => {
+  test("leave a field that is no list as it is", () => {
     assert.equal(joined(' "a";q=1,, ,', '"b";q=2'), '"a";q=1, "b";q=2');
     assert.equal(joined('"a', '"b";q=2'), '"a, "b";q=2');
   });

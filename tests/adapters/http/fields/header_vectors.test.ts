@@ -20,7 +20,7 @@ interface VectorPolicy {
 
 const FORMS: readonly HeaderForm[] = ["draft-11", "draft-7", "draft-6", "legacy"];
 
-/** The lines of a vector that tell of the limit; `Retry-After` is the engine's. */
+/** The lines of a vector about the limit; `Retry-After` is the engine's. */
 function linesOf(policies: readonly VectorPolicy[], form: HeaderForm, now: number): string[] {
   const [{ unit, partition }] = policies as [VectorPolicy];
   const write = headerWriter(policies.map(policyOf), { headers: form, unit: unit as never });
@@ -60,7 +60,7 @@ describe("the fields of draft-11", () => {
   }
 });
 
-describe("a policy that cannot be told in fields is refused", () => {
+describe("a policy that fields cannot express is refused", () => {
   for (const { name, policy, error } of vectors.invalidSerialize) {
     test(`${name}: ${error}`, () => {
       assert.throws(() => headerWriter([policyOf(policy)]), RangeError);
@@ -88,11 +88,11 @@ describe("the problem of the vector", () => {
 describe("several forms", () => {
   const policies = [{ name: "api", limit: 10, period: 60_000, burst: 10 }];
   const quotas = [{ remaining: 3, nextAfter: 1800, resetAfter: 37_800 }];
-  const told = (headers: readonly HeaderForm[] | HeaderForm | false) =>
+  const fieldsOf = (headers: readonly HeaderForm[] | HeaderForm | false) =>
     headerWriter(policies, { headers })(quotas, 0).map(([name]) => name);
 
   test("stand side by side", () => {
-    assert.deepEqual(told(["legacy", "draft-11"]), [
+    assert.deepEqual(fieldsOf(["legacy", "draft-11"]), [
       "RateLimit-Policy",
       "RateLimit",
       "X-RateLimit-Limit",
@@ -102,24 +102,24 @@ describe("several forms", () => {
   });
 
   test("write no field twice", () => {
-    assert.deepEqual(told(["draft-6", "draft-11"]), [
+    assert.deepEqual(fieldsOf(["draft-6", "draft-11"]), [
       "RateLimit-Policy",
       "RateLimit",
       "RateLimit-Limit",
       "RateLimit-Remaining",
       "RateLimit-Reset",
     ]);
-    assert.throws(() => told(["draft-7", "draft-11"]), TypeError);
+    assert.throws(() => fieldsOf(["draft-7", "draft-11"]), TypeError);
   });
 
   test("may be none", () => {
-    assert.deepEqual(told(false), []);
-    assert.deepEqual(told([]), []);
+    assert.deepEqual(fieldsOf(false), []);
+    assert.deepEqual(fieldsOf([]), []);
   });
 
   test("must be known", () => {
-    assert.throws(() => told("draft-8" as HeaderForm), TypeError);
-    assert.throws(() => told(8 as never), TypeError);
+    assert.throws(() => fieldsOf("draft-8" as HeaderForm), TypeError);
+    assert.throws(() => fieldsOf(8 as never), TypeError);
   });
 });
 

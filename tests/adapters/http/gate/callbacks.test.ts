@@ -3,33 +3,22 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, test } from "node:test";
 
 import { limitedFetch } from "../../../../adapters/outbound/limited_fetch.ts";
-import { gate, type RateLimitOptions, type RequestSource } from "../../../../adapters/http/http.ts";
 import { rateLimit as rateLimitOnNode } from "../../../../adapters/frameworks/node.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { serveNode } from "../../../support/serve_node.ts";
+import { type FakeOptions as Options, type FakeRequest, gateOf } from "../support/fake_gate.ts";
 
-interface FakeRequest {
-  readonly from: string;
-}
-
-type Options = Partial<RateLimitOptions<FakeRequest>>;
-
-const source: RequestSource<FakeRequest> = {
-  address: ({ from }) => from,
-  header: () => null,
-  signal: () => undefined,
-};
 const request: FakeRequest = { from: "192.0.2.7" };
 
 /** What becomes of three requests, of which two are admitted, without what settles them. */
 async function verdictsOf(options: Options): Promise<unknown[]> {
   const api = apiLimiter();
-  const decide = gate<FakeRequest>({ limiter: api, ...options }, source);
+  const decide = gateOf({ limiter: api, ...options });
   const verdicts: unknown[] = [];
   for (let call = 0; call < 3; call++) {
-    const { settle, ...verdict } = await decide(request, undefined);
+    const { settle, ...verdict } = await decide(request);
     settle?.({ status: 500 });
     verdicts.push(verdict);
   }

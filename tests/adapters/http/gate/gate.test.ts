@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import {
-  gate,
-  type RateLimitOptions,
-  type RequestSource,
-  type Verdict,
-} from "../../../../adapters/http/http.ts";
+import type { Verdict } from "../../../../adapters/http/http.ts";
 import {
   type Algorithm,
   all,
@@ -21,24 +16,7 @@ import {
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { asyncMemoryStore } from "../../../support/async_memory_store.ts";
 import { testClock } from "../../../support/test_clock.ts";
-
-interface FakeRequest {
-  readonly from?: string;
-  readonly signal?: AbortSignal;
-}
-
-const source: RequestSource<FakeRequest> = {
-  address: ({ from }) => from,
-  header: () => null,
-  signal: ({ signal }) => signal,
-};
-
-type Options = Partial<RateLimitOptions<FakeRequest>>;
-
-function gateOf(options: Options = {}) {
-  const decide = gate<FakeRequest>({ limiter: apiLimiter(), ...options }, source);
-  return (request: FakeRequest = { from: "192.0.2.7" }) => decide(request, undefined);
-}
+import { type FakeOptions as Options, gateOf } from "../support/fake_gate.ts";
 
 function fieldsOf(verdict: Verdict): Record<string, string> {
   return Object.fromEntries(verdict.headers);
@@ -452,6 +430,7 @@ function byPolicy(allowed: boolean): AsyncLimiter {
     nextAfter: 0,
     resetAfter: 0,
     delay: 0,
+    debt: 0,
     source: "policy",
     parts: undefined,
   };

@@ -1,34 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import {
-  gate,
-  type Outcome,
-  rateLimit,
-  type RateLimitOptions,
-  type RequestSource,
-} from "../../../../adapters/http/http.ts";
+import { gate, type Outcome, rateLimit } from "../../../../adapters/http/http.ts";
 import { leakyQueue, type Limiter, limiter } from "../../../../mod.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
 import { testClock } from "../../../support/test_clock.ts";
-
-interface FakeRequest {
-  readonly from?: string;
-  readonly signal?: AbortSignal;
-}
-
-type Options = Partial<RateLimitOptions<FakeRequest>>;
-
-const source: RequestSource<FakeRequest> = {
-  address: ({ from }) => from,
-  header: () => null,
-  signal: ({ signal }) => signal,
-};
-
-function gateOf(options: Options) {
-  const decide = gate<FakeRequest>({ limiter: apiLimiter(), ...options }, source);
-  return (request: FakeRequest = { from: "192.0.2.7" }) => decide(request, undefined);
-}
+import { type FakeOptions as Options, gateOf } from "../support/fake_gate.ts";
 
 /** A promise of another making than the global one, as some libraries and other realms have. */
 function promiseOf<Value>(value: Value): Promise<Value> {
@@ -94,7 +71,7 @@ describe("options that fail", () => {
         throw new Error("no cost");
       },
     });
-    // A second failure that nobody hears of would end the process, and fail this test.
+    // A second failure that nobody handles would end the process, and fail this test.
     await assert.rejects(async () => await decide(), /no key/);
     await new Promise((resolve) => setTimeout(resolve, 0));
     assert.equal(costs, 0);
@@ -110,7 +87,7 @@ describe("options that fail", () => {
     assert.equal((await decide()).refusal, undefined);
   });
 
-  test("of a refund are told of, and give nothing back", async () => {
+  test("of a refund are reported, and give nothing back", async () => {
     const api = apiLimiter();
     const failures: unknown[] = [];
     const { settle } = await gateOf({
@@ -125,7 +102,7 @@ describe("options that fail", () => {
 });
 
 describe("an unknown address", () => {
-  test("is no error in shadow mode, and is told of", async () => {
+  test("is no error in shadow mode, and is reported", async () => {
     const failures: unknown[] = [];
     const decide = gateOf({ shadow: true, onFailure: (error) => failures.push(error) });
     const { refusal, headers } = await decide({});
@@ -178,7 +155,7 @@ describe("X-Forwarded-For where nobody is trusted", () => {
   });
 });
 
-test("a decision is told before its delay, be the client there or not when that is over", async () => {
+test("a decision is reported before its delay, be the client there or not when that is over", async () => {
   const clock = testClock();
   const queue = leakyQueue({ limit: 1, period: "1s", queue: 2 });
   const seen: number[] = [];

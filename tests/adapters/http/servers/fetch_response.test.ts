@@ -78,7 +78,7 @@ describe("a handler's response", () => {
     }
   });
 
-  test("of two limits tells both", async () => {
+  test("of two limits has both", async () => {
     const other = gcra({ name: 'other, "quoted"', limit: 1, period: "1h" });
     const inner = rateLimit({ limiter: limiter(other, { clock: () => 0 }), key });
     const outer = rateLimit({ limiter: apiLimiter(), key });
@@ -96,7 +96,7 @@ describe("a handler's response", () => {
     assert.deepEqual(fields(refused)[1], '"other, \\"quoted\\"";r=0;t=3600, "api";r=0;t=6');
   });
 
-  test("of two limits whose policies have numbers and no names tells both", async () => {
+  test("of two limits whose policies have numbers and no names has both", async () => {
     const headers = "draft-7";
     const hourly = limiter(gcra({ limit: 10, period: "1h" }));
     const inner = rateLimit({ limiter: hourly, key, headers });

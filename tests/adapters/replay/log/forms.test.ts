@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import * as zlib from "node:zlib";
+import fc from "fast-check";
 
 import {
   type LogEntry,
   readLog,
   type ReadLogOptions,
   readTrace,
+  replay,
 } from "../../../../adapters/replay/replay.ts";
+import { gcra } from "../../../../mod.ts";
+import { fcOptions } from "../../../support/seed.ts";
 
 /** Lines as the programs write them, and what they say. */
 interface Fixture {
@@ -257,7 +262,7 @@ describe("a log of which too little is known", () => {
     });
   }
 
-  test("says that no column tells clients apart", async () => {
+  test("says that no column distinguishes clients", async () => {
     const { log, clients } = await readTrace("time,bytes\n1,2\n3,4\n");
     assert.deepEqual([log?.keys, clients], [[], ["all"]]);
   });
@@ -272,5 +277,60 @@ describe("a log of which too little is known", () => {
       { line: 5, text: "b", reason },
       { line: 6, text: "c", reason },
     ]]);
+  });
+});
+
+describe("a log that is damaged", () => {
+  const algorithm = gcra({ limit: 1, period: "1s" });
+
+  /** Requires a replay to have read something, or to say that it could not. */
+  async function requireReadOrError(bytes: Uint8Array, options?: ReadLogOptions): Promise<void> {
+    try {
+      const { requests } = await replay(await readTrace([bytes], options), [{ algorithm }]);
+      assert.ok(requests > 0);
+    } catch (error) {
+      assert.match(String(error), /^(Type|Range)?Error: Cannot (read|replay) a log as /);
+    }
+  }
+
+  const anyFixture = fc.constantFrom(...FIXTURES);
+  const anyDamage = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { maxLength: 6 });
+  test("by bytes that are others, or at its end, is read as far as it goes", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyFixture, anyDamage, fc.nat(), async ({ text, options }, damage, cut) => {
+        const bytes = new TextEncoder().encode(text.repeat(3));
+        for (const [place, byte] of damage) bytes[place % bytes.length] = byte;
+        await requireReadOrError(bytes.subarray(0, cut % bytes.length), options);
+      }),
+      fcOptions({ numRuns: 400 }),
+    );
+  });
+
+  test("in its compressed form is an error, or read as far as it goes", async () => {
+    const zstd = (zlib as Partial<typeof zlib>).zstdCompressSync;
+    const forms = [zlib.gzipSync, ...(zstd === undefined ? [] : [zstd])];
+    const anyForm = fc.constantFrom(...forms);
+    await fc.assert(
+      fc.asyncProperty(
+        anyFixture,
+        anyForm,
+        anyDamage,
+        fc.nat(),
+        async (fixture, compress, damage, cut) => {
+          const bytes = new Uint8Array(compress(fixture.text));
+          for (const [place, byte] of damage) bytes[4 + place % (bytes.length - 4)] = byte;
+          await requireReadOrError(
+            bytes.subarray(0, 4 + cut % (bytes.length - 4)),
+            fixture.options,
+          );
+        },
+      ),
+      fcOptions({ numRuns: 200 }),
+    );
+  });
+
+  test("of which most lines are none is read, and says so", async () => {
+    const { log, requests } = await readTrace(`${"nonsense\n".repeat(900)}${FIXTURES[0]!.text}`);
+    assert.deepEqual([requests, log?.unread], [2, 900]);
   });
 });

@@ -57,7 +57,7 @@ describe("a line of the common or combined form", () => {
     });
   }
 
-  test("tells the fields", async () => {
+  test("names the fields", async () => {
     const line =
       '192.0.2.7 - frank [22/Dec/2016:22:32:31 +0300] "GET /a HTTP/1.0" 200 23 "r" "a b"';
     const seen: unknown[] = [];
@@ -101,7 +101,7 @@ describe("readLog", () => {
     );
   });
 
-  test("tells lines that are no entries, and gives up on those that are too long", async () => {
+  test("reports lines that are no entries, and gives up on those that are too long", async () => {
     const bad: string[] = [];
     const text = [line(10), "x".repeat(300), "y".repeat(300), "\n", "nonsense\n", line(11)];
     const onBadLine = (line: string, reason: string) => bad.push(`${line.slice(0, 8)}: ${reason}`);
@@ -136,7 +136,7 @@ describe("readLog", () => {
     );
   });
 
-  test("refuses what is no text, and lines of no length", async () => {
+  test("refuses input that is no text, and lines of no length", async () => {
     for (const text of [undefined, null, 5, {}]) {
       await assert.rejects(entriesOf(text as never), {
         name: "TypeError",

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { replay, replayPage, replayTable, sweep } from "../../../../adapters/replay/replay.ts";
+import {
+  readTrace,
+  replay,
+  replayPage,
+  replayTable,
+  sweep,
+} from "../../../../adapters/replay/replay.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../../mod.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
@@ -24,7 +30,7 @@ async function reportsOf(keys: readonly string[]) {
 }
 
 describe("replayTable", () => {
-  test("tells the figures, to the letter", async () => {
+  test("shows the figures, to the letter", async () => {
     const { report, sweeps } = await reportsOf(["a", "b"]);
     assert.equal(
       replayTable(report, sweeps),
@@ -76,8 +82,31 @@ describe("replayPage", () => {
     assert.deepEqual([...new Set(addresses)], ["http://www.w3.org/2000/svg"]);
     assert.doesNotMatch(page, /<script|<link|<img|<iframe|\bsrc=|\bhref=|@import|url\(|\bon\w+=/i);
     assert.match(page, /prefers-color-scheme/);
-    // A page a plot: over time, the clients of each candidate, the limits.
-    assert.equal(page.match(/<svg /g)?.length, 4);
+    // Over time, the clients of each candidate, the limits; each for wide screens and for narrow ones.
+    assert.equal(page.match(/<svg /g)?.length, 8);
+  });
+
+  test("shows only clients that were refused, and candidates with the same ones together", async () => {
+    const { make } = families[0]!;
+    const candidates = [2, 2, 3].map((limit, place) => ({
+      name: `c${place}`,
+      algorithm: make(limit),
+    }));
+    const page = replayPage(await replay(logOf(["a", "b"]), candidates));
+    assert.deepEqual(page.match(/<h3>.*?<\/h3>/g), ["<h3>c0, c1</h3>"]);
+    const free = replayPage(await replay(logOf(["a"]), [{ algorithm: make(3) }]));
+    assert.match(free, /<p>Nobody would have been refused\.<\/p>/);
+    assert.doesNotMatch(free, /<h3>/);
+  });
+
+  test("shows which lines could not be read, and which forms there are", async () => {
+    const text = "time,client\n1,a\n<b>,c\n2,a\n";
+    const page = replayPage(
+      await replay(await readTrace(text), [{ algorithm: families[0]!.make(1) }]),
+    );
+    assert.match(page, /1 line could not be read, of 3 in the form csv/);
+    assert.match(page, /<li>line 3: &#60;b&#62;,c: no time can be read in time<\/li>/);
+    assert.match(page, /<li>the forms known are common, /);
   });
 
   test("lets nothing of the log become markup", async () => {

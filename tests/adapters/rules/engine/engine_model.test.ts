@@ -119,7 +119,7 @@ function model(list: readonly ModelRule[], charge: "together" | "each") {
       return rule === undefined ? [] : [{ rule, counter: `${key}=${value}` }];
     });
     const verdicts = new Map<string, boolean>();
-    const tell = (groups: typeof found, admitted: readonly boolean[]) =>
+    const record = (groups: typeof found, admitted: readonly boolean[]) =>
       groups.forEach(({ counter }, place) => verdicts.set(counter, admitted[place]!));
     const enforced = found.filter((each) => !each.rule.shadow);
     const shadows = found.filter((each) => each.rule.shadow);
@@ -129,17 +129,17 @@ function model(list: readonly ModelRule[], charge: "together" | "each") {
       others.every(({ counter }) => verdicts.get(counter)) &&
       (quotas.length === 0 || quotas.some(({ counter }) => verdicts.get(counter)));
     const alone = (groups: typeof found, dry: boolean) => {
-      for (const each of groups) tell([each], step([each], now, call.cost, dry));
+      for (const each of groups) record([each], step([each], now, call.cost, dry));
     };
     if (charge === "each") {
       alone(found, false);
     } else if (quotas.length > 1) {
       const asked = step(others, now, call.cost, true);
-      tell(others, asked);
+      record(others, asked);
       alone(quotas, !asked.every(Boolean));
       if (isAllowed()) step(others, now, call.cost, false);
     } else {
-      tell(enforced, step(enforced, now, call.cost, false));
+      record(enforced, step(enforced, now, call.cost, false));
     }
     const allowed = isAllowed();
     if (charge === "together") alone(shadows, !allowed);

@@ -332,7 +332,7 @@ withRedis("Redis", (redis) => {
     client.destroy();
   });
 
-  test("hears of changes by pub/sub alone", async () => {
+  test("learns of changes by pub/sub alone", async () => {
     const client = await connected();
     await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
     const source = redisSource(client as unknown as RedisRulesClient, { pollEvery: 600_000 });

@@ -24,6 +24,7 @@ interface Status {
 interface Answer {
   readonly overall_code: string;
   readonly statuses: readonly Status[];
+  readonly response_headers_to_add?: readonly { readonly key: string; readonly value: string }[];
   readonly error?: number;
   readonly details?: string;
 }
@@ -106,6 +107,47 @@ describe("Envoy's gRPC", () => {
       assert.equal(second?.overall_code, "OVER_LIMIT");
       assert.deepEqual(second?.statuses.map(({ code }) => code), ["OVER_LIMIT", "OK", "OK"]);
     }, { grpcPort: 0 }));
+
+  test("gives back the units of negative hits, before other descriptors take any", () =>
+    withService(async (service) => {
+      const entries = [{ key: "user", value: "42" }];
+      const back = (hits: number) => ({
+        entries,
+        hits_addend: { value: hits },
+        is_negative_hits: true,
+      });
+      const other = { entries: [{ key: "user", value: "43" }] };
+      const [full, over, given, again, none] = await ask(service, [
+        user("42", { hits_addend: 3 }),
+        user("42"),
+        { domain: "shop", descriptors: [other, back(2)] },
+        user("42", { hits_addend: 2 }),
+        user("42"),
+      ]);
+      assert.deepEqual(
+        [full, over, given, again, none].map((answer) => answer?.overall_code),
+        ["OK", "OVER_LIMIT", "OK", "OK", "OVER_LIMIT"],
+      );
+      assert.deepEqual(given?.statuses.map(({ limit_remaining: left }) => left), [2, 2]);
+    }, { grpcPort: 0 }));
+
+  test("has Envoy add the fields of the limit, where it is to", async () => {
+    const fields: Record<string, string>[] = [];
+    for (const responseHeaders of [false, true]) {
+      await withService(async (service) => {
+        const answers = await ask(service, [user("42", { hits_addend: 3 }), user("42")]);
+        for (const { response_headers_to_add: list = [] } of answers) {
+          fields.push(Object.fromEntries(list.map(({ key, value }) => [key.toLowerCase(), value])));
+        }
+      }, { grpcPort: 0, responseHeaders });
+    }
+    const [off, alsoOff, admitted, refused] = fields;
+    assert.deepEqual([off, alsoOff], [{}, {}]);
+    assert.match(admitted?.ratelimit ?? "", /^"3-in-3600s";r=0;t=\d+$/);
+    assert.equal(admitted?.["ratelimit-policy"], '"3-in-3600s";q=3;w=3600');
+    assert.equal(admitted?.["retry-after"], undefined);
+    assert.match(refused?.["retry-after"] ?? "", /^\d+$/);
+  });
 
   test("lets exactly the limit through when many calls are under way", () =>
     withService(async (service) => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { readRules } from "../../../../adapters/rules/rules.ts";
+import { fetchCall } from "../../../../adapters/service/http/incoming_call.ts";
 import { REQUEST_LIMITS } from "../../../../adapters/service/http/request_bounds.ts";
 import { serviceThread } from "../../../../adapters/service/threads/service_thread.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
@@ -15,8 +16,11 @@ const thread = serviceThread({
   lookup: undefined,
   token: undefined,
   maxBody: 65_536,
+  maxConnections: 1,
   limits: REQUEST_LIMITS,
   ipv6Prefix: 64,
+  responseHeaders: false,
+  shadow: false,
   lookupCache: undefined,
   trustedProxies: ["loopback"],
   reportsStore: true,
@@ -82,23 +86,19 @@ const damaged = fc.tuple(body as fc.Arbitrary<string>, fc.nat(), fc.string({ max
   },
 );
 
-async function answerTo(path: string, text: BodyInit): Promise<Response> {
-  const request = new Request(`http://127.0.0.1${path}`, { method: "POST", body: text });
-  return await thread.handler(request, () => "127.0.0.1");
-}
-
 const KNOWN: ReadonlySet<number> = new Set([200, 400, 404, 413, 429]);
 
 async function assertSound(path: string, text: BodyInit): Promise<number> {
-  const response = await answerTo(path, text);
-  assert.ok(KNOWN.has(response.status), `${response.status} to ${path} ${text}`);
-  const answer = JSON.parse(await response.text());
-  if (response.status >= 400 && response.status !== 429) {
-    assert.equal(response.headers.get("content-type"), "application/problem+json");
-    assert.equal(answer.status, response.status);
+  const request = new Request(`http://127.0.0.1${path}`, { method: "POST", body: text });
+  const { status, headers, body } = await thread.handler(fetchCall(request, () => "127.0.0.1"));
+  assert.ok(KNOWN.has(status), `${status} to ${path} ${text}`);
+  const answer = JSON.parse(body as string);
+  if (status >= 400 && status !== 429) {
+    assert.equal(headers["content-type"], "application/problem+json");
+    assert.equal(answer.status, status);
     assert.ok(answer.detail.length > 0 && answer.detail.length < 1_000, answer.detail);
   }
-  return response.status;
+  return status;
 }
 
 test("whatever the body, the answer is a verdict or a problem, and never an error", async () => {
@@ -138,7 +138,7 @@ test("whatever the fields and the query of a check, it is answered", async () =>
   await fc.assert(
     fc.asyncProperty(fields, fc.webQueryParameters(), async (headers, query) => {
       const request = new Request(`http://127.0.0.1/check?${query}`, { headers });
-      const { status } = await thread.handler(request, () => "127.0.0.1");
+      const { status } = await thread.handler(fetchCall(request, () => "127.0.0.1"));
       assert.ok(KNOWN.has(status), String(status));
     }),
     fcOptions({ numRuns: 1_000 }),

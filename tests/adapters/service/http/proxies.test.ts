@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { needs } from "../../../support/program.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
+import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { startCaddy, startNginx } from "../support/proxies.ts";
 import { withService } from "../support/running.ts";
 
@@ -85,6 +86,63 @@ test(
         await nginx.stop();
       }
     }, { rules }),
+);
+
+/** What is usual of `proxy_set_header Host`, and of the version of HTTP; the first is that of the docs. */
+const HOST_LINES: readonly string[] = [
+  "",
+  "proxy_set_header Host $host;",
+  "proxy_set_header Host $http_host;",
+  "proxy_set_header Host $proxy_host;",
+  'proxy_set_header Host "";',
+  "proxy_http_version 1.0; proxy_set_header Host $http_host;",
+  'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host;',
+];
+
+test(
+  "behind nginx a client over its limit gets no page by any form of the path, whatever its Host line",
+  needs("nginx"),
+  () =>
+    withService(async (service) => {
+      const version = { version: "1.0", host: null } as const;
+      for (const line of HOST_LINES) {
+        const nginx = await startNginx(service.url, line);
+        try {
+          const ask = async (path: string, form: object) => {
+            try {
+              return (await rawRequest(nginx.port, { path, ...form })).status;
+            } catch {
+              return undefined;
+            }
+          };
+          // The client of the first line uses the limit up; that the page is there at all shows one
+          // that has no rule.
+          await ask("/login", {});
+          assert.equal(await ask("/elsewhere", {}), 200);
+          const forms = LOGIN_FORMS.flatMap((path) =>
+            [{}, { method: "HEAD" }, { host: "b:80" }, version].map((form) => ({ path, form }))
+          );
+          const passed = await Promise.all(forms.map(async ({ path, form }) => {
+            const status = await ask(path, form);
+            return status !== undefined && status < 400 ? [`${status} to ${path}`] : [];
+          }));
+          assert.deepEqual(passed.flat(), [], line);
+        } finally {
+          await nginx.stop();
+        }
+      }
+    }, {
+      rules: objectSource({
+        domain: "front",
+        rules: [{ key: "address", limits: [{ limit: 1, period: "1d" }] }],
+        routes: [{
+          path: "/login",
+          ignoreCase: true,
+          methods: ["GET"],
+          descriptors: [{ address: "{address}" }],
+        }],
+      }),
+    }),
 );
 
 test(

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import type { ServeOptions } from "../../../../adapters/service/service.ts";
 import { type RawRequest, rawRequest } from "../../../support/raw_request.ts";
+import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { withService } from "../support/running.ts";
 
 const rules = () =>
@@ -126,6 +127,44 @@ for (const [name, options] of SERVERS) {
     }
   });
 }
+
+test("a path is counted as the servers behind a proxy take it, and HEAD as GET", () =>
+  withService(async ({ port }) => {
+    const ask = async (method: string, path: string) => {
+      const lines = [`X-Original-URI: ${path}`, `X-Original-Method: ${method}`];
+      const { status, body } = await rawRequest(port, { path: "/check?from=nginx", lines });
+      return { status, body };
+    };
+    assert.equal((await ask("GET", "/login")).status, 200);
+    for (const path of LOGIN_FORMS) {
+      for (const method of ["GET", "HEAD"]) {
+        assert.equal((await ask(method, path)).status, 429, `${method} ${path}`);
+      }
+    }
+    for (const path of ["/logi", "/log/in", "/login/a", "/login%252f", "/"]) {
+      assert.equal((await ask("GET", path)).status, 200, path);
+    }
+    assert.equal((await ask("POST", "/login")).status, 200);
+    // What routes take of a path is one, too, and a pattern may end with a slash.
+    assert.equal((await ask("GET", "/users/Ann/")).status, 200);
+    assert.equal((await ask("HEAD", "/users/ANN;x")).status, 429);
+    assert.equal((await ask("GET", "/static")).status, 200);
+    assert.equal((await ask("GET", "/static/")).status, 429);
+    assert.equal((await ask("HEAD", "/head")).status, 200);
+    assert.equal((await ask("HEAD", "/head")).status, 429);
+    assert.equal((await ask("GET", "/head")).status, 200);
+  }, {
+    rules: objectSource({
+      domain: "front",
+      rules: [{ key: "what", limits: [{ limit: 1, period: "1d" }] }],
+      routes: [
+        { path: "/login", ignoreCase: true, methods: ["GET"], descriptors: [{ what: "{method}" }] },
+        { path: "/Users/:Id", ignoreCase: true, descriptors: [{ what: "{path.Id}" }] },
+        { path: "/static/*", descriptors: [{ what: "{path}" }] },
+        { path: "/head", methods: ["HEAD"], descriptors: [{ what: "head" }] },
+      ],
+    }),
+  }));
 
 test("an invalid Host is refused whatever the path", () =>
   withService(async ({ port }) => {

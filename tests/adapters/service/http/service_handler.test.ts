@@ -85,6 +85,29 @@ describe("the service", () => {
       assert.equal(body.rules[0].wouldAllow, false);
     }));
 
+  test("refuses nothing in the shadow, and reports what it would have", () =>
+    withService(async (service) => {
+      const call = {
+        domain: "shop",
+        descriptors: [{
+          entries: [{ key: "user", value: "43" }],
+          limit: { requestsPerUnit: 1, unit: "DAY" },
+        }],
+      };
+      for (let times = 0; times < 2; times++) {
+        await post(service, "/v1/consume", asking("42", 3));
+        assert.equal((await post(service, "/json", call)).status, 200);
+      }
+      const { body } = await post(service, "/v1/peek", asking("42"));
+      const [rule] = body.rules;
+      assert.deepEqual([body.allowed, rule.shadow, rule.wouldAllow], [true, true, false]);
+      assert.equal((await post(service, "/v1/consume", asking("mallory"))).body.allowed, true);
+      const { body: metrics } = await get(service, "/metrics");
+      const line = 'tidegate_decisions_total{domain="shop",rule="per-user",verdict=';
+      assert.ok(metrics.includes(`${line}"refused"} 0\n`), metrics);
+      assert.ok(metrics.includes(`${line}"shadow_refused"} 1\n`), metrics);
+    }, { shadow: true }));
+
   test("counts what it decided", () =>
     withService(async (service) => {
       for (let times = 0; times < 5; times++) await post(service, "/v1/consume", asking("42"));
@@ -102,6 +125,11 @@ describe("the service", () => {
           "tidegate_call_seconds_count 6",
           'tidegate_call_seconds_bucket{le="+Inf"} 6',
           "tidegate_store_keys 1",
+          "tidegate_rules_loads_total 1",
+          "tidegate_rules_refusals_total 0",
+          "tidegate_thread_restarts_total 0",
+          "# TYPE process_cpu_seconds_total counter",
+          "# HELP tidegate_rules_loads_total rules loads.",
         ]
       ) {
         assert.ok(lines.includes(line), `${line} in\n${body}`);
@@ -345,7 +373,7 @@ test("an empty token is refused at the start: somebody meant to shut others out"
   for (const token of ["", 7 as unknown as string]) {
     await assert.rejects(
       withService(() => Promise.resolve(), { token }),
-      /^TypeError: Cannot serve as token must be text that is not empty: current value is/,
+      /^TypeError: Cannot serve as token must be printable ASCII text that is not empty: current value is/,
     );
   }
 });
@@ -399,6 +427,10 @@ describe("Envoy's JSON", () => {
       const second = await post(service, "/json", call("42", { hits_addend: "2" }));
       assert.equal(second.status, 429);
       assert.equal(second.body.overallCode, "OVER_LIMIT");
+      const entries = [{ key: "user", value: "42" }];
+      const back = { entries, hitsAddend: "2", isNegativeHits: true };
+      const third = await post(service, "/json", { domain: "shop", descriptors: [back] });
+      assert.deepEqual([third.status, third.body.statuses[0].limitRemaining], [200, 3]);
       assert.equal(second.body.statuses[0].code, "OVER_LIMIT");
     }));
 

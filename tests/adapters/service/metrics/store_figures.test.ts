@@ -22,7 +22,7 @@ test("a store that takes long to count is counted seldom, whoever asks", () => {
   assert.deepEqual(figures(), { keys: 2 });
 });
 
-test("one that tells nothing has no figures", () => {
+test("one without statistics has no figures", () => {
   const { run, accepts, delete: forget, close, [Symbol.asyncDispose]: end } = memoryStore();
   const store = { run, accepts, delete: forget, close, [Symbol.asyncDispose]: end };
   assert.deepEqual(storeFigures(store)(), {});

@@ -44,6 +44,7 @@ async function visit(colorScheme) {
   // By keyboard alone: along the fields, and Enter to look.
   await page.keyboard.press("Tab");
   const first = await page.evaluate(() => document.activeElement?.textContent);
+  await page.fill("#token", token);
   await page.focus("#entries");
   await page.keyboard.type("user=mallory");
   await page.keyboard.press("Enter");
@@ -51,7 +52,6 @@ async function visit(colorScheme) {
   const looked = await page.innerText("#answer");
 
   await page.fill("#entries", "user=zoe");
-  await page.fill("#token", token);
   await page.click("button[value=consume]");
   await page.waitForFunction(() =>
     document.querySelector("#answer")?.textContent?.startsWith("It was")

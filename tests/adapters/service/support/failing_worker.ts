@@ -1,6 +1,6 @@
 /*
- * A worker for the test of the crew: while the word at 0 of what it shares with the test is 0 it
- * serves, and dies when it is told to; while it is 1 it cannot start, and stays there.
+ * A worker for the test of the pool: while the word at 0 of what it shares with the test is 0 it
+ * serves, and dies when a call says so; while it is 1 it cannot start, and stays there.
  */
 import process from "node:process";
 import { parentPort, workerData } from "node:worker_threads";

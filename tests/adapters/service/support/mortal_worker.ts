@@ -1,6 +1,6 @@
 /*
- * A worker for the test of the crew: it says that it listens, and dies of the first rules that it is
- * given. How many files it was started with, it tells as the status of a call.
+ * A worker for the test of the pool: it says that it listens, and dies of the first rules that it is
+ * given. How many files it was started with, it answers as the status of a call.
  */
 import process from "node:process";
 import { parentPort, workerData } from "node:worker_threads";

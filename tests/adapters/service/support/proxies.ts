@@ -32,16 +32,20 @@ export function startCaddy(service: string): Promise<Proxy> {
 const KEEP_ALIVE = `proxy_http_version 1.1; proxy_set_header Connection "";`;
 
 /**
- * Starts nginx in front of a page, with a service at a URL that says who may pass.
+ * Starts nginx in front of a page, with a service that says who may pass.
  *
+ * @param services Where the service is, or several of them: `http://127.0.0.1:8080`.
  * @param upstream Directives for calls of the service.
  */
-export function startNginx(service: string, upstream: string = KEEP_ALIVE): Promise<Proxy> {
+export function startNginx(
+  services: string | readonly string[],
+  upstream: string = KEEP_ALIVE,
+): Promise<Proxy> {
   return startProxy("nginx", "SIGQUIT", (folder, port) => {
     mkdirSync(join(folder, "www"));
     writeFileSync(join(folder, "www/page.html"), "the page\n");
     const file = join(folder, "nginx.conf");
-    writeFileSync(file, nginxConf(folder, port, service, upstream));
+    writeFileSync(file, nginxConf(folder, port, [services].flat(), upstream));
     return ["-p", folder, "-c", file, "-e", join(folder, "error.log")];
   });
 }
@@ -105,7 +109,14 @@ http://127.0.0.1:${port} {
 `;
 }
 
-function nginxConf(folder: string, port: number, service: string, upstream: string): string {
+function nginxConf(
+  folder: string,
+  port: number,
+  services: readonly string[],
+  upstream: string,
+): string {
+  // One that is down is asked again with the next call: while it restarts the other one may end.
+  const servers = services.map((service) => `server ${new URL(service).host} max_fails=0;`);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ");
   return `
@@ -118,7 +129,7 @@ events { worker_connections 256; }
 http {
   ${temporary}
   access_log off;
-  upstream tidegate { server ${new URL(service).host}; keepalive 16; }
+  upstream tidegate { ${servers.join(" ")} keepalive 16; }
   server {
     listen 127.0.0.1:${port};
     root ${folder}/www;

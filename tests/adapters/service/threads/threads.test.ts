@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
-import type { ServeOptions, Service } from "../../../../adapters/service/service.ts";
+import { serve, type ServeOptions, type Service } from "../../../../adapters/service/service.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
+import { freePort } from "../../../support/redis/free_port.ts";
 import { get, post, withService } from "../support/running.ts";
 
 const LIMIT = 200;
@@ -57,6 +58,22 @@ describe("2 threads over the shared store", () => {
       await assert.rejects(second, /EADDRINUSE/);
     }, { rules: rules(), threads: 2 }));
 
+  test("start on one port once, where services do so at the same instant", async () => {
+    const port = await freePort();
+    const start = async (after = 0) => {
+      await new Promise((resolve) => setTimeout(resolve, after));
+      return await serve({ rules: rules(), threads: 2, port });
+    };
+    // A service looks at once whether its port is free, and its threads listen some time later.
+    const started = await Promise.allSettled([0, 10, 30].map(start));
+    const services = started.flatMap((each) => each.status === "fulfilled" ? [each.value] : []);
+    const reasons = started.flatMap((each) => each.status === "rejected" ? [each.reason] : []);
+    for (const service of services) await service.stop(0);
+    assert.equal(services.length, 1);
+    for (const reason of reasons) assert.match(String(reason), /EADDRINUSE/);
+    await (await start()).stop(0);
+  });
+
   test("keep what was used under a limit that is changed", () => {
     const file = (limit: number) => ({
       domain: "shop",
@@ -69,7 +86,7 @@ describe("2 threads over the shared store", () => {
       await service.reload();
       const ask = (cost: number) =>
         post(service, "/v1/consume", { entries: { user: "42" }, cost }, { connection: "close" });
-      // Both threads have the new limit once a row of answers tells of it.
+      // Both threads have the new limit once a row of answers shows it.
       for (let row = 0; row < 20; row++) if ((await ask(0)).body.limit !== 110) row = -1;
       const answers = await Promise.all(Array.from({ length: 20 }, () => ask(1)));
       assert.equal(answers.filter(({ body }) => body.allowed).length, 10);
@@ -144,7 +161,7 @@ for (const threads of [1, 2]) {
 describe("a reload under load", () => {
   /**
    * Two versions of rules that a request meets in two of its descriptors. Whoever saw one rule of
-   * one version and one of the other would be told so by the names.
+   * one version and one of the other would show it by the names.
    */
   const version = (name: string) =>
     `domain: shop

@@ -15,8 +15,10 @@ test("a worker that dies is started again, with the rules of that time", async (
   const events: string[] = [];
   let files: readonly RuleFile[] = [];
   let restarted = () => {};
+  let restarts = 0;
   const team = await startWorkers({
     size: 2,
+    onRestart: () => restarts++,
     program: new URL("../support/mortal_worker.ts", import.meta.url),
     restartAfter: 10,
     settings: (port) => {
@@ -27,27 +29,28 @@ test("a worker that dies is started again, with the rules of that time", async (
     log: ({ event }) => events.push(event),
   });
   const started = () => new Promise<void>((resolve) => restarted = resolve);
-  const told = async () => {
+  const figures = async () => {
     const { calls, threads } = addFigures(await team.figures());
     return { calls, threads };
   };
   try {
     assert.equal(team.port, 4_242);
-    assert.deepEqual(await told(), { calls: { "files 0": 2 }, threads: 2 });
+    assert.deepEqual(await figures(), { calls: { "files 0": 2 }, threads: 2 });
     files = [{ domain: "a", rules: [] }];
     const again = started();
     team.apply(files);
     await again;
     // Both have died and are back once both answer.
-    while ((await told()).threads < 2);
+    while ((await figures()).threads < 2);
     // What the dead had counted is not lost: no sum grows smaller.
     const calls = { "files 0": 2, "files 1": 2 };
-    assert.deepEqual(await told(), { calls, threads: 2 });
+    assert.deepEqual(await figures(), { calls, threads: 2 });
     assert.equal(events.filter((event) => event === "worker-ended").length, 2);
+    assert.equal(restarts, 2);
   } finally {
     await team.stop(100);
   }
-  assert.equal((await told()).threads, 0);
+  assert.equal((await figures()).threads, 0);
 });
 
 test("a worker that cannot be started again is tried once more, until it can", async () => {

@@ -69,6 +69,18 @@ describe("a cluster of six nodes", redis, () => {
     });
   }
 
+  test("forgets all keys of a prefix on every node, and no others", async () => {
+    const store = storeOf({});
+    const [one, beside] = ["all*", "all*b"].map((prefix) => limiter(slow, { store, prefix }));
+    const keys = Array.from({ length: 100 }, (_, place) => `key ${place}`);
+    await Promise.all([one!, beside!].flatMap((api) => keys.map((key) => api.consume(key))));
+    await one!.resetAll();
+    const left = await Promise.all(keys.map((key) => one!.peek(key, 0)));
+    assert.ok(left.every(({ remaining }) => remaining === 2_000));
+    const others = await Promise.all(keys.map((key) => beside!.peek(key, 0)));
+    assert.ok(others.every(({ remaining }) => remaining === 1_999));
+  });
+
   test("takes several keys at once in one slot, and says so of several", async () => {
     const store = storeOf({ hashTag: (key) => key.split("/")[0]! });
     const one = limiter(slow, { store, prefix: "one" });

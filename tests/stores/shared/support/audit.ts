@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { visitNodes } from "../../../../stores/shared/states/block_layout.ts";
 import {
   ANNOUNCED,
-  ANNOUNCED_CELLS,
   attachMemory,
   BLOCK,
   BUCKET,
@@ -20,7 +19,7 @@ import {
   TAIL,
 } from "../../../../stores/shared/layout.ts";
 import { childrenOf, type NodeShape } from "../../../../stores/shared/memory/node_shape.ts";
-import { usedRecords } from "../../../../stores/shared/threads/thread_record.ts";
+import { usedRecords } from "../../../../stores/shared/threads/thread.ts";
 import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 
 /** What is nobody's, of all that was handed out. */
@@ -115,8 +114,7 @@ function blocksInSlots({ ints, buckets, bucketMask, blockMask, lastBlock }: Memo
 }
 
 function isInCall({ ints }: Memory, record: number): boolean {
-  return ints.subarray(record + ANNOUNCED, record + ANNOUNCED + ANNOUNCED_CELLS)
-    .some((word) => word !== 0);
+  return ints[record + ANNOUNCED] !== 0;
 }
 
 function ownPool(

@@ -25,6 +25,8 @@ export type Job =
     readonly limit: number;
     readonly key: string;
     readonly calls: number;
+    /** Whether the workers move the clock as they go. */
+    readonly isMoving: boolean;
   }
   /** Takes from two keys at once, and from each alone; answers what it got of both and of each. */
   | { readonly kind: "pairs"; readonly limit: number; readonly keys: readonly [string, string] }
@@ -76,12 +78,13 @@ function randomOf(seed: number): (bound: number) => number {
   };
 }
 
-/** Does one job after the other, as messages tell. */
+/** Does one job after the other, as messages say. */
 export function worker({ handle, shared, counts }: Work) {
   const store = attachSharedStore(handle);
   const flags = new Int32Array(shared);
   const got = new Int32Array(counts);
-  const clock = () => NOW + (flags[2] as number);
+  let readAt = NOW;
+  const clock = () => readAt = NOW + (flags[2] as number);
 
   function limiterOf(name: string, limit: number): Limiter {
     return limiter(policy(name, limit), { store, prefix: "test", clock });
@@ -123,6 +126,7 @@ export function worker({ handle, shared, counts }: Work) {
         for (let call = 0; call < job.calls; call++) {
           const start = Atomics.add(flags, 1, 1);
           const which = (call * 7 + start) % 10;
+          if (job.isMoving && call % 3 === 0) Atomics.add(flags, 2, 1_000 * (1 + start % 90));
           const cost = which < 7 ? 1 + (which % 2) : which === 7 ? 1 : -1;
           const dry = which === 7;
           const decision = dry
@@ -130,7 +134,7 @@ export function worker({ handle, shared, counts }: Work) {
             : cost > 0
             ? consume(job.key, cost)
             : refund(job.key, 1);
-          calls.push({ start, end: Atomics.add(flags, 1, 1), now: NOW, cost, dry, decision });
+          calls.push({ start, end: Atomics.add(flags, 1, 1), now: readAt, cost, dry, decision });
         }
         return calls;
       }

@@ -80,7 +80,7 @@ export const memoryLaws: readonly Law[] = [
     fc.property(
       fc.array(step, { minLength: 20, maxLength: 200 }),
       fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant(500)),
-      fc.oneof(fc.integer({ min: 8, max: 300 }), fc.constant(4_000)),
+      fc.oneof(fc.integer({ min: 40, max: 300 }), fc.constant(4_000)),
       fc.constantFrom("evict" as const, "throw" as const),
       (steps, capacity, nodes, onFull) => {
         const store = sharedStore({ capacity, maxBytes: nodes * 128, onFull, threads: 6 });

@@ -1,6 +1,6 @@
 /*
  * A thread that goes step by step. It runs the store's own code, but before each of its accesses to
- * the shared memory a test is told, and does there what it likes: it lets other threads call, while
+ * the shared memory a test is called, and does there what it likes: it lets other threads call, while
  * this one stands still, or throws. A thread is killed by a throw at each step from one on, so that
  * no `catch` or `finally` of it does anything more.
  */
@@ -10,7 +10,7 @@ import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thr
 import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 
 /**
- * Told what a thread is about to do: `get`, `set` or the name of an atomic operation, and at which
+ * Receives what a thread is about to do: `get`, `set` or the name of an atomic operation, and at which
  * index of an array whose elements are of 1, 4 or 8 bytes.
  */
 export type BeforeStep = (what: string, index: number, bytes: number) => void;
@@ -23,7 +23,7 @@ const watched = new WeakMap<
   { readonly array: Words; touch(what: string, at: number): void }
 >();
 
-/** Attaches a thread that tells `before` of each of its steps; only within `inSteps`. */
+/** Attaches a thread that calls `before` at each of its steps; only within `inSteps`. */
 export function steppedStore(
   { buffer }: SharedStoreHandle,
   before: BeforeStep,

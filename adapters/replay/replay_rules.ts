@@ -1,0 +1,187 @@
+/*
+ * A replay of a whole rule file. Rules bind several keys of a request together, so that requests are
+ * decided in order of time, by the engine that decides in service, on a clock of the log's times.
+ *
+ * The trace is the same; what counts as a client there is what a request asks the rules for.
+ */
+
+import { memoryStore } from "../../mod.ts";
+import { addressKey } from "../http/http.ts";
+import { type Descriptor, ruleEngine, type RuleSet, type Verdict } from "../rules/rules.ts";
+import { firstFew } from "./first_few.ts";
+import { addRefusal, endLockOut, type LockOut, noLockOut } from "./lock_out.ts";
+import type { LogRecord } from "./log/parse_block.ts";
+import { type NamedLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
+import { eachRequest, type Trace } from "./log/trace.ts";
+import type { CandidateReport, ReplayReport } from "./replay_report.ts";
+import { addTo, emptyBins, type FilledBins } from "./time_bins.ts";
+
+/** What a request asks the rules for. */
+interface Asked {
+  readonly client: string;
+  readonly domain: string;
+  readonly descriptors: readonly Descriptor[];
+}
+
+/** What became of one counter, or of one client. */
+interface KeyTally {
+  requests: number;
+  denied: number;
+  readonly lockOut: LockOut;
+  readonly timeline: FilledBins;
+}
+
+/** What a rule, or all of them together, did. */
+interface RuleTally {
+  readonly name: string;
+  readonly id: string;
+  denied: number;
+  deniedUnits: number;
+  readonly keys: Map<string, KeyTally>;
+  readonly timeline: FilledBins;
+}
+
+/** What the parts of an HTTP request are called in logs, the likeliest first. */
+const METHOD_NAMES = ["method", "request.method", "RequestMethod", "request_method", "cs-method"];
+const PATH_NAMES = [
+  ...["url", "path", "uri", "request.uri", "RequestPath", "request_uri", "cs-uri-stem"],
+];
+const MOST_SHOWN = 10;
+const MOST_BINS = 240;
+
+/**
+ * Replays a log against rules: first all of them together, then each rule that refuses.
+ *
+ * What a request asks for is what the routes of the rules say of its method, path, address and
+ * headers, as far as the log has them; without routes, each key of the first level that is
+ * `address`, `method`, `path` or a column of the log.
+ *
+ * @param logs The logs.
+ * @param rules The rules, as `readRules` reads them.
+ * @param name What reports call them all.
+ * @param options How the logs are read; `key` and `cost` among them.
+ */
+export async function replayRules(
+  logs: readonly NamedLog[],
+  rules: RuleSet,
+  name: string,
+  options: ReadTraceOptions = {},
+): Promise<ReplayReport> {
+  const key = (record: LogRecord) => JSON.stringify(askedOf(record, rules, options.key));
+  const trace = await readTrace(logs, { ...options, key });
+  const tallies = decideRules(trace, rules, name);
+  const { requests, units, untracked, start, end, backSteps, log } = trace;
+  const clients = tallies[0]!.keys.size;
+  return {
+    ...{ requests, units, clients, untracked, start, end, backSteps, log },
+    candidates: tallies.map(candidateReport),
+    comparison: undefined,
+  };
+}
+
+function decideRules(trace: Trace, rules: RuleSet, name: string): readonly RuleTally[] {
+  let now = 0;
+  const store = memoryStore({ maxKeys: 1_000_000 });
+  const engine = ruleEngine({ rules, store, clock: () => now });
+  const asked = trace.clients.map((text) => JSON.parse(text) as readonly Asked[]);
+  const tallyOf = (name: string, id: string): RuleTally => ({
+    ...{ name, id, denied: 0, deniedUnits: 0, keys: new Map() },
+    timeline: emptyBins(trace.start, trace.end, MOST_BINS),
+  });
+  const all = tallyOf(name, name);
+  const ofRules = rules.rules.map(({ label, name, shadow, limits }) =>
+    tallyOf(`${name ?? label}${shadow ? " (shadow)" : ""}`, limits.map(({ id }) => id).join("+"))
+  );
+  eachRequest(trace, (client, at, cost) => {
+    now = at;
+    for (const { client: key, domain, descriptors } of asked[client]!) {
+      // The memory store answers at once.
+      const verdict = engine.consume({ domain, descriptors, cost }) as Verdict;
+      const { allowed, decision } = verdict;
+      add(all, trace, key, at, cost, allowed, decision?.retryAfter ?? Infinity);
+      for (const { rule, key, cost, decision } of verdict.rules) {
+        const isAllowed = decision?.allowed ?? true;
+        add(ofRules[rule.index]!, trace, key, at, cost, isAllowed, decision?.retryAfter ?? 0);
+      }
+    }
+  });
+  return [all, ...ofRules.filter(({ keys }) => keys.size > 0)];
+}
+
+function add(
+  tally: RuleTally,
+  { end }: Trace,
+  key: string,
+  at: number,
+  cost: number,
+  allowed: boolean,
+  retryAfter: number,
+): void {
+  let own = tally.keys.get(key);
+  if (own === undefined) {
+    // Few bins: there may be many keys.
+    const timeline = emptyBins(at, end, 60);
+    tally.keys.set(key, own = { requests: 0, denied: 0, lockOut: noLockOut(), timeline });
+  }
+  own.requests++;
+  addTo(own.timeline, at, cost, !allowed);
+  addTo(tally.timeline, at, cost, !allowed);
+  if (allowed) return endLockOut(own.lockOut, at);
+  own.denied++;
+  tally.denied++;
+  tally.deniedUnits += cost;
+  addRefusal(own.lockOut, at, retryAfter);
+}
+
+function candidateReport(
+  { name, id, denied, deniedUnits, keys, timeline }: RuleTally,
+): CandidateReport {
+  for (const { lockOut } of keys.values()) endLockOut(lockOut, Infinity);
+  const hit = [...keys].filter(([, { denied }]) => denied > 0);
+  const [longest] = firstFew(
+    hit,
+    1,
+    ([, one], [, other]) => other.lockOut.longest - one.lockOut.longest,
+  );
+  return {
+    ...{ name, id, denied, deniedUnits, delayed: 0, delay: 0, timeline, smallest: undefined },
+    clientsHit: hit.length,
+    longestLockOut: longest && { key: longest[0], milliseconds: longest[1].lockOut.longest },
+    clients: firstFew(
+      keys,
+      MOST_SHOWN,
+      ([, one], [, other]) => other.denied - one.denied || other.requests - one.requests,
+    )
+      .map(([key, { requests, denied, lockOut, timeline }]) => ({
+        ...{ key, requests, denied, lockOut: lockOut.longest, timeline },
+      })),
+  };
+}
+
+/** What a line's request asks the rules for, domain by domain. */
+function askedOf(
+  { host, fields }: LogRecord,
+  { domains, routes }: RuleSet,
+  key: ReadTraceOptions["key"],
+): readonly Asked[] {
+  const first = (names: readonly string[]) =>
+    names.map((name) => fields[name]).find((value) => value !== undefined);
+  const address = addressKey(host, 64) ?? host;
+  const path = (first(PATH_NAMES) ?? "").replace(/^\w+:\/\/[^/]+/, "").split("?", 1)[0]!;
+  const method = (first(METHOD_NAMES) ?? "").toUpperCase();
+  const known: Readonly<Record<string, string | undefined>> = { ...fields, address, path, method };
+  const headers: Readonly<Record<string, string | undefined>> = {
+    ...{ "user-agent": fields.agent, referer: fields.referer },
+  };
+  const header = (name: string) => headers[name] ?? fields[name];
+  const client = typeof key === "string" ? fields[key] ?? host : host;
+  return [...domains].map(([domain, { level }]) => ({
+    client,
+    domain,
+    descriptors: routes.get(domain)?.({ method, path, address, header }) ??
+      [...level.keys()].flatMap((key): Descriptor[] => {
+        const value = known[key];
+        return value === undefined || value === "" ? [] : [{ entries: [[key, value]] }];
+      }),
+  })).filter(({ descriptors }) => descriptors.length > 0);
+}

@@ -1,0 +1,56 @@
+/*
+ * The bounds on debt, as the documentation states them: a billion units in use, or as many as whole
+ * numbers below 2^53 hold; never fewer than the capacity.
+ */
+
+import type { FixedWindowRuleOptions } from "../models/fixed_window_rule.ts";
+import type { RateRuleOptions } from "../models/rate.ts";
+
+/** The largest whole number below which all are exact in a float. */
+export const EXACT: number = Number.MAX_SAFE_INTEGER;
+const LAST_INSTANT = 2n ** 42n;
+/** Milliseconds by which an arrival time may lie ahead. */
+const FURTHEST = 2n ** 52n;
+
+/** The most units beyond a capacity, where `exact` of them are exact. */
+export function maxDebt(capacity: number, exact: number = Infinity): number {
+  return Math.max(0, Math.floor(Math.min(1_000_000_000, exact)) - capacity);
+}
+
+/** Of `gcra` and its kin: in ticks of the emission interval, on the scale that the burst needs. */
+export function rateDebt({ limit, period, burst = limit }: RateRuleOptions): number {
+  const divisor = greatestCommonDivisor(limit, period);
+  const [perMillisecond, interval] = [BigInt(limit / divisor), BigInt(period / divisor)];
+  const last = perMillisecond * LAST_INSTANT;
+  const isWhole = last + BigInt(burst) * interval <= BigInt(EXACT);
+  const exact = smallest(BigInt(EXACT) - (isWhole ? last : 0n), FURTHEST * perMillisecond);
+  return maxDebt(burst, Number(exact / interval));
+}
+
+/** Of interval refill: in tokens. */
+export function refillDebt({ limit, period, burst = limit }: RateRuleOptions): number {
+  const step = BigInt(period);
+  const refills = (LAST_INSTANT + step - 1n) / step;
+  const exact = smallest(BigInt(EXACT) - refills * BigInt(limit), FURTHEST / step * BigInt(limit));
+  return maxDebt(burst, Number(exact));
+}
+
+/** Of a fixed window: what one number holds beside the window, if that is 16 limits; else two. */
+export function windowDebt({ limit, period, anchor }: FixedWindowRuleOptions): number {
+  const shift = typeof anchor === "number" ? anchor : 0;
+  const offset = (period - ((shift % period) + period) % period) % period;
+  const windows = anchor === "first"
+    ? LAST_INSTANT + 1n
+    : (LAST_INSTANT + BigInt(offset)) / BigInt(period) + 1n;
+  const exact = Number(BigInt(EXACT) / windows);
+  return maxDebt(limit, exact >= 16 * limit ? exact : Infinity);
+}
+
+function smallest(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+/** The greatest common divisor of two positive integers. */
+export function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

@@ -1,0 +1,145 @@
+import type { Algorithm } from "../algorithm.ts";
+import { isCount, mostUnits } from "../arithmetic/counts.ts";
+import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import type { Codec } from "../codec.ts";
+import { LAST_INSTANT } from "../options/checks.ts";
+import { parsePeriod, type Period } from "../options/period.ts";
+import { type Rate, type RateOptions, readRate } from "../options/rate_options.ts";
+
+/** What `lockout` keeps of a key. */
+export interface LockoutState {
+  /** The instant of the first try. */
+  readonly opened: number;
+  /** Tries since then: at least 1, but of a fresh key. */
+  readonly tries: number;
+  /** When the last try that was free was taken; -1 while some are. */
+  readonly locked: number;
+}
+
+/** The options of `lockout`. */
+export interface LockoutOptions extends RateOptions {
+  /** For how long the key is locked: milliseconds, or text such as `"15m"`. */
+  readonly lock: Period;
+}
+
+/**
+ * The lockout, for logins and codes: `limit` tries in a period, and the try that is the last of them
+ * locks the key.
+ *
+ * The first try opens a window of `period`; it ends, and the key is fresh, if fewer than `limit`
+ * tries were taken by then. The one that fills it is still admitted, and locks the key for `lock`,
+ * counted from that try; then the key is fresh again. A refused call does not count and makes no lock
+ * longer, so whoever goes on hammering does not keep the owner of an account out for good.
+ *
+ * Take a try before the password is checked, and give all of them back by `reset` when it was right.
+ * `refund` gives back one, and so unlocks the key; `charge` takes tries beyond the limit, so
+ * `charge(key, limit)` locks a key at once. A key is charged with a billion tries at most. A clock
+ * that steps back into the time before the window counts on in it. In any span shorter than both
+ * `period` and `lock`, fewer than 2 * limit tries are admitted.
+ *
+ * Every question takes constant time; the state is three numbers. Source: OWASP, "Authentication
+ * Cheat Sheet", on account lockout: its threshold, observation window and lockout duration.
+ *
+ * @param options `limit` in tries, `period` and `lock` in milliseconds or as text.
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ *
+ * @example
+ * ```ts
+ * import { limiter, lockout } from "tidegate";
+ * import assert from "node:assert/strict";
+ *
+ * const logins = limiter(lockout({ limit: 3, period: "10m", lock: "1h" }), { clock: () => 0 });
+ * assert.equal(logins.consume("ada").remaining, 2);
+ * assert.equal(logins.consume("ada").remaining, 1);
+ * logins.reset("ada"); // the password was right
+ *
+ * for (let guess = 0; guess < 3; guess++) logins.consume("bob");
+ * assert.equal(logins.consume("bob").retryAfter, 3_600_000);
+ * ```
+ */
+export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
+  const rate = readRate("lockout", options, { lock: true });
+  const { limit, period } = rate;
+  const lock = parsePeriod("create lockout", "lock", options.lock);
+  const most = mostUnits(limit, Infinity);
+  return buildAlgorithm({
+    name: options.name,
+    id: ["lockout", limit, period, lock],
+    limit,
+    period,
+    capacity: limit,
+    mostUse: most,
+    initial: FRESH,
+    questions: lockoutQuestions(rate, lock),
+    codec: lockoutCodec(rate, most),
+  });
+}
+
+const FRESH: LockoutState = Object.freeze({ opened: 0, tries: 0, locked: -1 });
+
+function lockoutQuestions({ limit, period }: Rate, lock: number): Questions<LockoutState> {
+  /** When the key is fresh again. */
+  const end = ({ opened, locked }: LockoutState) => locked < 0 ? opened + period : locked + lock;
+
+  /** The state as a call at `now` finds it. */
+  function current(state: LockoutState, now: number): LockoutState {
+    return state.tries > 0 && now < end(state) ? state : FRESH;
+  }
+
+  return {
+    add(state, now, units) {
+      const held = current(state, now);
+      const opened = held.tries === 0 ? now : held.opened;
+      const tries = held.tries + units;
+      const fills = held.locked < 0 && tries >= limit;
+      return { opened, tries, locked: fills ? Math.max(now, opened) : held.locked };
+    },
+    giveBack(state, now, units) {
+      const { opened, tries, locked } = current(state, now);
+      if (tries <= units) return FRESH;
+      const left = tries - units;
+      return current({ opened, tries: left, locked: left < limit ? -1 : locked }, now);
+    },
+    free: (state, now) => limit - current(state, now).tries,
+    wait: (state, now, cost) => current(state, now).tries + cost <= limit ? 0 : end(state) - now,
+    reset: (state, now) => current(state, now).tries === 0 ? 0 : end(state) - now,
+  };
+}
+
+const TEXT = /^l1 (0|[1-9]\d{0,15}) ([1-9]\d{0,15})(?: (0|[1-9]\d{0,15}))?$/;
+
+/** Text: `l1`, the first try's instant, the tries, and when they locked the key if they did. */
+function lockoutCodec({ limit, period }: Rate, most: number): Codec<LockoutState> {
+  /** The state of three numbers; `undefined` if no step can have made it. */
+  function stateOf(opened: number, tries: number, locked: number): LockoutState | undefined {
+    if (tries === 0) return opened === 0 && locked === -1 ? FRESH : undefined;
+    if (!isCount(opened) || opened > LAST_INSTANT || !isCount(tries) || tries > most) {
+      return undefined;
+    }
+    const isLocked = isCount(locked) && locked >= opened && locked < opened + period &&
+      locked <= LAST_INSTANT;
+    return (tries < limit ? locked === -1 : isLocked) ? { opened, tries, locked } : undefined;
+  }
+  return {
+    maxWords: 3,
+    write({ opened, tries, locked }, words, offset) {
+      words[offset] = opened;
+      words[offset + 1] = tries;
+      words[offset + 2] = locked;
+      return 3;
+    },
+    read: (words, offset, count) =>
+      count === 3 ? stateOf(words[offset]!, words[offset + 1]!, words[offset + 2]!) : undefined,
+    encode({ opened, tries, locked }) {
+      if (tries === 0) return "l1";
+      return locked < 0 ? `l1 ${opened} ${tries}` : `l1 ${opened} ${tries} ${locked}`;
+    },
+    decode(text) {
+      if (text === "l1") return FRESH;
+      const match = TEXT.exec(text);
+      if (match === null) return undefined;
+      return stateOf(Number(match[1]), Number(match[2]), Number(match[3] ?? -1));
+    },
+  };
+}

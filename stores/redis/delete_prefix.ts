@@ -1,0 +1,78 @@
+/*
+ * Deletes all keys of a prefix: a walk over each server by SCAN, on a connection of its own, so that
+ * calls need not wait for it.
+ */
+
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { keyFamily } from "../../core/stored_key.ts";
+import type { Command, Connection, Dial } from "./clients/connection.ts";
+import { hasReplies, roundTrip } from "./connections/round_trip.ts";
+import { failureOfReply, firstError } from "./failures/batch_failure.ts";
+import type { Router } from "./routing/router.ts";
+
+/** How many keys the server looks at in one step, and about the most that it replies. */
+const STEP = "1000";
+/** How often a walk is begun anew, as keys have moved to another server meanwhile. */
+const MOST_WALKS = 5;
+
+/**
+ * Deletes all keys of a prefix, on every server.
+ *
+ * @param timeout The most milliseconds of each step.
+ * @throws {StoreUnavailableError} If a server does not answer, or refuses; some keys may be deleted.
+ */
+export async function deletePrefix(router: Router, prefix: string, timeout: number): Promise<void> {
+  const pattern = `${globOf(keyFamily(prefix, "").slice(0, -2))}*`;
+  try {
+    for (let walk = 1;; walk++) {
+      const dials = await router.masters();
+      const moved = await Promise.all(dials.map((dial) => deleteOn(dial, pattern, timeout)));
+      if (!moved.includes(true)) return;
+      if (walk === MOST_WALKS) throw new Error("Keys went on moving to other servers");
+    }
+  } catch (cause) {
+    const message = `Cannot delete the keys of a prefix as Redis must answer: ${String(cause)}`;
+    throw new StoreUnavailableError(message, "unknown", { cause });
+  }
+}
+
+/** Deletes the keys that match on one server; whether some of them have moved to another. */
+async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<boolean> {
+  const connection = await dial(timeout);
+  let moved = false;
+  try {
+    let cursor = "0";
+    do {
+      const scan = ["SCAN", cursor, "MATCH", pattern, "COUNT", STEP];
+      const [reply] = await replies(connection, [scan], timeout);
+      if (reply instanceof Error) throw reply;
+      const [next, keys] = reply as readonly [string, readonly string[]];
+      cursor = String(next);
+      // One command for each, as in a cluster they are of different slots.
+      const unlinks = keys.map((key) => ["UNLINK", key]);
+      if (unlinks.length === 0) continue;
+      const error = firstError(await replies(connection, unlinks, timeout));
+      if (error === undefined) continue;
+      if (failureOfReply(error).kind !== "moved") throw error;
+      moved = true;
+    } while (cursor !== "0");
+  } finally {
+    connection.destroy();
+  }
+  return moved;
+}
+
+async function replies(
+  connection: Connection,
+  commands: readonly Command[],
+  timeout: number,
+): Promise<readonly unknown[]> {
+  const trip = await roundTrip(connection, commands, timeout);
+  if (!hasReplies(trip)) throw trip.error;
+  return trip;
+}
+
+/** A text as a pattern that only it matches. */
+function globOf(text: string): string {
+  return text.replace(/[\\*?[\]^-]/g, "\\$&");
+}

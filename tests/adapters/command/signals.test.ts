@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import process from "node:process";
+
+import { needs } from "../../support/program.ts";
+import { freePort } from "../../support/redis/free_port.ts";
+import { rootPath } from "../../support/tree.ts";
+import { startNginx } from "../service/support/proxies.ts";
+import { spawned } from "./support/spawned.ts";
+
+const CALLS = process.env.TIDEGATE_LONG === "1" ? 10_000 : 1_000;
+
+/** Starts a service, and waits until it listens. */
+async function started(rules: string, port: number) {
+  const options = ["--port", String(port), "--no-grpc", "--threads", "1", "--drain-delay", "200ms"];
+  const command = spawned("serve", rules, ...options);
+  await command.says('"listening"');
+  return command;
+}
+
+test(
+  "no request is lost behind nginx while two services are restarted in turn",
+  needs("nginx"),
+  async () => {
+    const rules = `${rootPath}examples/rules.yaml`;
+    const ports = [await freePort(), await freePort()];
+    const services = await Promise.all(ports.map((port) => started(rules, port)));
+    const nginx = await startNginx(ports.map((port) => `http://127.0.0.1:${port}`));
+    const statuses = new Map<number, number>();
+    let calls = 0;
+    let isRolling = true;
+    const clients = Array.from({ length: 8 }, async () => {
+      while (isRolling || calls < CALLS) {
+        calls++;
+        const { status, body } = await fetch(`${nginx.url}/shop`);
+        await body?.cancel();
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    });
+    try {
+      for (const [place, port] of ports.entries()) {
+        const { child, ended } = services[place]!;
+        process.kill(child.pid!, "SIGTERM");
+        assert.equal(await ended, 0);
+        services[place] = await started(rules, port);
+      }
+    } finally {
+      isRolling = false;
+      await Promise.all(clients);
+      await nginx.stop();
+      for (const { child, ended } of services) {
+        process.kill(child.pid!, "SIGTERM");
+        await ended;
+      }
+    }
+    statuses.delete(200);
+    statuses.delete(429);
+    assert.deepEqual([...statuses], [], `of ${calls} calls`);
+  },
+);
+
+test("SIGHUP has the rules read again", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tidegate-signals-"));
+  const file = join(folder, "rules.json");
+  const rules = (limit: number) =>
+    JSON.stringify({ domain: "shop", rules: [{ key: "user", limits: [{ limit, period: "1h" }] }] });
+  writeFileSync(file, rules(1));
+  const { child, ended, says, said } = await started(file, 0);
+  try {
+    writeFileSync(file, "{");
+    process.kill(child.pid!, "SIGHUP");
+    await says('"rules-refused"');
+    writeFileSync(file, rules(2));
+    process.kill(child.pid!, "SIGHUP");
+    while (said().split('"rules-loaded"').length < 3) await says("");
+  } finally {
+    process.kill(child.pid!, "SIGTERM");
+    assert.equal(await ended, 0, said());
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

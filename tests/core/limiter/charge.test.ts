@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import {
+  type Algorithm,
+  all,
+  consumeAll,
+  type Decision,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  leakyQueue,
+  limiter,
+  memoryStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "../../../mod.ts";
+
+/** What a decision says of a balance. */
+function balanceOf({ remaining, debt, nextAfter, resetAfter }: Decision): readonly number[] {
+  return [remaining, debt, nextAfter, resetAfter];
+}
+
+describe("a charge", () => {
+  test("takes the tokens of an answer, and nothing is admitted until the debt has drained", () => {
+    const clock = virtualClock(1_000_000);
+    const decisions: string[] = [];
+    const tokens = limiter(gcra({ limit: 60_000, period: "1m" }), {
+      clock,
+      onDecision: ({ debt }, key, cost) => decisions.push(`${key} ${cost} ${debt}`),
+    });
+    assert.equal(tokens.consume("team", 500).allowed, true);
+    assert.deepEqual(balanceOf(tokens.charge("team", 79_500)), [0, 20_000, 20_001, 80_000]);
+    assert.deepEqual(balanceOf(tokens.peek("team", 0)), [0, 20_000, 20_001, 80_000]);
+    const refused = tokens.consume("team", 100);
+    assert.deepEqual([refused.allowed, refused.debt, refused.retryAfter], [false, 20_000, 20_100]);
+    clock.set(clock() + 20_099);
+    assert.equal(tokens.consume("team", 100).allowed, false);
+    clock.set(clock() + 1);
+    assert.equal(tokens.consume("team", 100).allowed, true);
+    assert.deepEqual(decisions.slice(0, 2), ["team 500 0", "team 79500 20000"]);
+  });
+
+  test("is given back by a refund, and forgotten by a reset", () => {
+    const hits = limiter(fixedWindow({ limit: 10, period: "1h" }), { clock: virtualClock(0) });
+    assert.equal(hits.charge("a", 25).debt, 15);
+    assert.equal(hits.refund("a", 20).remaining, 5);
+    assert.equal(hits.charge("a", 25).debt, 20);
+    hits.reset("a");
+    assert.equal(hits.peek("a", 0).remaining, 10);
+  });
+
+  test("of 0 looks, and one is the default", () => {
+    const hits = limiter(slidingLog({ limit: 2, period: "1m" }), { clock: virtualClock(0) });
+    assert.equal(hits.charge("a", 0).remaining, 2);
+    assert.equal(hits.charge("a").remaining, 1);
+    assert.throws(
+      () => hits.charge("a", -1),
+      /^RangeError: Cannot charge as cost must be an integer of at least 0/,
+    );
+    assert.throws(() => hits.charge(""), /^TypeError: Cannot charge as key must be a non-empty/);
+  });
+
+  test("makes one who waits wait until the debt has drained", async () => {
+    const clock = virtualClock(0);
+    const calls = limiter(gcra({ limit: 1, period: "1s" }), { clock });
+    calls.consume("a");
+    let served: number | undefined;
+    const waiting = calls.acquire("a").then(() => served = clock());
+    await clock.pass(500);
+    calls.charge("a", 3);
+    await clock.pass(3_499);
+    assert.equal(served, undefined);
+    await clock.pass(1);
+    await waiting;
+    assert.equal(served, 4_000);
+  });
+
+  test("of `all` is one of every part, and the largest debt counts", () => {
+    const both = all(
+      gcra({ limit: 10, period: "1s" }),
+      slidingWindow({ limit: 100, period: "1m", precision: "1s" }),
+    );
+    const [decision, state] = both.charge(both.initial, 0, 30);
+    assert.deepEqual(decision.parts?.map(({ debt, remaining }) => [debt, remaining]), [
+      [20, 0],
+      [0, 70],
+    ]);
+    assert.deepEqual([decision.debt, decision.remaining], [20, 0]);
+    assert.equal(both.step(state, 2_099, 1)[0].allowed, false);
+    assert.equal(both.step(state, 2_100, 1)[0].allowed, true);
+  });
+
+  for (const [mode, left] of [["keep", 5], ["proportional", -10]] as const) {
+    test(`that a key owes is owed under changed options, too: ${mode}`, () => {
+      const options = { store: memoryStore(), prefix: "api", clock: virtualClock(0) };
+      const older = fixedWindow({ limit: 10, period: "1h" });
+      limiter(older, options).charge("a", 15);
+      const newer = fixedWindow({ limit: 20, period: "1h" });
+      const changed = limiter(newer, { ...options, replaces: { algorithm: older, mode } });
+      const look = changed.peek("a", 0);
+      assert.equal(look.remaining - look.debt, left);
+    });
+  }
+
+  test("stands beside calls in consumeAll, and is none where another entry is refused", () => {
+    const options = { store: memoryStore(), clock: virtualClock(0) };
+    const calls = limiter(gcra({ limit: 1, period: "1s" }), { ...options, prefix: "calls" });
+    const tokens = limiter(gcra({ limit: 10, period: "1s" }), { ...options, prefix: "tokens" });
+    const entries = [
+      { limiter: calls, key: "a" },
+      { limiter: tokens, key: "a", cost: 25, charge: true },
+    ];
+    const first = consumeAll(entries);
+    assert.deepEqual([first.allowed, first.debt, first.parts?.[1]?.debt], [true, 15, 15]);
+    const second = consumeAll(entries);
+    assert.deepEqual([second.allowed, second.parts?.[1]?.debt], [false, 15]);
+    assert.equal(tokens.peek("a", 0).debt, 15);
+  });
+});
+
+/** The most that each may owe, as docs/algorithms.md states it. */
+const bounds: readonly (readonly [Algorithm, number])[] = [
+  [gcra({ limit: 100, period: "1m", burst: 20 }) as Algorithm, 1_000_000_000 - 20],
+  [gcra({ limit: 1, period: "1d" }) as Algorithm, Math.floor(2 ** 52 / 86_400_000) - 1],
+  [
+    gcra({ limit: 14, period: 884_090, burst: 40 }) as Algorithm,
+    1_000_000_000 - 40,
+  ],
+  [leakyBucket({ limit: 1, period: "1s" }) as Algorithm, 1_000_000_000 - 1],
+  [leakyQueue({ limit: 10, period: "1s", queue: 4 }) as Algorithm, 1_000_000_000 - 5],
+  [
+    tokenBucket({ limit: 5, period: "1d", burst: 10, refill: "interval" }) as Algorithm,
+    Math.floor(2 ** 52 / 86_400_000) * 5 - 10,
+  ],
+  [fixedWindow({ limit: 10, period: "1d" }) as Algorithm, 1_000_000_000 - 10],
+  [fixedWindow({ limit: 10, period: "1s", anchor: "first" }) as Algorithm, 2_047 - 10],
+  [fixedWindow({ limit: 128, period: "1s", anchor: "first" }) as Algorithm, 1_000_000_000 - 128],
+  [slidingLog({ limit: 7, period: "1m" }) as Algorithm, 1_000_000_000 - 7],
+  [slidingCounter({ limit: 7, period: "1d" }) as Algorithm, Math.floor(2 ** 53 / 86_400_000) - 7],
+];
+
+describe("debt is cut", () => {
+  for (const [algorithm, most] of bounds) {
+    test(`of ${algorithm.id}, at ${most}`, () => {
+      const { charge, initial, codec } = algorithm;
+      const [decision, state] = charge(initial, 1_700_000_000_000, Number.MAX_SAFE_INTEGER);
+      assert.equal(decision.debt, most);
+      assert.equal(charge(state, 1_700_000_000_000, 1)[1], state);
+      assert.equal(codec.encode(codec.decode(codec.encode(state))), codec.encode(state));
+    });
+  }
+
+  test("and text that owes more is no state", () => {
+    const window = fixedWindow({ limit: 10, period: "1d" });
+    assert.notEqual(window.codec.decode("f1 5 1000000000"), undefined);
+    assert.equal(window.codec.decode("f1 5 1000000001"), undefined);
+    const log = slidingLog({ limit: 10, period: "1d" });
+    assert.notEqual(log.codec.decode("w1 5 1000000000"), undefined);
+    assert.equal(log.codec.decode("w1 5 1000000001"), undefined);
+    const counter = slidingCounter({ limit: 10, period: "1h" });
+    assert.notEqual(counter.codec.decode("c1 5 10 1000000000"), undefined);
+    assert.equal(counter.codec.decode("c1 5 10 1000000001"), undefined);
+  });
+});
+
+describe("a log in debt", () => {
+  const log = slidingLog({ limit: 3, period: 1_000 });
+
+  /** A log that was charged one unit in each of so many milliseconds. */
+  function chargedFor(milliseconds: number): typeof log.initial {
+    let state = log.initial;
+    for (let now = 0; now < milliseconds; now++) [, state] = log.charge(state, now, 1);
+    return state;
+  }
+
+  test("keeps 16 milliseconds more than its limit, and no more", () => {
+    assert.equal(log.codec.maxWords, 2 * 19);
+    assert.equal(log.codec.encode(chargedFor(19)).split(" ").length, 3 + 18);
+    const text = log.codec.encode(chargedFor(500));
+    assert.equal(text, `w1 499 482${" 482"}${" 1".repeat(17)}`);
+    assert.equal(log.codec.decode(`${text} 1`), undefined);
+  });
+
+  test("owes all of it, and for as long as the last of it is in the window", () => {
+    const state = chargedFor(500);
+    const [look] = log.step(state, 500, 0);
+    assert.deepEqual([look.debt, look.nextAfter], [497, 999]);
+    assert.equal(log.step(state, 1_498, 1)[0].allowed, false);
+    assert.equal(log.step(state, 1_499, 3)[0].allowed, true);
+  });
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { virtualClock } from "../../../adapters/testing/testing.ts";
+import { gcra, limiter, memoryStore, slidingLog, slidingWindow } from "../../../mod.ts";
+import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
+import { away, probe } from "./probe.ts";
+
+const hourly = gcra({ limit: 100, period: "100h" });
+const HOUR = 3_600_000;
+
+describe("a charge goes through", () => {
+  test("denyCache, which asks again for what was refused until then", () => {
+    const clock = virtualClock(0);
+    const { store } = probe();
+    const calls = limiter(hourly, { store: denyCache(store), prefix: "api", clock });
+    calls.consume("a", 100);
+    assert.equal(calls.consume("a").retryAfter, HOUR);
+    assert.equal(calls.charge("a", 3).debt, 3);
+    const refused = calls.consume("a");
+    assert.deepEqual([refused.retryAfter, refused.debt], [4 * HOUR, 3]);
+    assert.deepEqual([calls.consume("a").retryAfter, calls.consume("a").debt], [4 * HOUR, 3]);
+  });
+
+  test("lease, and does not touch the block that is held", () => {
+    const inner = memoryStore();
+    const options = { prefix: "api", clock: virtualClock(0) };
+    const store = lease(inner, { units: 10, ttl: "50ms" });
+    const calls = limiter(hourly, { store, ...options });
+    const exact = limiter(hourly, { store: inner, ...options });
+    calls.consume("a");
+    assert.equal(exact.peek("a", 0).remaining, 90);
+    assert.equal(calls.charge("a", 95).debt, 5);
+    for (let call = 0; call < 9; call++) assert.equal(calls.consume("a").allowed, true);
+    assert.equal(calls.consume("a").debt, 5);
+  });
+
+  test("fallback, which charges the share while the first store is away", () => {
+    const first = probe();
+    const store = fallback(first.store, memoryStore(), { share: 1 / 4 });
+    const calls = limiter(hourly, { store, prefix: "api", clock: virtualClock(0) });
+    first.failure = away;
+    const charged = calls.charge("a", 30);
+    assert.deepEqual([charged.debt, charged.source, charged.limit], [5, "fallback", 25]);
+    assert.equal(calls.refund("a", 6).remaining, 1);
+    first.failure = undefined;
+    assert.equal(calls.charge("a", 101).debt, 1);
+  });
+});
+
+for (
+  const algorithm of [
+    slidingLog({ limit: 3, period: 1_000 }),
+    slidingWindow({ limit: 3, period: 1_000, precision: 1 }),
+    slidingWindow({ limit: 3, period: 1_000, precision: 10 }),
+    slidingWindow({ limit: 3, period: 1_000, precision: 50 }),
+  ]
+) {
+  test(`${algorithm.id} in debt is the same in shared memory, whatever was charged`, () => {
+    const store = sharedStore({ capacity: 10 });
+    const clock = virtualClock(0);
+    const shared = limiter(algorithm, { store, prefix: "api", clock });
+    let state = algorithm.initial;
+    for (let now = 0; now < 4_000; now += 7) {
+      clock.set(now);
+      const cost = now % 3 === 0 ? -2 : now % 5;
+      const [expected, next] = algorithm.charge(state, now, cost);
+      state = next;
+      const decision = cost < 0 ? shared.refund("a", -cost) : shared.charge("a", cost);
+      assert.deepEqual(decision, expected, `at ${now}`);
+      assert.deepEqual(shared.consume("a"), algorithm.step(state, now, 1)[0], `at ${now}`);
+      state = algorithm.step(state, now, 1)[1];
+    }
+    store.close();
+  });
+}

@@ -1,0 +1,371 @@
+/*
+ * Threads that run the store's own code one access to memory after the other, in any order, each with
+ * its own view of memory, as ECMAScript's memory model lets them (loom does so for Rust, Relacy for
+ * C++). Each location has the history of its writes; a write carries its thread's vector clock.
+ *
+ *   plain load     any write that no later one hides which the thread knows of (happens-before)
+ *   atomic load    the latest atomic write, or a plain one after it; it synchronises with the former
+ *   64-bit float   two locations, as it may tear
+ *
+ * On a processor that keeps the order of accesses (`isOrdered`) a load sees the latest write, but
+ * plain writes wait in a buffer of their thread until its next atomic write, or a turn of chance.
+ *
+ * A thread is suspended by a throw, and resumed by a run of its script from the beginning in which
+ * the accesses made so far are answered as they were. So scripts must not depend on anything else.
+ */
+
+import {
+  ANNOUNCED,
+  attachMemory,
+  BATCH,
+  BATCH_SIZE,
+  BUCKET,
+  header,
+  INTENT,
+  type Memory,
+  OWNER,
+  RECORD,
+  SEEN,
+  SLOTS_PER_BUCKET,
+  STATUS,
+} from "../../../../stores/shared/layout.ts";
+import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
+
+/** What a location is. */
+export type Region =
+  | "slot"
+  | "intent"
+  | "tag"
+  | "announced"
+  | "owner"
+  | "batch"
+  | "status"
+  | "record"
+  | "block"
+  | "node"
+  | "keys"
+  | "pool"
+  | "header";
+
+/** A fault of memory order that is seeded. */
+export interface Weakening {
+  readonly name: string;
+  /** The scenario in which it is looked for, and whether on a processor that keeps the order. */
+  readonly scenario: string;
+  readonly isOrdered?: boolean;
+  /** Whether an atomic operation is a plain one, or a plain load and then a plain store. */
+  isPlain?(what: string, region: Region): boolean;
+  /** Whether a store waits for the thread's next access of which `endsDelay` says so. */
+  isDelayed?(region: Region): boolean;
+  endsDelay?(what: string, region: Region): boolean;
+}
+
+/** How threads take turns, and which of the values that they may see they see. */
+export interface Schedule {
+  /** Which of the threads that are not done goes on, and for how many accesses. */
+  next(running: readonly number[]): readonly [thread: number, accesses: number];
+  /** Which of so many writes is seen: 0 is the newest. */
+  choose(writes: number): number;
+}
+
+/** What a thread does with the store that it attaches to. */
+export type Script = (attach: () => ThreadStore) => unknown;
+
+interface Write {
+  readonly value: number | bigint;
+  readonly thread: number;
+  /** How many writes the thread had made with it. */
+  readonly epoch: number;
+  /** What the thread knew, of an atomic write. */
+  readonly clock: readonly number[] | undefined;
+}
+
+interface Runner {
+  readonly id: number;
+  readonly clock: number[];
+  readonly log: unknown[];
+  readonly waiting: (() => void)[];
+  cursor: number;
+  budget: number;
+  isSuspended: boolean;
+  isDone: boolean;
+}
+
+type Words = Memory["ints"] | Memory["floats"] | Memory["bigs"] | Memory["bytes"];
+type Access = (what: string, index: number, ...rest: unknown[]) => unknown;
+
+const SUSPENDED = new Error("suspended");
+const MOST_ACCESSES = 6_000;
+const OPERATIONS = ["load", "store", "add", "sub", "compareExchange"] as const;
+const watched = new WeakMap<object, Access>();
+
+/**
+ * Runs scripts at once.
+ *
+ * @param narrow Changes of the memory's sizes, so that words and blocks soon come back.
+ * @returns Whether all came to an end: threads may wait for blocks that others hold, where there are
+ * few.
+ */
+export function runWeak(
+  { buffer }: SharedStoreHandle,
+  scripts: readonly Script[],
+  schedule: Schedule,
+  { isOrdered, narrow, weakening }: {
+    readonly isOrdered: boolean;
+    readonly narrow: Partial<Memory>;
+    readonly weakening?: Weakening | undefined;
+  },
+): boolean {
+  const memory = { ...attachMemory(buffer), ...narrow, keepsOrder: isOrdered };
+  const initial = Int32Array.from(memory.ints);
+  const initialBytes = Uint8Array.from(memory.bytes);
+  const initialBigs = BigInt64Array.from(memory.bigs);
+  const histories = new Map<string, Write[]>();
+  const runners = scripts.map((_, id): Runner => ({
+    id,
+    clock: scripts.map(() => 0),
+    log: [],
+    waiting: [],
+    cursor: 0,
+    budget: 0,
+    isSuspended: false,
+    isDone: false,
+  }));
+  let accesses = 0;
+
+  function historyOf(bytes: number, index: number): Write[] {
+    const place = `${bytes} ${index}`;
+    const known = histories.get(place);
+    if (known !== undefined) return known;
+    const value = (bytes === 4 ? initial : bytes === 1 ? initialBytes : initialBigs)[index]!;
+    const made = [{ value, thread: -1, epoch: 0, clock: undefined }];
+    histories.set(place, made);
+    return made;
+  }
+
+  function read({ clock }: Runner, bytes: number, index: number, isAtomic: boolean) {
+    const history = historyOf(bytes, index);
+    let oldest = history.length - 1;
+    const ends = ({ thread, epoch, clock: known }: Write) =>
+      isOrdered || thread === -1 || clock[thread]! >= epoch || (isAtomic && known !== undefined);
+    while (oldest > 0 && !ends(history[oldest]!)) oldest--;
+    const writes = history.length - oldest;
+    const seen = history[history.length - 1 - (writes === 1 ? 0 : schedule.choose(writes))]!;
+    if (isAtomic) {
+      seen.clock?.forEach((epoch, thread) => clock[thread] = Math.max(clock[thread]!, epoch));
+    }
+    return seen.value;
+  }
+
+  function write(
+    { id, clock }: Runner,
+    bytes: number,
+    index: number,
+    value: number | bigint,
+    isAtomic: boolean,
+  ): void {
+    const array = bytes === 4 ? memory.ints : bytes === 1 ? memory.bytes : memory.bigs;
+    (array as { [index: number]: number | bigint })[index] = value;
+    const epoch = ++clock[id]!;
+    const own = { thread: id, epoch, clock: isAtomic ? [...clock] : undefined };
+    historyOf(bytes, index).push({ ...own, value: array[index]! });
+  }
+
+  /** Performs what waits: all, or a store at a time as chance will have it. */
+  function flush({ waiting }: Runner, most = waiting.length): void {
+    for (const each of waiting.splice(0, most)) each();
+  }
+
+  function load(runner: Runner, bytes: number, index: number): number | bigint {
+    const own = runner.waiting.findLast((each) => isOf(each, bytes, index));
+    return own === undefined ? read(runner, bytes, index, false) : valueOf(own);
+  }
+
+  function store(runner: Runner, bytes: number, index: number, value: number | bigint): void {
+    const isDelayed = weakening?.isDelayed?.(regionOf(memory, bytes, index)) ?? false;
+    if (!isOrdered && !isDelayed) return write(runner, bytes, index, value, false);
+    const late = () => write(runner, bytes, index, value, false);
+    waits.set(late, { bytes, index, value });
+    runner.waiting.push(late);
+  }
+
+  /** One access, or two of an operation that is not atomic any more. */
+  function step<Value>(runner: Runner, perform: () => Value): Value {
+    if (runner.isSuspended) throw SUSPENDED;
+    if (runner.cursor < runner.log.length) return runner.log[runner.cursor++] as Value;
+    if (runner.budget === 0) {
+      runner.isSuspended = true;
+      throw SUSPENDED;
+    }
+    runner.budget--;
+    accesses++;
+    if (isOrdered && runner.waiting.length > 0) flush(runner, schedule.choose(3));
+    const value = perform();
+    runner.log.push(value);
+    runner.cursor++;
+    return value;
+  }
+
+  function accessOf(runner: Runner, bytes: number): Access {
+    return function access(what, index, ...rest) {
+      const region = regionOf(memory, bytes, index);
+      const [first, second] = rest as [number | bigint, number | bigint];
+      const isPlain = weakening?.isPlain?.(what, region) ?? false;
+      const answer = perform();
+      if (weakening?.endsDelay?.(what, region)) step(runner, () => flush(runner));
+      return answer;
+
+      function perform(): unknown {
+        if (what === "get") return step(runner, () => load(runner, bytes, index));
+        if (what === "set" || (what === "store" && isPlain)) {
+          return step(runner, () => store(runner, bytes, index, first));
+        }
+        if (what === "load") {
+          return step(runner, () => {
+            const isOwn = runner.waiting.some((each) => isOf(each, bytes, index));
+            return isPlain || isOwn ? load(runner, bytes, index) : read(runner, bytes, index, true);
+          });
+        }
+        if (isPlain) {
+          const before = step(runner, () => load(runner, bytes, index));
+          const after = changed(before);
+          if (after !== undefined) step(runner, () => store(runner, bytes, index, after));
+          return before;
+        }
+        return step(runner, () => {
+          const isDelayed = weakening?.isDelayed?.(region) ?? false;
+          if (isDelayed && what === "store") return store(runner, bytes, index, first);
+          if (weakening?.endsDelay === undefined) flush(runner);
+          if (what === "store") return write(runner, bytes, index, first, true);
+          const before = read(runner, bytes, index, true);
+          const after = changed(before);
+          if (after === undefined) return before;
+          if (isDelayed) store(runner, bytes, index, after);
+          else write(runner, bytes, index, after, true);
+          return before;
+        });
+      }
+
+      function changed(before: number | bigint): number | bigint | undefined {
+        if (what === "compareExchange") return before === first ? second : undefined;
+        return Number(before) + (what === "add" ? 1 : -1) * Number(first);
+      }
+    };
+  }
+
+  const views = runners.map((runner) => viewOf(memory, (bytes) => accessOf(runner, bytes)));
+  inWeakMemory(() => {
+    for (;;) {
+      const running = runners.filter(({ isDone }) => !isDone).map(({ id }) => id);
+      if (running.length === 0 || accesses > MOST_ACCESSES) break;
+      const [id, budget] = schedule.next(running);
+      const runner = runners[id]!;
+      const left = MOST_ACCESSES + 1 - accesses;
+      Object.assign(runner, { cursor: 0, budget: Math.min(budget, left), isSuspended: false });
+      try {
+        scripts[id]!(() => openThreadStore(views[id]!));
+        runner.isDone = true;
+      } catch (error) {
+        if (error !== SUSPENDED) throw error;
+      }
+    }
+  });
+  for (const runner of runners) flush(runner);
+  return runners.every(({ isDone }) => isDone);
+}
+
+const waits = new WeakMap<() => void, { bytes: number; index: number; value: number | bigint }>();
+const valueOf = (late: () => void) => waits.get(late)!.value;
+const isOf = (late: () => void, bytes: number, index: number) =>
+  waits.get(late)!.bytes === bytes && waits.get(late)!.index === index;
+
+/** A memory whose arrays answer by accesses; a float is two of them. */
+function viewOf(memory: Memory, accessOf: (bytes: number) => Access): Memory {
+  const scratch = new Float64Array(1);
+  const halves = new Int32Array(scratch.buffer);
+  const ints = accessOf(4);
+  const floats: Access = (what, index, value) => {
+    if (what === "set") scratch[0] = value as number;
+    const [low, high] = [halves[0]!, halves[1]!];
+    if (what === "set") [low, high].forEach((half, place) => ints("set", 2 * index + place, half));
+    else {
+      const read = [0, 1].map((place) => ints("get", 2 * index + place) as number);
+      halves.set(read);
+    }
+    return scratch[0];
+  };
+  return {
+    ...memory,
+    ints: watch(memory.ints, ints),
+    floats: watch(memory.floats, floats),
+    bigs: watch(memory.bigs, accessOf(8)),
+    bytes: watch(memory.bytes, accessOf(1)),
+  };
+}
+
+function watch<Array extends Words>(array: Array, access: Access): Array {
+  const proxy = new Proxy(array, {
+    get(target, name) {
+      if (typeof name === "string" && name >= "0" && name < ":") return access("get", Number(name));
+      if (name === "fill") {
+        return (value: number, start: number, end: number) => {
+          for (let at = start; at < end; at++) access("set", at, value);
+        };
+      }
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+    set(_target, name, value) {
+      access("set", Number(name), value);
+      return true;
+    },
+  });
+  watched.set(proxy, access);
+  return proxy;
+}
+
+/** Runs what is told of every atomic operation, under a clock that stands still. */
+function inWeakMemory(run: () => void): void {
+  const originals = Object.getOwnPropertyDescriptors(Atomics);
+  const { now } = Date;
+  const { random } = Math;
+  for (const name of OPERATIONS) {
+    const original = Atomics[name] as (array: object, index: number, ...rest: unknown[]) => unknown;
+    const value = (array: object, index: number, ...rest: unknown[]) => {
+      const access = watched.get(array);
+      return access === undefined ? original(array, index, ...rest) : access(name, index, ...rest);
+    };
+    Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
+  }
+  const wait = { configurable: true, writable: true, value: () => "timed-out" };
+  Object.defineProperty(Atomics, "wait", wait);
+  Date.now = () => 1_790_000_000_000;
+  Math.random = () => 0;
+  try {
+    run();
+  } finally {
+    Object.defineProperties(Atomics, originals);
+    Date.now = now;
+    Math.random = random;
+  }
+}
+
+/** What a location is. */
+function regionOf(memory: Memory, bytes: number, index: number): Region {
+  const { buckets, records, blocks, nodes } = memory;
+  if (bytes === 8) return "pool";
+  if (bytes === 1) return "tag";
+  if (index < buckets) return index === header.keys ? "keys" : "header";
+  if (index < records) {
+    const place = (index - buckets) % BUCKET;
+    return place < SLOTS_PER_BUCKET ? "slot" : place === INTENT ? "intent" : "tag";
+  }
+  if (index < blocks) {
+    const place = (index - records) % RECORD;
+    if (place === ANNOUNCED) return "announced";
+    if (place === BATCH_SIZE || (place >= BATCH && place < SEEN)) return "batch";
+    return place === OWNER ? "owner" : place === STATUS ? "status" : "record";
+  }
+  return index < nodes ? "block" : "node";
+}

@@ -1,0 +1,355 @@
+/*
+ * What is explored under weak memory: scenarios, each with what must hold at its end, and faults that
+ * must be found.
+ */
+
+import assert from "node:assert/strict";
+import {
+  type Algorithm,
+  consumeAll,
+  gcra,
+  type Limiter,
+  limiter,
+  slidingLog,
+  slidingWindow,
+  StoreFullError,
+} from "../../../../mod.ts";
+import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
+import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
+import { audit } from "./audit.ts";
+import { NOW } from "./jobs.ts";
+import type { Schedule, Script, Weakening } from "./weak_memory.ts";
+
+const LIMIT = 3;
+
+/** Threads on a store, and what must hold once all have ended. */
+export interface Scenario {
+  readonly handle: SharedStoreHandle;
+  readonly narrow: Partial<Memory>;
+  readonly scripts: readonly Script[];
+  check(): void;
+}
+
+const number = gcra({ limit: LIMIT, period: "1h" });
+const log = slidingLog({ limit: LIMIT, period: "1h" });
+const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
+
+function limiterOn(store: ThreadStore, algorithm: Algorithm, now: number = NOW): Limiter {
+  return limiter(algorithm, { store, prefix: "weak", clock: () => now });
+}
+
+/** A store whose words come back after two changes, with few blocks to spare. */
+function narrowStore(
+  { capacity = 4, threads = 4, blocks = 9, nodes = 40, onFull = "throw" as "throw" | "evict" },
+) {
+  const { handle } = sharedStore({ capacity, threads, maxBytes: 128 * nodes, onFull });
+  const narrow = { lastBlock: blocks, firstMark: blocks + 1, blockMask: 2 ** 31 - 1 };
+  const memory = attachMemory(handle.buffer);
+  // The maker's record is used by whoever comes first.
+  const open = () => openThreadStore({ ...memory, ...narrow });
+  memory.ints[48] = 0;
+  memory.ints.fill(0, memory.records, memory.blocks);
+  return { handle, narrow, open };
+}
+
+/** As many are admitted as one thread alone would admit, and the state says the same. */
+function admitting(
+  algorithm: Algorithm,
+  threads: number,
+  calls: number,
+  call: (api: Limiter, got: number[], thread: number) => void,
+  sizes: Parameters<typeof narrowStore>[0],
+  held: readonly string[] = ["one"],
+): Scenario {
+  const { handle, narrow, open } = narrowStore(sizes);
+  const before = open();
+  for (const key of held) limiterOn(before, algorithm).consume(key);
+  before.close();
+  const got = Array.from({ length: threads }, () => [0, 0]);
+  const scripts = got.map((own, thread): Script => (attach) => {
+    own.fill(0);
+    const store = attach();
+    const api = limiterOn(store, algorithm);
+    for (let each = 0; each < calls; each++) call(api, own, thread);
+    store.close();
+  });
+  return {
+    handle,
+    narrow,
+    scripts,
+    check() {
+      const store = open();
+      const api = limiterOn(store, algorithm);
+      ["one", "two"].forEach((key, place) => {
+        const admitted = got.reduce((sum, own) => sum + own[place]!, 0) +
+          (held.includes(key) ? 1 : 0);
+        const used = algorithm.capacity - api.peek(key, 0).remaining;
+        assert.equal(used, admitted, `${used} used of ${key}, ${admitted} admitted`);
+        assert.ok(admitted <= algorithm.capacity, `${admitted} admitted`);
+      });
+      store.close();
+      assert.deepEqual(audit(handle), { places: 0, blocks: 0, nodes: 0, records: 0 });
+    },
+  };
+}
+
+const take = (key: "one" | "two") => (api: Limiter, got: number[]) => {
+  if (api.consume(key).allowed) got[key === "one" ? 0 : 1]!++;
+};
+
+/** Scenarios by what they exercise. */
+export const scenarios: Readonly<Record<string, () => Scenario>> = {
+  "find and replace a number": () => admitting(number, 2, 2, take("one"), {}),
+  "find and replace a number, again and again": () =>
+    admitting(gcra({ limit: 50, period: "1h" }), 2, 6, take("one"), { blocks: 7 }),
+  "insert a key": () => admitting(number, 2, 1, take("one"), {}, []),
+  "insert two keys": () =>
+    admitting(
+      number,
+      2,
+      2,
+      (api, got, thread) => {
+        take(thread === 0 ? "one" : "two")(api, got);
+      },
+      { blocks: 12 },
+      [],
+    ),
+  "insert a key, as another slot of its bucket becomes free": () =>
+    admitting(
+      number,
+      3,
+      1,
+      (api, got, thread) => {
+        if (thread === 2) api.reset("other");
+        else take("one")(api, got);
+      },
+      { blocks: 12 },
+      ["other"],
+    ),
+  "replace a log": () => admitting(log, 2, 2, take("one"), { nodes: 20 }),
+  "refuse on a log, whose nodes are used again": () => {
+    const scenario = admitting(log, 2, 3, (api, got, thread) => {
+      if (thread === 0) take("one")(api, got);
+      else if (api.refund("one").allowed) got[0]!--;
+    }, { nodes: 12 });
+    return { ...scenario, check: () => void audit(scenario.handle) };
+  },
+  "replace a tree": () => admitting(tree, 2, 2, take("one"), { nodes: 20 }),
+  "several keys at once": () =>
+    admitting(
+      number,
+      2,
+      2,
+      (api, got, thread) => {
+        const keys = thread === 0 ? ["one", "two"] : ["two", "one"];
+        const entries = keys.map((key) => ({ limiter: api, key }));
+        if (consumeAll(entries).allowed) [0, 1].forEach((place) => got[place]!++);
+        else take("two")(api, got);
+      },
+      { blocks: 16 },
+      ["one", "two"],
+    ),
+  "several keys at once and a single one": () =>
+    admitting(
+      number,
+      2,
+      2,
+      (api, got, thread) => {
+        if (thread === 1) return take("one")(api, got);
+        const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
+        if (consumeAll(entries).allowed) [0, 1].forEach((place) => got[place]!++);
+      },
+      { blocks: 16 },
+      ["one", "two"],
+    ),
+  "forget a key that another one takes from": () => {
+    const { handle, narrow, open } = narrowStore({ blocks: 12, nodes: 20 });
+    const before = open();
+    limiterOn(before, log).consume("one");
+    before.close();
+    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
+      const store = attach();
+      const api = limiterOn(store, log);
+      for (let call = 0; call < 2; call++) {
+        if (thread === 0) api.reset("one");
+        else api.consume("one");
+      }
+      store.close();
+    });
+    return { handle, narrow, scripts, check: () => checkWhole(handle, 4) };
+  },
+  "evict keys from a full store": () => {
+    const { handle, narrow, open } = narrowStore({ capacity: 1, blocks: 12, onFull: "evict" });
+    open().close();
+    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
+      const store = attach();
+      for (let call = 0; call < 2; call++) limiterOn(store, number).consume(`${thread} ${call}`);
+      store.close();
+    });
+    return { handle, narrow, scripts, check: () => checkWhole(handle, 1) };
+  },
+  "attach and close": () => admitting(number, 3, 1, take("one"), { threads: 3, blocks: 12 }),
+  "take over the record of a thread that goes on": () => {
+    const { handle, narrow, open } = narrowStore({ threads: 1, blocks: 8 });
+    const got = [0, 0];
+    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
+      got[thread] = 0;
+      let api: Limiter | undefined;
+      for (let call = 0; call < 2; call++) {
+        try {
+          api ??= limiterOn(attach(), number);
+          if (api.consume("one").allowed) got[thread]!++;
+        } catch (error) {
+          if (!(error instanceof StoreFullError)) throw error;
+        }
+      }
+    });
+    return {
+      handle,
+      narrow,
+      scripts,
+      check() {
+        const store = open();
+        const used = LIMIT - limiterOn(store, number).peek("one", 0).remaining;
+        assert.equal(used, got[0]! + got[1]!);
+        checkWhole(handle, 4);
+      },
+    };
+  },
+};
+
+/** Nothing is lost or in two places, and no more keys are held than there are places for. */
+function checkWhole(handle: SharedStoreHandle, capacity: number): void {
+  const { places, blocks, nodes, records } = audit(handle);
+  assert.deepEqual({ places, blocks, nodes, records }, {
+    places: 0,
+    blocks: 0,
+    nodes: 0,
+    records: 0,
+  });
+  assert.ok(attachMemory(handle.buffer).ints[16]! <= capacity);
+}
+
+/** Chance, from a seed: turns of some accesses, and mostly the newest writes. */
+export function randomSchedule(seed: number): Schedule {
+  let state = seed * 2_654_435_761 + 12_345;
+  const random = (bound: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+  for (let warm = 0; warm < 3; warm++) random(2);
+  const [often, longest] = [[1, 12], [2, 60], [4, 250], [12, 250]][random(4)] as [number, number];
+  const stale = [0, 2, 4][random(3)]!;
+  return {
+    next(running) {
+      const accesses = random(often) === 0 ? random(longest) : random(4);
+      return [running[random(running.length)]!, 1 + accesses];
+    },
+    choose: (writes) => stale === 0 || random(stale) > 0 ? 0 : random(writes),
+  };
+}
+
+/** The first thread is stopped after so many accesses while the next one runs, and so on. */
+export function stoppedSchedule(accesses: number, seed: number): Schedule {
+  const { choose } = randomSchedule(seed);
+  let turn = 0;
+  return {
+    next: (running) => {
+      const isFirst = turn++ === 0;
+      return isFirst ? [0, accesses] : [running.find((thread) => thread > 0) ?? 0, 500];
+    },
+    choose,
+  };
+}
+
+const rmw = (what: string) => what === "compareExchange";
+
+/** Faults of memory order; each must be found in one of the scenarios. */
+export const weakenings: readonly Weakening[] = [
+  {
+    name: "the swap of a slot is a load and a store",
+    scenario: "find and replace a number",
+    isPlain: (what, region) => rmw(what) && region === "slot",
+  },
+  {
+    name: "a slot is looked at again by a plain load",
+    scenario: "find and replace a number",
+    isPlain: (what, region) => what === "load" && region === "slot",
+  },
+  {
+    name: "a record is locked by a load and a store",
+    scenario: "take over the record of a thread that goes on",
+    isPlain: (what, region) => rmw(what) && region === "announced",
+  },
+  {
+    name: "a record is unlocked, and a word announced, by plain stores",
+    scenario: "take over the record of a thread that goes on",
+    isPlain: (what, region) => what === "store" && region === "announced",
+  },
+  {
+    name: "what others announce is read by plain loads",
+    scenario: "find and replace a number, again and again",
+    isPlain: (what, region) => what === "load" && region === "announced",
+  },
+  {
+    name: "a word is announced by plain accesses on a processor that keeps the order",
+    scenario: "find and replace a number, again and again",
+    isOrdered: true,
+    isPlain: (what, region) => what !== "load" && region === "announced",
+  },
+  {
+    name: "a word is announced after the second look at its slot",
+    scenario: "find and replace a number, again and again",
+    isDelayed: (region) => region === "announced",
+    endsDelay: (what, region) => region === "slot" && what === "load",
+  },
+  {
+    name: "a block is written after its slot was swapped",
+    scenario: "find and replace a number",
+    isDelayed: (region) => region === "block",
+    endsDelay: (what, region) => region === "slot" && rmw(what),
+  },
+  {
+    name: "nodes are written after their slot was swapped",
+    scenario: "replace a log",
+    isDelayed: (region) => region === "node",
+    endsDelay: (what, region) => region === "slot" && rmw(what),
+  },
+  {
+    name: "an intent is set by a load and a store",
+    scenario: "insert a key, as another slot of its bucket becomes free",
+    isPlain: (what, region) => rmw(what) && region === "intent",
+  },
+  {
+    name: "the status of a batch is set by a load and a store",
+    scenario: "several keys at once and a single one",
+    isPlain: (what, region) => rmw(what) && region === "status",
+  },
+  {
+    name: "the entries of a batch are written after its first mark",
+    scenario: "several keys at once and a single one",
+    isDelayed: (region) => region === "batch",
+    endsDelay: (what, region) => region === "slot" && rmw(what),
+  },
+  {
+    name: "the head of a pool is swapped by a load and a store",
+    scenario: "replace a log",
+    isPlain: (what, region) => rmw(what) && region === "pool",
+  },
+  {
+    name: "the head of a pool is read by a plain load",
+    scenario: "replace a log",
+    isPlain: (what, region) => what === "load" && region === "pool",
+  },
+  {
+    name: "places of keys are counted by a load and a store",
+    scenario: "insert two keys",
+    isPlain: (what, region) => what !== "load" && region === "keys",
+  },
+  {
+    name: "blocks, nodes and records are handed out by a load and a store",
+    scenario: "find and replace a number",
+    isPlain: (what, region) => what === "add" && region === "header",
+  },
+];
