@@ -90,9 +90,9 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     onUnavailable: true,
     maxPending: true,
     timeout: true,
-  onOverload: true,
-  cacheBytes: true,
-  connections: true,
+    onOverload: true,
+    cacheBytes: true,
+    connections: true,
     hashTag: true,
   });
   const {
