@@ -52,9 +52,9 @@ export interface RedisStoreOptions {
    */
   readonly onOverload?: "throw" | "deny" | undefined;
   /**
-   * How many connections to a single server, each with a batch of its own, so that one is prepared
-   * while the server works on another; a key is always the same one's. From 1 to 16; default 1, as
-   * large batches cost less than small ones. In a cluster each node has one.
+   * How many connections to a server, or to each node of a cluster, each with a batch of its own; a key
+   * is always the same one's. From 1 to 64; default 1, as large batches cost less than small ones, but
+   * by watch in a cluster 16, as a transaction there holds keys of one slot.
    */
   readonly connections?: number | undefined;
   /**
@@ -71,10 +71,13 @@ export interface RedisStoreOptions {
 
 /** The options, with their defaults. */
 type ReadOptions =
-  & Pick<RedisStoreOptions, "hashTag">
+  & Pick<RedisStoreOptions, Optional>
   & {
-    [Option in keyof Omit<RedisStoreOptions, "hashTag">]-?: NonNullable<RedisStoreOptions[Option]>;
+    [Option in keyof Omit<RedisStoreOptions, Optional>]-?: NonNullable<RedisStoreOptions[Option]>;
   };
+
+/** Options without a default. */
+type Optional = "hashTag" | "connections";
 
 /** Checks the options, and fills in the defaults. */
 export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
@@ -86,6 +89,9 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     connectDeadline: true,
     onUnavailable: true,
     maxPending: true,
+    timeout: true,
+    onOverload: true,
+    cacheBytes: true,
     connections: true,
     hashTag: true,
     timeout: true,
@@ -101,7 +107,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     onUnavailable = "throw",
     onOverload = "throw",
     maxPending = 10_000,
-    connections = 1,
+    connections,
     cacheBytes = 64 * 2 ** 20,
     hashTag,
   } = options;
@@ -110,7 +116,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   checkInteger(action, "timeout", timeout, 1, LONGEST_TIMER);
   checkInteger(action, "maxPending", maxPending, 1);
   checkInteger(action, "cacheBytes", cacheBytes, 1);
-  checkInteger(action, "connections", connections, 1, 16);
+  if (connections !== undefined) checkInteger(action, "connections", connections, 1, 64);
   checkChoice(action, "commit", commit, ["watch", "cas", "script", "auto"]);
   checkChoice(action, "time", time, ["server", "client"]);
   checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);

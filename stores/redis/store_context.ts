@@ -15,8 +15,8 @@ export interface StoreContext {
   readonly timeout: number;
   /** The most calls that may wait for a connection. */
   readonly maxPending: number;
-  /** How many connections to a single server. */
-  readonly connections: number;
+  /** How many connections to a server; `undefined` if the options do not say. */
+  readonly connections: number | undefined;
   /** The most bytes of values that are remembered of one server. */
   readonly cacheBytes: number;
   readonly values: ValueCache;

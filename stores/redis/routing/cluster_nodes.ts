@@ -1,34 +1,30 @@
 /*
- * What is known of a cluster: who has which slot, and the nodes in use. Each node has a batcher and a
- * connection of its own, and a clock and a cache of its own, as no two nodes have the same time and
+ * What is known of a cluster: who has which slot, and the nodes in use. Each node has batchers and
+ * connections of its own, and a clock and a cache of its own, as no two nodes have the same time and
  * the same values.
  */
 
-import { type Batcher, batcher } from "../batches/batcher.ts";
 import type { Job } from "../batches/job.ts";
 import { valueCache } from "../batches/value_cache.ts";
 import type { CircuitBreaker } from "../connections/circuit_breaker.ts";
 import type { Commit } from "../commit/choose_commit.ts";
-import { reconnector } from "../connections/reconnector.ts";
 import { serverClock } from "../connections/server_clock.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
+import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
 import { type ClusterMap, renewSlots } from "./cluster_map.ts";
 
 /** The most milliseconds between two questions for the map while there is reason to ask. */
 const RENEW_EVERY = 250;
 
-/** A node in use. */
-export interface ClusterNode {
-  readonly batcher: Batcher;
-  readonly breaker: CircuitBreaker;
-}
+/** How many connections to a node, and so transactions at a time, where the options do not say. */
+const WATCHING = 16;
 
 /** A cluster, as far as it is known. */
 export interface Cluster {
   readonly map: ClusterMap;
   /** The nodes in use, by their addresses. */
-  readonly nodes: Map<string, ClusterNode>;
+  readonly nodes: Map<string, BatcherPool>;
   readonly commit: Commit | "auto";
   readonly context: StoreContext;
   /** Receives calls that a node sent elsewhere. */
@@ -44,7 +40,7 @@ export interface Cluster {
 export function nodeAt(
   { nodes, map, commit, context, moved }: Cluster,
   address: string,
-): ClusterNode {
+): BatcherPool {
   let node = nodes.get(address);
   if (node === undefined) {
     const own: StoreContext = {
@@ -52,14 +48,17 @@ export function nodeAt(
       clock: serverClock(),
       values: valueCache(context.cacheBytes),
     };
-    const server = reconnector(map.dials.nodeAt(address), commit, own);
-    nodes.set(address, node = { batcher: batcher(server, moved), breaker: server.breaker });
+    // A watched transaction holds keys of one slot, so one after the other is slow.
+    const { connections = commit === "watch" ? WATCHING : 1 } = context;
+    const dial = map.dials.nodeAt(address);
+    node = batcherPool(dial, commit, own, connections, ({ slot }) => slot, moved);
+    nodes.set(address, node);
   }
   return node;
 }
 
 /** Whether a node failed when it was last used. */
-export function isFailing(nodes: ReadonlyMap<string, ClusterNode>, address: string): boolean {
+export function isFailing(nodes: ReadonlyMap<string, BatcherPool>, address: string): boolean {
   const node = nodes.get(address);
   return node !== undefined && node.breaker.failures > 0;
 }
@@ -69,9 +68,9 @@ export async function renewMap({ map, nodes, breaker }: Cluster): Promise<void> 
   await renewSlots(map);
   breaker.hasConnected = true;
   const owners = new Set(map.known.owners);
-  for (const [address, { batcher }] of nodes) {
-    if (owners.has(address) || !batcher.isIdle()) continue;
-    batcher.close();
+  for (const [address, node] of nodes) {
+    if (owners.has(address) || !node.isIdle()) continue;
+    node.close();
     nodes.delete(address);
   }
 }

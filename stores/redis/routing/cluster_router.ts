@@ -1,6 +1,6 @@
 /*
  * Brings each call of a cluster to the node that has its slot. In watch mode a transaction holds keys
- * of one slot, and those of a node are run one after the other; in cas mode a batch holds script
+ * of one slot, and a node has several connections; in cas mode a batch holds script
  * calls for many slots.
  *
  * A node that fails opens its breaker, and calls on its slots renew the map of slots. Nothing runs in
@@ -10,14 +10,9 @@
 import { circuitBreaker, untilProbe } from "../connections/circuit_breaker.ts";
 import type { Dial } from "../clients/connection.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
+import type { BatcherPool } from "./batcher_pool.ts";
 import { clusterMap, ownerOf, renewSlots } from "./cluster_map.ts";
-import {
-  type Cluster,
-  type ClusterNode,
-  isFailing,
-  nodeAt,
-  renewMapSoon,
-} from "./cluster_nodes.ts";
+import { type Cluster, isFailing, nodeAt, renewMapSoon } from "./cluster_nodes.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Job } from "../batches/job.ts";
 import type { Commit } from "../commit/choose_commit.ts";
@@ -33,7 +28,7 @@ export function clusterRouter(
   commit: Commit | "auto",
   context: StoreContext,
 ): Router {
-  const nodes = new Map<string, ClusterNode>();
+  const nodes = new Map<string, BatcherPool>();
   const map = clusterMap(client, context.connectDeadline, (address) => isFailing(nodes, address));
   const unrouted = unroutedCalls();
   const cluster: Cluster = {
@@ -51,9 +46,9 @@ export function clusterRouter(
     if (cluster.closed) return context.failJobs([job], "no", storeClosed());
     const address = ownerOf(map, job.slot);
     if (address === undefined) return waitForRoute(unrouted, job, cluster, submit);
-    const { batcher, breaker } = nodeAt(cluster, address);
-    if (breaker.failures > 0) renewMapSoon(cluster);
-    batcher.submit(job);
+    const node = nodeAt(cluster, address);
+    if (node.breaker.failures > 0) renewMapSoon(cluster);
+    node.submit(job);
   }
 
   function untilProbeOf(slot: number): number {
@@ -66,7 +61,7 @@ export function clusterRouter(
   function close(): void {
     cluster.closed = true;
     map.closed = true;
-    for (const { batcher } of nodes.values()) batcher.close();
+    for (const node of nodes.values()) node.close();
     closeUnrouted(unrouted, cluster);
   }
 

@@ -48,10 +48,10 @@ export function redirect(
 /** Submits calls to the node that their slot is being moved to. */
 function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void {
   if (cluster.closed) return cluster.context.failJobs(jobs, "no", storeClosed());
-  const { batcher } = nodeAt(cluster, address);
+  const node = nodeAt(cluster, address);
   for (const job of jobs) {
     job.asking = true;
-    batcher.submit(job);
+    node.submit(job);
   }
 }
 
