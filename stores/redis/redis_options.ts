@@ -94,9 +94,6 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     cacheBytes: true,
     connections: true,
     hashTag: true,
-    timeout: true,
-    onOverload: true,
-    cacheBytes: true,
   });
   const {
     commit = "watch",
