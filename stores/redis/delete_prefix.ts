@@ -41,6 +41,7 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
   const connection = await dial(timeout);
   let moved = false;
   try {
+    if (connection.isShared === true) await requireOneServer(connection, timeout);
     let cursor = "0";
     do {
       const scan = ["SCAN", cursor, "MATCH", pattern, "COUNT", STEP];
@@ -60,6 +61,14 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
     connection.destroy();
   }
   return moved;
+}
+
+/** Whoever brings commands to several servers brings a walk to one of them only. */
+async function requireOneServer(connection: Connection, timeout: number): Promise<void> {
+  const [reply] = await replies(connection, [["INFO", "cluster"]], timeout);
+  if (!/cluster_enabled:0/.test(String(reply))) {
+    throw new Error("The client must show the nodes of its cluster, as node-redis's does");
+  }
 }
 
 async function replies(

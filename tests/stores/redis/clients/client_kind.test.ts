@@ -234,6 +234,8 @@ describe("lost connections of a cluster", redisServer, () => {
     for (const key of ["a", "b", "c"]) assert.equal((await api.consume(key)).remaining, 9);
     await tell(node, "CLIENT", "KILL", "TYPE", "normal");
     await until(() => api.consume("a").then(() => true, () => false));
+    // It would forget the keys of one node, and leave those of the others.
+    await assert.rejects(api.resetAll(), /must show the nodes of its cluster/);
     await store.close();
   });
 
