@@ -10,7 +10,7 @@ install();
 const port = process.env.PORT ?? "8080";
 const service = spawn("bun", [
   ...["adapters/command/bin.ts", "serve", "examples/rules.yaml"],
-  ...["--threads", "2", "--port", port],
+  ...["--threads", "2", "--port", port, "--drain-delay", "0"],
   ...process.argv.slice(2),
 ], { cwd: root, stdio: "inherit" });
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {

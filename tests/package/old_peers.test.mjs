@@ -30,7 +30,6 @@ test("whoever uses one of them learns which version is needed, and which is ther
     /^Error: Cannot use tidegate\/testing as the package fast-check must be version 3\.10 or later \(.*\): current value is 3\.9\.\d+$/,
   );
   const client = /** @type {any} */ (createClient());
-  for (const make of [redisStore, redisSource]) {
-    assert.throws(() => make(client), /current value is a client of node-redis 4 or older$/);
-  }
+  assert.throws(() => redisSource(client), /current value is a client of node-redis 4 or older$/);
+  await redisStore(client).close();
 });

@@ -303,7 +303,9 @@ describe("a naive recount agrees, to the last call,", () => {
   });
 
   const logs = process.env.TIDEGATE_LOGS;
-  test("on the logs of a folder", { skip: logs === undefined }, async () => {
+  // The logs are not in the repository; with none of them there is no such test.
+  if (logs === undefined) return;
+  test("on the logs of a folder", async () => {
     const names = readdirSync(logs!).filter((name) => /\.(log|tsv|csv)$/.test(name));
     for (const name of names) {
       const text = readFileSync(join(logs!, name), "utf8");

@@ -46,9 +46,10 @@ describe("a pattern of paths", () => {
     }
   });
 
+  // Node has had it since version 23.
+  if (typeof URLPattern === "undefined") return;
   test(
-    "means what the runtime's own means, where it has one",
-    { skip: typeof URLPattern === "undefined" },
+    "means what the runtime's own means",
     () => {
       const piece = fc.constantFrom(
         "/",
