@@ -3,7 +3,7 @@
  */
 import { RateLimitedError } from "../../core/errors.ts";
 import { makeDecision } from "../../core/make_decision.ts";
-import { mayDelay } from "../http/gate/may_delay.ts";
+import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { sleep } from "../../core/sleep.ts";
 import type { FetchCall } from "./fetch_call.ts";
 import type { FetchSettings } from "./fetch_options.ts";

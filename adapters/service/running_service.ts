@@ -15,7 +15,7 @@ import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figu
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
 import type { ServeSettings } from "./serve_options.ts";
 import { storeOnRedis } from "./store_on_redis.ts";
-import { readAside } from "./threads/read_aside.ts";
+import { readInWorker } from "./threads/read_in_worker.ts";
 import type { WorkerSettings } from "./threads/worker_calls.ts";
 import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
 import { startWorkers, type WorkerPool } from "./threads/worker_pool.ts";
@@ -90,7 +90,7 @@ export async function followSource(service: RunningService): Promise<FollowedRul
   const followed = await followRules(source, {
     format,
     mergeDomains,
-    read: readAside,
+    read: readInWorker,
     apply(rules) {
       thread.apply(rules);
       service.workers?.apply(rules.files);

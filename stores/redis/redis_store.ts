@@ -52,8 +52,8 @@ export interface RedisStore extends AsyncStore {
  * It makes connections of its own with the client's options, when it is first used; the client that
  * was given need not be connected (but a pool), and is not touched. Calls of one process that come while a batch
  * is under way share the next one: many decisions are two round trips, and one write for each key.
- * A refused call writes nothing. No algorithm is written in Lua: Redis keeps text, as
- * `prefix:{key}:id`, and reducers run here.
+ * A refused call writes nothing. Redis keeps text, as `prefix:{key}:id`. Reducers run here, but by
+ * `commit: "script"`, which runs their state transitions inside Redis, as Lua that is made of them.
  *
  * A value lives for `resetAfter` and 5 to 8 seconds more; that of a fresh key is deleted. One that is no
  * state of its algorithm, written by hand or by another version, counts as absent, and is replaced

@@ -1,6 +1,6 @@
 /*
  * The store as one thread sees it: its record, its nodes, the table, and what it remembers of the
- * limiters that have called. All of it is one plain value that the functions of this room work on.
+ * limiters that have called. All of it is one plain value that the functions of this folder work on.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";

@@ -11,6 +11,7 @@ import { isStoreError } from "../../../core/errors.ts";
 import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
 import { refundingNewest, withMaxDelay } from "../../../core/limiter/projection.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { LONGEST_KEY } from "../../../core/options/longest_key.ts";
 import { sleep } from "../../../core/sleep.ts";
 import type { GateSettings } from "./gate_settings.ts";
 import type { LimitPlan } from "./limit_plan.ts";
@@ -19,8 +20,6 @@ import { type GateCall, refuse, UNLIMITED, type Verdict, verdictOn } from "./ver
 
 type Key = string | null | undefined;
 
-/** Clients often choose their keys themselves, and a store keeps many. */
-const LONGEST_KEY = 1_024;
 /** Stores keep text, and half a character is not text. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

@@ -5,7 +5,7 @@ import {
   headerWriter,
   type HeaderWriterOptions,
 } from "../fields/header_writer.ts";
-import { mayDelay } from "./may_delay.ts";
+import { mayDelay } from "../../../core/algorithms/may_delay.ts";
 import type { AnyLimiter } from "./rate_limit_options.ts";
 
 /** What is worked out once for each limiter. */

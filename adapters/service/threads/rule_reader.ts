@@ -7,7 +7,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { readDocuments } from "../../rules/rules.ts";
-import type { FilesRead, ReaderSettings } from "./read_aside.ts";
+import type { FilesRead, ReaderSettings } from "./read_in_worker.ts";
 
 if (parentPort !== null) {
   const { documents, options } = workerData as ReaderSettings;

@@ -10,7 +10,7 @@ import type { RuleFile } from "../../rules/rules.ts";
 import { errorText, type Log } from "../log.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
-import { programBeside } from "./program_beside.ts";
+import { workerProgram } from "./worker_program.ts";
 import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
 
 /** The options of a pool of workers. */
@@ -92,7 +92,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
 
 /** Starts a worker; resolves to its port once it serves. */
 function start(pool: PoolState, wanted: number): Promise<number> {
-  const { settings, answers, log, program = programBeside(import.meta.url, "worker") } =
+  const { settings, answers, log, program = workerProgram(import.meta.url, "worker") } =
     pool.options;
   return new Promise((resolve, reject) => {
     const thread = new Worker(program, { workerData: settings(wanted) });

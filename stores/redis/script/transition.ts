@@ -1,5 +1,5 @@
 /*
- * State transitions by their formulas. This file, run_program.ts and what they use of core are
+ * State transitions by their formulas. This file, run_steps.ts and what they use of core are
  * compiled to Lua (`npm run lua`), so they keep to what .ci/lua.mjs understands.
  */
 

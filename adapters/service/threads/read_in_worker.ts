@@ -14,7 +14,7 @@ import {
   type RuleFile,
   type RuleProblem,
 } from "../../rules/rules.ts";
-import { programBeside } from "./program_beside.ts";
+import { workerProgram } from "./worker_program.ts";
 
 /** What the reading worker starts with. */
 export interface ReaderSettings {
@@ -33,7 +33,7 @@ export interface FilesRead {
 const SHORT = 16_384;
 
 /** Reads documents as one configuration; long texts on a thread of their own. */
-export async function readAside(
+export async function readInWorker(
   documents: readonly RuleDocument[],
   { format, mergeDomains }: ReadRulesOptions = {},
 ): Promise<ReadRules> {
@@ -49,7 +49,7 @@ export async function readAside(
 
 function readByWorker(workerData: ReaderSettings): Promise<FilesRead> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(programBeside(import.meta.url, "rule_reader"), { workerData });
+    const worker = new Worker(workerProgram(import.meta.url, "rule_reader"), { workerData });
     worker.on("message", (files: FilesRead) => {
       resolve(files);
       void worker.terminate();
