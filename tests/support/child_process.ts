@@ -15,7 +15,7 @@ export interface RunningProgram {
 }
 
 /** How long a program may take to end by a signal, in ms; `deno serve` may not end at all then. */
-const END_WITHIN = 20_000;
+const END_WITHIN = 5_000;
 
 /** Starts a program of node_modules/.bin, from the top of the repository. */
 export function startProgram(

@@ -22,7 +22,7 @@ const LONGEST_CALL = 1_500;
 const counted = names.filter((name) => name !== "slidingLog");
 
 test(`${KILLS} workers killed in mid-call lose no use, admit nothing twice and stop nobody`, async () => {
-  const store = sharedStore({ capacity: 2_000, threads: KILLS + 50 });
+  const store = sharedStore({ capacity: 5_000, threads: KILLS + 50 });
   const workers = await startWorkers(store, 0);
   const limiters = limitersOf(store, workers, counted, LIMIT);
   const own = counted.map(() => 0);
