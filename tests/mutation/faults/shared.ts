@@ -61,6 +61,10 @@ export const SHARED_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("stores/shared/states/running_totals.ts", ["windows of a sharedStore"], {
+    "A log that drops live entries with the old ones": [
+      "if (group * span < tail && (group + 1) * span > head) continue;",
+      "if (group * span < tail && group * span > head) continue;",
+    ],
     "A log that is searched one entry too far": [
       "if (this.read(middle, column) < value) low = middle + 1;",
       "if (this.read(middle, column) <= value) low = middle + 1;",
@@ -74,10 +78,6 @@ export const SHARED_FAULTS: readonly Fault[] = [
     "A log whose closed bucket is not written": [
       "append(shape, root, base.tail, base.newest, base.total);",
       "",
-    ],
-    "A log that drops live entries with the old ones": [
-      "if (group * span < tail && (group + 1) * span > head) continue;",
-      "if (group * span < tail && group * span > head) continue;",
     ],
   }),
   ...faultsIn("stores/shared/memory/spare_blocks.ts", ["memory of a sharedStore"], {
