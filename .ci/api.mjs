@@ -1,4 +1,4 @@
-// `npm run api` writes docs/api.txt: a line for every public symbol and each of its members, by entry
+// `npm run api` writes docs/api.txt: one line for each public symbol and each of its members, by entry
 // point. The checks compare it, so that a change of the API is seen where a change is reviewed.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

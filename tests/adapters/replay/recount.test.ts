@@ -31,6 +31,7 @@ import {
   gcra,
   leakyBucket,
   leakyQueue,
+  lockout,
   slidingCounter,
   slidingLog,
   slidingWindow,
@@ -56,6 +57,7 @@ const FAMILIES: readonly { name: string; make: (limit: number) => Algorithm }[] 
   { name: "leakyBucket", make: (limit) => leakyBucket({ limit, period: "10s" }) },
   { name: "leakyQueue", make: (limit) => leakyQueue({ limit, period: "10s", queue: 2 }) },
   { name: "gcra", make: (limit) => gcra({ limit, period: "10s", burst: 3 }) },
+  { name: "lockout", make: (limit) => lockout({ limit, period: "10s", lock: "20s" }) },
   {
     name: "all",
     make: (limit) => all(gcra({ limit, period: "10s" }), slidingLog({ limit, period: "1m" })),
@@ -260,7 +262,13 @@ describe("a naive recount agrees, to the last call,", () => {
     });
   }
 
+  // Each form in the long run: all of them are read by the same blocks.
+  const onFiles = process.env.TIDEGATE_LONG === "1" ? Object.keys(WRITERS) : ["vhost"];
   test("on a file and its compressed forms, with threads and without", async () => {
+    for (const format of onFiles) await requireAgreementOnFiles(format);
+  });
+
+  async function requireAgreementOnFiles(format: string): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), "tidegate-recount-"));
     try {
       const entries = Array.from({ length: 12_000 }, (_, place): LogEntry => ({
@@ -268,8 +276,8 @@ describe("a naive recount agrees, to the last call,", () => {
         key: `10.0.${place % 83}.${(place * place) % 251}`,
         cost: 1 + place % 3,
       })).map((entry) => ({ ...entry, at: entry.at - entry.at % 1_000 }));
-      const { line, options } = WRITERS.vhost!;
-      const text = entries.map(line).join("\n");
+      const { line, options, header = "" } = WRITERS[format]!;
+      const text = header + entries.map(line).join("\n");
       const zstd = (zlib as Partial<typeof zlib>).zstdCompressSync;
       const files: [name: string, bytes: Uint8Array | string][] = [
         ["log", text],
@@ -304,7 +312,7 @@ describe("a naive recount agrees, to the last call,", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
-  });
+  }
 
   const logs = process.env.TIDEGATE_LOGS;
   // The logs are not in the repository; with none of them there is no such test.
