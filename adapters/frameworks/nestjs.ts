@@ -91,7 +91,7 @@ export function rateLimitGuard<Request extends NestRequest = NestRequest>(
   };
 }
 
-async function exceptionOf({ status, contentType, body }: Refusal): Promise<Error> {
+async function exceptionOf({ status, body }: Refusal): Promise<Error> {
   const { HttpException } = await loadPackage({
     name: "@nestjs/common",
     action: "refuse a request of NestJS",
@@ -99,7 +99,17 @@ async function exceptionOf({ status, contentType, body }: Refusal): Promise<Erro
     load: () => import("@nestjs/common"),
     isRecent: (module) => typeof module.HttpException === "function",
   });
-  return new HttpException(contentType.includes("json") ? JSON.parse(body) : body, status);
+  return new HttpException(dataOf(body), status);
+}
+
+/** Nest writes bodies as JSON itself. What `respond` says may be any text. */
+function dataOf(body: string): string | object {
+  try {
+    const data: unknown = JSON.parse(body);
+    return typeof data === "object" && data !== null ? data : body;
+  } catch {
+    return body;
+  }
 }
 
 /** What @nestjs/throttler needs of a storage. */

@@ -74,6 +74,24 @@ describe("tidegate/nestjs", () => {
     });
   });
 
+  test("answers with what respond says, be it text or JSON", async () => {
+    const body = (text: string) =>
+      rateLimitGuard({
+        limiter: limiter(gcra({ limit: 1, period: "1h" })),
+        cost: 2,
+        respond: () => ({ status: 418, body: text }),
+      });
+    const app = await makeApp(Module({
+      controllers: [controller("text", [body("slow down")]), controller("json", [body('{"a":1}')])],
+    }));
+    await serving(app, async (port) => {
+      const text = await rawRequest(port, { path: "/text" });
+      assert.deepEqual([text.status, JSON.parse(text.body).message], [418, "slow down"]);
+      const json = await rawRequest(port, { path: "/json" });
+      assert.deepEqual([json.status, JSON.parse(json.body)], [418, { a: 1 }]);
+    });
+  });
+
   test("counts for @nestjs/throttler", async () => {
     const storage = throttlerStorage({ store: memoryStore(), prefix: "throttled" });
     const app = await makeApp(Module({
