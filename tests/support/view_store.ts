@@ -29,7 +29,7 @@ export function viewStore(): SyncStore {
 function withViews(algorithm: Algorithm, lease: { readonly ended: boolean }): Algorithm {
   return {
     ...algorithm,
-    internals: { ...algorithm.internals, split: undefined },
+    internals: { ...algorithm.internals, halves: undefined },
     step(state, now, cost) {
       const view = viewOf(state, lease);
       const [decision, next] = algorithm.step(view, now, cost);

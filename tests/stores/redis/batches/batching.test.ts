@@ -199,13 +199,13 @@ describe("a batch", () => {
       withFake({ commit }, async ({ store, limiter: good, fake }) => {
         const plain = gcra({ limit: 10, period: "1m" });
         const resetting = (resetAfter: number, id: string) => {
-          const { take, decide, charge } = plain.internals!.split!;
+          const { take, decide, charge } = plain.internals!.halves!;
           const split = {
             take,
             charge,
             decide: (...given: Parameters<typeof decide>) => ({ ...decide(...given), resetAfter }),
           };
-          return limiter({ ...plain, id, internals: { split } }, { store, prefix: "api" });
+          return limiter({ ...plain, id, internals: { halves: split } }, { store, prefix: "api" });
         };
         const calls = [resetting(Infinity, "quota").consume("a"), good.consume("a")];
         const decisions = await Promise.all(calls);
