@@ -114,6 +114,8 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]): Batcher 
     isIdle: () => queue.size === 0 && inFlight.size === 0 && !state.starting,
     close() {
       closeServer(server);
+      // What is under way ends with its connection, or at the deadline of its round trip.
+      state.timer?.();
       server.context.failJobs(takeAll(queue), "no", storeClosed());
     },
   };
