@@ -1,13 +1,13 @@
-import type { Halves } from "../algorithm.ts";
+import type { SplitReducer } from "../algorithm.ts";
 import { makeDecision } from "../make_decision.ts";
 
 /**
  * The reducer of `arrivalTime` once more, written out for the scale that nearly all policies have:
  * instants in one number of whole ticks.
  *
- * It is there for speed alone. A process that uses several algorithms calls the questions of all
+ * It is there for speed alone. A process that uses several algorithms calls the accounting of all
  * of them from the same places, and an engine that has seen several functions called from one place
- * inlines none: a decision by questions then takes 2.0 to 2.2 times that of a GCRA written by hand
+ * inlines none: a decision by accounting then takes 2.0 to 2.2 times that of a GCRA written by hand
  * on mutable objects, and by these two functions 1.3 to 1.4 times. A test holds that both answer
  * the same.
  *
@@ -25,7 +25,7 @@ export function wholeArrivalTime(
   burst: number,
   mostUse: number,
   queues: boolean,
-): Pick<Halves<number>, "take" | "decide"> {
+): Pick<SplitReducer<number>, "take" | "decide"> {
   const tolerance = burst * interval;
   const maxDebt = mostUse - burst;
   return {

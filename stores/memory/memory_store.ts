@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
-import { halvesOf } from "../../core/algorithms/halves_of.ts";
+import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import {
   checkChoice,
   checkInteger,
@@ -155,7 +155,7 @@ function memoryCall(
 ): PreparedCall<Decision> {
   const family = keyFamily(prefix, algorithm.id);
   const { initial } = algorithm;
-  const { take, decide } = halvesOf(algorithm);
+  const { take, decide } = splitReducer(algorithm);
   let table = tableOf(slots, family, algorithm);
   return function decideOne(key, cost, dry, at) {
     const now = at === undefined ? Date.now() : at;
