@@ -200,12 +200,12 @@ describe("a batch", () => {
         const plain = gcra({ limit: 10, period: "1m" });
         const resetting = (resetAfter: number, id: string) => {
           const { take, decide, charge } = plain.internals!.halves!;
-          const split = {
+          const halves = {
             take,
             charge,
             decide: (...given: Parameters<typeof decide>) => ({ ...decide(...given), resetAfter }),
           };
-          return limiter({ ...plain, id, internals: { halves: split } }, { store, prefix: "api" });
+          return limiter({ ...plain, id, internals: { halves } }, { store, prefix: "api" });
         };
         const calls = [resetting(Infinity, "quota").consume("a"), good.consume("a")];
         const decisions = await Promise.all(calls);
