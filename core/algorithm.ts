@@ -116,7 +116,7 @@ export interface AlgorithmInternals<State = unknown> {
    * The reducers split in two, for stores that would rather not build a pair for each call; `step` and
    * `charge` answer the same without it.
    */
-  readonly split?: SplitReducer<State> | undefined;
+  readonly halves?: SplitReducer<State> | undefined;
   /** What `take` computes, where numbers can say it. */
   readonly formula?: Formula | undefined;
   /** Of `all`: its parts, whose states are the items of its state, in order. */

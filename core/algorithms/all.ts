@@ -72,7 +72,7 @@ export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
     ...reducersOf(split),
     codec: allCodec(algorithms, initial),
     internals: Object.freeze({
-      split,
+      halves: split,
       parts: Object.freeze([...algorithms]),
       formula: formulaOf(algorithms),
     }),

@@ -91,7 +91,7 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     initial,
     ...reducersOf(split),
     codec,
-    internals: Object.freeze({ split, slots: parts.slots, formula: parts.formula }),
+    internals: Object.freeze({ halves: split, slots: parts.slots, formula: parts.formula }),
   });
 }
 

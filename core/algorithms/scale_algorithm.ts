@@ -27,7 +27,7 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
   const scale = unitScale(share);
   const capacity = scale.unitsIn(algorithm.capacity);
   const split = scaledReducer(splitReducer(algorithm), scale, capacity);
-  return { ...fieldsOf(algorithm), capacity, ...reducersOf(split), internals: { split } };
+  return { ...fieldsOf(algorithm), capacity, ...reducersOf(split), internals: { halves: split } };
 }
 
 /** How units of the share and units of the whole limit convert. */

@@ -5,7 +5,7 @@ import type { Algorithm, SplitReducer } from "../algorithm.ts";
  * again for the decision, which answers the same, as a reducer is pure.
  */
 export function splitReducer<State>(algorithm: Algorithm<State>): SplitReducer<State> {
-  if (algorithm.internals?.split !== undefined) return algorithm.internals.split;
+  if (algorithm.internals?.halves !== undefined) return algorithm.internals.halves;
   return {
     take: (state, now, cost) => algorithm.step(state, now, cost)[1],
     decide: (state, _next, now, cost) => algorithm.step(state, now, cost)[0],

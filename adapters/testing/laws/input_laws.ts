@@ -22,7 +22,7 @@ export const inputLaws: readonly VisitLaw[] = [
   },
   {
     name: "the split reducer answers as the reducer does",
-    check: ({ algorithm: { internals: { split } = {}, codec } }) => (visit, expect) => {
+    check: ({ algorithm: { internals: { halves: split } = {}, codec } }) => (visit, expect) => {
       if (split === undefined) return;
       const { before, now, cost, charge, decision, after } = visit;
       const next = (charge ? split.charge : split.take)(before, now, cost);

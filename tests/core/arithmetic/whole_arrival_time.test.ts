@@ -44,7 +44,7 @@ test("the reducer written out answers as the one by its accounting", () => {
         initial: 0,
         accounting,
         codec: scale.codec,
-      }).internals!.split!;
+      }).internals!.halves!;
       const written = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
       let tat = 0;
       let now = 1_700_000_000_000;

@@ -45,6 +45,7 @@ export type Region =
   | "block"
   | "node"
   | "keys"
+  | "signal"
   | "pool"
   | "header";
 
@@ -338,8 +339,10 @@ function inWeakMemory(run: () => void): void {
     };
     Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
   }
-  const wait = { configurable: true, writable: true, value: () => "timed-out" };
-  Object.defineProperty(Atomics, "wait", wait);
+  for (const [name, answer] of [["wait", "timed-out"], ["notify", 0]] as const) {
+    const value = () => answer;
+    Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
+  }
   Date.now = () => 1_790_000_000_000;
   Math.random = () => 0;
   try {
@@ -356,6 +359,7 @@ function regionOf(memory: Memory, bytes: number, index: number): Region {
   const { buckets, records, blocks, nodes } = memory;
   if (bytes === 8) return "pool";
   if (bytes === 1) return "tag";
+  if (index >= memory.signals && index < buckets) return "signal";
   if (index < buckets) return index === header.keys ? "keys" : "header";
   if (index < records) {
     const place = (index - buckets) % BUCKET;

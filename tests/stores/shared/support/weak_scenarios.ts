@@ -14,7 +14,8 @@ import {
   slidingWindow,
   StoreFullError,
 } from "../../../../mod.ts";
-import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
+import { storedKey } from "../../../../core/stored_key.ts";
+import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
 import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
@@ -189,6 +190,37 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     });
     return { handle, narrow, scripts, check: () => checkWhole(handle, 1) };
   },
+  "give units back to one that waits": () => {
+    const { handle, narrow, open } = narrowStore({});
+    const single = gcra({ limit: 1, period: "1h" });
+    const before = open();
+    limiterOn(before, single).consume("one");
+    before.close();
+    let isRefused = false;
+    const scripts: Script[] = [
+      (attach) => {
+        const store = attach();
+        store.internals!.watch!(storedKey("weak", single.id, "one"));
+        isRefused = !limiterOn(store, single).consume("one").allowed;
+        store.close();
+      },
+      (attach) => {
+        const store = attach();
+        limiterOn(store, single).refund("one");
+        store.close();
+      },
+    ];
+    return {
+      handle,
+      narrow,
+      scripts,
+      check() {
+        const { ints, signals } = attachMemory(handle.buffer);
+        const isMarked = ints.subarray(signals, signals + SIGNAL_COUNT).some((word) => word % 2);
+        assert.ok(!(isRefused && isMarked), "refused, and not woken");
+      },
+    };
+  },
   "attach and close": () => admitting(number, 3, 1, take("one"), { threads: 3, blocks: 12 }),
   "take over the record of a thread that goes on": () => {
     const { handle, narrow, open } = narrowStore({ threads: 1, blocks: 8 });
@@ -315,6 +347,17 @@ export const weakenings: readonly Weakening[] = [
     scenario: "replace a log",
     isDelayed: (region) => region === "node",
     endsDelay: (what, region) => region === "slot" && rmw(what),
+  },
+  {
+    name: "a wait is marked by a load and a store",
+    scenario: "give units back to one that waits",
+    isPlain: (what, region) => rmw(what) && region === "signal",
+  },
+  {
+    name: "a wait is marked after its call",
+    scenario: "give units back to one that waits",
+    isDelayed: (region) => region === "signal",
+    endsDelay: (what, region) => region === "announced" && what === "store",
   },
   {
     name: "an intent is set by a load and a store",
