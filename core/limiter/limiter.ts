@@ -13,7 +13,7 @@ import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "../store.ts";
-import { charging } from "./projection.ts";
+import { charging } from "./wrapped_algorithm.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */

@@ -16,7 +16,7 @@
 import type { Decision } from "../decision.ts";
 import { StoreUnavailableError } from "../errors.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
-import { type Attempt, refundingNewest, withMaxDelay } from "./projection.ts";
+import { type Attempt, refundingNewest, withMaxDelay } from "./wrapped_algorithm.ts";
 import {
   admitHead,
   countWaiting,

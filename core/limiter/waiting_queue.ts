@@ -16,7 +16,8 @@ import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { WatchedKey } from "../store.ts";
-import { type Attempt, projectAdmission, type Projection, type StateAt } from "./projection.ts";
+import { projectAdmission, type Projection } from "./project_admission.ts";
+import type { Attempt, StateAt } from "./wrapped_algorithm.ts";
 
 /** What a queue needs of a limiter. */
 export interface QueueLimiter {

@@ -3,8 +3,8 @@
  * if another thread was faster, all once more.
  */
 
-import type { Algorithm, Halves } from "../../core/algorithm.ts";
-import { halvesOf } from "../../core/algorithms/halves_of.ts";
+import type { Algorithm, SplitReducer } from "../../core/algorithm.ts";
+import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import type { PreparedCall } from "../../core/store.ts";
@@ -38,15 +38,15 @@ export const MOST_TRIES = 1_000_000;
 
 /** An algorithm as a store of one thread steps it. */
 interface Stepper {
-  readonly halves: Halves<unknown>;
+  readonly split: SplitReducer<unknown>;
   readonly layout: StateLayout;
   readonly initial: unknown;
 }
 
 /** How a view steps an algorithm. */
 export function stepperOf(view: ThreadView, algorithm: Algorithm): Stepper {
-  const halves = halvesOf(algorithm) as Halves<unknown>;
-  return { halves, layout: layoutFor(view, algorithm), initial: algorithm.initial };
+  const split = splitReducer(algorithm) as SplitReducer<unknown>;
+  return { split, layout: layoutFor(view, algorithm), initial: algorithm.initial };
 }
 
 /** Decides on the key of a fingerprint; the other arguments are those of a prepared call. */
@@ -67,7 +67,7 @@ export function decideIn(view: ThreadView): DecideOn {
 
   /** One try; `undefined` if another thread was faster. */
   function attempt(
-    { halves: { take, decide }, layout, initial }: Stepper,
+    { split: { take, decide }, layout, initial }: Stepper,
     low: number,
     high: number,
     cost: number,
@@ -130,7 +130,7 @@ export function preparedCall(
   const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { halves: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
+  const { split: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
   const fingerprint = new Int32Array(2);
   let resets = ints[header.resets];
   let keys = startOfKeys();
