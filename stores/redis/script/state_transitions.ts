@@ -637,7 +637,7 @@ else
          if (state_4 == 0) then
           result_13 = 0
          else
-          result_13 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+          result_13 = (state_4 - (result_11 * most))
          end
         else
          result_13 = 0
@@ -674,7 +674,7 @@ else
           if (state_4 == 0) then
            result_18 = 0
           else
-           result_18 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+           result_18 = (state_4 - (result_16 * most))
           end
          else
           result_18 = 0
@@ -705,7 +705,7 @@ else
           if (state_4 == 0) then
            result_21 = 0
           else
-           result_21 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+           result_21 = (state_4 - (result_19 * most))
           end
          else
           result_21 = 0
@@ -746,7 +746,7 @@ else
         if (use == 0) then
          result_25 = 0
         else
-         result_25 = (use - (js_floor(((use - 1) / most)) * most))
+         result_25 = (use - (result_23 * most))
         end
        else
         result_25 = 0
@@ -770,16 +770,22 @@ else
        else
         result_27 = js_floor(((use_1 - 1) / most))
        end
+       local result_29
        local result_28
        if (use_1 == 0) then
-        result_28 = 0
+        result_28 = -(math.huge)
        else
-        result_28 = (use_1 - (js_floor(((use_1 - 1) / most)) * most))
+        result_28 = js_floor(((use_1 - 1) / most))
        end
-       if (result_28 == 0) then
+       if (use_1 == 0) then
+        result_29 = 0
+       else
+        result_29 = (use_1 - (result_28 * most))
+       end
+       if (result_29 == 0) then
         do return 'f1' end
        else
-        do return 'f1 ' .. js_text(result_27) .. ' ' .. js_text(result_28) end
+        do return 'f1 ' .. js_text(result_27) .. ' ' .. js_text(result_29) end
        end
       end,
       decode = function(text_4)
@@ -815,63 +821,63 @@ else
        initial = initial_1,
        take = function(state_5, now_11, cost_5)
         if (cost_5 > 0) then
+         local result_31
          local result_30
-         local result_29
          local index_5 = js_floor(((now_11 + offset_1) / b))
          if (index_5 > state_5.place) then
-          result_29 = index_5
+          result_30 = index_5
          else
-          result_29 = state_5.place
+          result_30 = state_5.place
          end
-         if (result_29 == state_5.place) then
-          result_30 = state_5.used
+         if (result_30 == state_5.place) then
+          result_31 = state_5.used
          else
-          result_30 = 0
+          result_31 = 0
          end
-         if (cost_5 <= (a - result_30)) then
-          local result_31
+         if (cost_5 <= (a - result_31)) then
+          local result_32
           local index_6 = js_floor(((now_11 + offset_1) / b))
           if (index_6 > state_5.place) then
-           result_31 = index_6
-          else
-           result_31 = state_5.place
-          end
-          local result_33
-          local result_32
-          local index_7 = js_floor(((now_11 + offset_1) / b))
-          if (index_7 > state_5.place) then
-           result_32 = index_7
+           result_32 = index_6
           else
            result_32 = state_5.place
           end
-          if (result_32 == state_5.place) then
-           result_33 = state_5.used
+          local result_34
+          local result_33
+          local index_7 = js_floor(((now_11 + offset_1) / b))
+          if (index_7 > state_5.place) then
+           result_33 = index_7
           else
-           result_33 = 0
+           result_33 = state_5.place
           end
-          local used_4 = (result_33 + cost_5)
-          do return { place = result_31, used = used_4 } end
+          if (result_33 == state_5.place) then
+           result_34 = state_5.used
+          else
+           result_34 = 0
+          end
+          local used_4 = (result_34 + cost_5)
+          do return { place = result_32, used = used_4 } end
          else
           do return state_5 end
          end
         else
          if (cost_5 < 0) then
           local units_5 = -(cost_5)
+          local result_36
           local result_35
-          local result_34
           local index_8 = js_floor(((now_11 + offset_1) / b))
           if (index_8 > state_5.place) then
-           result_34 = index_8
+           result_35 = index_8
           else
-           result_34 = state_5.place
+           result_35 = state_5.place
           end
-          if (result_34 == state_5.place) then
-           result_35 = state_5.used
+          if (result_35 == state_5.place) then
+           result_36 = state_5.used
           else
-           result_35 = 0
+           result_36 = 0
           end
-          if (units_5 < result_35) then
-           local used_5 = (result_35 - units_5)
+          if (units_5 < result_36) then
+           local used_5 = (result_36 - units_5)
            do return { place = state_5.place, used = used_5 } end
           else
            do return initial_1 end
@@ -882,20 +888,20 @@ else
         end
        end,
        reset = function(use_2, now_12)
+        local result_38
         local result_37
-        local result_36
         local index_9 = js_floor(((now_12 + offset_1) / b))
         if (index_9 > use_2.place) then
-         result_36 = index_9
+         result_37 = index_9
         else
-         result_36 = use_2.place
+         result_37 = use_2.place
         end
-        if (result_36 == use_2.place) then
-         result_37 = use_2.used
+        if (result_37 == use_2.place) then
+         result_38 = use_2.used
         else
-         result_37 = 0
+         result_38 = 0
         end
-        if (result_37 == 0) then
+        if (result_38 == 0) then
          do return 0 end
         else
          do return ((((use_2.place + 1) * b) - offset_1) - now_12) end
@@ -937,102 +943,102 @@ else
         initial = 0,
         take = function(state_6, now_13, cost_6)
          if (cost_6 > 0) then
-          local result_40
-          local result_38
-          if (state_6 == 0) then
-           result_38 = -(math.huge)
-          else
-           result_38 = js_floor(((state_6 - 1) / most_2))
-          end
+          local result_41
           local result_39
-          if (now_13 < (result_38 + b)) then
-           result_39 = result_38
+          if (state_6 == 0) then
+           result_39 = -(math.huge)
           else
-           result_39 = now_13
+           result_39 = js_floor(((state_6 - 1) / most_2))
           end
-          if (result_39 == result_38) then
+          local result_40
+          if (now_13 < (result_39 + b)) then
+           result_40 = result_39
+          else
+           result_40 = now_13
+          end
+          if (result_40 == result_39) then
            if (state_6 == 0) then
-            result_40 = 0
+            result_41 = 0
            else
-            result_40 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+            result_41 = (state_6 - (result_39 * most_2))
            end
           else
-           result_40 = 0
+           result_41 = 0
           end
-          if (cost_6 <= (a - result_40)) then
+          if (cost_6 <= (a - result_41)) then
+           local result_43
            local result_42
-           local result_41
            if (state_6 == 0) then
-            result_41 = -(math.huge)
+            result_42 = -(math.huge)
            else
-            result_41 = js_floor(((state_6 - 1) / most_2))
+            result_42 = js_floor(((state_6 - 1) / most_2))
            end
-           if (now_13 < (result_41 + b)) then
-            result_42 = result_41
+           if (now_13 < (result_42 + b)) then
+            result_43 = result_42
            else
-            result_42 = now_13
+            result_43 = now_13
+           end
+           local result_46
+           local result_44
+           if (state_6 == 0) then
+            result_44 = -(math.huge)
+           else
+            result_44 = js_floor(((state_6 - 1) / most_2))
            end
            local result_45
-           local result_43
-           if (state_6 == 0) then
-            result_43 = -(math.huge)
+           if (now_13 < (result_44 + b)) then
+            result_45 = result_44
            else
-            result_43 = js_floor(((state_6 - 1) / most_2))
+            result_45 = now_13
            end
-           local result_44
-           if (now_13 < (result_43 + b)) then
-            result_44 = result_43
-           else
-            result_44 = now_13
-           end
-           if (result_44 == result_43) then
+           if (result_45 == result_44) then
             if (state_6 == 0) then
-             result_45 = 0
+             result_46 = 0
             else
-             result_45 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+             result_46 = (state_6 - (result_44 * most_2))
             end
            else
-            result_45 = 0
+            result_46 = 0
            end
-           local used_8 = (result_45 + cost_6)
-           do return ((result_42 * most_2) + used_8) end
+           local used_8 = (result_46 + cost_6)
+           do return ((result_43 * most_2) + used_8) end
           else
            do return state_6 end
           end
          else
           if (cost_6 < 0) then
            local units_6 = -(cost_6)
-           local result_48
-           local result_46
-           if (state_6 == 0) then
-            result_46 = -(math.huge)
-           else
-            result_46 = js_floor(((state_6 - 1) / most_2))
-           end
+           local result_49
            local result_47
-           if (now_13 < (result_46 + b)) then
-            result_47 = result_46
+           if (state_6 == 0) then
+            result_47 = -(math.huge)
            else
-            result_47 = now_13
+            result_47 = js_floor(((state_6 - 1) / most_2))
            end
-           if (result_47 == result_46) then
+           local result_48
+           if (now_13 < (result_47 + b)) then
+            result_48 = result_47
+           else
+            result_48 = now_13
+           end
+           if (result_48 == result_47) then
             if (state_6 == 0) then
-             result_48 = 0
+             result_49 = 0
             else
-             result_48 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+             result_49 = (state_6 - (result_47 * most_2))
             end
            else
-            result_48 = 0
+            result_49 = 0
            end
-           if (units_6 < result_48) then
-            local result_49
+           if (units_6 < result_49) then
+            local result_50
             if (state_6 == 0) then
-             result_49 = -(math.huge)
+             result_50 = -(math.huge)
             else
-             result_49 = js_floor(((state_6 - 1) / most_2))
+             result_50 = js_floor(((state_6 - 1) / most_2))
             end
-            local used_9 = (result_48 - units_6)
-            do return ((result_49 * most_2) + used_9) end
+            local used_9 = (result_49 - units_6)
+            do return ((result_50 * most_2) + used_9) end
            else
             do return 0 end
            end
@@ -1042,57 +1048,63 @@ else
          end
         end,
         reset = function(use_4, now_14)
-         local result_52
-         local result_50
-         if (use_4 == 0) then
-          result_50 = -(math.huge)
-         else
-          result_50 = js_floor(((use_4 - 1) / most_2))
-         end
+         local result_53
          local result_51
-         if (now_14 < (result_50 + b)) then
-          result_51 = result_50
+         if (use_4 == 0) then
+          result_51 = -(math.huge)
          else
-          result_51 = now_14
+          result_51 = js_floor(((use_4 - 1) / most_2))
          end
-         if (result_51 == result_50) then
+         local result_52
+         if (now_14 < (result_51 + b)) then
+          result_52 = result_51
+         else
+          result_52 = now_14
+         end
+         if (result_52 == result_51) then
           if (use_4 == 0) then
-           result_52 = 0
+           result_53 = 0
           else
-           result_52 = (use_4 - (js_floor(((use_4 - 1) / most_2)) * most_2))
+           result_53 = (use_4 - (result_51 * most_2))
           end
          else
-          result_52 = 0
+          result_53 = 0
          end
-         if (result_52 == 0) then
+         if (result_53 == 0) then
           do return 0 end
          else
-          local result_53
+          local result_54
           if (use_4 == 0) then
-           result_53 = -(math.huge)
+           result_54 = -(math.huge)
           else
-           result_53 = js_floor(((use_4 - 1) / most_2))
+           result_54 = js_floor(((use_4 - 1) / most_2))
           end
-          do return ((result_53 + b) - now_14) end
+          do return ((result_54 + b) - now_14) end
          end
         end,
         encode = function(use_5)
-         local result_54
-         if (use_5 == 0) then
-          result_54 = -(math.huge)
-         else
-          result_54 = js_floor(((use_5 - 1) / most_2))
-         end
          local result_55
          if (use_5 == 0) then
-          result_55 = 0
+          result_55 = -(math.huge)
          else
-          result_55 = (use_5 - (js_floor(((use_5 - 1) / most_2)) * most_2))
+          result_55 = js_floor(((use_5 - 1) / most_2))
          end
-         if (result_55 == 0) then
+         local result_57
+         local result_56
+         if (use_5 == 0) then
+          result_56 = -(math.huge)
+         else
+          result_56 = js_floor(((use_5 - 1) / most_2))
+         end
+         if (use_5 == 0) then
+          result_57 = 0
+         else
+          result_57 = (use_5 - (result_56 * most_2))
+         end
+         if (result_57 == 0) then
           do return 'f1' end
          else
-          do return 'f1 ' .. js_text(result_54) .. ' ' .. js_text(result_55) end
+          do return 'f1 ' .. js_text(result_55) .. ' ' .. js_text(result_57) end
          end
         end,
         decode = function(text_6)
@@ -1126,45 +1138,25 @@ else
          initial = initial_2,
          take = function(state_7, now_15, cost_7)
           if (cost_7 > 0) then
-           local result_57
-           local result_56
+           local result_59
+           local result_58
            if (now_15 < (state_7.place + b)) then
-            result_56 = state_7.place
+            result_58 = state_7.place
            else
-            result_56 = now_15
+            result_58 = now_15
            end
-           if (result_56 == state_7.place) then
-            result_57 = state_7.used
+           if (result_58 == state_7.place) then
+            result_59 = state_7.used
            else
-            result_57 = 0
+            result_59 = 0
            end
-           if (cost_7 <= (a - result_57)) then
-            local result_58
-            if (now_15 < (state_7.place + b)) then
-             result_58 = state_7.place
-            else
-             result_58 = now_15
-            end
+           if (cost_7 <= (a - result_59)) then
             local result_60
-            local result_59
             if (now_15 < (state_7.place + b)) then
-             result_59 = state_7.place
+             result_60 = state_7.place
             else
-             result_59 = now_15
+             result_60 = now_15
             end
-            if (result_59 == state_7.place) then
-             result_60 = state_7.used
-            else
-             result_60 = 0
-            end
-            local used_12 = (result_60 + cost_7)
-            do return { place = result_58, used = used_12 } end
-           else
-            do return state_7 end
-           end
-          else
-           if (cost_7 < 0) then
-            local units_7 = -(cost_7)
             local result_62
             local result_61
             if (now_15 < (state_7.place + b)) then
@@ -1177,8 +1169,28 @@ else
             else
              result_62 = 0
             end
-            if (units_7 < result_62) then
-             local used_13 = (result_62 - units_7)
+            local used_12 = (result_62 + cost_7)
+            do return { place = result_60, used = used_12 } end
+           else
+            do return state_7 end
+           end
+          else
+           if (cost_7 < 0) then
+            local units_7 = -(cost_7)
+            local result_64
+            local result_63
+            if (now_15 < (state_7.place + b)) then
+             result_63 = state_7.place
+            else
+             result_63 = now_15
+            end
+            if (result_63 == state_7.place) then
+             result_64 = state_7.used
+            else
+             result_64 = 0
+            end
+            if (units_7 < result_64) then
+             local used_13 = (result_64 - units_7)
              do return { place = state_7.place, used = used_13 } end
             else
              do return initial_2 end
@@ -1189,19 +1201,19 @@ else
           end
          end,
          reset = function(use_6, now_16)
-          local result_64
-          local result_63
+          local result_66
+          local result_65
           if (now_16 < (use_6.place + b)) then
-           result_63 = use_6.place
+           result_65 = use_6.place
           else
-           result_63 = now_16
+           result_65 = now_16
           end
-          if (result_63 == use_6.place) then
-           result_64 = use_6.used
+          if (result_65 == use_6.place) then
+           result_66 = use_6.used
           else
-           result_64 = 0
+           result_66 = 0
           end
-          if (result_64 == 0) then
+          if (result_66 == 0) then
            do return 0 end
           else
            do return ((use_6.place + b) - now_16) end
@@ -1254,25 +1266,25 @@ local resets = {  }
 local take = function(at_5, instant_1)
  local key = steps[at_5 + 1]
  local transition = transitions[steps[(at_5 + 1) + 1] + 1]
- local result_65
+ local result_67
  local known = states_5[key + 1]
  if (known ~= nil) then
-  result_65 = known
+  result_67 = known
  else
   local text_11 = texts[key + 1]
   if ((text_11 == nil) or (resets[key + 1] ~= nil)) then
-   result_65 = transition.initial
+   result_67 = transition.initial
   else
    local state_10 = transition.decode(text_11)
    if (state_10 == nil) then
-    result_65 = transition.initial
+    result_67 = transition.initial
    else
     states_5[key + 1] = state_10
-    result_65 = state_10
+    result_67 = state_10
    end
   end
  end
- local state_11 = result_65
+ local state_11 = result_67
  do
   local turn = 0
   while (turn < steps[(at_5 + 3) + 1]) do
@@ -1284,7 +1296,7 @@ local take = function(at_5, instant_1)
    turn = turn + 1
   end
  end
- if (state_11 ~= result_65) then
+ if (state_11 ~= result_67) then
   states_5[key + 1] = state_11
   owners[key + 1] = transition
   resets[key + 1] = transition.reset(state_11, instant_1)
@@ -1296,27 +1308,27 @@ local takeEach = function(at_6, end_1, instant_2)
   local place_15 = at_6
   while (place_15 < end_1) do
    local transition_1 = transitions[steps[(place_15 + 1) + 1] + 1]
-   local result_66
+   local result_68
    local key_1 = steps[place_15 + 1]
    local known_1 = states_5[key_1 + 1]
    if (known_1 ~= nil) then
-    result_66 = known_1
+    result_68 = known_1
    else
     local text_12 = texts[key_1 + 1]
     if ((text_12 == nil) or (resets[key_1 + 1] ~= nil)) then
-     result_66 = transition_1.initial
+     result_68 = transition_1.initial
     else
      local state_12 = transition_1.decode(text_12)
      if (state_12 == nil) then
-      result_66 = transition_1.initial
+      result_68 = transition_1.initial
      else
       states_5[key_1 + 1] = state_12
-      result_66 = state_12
+      result_68 = state_12
      end
     end
    end
-   local next_3 = transition_1.take(result_66, instant_2, steps[(place_15 + 2) + 1])
-   if ((next_3 == result_66) and (steps[(place_15 + 2) + 1] > 0)) then
+   local next_3 = transition_1.take(result_68, instant_2, steps[(place_15 + 2) + 1])
+   if ((next_3 == result_68) and (steps[(place_15 + 2) + 1] > 0)) then
     do return end
    else
     taken_1[#taken_1 + 1] = next_3
@@ -1329,26 +1341,26 @@ local takeEach = function(at_6, end_1, instant_2)
   while (place_16 < end_1) do
    local transition_2 = transitions[steps[(place_16 + 1) + 1] + 1]
    local next_4 = taken_1[((place_16 - at_6) / 4) + 1]
-   local result_67
+   local result_69
    local key_2 = steps[place_16 + 1]
    local known_2 = states_5[key_2 + 1]
    if (known_2 ~= nil) then
-    result_67 = known_2
+    result_69 = known_2
    else
     local text_13 = texts[key_2 + 1]
     if ((text_13 == nil) or (resets[key_2 + 1] ~= nil)) then
-     result_67 = transition_2.initial
+     result_69 = transition_2.initial
     else
      local state_13 = transition_2.decode(text_13)
      if (state_13 == nil) then
-      result_67 = transition_2.initial
+      result_69 = transition_2.initial
      else
       states_5[key_2 + 1] = state_13
-      result_67 = state_13
+      result_69 = state_13
      end
     end
    end
-   local isChanged_1 = (next_4 ~= result_67)
+   local isChanged_1 = (next_4 ~= result_69)
    if (isChanged_1 and (steps[(place_16 + 3) + 1] == 0)) then
     local key_3 = steps[place_16 + 1]
     states_5[key_3 + 1] = next_4
@@ -1390,17 +1402,17 @@ do
  while (key_5 < count) do
   local reset = resets[key_5 + 1]
   if (reset ~= nil) then
-   local result_68
+   local result_70
    local transition_3 = owners[key_5 + 1]
    local state_14 = states_5[key_5 + 1]
    if ((transition_3 == nil) or (state_14 == transition_3.initial)) then
-    result_68 = nil
+    result_70 = nil
    else
-    result_68 = transition_3.encode(state_14)
+    result_70 = transition_3.encode(state_14)
    end
    local lifetime = js_ceil(((js_min(reset, LONGEST) + MARGIN) + LEEWAY))
-   if (result_68 ~= texts[key_5 + 1]) then
-    write(key_5, result_68, js_text(lifetime))
+   if (result_70 ~= texts[key_5 + 1]) then
+    write(key_5, result_70, js_text(lifetime))
    end
   end
   key_5 = key_5 + 1
@@ -1432,4 +1444,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "b3698ef6dba1ea4aabd2f9b8aa80077a7b9ece2c";
+export const STATE_TRANSITIONS_SHA = "7011d1e8d090130e48bbd54032b581298b057125";
