@@ -120,7 +120,7 @@ async function makeRuntimes(published) {
   writeFileSync(join(deno, "deno.json"), JSON.stringify(config));
   const log = await must(node, ["npx", "tidegate", "simulate", "attack", "--duration", "1m"]);
   for (const folder of folders) writeFileSync(join(folder, "access.log"), log);
-  const onDeno = ["deno", "run", "-A", "--no-check", "--no-lock"];
+  const onDeno = ["deno", "run", "-A", "--quiet", "--no-check", "--no-lock"];
   return [
     {
       name: "Node",
@@ -156,7 +156,10 @@ function importedBy({ text }) {
     );
 }
 
-/** Runs one part, and says how it went; nothing if it is not for this runtime. @param {Part} part @param {number} index @param {Runtime} runtime */
+/**
+ * Runs one part, and says how it went; nothing if it is not for this runtime.
+ * @param {Part} part @param {number} index @param {Runtime} runtime
+ */
 async function attempt(part, index, runtime) {
   const words = part.kind === "command" ? wordsOf(part, runtime) : snippetOf(part, index, runtime);
   if (words === undefined) return "";
@@ -176,12 +179,15 @@ function snippetOf({ text, page }, index, runtime) {
   return runtime.run(file);
 }
 
-/** What a command of a page is here; nothing if it is for a clone or another runtime. @param {Part} part @param {Runtime} runtime */
+/**
+ * What a command of a page is here; nothing if it is for a clone or another runtime.
+ * @param {Part} part @param {Runtime} runtime
+ */
 function wordsOf({ text }, { name, tidegate, others }) {
   if (/[|;&<>$…]|\.\.\./.test(text)) return;
   const words = text.split(/\s+/).map((word) => word.replaceAll(/^['"]|['"]$/g, ""));
   if (words[0] === "npx" && words[1] === "tidegate") {
-    const free = words[2] === "serve" ? ["--port", "0", "--no-grpc"] : [];
+    const free = words[2] === "serve" ? ["--port", "0", "--no-grpc", "--drain-delay", "0"] : [];
     return [...tidegate, ...words.slice(2), ...free];
   }
   if (others.test(text)) return;
@@ -200,7 +206,10 @@ async function must(cwd, words) {
 /** @param {string} cwd @param {string[]} words */
 async function run(cwd, [command = "", ...args]) {
   // `timeout` ends a server, and says so by its status.
-  const limited = ["--signal=KILL", String(SERVES / 1_000), command, ...args];
-  const { status, output } = await child("timeout", limited, { cwd });
-  return { status, output, serves: status === 137 && !/\berror\b/i.test(output) };
+  const limited = ["--kill-after=3", String(SERVES / 1_000), command, ...args];
+  const { status, output } = await child("timeout", limited, {
+    cwd,
+    env: { DENO_NO_UPDATE_CHECK: "1" },
+  });
+  return { status, output, serves: status === 124 };
 }
