@@ -18,6 +18,10 @@ describe("the module comment of", () => {
   }
 });
 
+test("the file of the command has a module comment, which JSR counts for every entry point", () => {
+  assert.match(readText("adapters/command/bin.ts"), /^#!.*\n\/\*\*[^]*@module\n \*\//);
+});
+
 describe("the page", () => {
   const files = filesOf([...pages, "docs"], ".md");
 

@@ -163,7 +163,7 @@ export interface FastifyRateLimitStore {
   /** Reads how many there are. */
   read(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
   /** The store of a route with a limit of its own. */
-  child(route: FastifyRateLimitParameters): FastifyRateLimitStore;
+  child(route: object): FastifyRateLimitStore;
 }
 
 /** Receives how often a key was hit, and for how long that counts. */
@@ -172,13 +172,10 @@ export type FastifyRateLimitDone = (
   result?: { current: number; ttl: number },
 ) => void;
 
-/** What @fastify/rate-limit hands to its stores. */
-export interface FastifyRateLimitParameters {
-  /** Not supported: a window that goes on while a client is refused. */
+/** What @fastify/rate-limit hands to its stores: options that they are to heed, and the route. */
+interface StoreParameters {
   readonly continueExceeding?: boolean;
-  /** Not supported: a window that grows while a client is refused. */
   readonly exponentialBackoff?: boolean;
-  /** The route. */
   readonly routeInfo?: { readonly method?: unknown; readonly url?: string };
 }
 
@@ -205,7 +202,7 @@ export function fastifyRateLimitStore(
 ): new (parameters: object) => FastifyRateLimitStore {
   const windows = hitWindows(options);
 
-  function storeOf(parameters: FastifyRateLimitParameters, scope: string): FastifyRateLimitStore {
+  function storeOf(parameters: StoreParameters, scope: string): FastifyRateLimitStore {
     for (const option of ["continueExceeding", "exponentialBackoff"] as const) {
       if (parameters[option] !== true) continue;
       throw new RangeError(errorMessage("count hits", `${option} must be false`, true));
@@ -222,7 +219,7 @@ export function fastifyRateLimitStore(
     return {
       incr: counting("hit"),
       read: counting("read"),
-      child(route) {
+      child(route: StoreParameters) {
         const { method, url } = route.routeInfo ?? {};
         return storeOf(route, `${scope}${method}${url}-`);
       },
@@ -230,7 +227,7 @@ export function fastifyRateLimitStore(
   }
 
   // What `new` calls answers an object of its own.
-  function Store(parameters: FastifyRateLimitParameters): FastifyRateLimitStore {
+  function Store(parameters: StoreParameters): FastifyRateLimitStore {
     return storeOf(parameters, "");
   }
   return Store as unknown as new (parameters: object) => FastifyRateLimitStore;
