@@ -7,7 +7,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { fixedWindow } from "../../core/algorithms/fixed_window.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
-import { isStoreError } from "../../core/errors.ts";
+import { isOverload, isStoreError } from "../../core/errors.ts";
 import { checkPrefix } from "../../core/limiter/check_limiter.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
 import { andThen, orElse } from "../../core/maybe_promise.ts";
@@ -80,6 +80,8 @@ export interface HitContext {
 const MOST_HITS = 1_000_000_000;
 /** What stands for an empty key, which others count like any other and stores do not take. */
 const EMPTY_KEY = "(empty)";
+/** Milliseconds after which a hit that was refused for overload may come again. */
+const OVERLOAD_WAIT = 1_000;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";
 
@@ -191,9 +193,14 @@ function hitCounters(options: HitStoreOptions) {
     type View<Shown> = (hits: Hits) => Shown;
     return {
       hit: <Shown>(key: string, view: View<Shown>) =>
-        nativePromise(
-          andThen(limiter.consume(storable(key)), (decision) => view(hitsOf(decision))),
-        ),
+        nativePromise(orElse(
+          () => andThen(limiter.consume(storable(key)), (decision) => view(hitsOf(decision))),
+          (error) => {
+            // Some middlewares let failures pass, and so a crowd would pass by being one.
+            if (!isOverload(error)) throw error;
+            return view({ count: MOST_HITS, resetAfter: OVERLOAD_WAIT });
+          },
+        )),
       read: <Shown>(key: string, view: View<Shown>) =>
         nativePromise(
           andThen(limiter.peek(storable(key), 0), (decision) => view(hitsOf(decision))),

@@ -75,7 +75,7 @@ export async function httpRows(isShort: boolean): Promise<Row[]> {
 function rowOf({ framework, kind, rates, costs }: Server): Row {
   const peer = PEERS[framework];
   return {
-    name: `${framework}: ${kind === "peer" ? peer : kind}`,
+    name: `${framework === "serve" ? "no framework" : framework}: ${kind === "peer" ? peer : kind}`,
     version: kind === "peer" ? versionOf(peer!) : null,
     note: NOTES[kind]!,
     values: { "µs a request": median(costs), "requests a second": median(rates) },

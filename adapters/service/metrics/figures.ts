@@ -7,7 +7,7 @@
 import type { RuleSet, Verdict } from "../../rules/rules.ts";
 import { type FiguresSnapshot, LATENCY_BUCKETS } from "./figures_snapshot.ts";
 import { countRefusal, halveRefusals, type RefusedKeys } from "./refused_keys.ts";
-import { countVerdict, keepRules, ruleCounters } from "./rule_counters.ts";
+import { countedRules, countVerdict, keepRules, ruleCounters } from "./rule_counters.ts";
 
 /** The figures of one thread. */
 export interface Figures {
@@ -53,7 +53,7 @@ export function figures(store: () => Readonly<Record<string, number>> = () => ({
     keep: (current) => keepRules(rules, current),
     snapshot(): FiguresSnapshot {
       const all = {
-        rules: [...rules.byName.values()].map((counters) => ({ ...counters })),
+        rules: countedRules(rules),
         keys: [...keys.values()].map((counter) => ({ ...counter })),
         ...callFigures(calls),
         store: store(),

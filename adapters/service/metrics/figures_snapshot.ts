@@ -10,6 +10,8 @@ export interface RuleFigures {
   readonly domain: string;
   /** Its name, or its label. */
   readonly rule: string;
+  /** The counter's key, if metrics count each of the rule's by itself: `user=42`. */
+  readonly key: string | undefined;
   /** Calls that it let pass. */
   readonly admitted: number;
   /** Calls that it refused. */
@@ -79,7 +81,7 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
   const sum = (number: (snapshot: FiguresSnapshot) => number) =>
     all.reduce((sum, snapshot) => sum + number(snapshot), 0);
   return {
-    rules: merged(all.flatMap(({ rules }) => rules), ruleName, addRule),
+    rules: merged(all.flatMap(({ rules }) => rules), keyName, addRule),
     keys: merged(all.flatMap(({ keys }) => keys), keyName, addKey)
       .sort((one, other) => other.refused - one.refused)
       .slice(0, MOST_KEYS),
@@ -140,7 +142,7 @@ function ruleName({ domain, rule }: Pick<RuleFigures, "domain" | "rule">): strin
   return `${domain}\0${rule}`;
 }
 
-function keyName({ domain, rule, key }: RefusedKey): string {
+function keyName({ domain, rule, key = "" }: RefusedKey | RuleFigures): string {
   return `${domain}\0${rule}\0${key}`;
 }
 

@@ -16,6 +16,7 @@ import {
   type AsyncStore,
   type Decision,
   memoryStore,
+  StoreOverloadedError,
   StoreUnavailableError,
 } from "../../../mod.ts";
 import { fallback } from "../../../stores/layered/layered.ts";
@@ -37,6 +38,7 @@ const apps: Record<string, (options: HitStoreOptions) => Promise<TestServer>> = 
       skipFailedRequests: true,
       standardHeaders: "draft-7",
       store: expressRateLimitStore(options),
+      passOnStoreError: true,
       validate: { xForwardedForHeader: false },
     }));
     app.get("/", (_request, response) => void response.send("hello"));
@@ -136,6 +138,13 @@ for (const [name, start] of Object.entries(apps)) {
   describe(`the store for ${name}, where the store below is away,`, () => {
     const statuses = (store: AsyncStore, paths: string) =>
       statusesOf(() => start({ store, prefix: "a" }), paths);
+
+    test("refuses while too many calls wait, even where failures are let pass", async () => {
+      const store = storeThatIsAway(() => {
+        throw new StoreOverloadedError("Cannot decide as too many calls wait");
+      });
+      assert.deepEqual(await statuses(store, "/"), [429]);
+    });
 
     test("admits or refuses as its failure policy says", async () => {
       const policy = (allowed: boolean) =>
