@@ -87,7 +87,7 @@ function serviceOf(
   return {
     ...places,
     reload: () => followed.reload(),
-    figures: () => allFigures(running),
+    figures: () => allFigures(running, ""),
     stop: (grace = 5_000) => stopped ??= stop(running, grace),
   };
 }

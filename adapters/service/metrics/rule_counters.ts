@@ -3,10 +3,11 @@
  * of the configuration, and go with a rule that is there no more.
  */
 
-import { OVERRIDE, type Rule, type RuleSet, type RuleVerdict } from "../../rules/rules.ts";
+import { OVERRIDE, type Rule, type RuleSet } from "../../rules/rules.ts";
 import type { RuleFigures } from "./figures_snapshot.ts";
 
-type Counters = { -readonly [Name in keyof RuleFigures]: RuleFigures[Name] };
+/** What is counted of a rule. */
+export type Counters = { -readonly [Name in keyof RuleFigures]: RuleFigures[Name] };
 
 /** Counters by the names of rules, and by the rules of this version of the configuration. */
 export interface RuleCounters {
@@ -19,17 +20,9 @@ export function ruleCounters(): RuleCounters {
   return { byName: new Map(), byRule: new WeakMap() };
 }
 
-/** Counts what a rule said; whether it refused, if only in the shadow. */
-export function countVerdict(counters: RuleCounters, { rule, decision }: RuleVerdict): boolean {
-  const own = counters.byRule.get(rule) ?? addRule(counters, rule);
-  if (decision === undefined || decision.allowed) {
-    own.admitted++;
-    if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;
-    return false;
-  }
-  if (rule.shadow) own.shadowRefused++;
-  else own.refused++;
-  return true;
+/** The counters of a rule. */
+export function countersOf(counters: RuleCounters, rule: Rule): Counters {
+  return counters.byRule.get(rule) ?? addRule(counters, rule);
 }
 
 function addRule({ byName, byRule }: RuleCounters, rule: Rule): Counters {
@@ -37,11 +30,13 @@ function addRule({ byName, byRule }: RuleCounters, rule: Rule): Counters {
   const counters: Counters = byName.get(name) ?? {
     domain: rule.domain,
     rule: rule.name ?? rule.label,
+    shadow: rule.shadow,
     admitted: 0,
     refused: 0,
     shadowRefused: 0,
     nearLimit: 0,
   };
+  counters.shadow = rule.shadow;
   byName.set(name, counters);
   byRule.set(rule, counters);
   return counters;

@@ -133,7 +133,9 @@ function plotOf(history, rule) {
 
 /** @param {Live["keys"]} keys */
 function showKeys(keys) {
-  const sorted = (keys ?? []).toSorted((one, other) => other.refused - one.refused).slice(0, 20);
+  const sorted = (keys ?? []).filter(({ refused }) => refused > 0).toSorted((one, other) =>
+    other.refused - one.refused
+  ).slice(0, 20);
   byId("keys").replaceChildren(...sorted.map(({ key, rule, refused, shadow }) => {
     const head = element("th", key);
     head.scope = "row";
