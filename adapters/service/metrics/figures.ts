@@ -59,8 +59,8 @@ export function figures(
         if (countVerdict(rules, keys, verdicts[place]!)) shadowed = true;
       }
       if (!allowed) decisions.refused++;
+      else if (shadowed) decisions.shadowRefused++;
       else decisions.admitted++;
-      if (allowed && shadowed) decisions.shadowRefused++;
     },
     call: (route, status, seconds) => countCall(calls, route, status, seconds),
     keep: (current) => keepRules(rules, current),

@@ -4,13 +4,13 @@
 
 import { OVERRIDE, type RuleSet } from "../../rules/rules.ts";
 
-/** Verdicts so far. */
+/** Verdicts so far; each call is one of them. */
 export interface VerdictFigures {
   /** Calls admitted. */
   readonly admitted: number;
   /** Calls refused. */
   readonly refused: number;
-  /** Calls that shadow rules would have refused. */
+  /** Calls admitted that a shadow rule would have refused. */
   readonly shadowRefused: number;
 }
 
@@ -70,21 +70,7 @@ export const LATENCY_BUCKETS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].flatM
 ).concat(1);
 
 /** The most keys of a snapshot: so many of those used most, and as many of those refused most. */
-const MOST_KEYS = 50;
-
-/** Figures of the same keys added up, and of them those used most and those refused most. */
-export function mostKeys(keys: readonly KeyFigures[]): readonly KeyFigures[] {
-  const all = merged(keys, keyName, (one, other) => ({
-    ...one,
-    used: one.used + other.used,
-    refused: one.refused + other.refused,
-  }));
-  const largest = (figure: "used" | "refused") =>
-    all.filter((key) => key[figure] > 0)
-      .sort((one, other) => other[figure] - one[figure])
-      .slice(0, MOST_KEYS);
-  return [...new Set([...largest("refused"), ...largest("used")])];
-}
+export const MOST_KEYS = 50;
 
 /** Whether any of the texts contains what is searched for, in capitals or not. */
 export function matchesSearch(search: string, ...texts: readonly string[]): boolean {
@@ -110,6 +96,20 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
     process: Object.assign({}, ...all.map(({ process }) => process)),
     threads: sum(({ threads }) => threads),
   };
+}
+
+/** Figures of the same keys added up, and of them those used most and those refused most. */
+function mostKeys(keys: readonly KeyFigures[]): readonly KeyFigures[] {
+  const all = merged(keys, keyName, (one, other) => ({
+    ...one,
+    used: one.used + other.used,
+    refused: one.refused + other.refused,
+  }));
+  const largest = (figure: "used" | "refused") =>
+    all.filter((key) => key[figure] > 0)
+      .sort((one, other) => other[figure] - one[figure])
+      .slice(0, MOST_KEYS);
+  return [...new Set([...largest("refused"), ...largest("used")])];
 }
 
 /** The figures of rules that are there, and of limits that came with descriptors. */

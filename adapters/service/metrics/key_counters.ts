@@ -3,26 +3,30 @@
  * forgotten, and the counts are of a time that can be named.
  */
 
-import { type KeyFigures, matchesSearch, mostKeys, type RuleFigures } from "./figures_snapshot.ts";
-import { eachKey, type KeySketch, keySketch } from "./key_sketch.ts";
+import { type KeyFigures, matchesSearch, MOST_KEYS, type RuleFigures } from "./figures_snapshot.ts";
+import { countOf, type KeySketch, keySketch } from "./key_sketch.ts";
 
 const HALF_HOUR = 1_800_000;
 
-/** Counters of keys: those of this half hour, and of the one before. */
+/** What was counted in this half hour, and in the one before. */
+type HalfHours = readonly [now: KeySketch, before: KeySketch];
+
+/** Counters of keys. */
 export interface KeyCounters {
   /** Units taken. */
-  used: readonly [now: KeySketch, before: KeySketch];
+  used: HalfHours;
   /** Calls refused. */
-  refused: readonly [now: KeySketch, before: KeySketch];
+  refused: HalfHours;
   /** The half hour, counted from the Unix epoch. */
   halfHour: number;
 }
 
 /** Makes counters of no keys yet. */
 export function keyCounters(now: number): KeyCounters {
+  const seed = Math.trunc(Math.random() * 2 ** 32) | 0;
   return {
-    used: [keySketch(), keySketch()],
-    refused: [keySketch(), keySketch()],
+    used: [keySketch(seed), keySketch(seed)],
+    refused: [keySketch(seed), keySketch(seed)],
     halfHour: Math.floor(now / HALF_HOUR),
   };
 }
@@ -37,25 +41,63 @@ export function turnKeys(counters: KeyCounters, now: number): void {
   const halfHour = Math.floor(now / HALF_HOUR);
   const turns = Math.min(2, halfHour - counters.halfHour);
   for (let turn = 0; turn < turns; turn++) {
-    counters.used = [keySketch(), counters.used[0]];
-    counters.refused = [keySketch(), counters.refused[0]];
+    const { used: [used], refused: [refused] } = counters;
+    counters.used = [keySketch(used.seed), used];
+    counters.refused = [keySketch(used.seed), refused];
   }
   counters.halfHour = Math.max(halfHour, counters.halfHour);
 }
 
-/** The keys that a search finds, of those used most and refused most. */
+/** The keys that a search finds, of those refused most and those used most. */
 export function keyFigures(
   { used, refused }: KeyCounters,
   search: string,
 ): readonly KeyFigures[] {
-  const found: KeyFigures[] = [];
-  const finder =
-    (figuresOf: (count: number) => Pick<KeyFigures, "used" | "refused">) =>
-    ({ domain, rule, shadow }: RuleFigures, key: string, count: number) => {
-      if (!matchesSearch(search, domain, rule, key)) return;
-      found.push({ domain, rule, key, shadow, ...figuresOf(count) });
-    };
-  for (const sketch of used) eachKey(sketch, finder((count) => ({ used: count, refused: 0 })));
-  for (const sketch of refused) eachKey(sketch, finder((count) => ({ used: 0, refused: count })));
-  return mostKeys(found);
+  const ofRefused = largest(refused, search);
+  const others = largest(used, search)
+    .filter(({ hash, rule }) => !ofRefused.some((one) => one.hash === hash && one.rule === rule));
+  return [...ofRefused, ...others].map(({ hash, key, rule }) => ({
+    domain: rule.domain,
+    rule: rule.rule,
+    key,
+    shadow: rule.shadow,
+    used: sumOf(used, hash, rule),
+    refused: sumOf(refused, hash, rule),
+  }));
+}
+
+interface CountedKey {
+  readonly hash: number;
+  readonly key: string;
+  readonly rule: RuleFigures;
+  readonly count: number;
+}
+
+function sumOf([now, before]: HalfHours, hash: number, rule: RuleFigures): number {
+  return countOf(now, hash, rule) + countOf(before, hash, rule);
+}
+
+/** The keys with the largest counts, the largest first. */
+function largest(halfHours: HalfHours, search: string): readonly CountedKey[] {
+  const [now] = halfHours;
+  const top: CountedKey[] = [];
+  for (const { hashes, rules, keys } of halfHours) {
+    for (let place = 0; place < keys.length; place++) {
+      const rule = rules[place];
+      if (rule === undefined) continue;
+      const [hash, key] = [hashes[place]!, keys[place]!];
+      if (hashes !== now.hashes && countOf(now, hash, rule) > 0) continue;
+      const count = sumOf(halfHours, hash, rule);
+      if (top.length === MOST_KEYS && count <= top[MOST_KEYS - 1]!.count) continue;
+      if (!matchesSearch(search, rule.domain, rule.rule, key)) continue;
+      top.splice(top.findLastIndex((each) => each.count >= count) + 1, 0, {
+        hash,
+        key,
+        rule,
+        count,
+      });
+      if (top.length > MOST_KEYS) top.pop();
+    }
+  }
+  return top;
 }

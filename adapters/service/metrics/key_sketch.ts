@@ -11,7 +11,7 @@
 import type { RuleFigures } from "./figures_snapshot.ts";
 
 const WAYS = 8;
-const BUCKETS = 128;
+const BUCKETS = 512;
 
 /** Characters by which keys are told apart; the rest of a longer one is left out. */
 const LONGEST_KEY = 256;
@@ -27,12 +27,15 @@ export interface KeySketch {
   readonly keys: string[];
 }
 
-/** Makes counters of no keys yet. */
-export function keySketch(): KeySketch {
+/**
+ * Makes counters of no keys yet.
+ *
+ * @param seed Should be secret, so that nobody can choose which keys share a bucket.
+ */
+export function keySketch(seed: number): KeySketch {
   const size = WAYS * BUCKETS;
   return {
-    // Nobody who chooses keys can choose which of them share a bucket.
-    seed: Math.trunc(Math.random() * 2 ** 32) | 0,
+    seed,
     hashes: new Int32Array(size),
     counts: new Float64Array(size),
     inherited: new Float64Array(size),
@@ -49,7 +52,7 @@ export function countKey(
   amount: number,
 ): void {
   const hash = hashOf(key, seed);
-  const start = (hash >>> 12) % BUCKETS * WAYS;
+  const start = bucketOf(hash);
   let least = start;
   for (let place = start; place < start + WAYS; place++) {
     if (hashes[place] === hash && rules[place] === rule) {
@@ -63,6 +66,10 @@ export function countKey(
   keys[least] = key.length <= LONGEST_KEY ? key : beginningOf(key);
   inherited[least] = counts[least]!;
   counts[least]! += amount;
+}
+
+function bucketOf(hash: number): number {
+  return (hash >>> 12) % BUCKETS * WAYS;
 }
 
 /** FNV-1a with a seed. */
@@ -80,13 +87,15 @@ function beginningOf(key: string): string {
   return JSON.parse(JSON.stringify(`${key.slice(0, LONGEST_KEY)}…`));
 }
 
-/** Calls `add` with each key and what was counted of it for certain. */
-export function eachKey(
-  { counts, inherited, rules, keys }: KeySketch,
-  add: (rule: RuleFigures, key: string, count: number) => void,
-): void {
-  for (let place = 0; place < counts.length; place++) {
-    const rule = rules[place];
-    if (rule !== undefined) add(rule, keys[place]!, counts[place]! - inherited[place]!);
+/** What was counted of a key for certain; the hash is that of another sketch with the same seed. */
+export function countOf(
+  { hashes, counts, inherited, rules }: KeySketch,
+  hash: number,
+  rule: RuleFigures,
+): number {
+  const start = bucketOf(hash);
+  for (let place = start; place < start + WAYS; place++) {
+    if (hashes[place] === hash && rules[place] === rule) return counts[place]! - inherited[place]!;
   }
+  return 0;
 }

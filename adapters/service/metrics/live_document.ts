@@ -111,7 +111,11 @@ export function liveDocument(facts: LiveFacts, { search, own }: LiveRequest): Li
     startedAt,
     threads: figures.threads,
     needsToken,
-    loaded: { ...loaded, rules: set.rules.length, ...(own ? { source, reason } : {}) },
+    loaded: {
+      ...loaded,
+      rules: set.rules.filter(isShown).length,
+      ...(own ? { source, reason } : {}),
+    },
     domains: [...set.domains.keys()],
     decisions: figures.decisions,
     history: history.totals(),
@@ -136,7 +140,12 @@ function shownRules({ rules, domains }: RuleSet, byName: FiguresByName): readonl
   const overrides = [...domains.keys()]
     .filter((domain) => byName.has(ruleName({ domain, rule: OVERRIDE })))
     .map((domain) => ({ ...OVERRIDE_RULE, domain }));
-  return [...rules.filter(({ kind }) => kind !== "open"), ...overrides];
+  return [...rules.filter(isShown), ...overrides];
+}
+
+/** Rules that neither decide nor count are only the way to others. */
+function isShown({ kind }: Rule): boolean {
+  return kind !== "open";
 }
 
 const OVERRIDE_RULE: Omit<ShownRule, "domain"> = {

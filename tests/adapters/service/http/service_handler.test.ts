@@ -146,7 +146,7 @@ describe("the service", () => {
       const page = await get(service, "/");
       assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
       assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'self'/);
-      for (const file of ["/page.js", "/page.css"]) {
+      for (const file of ["/page.js", "/charts.js", "/elements.js", "/page.css"]) {
         assert.equal((await get(service, file)).status, 200);
       }
     }));
@@ -431,8 +431,8 @@ test("with a token only those who have it can change anything, or look at a key"
       const { keys, loaded } = (await get(service, "/v1/live?search=a", headers)).body;
       return [keys?.length, loaded.rules, loaded.source, loaded.reason];
     };
-    assert.deepEqual(await shown({}), [undefined, 7, undefined, undefined]);
-    assert.deepEqual(await shown(own), [1, 7, "object", ""]);
+    assert.deepEqual(await shown({}), [undefined, 6, undefined, undefined]);
+    assert.deepEqual(await shown(own), [1, 6, "object", ""]);
   }, { token: "secret" }));
 
 describe("Envoy's JSON", () => {
