@@ -16,6 +16,7 @@
  */
 
 import process from "node:process";
+import { setTimeout } from "node:timers";
 
 import { errorText } from "../service/log.ts";
 import { readOptions, type Tools, usageError } from "./command_options.ts";
@@ -34,7 +35,7 @@ export interface CommandWorld {
   readonly complain?: ((line: string) => void) | undefined;
   /** The environment; default that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Ends `serve`; default at SIGINT or SIGTERM. */
+  /** Ends `serve`, with the name of the signal; default at SIGINT or SIGTERM. */
   readonly ended?: Promise<unknown> | undefined;
 }
 
@@ -150,9 +151,17 @@ function onReload(reload: () => void): () => void {
   return () => void process.off("SIGHUP", reload);
 }
 
+/**
+ * The name of the first signal that ends the process. Another one ends it at once, as if nobody
+ * listened; but not in the same moment, as npx repeats what the terminal has sent already.
+ */
 function endOfProcess(): Promise<unknown> {
+  const signals = ["SIGINT", "SIGTERM"] as const;
   return new Promise((resolve) => {
-    process.once("SIGINT", resolve);
-    process.once("SIGTERM", resolve);
+    function end(signal: NodeJS.Signals): void {
+      resolve(signal);
+      setTimeout(() => signals.forEach((each) => process.off(each, end)), 500).unref();
+    }
+    for (const signal of signals) process.on(signal, end);
   });
 }

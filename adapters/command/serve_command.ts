@@ -47,8 +47,8 @@ export async function runServe(
   if (!isStarted) await source.close?.();
   try {
     const service = await starting;
-    await ended;
-    await service.stop();
+    // Whoever presses Ctrl-C wants an end, and no balancer to notice first.
+    await service.stop(undefined, await ended === "SIGINT" ? 0 : undefined);
   } catch (error) {
     if (isStarted) throw error;
   } finally {

@@ -39,7 +39,7 @@ export function hitWindow(limit: number, duration: number): Algorithm<HitWindow>
     period: duration,
     capacity: limit,
     initial: INITIAL,
-    questions: {
+    accounting: {
       add(window, now, units) {
         const { start, end, hits } = current(window, now);
         return { start, end: Math.max(end, start + duration), hits: hits + units };

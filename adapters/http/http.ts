@@ -69,6 +69,7 @@ export {
   rateLimit,
 } from "./servers/fetch_handler.ts";
 export { type Gate, gate, type Verdict } from "./gate/gate.ts";
+export { retryAfterField } from "./fields/retry_after.ts";
 export type { HeaderForm } from "./fields/header_form.ts";
 export {
   type HeaderField,

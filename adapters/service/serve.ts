@@ -30,8 +30,10 @@ export interface Service {
   /**
    * Ends the service: after the `drainDelay` it takes no more calls, and lets those under way end for
    * so many milliseconds; default 5,000.
+   *
+   * @param drainDelay Replaces the option of that name.
    */
-  stop(grace?: number): Promise<void>;
+  stop(grace?: number, drainDelay?: number): Promise<void>;
 }
 
 /**
@@ -88,12 +90,13 @@ function serviceOf(
     ...places,
     reload: () => followed.reload(),
     figures: () => allFigures(running, ""),
-    stop: (grace = 5_000) => stopped ??= stop(running, grace),
+    stop: (grace = 5_000, drainDelay = running.settings.drainDelay) =>
+      stopped ??= stop(running, grace, drainDelay),
   };
 }
 
-async function stop(running: RunningService, grace: number): Promise<void> {
-  const { settings: { log, drainDelay }, thread, workers, grpc } = running;
+async function stop(running: RunningService, grace: number, drainDelay: number): Promise<void> {
+  const { settings: { log }, thread, workers, grpc } = running;
   log({ event: "stopping" });
   running.grace = grace;
   thread.drain();

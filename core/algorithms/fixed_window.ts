@@ -1,5 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
-import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import {
@@ -41,7 +41,7 @@ export interface Windows {
  * same instant; `gcra`, `slidingLog` and `slidingCounter` have neither. A clock that steps back
  * into an earlier window counts on in the later one. The state is one number where that is exact.
  *
- * Every question takes constant time. Source: J. Carlson, "Introduction to rate limiting with
+ * Every call takes constant time. Source: J. Carlson, "Introduction to rate limiting with
  * Redis" (2011).
  *
  * @param options `limit` in units, `period` in milliseconds or as text, `anchor` as above.
@@ -86,16 +86,16 @@ export function windowArithmetic<Use>(
   windows: Windows,
   form: UseForm<Use>,
 ): Arithmetic<Use> {
-  const questions = windowQuestions(limit, windows, form);
+  const accounting = windowAccounting(limit, windows, form);
   const { initial, most, codec } = form;
-  return { capacity: limit, mostUse: most, initial, questions, codec };
+  return { capacity: limit, mostUse: most, initial, accounting, codec };
 }
 
-function windowQuestions<Use>(
+function windowAccounting<Use>(
   limit: number,
   windows: Windows,
   { initial, of, place, used }: UseForm<Use>,
-): Questions<Use> {
+): Accounting<Use> {
   /** Units used in the window that a call at `now` falls in. */
   function usedNow(use: Use, now: number): number {
     const held = place(use);

@@ -24,7 +24,7 @@ const MOST_BUCKETS = 65_536;
  * minutes) is the usual choice. A state keeps the sub-buckets that are not empty, at most
  * min(period / precision, limit).
  *
- * Each question takes O(log m) for m sub-buckets that are not empty. Source: "An alternative
+ * Each call takes O(log m) for m sub-buckets that are not empty. Source: "An alternative
  * approach to rate limiting", Figma (2017); J. Carlson, "Rate limiting with Redis, part 2".
  *
  * @param options `limit` in units; `period` and `precision` in milliseconds or as text.

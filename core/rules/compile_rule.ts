@@ -30,6 +30,8 @@ export interface Rule {
   readonly shadow: boolean;
   /** Refuses only together with every other such rule. */
   readonly quota: boolean;
+  /** Whether metrics count each of its counters by itself. */
+  readonly detailed: boolean;
   /** The names of the rules that do not apply where this one does. */
   readonly replaces: readonly string[];
   /** What decides while the limits of a key are looked up; `undefined` if they never are. */
@@ -56,7 +58,7 @@ export function compileRule(
   path: RuleFault["path"],
   makeLimit: typeof algorithmOf,
 ): CompiledRule {
-  const { name, replaces = [], shadow, quota, lookup } = written;
+  const { name, replaces = [], shadow, quota, detailed, lookup } = written;
   const { limits, faults } = compileLimits(written.limits ?? [], path, makeLimit);
   const rule: Rule = {
     index,
@@ -68,6 +70,7 @@ export function compileRule(
     capacity: limits.length === 0 ? 0 : Math.min(...limits.map((each) => each.capacity)),
     shadow: shadow === true,
     quota: quota === true,
+    detailed: detailed === true,
     replaces,
     lookup,
   };

@@ -124,6 +124,7 @@ function overrideOf(domain: string): Rule {
     capacity: 0,
     shadow: false,
     quota: false,
+    detailed: false,
     replaces: [],
     lookup: undefined,
   };

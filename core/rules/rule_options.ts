@@ -23,6 +23,8 @@ export interface RuleOptions {
   readonly shadow?: boolean | undefined;
   /** Refuses only when every such rule of the request does: Envoy's `quota_mode`. */
   readonly quota?: boolean | undefined;
+  /** Whether metrics count each counter of the rule by itself: Envoy's `detailed_metric`. */
+  readonly detailed?: boolean | undefined;
   /** Everything that the pattern in `value` matches shares one counter. */
   readonly share?: boolean | undefined;
   /** The names of rules that do not apply where this one does. */

@@ -3,8 +3,8 @@
  * if another thread was faster, all once more.
  */
 
-import type { Algorithm, Halves } from "../../core/algorithm.ts";
-import { halvesOf } from "../../core/algorithms/halves_of.ts";
+import type { Algorithm, SplitReducer } from "../../core/algorithm.ts";
+import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import type { PreparedCall } from "../../core/store.ts";
@@ -15,6 +15,7 @@ import {
   CALLS,
   COUNTERS,
   HEAD,
+  header,
   OWNER,
   RING,
   RING_SIZE,
@@ -37,15 +38,15 @@ export const MOST_TRIES = 1_000_000;
 
 /** An algorithm as a store of one thread steps it. */
 interface Stepper {
-  readonly halves: Halves<unknown>;
+  readonly split: SplitReducer<unknown>;
   readonly layout: StateLayout;
   readonly initial: unknown;
 }
 
 /** How a view steps an algorithm. */
 export function stepperOf(view: ThreadView, algorithm: Algorithm): Stepper {
-  const halves = halvesOf(algorithm) as Halves<unknown>;
-  return { halves, layout: layoutFor(view, algorithm), initial: algorithm.initial };
+  const split = splitReducer(algorithm) as SplitReducer<unknown>;
+  return { split, layout: layoutFor(view, algorithm), initial: algorithm.initial };
 }
 
 /** Decides on the key of a fingerprint; the other arguments are those of a prepared call. */
@@ -60,12 +61,13 @@ export type DecideOn = (
 
 /** The general way to decide, closed over a thread's view of the store. */
 export function decideIn(view: ThreadView): DecideOn {
-  const { memory, memory: { ints }, thread, nodes, spares, table, scan, insert, write } = view;
+  const { memory, memory: { ints }, thread, nodes, spares, table, scan, insert, write, signals } =
+    view;
   const { found } = table;
 
   /** One try; `undefined` if another thread was faster. */
   function attempt(
-    { halves: { take, decide }, layout, initial }: Stepper,
+    { split: { take, decide }, layout, initial }: Stepper,
     low: number,
     high: number,
     cost: number,
@@ -96,7 +98,9 @@ export function decideIn(view: ThreadView): DecideOn {
         found.slot = 0;
         try {
           const decision = attempt(stepper, low, high, cost, dry, now);
-          if (decision !== undefined) return decision;
+          if (decision === undefined) continue;
+          if (cost < 0) signals.signal(low);
+          return decision;
         } catch (error) {
           recover(view, error, now, () => found.slot === 0 || ints[found.slot] === found.word);
         }
@@ -111,25 +115,34 @@ export function decideIn(view: ThreadView): DecideOn {
 /**
  * The prepared call of an algorithm: what `decideOn` and `table.ts` do for a key that is there,
  * written out as one function that is closed over all it needs, as it is the fastest so. What is not
- * plain is left to `decideOn`: a new key, a key that a batch holds, a thread without a record, a lack
+ * plain is left to `decideOn`: a refund, a new key, a key that a batch holds, a thread without a record, a lack
  * of nodes, a race lost.
+ *
+ * @param startOfKeys Where the hashes of the keys begin, which changes as keys are reset.
  */
 export function preparedCall(
   view: ThreadView,
   decideOn: DecideOn,
   stepper: Stepper,
-  keys: HashStart,
+  startOfKeys: () => HashStart,
 ): PreparedCall<Decision> {
   const { memory, thread, spares, nodes } = view;
   const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { halves: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
+  const { split: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
   const fingerprint = new Int32Array(2);
+  let resets = ints[header.resets];
+  let keys = startOfKeys();
   let lastKey = "";
 
   return function decideOne(key, cost, dry, at) {
     const now = at === undefined ? Date.now() : at;
+    if (ints[header.resets] !== resets) {
+      resets = ints[header.resets];
+      keys = startOfKeys();
+      lastKey = "";
+    }
     if (key !== lastKey) {
       hashText(keys, key, fingerprint);
       lastKey = key;
@@ -145,7 +158,7 @@ export function preparedCall(
     const slot = bucket + place;
     const word = ints[slot]!;
     const block = word & blockMask;
-    if (place === SLOTS_PER_BUCKET || block === 0 || block > lastBlock) {
+    if (place === SLOTS_PER_BUCKET || block === 0 || block > lastBlock || cost < 0) {
       return decideOn(stepper, low, high, cost, dry, now);
     }
     // Not to be had while another thread looks whose the record is, or after a call was cut short.

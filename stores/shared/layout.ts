@@ -2,6 +2,7 @@
  * Where everything lies in the shared buffer. All offsets are in 32-bit words unless they say so.
  *
  *   header    64 words    below
+ *   signals   1024 words  each for some of the keys: whether units were given back
  *   buckets   16 words    each a cache line: 12 slots, 12 tags of one byte, 1 intent
  *   threads   512 words   each: what a thread announces, its counters, its batch, what it has spare
  *   blocks    8 words     each a key and its state; block 0 stands for "none"
@@ -30,6 +31,7 @@
  *   tag                        plain: a hint
  *   announced word             its thread, atomic; it locks the record; read atomically by all
  *   owner                      by compare-and-swap; read plain by who has locked the record
+ *   signal                     all, atomic
  *   batch, further words       its thread, plain; published by the status, a mark, or their number
  *   the rest of a record       who has locked it, plain; counts are read by all, as figures
  *   block                      who has it spare, plain; published by the swap of a slot; read by those
@@ -49,7 +51,7 @@ import { keepsOrder } from "./processor.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 4;
+const VERSION = 5;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -133,7 +135,10 @@ export const header = {
   owners: 50,
 } as const;
 
-const BUCKETS = 64;
+const SIGNALS = 64;
+/** Words of signals; a power of two. */
+export const SIGNAL_COUNT = 1_024;
+const BUCKETS: number = SIGNALS + SIGNAL_COUNT;
 /** Blocks for each thread to have spare, beside those for keys: see `spare_blocks`. */
 const SPARES_PER_THREAD = 144;
 
@@ -156,6 +161,7 @@ export interface Memory {
   readonly capacity: number;
   readonly threads: number;
   readonly bucketMask: number;
+  readonly signals: number;
   readonly buckets: number;
   readonly records: number;
   readonly blocks: number;
@@ -234,12 +240,12 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   if (!(buffer instanceof SharedArrayBuffer)) {
     throw new TypeError(errorMessage(action, "the handle must hold a SharedArrayBuffer", buffer));
   }
-  const least = 4 * BUCKETS;
+  const least = 4 * SIGNALS;
   if (buffer.byteLength < least) {
     const rule = `its buffer must have at least the ${least} bytes of a header`;
     throw new RangeError(errorMessage(action, rule, buffer.byteLength));
   }
-  const ints = new Int32Array(buffer, 0, BUCKETS);
+  const ints = new Int32Array(buffer, 0, SIGNALS);
   expect("magic number", ints[header.magic]!, MAGIC);
   expect("layout version", ints[header.version]!, VERSION);
   const sizes = {
@@ -291,6 +297,7 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     capacity: sizes.capacity | 0,
     threads: sizes.threads | 0,
     bucketMask: (sizes.buckets - 1) | 0,
+    signals: SIGNALS,
     buckets: BUCKETS,
     records: records | 0,
     blocks: blocks | 0,

@@ -55,8 +55,14 @@ export function runBatch(
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       try {
         const decisions = attempt(view, batch);
-        if (decisions !== undefined) return decisions;
-        rest(tries);
+        if (decisions === undefined) {
+          rest(tries);
+          continue;
+        }
+        for (const { key, cost } of operations) {
+          if (cost < 0) view.signals.signal(fingerprintOf(view, key).low);
+        }
+        return decisions;
       } catch (error) {
         recover(view, error, now, () => isUnchanged(view, batch));
       }

@@ -6,6 +6,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import type { Domain, Rule, RuleKind } from "../../../core/rules/rules.ts";
 import type { Operation, PreparedCall } from "../../../core/store.ts";
 import type { RuleSet } from "../files/read_rules.ts";
@@ -16,6 +17,8 @@ import { counterKey, type RuleStore } from "./rule_store.ts";
 export interface BoundLimit extends VersionedLimit {
   /** The store's faster way for single calls; `undefined` where it has none. */
   readonly call: PreparedCall<MaybePromise<Decision>> | undefined;
+  /** The algorithm, but its step is its charge. */
+  readonly charged: Algorithm;
 }
 
 /** What decides for a key: a rule's limits, or limits of the key's own. */
@@ -110,7 +113,7 @@ export function bindLimits(
     const older = last === undefined || changes === "reset"
       ? []
       : olderLimits(ids, last, changes, instant);
-    return { algorithm, call, older };
+    return { algorithm, call, charged: charging(algorithm), older };
   });
 }
 
@@ -122,8 +125,8 @@ export function operationOn(
   key: string,
   cost: number,
   dry: boolean,
+  algorithm: Algorithm = limit.algorithm,
 ): MaybePromise<Operation> {
-  const { algorithm } = limit;
   const plain: Operation = { key: counterKey(on, domain, algorithm, key), algorithm, cost, dry };
   if (limit.older.length === 0) return plain;
   return andThen(

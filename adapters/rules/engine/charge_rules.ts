@@ -9,6 +9,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
+import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type AppliedRule,
@@ -31,7 +32,7 @@ export interface Charge {
 }
 
 /** What is to be done with the units of a request. */
-export type ChargeAction = "consume" | "peek" | "refund";
+export type ChargeAction = "consume" | "charge" | "peek" | "refund";
 
 /** Charges the rules that hold for a request: each by itself, or all or none. */
 export function chargeRules(
@@ -60,7 +61,7 @@ export function chargePrepared(
   { applied, verdict }: Charge,
   action: ChargeAction,
 ): MaybePromise<Verdict> | undefined {
-  if (verdict.limits.length !== 1) return undefined;
+  if (verdict.limits.length !== 1 || action === "charge") return undefined;
   const limit = verdict.limits[0]!;
   if (limit.call === undefined || isChanging(limit, on)) return undefined;
   const units = action === "refund" ? -applied.cost : applied.cost;
@@ -73,7 +74,12 @@ export function chargePrepared(
 /** A limit that came with its descriptor. */
 export function overriding(limit: Algorithm | "blocked"): BoundVerdict {
   if (limit === "blocked") return { kind: "blocked", limits: [], algorithms: [], capacity: 0 };
-  const only: BoundLimit = { algorithm: limit, call: undefined, older: [] };
+  const only: BoundLimit = {
+    algorithm: limit,
+    call: undefined,
+    charged: charging(limit),
+    older: [],
+  };
   return { kind: "limited", limits: [only], algorithms: [limit], capacity: limit.capacity };
 }
 
@@ -170,9 +176,11 @@ function chargeTogether(
   dry: boolean,
 ): MaybePromise<readonly RuleVerdict[]> {
   const operations = charges.flatMap(({ applied: { rule, key, cost }, verdict }) =>
-    verdict.limits.map((limit) =>
-      operationOn(on, rule.domain, limit, key, action === "refund" ? -cost : cost, dry)
-    )
+    verdict.limits.map((limit) => {
+      const units = action === "refund" ? -cost : cost;
+      const stepped = action === "charge" ? limit.charged : limit.algorithm;
+      return operationOn(on, rule.domain, limit, key, units, dry, stepped);
+    })
   );
   const decisions = operations.length === 0
     ? []

@@ -22,6 +22,7 @@ import {
   overriding,
 } from "./charge_rules.ts";
 import { type KeyLimitsCache, limitsOfKey } from "./key_limits.ts";
+import { refusingDebt } from "./refuse_debt.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
 import type { RuleStore } from "./rule_store.ts";
 
@@ -39,11 +40,22 @@ export interface RuleDecider {
 
 /** Decides a request, and takes its units or gives them back. */
 export function decideRequest(
-  { on, keys, bound }: RuleDecider,
+  decider: RuleDecider,
   request: RuleRequest,
   action: ChargeAction,
 ): MaybePromise<Verdict> {
   checkRuleRequest(request);
+  const charges = action === "consume" && request.charge === true;
+  const verdict = verdictOn(decider, request, charges ? "charge" : action);
+  const refuses = request.refuseDebt === true && action !== "refund";
+  return refuses ? andThen(verdict, refusingDebt) : verdict;
+}
+
+function verdictOn(
+  { on, keys, bound }: RuleDecider,
+  request: RuleRequest,
+  action: ChargeAction,
+): MaybePromise<Verdict> {
   const { descriptors, cost = 1 } = request;
   const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return NO_RULE_VERDICT;

@@ -80,6 +80,7 @@ interface EnvoyDescriptor {
   readonly rate_limit?: EnvoyLimit;
   readonly shadow_mode?: string;
   readonly quota_mode?: string;
+  readonly detailed_metric?: string;
   readonly share_threshold?: string;
   readonly descriptors?: readonly EnvoyDescriptor[];
 }
@@ -173,6 +174,7 @@ function ruleOf(descriptor: EnvoyDescriptor, path: DataPath, faults: SchemaFault
     value,
     shadow: truth(descriptor.shadow_mode, [...path, "shadow_mode"], faults),
     quota: truth(descriptor.quota_mode, [...path, "quota_mode"], faults),
+    detailed: truth(descriptor.detailed_metric, [...path, "detailed_metric"], faults),
     share: share && isPattern,
     ...(limit === undefined ? {} : verdictOf(limit, [...path, "rate_limit"], faults)),
     rules: levelOf(descriptors, [...path, "descriptors"], faults),

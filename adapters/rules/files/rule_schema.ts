@@ -122,6 +122,10 @@ const RULE: Schema = {
       description: "Refuses only when every such rule of the request does.",
       type: "boolean",
     },
+    detailed: {
+      description: "Metrics count each of its values by itself, up to 1,000 of all rules.",
+      type: "boolean",
+    },
     share: {
       description: "Everything that the pattern in value matches shares one counter.",
       type: "boolean",

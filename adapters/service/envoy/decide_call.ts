@@ -59,7 +59,11 @@ export function decideCall(
     () =>
       andThen(
         decidePart(statuses, call, (place) => !givesBack[place], engine.consume),
-        (verdict) => answerOf(verdict?.allowed ?? true, statuses, headersOf(verdict, fieldsOf)),
+        (verdict) => {
+          const fields = verdict === undefined ? [] : fieldsOf?.(verdict) ?? [];
+          const headers = fields.map(([key, value]) => ({ key, value }));
+          return answerOf(verdict?.allowed ?? true, statuses, headers);
+        },
       ),
   );
 }
@@ -67,14 +71,14 @@ export function decideCall(
 /** Decides some descriptors of a call, and fills in their statuses; `undefined` if there are none. */
 function decidePart(
   statuses: EnvoyStatus[],
-  { domain, cost, descriptors }: EnvoyCall,
+  call: EnvoyCall,
   isOfPart: (place: number) => boolean,
   decide: (request: RuleRequest) => MaybePromise<Verdict>,
 ): MaybePromise<Verdict | undefined> {
-  const places = descriptors.flatMap((_, place) => isOfPart(place) ? place : []);
+  const places = call.descriptors.flatMap((_, place) => isOfPart(place) ? place : []);
   if (places.length === 0) return undefined;
-  const part = places.map((place) => descriptors[place]!);
-  return andThen(decide({ domain, cost, descriptors: part }), (verdict) => {
+  const descriptors = places.map((place) => call.descriptors[place]!);
+  return andThen(decide({ ...call, descriptors }), (verdict) => {
     for (const each of verdict.rules) {
       for (const place of each.descriptors) statuses[places[place]!] = statusOf(each);
     }
@@ -88,18 +92,6 @@ function answerOf(
   responseHeadersToAdd: EnvoyAnswer["responseHeadersToAdd"],
 ): EnvoyAnswer {
   return { overallCode: allowed ? "OK" : "OVER_LIMIT", statuses, responseHeadersToAdd };
-}
-
-function headersOf(
-  verdict: Verdict | undefined,
-  fieldsOf: VerdictFields | undefined,
-): EnvoyAnswer["responseHeadersToAdd"] {
-  if (verdict === undefined || fieldsOf === undefined) return [];
-  const fields = fieldsOf(verdict).map(([key, value]) => ({ key, value }));
-  const wait = verdict.decision?.retryAfter ?? 0;
-  return verdict.allowed || wait === Infinity
-    ? fields
-    : [...fields, { key: "retry-after", value: String(Math.max(1, Math.ceil(wait / 1_000))) }];
 }
 
 const OPEN: EnvoyStatus = {

@@ -106,8 +106,6 @@ function noRoutes(domain: string, isKnown: boolean): ServiceAnswer {
 function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): ServiceAnswer {
   const headers: Record<string, string> = Object.fromEntries(fieldsOf(verdict));
   if (verdict.allowed) return { status: 200, headers, body: "" };
-  const wait = verdict.decision?.retryAfter ?? Infinity;
-  if (wait !== Infinity) headers["retry-after"] = String(Math.max(1, Math.ceil(wait / 1_000)));
   headers["content-type"] = PROBLEM_TYPE;
   headers["cache-control"] = "no-store";
   const violated = verdict.rules

@@ -77,13 +77,17 @@ function hasList({ entries, descriptors }: DataMap): boolean {
 
 /** A request of which the maps and lists are right; what they hold is still to be checked. */
 function shapeOf(data: unknown, defaultDomain: string | undefined): RuleRequest {
-  const { domain = defaultDomain, descriptors, entries, cost } = mapOf(data, "");
+  const { domain = defaultDomain, descriptors, entries, cost, charge } = mapOf(data, "");
+  if (charge !== undefined && typeof charge !== "boolean") {
+    refuse("charge", `must be true or false, not ${formatValue(charge)}`);
+  }
   return {
     domain: domain as string,
     descriptors: descriptors === undefined
       ? [{ entries: entriesOf(entries, "") }]
       : descriptorsOf(descriptors, entries),
     cost: cost as number | undefined,
+    charge: charge as boolean | undefined,
   };
 }
 

@@ -1,11 +1,17 @@
 /*
- * The RateLimit fields of a verdict: one policy for each limit that was enforced. The rules that meet
- * in a verdict are few combinations, so what writes the fields of each is made once.
+ * The header fields of a verdict: RateLimit's, with one policy for each limit that was enforced, and
+ * Retry-After. The rules that meet in a verdict are few combinations, so what writes the fields of
+ * each is made once.
  */
 
 import { setBounded } from "../../../core/toolkit.ts";
 import type { Decision, Policy } from "../../../mod.ts";
-import { type HeaderField, type HeaderWriter, headerWriter } from "../../http/http.ts";
+import {
+  type HeaderField,
+  type HeaderWriter,
+  headerWriter,
+  retryAfterField,
+} from "../../http/http.ts";
 import type { RuleVerdict, Verdict } from "../../rules/rules.ts";
 
 /** The fields of a verdict. */
@@ -17,18 +23,28 @@ const MOST_WRITERS = 1_000;
 /** Makes what writes the fields of verdicts. */
 export function verdictFields(): VerdictFields {
   const writers = new Map<string, HeaderWriter>();
-  return function fieldsOf({ rules }) {
-    const enforced = rules.filter(({ rule, decision }) =>
-      !rule.shadow && decision !== undefined && decision.source !== "policy"
-    );
-    const policies = enforced.flatMap(policiesOf);
-    const decisions = enforced.flatMap(decisionsOf);
-    if (policies.length === 0 || policies.length !== decisions.length) return [];
-    const key = JSON.stringify(policies);
-    let write = writers.get(key);
-    if (write === undefined) setBounded(writers, key, write = writerOf(policies), MOST_WRITERS);
-    return write(decisions, Date.now());
+  return function fieldsOf(verdict) {
+    const fields = rateLimitFields(writers, verdict);
+    const { allowed, decision } = verdict;
+    const wait = allowed ? Infinity : decision?.retryAfter ?? Infinity;
+    return wait === Infinity ? fields : [...fields, retryAfterField(wait)];
   };
+}
+
+function rateLimitFields(
+  writers: Map<string, HeaderWriter>,
+  { rules }: Verdict,
+): readonly HeaderField[] {
+  const enforced = rules.filter(({ rule, decision }) =>
+    !rule.shadow && decision !== undefined && decision.source !== "policy"
+  );
+  const policies = enforced.flatMap(policiesOf);
+  const decisions = enforced.flatMap(decisionsOf);
+  if (policies.length === 0 || policies.length !== decisions.length) return [];
+  const key = JSON.stringify(policies);
+  let write = writers.get(key);
+  if (write === undefined) setBounded(writers, key, write = writerOf(policies), MOST_WRITERS);
+  return write(decisions, Date.now());
 }
 
 /** What writes the fields; nothing of policies whose names cannot stand in a field. */

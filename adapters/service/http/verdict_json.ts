@@ -32,13 +32,13 @@ function headOf(rule: Rule): string {
 }
 
 const NOTHING =
-  '"limit":null,"remaining":null,"retryAfter":0,"nextAfter":0,"resetAfter":0,"delay":0';
+  '"limit":null,"remaining":null,"retryAfter":0,"nextAfter":0,"resetAfter":0,"delay":0,"debt":0';
 
 /** A decision's fields; `retryAfter` is null if the cost can never be admitted. */
 function decisionJson(decision: Decision | undefined): string {
   if (decision === undefined) return NOTHING;
-  const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, source } = decision;
+  const { limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt, source } = decision;
   const wait = retryAfter === Infinity ? "null" : retryAfter;
   const other = source === undefined ? "" : `,"source":"${source}"`;
-  return `"limit":${limit},"remaining":${remaining},"retryAfter":${wait},"nextAfter":${nextAfter},"resetAfter":${resetAfter},"delay":${delay}${other}`;
+  return `"limit":${limit},"remaining":${remaining},"retryAfter":${wait},"nextAfter":${nextAfter},"resetAfter":${resetAfter},"delay":${delay},"debt":${debt}${other}`;
 }

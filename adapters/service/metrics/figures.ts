@@ -8,7 +8,13 @@ import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
 import { type FiguresSnapshot, LATENCY_BUCKETS, NO_VERDICTS } from "./figures_snapshot.ts";
 import { type KeyCounters, keyCounters, keyFigures, turnKeys } from "./key_counters.ts";
 import { countKey } from "./key_sketch.ts";
-import { countersOf, keepRules, type RuleCounters, ruleCounters } from "./rule_counters.ts";
+import {
+  countedRules,
+  countersOf,
+  keepRules,
+  type RuleCounters,
+  ruleCounters,
+} from "./rule_counters.ts";
 
 /** The figures of one thread. */
 export interface Figures {
@@ -68,7 +74,7 @@ export function figures(
       turnKeys(keys, clock());
       return {
         decisions: { ...decisions },
-        rules: [...rules.byName.values()].map((counters) => ({ ...counters })),
+        rules: countedRules(rules),
         keys: search === undefined ? [] : keyFigures(keys, search),
         ...callFigures(calls),
         store: store(),
@@ -85,7 +91,7 @@ function countVerdict(
   keys: KeyCounters,
   { rule, key, cost, decision }: RuleVerdict,
 ): boolean {
-  const own = countersOf(rules, rule);
+  const own = countersOf(rules, rule, key);
   if (decision === undefined || decision.allowed) {
     own.admitted++;
     if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;

@@ -20,6 +20,8 @@ export interface RuleFigures extends VerdictFigures {
   readonly domain: string;
   /** Its name, or its label. */
   readonly rule: string;
+  /** The counter's key, if metrics count each of the rule's by itself: `user=42`. */
+  readonly key: string | undefined;
   /** Whether it is a shadow rule, which never refuses. */
   readonly shadow: boolean;
   /** Admitted with at most a fifth of the limit left. */
@@ -84,7 +86,7 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
     all.reduce((sum, snapshot) => sum + number(snapshot), 0);
   return {
     decisions: all.map(({ decisions }) => decisions).reduce(addVerdicts, NO_VERDICTS),
-    rules: merged(all.flatMap(({ rules }) => rules), ruleName, addRule),
+    rules: merged(all.flatMap(({ rules }) => rules), keyName, addRule),
     keys: mostKeys(all.flatMap(({ keys }) => keys)),
     calls: addCalls(all),
     latency: Array.from(
@@ -122,6 +124,16 @@ export function figuresOfRules(
   );
   for (const domain of domains.keys()) known.add(ruleName({ domain, rule: OVERRIDE }));
   return all.filter((figures) => known.has(ruleName(figures)));
+}
+
+/** The verdicts of each rule by its name, those of all its keys together. */
+export function verdictsByRule(all: readonly RuleFigures[]): ReadonlyMap<string, VerdictFigures> {
+  const sums = new Map<string, VerdictFigures>();
+  for (const figures of all) {
+    const name = ruleName(figures);
+    sums.set(name, addVerdicts(figures, sums.get(name) ?? NO_VERDICTS));
+  }
+  return sums;
 }
 
 /** Figures of one name become one. */
@@ -163,7 +175,7 @@ export function ruleName({ domain, rule }: Pick<RuleFigures, "domain" | "rule">)
   return `${domain}\0${rule}`;
 }
 
-function keyName({ domain, rule, key }: KeyFigures): string {
+function keyName({ domain, rule, key = "" }: KeyFigures | RuleFigures): string {
   return `${domain}\0${rule}\0${key}`;
 }
 

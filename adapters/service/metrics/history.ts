@@ -6,8 +6,8 @@
 import {
   type FiguresSnapshot,
   LATENCY_BUCKETS,
-  ruleName,
   type VerdictFigures,
+  verdictsByRule,
 } from "./figures_snapshot.ts";
 
 const MINUTE = 60_000;
@@ -66,12 +66,11 @@ export function history(start: number): History {
       add(evictions, minute, [figures.store["evictions"] ?? 0]);
       add(latency, minute, figures.latency);
       const known = new Set(rules.keys());
-      for (const rule of figures.rules) {
-        const name = ruleName(rule);
+      for (const [name, verdicts] of verdictsByRule(figures.rules)) {
         known.delete(name);
         let series = rules.get(name);
         if (series === undefined) rules.set(name, series = seriesOf(3));
-        add(series, minute, verdictsOf(rule));
+        add(series, minute, verdictsOf(verdicts));
       }
       for (const gone of known) rules.delete(gone);
       for (const series of [total, evictions, latency, ...rules.values()]) {

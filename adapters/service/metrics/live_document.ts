@@ -7,9 +7,10 @@ import {
   type FiguresSnapshot,
   type KeyFigures,
   matchesSearch,
-  type RuleFigures,
+  NO_VERDICTS,
   ruleName,
   type VerdictFigures,
+  verdictsByRule,
 } from "./figures_snapshot.ts";
 import type { History, HistoryTotals, VerdictHistory } from "./history.ts";
 import { keysSince } from "./key_counters.ts";
@@ -103,7 +104,7 @@ export interface LiveFacts
 export function liveDocument(facts: LiveFacts, { search, own }: LiveRequest): LiveDocument {
   const { now, startedAt, needsToken, storeKind, rules: set, figures, history, shadow } = facts;
   const { source, reason, ...loaded } = facts.loaded;
-  const byName = new Map(figures.rules.map((each) => [ruleName(each), each]));
+  const byName = verdictsByRule(figures.rules);
   const found = shownRules(set, byName)
     .filter(({ domain, label, name = label }) => matchesSearch(search, domain, name, label));
   return {
@@ -133,7 +134,7 @@ type ShownRule = Pick<
   "index" | "domain" | "label" | "name" | "kind" | "limits" | "shadow" | "lookup"
 >;
 
-type FiguresByName = ReadonlyMap<string, RuleFigures>;
+type FiguresByName = ReadonlyMap<string, VerdictFigures>;
 
 /** The rules that decide, and the limits that came with descriptors. */
 function shownRules({ rules, domains }: RuleSet, byName: FiguresByName): readonly ShownRule[] {
@@ -165,8 +166,8 @@ function mostActive(
 ): readonly ShownRule[] {
   if (found.length <= MOST_RULES) return found;
   const verdicts = found.map((rule) => {
-    const counted = byName.get(nameOf(rule));
-    return { rule, sum: counted ? counted.admitted + counted.refused + counted.shadowRefused : 0 };
+    const { admitted, refused, shadowRefused } = byName.get(nameOf(rule)) ?? NO_VERDICTS;
+    return { rule, sum: admitted + refused + shadowRefused };
   });
   return verdicts.sort((one, other) => other.sum - one.sum)
     .slice(0, MOST_RULES)
@@ -181,7 +182,6 @@ function liveRule(
   history: History,
 ): LiveRule {
   const { domain, label, name = label, kind, limits, lookup } = rule;
-  const { admitted = 0, refused = 0, shadowRefused = 0 } = byName.get(nameOf(rule)) ?? {};
   return {
     domain,
     rule: name,
@@ -193,9 +193,7 @@ function liveRule(
       const algorithm = id.slice(0, id.indexOf("/"));
       return policies.map(({ limit, period, burst }) => ({ algorithm, limit, period, burst }));
     }),
-    admitted,
-    refused,
-    shadowRefused,
+    ...(byName.get(nameOf(rule)) ?? NO_VERDICTS),
     history: history.ofRule(nameOf(rule)),
   };
 }

@@ -1,4 +1,4 @@
-import { type FiguresSnapshot, LATENCY_BUCKETS } from "./figures_snapshot.ts";
+import { type FiguresSnapshot, LATENCY_BUCKETS, type RuleFigures } from "./figures_snapshot.ts";
 
 /** The content type of Prometheus' text format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -6,10 +6,11 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** The figures in Prometheus' text format, version 0.0.4. */
 export function metricsText(figures: FiguresSnapshot): string {
   const { rules, calls, latency, latencySum, store, threads, process } = figures;
-  const decisions = rules.flatMap(({ domain, rule, admitted, refused, shadowRefused }) =>
-    ([["admitted", admitted], ["refused", refused], ["shadow_refused", shadowRefused]] as const)
-      .map(([verdict, value]) => [{ domain, rule, verdict }, value] as const)
-  );
+  const decisions = rules.flatMap((figures) => {
+    const { admitted, refused, shadowRefused } = figures;
+    return Object.entries({ admitted, refused, shadow_refused: shadowRefused })
+      .map(([verdict, value]) => [{ ...ruleLabels(figures), verdict }, value] as const);
+  });
   let below = 0;
   const buckets = latency.map((number, place) => {
     below += number;
@@ -21,7 +22,7 @@ export function metricsText(figures: FiguresSnapshot): string {
       "tidegate_near_limit_total",
       "counter",
       "Calls admitted with at most a fifth of the limit left.",
-      rules.map(({ domain, rule, nearLimit }) => [{ domain, rule }, nearLimit]),
+      rules.map((figures) => [ruleLabels(figures), figures.nearLimit]),
     ),
     family(
       "tidegate_calls_total",
@@ -42,6 +43,10 @@ export function metricsText(figures: FiguresSnapshot): string {
       family(name, name.endsWith("_total") ? "counter" : "gauge", helpOf(name), [[{}, value]])
     ),
   ].join("");
+}
+
+function ruleLabels({ domain, rule, key }: RuleFigures): Readonly<Record<string, string>> {
+  return key === undefined ? { domain, rule } : { domain, rule, key };
 }
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];

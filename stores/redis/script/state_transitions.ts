@@ -130,7 +130,7 @@ do return {
   if (cost_8 == 0) then
    do return states end
   else
-   local next_2 = {  }
+   local next_1 = {  }
    local isChanged = false
    local isFresh = true
    do
@@ -148,7 +148,7 @@ do return {
      if (taken ~= initial_3[place_11 + 1]) then
       isFresh = false
      end
-     next_2[#next_2 + 1] = taken
+     next_1[#next_1 + 1] = taken
      place_11 = place_11 + 1
     end
    end
@@ -158,7 +158,7 @@ do return {
     if isFresh then
      do return initial_3 end
     else
-     do return next_2 end
+     do return next_1 end
     end
    end
   end
@@ -200,26 +200,23 @@ if (name == 'ticks') then
   initial = 0,
   take = function(tat, now_1, cost)
    local tick = (now_1 * a)
-   if (cost > 0) then
-    if (cost > d) then
-     do return tat end
+   if ((cost > d) or (cost == 0)) then
+    do return tat end
+   else
+    if (cost < 0) then
+     local units = -(cost)
+     local earlier = (tat - (((units < mostUse) and units or mostUse) * c))
+     if (earlier > tick) then
+      do return earlier end
+     else
+      do return 0 end
+     end
     else
      local next = (((tat > tick) and tat or tick) + (cost * c))
      if ((next - tick) <= tolerance_1) then
       do return next end
      else
       do return tat end
-     end
-    end
-   else
-    if (cost == 0) then
-     do return tat end
-    else
-     local next_1 = (tat - (((-(cost) < mostUse) and -(cost) or mostUse) * c))
-     if (next_1 > tick) then
-      do return next_1 end
-     else
-      do return 0 end
      end
     end
    end
@@ -303,8 +300,8 @@ else
      end
     else
      if (cost_1 < 0) then
-      local units = -(cost_1)
-      local decrement = (((units < mostUse_1) and units or mostUse_1) * c)
+      local units_1 = -(cost_1)
+      local decrement = (((units_1 < mostUse_1) and units_1 or mostUse_1) * c)
       local result_2
       local ticks_4 = (state - (js_floor((now_3 / b)) * a))
       if (ticks_4 > 0) then
@@ -418,8 +415,8 @@ else
       end
      else
       if (cost_2 < 0) then
-       local units_1 = -(cost_2)
-       local decrement_1 = (((units_1 < mostUse_2) and units_1 or mostUse_2) * b)
+       local units_2 = -(cost_2)
+       local decrement_1 = (((units_2 < mostUse_2) and units_2 or mostUse_2) * b)
        local result_5
        local ticks_11 = (((state_1.millisecond - now_5) * a) + state_1.ticks)
        if (ticks_11 > 0) then
@@ -534,20 +531,20 @@ else
        end
       else
        if (cost_3 < 0) then
-        local units_2 = -(cost_3)
+        local units_3 = -(cost_3)
         local age = (js_floor((now_7 / b)) - state_2.window)
         if (age > 1) then
          do return FRESH end
         else
-         if (units_2 < state_2.current) then
-          local current_1 = (state_2.current - units_2)
+         if (units_3 < state_2.current) then
+          local current_1 = (state_2.current - units_3)
           do return { window = state_2.window, previous = state_2.previous, current = current_1 } end
          else
           local choice_1
           if (age == 1) then
            choice_1 = 0
           else
-           choice_1 = (state_2.previous - (units_2 - state_2.current))
+           choice_1 = (state_2.previous - (units_3 - state_2.current))
           end
           if (choice_1 > 0) then
            local window_2 = (state_2.window - 1)
@@ -689,7 +686,7 @@ else
         end
        else
         if (cost_4 < 0) then
-         local units_3 = -(cost_4)
+         local units_4 = -(cost_4)
          local result_21
          local result_19
          if (state_4 == 0) then
@@ -713,14 +710,14 @@ else
          else
           result_21 = 0
          end
-         if (units_3 < result_21) then
+         if (units_4 < result_21) then
           local result_22
           if (state_4 == 0) then
            result_22 = -(math.huge)
           else
            result_22 = js_floor(((state_4 - 1) / most))
           end
-          local used_1 = (result_21 - units_3)
+          local used_1 = (result_21 - units_4)
           do return ((result_22 * most) + used_1) end
          else
           do return 0 end
@@ -859,7 +856,7 @@ else
          end
         else
          if (cost_5 < 0) then
-          local units_4 = -(cost_5)
+          local units_5 = -(cost_5)
           local result_35
           local result_34
           local index_8 = js_floor(((now_11 + offset_1) / b))
@@ -873,8 +870,8 @@ else
           else
            result_35 = 0
           end
-          if (units_4 < result_35) then
-           local used_5 = (result_35 - units_4)
+          if (units_5 < result_35) then
+           local used_5 = (result_35 - units_5)
            do return { place = state_5.place, used = used_5 } end
           else
            do return initial_1 end
@@ -1004,7 +1001,7 @@ else
           end
          else
           if (cost_6 < 0) then
-           local units_5 = -(cost_6)
+           local units_6 = -(cost_6)
            local result_48
            local result_46
            if (state_6 == 0) then
@@ -1027,14 +1024,14 @@ else
            else
             result_48 = 0
            end
-           if (units_5 < result_48) then
+           if (units_6 < result_48) then
             local result_49
             if (state_6 == 0) then
              result_49 = -(math.huge)
             else
              result_49 = js_floor(((state_6 - 1) / most_2))
             end
-            local used_9 = (result_48 - units_5)
+            local used_9 = (result_48 - units_6)
             do return ((result_49 * most_2) + used_9) end
            else
             do return 0 end
@@ -1167,7 +1164,7 @@ else
            end
           else
            if (cost_7 < 0) then
-            local units_6 = -(cost_7)
+            local units_7 = -(cost_7)
             local result_62
             local result_61
             if (now_15 < (state_7.place + b)) then
@@ -1180,8 +1177,8 @@ else
             else
              result_62 = 0
             end
-            if (units_6 < result_62) then
-             local used_13 = (result_62 - units_6)
+            if (units_7 < result_62) then
+             local used_13 = (result_62 - units_7)
              do return { place = state_7.place, used = used_13 } end
             else
              do return initial_2 end
@@ -1279,11 +1276,11 @@ local take = function(at_5, instant_1)
  do
   local turn = 0
   while (turn < steps[(at_5 + 3) + 1]) do
-   local next_3 = transition.take(state_11, instant_1, steps[(at_5 + 2) + 1])
-   if (next_3 == state_11) then
+   local next_2 = transition.take(state_11, instant_1, steps[(at_5 + 2) + 1])
+   if (next_2 == state_11) then
     break
    end
-   state_11 = next_3
+   state_11 = next_2
    turn = turn + 1
   end
  end
@@ -1318,11 +1315,11 @@ local takeEach = function(at_6, end_1, instant_2)
      end
     end
    end
-   local next_4 = transition_1.take(result_66, instant_2, steps[(place_15 + 2) + 1])
-   if ((next_4 == result_66) and (steps[(place_15 + 2) + 1] > 0)) then
+   local next_3 = transition_1.take(result_66, instant_2, steps[(place_15 + 2) + 1])
+   if ((next_3 == result_66) and (steps[(place_15 + 2) + 1] > 0)) then
     do return end
    else
-    taken_1[#taken_1 + 1] = next_4
+    taken_1[#taken_1 + 1] = next_3
    end
    place_15 = place_15 + 4
   end
@@ -1331,7 +1328,7 @@ local takeEach = function(at_6, end_1, instant_2)
   local place_16 = at_6
   while (place_16 < end_1) do
    local transition_2 = transitions[steps[(place_16 + 1) + 1] + 1]
-   local next_5 = taken_1[((place_16 - at_6) / 4) + 1]
+   local next_4 = taken_1[((place_16 - at_6) / 4) + 1]
    local result_67
    local key_2 = steps[place_16 + 1]
    local known_2 = states_5[key_2 + 1]
@@ -1351,12 +1348,12 @@ local takeEach = function(at_6, end_1, instant_2)
      end
     end
    end
-   local isChanged_1 = (next_5 ~= result_67)
+   local isChanged_1 = (next_4 ~= result_67)
    if (isChanged_1 and (steps[(place_16 + 3) + 1] == 0)) then
     local key_3 = steps[place_16 + 1]
-    states_5[key_3 + 1] = next_5
+    states_5[key_3 + 1] = next_4
     owners[key_3 + 1] = transition_2
-    resets[key_3 + 1] = transition_2.reset(next_5, instant_2)
+    resets[key_3 + 1] = transition_2.reset(next_4, instant_2)
    end
    place_16 = place_16 + 4
   end
@@ -1435,4 +1432,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "4a8a5ca5ffce4b7dad32857cef51dfa33d82ce1b";
+export const STATE_TRANSITIONS_SHA = "b3698ef6dba1ea4aabd2f9b8aa80077a7b9ece2c";

@@ -5,17 +5,18 @@ import { join } from "node:path";
 import { test } from "node:test";
 import process from "node:process";
 
+import { isLong } from "../../support/seed.ts";
 import { needs } from "../../support/program.ts";
 import { freePort } from "../../support/redis/free_port.ts";
 import { rootPath } from "../../support/tree.ts";
 import { startNginx } from "../service/support/proxies.ts";
 import { spawned } from "./support/spawned.ts";
 
-const CALLS = process.env.TIDEGATE_LONG === "1" ? 10_000 : 1_000;
+const CALLS = isLong() ? 10_000 : 300;
 
 /** Starts a service, and waits until it listens. */
-async function started(rules: string, port: number) {
-  const options = ["--port", String(port), "--no-grpc", "--threads", "1", "--drain-delay", "200ms"];
+async function started(rules: string, port: number, delay = "200ms") {
+  const options = ["--port", String(port), "--no-grpc", "--threads", "1", "--drain-delay", delay];
   const command = spawned("serve", rules, ...options);
   await command.says('"listening"');
   return command;
@@ -62,13 +63,13 @@ test(
   },
 );
 
-test("SIGHUP has the rules read again", async () => {
+test("SIGHUP has the rules read again, SIGINT ends without a delay", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tidegate-signals-"));
   const file = join(folder, "rules.json");
   const rules = (limit: number) =>
     JSON.stringify({ domain: "shop", rules: [{ key: "user", limits: [{ limit, period: "1h" }] }] });
   writeFileSync(file, rules(1));
-  const { child, ended, says, said } = await started(file, 0);
+  const { child, ended, says, said } = await started(file, 0, "60m");
   try {
     writeFileSync(file, "{");
     process.kill(child.pid!, "SIGHUP");
@@ -77,8 +78,22 @@ test("SIGHUP has the rules read again", async () => {
     process.kill(child.pid!, "SIGHUP");
     while (said().split('"rules-loaded"').length < 3) await says("");
   } finally {
-    process.kill(child.pid!, "SIGTERM");
+    process.kill(child.pid!, "SIGINT");
     assert.equal(await ended, 0, said());
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test("SIGTERM waits for the drain delay, and another signal ends that", async () => {
+  const { child, ended, says, said } = await started(`${rootPath}examples/rules.yaml`, 0, "60m");
+  process.kill(child.pid!, "SIGTERM");
+  await says('"stopping"');
+  let isOver = false;
+  void ended.then(() => isOver = true);
+  while (!isOver) {
+    process.kill(child.pid!, "SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.notEqual(await ended, 0);
+  assert.doesNotMatch(said(), /"stopped"/);
 });

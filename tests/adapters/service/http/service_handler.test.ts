@@ -4,9 +4,15 @@ import { describe, test } from "node:test";
 
 import type { AsyncStore } from "../../../../core/store.ts";
 import { StoreUnavailableError } from "../../../../mod.ts";
-import { objectSource, type RuleFile, type RuleSource } from "../../../../adapters/rules/rules.ts";
+import {
+  fileSource,
+  objectSource,
+  type RuleFile,
+  type RuleSource,
+} from "../../../../adapters/rules/rules.ts";
 import { type LogEvent, serve, type ServeOptions } from "../../../../adapters/service/service.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+import { rootPath } from "../../../support/tree.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { get, post, SHOP, withService } from "../support/running.ts";
 
@@ -28,6 +34,7 @@ describe("the service", () => {
         nextAfter: first.body.nextAfter,
         resetAfter: first.body.resetAfter,
         delay: 0,
+        debt: 0,
         rules: [{
           rule: "per-user",
           shadow: false,
@@ -38,6 +45,7 @@ describe("the service", () => {
           nextAfter: first.body.nextAfter,
           resetAfter: first.body.resetAfter,
           delay: 0,
+          debt: 0,
         }],
       });
       assert.equal((await post(service, "/v1/peek", asking("42", 2))).body.allowed, false);
@@ -75,6 +83,19 @@ describe("the service", () => {
         allowed.push(body.allowed);
       }
       assert.deepEqual(allowed, [true, true, false]);
+    }));
+
+  test("charges what was used, beyond the limit if need be, and reports the debt", () =>
+    withService(async (service) => {
+      const used = { ...asking("42", 10), charge: true };
+      const { body } = await post(service, "/v1/consume", used);
+      assert.deepEqual([body.allowed, body.remaining, body.debt], [true, 0, 7]);
+      assert.deepEqual([body.rules[0].debt, body.rules[0].allowed], [7, true]);
+      const look = await post(service, "/v1/peek", asking("42", 0));
+      assert.deepEqual([look.body.allowed, look.body.debt], [true, 7]);
+      const refused = await post(service, "/v1/consume", asking("42"));
+      assert.deepEqual([refused.body.allowed, refused.body.debt], [false, 7]);
+      assert.equal((await post(service, "/v1/refund", asking("42", 8))).body.remaining, 1);
     }));
 
   test("reports what a shadow would have done", () =>
@@ -204,6 +225,39 @@ describe("the service", () => {
     }, { rules: source });
   });
 
+  test("counts detailed rules by key, a thousand of them, and the rest as a whole", () => {
+    const source = fileSource(
+      `${rootPath}tests/vectors/envoy-config/tests-valid/basic_config.yaml`,
+    );
+    return withService(async (service) => {
+      const ask = (value: string, key = "key7") => ({
+        domain: "test-domain",
+        entries: { [key]: value },
+      });
+      const many = Array.from({ length: 1_001 }, (_, place) => ask(`value${place}`));
+      await post(service, "/v1/consume", many.slice(0, 600));
+      await post(service, "/v1/consume", [
+        ...many.slice(600),
+        ask("value0"),
+        ask("value3", "key4"),
+      ]);
+      const { body } = await get(service, "/metrics");
+      const line = (labels: string, count: number) =>
+        `tidegate_decisions_total{domain="test-domain",${labels},verdict="admitted"} ${count}\n`;
+      for (
+        const [labels, count] of [
+          ['rule="key7",key="key7=value0"', 2],
+          ['rule="key7",key="key7=value999"', 1],
+          ['rule="key7"', 1],
+          ['rule="key4_rate_limit"', 1],
+        ] as const
+      ) assert.ok(body.includes(line(labels, count)), `${labels}`);
+      assert.ok(!body.includes("value1000"));
+      const { rules } = (await get(service, "/v1/live?search=key7")).body;
+      assert.deepEqual(rules.map((each: { admitted: number }) => each.admitted), [1_002]);
+    }, { rules: source });
+  });
+
   test("tells the keys refused most, the most often refused first", () =>
     withService(async (service) => {
       for (let times = 0; times < 8; times++) await post(service, "/v1/consume", asking("loud"));
@@ -232,6 +286,7 @@ describe("the service refuses with a problem:", () => {
     ["a negative cost", asking("a", -1), 400, /cost must be an integer of at least 0, not -1/],
     ["half a cost", asking("a", 0.5), 400, /cost must be an integer/],
     ["an endless cost", '{"entries":{"user":"a"},"cost":1e999}', 400, /cost must be an integer/],
+    ["a charge of 1", { ...asking("a"), charge: 1 }, 400, /charge must be true or false, not 1/],
     ["no descriptors", { descriptors: [] }, 400, /list of 1 to 32 items, not 0 items/],
     ["both forms", { descriptors: [{}], entries: {} }, 400, /must not be given both/],
     [
@@ -460,9 +515,54 @@ describe("Envoy's JSON", () => {
       const entries = [{ key: "user", value: "42" }];
       const back = { entries, hitsAddend: "2", isNegativeHits: true };
       const third = await post(service, "/json", { domain: "shop", descriptors: [back] });
-      assert.deepEqual([third.status, third.body.statuses[0].limitRemaining], [200, 3]);
+      assert.deepEqual([third.status, third.body.statuses[0].limitRemaining], [200, 1]);
       assert.equal(second.body.statuses[0].code, "OVER_LIMIT");
     }));
+
+  for (const charge of ["together", "each"] as const) {
+    test(`is checked, then reports what was used: where charged ${charge}, debt is over the limit`, () => {
+      const limits = [
+        { limit: 1_000, period: "1h" as const },
+        { algorithm: "slidingLog" as const, limit: 500, period: "1d" as const },
+      ];
+      const rules = objectSource({
+        domain: "shop",
+        charge,
+        rules: [{ key: "user", limits }, { key: "shadow", shadow: true, limits }],
+      });
+      return withService(async (service) => {
+        const entries = (key: string) => [{ key, value: "42" }];
+        const ask = (hitsAddend: number, key = "user") =>
+          post(service, "/json", {
+            domain: "shop",
+            descriptors: [{ entries: entries(key), hitsAddend }],
+          });
+        assert.equal((await ask(0)).status, 200);
+        // Three answers are under way at once; what they came to is counted, whatever is left.
+        const reported = [await ask(400), await ask(300), await ask(200)];
+        assert.deepEqual(reported.map(({ status }) => status), [200, 429, 429]);
+        const checked = await ask(0);
+        assert.equal(checked.status, 429);
+        const [status] = checked.body.statuses;
+        assert.deepEqual([status.code, status.limitRemaining], ["OVER_LIMIT", undefined]);
+        assert.equal(status.currentLimit.requestsPerUnit, 500);
+        assert.equal((await ask(1)).status, 429, "and takes nothing");
+        const { body } = await post(service, "/v1/peek", { entries: { user: "42" }, cost: 0 });
+        assert.equal(body.debt, 400);
+        const back = { entries: entries("user"), hitsAddend: 400, isNegativeHits: true };
+        await post(service, "/json", { domain: "shop", descriptors: [back] });
+        assert.equal((await ask(0)).status, 200, "nothing is left, and nothing is owed");
+        assert.equal((await ask(1)).status, 429);
+        assert.deepEqual(
+          [(await ask(900, "shadow")).status, (await ask(0, "shadow")).status],
+          [200, 200],
+        );
+        const { body: metrics } = await get(service, "/metrics");
+        const line = 'tidegate_decisions_total{domain="shop",rule="user",verdict="refused"} 5\n';
+        assert.ok(metrics.includes(line), metrics);
+      }, { rules });
+    });
+  }
 
   test("may bring a limit of its own, and ask for what has none", () =>
     withService(async (service) => {

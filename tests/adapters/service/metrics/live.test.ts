@@ -105,6 +105,7 @@ describe("the last hour", () => {
     rules: [{
       domain: "shop",
       rule: "user",
+      key: undefined,
       shadow: false,
       admitted,
       refused: 0,
