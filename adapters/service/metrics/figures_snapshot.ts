@@ -126,16 +126,6 @@ export function figuresOfRules(
   return all.filter((figures) => known.has(ruleName(figures)));
 }
 
-/** The verdicts of each rule by its name, those of all its keys together. */
-export function verdictsByRule(all: readonly RuleFigures[]): ReadonlyMap<string, VerdictFigures> {
-  const sums = new Map<string, VerdictFigures>();
-  for (const figures of all) {
-    const name = ruleName(figures);
-    sums.set(name, addVerdicts(figures, sums.get(name) ?? NO_VERDICTS));
-  }
-  return sums;
-}
-
 /** Figures of one name become one. */
 function merged<Figure>(
   figures: readonly Figure[],

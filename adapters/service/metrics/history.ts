@@ -6,20 +6,28 @@
 import {
   type FiguresSnapshot,
   LATENCY_BUCKETS,
+  type RuleFigures,
+  ruleName,
   type VerdictFigures,
-  verdictsByRule,
 } from "./figures_snapshot.ts";
 
 const MINUTE = 60_000;
 const MINUTES = 60;
+
+/** By how much an answer may overtake one that was asked for before; more is a clock set back. */
+const OVERTAKEN = 30_000;
 
 /** Verdicts of each of the last 60 minutes, the one that has begun last. */
 export type VerdictHistory = { readonly [Name in keyof VerdictFigures]: readonly number[] };
 
 /** Sums that only grow, and by how much each grew in each minute: row `minute % 60`. */
 interface Series {
-  sums: readonly number[];
+  readonly sums: Float64Array;
+  /** The sums of the snapshot that is being read. */
+  readonly next: Float64Array;
   readonly rows: Uint32Array;
+  /** The last snapshot that it was in. */
+  snapshot: number;
 }
 
 /** The last 60 minutes of all decisions. */
@@ -42,12 +50,14 @@ export interface History {
    * Adds what was counted since the last time to the minute of that time. At least once a minute,
    * soon after it begins.
    *
-   * @param now When the snapshot was asked for; an earlier one than the last is left out.
+   * @param now When the snapshot was asked for; one that was overtaken is left out.
    */
   record(figures: FiguresSnapshot, now: number): void;
   totals(): HistoryTotals;
-  /** What a rule said, by its `ruleName`; `undefined` if it said nothing. */
-  ofRule(name: string): VerdictHistory | undefined;
+  /** What a rule said since the start, by its `ruleName`. */
+  verdicts(name: string): VerdictFigures;
+  /** What it said in each minute; `undefined` if it said nothing. */
+  minutes(name: string): VerdictHistory | undefined;
 }
 
 /** Makes a history that begins now. */
@@ -57,24 +67,32 @@ export function history(start: number): History {
   const latency = seriesOf(LATENCY_BUCKETS.length + 1);
   const rules = new Map<string, Series>();
   let until = start;
+  let snapshots = 0;
+
+  /** Reads the figures of a rule, of which there may be several by key. */
+  function readRule(figures: RuleFigures): void {
+    const name = ruleName(figures);
+    let series = rules.get(name);
+    if (series === undefined) rules.set(name, series = seriesOf(3));
+    if (series.snapshot !== snapshots) series.next.fill(0);
+    series.snapshot = snapshots;
+    readVerdicts(series, figures);
+  }
 
   return {
     record(figures, now): void {
-      if (now < until) return;
-      const minute = Math.floor(until / MINUTE);
-      add(total, minute, verdictsOf(figures.decisions));
-      add(evictions, minute, [figures.store["evictions"] ?? 0]);
-      add(latency, minute, figures.latency);
-      const known = new Set(rules.keys());
-      for (const [name, verdicts] of verdictsByRule(figures.rules)) {
-        known.delete(name);
-        let series = rules.get(name);
-        if (series === undefined) rules.set(name, series = seriesOf(3));
-        add(series, minute, verdictsOf(verdicts));
-      }
-      for (const gone of known) rules.delete(gone);
-      for (const series of [total, evictions, latency, ...rules.values()]) {
-        clear(series, minute + 1, Math.floor(now / MINUTE));
+      if (now < until && until - now < OVERTAKEN) return;
+      snapshots++;
+      for (const series of [total, evictions, latency]) series.next.fill(0);
+      readVerdicts(total, figures.decisions);
+      evictions.next[0] = figures.store["evictions"] ?? 0;
+      latency.next.set(figures.latency);
+      for (const each of figures.rules) readRule(each);
+      const [minute, last] = [Math.floor(until / MINUTE), Math.floor(now / MINUTE)];
+      for (const series of [total, evictions, latency]) take(series, minute, last);
+      for (const [name, series] of rules) {
+        if (series.snapshot === snapshots) take(series, minute, last);
+        else rules.delete(name);
       }
       until = now;
     },
@@ -91,7 +109,11 @@ export function history(start: number): History {
         hour: { p50: quantile(hour, 0.5), p99: quantile(hour, 0.99) },
       };
     },
-    ofRule(name): VerdictHistory | undefined {
+    verdicts(name): VerdictFigures {
+      const [admitted = 0, refused = 0, shadowRefused = 0] = rules.get(name)?.sums ?? [];
+      return { admitted, refused, shadowRefused };
+    },
+    minutes(name): VerdictHistory | undefined {
       const series = rules.get(name);
       return series?.rows.some((count) => count > 0)
         ? historyOf(series, Math.floor(until / MINUTE))
@@ -101,27 +123,32 @@ export function history(start: number): History {
 }
 
 function seriesOf(width: number): Series {
-  return { sums: new Array(width).fill(0), rows: new Uint32Array(MINUTES * width) };
+  return {
+    sums: new Float64Array(width),
+    next: new Float64Array(width),
+    rows: new Uint32Array(MINUTES * width),
+    snapshot: 0,
+  };
 }
 
-function verdictsOf({ admitted, refused, shadowRefused }: VerdictFigures): readonly number[] {
-  return [admitted, refused, shadowRefused];
+function readVerdicts({ next }: Series, verdicts: VerdictFigures): void {
+  next[0]! += verdicts.admitted;
+  next[1]! += verdicts.refused;
+  next[2]! += verdicts.shadowRefused;
 }
 
-/** A sum that is smaller than before is of a rule that came back: it began anew. */
-function add(series: Series, minute: number, sums: readonly number[]): void {
-  const row = minute % MINUTES * sums.length;
-  sums.forEach((sum, place) => {
-    series.rows[row + place]! += Math.max(0, sum - series.sums[place]!);
-  });
-  series.sums = sums;
-}
-
-/** Empties the rows of these minutes, each at most once. */
-function clear({ sums, rows }: Series, first: number, last: number): void {
-  for (let minute = Math.max(first, last - MINUTES + 1); minute <= last; minute++) {
-    const row = minute % MINUTES * sums.length;
-    rows.fill(0, row, row + sums.length);
+/**
+ * Adds what is new to the row of the minute, and empties those of the minutes after it. A sum that is
+ * smaller than before is of a rule that came back: it began anew.
+ */
+function take({ sums, next, rows }: Series, minute: number, last: number): void {
+  const width = sums.length;
+  for (let place = 0; place < width; place++) {
+    rows[minute % MINUTES * width + place]! += Math.max(0, next[place]! - sums[place]!);
+    sums[place] = next[place]!;
+  }
+  for (let each = Math.max(minute + 1, last - MINUTES + 1); each <= last; each++) {
+    rows.fill(0, each % MINUTES * width, (each % MINUTES + 1) * width);
   }
 }
 

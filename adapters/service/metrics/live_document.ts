@@ -7,10 +7,8 @@ import {
   type FiguresSnapshot,
   type KeyFigures,
   matchesSearch,
-  NO_VERDICTS,
   ruleName,
   type VerdictFigures,
-  verdictsByRule,
 } from "./figures_snapshot.ts";
 import type { History, HistoryTotals, VerdictHistory } from "./history.ts";
 import { keysSince } from "./key_counters.ts";
@@ -104,8 +102,7 @@ export interface LiveFacts
 export function liveDocument(facts: LiveFacts, { search, own }: LiveRequest): LiveDocument {
   const { now, startedAt, needsToken, storeKind, rules: set, figures, history, shadow } = facts;
   const { source, reason, ...loaded } = facts.loaded;
-  const byName = verdictsByRule(figures.rules);
-  const found = shownRules(set, byName)
+  const found = shownRules(set, history)
     .filter(({ domain, label, name = label }) => matchesSearch(search, domain, name, label));
   return {
     now,
@@ -121,7 +118,7 @@ export function liveDocument(facts: LiveFacts, { search, own }: LiveRequest): Li
     decisions: figures.decisions,
     history: history.totals(),
     rulesFound: found.length,
-    rules: mostActive(found, byName).map((rule) => liveRule(rule, shadow, byName, history)),
+    rules: mostActive(found, history).map((rule) => liveRule(rule, shadow, history)),
     keys: own ? figures.keys : undefined,
     keysSince: Math.max(startedAt, keysSince(now)),
     storeKind,
@@ -134,13 +131,11 @@ type ShownRule = Pick<
   "index" | "domain" | "label" | "name" | "kind" | "limits" | "shadow" | "lookup"
 >;
 
-type FiguresByName = ReadonlyMap<string, VerdictFigures>;
-
 /** The rules that decide, and the limits that came with descriptors. */
-function shownRules({ rules, domains }: RuleSet, byName: FiguresByName): readonly ShownRule[] {
+function shownRules({ rules, domains }: RuleSet, history: History): readonly ShownRule[] {
   const overrides = [...domains.keys()]
-    .filter((domain) => byName.has(ruleName({ domain, rule: OVERRIDE })))
-    .map((domain) => ({ ...OVERRIDE_RULE, domain }));
+    .map((domain) => ({ ...OVERRIDE_RULE, domain }))
+    .filter((rule) => callsOf(rule, history) > 0);
   return [...rules.filter(isShown), ...overrides];
 }
 
@@ -160,27 +155,21 @@ const OVERRIDE_RULE: Omit<ShownRule, "domain"> = {
 };
 
 /** In the order of the files; of too many those that decided most. */
-function mostActive(
-  found: readonly ShownRule[],
-  byName: FiguresByName,
-): readonly ShownRule[] {
+function mostActive(found: readonly ShownRule[], history: History): readonly ShownRule[] {
   if (found.length <= MOST_RULES) return found;
-  const verdicts = found.map((rule) => {
-    const { admitted, refused, shadowRefused } = byName.get(nameOf(rule)) ?? NO_VERDICTS;
-    return { rule, sum: admitted + refused + shadowRefused };
-  });
-  return verdicts.sort((one, other) => other.sum - one.sum)
+  return found.map((rule) => ({ rule, calls: callsOf(rule, history) }))
+    .sort((one, other) => other.calls - one.calls)
     .slice(0, MOST_RULES)
     .map(({ rule }) => rule)
     .sort((one, other) => one.index - other.index);
 }
 
-function liveRule(
-  rule: ShownRule,
-  shadow: boolean,
-  byName: FiguresByName,
-  history: History,
-): LiveRule {
+function callsOf(rule: ShownRule, history: History): number {
+  const { admitted, refused, shadowRefused } = history.verdicts(nameOf(rule));
+  return admitted + refused + shadowRefused;
+}
+
+function liveRule(rule: ShownRule, shadow: boolean, history: History): LiveRule {
   const { domain, label, name = label, kind, limits, lookup } = rule;
   return {
     domain,
@@ -193,8 +182,8 @@ function liveRule(
       const algorithm = id.slice(0, id.indexOf("/"));
       return policies.map(({ limit, period, burst }) => ({ algorithm, limit, period, burst }));
     }),
-    ...(byName.get(nameOf(rule)) ?? NO_VERDICTS),
-    history: history.ofRule(nameOf(rule)),
+    ...history.verdicts(nameOf(rule)),
+    history: history.minutes(nameOf(rule)),
   };
 }
 

@@ -131,7 +131,6 @@ export function chartIn(box, empty) {
   const frame = element("div", "frame");
   frame.append(svg, most, note);
   box.append(readout, frame, scale);
-  readout.setAttribute("aria-live", "polite");
   svg.setAttribute("tabindex", "0");
   /** @type {Plot | undefined} */
   let plot;
@@ -144,6 +143,7 @@ export function chartIn(box, empty) {
       readout,
       chosen < 0 ? plot.summary : `${timeText(minuteAt(chosen))}: ${plot.textOf(chosen)}`,
     );
+    readout.setAttribute("aria-live", chosen < 0 ? "off" : "polite");
     cursor.setAttribute("x", String(chosen));
     cursor.toggleAttribute("hidden", chosen < 0);
   }

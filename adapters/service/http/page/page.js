@@ -76,7 +76,8 @@ async function look() {
     live = answer;
     showAll(answer);
     const threads = live.threads === 1 ? "1 thread" : `${live.threads} threads`;
-    setText(status, `Live, ${threads}, up ${spanText(live.now - live.startedAt)}`);
+    setText(status, "Live");
+    show("threads", `${threads}, up ${spanText(live.now - live.startedAt)}`);
     status.classList.remove("bad");
   } catch (error) {
     if (number !== asked) return;
