@@ -103,7 +103,12 @@ function windowAccounting<Use>(
   }
 
   return {
-    add: (use, now, units) => of(windows.current(now, place(use)), usedNow(use, now) + units),
+    add(use, now, units) {
+      const held = place(use);
+      const current = windows.current(now, held);
+      const before = current === held ? used(use, held) : 0;
+      return of(current, before + units);
+    },
     giveBack(use, now, units) {
       const count = usedNow(use, now);
       return units < count ? of(place(use), count - units) : initial;
