@@ -167,6 +167,46 @@ describe("a capacity", () => {
   });
 });
 
+describe("grow", () => {
+  test("lets all threads keep more keys, and forgets none", () => {
+    const sizes = {
+      capacity: 2,
+      maxCapacity: 300,
+      for: [small, slidingLog({ limit: 5, period: "1h" })],
+    };
+    const store = sharedStore({ ...sizes, threads: 4, onFull: "throw" });
+    const other = attachSharedStore(store.handle);
+    const options = { prefix: "api", clock: () => NOW };
+    const here = limiter(sizes.for[1]!, { ...options, store });
+    const there = limiter(sizes.for[1]!, { ...options, store: other });
+    for (let key = 0; key < 2; key++) here.consume(`key ${key}`);
+    assert.throws(() => there.consume("key 2"), StoreFullError);
+    other.grow(300);
+    for (let call = 1; call < 6; call++) {
+      for (let key = 0; key < 300; key++) {
+        const { remaining } = (key % 2 ? here : there).consume(`key ${key}`);
+        if (key > 1) assert.equal(remaining, 5 - call);
+        else if (call < 5) assert.equal(remaining, 4 - call);
+      }
+    }
+    assert.throws(() => here.consume("one more"), StoreFullError);
+    const { keys, capacity, evictions } = store.statistics(NOW);
+    assert.deepEqual([keys, capacity, evictions], [300, 300, 0]);
+    store.grow(5);
+    assert.equal(store.statistics().capacity, 300);
+  });
+
+  test("is refused beyond what the store was made for", () => {
+    const store = sharedStore({ capacity: 10, maxBytes: 0, threads: 4 });
+    const rule = /^RangeError: Cannot grow the shared store as capacity must be at most 10/;
+    assert.throws(() => store.grow(11), rule);
+    assert.throws(() => store.grow(0), RangeError);
+    assert.throws(() => sharedStore({ capacity: 10, maxCapacity: 9 }), RangeError);
+    store.close();
+    assert.throws(() => store.grow(10), StoreUnavailableError);
+  });
+});
+
 test("room in the arena is made in some hundred steps, however many keys take none of it", () => {
   inSteps(() => {
     const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
@@ -366,7 +406,8 @@ describe("a handle", () => {
     assert.throws(attach({ kind, buffer: new SharedArrayBuffer(8) }), /256 bytes.*value is 8/);
     assert.throws(attach({ kind, buffer: forged(0, 7) }), /magic number must be \d+: .* is 7/);
     assert.throws(attach({ kind, buffer: forged(1, 9) }), /layout version must be 5: .* is 9/);
-    assert.throws(attach({ kind, buffer: forged(2, 99) }), /number of bytes must be \d+: /);
+    assert.throws(attach({ kind, buffer: forged(2, 99) }), /capacity must be 1 to 10: .* is 99/);
+    assert.throws(attach({ kind, buffer: forged(13, 99) }), /number of bytes must be \d+: /);
     assert.throws(attach({ kind, buffer: cut }), /number of bytes must be \d+: .* is \d+/);
     assert.throws(attach({ kind, buffer: forged(5, -5) }), RangeError);
     const words = [header.buckets, header.blocks, header.nodeStart, header.throwsWhenFull];
@@ -382,6 +423,7 @@ describe("a handle", () => {
     const whole = sharedStore({ capacity: 1_000, maxBytes: 12_800, threads: 4 }).handle;
     const ints = new Int32Array(whole.buffer);
     ints[header.capacity]! -= 4;
+    ints[header.maxCapacity]! -= 4;
     ints[header.nodes]! += 1;
     assert.throws(() => attachSharedStore(whole), /its first node must be \d+: current value is/);
   });
