@@ -99,18 +99,14 @@ function windowAccounting<Use>(
   /** Units used in the window that a call at `now` falls in. */
   function usedNow(use: Use, now: number): number {
     const held = place(use);
-    return windows.current(now, held) === held ? used(use) : 0;
-  }
-
-  function untilEnd(use: Use, now: number): number {
-    return usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now;
+    return windows.current(now, held) === held ? used(use, held) : 0;
   }
 
   return {
     add(use, now, units) {
       const held = place(use);
       const current = windows.current(now, held);
-      const before = current === held ? used(use) : 0;
+      const before = current === held ? used(use, held) : 0;
       return of(current, before + units);
     },
     giveBack(use, now, units) {
@@ -118,8 +114,7 @@ function windowAccounting<Use>(
       return units < count ? of(place(use), count - units) : initial;
     },
     free: (use, now) => limit - usedNow(use, now),
-    wait: (use, now, cost) => usedNow(use, now) + cost <= limit ? 0 : windows.end(place(use)) - now,
-    reset: untilEnd,
+    reset: (use, now) => usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now,
   };
 }
 

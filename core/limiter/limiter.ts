@@ -7,7 +7,7 @@ import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
-import { checkCost, checkNow, checkText, errorMessage } from "../options/checks.ts";
+import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
@@ -251,7 +251,7 @@ export function limiterOn(
     resetAll(): void {
       if (store.deleteAll === undefined) {
         const rule = "its store must have deleteAll";
-        throw new TypeError(errorMessage("reset all keys", rule, store.deleteAll));
+        throw typeError("reset all keys", rule, store.deleteAll);
       }
       const wakeAll = () => [...queues.keys()].forEach((stored) => wakeQueue(queues, stored));
       return andFinally<void>(() => store.deleteAll!(prefix), wakeAll) as void;

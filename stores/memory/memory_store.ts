@@ -5,12 +5,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { splitReducer } from "../../core/algorithms/split_reducer.ts";
-import {
-  checkChoice,
-  checkInteger,
-  checkOptions,
-  errorMessage,
-} from "../../core/options/checks.ts";
+import { checkChoice, checkInteger, checkOptions, rangeError } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
@@ -93,9 +88,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys = 1_000_000, onFull = "evict" } = options;
   checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
   if (maxKeys > 2 ** 30) {
-    throw new RangeError(
-      errorMessage("create memoryStore", "maxKeys must be at most 2^30", maxKeys),
-    );
+    throw rangeError("create memoryStore", "maxKeys must be at most 2^30", maxKeys);
   }
   checkChoice("create memoryStore", "onFull", onFull, ["evict", "throw"]);
   const slots = openSlots(maxKeys, onFull);

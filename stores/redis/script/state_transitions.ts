@@ -637,7 +637,7 @@ else
          if (state_4 == 0) then
           result_13 = 0
          else
-          result_13 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+          result_13 = (state_4 - (result_11 * most))
          end
         else
          result_13 = 0
@@ -661,7 +661,7 @@ else
           if (state_4 == 0) then
            choice_2 = 0
           else
-           choice_2 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+           choice_2 = (state_4 - (result_14 * most))
           end
          else
           choice_2 = 0
@@ -692,7 +692,7 @@ else
           if (state_4 == 0) then
            result_18 = 0
           else
-           result_18 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+           result_18 = (state_4 - (result_16 * most))
           end
          else
           result_18 = 0
@@ -733,7 +733,7 @@ else
         if (use == 0) then
          result_22 = 0
         else
-         result_22 = (use - (js_floor(((use - 1) / most)) * most))
+         result_22 = (use - (result_20 * most))
         end
        else
         result_22 = 0
@@ -757,16 +757,22 @@ else
        else
         result_24 = js_floor(((use_1 - 1) / most))
        end
+       local result_26
        local result_25
        if (use_1 == 0) then
-        result_25 = 0
+        result_25 = -(math.huge)
        else
-        result_25 = (use_1 - (js_floor(((use_1 - 1) / most)) * most))
+        result_25 = js_floor(((use_1 - 1) / most))
        end
-       if (result_25 == 0) then
+       if (use_1 == 0) then
+        result_26 = 0
+       else
+        result_26 = (use_1 - (result_25 * most))
+       end
+       if (result_26 == 0) then
         do return 'f1' end
        else
-        do return 'f1 ' .. js_text(result_24) .. ' ' .. js_text(result_25) end
+        do return 'f1 ' .. js_text(result_24) .. ' ' .. js_text(result_26) end
        end
       end,
       decode = function(text_4)
@@ -802,56 +808,56 @@ else
        initial = initial_1,
        take = function(state_5, now_11, cost_5)
         if (cost_5 > 0) then
+         local result_28
          local result_27
-         local result_26
          local index_4 = js_floor(((now_11 + offset_1) / b))
          if (index_4 > state_5.place) then
-          result_26 = index_4
+          result_27 = index_4
          else
-          result_26 = state_5.place
+          result_27 = state_5.place
          end
-         if (result_26 == state_5.place) then
-          result_27 = state_5.used
+         if (result_27 == state_5.place) then
+          result_28 = state_5.used
          else
-          result_27 = 0
+          result_28 = 0
          end
-         if (cost_5 <= (a - result_27)) then
-          local result_28
+         if (cost_5 <= (a - result_28)) then
+          local result_29
           local index_5 = js_floor(((now_11 + offset_1) / b))
           if (index_5 > state_5.place) then
-           result_28 = index_5
+           result_29 = index_5
           else
-           result_28 = state_5.place
+           result_29 = state_5.place
           end
           local choice_3
-          if (result_28 == state_5.place) then
+          if (result_29 == state_5.place) then
            choice_3 = state_5.used
           else
            choice_3 = 0
           end
           local used_4 = (choice_3 + cost_5)
-          do return { place = result_28, used = used_4 } end
+          do return { place = result_29, used = used_4 } end
          else
           do return state_5 end
          end
         else
          if (cost_5 < 0) then
           local units_5 = -(cost_5)
+          local result_31
           local result_30
-          local result_29
           local index_6 = js_floor(((now_11 + offset_1) / b))
           if (index_6 > state_5.place) then
-           result_29 = index_6
+           result_30 = index_6
           else
-           result_29 = state_5.place
+           result_30 = state_5.place
           end
-          if (result_29 == state_5.place) then
-           result_30 = state_5.used
+          if (result_30 == state_5.place) then
+           result_31 = state_5.used
           else
-           result_30 = 0
+           result_31 = 0
           end
-          if (units_5 < result_30) then
-           local used_5 = (result_30 - units_5)
+          if (units_5 < result_31) then
+           local used_5 = (result_31 - units_5)
            do return { place = state_5.place, used = used_5 } end
           else
            do return initial_1 end
@@ -862,20 +868,20 @@ else
         end
        end,
        reset = function(use_2, now_12)
+        local result_33
         local result_32
-        local result_31
         local index_7 = js_floor(((now_12 + offset_1) / b))
         if (index_7 > use_2.place) then
-         result_31 = index_7
+         result_32 = index_7
         else
-         result_31 = use_2.place
+         result_32 = use_2.place
         end
-        if (result_31 == use_2.place) then
-         result_32 = use_2.used
+        if (result_32 == use_2.place) then
+         result_33 = use_2.used
         else
-         result_32 = 0
+         result_33 = 0
         end
-        if (result_32 == 0) then
+        if (result_33 == 0) then
          do return 0 end
         else
          do return ((((use_2.place + 1) * b) - offset_1) - now_12) end
@@ -917,90 +923,90 @@ else
         initial = 0,
         take = function(state_6, now_13, cost_6)
          if (cost_6 > 0) then
-          local result_35
-          local result_33
-          if (state_6 == 0) then
-           result_33 = -(math.huge)
-          else
-           result_33 = js_floor(((state_6 - 1) / most_2))
-          end
+          local result_36
           local result_34
-          if (now_13 < (result_33 + b)) then
-           result_34 = result_33
+          if (state_6 == 0) then
+           result_34 = -(math.huge)
           else
-           result_34 = now_13
+           result_34 = js_floor(((state_6 - 1) / most_2))
           end
-          if (result_34 == result_33) then
+          local result_35
+          if (now_13 < (result_34 + b)) then
+           result_35 = result_34
+          else
+           result_35 = now_13
+          end
+          if (result_35 == result_34) then
            if (state_6 == 0) then
-            result_35 = 0
+            result_36 = 0
            else
-            result_35 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+            result_36 = (state_6 - (result_34 * most_2))
            end
           else
-           result_35 = 0
+           result_36 = 0
           end
-          if (cost_6 <= (a - result_35)) then
-           local result_36
-           if (state_6 == 0) then
-            result_36 = -(math.huge)
-           else
-            result_36 = js_floor(((state_6 - 1) / most_2))
-           end
+          if (cost_6 <= (a - result_36)) then
            local result_37
-           if (now_13 < (result_36 + b)) then
-            result_37 = result_36
+           if (state_6 == 0) then
+            result_37 = -(math.huge)
            else
-            result_37 = now_13
+            result_37 = js_floor(((state_6 - 1) / most_2))
+           end
+           local result_38
+           if (now_13 < (result_37 + b)) then
+            result_38 = result_37
+           else
+            result_38 = now_13
            end
            local choice_4
-           if (result_37 == result_36) then
+           if (result_38 == result_37) then
             if (state_6 == 0) then
              choice_4 = 0
             else
-             choice_4 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+             choice_4 = (state_6 - (result_37 * most_2))
             end
            else
             choice_4 = 0
            end
            local used_8 = (choice_4 + cost_6)
-           do return ((result_37 * most_2) + used_8) end
+           do return ((result_38 * most_2) + used_8) end
           else
            do return state_6 end
           end
          else
           if (cost_6 < 0) then
            local units_6 = -(cost_6)
-           local result_40
-           local result_38
-           if (state_6 == 0) then
-            result_38 = -(math.huge)
-           else
-            result_38 = js_floor(((state_6 - 1) / most_2))
-           end
+           local result_41
            local result_39
-           if (now_13 < (result_38 + b)) then
-            result_39 = result_38
+           if (state_6 == 0) then
+            result_39 = -(math.huge)
            else
-            result_39 = now_13
+            result_39 = js_floor(((state_6 - 1) / most_2))
            end
-           if (result_39 == result_38) then
+           local result_40
+           if (now_13 < (result_39 + b)) then
+            result_40 = result_39
+           else
+            result_40 = now_13
+           end
+           if (result_40 == result_39) then
             if (state_6 == 0) then
-             result_40 = 0
+             result_41 = 0
             else
-             result_40 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+             result_41 = (state_6 - (result_39 * most_2))
             end
            else
-            result_40 = 0
+            result_41 = 0
            end
-           if (units_6 < result_40) then
-            local result_41
+           if (units_6 < result_41) then
+            local result_42
             if (state_6 == 0) then
-             result_41 = -(math.huge)
+             result_42 = -(math.huge)
             else
-             result_41 = js_floor(((state_6 - 1) / most_2))
+             result_42 = js_floor(((state_6 - 1) / most_2))
             end
-            local used_9 = (result_40 - units_6)
-            do return ((result_41 * most_2) + used_9) end
+            local used_9 = (result_41 - units_6)
+            do return ((result_42 * most_2) + used_9) end
            else
             do return 0 end
            end
@@ -1010,57 +1016,63 @@ else
          end
         end,
         reset = function(use_4, now_14)
-         local result_44
-         local result_42
-         if (use_4 == 0) then
-          result_42 = -(math.huge)
-         else
-          result_42 = js_floor(((use_4 - 1) / most_2))
-         end
+         local result_45
          local result_43
-         if (now_14 < (result_42 + b)) then
-          result_43 = result_42
+         if (use_4 == 0) then
+          result_43 = -(math.huge)
          else
-          result_43 = now_14
+          result_43 = js_floor(((use_4 - 1) / most_2))
          end
-         if (result_43 == result_42) then
+         local result_44
+         if (now_14 < (result_43 + b)) then
+          result_44 = result_43
+         else
+          result_44 = now_14
+         end
+         if (result_44 == result_43) then
           if (use_4 == 0) then
-           result_44 = 0
+           result_45 = 0
           else
-           result_44 = (use_4 - (js_floor(((use_4 - 1) / most_2)) * most_2))
+           result_45 = (use_4 - (result_43 * most_2))
           end
          else
-          result_44 = 0
+          result_45 = 0
          end
-         if (result_44 == 0) then
+         if (result_45 == 0) then
           do return 0 end
          else
-          local result_45
+          local result_46
           if (use_4 == 0) then
-           result_45 = -(math.huge)
+           result_46 = -(math.huge)
           else
-           result_45 = js_floor(((use_4 - 1) / most_2))
+           result_46 = js_floor(((use_4 - 1) / most_2))
           end
-          do return ((result_45 + b) - now_14) end
+          do return ((result_46 + b) - now_14) end
          end
         end,
         encode = function(use_5)
-         local result_46
-         if (use_5 == 0) then
-          result_46 = -(math.huge)
-         else
-          result_46 = js_floor(((use_5 - 1) / most_2))
-         end
          local result_47
          if (use_5 == 0) then
-          result_47 = 0
+          result_47 = -(math.huge)
          else
-          result_47 = (use_5 - (js_floor(((use_5 - 1) / most_2)) * most_2))
+          result_47 = js_floor(((use_5 - 1) / most_2))
          end
-         if (result_47 == 0) then
+         local result_49
+         local result_48
+         if (use_5 == 0) then
+          result_48 = -(math.huge)
+         else
+          result_48 = js_floor(((use_5 - 1) / most_2))
+         end
+         if (use_5 == 0) then
+          result_49 = 0
+         else
+          result_49 = (use_5 - (result_48 * most_2))
+         end
+         if (result_49 == 0) then
           do return 'f1' end
          else
-          do return 'f1 ' .. js_text(result_46) .. ' ' .. js_text(result_47) end
+          do return 'f1 ' .. js_text(result_47) .. ' ' .. js_text(result_49) end
          end
         end,
         decode = function(text_6)
@@ -1094,53 +1106,53 @@ else
          initial = initial_2,
          take = function(state_7, now_15, cost_7)
           if (cost_7 > 0) then
-           local result_49
-           local result_48
+           local result_51
+           local result_50
            if (now_15 < (state_7.place + b)) then
-            result_48 = state_7.place
+            result_50 = state_7.place
            else
-            result_48 = now_15
+            result_50 = now_15
            end
-           if (result_48 == state_7.place) then
-            result_49 = state_7.used
+           if (result_50 == state_7.place) then
+            result_51 = state_7.used
            else
-            result_49 = 0
+            result_51 = 0
            end
-           if (cost_7 <= (a - result_49)) then
-            local result_50
+           if (cost_7 <= (a - result_51)) then
+            local result_52
             if (now_15 < (state_7.place + b)) then
-             result_50 = state_7.place
+             result_52 = state_7.place
             else
-             result_50 = now_15
+             result_52 = now_15
             end
             local choice_5
-            if (result_50 == state_7.place) then
+            if (result_52 == state_7.place) then
              choice_5 = state_7.used
             else
              choice_5 = 0
             end
             local used_12 = (choice_5 + cost_7)
-            do return { place = result_50, used = used_12 } end
+            do return { place = result_52, used = used_12 } end
            else
             do return state_7 end
            end
           else
            if (cost_7 < 0) then
             local units_7 = -(cost_7)
-            local result_52
-            local result_51
+            local result_54
+            local result_53
             if (now_15 < (state_7.place + b)) then
-             result_51 = state_7.place
+             result_53 = state_7.place
             else
-             result_51 = now_15
+             result_53 = now_15
             end
-            if (result_51 == state_7.place) then
-             result_52 = state_7.used
+            if (result_53 == state_7.place) then
+             result_54 = state_7.used
             else
-             result_52 = 0
+             result_54 = 0
             end
-            if (units_7 < result_52) then
-             local used_13 = (result_52 - units_7)
+            if (units_7 < result_54) then
+             local used_13 = (result_54 - units_7)
              do return { place = state_7.place, used = used_13 } end
             else
              do return initial_2 end
@@ -1151,19 +1163,19 @@ else
           end
          end,
          reset = function(use_6, now_16)
-          local result_54
-          local result_53
+          local result_56
+          local result_55
           if (now_16 < (use_6.place + b)) then
-           result_53 = use_6.place
+           result_55 = use_6.place
           else
-           result_53 = now_16
+           result_55 = now_16
           end
-          if (result_53 == use_6.place) then
-           result_54 = use_6.used
+          if (result_55 == use_6.place) then
+           result_56 = use_6.used
           else
-           result_54 = 0
+           result_56 = 0
           end
-          if (result_54 == 0) then
+          if (result_56 == 0) then
            do return 0 end
           else
            do return ((use_6.place + b) - now_16) end
@@ -1216,25 +1228,25 @@ local resets = {  }
 local take = function(at_5, instant_1)
  local key = steps[at_5 + 1]
  local transition = transitions[steps[(at_5 + 1) + 1] + 1]
- local result_55
+ local result_57
  local known = states_5[key + 1]
  if (known ~= nil) then
-  result_55 = known
+  result_57 = known
  else
   local text_11 = texts[key + 1]
   if ((text_11 == nil) or (resets[key + 1] ~= nil)) then
-   result_55 = transition.initial
+   result_57 = transition.initial
   else
    local state_10 = transition.decode(text_11)
    if (state_10 == nil) then
-    result_55 = transition.initial
+    result_57 = transition.initial
    else
     states_5[key + 1] = state_10
-    result_55 = state_10
+    result_57 = state_10
    end
   end
  end
- local state_11 = result_55
+ local state_11 = result_57
  do
   local turn = 0
   while (turn < steps[(at_5 + 3) + 1]) do
@@ -1246,7 +1258,7 @@ local take = function(at_5, instant_1)
    turn = turn + 1
   end
  end
- if (state_11 ~= result_55) then
+ if (state_11 ~= result_57) then
   states_5[key + 1] = state_11
   owners[key + 1] = transition
   resets[key + 1] = transition.reset(state_11, instant_1)
@@ -1258,27 +1270,27 @@ local takeEach = function(at_6, end_1, instant_2)
   local place_15 = at_6
   while (place_15 < end_1) do
    local transition_1 = transitions[steps[(place_15 + 1) + 1] + 1]
-   local result_56
+   local result_58
    local key_1 = steps[place_15 + 1]
    local known_1 = states_5[key_1 + 1]
    if (known_1 ~= nil) then
-    result_56 = known_1
+    result_58 = known_1
    else
     local text_12 = texts[key_1 + 1]
     if ((text_12 == nil) or (resets[key_1 + 1] ~= nil)) then
-     result_56 = transition_1.initial
+     result_58 = transition_1.initial
     else
      local state_12 = transition_1.decode(text_12)
      if (state_12 == nil) then
-      result_56 = transition_1.initial
+      result_58 = transition_1.initial
      else
       states_5[key_1 + 1] = state_12
-      result_56 = state_12
+      result_58 = state_12
      end
     end
    end
-   local next_3 = transition_1.take(result_56, instant_2, steps[(place_15 + 2) + 1])
-   if ((next_3 == result_56) and (steps[(place_15 + 2) + 1] > 0)) then
+   local next_3 = transition_1.take(result_58, instant_2, steps[(place_15 + 2) + 1])
+   if ((next_3 == result_58) and (steps[(place_15 + 2) + 1] > 0)) then
     do return end
    else
     taken_1[#taken_1 + 1] = next_3
@@ -1291,26 +1303,26 @@ local takeEach = function(at_6, end_1, instant_2)
   while (place_16 < end_1) do
    local transition_2 = transitions[steps[(place_16 + 1) + 1] + 1]
    local next_4 = taken_1[((place_16 - at_6) / 4) + 1]
-   local result_57
+   local result_59
    local key_2 = steps[place_16 + 1]
    local known_2 = states_5[key_2 + 1]
    if (known_2 ~= nil) then
-    result_57 = known_2
+    result_59 = known_2
    else
     local text_13 = texts[key_2 + 1]
     if ((text_13 == nil) or (resets[key_2 + 1] ~= nil)) then
-     result_57 = transition_2.initial
+     result_59 = transition_2.initial
     else
      local state_13 = transition_2.decode(text_13)
      if (state_13 == nil) then
-      result_57 = transition_2.initial
+      result_59 = transition_2.initial
      else
       states_5[key_2 + 1] = state_13
-      result_57 = state_13
+      result_59 = state_13
      end
     end
    end
-   local isChanged_1 = (next_4 ~= result_57)
+   local isChanged_1 = (next_4 ~= result_59)
    if (isChanged_1 and (steps[(place_16 + 3) + 1] == 0)) then
     local key_3 = steps[place_16 + 1]
     states_5[key_3 + 1] = next_4
@@ -1352,17 +1364,17 @@ do
  while (key_5 < count) do
   local reset = resets[key_5 + 1]
   if (reset ~= nil) then
-   local result_58
+   local result_60
    local transition_3 = owners[key_5 + 1]
    local state_14 = states_5[key_5 + 1]
    if ((transition_3 == nil) or (state_14 == transition_3.initial)) then
-    result_58 = nil
+    result_60 = nil
    else
-    result_58 = transition_3.encode(state_14)
+    result_60 = transition_3.encode(state_14)
    end
    local lifetime = js_ceil(((js_min(reset, LONGEST) + MARGIN) + LEEWAY))
-   if (result_58 ~= texts[key_5 + 1]) then
-    write(key_5, result_58, js_text(lifetime))
+   if (result_60 ~= texts[key_5 + 1]) then
+    write(key_5, result_60, js_text(lifetime))
    end
   end
   key_5 = key_5 + 1
@@ -1394,4 +1406,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "33f63d3ef16408130ac2ba0d2c535dbdc8045ae1";
+export const STATE_TRANSITIONS_SHA = "2c981e5f93fdc865164bec330a5b60fce3647b39";

@@ -11,7 +11,7 @@ import { freePort } from "../../../support/redis/free_port.ts";
 import { isLong } from "../../../support/seed.ts";
 import { get, post, withService } from "../support/running.ts";
 
-const LIMIT = 100;
+const LIMIT = isLong() ? 200 : 100;
 
 const rules = () =>
   objectSource({
