@@ -109,13 +109,13 @@ try {
     rows.push(await runRecipe(name, recipe));
     console.log(rows.at(-1)?.join(" | "));
   }
+  const page = join(root, "docs/frameworks.md");
+  const text = filledPage(readFileSync(page, "utf8"));
+  writeFileSync(page, chosen.length === 0 ? withTable(text) : text);
+  spawnSync("deno", ["fmt", "--quiet", page], { cwd: root });
 } finally {
   rmSync(top, { recursive: true, force: true });
 }
-const page = join(root, "docs/frameworks.md");
-const text = filledPage(readFileSync(page, "utf8"));
-writeFileSync(page, chosen.length === 0 ? withTable(text) : text);
-spawnSync("deno", ["fmt", "--quiet", page], { cwd: root });
 
 /** @param {string} name @param {Recipe} recipe */
 async function runRecipe(name, { title, packages, build, check, start, paths }) {
