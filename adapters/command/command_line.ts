@@ -59,7 +59,9 @@ of serve:  --hostname 127.0.0.1           where to listen
            --port 8080                    for HTTP; 0 for a free one
            --grpc-port 8081               for Envoy's gRPC, where its packages are installed;
                                           --no-grpc for none
-           --threads N                    that serve HTTP; by default one for each core, at most 8;
+           --tls-cert FILE --tls-key FILE serve TLS, on both ports, by these PEM files
+           --tls-ca FILE                  whose certificates clients must have
+           --threads N                    that serve; by default one for each core, at most 8;
                                           one on Node before 22.12
            --capacity 1000000             keys of the embedded store
            --drain-delay 5s               for how long it takes calls after SIGTERM, not ready any more
@@ -72,6 +74,7 @@ of serve:  --hostname 127.0.0.1           where to listen
            --ipv6-prefix 64               bits of an IPv6 address that count
            --log-level info|error|off     which events are printed
            --shadow                       refuse nothing, and report what would have been
+           --open-telemetry               a span and metrics for each decision, by @opentelemetry/api
            --response-headers             have Envoy add RateLimit fields to its answers
 of lint:   --strict                       warnings count as errors
 of explain: --domain NAME --cost 1

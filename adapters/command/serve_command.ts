@@ -87,6 +87,13 @@ function logOf({ "log-level": level = "info" }: Values, print: Tools["print"]): 
   };
 }
 
+function tlsOf(values: Values): ServeOptions["tls"] {
+  const { "tls-cert": cert, "tls-key": key, "tls-ca": ca } = values;
+  if (cert === undefined && key === undefined && ca === undefined) return undefined;
+  if (cert !== undefined && key !== undefined) return { cert, key, ca };
+  throw usageError("TLS takes both --tls-cert and --tls-key");
+}
+
 function optionsOf(values: Values): Omit<ServeOptions, "rules" | "log"> {
   const cores = sharesPort() ? Math.min(8, availableParallelism()) : 1;
   return {
@@ -94,6 +101,7 @@ function optionsOf(values: Values): Omit<ServeOptions, "rules" | "log"> {
     mergeDomains: values["merge-domains"],
     hostname: values.hostname,
     port: integerOf(values.port, "port") ?? 8080,
+    tls: tlsOf(values),
     threads: integerOf(values.threads, "threads") ?? cores,
     drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
     capacity: integerOf(values.capacity, "capacity"),
@@ -101,6 +109,7 @@ function optionsOf(values: Values): Omit<ServeOptions, "rules" | "log"> {
     token: values.token,
     trustedProxies: values.trust?.split(","),
     shadow: values.shadow,
+    openTelemetry: values["open-telemetry"],
     responseHeaders: values["response-headers"],
     ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
     lookupCache: { onFailure: lookupFailureOf(values) },

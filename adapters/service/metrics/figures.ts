@@ -5,7 +5,9 @@
  */
 
 import type { RuleSet, Verdict } from "../../rules/rules.ts";
-import { type FiguresSnapshot, LATENCY_BUCKETS } from "./figures_snapshot.ts";
+import type { FiguresSnapshot } from "./figures_snapshot.ts";
+import { countTime, noTimes } from "./histogram.ts";
+import { loopDelays } from "./loop_delays.ts";
 import { countRefusal, halveRefusals, type RefusedKeys } from "./refused_keys.ts";
 import { countedRules, countVerdict, keepRules, ruleCounters } from "./rule_counters.ts";
 
@@ -19,27 +21,30 @@ export interface Figures {
   keep(rules: RuleSet): void;
   /** What was counted so far. */
   snapshot(): FiguresSnapshot;
+  /** Ends its measures. */
+  close(): void;
 }
 
-/** Calls by route and status, and how long they took. */
-interface CallCounters {
-  readonly routes: Map<string, Map<number, number>>;
-  readonly latency: Float64Array;
-  latencySum: number;
-}
+/** Calls by route and status. */
+type CallCounters = Map<string, Map<number, number>>;
 
 const HALVED_EVERY = 60_000;
+
+const NO_STORE = { store: {}, roundTrips: undefined };
 
 /**
  * Makes the figures of a thread.
  *
  * @param store The figures of the store; of the threads that share one, only one should report them.
  */
-export function figures(store: () => Readonly<Record<string, number>> = () => ({})): Figures {
+export function figures(
+  store: () => Pick<FiguresSnapshot, "store" | "roundTrips"> = () => NO_STORE,
+): Figures {
   const rules = ruleCounters();
   const keys: RefusedKeys = new Map();
-  const latency = new Float64Array(LATENCY_BUCKETS.length + 1);
-  const calls: CallCounters = { routes: new Map(), latency, latencySum: 0 };
+  const calls: CallCounters = new Map();
+  const latency = noTimes();
+  const delays = loopDelays();
   let halvedAt = 0;
 
   return {
@@ -49,14 +54,20 @@ export function figures(store: () => Readonly<Record<string, number>> = () => ({
         if (countVerdict(rules, verdict)) countRefusal(keys, verdict.rule, verdict.key);
       }
     },
-    call: (route, status, seconds) => countCall(calls, route, status, seconds),
+    call(route, status, seconds): void {
+      countCall(calls, route, status);
+      countTime(latency, seconds);
+    },
     keep: (current) => keepRules(rules, current),
     snapshot(): FiguresSnapshot {
       const all = {
         rules: countedRules(rules),
         keys: [...keys.values()].map((counter) => ({ ...counter })),
-        ...callFigures(calls),
-        store: store(),
+        calls: callFigures(calls),
+        latency: [...latency.counts],
+        latencySum: latency.sum,
+        loopDelays: delays.times,
+        ...store(),
         process: {},
         threads: 1,
       };
@@ -67,24 +78,19 @@ export function figures(store: () => Readonly<Record<string, number>> = () => ({
       }
       return all;
     },
+    close: delays.stop,
   };
 }
 
-function countCall(calls: CallCounters, route: string, status: number, seconds: number): void {
-  let statuses = calls.routes.get(route);
-  if (statuses === undefined) calls.routes.set(route, statuses = new Map());
+function countCall(calls: CallCounters, route: string, status: number): void {
+  let statuses = calls.get(route);
+  if (statuses === undefined) calls.set(route, statuses = new Map());
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  let bucket = 0;
-  while (bucket < LATENCY_BUCKETS.length && seconds > LATENCY_BUCKETS[bucket]!) bucket++;
-  calls.latency[bucket]!++;
-  calls.latencySum += seconds;
 }
 
-function callFigures(
-  { routes, latency, latencySum }: CallCounters,
-): Pick<FiguresSnapshot, "calls" | "latency" | "latencySum"> {
-  const flat = [...routes].flatMap(([route, statuses]) =>
+function callFigures(calls: CallCounters): FiguresSnapshot["calls"] {
+  const flat = [...calls].flatMap(([route, statuses]) =>
     [...statuses].map(([status, number]) => [`${route} ${status}`, number] as const)
   );
-  return { calls: Object.fromEntries(flat), latency: [...latency], latencySum };
+  return Object.fromEntries(flat);
 }

@@ -3,6 +3,7 @@
  */
 
 import { OVERRIDE, type RuleSet } from "../../rules/rules.ts";
+import { addTimes, type Histogram } from "./histogram.ts";
 
 /** What one rule said so far. */
 export interface RuleFigures {
@@ -48,6 +49,10 @@ export interface FiguresSnapshot {
   readonly latency: readonly number[];
   /** Seconds of all calls together. */
   readonly latencySum: number;
+  /** How late the threads' timers came. */
+  readonly loopDelays: Histogram;
+  /** How long Redis took to answer, where it is asked. */
+  readonly roundTrips: Histogram | undefined;
   /** Figures of the store by name. */
   readonly store: Readonly<Record<string, number>>;
   /** Figures of the service and its process, by the names of metrics. */
@@ -56,23 +61,6 @@ export interface FiguresSnapshot {
   readonly threads: number;
 }
 
-/** The upper ends of the latency histogram's buckets, in seconds. */
-export const LATENCY_BUCKETS: readonly number[] = [
-  0.0001,
-  0.00025,
-  0.0005,
-  0.001,
-  0.0025,
-  0.005,
-  0.01,
-  0.025,
-  0.05,
-  0.1,
-  0.25,
-  0.5,
-  1,
-];
-
 /** The most keys of a snapshot. */
 export const MOST_KEYS = 100;
 
@@ -80,18 +68,20 @@ export const MOST_KEYS = 100;
 export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
   const sum = (number: (snapshot: FiguresSnapshot) => number) =>
     all.reduce((sum, snapshot) => sum + number(snapshot), 0);
+  const roundTrips = all.flatMap(({ roundTrips }) => roundTrips ?? []);
+  const times = all.map(({ latency, latencySum }) => ({ counts: latency, sum: latencySum }));
+  const { counts: latency, sum: latencySum } = addTimes(times);
   return {
     rules: merged(all.flatMap(({ rules }) => rules), keyName, addRule),
     keys: merged(all.flatMap(({ keys }) => keys), keyName, addKey)
       .sort((one, other) => other.refused - one.refused)
       .slice(0, MOST_KEYS),
-    calls: addCalls(all),
-    latency: Array.from(
-      { length: LATENCY_BUCKETS.length + 1 },
-      (_, bucket) => sum(({ latency }) => latency[bucket]!),
-    ),
-    latencySum: sum(({ latencySum }) => latencySum),
-    store: Object.assign({}, ...all.map(({ store }) => store)),
+    calls: addNumbers(all.map(({ calls }) => calls)),
+    latency,
+    latencySum,
+    loopDelays: addTimes(all.map(({ loopDelays }) => loopDelays)),
+    roundTrips: roundTrips.length === 0 ? undefined : addTimes(roundTrips),
+    store: addNumbers(all.map(({ store }) => store)),
     process: Object.assign({}, ...all.map(({ process }) => process)),
     threads: sum(({ threads }) => threads),
   };
@@ -146,10 +136,12 @@ function keyName({ domain, rule, key = "" }: RefusedKey | RuleFigures): string {
   return `${domain}\0${rule}\0${key}`;
 }
 
-function addCalls(all: readonly FiguresSnapshot[]): Readonly<Record<string, number>> {
+function addNumbers(
+  all: readonly Readonly<Record<string, number>>[],
+): Readonly<Record<string, number>> {
   const sums: Record<string, number> = {};
-  for (const { calls } of all) {
-    for (const [name, number] of Object.entries(calls)) sums[name] = (sums[name] ?? 0) + number;
+  for (const numbers of all) {
+    for (const [name, number] of Object.entries(numbers)) sums[name] = (sums[name] ?? 0) + number;
   }
   return sums;
 }
