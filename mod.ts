@@ -71,7 +71,13 @@ export function limiter(
   return limiterOn(algorithm, store ?? memoryStore(), prefix ?? "own", options);
 }
 
-export type { Algorithm, AlgorithmInternals, Formula, Halves, Policy } from "./core/algorithm.ts";
+export type {
+  Algorithm,
+  AlgorithmInternals,
+  Formula,
+  Policy,
+  SplitReducer,
+} from "./core/algorithm.ts";
 export { all, type AllState } from "./core/algorithms/all.ts";
 export type { Clock } from "./core/clock.ts";
 export type { Codec } from "./core/codec.ts";

@@ -2,7 +2,15 @@
 // runtime, without any other package, and beside the lowest and the highest version of those that it
 // works with. Each cell is a run of the first example of that entry point, as its users have it.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,12 +35,22 @@ const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: stri
   "fastify": ["~4.0.0", "^5"],
   "hono": ["~4.0.0", "^4"],
   "koa": ["~2.13.0", "^3"],
-  "redis": ["~5.1.0", "^6"],
+  "redis": ["~4.6.0", "^6"],
   "yaml": ["~2.0.0", "^2"],
 });
 
 /** The versions of Node, beside Bun and Deno. */
 const NODES = ["20.19", "22", "24"];
+
+/** Before and after `require` could load ES modules. */
+const REQUIRING_NODES = ["20.9.0", "20.19", "22.11.0", "22.12", "24"];
+
+/** What installs the package, and the first example of which runtime then runs. */
+const MANAGERS = /** @type {Record<string, readonly string[]>} */ ({
+  npm: ["npm", "install"],
+  pnpm: ["npx", "--yes", "pnpm", "add"],
+  bun: ["bun", "add"],
+});
 
 const PROJECTS = /** @type {const} */ (["alone", "lowest", "highest"]);
 
@@ -54,21 +72,28 @@ try {
       for (const name of names) (rows[`${name} ${project}`] ??= []).push(resultOf(output, name));
     }
   }
-  writeFileSync(join(root, "docs/compatibility.md"), page(runtimes, names, rows));
+  const more = [await requiring(join(top, "alone")), await installing()];
+  writeFileSync(
+    join(root, "docs/compatibility.md"),
+    page(runtimes, names, rows) + more.join("\n"),
+  );
   execFileSync("deno", ["fmt", "--quiet", "docs/compatibility.md"], { cwd: root });
 } finally {
   rmSync(top, { recursive: true, force: true });
 }
 
+/** A Node of some version. @param {string} version @returns {Runtime} */
+function makeNode(version) {
+  const folder = join(top, `node-${version}`);
+  const command = join(folder, "node_modules/.bin/node");
+  if (!existsSync(command)) npm(folder, { node: version });
+  return { name: `Node ${version}`, command, args: [] };
+}
+
 /** @returns {readonly Runtime[]} */
 function makeRuntimes() {
-  const nodes = NODES.map((version) => {
-    const folder = join(top, `node-${version}`);
-    npm(folder, { node: version });
-    return { name: `Node ${version}`, command: join(folder, "node_modules/.bin/node"), args: [] };
-  });
   return [
-    ...nodes,
+    ...NODES.map(makeNode),
     { name: "Bun", command: "bun", args: ["run"] },
     {
       name: "Deno",
@@ -119,6 +144,53 @@ function npm(folder, dependencies) {
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],
   });
+}
+
+/** What CommonJS gets, by the version of Node. @param {string} cwd */
+async function requiring(cwd) {
+  const lines = [];
+  for (const version of REQUIRING_NODES) {
+    const { command, name } = makeNode(version);
+    const required = await child(command, ["-p", `typeof require("tidegate").gcra`], { cwd });
+    const [error] = /ERR_\w+/.exec(required.output) ?? [];
+    const imported = `import("tidegate").then(({ gcra }) => console.log(typeof gcra))`;
+    const { output } = await child(command, ["-e", imported], { cwd });
+    const shown = required.status === 0 ? "yes" : `no: \`${error}\``;
+    lines.push(`| ${name} | ${shown} | ${output.startsWith("function") ? "yes" : "no"} |`);
+  }
+  return `
+CommonJS:
+
+| runtime | \`require("tidegate")\` | \`await import("tidegate")\` |
+| --- | --- | --- |
+${lines.join("\n")}
+`;
+}
+
+/** Which package managers install the package into an empty project. */
+async function installing() {
+  const lines = [];
+  for (const [name, [command = "", ...args]] of Object.entries(MANAGERS)) {
+    const cwd = join(top, `by-${name}`);
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    writeFileSync(join(cwd, "first.mjs"), stripTypeScriptTypes(exampleOf("mod.ts")));
+    const version = await child(command, [...args.slice(0, -1), "--version"], { cwd });
+    const steps = [
+      await child(command, [...args, packedArchive()], { cwd }),
+      await child(name === "bun" ? "bun" : "node", ["first.mjs"], { cwd }),
+      await child(join(cwd, "node_modules/.bin/tidegate"), ["--version"], { cwd }),
+    ];
+    const cells = steps.map(({ status }) => status === 0 ? "yes" : "no");
+    lines.push(`| ${name} ${version.output.trim().split("\n").at(-1)} | ${cells.join(" | ")} |`);
+  }
+  return `
+Package managers, in an empty folder:
+
+| manager | installs | first example | the command |
+| --- | --- | --- | --- |
+${lines.join("\n")}
+`;
 }
 
 /** @param {string} output @param {string} name */

@@ -12,7 +12,7 @@ import process from "node:process";
 import { median, runtime } from "./measure.ts";
 import { connect, CONTESTANTS } from "./redis/contestants.ts";
 import { crowd } from "./redis/crowd.ts";
-import { hot, load, type Run, zipf } from "./redis/load.ts";
+import { load, type Run, type Workload, WORKLOADS } from "./redis/load.ts";
 import { type Server, startServer } from "./redis/server.ts";
 
 /** What others are compared with. */
@@ -32,9 +32,10 @@ interface Figures {
   readonly p99: number;
   readonly roundTrips: number;
   readonly microseconds: number;
+  readonly client: number;
 }
 
-function inOneProcess(title: string, workload: "hot" | "zipf", inFlight: number): Case {
+function inOneProcess(title: string, workload: Workload, inFlight: number): Case {
   return {
     title,
     names: [...CONTESTANTS, "bare batch"],
@@ -44,7 +45,7 @@ function inOneProcess(title: string, workload: "hot" | "zipf", inFlight: number)
   };
 }
 
-function inProcesses(processes: number, workload: "hot" | "zipf"): Case {
+function inProcesses(processes: number, workload: Workload): Case {
   return {
     title: `${processes} processes, ${workload}, 64 in flight each`,
     names: CONTESTANTS,
@@ -66,18 +67,20 @@ const CASES: readonly Case[] = [
   },
   inProcesses(4, "hot"),
   inProcesses(4, "zipf"),
+  inOneProcess("a million Zipf keys, 64 in flight", "zipf of a million", 64),
+  inOneProcess("200,000 keys alike, 64 in flight", "200,000 alike", 64),
 ];
 
 async function alone(
   server: Server,
   name: string,
-  workload: "hot" | "zipf",
+  workload: Workload,
   inFlight: number,
   milliseconds: number,
   refusing: boolean,
 ): Promise<Run> {
   const contestant = await connect(name, server.url, refusing);
-  const keys = workload === "hot" ? hot() : zipf();
+  const keys = WORKLOADS[workload]();
   await load(contestant, inFlight, milliseconds, keys);
   const before = await server.processorTime();
   const run = await load(contestant, inFlight, milliseconds, keys);
@@ -91,11 +94,12 @@ async function show(server: Server, one: Case, rounds: number, milliseconds: num
   for (let round = 0; round < rounds; round++) {
     for (const name of one.names) {
       const run = await one.run(server, name, milliseconds);
-      const { decisions, seconds, p99, roundTrips, processor } = run;
+      const { decisions, seconds, p99, roundTrips, client, processor } = run;
       all.get(name)!.push({
         perSecond: decisions / seconds,
         p99,
         roundTrips: roundTrips / decisions,
+        client: client * 1e6 / decisions,
         microseconds: processor === undefined ? NaN : processor * 1e6 / decisions,
       });
     }
@@ -109,8 +113,9 @@ async function show(server: Server, one: Case, rounds: number, milliseconds: num
     "ratio": round(rate(name) / rate(one.standard)),
     "p99 ms": round(slow(name)),
     "p99 ratio": round(slow(name) / slow(one.standard)),
-    "round trips/decision": round(middle(name, (figures) => figures.roundTrips), 3),
-    "Redis us/decision": round(middle(name, (figures) => figures.microseconds)),
+    "round trips": round(middle(name, (figures) => figures.roundTrips), 3),
+    "client us": round(middle(name, (figures) => figures.client)),
+    "Redis us": round(middle(name, (figures) => figures.microseconds)),
   }])));
 }
 

@@ -16,7 +16,7 @@
 import process from "node:process";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
-import { halvesOf } from "../core/algorithms/halves_of.ts";
+import { splitReducer } from "../core/algorithms/split_reducer.ts";
 import { type Algorithm, gcra } from "../mod.ts";
 import { median, row, runtime } from "./measure.ts";
 
@@ -44,7 +44,7 @@ const full = gcra({ limit: 1, period: "1h" });
 function swapper(memory: SharedArrayBuffer, algorithm: Algorithm, thread: number) {
   const ints = new Int32Array(memory);
   const floats = new Float64Array(memory);
-  const { take, decide } = halvesOf(algorithm);
+  const { take, decide } = splitReducer(algorithm);
   const spares = Array.from({ length: SPARES }, (_, place) => 1 + thread * SPARES + place);
   let next = 0;
   return function call(): boolean {
@@ -73,7 +73,7 @@ function swapper(memory: SharedArrayBuffer, algorithm: Algorithm, thread: number
 function locker(memory: SharedArrayBuffer, algorithm: Algorithm, thread: number) {
   const ints = new Int32Array(memory);
   const floats = new Float64Array(memory);
-  const { take, decide } = halvesOf(algorithm);
+  const { take, decide } = splitReducer(algorithm);
   const owner = (thread + 1) << 1;
   const owners = 0xff << 1;
   return function call(): boolean {

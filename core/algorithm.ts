@@ -113,10 +113,10 @@ export type Formula = readonly (string | number | Formula)[];
  */
 export interface AlgorithmInternals<State = unknown> {
   /**
-   * The reducers in halves, for stores that would rather not build a pair for each call; `step` and
-   * `charge` answer the same without them.
+   * The reducers split in two, for stores that would rather not build a pair for each call; `step` and
+   * `charge` answer the same without it.
    */
-  readonly halves?: Halves<State> | undefined;
+  readonly halves?: SplitReducer<State> | undefined;
   /** What `take` computes, where numbers can say it. */
   readonly formula?: Formula | undefined;
   /** Of `all`: its parts, whose states are the items of its state, in order. */
@@ -138,15 +138,15 @@ export interface AlgorithmInternals<State = unknown> {
 }
 
 /**
- * The reducers in halves. For every valid call, with `next = take(state, now, cost)`:
+ * The reducers split into the state after a call and the decision about it. For every valid call, with `next = take(state, now, cost)`:
  * `step(state, now, cost)` is `[decide(state, next, now, cost), next]`. And with
  * `next = charge(state, now, cost)`, `charge` is `[decide(next, next, now, 0), next]`.
  *
- * The halves check nothing: `now` must be a whole number from 0 to 2^42 and `cost` a safe integer.
+ * They check nothing: `now` must be a whole number from 0 to 2^42 and `cost` a safe integer.
  *
  * @typeParam State What is remembered of a key.
  */
-export interface Halves<State> {
+export interface SplitReducer<State> {
   /** The state after the call: the same one if it is refused. */
   take(state: State, now: number, cost: number): State;
   /** The answer to the call, of the state before it and the state after it. */

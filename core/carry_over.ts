@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm } from "./algorithm.ts";
-import { halvesOf } from "./algorithms/halves_of.ts";
+import { splitReducer } from "./algorithms/split_reducer.ts";
 import type { ReplaceMode } from "./store.ts";
 
 /** Whether one algorithm can take over from another: neither is an `all`, or both have like parts. */
@@ -38,11 +38,11 @@ export function carryOver(
     const isFresh = parts.every((state, place) => state === internals.parts![place]!.initial);
     return isFresh ? initial : parts;
   }
-  const { remaining, debt } = halvesOf(older).decide(old, old, now, 0);
+  const { remaining, debt } = splitReducer(older).decide(old, old, now, 0);
   const carried = (units: number) =>
     mode === "keep" ? units : sameShare(units, older.capacity, capacity);
   const used = Math.min(carried(older.capacity - remaining), capacity);
-  return halvesOf(algorithm).charge(initial, now, used + carried(debt));
+  return splitReducer(algorithm).charge(initial, now, used + carried(debt));
 }
 
 /** used * capacity / oldCapacity, rounded up; the product may be past what floats hold. */

@@ -78,6 +78,11 @@ export class StoreOverloadedError extends Error {
   }
 }
 
+/** Whether an error says that too many calls wait, by its name: no failure policy may admit them. */
+export function isOverload(error: unknown): boolean {
+  return (error as Partial<Error> | null | undefined)?.name === "StoreOverloadedError";
+}
+
 const STORE_ERRORS: readonly unknown[] = [
   "StoreUnavailableError",
   "ContentionError",

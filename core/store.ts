@@ -86,9 +86,18 @@ export interface StoreInternals<Answer> {
   prepare?(prefix: string, algorithm: Algorithm): PreparedCall<Answer>;
   /** How the store names a key, where `storedKey` will not do. */
   keyOf?(prefix: string, id: string, key: string): string;
+  /**
+   * Begins to watch a stored key for units that are given back in another thread or process. What it
+   * returns calls `wake`, once and not at once, if that has happened since then, or the store is
+   * closed; it returns what cancels that.
+   */
+  watch?(stored: string): (wake: () => void) => () => void;
   /** The most operations of one `run`. */
   readonly mostOperations?: number | undefined;
 }
+
+/** A key that is watched: calls `wake` once units were given back; returns what cancels that. */
+export type WatchedKey = ReturnType<NonNullable<StoreInternals<unknown>["watch"]>>;
 
 /** A store that answers at once: memory, shared memory. */
 export type SyncStore = StoreBase<readonly Decision[], Decision, void>;

@@ -3,7 +3,7 @@
  * points. It is no subpath; it would become one with an application that is a package of its own.
  */
 
-export { halvesOf } from "./algorithms/halves_of.ts";
+export { splitReducer } from "./algorithms/split_reducer.ts";
 export { mayDelay } from "./algorithms/may_delay.ts";
 export { setBounded } from "./bounded_map.ts";
 export { isStoreError } from "./errors.ts";
@@ -19,4 +19,5 @@ export {
   LAST_INSTANT,
   type OptionNames,
 } from "./options/checks.ts";
+export { suggestOption } from "./options/suggest_option.ts";
 export { withTimeout } from "./with_timeout.ts";

@@ -7,7 +7,7 @@ import type { Algorithm } from "./algorithm.ts";
 import { carryOver } from "./carry_over.ts";
 import { checkCost, checkNow } from "./options/checks.ts";
 import type { Decision } from "./decision.ts";
-import { halvesOf } from "./algorithms/halves_of.ts";
+import { splitReducer } from "./algorithms/split_reducer.ts";
 import type { Operation, Replaced } from "./store.ts";
 
 /** A state to be kept, or a key to be forgotten. */
@@ -59,7 +59,7 @@ export function transact(
   const looks: Decision[] = [];
   const decisions = operations.map((operation) => {
     const { key, algorithm, cost, dry } = operation;
-    const { take, decide } = halvesOf(algorithm);
+    const { take, decide } = splitReducer(algorithm);
     const held = stateOf(key, algorithm);
     const state = held ?? takenOver(operation, stateOf, instant);
     const next = take(state, instant, cost);

@@ -20,7 +20,7 @@ import type * as Fiber from "effect/Fiber";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
-import { refundingNewest, withMaxDelay } from "../../core/limiter/projection.ts";
+import { refundingNewest, withMaxDelay } from "../../core/limiter/wrapped_algorithm.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
 import { refundUnits } from "../http/gate/refund_units.ts";

@@ -4,11 +4,11 @@ import * as Schema from "effect/Schema";
 import { isStoreError, type StoreUnavailableError } from "../../core/errors.ts";
 
 /** Why a store did not answer. */
-export type StoreErrorReason = "unavailable" | "contention" | "full";
+export type StoreErrorReason = "unavailable" | "contention" | "full" | "overloaded";
 
 /** The fields of `RateLimitStoreError`. */
 export type RateLimitStoreErrorFields = Schema.TaggedStruct<"RateLimitStoreError", {
-  readonly reason: Schema.Literals<["unavailable", "contention", "full"]>;
+  readonly reason: Schema.Literals<["unavailable", "contention", "full", "overloaded"]>;
   readonly applied: Schema.Literals<["no", "unknown"]>;
   readonly message: typeof Schema.String;
   readonly cause: Schema.Defect;
@@ -22,7 +22,8 @@ export interface RateLimitStoreError extends Cause.YieldableError {
   readonly _tag: "RateLimitStoreError";
   /**
    * Why: it could not be reached in time (`"unavailable"`), lost the race for a key too often
-   * (`"contention"`), or is full and set to refuse then (`"full"`).
+   * (`"contention"`), is full and set to refuse then (`"full"`), or has too many calls waiting for it
+   * (`"overloaded"`), which is a refusal and no outage.
    */
   readonly reason: StoreErrorReason;
   /** Whether the call may have been charged all the same. */
@@ -39,7 +40,7 @@ export const RateLimitStoreError: Schema.Class<
   RateLimitStoreErrorFields,
   Cause.YieldableError
 > = schema("RateLimitStoreError", {
-  reason: Schema.Literals(["unavailable", "contention", "full"]),
+  reason: Schema.Literals(["unavailable", "contention", "full", "overloaded"]),
   applied: Schema.Literals(["no", "unknown"]),
   message: Schema.String,
   cause: Schema.Defect(),
@@ -49,6 +50,7 @@ const REASONS: Readonly<Record<string, StoreErrorReason>> = {
   StoreUnavailableError: "unavailable",
   ContentionError: "contention",
   StoreFullError: "full",
+  StoreOverloadedError: "overloaded",
 };
 
 /** The typed error of what a store threw; `undefined` if a store does not throw such a thing. */

@@ -1,4 +1,4 @@
-import { halvesOf, mayDelay } from "../../core/toolkit.ts";
+import { mayDelay, splitReducer } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
 import { addRefusal, endLockOut, type LockOut, noLockOut } from "./lock_out.ts";
 
@@ -34,7 +34,7 @@ export interface ClientDecider {
 /** Makes the decider of an algorithm: a fold of its reducer. */
 export function clientDecider(algorithm: Algorithm): ClientDecider {
   const { initial, capacity } = algorithm;
-  const { take, decide } = halvesOf(algorithm);
+  const { take, decide } = splitReducer(algorithm);
   const delays = mayDelay(algorithm);
   return {
     decide(at, cost, from, to, verdicts) {

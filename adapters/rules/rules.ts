@@ -80,8 +80,8 @@ export type {
   Algorithm,
   AlgorithmInternals,
   Formula,
-  Halves,
   Policy,
+  SplitReducer,
 } from "../../core/algorithm.ts";
 export type { Clock } from "../../core/clock.ts";
 export type { Codec } from "../../core/codec.ts";

@@ -5,6 +5,7 @@
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import type { TlsOptions } from "node:tls";
 
 import { errorText, type Log } from "./log.ts";
 
@@ -37,15 +38,9 @@ export interface FollowedTls {
 }
 
 /** The options of a server of node:tls; with an authority, clients must have its certificates. */
-export function secureOptions({ cert, key, ca }: TlsKeys): {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca?: string;
-  readonly requestCert: boolean;
-  readonly rejectUnauthorized: boolean;
-} {
-  const asks = ca !== undefined;
-  return { cert, key, ...(asks ? { ca } : {}), requestCert: asks, rejectUnauthorized: asks };
+export function secureOptions({ cert, key, ca }: TlsKeys): TlsOptions {
+  const own = { cert, key };
+  return ca === undefined ? own : { ...own, ca, requestCert: true, rejectUnauthorized: true };
 }
 
 /**

@@ -1,12 +1,12 @@
 import { reportOf } from "../../.ci/report_of.mjs";
-import type { Run } from "./load.ts";
+import type { Run, Workload } from "./load.ts";
 
 /** Several processes at once, 64 calls in flight in each; what they did together. */
 export async function crowd(
   processes: number,
   name: string,
   url: string,
-  workload: "hot" | "zipf",
+  workload: Workload,
   milliseconds: number,
 ): Promise<Run> {
   const start = String(Date.now() + 2_000);
@@ -21,5 +21,6 @@ export async function crowd(
     seconds: Math.max(...runs.map((run) => run.seconds)),
     p99: Math.max(...runs.map((run) => run.p99)),
     roundTrips: sum((run) => run.roundTrips),
+    client: sum((run) => run.client),
   };
 }

@@ -1,3 +1,5 @@
+import process from "node:process";
+
 import type { Contestant } from "./contestants.ts";
 
 /** What one run showed. */
@@ -7,6 +9,8 @@ export interface Run {
   /** Milliseconds that the slowest one in a hundred took, or longer. */
   readonly p99: number;
   readonly roundTrips: number;
+  /** Seconds of the client's processor. */
+  readonly client: number;
   /** Seconds of the server's processor, where they were measured. */
   readonly processor?: number;
 }
@@ -23,6 +27,7 @@ export async function load(
 ): Promise<Run> {
   const times: number[] = [];
   const before = contestant.roundTrips() ?? 0;
+  const spent = process.cpuUsage();
   const start = performance.now();
   const end = start + milliseconds;
   let decisions = 0;
@@ -35,10 +40,12 @@ export async function load(
       now = then;
     }
   }));
+  const { user, system } = process.cpuUsage(spent);
   times.sort((a, b) => a - b);
   return {
     decisions,
     seconds: (performance.now() - start) / 1_000,
+    client: (user + system) / 1e6,
     p99: times[Math.floor(times.length * 0.99)] ?? 0,
     roundTrips: (contestant.roundTrips() ?? before + decisions) - before,
   };
@@ -49,15 +56,19 @@ export function hot(): Keys {
   return () => "hot";
 }
 
-/** Ten thousand keys, the n-th of which comes 1 / n as often as the first. */
-export function zipf(): Keys {
-  const sums = new Float64Array(10_000);
+/** So many keys, each as often as any other. */
+export function uniform(count: number): Keys {
+  return () => `uniform:${Math.floor(Math.random() * count)}`;
+}
+
+/** So many keys, the n-th of which comes 1 / n as often as the first. */
+export function zipf(count: number): Keys {
+  const sums = new Float64Array(count);
   let sum = 0;
   for (let n = 0; n < sums.length; n++) sums[n] = sum += 1 / (n + 1);
-  const names = Array.from(sums, (_, n) => `zipf:${n}`);
-  const drawn = Array.from({ length: 65_536 }, () => names[place(Math.random() * sum)]!);
+  const drawn = Array.from({ length: 2 ** 18 }, () => `zipf:${place(Math.random() * sum)}`);
   let next = 0;
-  return () => drawn[next++ & 65_535]!;
+  return () => drawn[next++ & (2 ** 18 - 1)]!;
 
   function place(value: number): number {
     let low = 0;
@@ -70,3 +81,16 @@ export function zipf(): Keys {
     return low;
   }
 }
+
+/** What callers ask for, by name. */
+export const WORKLOADS: Readonly<
+  Record<"hot" | "zipf" | "zipf of a million" | "200,000 alike", () => Keys>
+> = {
+  hot,
+  zipf: () => zipf(10_000),
+  "zipf of a million": () => zipf(1_000_000),
+  "200,000 alike": () => uniform(200_000),
+};
+
+/** The name of a workload. */
+export type Workload = keyof typeof WORKLOADS;

@@ -2,11 +2,11 @@
 import process from "node:process";
 
 import { connect } from "./contestants.ts";
-import { hot, load, zipf } from "./load.ts";
+import { load, type Workload, WORKLOADS } from "./load.ts";
 
 const [name = "", url = "", workload = "", milliseconds = "", start = ""] = process.argv.slice(2);
 const contestant = await connect(name, url, false);
-const keys = workload === "hot" ? hot() : zipf();
+const keys = WORKLOADS[workload as Workload]();
 await load(contestant, 64, 400, keys);
 await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(start) - Date.now())));
 console.log(JSON.stringify(await load(contestant, 64, Number(milliseconds), keys)));

@@ -3,14 +3,14 @@
  * together or not at all, and their states written one after the other.
  */
 
-import type { Algorithm, Formula, Halves } from "../algorithm.ts";
+import type { Algorithm, Formula, SplitReducer } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import { reducersOf } from "./build_algorithm.ts";
-import { errorMessage } from "../options/checks.ts";
+import { typeError } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
-import { halvesOf } from "./halves_of.ts";
+import { splitReducer } from "./split_reducer.ts";
 
 /** What `all` keeps: each part's state, in order. */
 export type AllState = readonly unknown[];
@@ -22,7 +22,7 @@ export type AllState = readonly unknown[];
  * The decision's `parts` holds each one's own, in order. When the call is refused, a part's
  * `allowed` is its own verdict, so that one sees which limits stood in the way.
  *
- * Every question takes as long as those of its parts together. Source: J. Carlson, "Rate limiting
+ * Every call takes as long as those of its parts together. Source: J. Carlson, "Rate limiting
  * with Redis, part 2": check all, then count.
  *
  * @param algorithms At least one, of any kind.
@@ -47,28 +47,30 @@ export type AllState = readonly unknown[];
  */
 export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
   if (algorithms.length === 0) {
-    throw new TypeError(errorMessage("create all", "it needs at least one algorithm", algorithms));
+    throw typeError("create all", "it needs at least one algorithm", algorithms);
   }
   for (const algorithm of algorithms) {
     if (typeof algorithm?.step !== "function") {
-      throw new TypeError(
-        errorMessage("create all", "its arguments must be algorithms", algorithm),
-      );
+      throw typeError("create all", "its arguments must be algorithms", algorithm);
     }
   }
   const initial: AllState = Object.freeze(algorithms.map((algorithm) => algorithm.initial));
   const capacity = Math.min(...algorithms.map((algorithm) => algorithm.capacity));
-  const halves = allHalves(algorithms.map((algorithm) => halvesOf(algorithm)), initial, capacity);
+  const split = allReducer(
+    algorithms.map((algorithm) => splitReducer(algorithm)),
+    initial,
+    capacity,
+  );
   return Object.freeze({
     name: algorithms.map((algorithm) => algorithm.name).join("+"),
     id: `all(${algorithms.map((algorithm) => algorithm.id).join(",")})`,
     policies: Object.freeze(algorithms.flatMap((algorithm) => algorithm.policies)),
     capacity,
     initial,
-    ...reducersOf(halves),
+    ...reducersOf(split),
     codec: allCodec(algorithms, initial),
     internals: Object.freeze({
-      halves,
+      halves: split,
       parts: Object.freeze([...algorithms]),
       formula: formulaOf(algorithms),
     }),
@@ -90,10 +92,10 @@ function formulaOf(algorithms: readonly Algorithm[]): Formula | undefined {
  * @param refuses Whether a part that a cost leaves unchanged has refused it.
  */
 export function takeAll(
-  takes: readonly Halves<unknown>["take"][],
+  takes: readonly SplitReducer<unknown>["take"][],
   refuses: (place: number, state: unknown, now: number, cost: number) => boolean,
   initial: AllState,
-): Halves<AllState>["take"] {
+): SplitReducer<AllState>["take"] {
   return function take(states, now, cost) {
     if (cost === 0) return states;
     const next: unknown[] = [];
@@ -112,11 +114,11 @@ export function takeAll(
   };
 }
 
-function allHalves(
-  parts: readonly Halves<unknown>[],
+function allReducer(
+  parts: readonly SplitReducer<unknown>[],
   initial: AllState,
   capacity: number,
-): Halves<AllState> {
+): SplitReducer<AllState> {
   const take = takeAll(
     parts.map(({ take }) => take),
     // An unchanged state is a refusal, or of an algorithm that keeps nothing.
@@ -137,7 +139,7 @@ function allHalves(
 
 /** Each part's decision; when one refuses, the others are answered by a look. */
 function decideParts(
-  parts: readonly Halves<unknown>[],
+  parts: readonly SplitReducer<unknown>[],
   states: AllState,
   next: AllState,
   now: number,

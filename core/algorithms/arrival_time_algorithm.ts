@@ -64,8 +64,8 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
   const formula = ["ticks", perMillisecond, 1, interval, burst] as const;
   const { mostUse } = arithmetic;
-  const halves = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
-  return build(bucket, arithmetic, formula, halves) as Algorithm<ArrivalState>;
+  const split = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
+  return build(bucket, arithmetic, formula, split) as Algorithm<ArrivalState>;
 }
 
 /** Instants of one number, on a clock that moves by `perStep` ticks at each multiple of `step` ms. */
@@ -77,8 +77,8 @@ export function ticksArithmetic(
 ): Required<Arithmetic<number>> {
   const scale = wholeTicks(perStep, step);
   const mostUse = mostUnits(burst, scale.furthest / interval);
-  const questions = arrivalTime(scale, interval, burst, mostUse);
-  return { capacity: burst, mostUse, initial: scale.initial, questions, codec: scale.codec };
+  const accounting = arrivalTime(scale, interval, burst, mostUse);
+  return { capacity: burst, mostUse, initial: scale.initial, accounting, codec: scale.codec };
 }
 
 /** Instants of two numbers. */
@@ -89,25 +89,25 @@ export function fineArithmetic(
 ): Required<Arithmetic<FineInstant>> {
   const scale = fineTicks(perMillisecond);
   const mostUse = mostUnits(burst, scale.furthest / interval);
-  const questions = arrivalTime(scale, interval, burst, mostUse);
-  return { capacity: burst, mostUse, initial: scale.initial, questions, codec: scale.codec };
+  const accounting = arrivalTime(scale, interval, burst, mostUse);
+  return { capacity: burst, mostUse, initial: scale.initial, accounting, codec: scale.codec };
 }
 
 function build<Instant>(
   bucket: ArrivalTimeOptions,
   arithmetic: Arithmetic<Instant>,
   formula: Formula,
-  halves?: Parts<Instant>["halves"],
+  split?: Parts<Instant>["split"],
 ): Algorithm<Instant> {
-  const { questions } = arithmetic;
+  const { accounting } = arithmetic;
   return buildAlgorithm({
     ...arithmetic,
-    questions: bucket.queues ? startTime(questions) : questions,
+    accounting: bucket.queues ? startTime(accounting) : accounting,
     name: bucket.name,
     id: [bucket.factory, bucket.limit, bucket.period, bucket.last],
     limit: bucket.limit,
     period: bucket.period,
     formula,
-    halves,
+    split,
   });
 }

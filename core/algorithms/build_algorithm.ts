@@ -1,9 +1,9 @@
 /*
- * From questions to reducers.
+ * From accounting to reducers.
  *
- * Each algorithm answers five questions about a state: what it is after more units, after giving
- * back, how many are free, how long a cost waits, and when the state is fresh (a sixth, the delay, is
- * `leakyQueue`'s alone). Both reducers and the decision follow from the answers, once for all
+ * Each algorithm accounts for units by five functions of a state: what it is after more units, after
+ * giving back, how many are free, how long a cost waits, and when the state is fresh (a sixth, the
+ * delay, is `leakyQueue`'s alone). Both reducers and the decision follow from these, once for all
  * algorithms:
  *
  *   step         adds a cost that is free, and leaves the state as it is otherwise
@@ -20,24 +20,27 @@
  * its arithmetic.
  */
 
-import type { Algorithm, Formula, Halves, Policy } from "../algorithm.ts";
+import type { Algorithm, Formula, Policy, SplitReducer } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
 
 /**
- * What an algorithm knows. All of it is pure; `now` is a whole number from 0 to 2^42, and `cost`
+ * How an algorithm accounts for units. All of it is pure; `now` is a whole number from 0 to 2^42, and `cost`
  * and `units` are whole numbers.
  */
-export interface Questions<State> {
+export interface Accounting<State> {
   /** The state after adding `units`, 1 or more, whether they are free or not. */
   add(state: State, now: number, units: number): State;
   /** The state after giving back `units`, 1 or more, newest first; `initial` if no use is left. */
   giveBack(state: State, now: number, units: number): State;
   /** Whole units that one call could take now; below 0, those beyond the capacity. */
   free(state: State, now: number): number;
-  /** Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. */
-  wait(state: State, now: number, cost: number): number;
+  /**
+   * Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. Without it, what is not
+   * free waits until the state is fresh: all of its use ends at once.
+   */
+  wait?(state: State, now: number, cost: number): number;
   /** Milliseconds until the state is as good as `initial`; 0 if it is now. */
   reset(state: State, now: number): number;
   /** Milliseconds that a call admitted in this state waits for its start; rounded up. */
@@ -52,7 +55,7 @@ export interface Arithmetic<State> {
   /** The most units that may be in use: a charge beyond it is cut. The capacity without it. */
   readonly mostUse?: number;
   readonly initial: State;
-  readonly questions: Questions<State>;
+  readonly accounting: Accounting<State>;
   readonly codec: Codec<State>;
 }
 
@@ -68,30 +71,30 @@ export interface Parts<State> extends Arithmetic<State> {
   readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
-  /** Halves written out, where the questions are too slow; they must answer the same. */
-  readonly halves?: Omit<Halves<State>, "charge"> | undefined;
+  /** Written out where the accounting is too slow; it must answer the same. */
+  readonly split?: Omit<SplitReducer<State>, "charge"> | undefined;
 }
 
 /** Builds an algorithm of its parts. */
 export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
-  const { limit, period, capacity, initial, codec, questions } = parts;
+  const { limit, period, capacity, initial, codec, accounting } = parts;
   const action = `create ${parts.id[0]}`;
   if (parts.name !== undefined) checkText(action, "name", parts.name);
   const name = parts.name ?? nameOf(limit, period);
   const policy: Policy = Object.freeze({ name, limit, period, burst: capacity });
   fixDecisionShape();
   const maxDebt = (parts.mostUse ?? capacity) - capacity;
-  const { take, decide } = parts.halves ?? halve(limit, capacity, maxDebt, questions);
-  const halves = Object.freeze({ take, decide, charge: chargeWith(take, maxDebt, questions) });
+  const { take, decide } = parts.split ?? splitBy(limit, capacity, maxDebt, accounting);
+  const split = Object.freeze({ take, decide, charge: chargeWith(take, maxDebt, accounting) });
   return Object.freeze({
     name,
     id: parts.id.join("/"),
     policies: Object.freeze([policy]),
     capacity,
     initial,
-    ...reducersOf(halves),
+    ...reducersOf(split),
     codec,
-    internals: Object.freeze({ halves, slots: parts.slots, formula: parts.formula }),
+    internals: Object.freeze({ halves: split, slots: parts.slots, formula: parts.formula }),
   });
 }
 
@@ -100,11 +103,11 @@ function nameOf(limit: number, period: number): string {
   return `${limit}-in-${period % 1_000 === 0 ? `${period / 1_000}s` : `${period}ms`}`;
 }
 
-/** The reducers of halves, with their arguments checked. */
+/** The reducers of a split one, with their arguments checked. */
 export function reducersOf<State>(
-  halves: Halves<State>,
+  split: SplitReducer<State>,
 ): Pick<Algorithm<State>, "step" | "charge"> {
-  const { take, decide, charge } = halves;
+  const { take, decide, charge } = split;
   return {
     step(state, now, cost) {
       const instant = checkNow(now);
@@ -123,34 +126,41 @@ export function reducersOf<State>(
 
 /** The half that takes: what is free, and nothing otherwise. */
 export function takeBy<State>(
-  { add, giveBack, free }: Pick<Questions<State>, "add" | "giveBack" | "free">,
-): Halves<State>["take"] {
+  { add, giveBack, free }: Pick<Accounting<State>, "add" | "giveBack" | "free">,
+): SplitReducer<State>["take"] {
   return function take(state, now, cost) {
     if (cost > 0) return cost <= free(state, now) ? add(state, now, cost) : state;
     return cost < 0 ? giveBack(state, now, -cost) : state;
   };
 }
 
-function halve<State>(
+function splitBy<State>(
   limit: number,
   capacity: number,
   maxDebt: number,
-  questions: Questions<State>,
-): Omit<Halves<State>, "charge"> {
-  const { free, wait, reset, delay = none } = questions;
+  accounting: Accounting<State>,
+): Omit<SplitReducer<State>, "charge"> {
+  const { free, wait, reset, delay = none } = accounting;
   return {
-    take: takeBy(questions),
+    take: takeBy(accounting),
     decide(state, next, now, cost) {
       const allowed = cost <= 0 || next !== state;
       const units = free(next, now);
       const left = units > 0 ? units : 0;
+      const resetAfter = reset(next, now);
       return makeDecision(
         allowed,
         limit,
         left,
-        allowed ? 0 : cost > capacity ? Infinity : wait(state, now, cost),
-        left >= capacity ? 0 : wait(next, now, left + 1),
-        reset(next, now),
+        allowed
+          ? 0
+          : cost > capacity
+          ? Infinity
+          : wait === undefined
+          ? resetAfter
+          : wait(state, now, cost),
+        left >= capacity ? 0 : wait === undefined ? resetAfter : wait(next, now, left + 1),
+        resetAfter,
         allowed && cost > 0 ? delay(state, now) : 0,
         units < 0 ? Math.min(-units, maxDebt) : 0,
         undefined,
@@ -162,10 +172,10 @@ function halve<State>(
 
 /** How a charge adds: all of it while the key owes less than the most, and otherwise up to that. */
 function chargeWith<State>(
-  take: Halves<State>["take"],
+  take: SplitReducer<State>["take"],
   maxDebt: number,
-  { add, free, compact }: Questions<State>,
-): Halves<State>["charge"] {
+  { add, free, compact }: Accounting<State>,
+): SplitReducer<State>["charge"] {
   return function charge(state, now, cost) {
     if (cost <= 0) return take(state, now, cost);
     const units = Math.min(cost, maxDebt + free(state, now));

@@ -1,5 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
-import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import {
@@ -41,7 +41,7 @@ export interface Windows {
  * same instant; `gcra`, `slidingLog` and `slidingCounter` have neither. A clock that steps back
  * into an earlier window counts on in the later one. The state is one number where that is exact.
  *
- * Every question takes constant time. Source: J. Carlson, "Introduction to rate limiting with
+ * Every call takes constant time. Source: J. Carlson, "Introduction to rate limiting with
  * Redis" (2011).
  *
  * @param options `limit` in units, `period` in milliseconds or as text, `anchor` as above.
@@ -86,35 +86,35 @@ export function windowArithmetic<Use>(
   windows: Windows,
   form: UseForm<Use>,
 ): Arithmetic<Use> {
-  const questions = windowQuestions(limit, windows, form);
+  const accounting = windowAccounting(limit, windows, form);
   const { initial, most, codec } = form;
-  return { capacity: limit, mostUse: most, initial, questions, codec };
+  return { capacity: limit, mostUse: most, initial, accounting, codec };
 }
 
-function windowQuestions<Use>(
+function windowAccounting<Use>(
   limit: number,
   windows: Windows,
   { initial, of, place, used }: UseForm<Use>,
-): Questions<Use> {
+): Accounting<Use> {
   /** Units used in the window that a call at `now` falls in. */
   function usedNow(use: Use, now: number): number {
     const held = place(use);
-    return windows.current(now, held) === held ? used(use) : 0;
-  }
-
-  function untilEnd(use: Use, now: number): number {
-    return usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now;
+    return windows.current(now, held) === held ? used(use, held) : 0;
   }
 
   return {
-    add: (use, now, units) => of(windows.current(now, place(use)), usedNow(use, now) + units),
+    add(use, now, units) {
+      const held = place(use);
+      const current = windows.current(now, held);
+      const before = current === held ? used(use, held) : 0;
+      return of(current, before + units);
+    },
     giveBack(use, now, units) {
       const count = usedNow(use, now);
       return units < count ? of(place(use), count - units) : initial;
     },
     free: (use, now) => limit - usedNow(use, now),
-    wait: (use, now, cost) => usedNow(use, now) + cost <= limit ? 0 : untilEnd(use, now),
-    reset: untilEnd,
+    reset: (use, now) => usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now,
   };
 }
 

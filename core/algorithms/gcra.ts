@@ -13,7 +13,7 @@ import type { BurstOptions } from "../options/rate_options.ts";
  *
  * The same arithmetic as `leakyBucket` and `tokenBucket`.
  *
- * Every question takes constant time. Source: ITU-T I.371, annex A.
+ * Every call takes constant time. Source: ITU-T I.371, annex A.
  *
  * @param options `limit` and `burst` in units, `period` in milliseconds or as text; `burst` is
  * `limit` unless given.

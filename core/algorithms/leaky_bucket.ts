@@ -10,7 +10,7 @@ import type { BurstOptions } from "../options/rate_options.ts";
  * burst + limit * d / period units. The same arithmetic as `gcra`, whose TAT is now plus the time
  * the bucket takes to drain; the state is one number.
  *
- * Every question takes constant time. Source: J. Turner, "New Directions in Communications", IEEE
+ * Every call takes constant time. Source: J. Turner, "New Directions in Communications", IEEE
  * Communications Magazine 24.10 (1986).
  *
  * @param options `limit` and `burst`, the size of the bucket, in units; `period` in milliseconds or

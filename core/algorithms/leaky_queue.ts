@@ -19,7 +19,7 @@ export interface LeakyQueueOptions extends RateOptions {
  * of them. The state is one number, when the next call would start, and the arithmetic is that of
  * `gcra` with a burst of queue + 1.
  *
- * Every question takes constant time. Source: A. Tanenbaum, "Computer Networks", on traffic
+ * Every call takes constant time. Source: A. Tanenbaum, "Computer Networks", on traffic
  * shaping.
  *
  * @param options `limit` in units, `period` in milliseconds or as text, `queue` in places.

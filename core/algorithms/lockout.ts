@@ -1,6 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
 import { isCount, mostUnits } from "../arithmetic/counts.ts";
-import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 import { parsePeriod, type Period } from "../options/period.ts";
@@ -37,7 +37,7 @@ export interface LockoutOptions extends RateOptions {
  * that steps back into the time before the window counts on in it. In any span shorter than both
  * `period` and `lock`, fewer than 2 * limit tries are admitted.
  *
- * Every question takes constant time; the state is three numbers. Source: OWASP, "Authentication
+ * Every call takes constant time; the state is three numbers. Source: OWASP, "Authentication
  * Cheat Sheet", on account lockout: its threshold, observation window and lockout duration.
  *
  * @param options `limit` in tries, `period` and `lock` in milliseconds or as text.
@@ -71,14 +71,14 @@ export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
     capacity: limit,
     mostUse: most,
     initial: FRESH,
-    questions: lockoutQuestions(rate, lock),
+    accounting: lockoutAccounting(rate, lock),
     codec: lockoutCodec(rate, most),
   });
 }
 
 const FRESH: LockoutState = Object.freeze({ opened: 0, tries: 0, locked: -1 });
 
-function lockoutQuestions({ limit, period }: Rate, lock: number): Questions<LockoutState> {
+function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<LockoutState> {
   /** When the key is fresh again. */
   const end = ({ opened, locked }: LockoutState) => locked < 0 ? opened + period : locked + lock;
 
@@ -102,7 +102,6 @@ function lockoutQuestions({ limit, period }: Rate, lock: number): Questions<Lock
       return current({ opened, tries: left, locked: left < limit ? -1 : locked }, now);
     },
     free: (state, now) => limit - current(state, now).tries,
-    wait: (state, now, cost) => current(state, now).tries + cost <= limit ? 0 : end(state) - now,
     reset: (state, now) => current(state, now).tries === 0 ? 0 : end(state) - now,
   };
 }

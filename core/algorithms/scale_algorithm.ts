@@ -4,12 +4,13 @@
  * bucket or several of them at once make no difference, and rounding up keeps to the safe side.
  */
 
-import type { Algorithm, Halves } from "../algorithm.ts";
+import type { Algorithm, SplitReducer } from "../algorithm.ts";
+import { fieldsOf } from "./fields_of.ts";
 import { all } from "./all.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
-import { halvesOf } from "./halves_of.ts";
+import { splitReducer } from "./split_reducer.ts";
 
 /**
  * The algorithm that admits a share of what another one admits.
@@ -23,20 +24,10 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
   if (parts !== undefined) {
     return all(...parts.map((part) => scaleAlgorithm(part, share))) as Algorithm;
   }
-  const { name, id, policies, initial, codec } = algorithm;
   const scale = unitScale(share);
   const capacity = scale.unitsIn(algorithm.capacity);
-  const halves = scaledHalves(halvesOf(algorithm), scale, capacity);
-  return {
-    name,
-    id,
-    policies,
-    capacity,
-    initial,
-    codec,
-    ...reducersOf(halves),
-    internals: { halves },
-  };
+  const split = scaledReducer(splitReducer(algorithm), scale, capacity);
+  return { ...fieldsOf(algorithm), capacity, ...reducersOf(split), internals: { halves: split } };
 }
 
 /** How units of the share and units of the whole limit convert. */
@@ -76,11 +67,11 @@ function unitScale(share: number): UnitScale {
   };
 }
 
-function scaledHalves<State>(
-  { take, decide, charge }: Halves<State>,
+function scaledReducer<State>(
+  { take, decide, charge }: SplitReducer<State>,
   { counted, unitsIn, unitsFor }: UnitScale,
   capacity: number,
-): Halves<State> {
+): SplitReducer<State> {
   function scaled(decision: Decision, next: State, now: number): Decision {
     const remaining = unitsIn(decision.remaining);
     return makeDecision(

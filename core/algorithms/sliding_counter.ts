@@ -1,6 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
-import { type Arithmetic, buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
@@ -24,7 +24,7 @@ export interface SlidingCounterState {
  * in any span of one period, and much closer to `limit` in practice: Cloudflare found 0.003 % of
  * 400 million requests decided otherwise than by a log. Three numbers per key, whatever the limit.
  *
- * Every question takes constant time. Source: J. Desgats, "How we built rate limiting capable of
+ * Every call takes constant time. Source: J. Desgats, "How we built rate limiting capable of
  * scaling to millions of domains", Cloudflare (2017).
  *
  * @param options `limit` in units, `period` in milliseconds or as text.
@@ -58,13 +58,13 @@ export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterSt
 /** Windows at multiples of the period. */
 export function counterArithmetic(limit: number, period: number): Arithmetic<SlidingCounterState> {
   const mostUse = mostUnits(limit, (2 ** 53 - 1) / period);
-  const questions = counterQuestions(limit, period);
-  return { capacity: limit, mostUse, initial: FRESH, questions, codec: counterCodec(mostUse) };
+  const accounting = counterAccounting(limit, period);
+  return { capacity: limit, mostUse, initial: FRESH, accounting, codec: counterCodec(mostUse) };
 }
 
 const FRESH: SlidingCounterState = Object.freeze({ window: 0, previous: 0, current: 0 });
 
-function counterQuestions(limit: number, period: number): Questions<SlidingCounterState> {
+function counterAccounting(limit: number, period: number): Accounting<SlidingCounterState> {
   return {
     add(state, now, units) {
       const { window, previous, current } = countsAt(state, now, period);

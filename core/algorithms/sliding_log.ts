@@ -11,7 +11,7 @@ import { timelineAlgorithm } from "./timeline_algorithm.ts";
  * at most min(limit, period in ms) of them. For large limits choose `slidingWindow`. A clock that
  * steps back decides and writes at the latest time that the state holds.
  *
- * Each question takes O(log m) for m milliseconds with calls; the reducer is that of
+ * Each call takes O(log m) for m milliseconds with calls; the reducer is that of
  * `slidingWindow` with a precision of 1 ms.
  *
  * @param options `limit` in units, `period` in milliseconds or as text.

@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../algorithm.ts";
 import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
-import { buildAlgorithm, type Questions } from "./build_algorithm.ts";
+import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
 import type { Timeline } from "../timeline/timeline.ts";
@@ -34,13 +34,13 @@ export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> 
     capacity: window.limit,
     mostUse: most,
     initial: EMPTY_TIMELINE,
-    questions: slotQuestions(window),
+    accounting: slotAccounting(window),
     codec: timelineCodec(most, mostEntries(window.slots, window.limit), window.slots),
     slots: window.slots,
   });
 }
 
-function slotQuestions({ limit, precision, slots }: TimelineOptions): Questions<Timeline> {
+function slotAccounting({ limit, precision, slots }: TimelineOptions): Accounting<Timeline> {
   const entries = mostEntries(slots, limit);
 
   /** The slot that a call at `now` falls in: never before the newest one that holds units. */

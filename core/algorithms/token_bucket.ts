@@ -30,7 +30,7 @@ const ACTION = "create tokenBucket";
  * period in the span. The same arithmetic as `gcra`: tokens = burst - (TAT - now) / T. The state
  * is one number.
  *
- * Every question takes constant time. Source: RFC 2697, section 3 (greedy refill in small steps).
+ * Every call takes constant time. Source: RFC 2697, section 3 (greedy refill in small steps).
  *
  * @param options `limit` and `burst`, the size of the bucket, in units; `period` in milliseconds or
  * as text; `burst` is `limit` unless given; `refill` is greedy unless given.

@@ -19,11 +19,11 @@
  * Communications" (IEEE Communications Magazine 24.10, 1986), the leaky bucket as a meter.
  */
 
-import type { Questions } from "../algorithms/build_algorithm.ts";
+import type { Accounting } from "../algorithms/build_algorithm.ts";
 import type { Ticks } from "./ticks.ts";
 
 /**
- * The questions to a theoretical arrival time.
+ * The accounting by a theoretical arrival time.
  *
  * @param scale How instants are counted.
  * @param interval The emission interval in ticks.
@@ -35,7 +35,7 @@ export function arrivalTime<Instant>(
   interval: number,
   burst: number,
   mostUse: number,
-): Questions<Instant> {
+): Accounting<Instant> {
   const { initial, ahead, due, later, earlier } = scale;
   const tolerance = burst * interval;
 
@@ -58,6 +58,6 @@ export function arrivalTime<Instant>(
 }
 
 /** The same, but a call starts only when those before it have had their interval. */
-export function startTime<Instant>(questions: Questions<Instant>): Questions<Instant> {
-  return { ...questions, delay: questions.reset };
+export function startTime<Instant>(accounting: Accounting<Instant>): Accounting<Instant> {
+  return { ...accounting, delay: accounting.reset };
 }

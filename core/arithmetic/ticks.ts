@@ -9,7 +9,7 @@
  *   one number    ticks since the epoch, while limit / g * 2^42 + burst * period / g < 2^53;
  *   two numbers   whole milliseconds and the ticks beyond them, while burst * period / g < 2^53.
  *
- * Both answer the same four questions, so that one reducer serves them. A clock may also move in
+ * Both have the same four functions, so that one reducer serves them. A clock may also move in
  * steps: a bucket refilled by `limit` at each multiple of the period is one whose clock stands
  * still in between and then jumps by `limit` ticks, a tick being a unit.
  *

@@ -7,13 +7,13 @@ import type { Algorithm } from "../algorithm.ts";
 import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
-import { checkCost, checkNow, checkText, errorMessage } from "../options/checks.ts";
+import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
 import { afterRealTime, type Clock, passingTime } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
 import type { AsyncStore, Operation, ReplaceMode, Store, SyncStore } from "../store.ts";
-import { charging } from "./projection.ts";
+import { charging } from "./wrapped_algorithm.ts";
 import { wakeQueue } from "./wait_in_queue.ts";
 
 /** The options of a limiter, whatever its store. */
@@ -115,9 +115,10 @@ export interface LimiterBase<Answer, Done, OfStore extends Store> {
   /**
    * Waits its turn, then takes, then waits out the decision's `delay`.
    *
-   * First come, first served for each key in the process: only the first one tries, nothing is
-   * taken for those who wait, and a large cost is not overtaken by small ones. An abort while
-   * queueing charges nothing; in the delay of a `leakyQueue` only the newest place is given back.
+   * First come, first served for each key in the thread: only the first one tries, nothing is
+   * taken for those who wait, and a large cost is not overtaken by small ones. `refund` and `reset`
+   * wake it, on the shared store those of other threads as well. An abort while queueing charges
+   * nothing; in the delay of a `leakyQueue` only the newest place is given back.
    *
    * A cost of 0 looks, and does not wait.
    *
@@ -212,6 +213,7 @@ export function limiterOn(
     passing: passingTime(clock),
     after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
     run,
+    watch: (key) => store.internals?.watch?.(calls.storedKey(key)),
   };
   const waiting = { limiter, calls, queues, now: instant, report };
 
@@ -249,7 +251,7 @@ export function limiterOn(
     resetAll(): void {
       if (store.deleteAll === undefined) {
         const rule = "its store must have deleteAll";
-        throw new TypeError(errorMessage("reset all keys", rule, store.deleteAll));
+        throw typeError("reset all keys", rule, store.deleteAll);
       }
       const wakeAll = () => [...queues.keys()].forEach((stored) => wakeQueue(queues, stored));
       return andFinally<void>(() => store.deleteAll!(prefix), wakeAll) as void;
@@ -276,7 +278,7 @@ function decisionCallback(
   return guarded(onDecision, (error, _decision, key) => report(error, key));
 }
 
-/** The queues of a store: shared by all of its limiters in the process. */
+/** The queues of a store: shared by all of its limiters in the thread. */
 function queuesOf(store: Store): WaitingQueues {
   const queues: WaitingQueues = queuesOfStores.get(store) ?? new Map();
   queuesOfStores.set(store, queues);

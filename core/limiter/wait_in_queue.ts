@@ -16,7 +16,7 @@
 import type { Decision } from "../decision.ts";
 import { StoreUnavailableError } from "../errors.ts";
 import { andThen, isPromise, type MaybePromise, orElse } from "../maybe_promise.ts";
-import { type Attempt, refundingNewest, withMaxDelay } from "./projection.ts";
+import { type Attempt, refundingNewest, withMaxDelay } from "./wrapped_algorithm.ts";
 import {
   admitHead,
   countWaiting,
@@ -88,7 +88,10 @@ export function waitInQueue(
 /** Wakes the head of a key's queue, if there is one, as units were given back. */
 export function wakeQueue(queues: WaitingQueues, stored: string): void {
   const queue = queues.get(stored);
-  if (queue === undefined) return;
+  if (queue !== undefined) tryAgain(queue);
+}
+
+function tryAgain(queue: WaitingQueue): void {
   wakeHead(queue);
   advance(queue);
 }
@@ -126,6 +129,7 @@ function callStore(queue: WaitingQueue, head: Waiter): void {
   const call: HeadCall = {
     waiter: head,
     attempt: undefined,
+    watched: undefined,
     outdated: false,
     sentAt: limiter.passing(),
     onEnd() {},
@@ -137,10 +141,11 @@ function callStore(queue: WaitingQueue, head: Waiter): void {
     (attempt) => call.attempt = attempt,
     () => queue.withDeadline > 0,
   );
-  const settled = orElse<unknown>(
-    () => andThen(limiter.run(key, algorithm, cost), (decision) => settle(queue, call, decision)),
-    (reason) => fail(queue, head, reason),
-  );
+  function send(): MaybePromise<unknown> {
+    call.watched = limiter.watch(key);
+    return andThen(limiter.run(key, algorithm, cost), (decision) => settle(queue, call, decision));
+  }
+  const settled = orElse<unknown>(send, (reason) => fail(queue, head, reason));
   if (!isPromise(settled)) return endCall(queue, call);
   settled.then(() => {
     endCall(queue, call);
@@ -167,7 +172,7 @@ function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybeP
   observeRefusal(queue, waiter, decision, own);
   countWaiting(queue);
   if (queue.waiting[0] !== waiter || call.outdated) return;
-  sleepHead(queue, waiter, decision.retryAfter);
+  sleepHead(queue, call, decision.retryAfter);
   if (own !== undefined) refuseHopeless(queue);
 }
 
@@ -229,11 +234,20 @@ export function unanswered(
 }
 
 /** Sleeps until the head may be admitted, leaves, or units are given back. */
-function sleepHead(queue: WaitingQueue, { request }: Waiter, milliseconds: number): void {
+function sleepHead(
+  queue: WaitingQueue,
+  { waiter: { request: { limiter } }, watched }: HeadCall,
+  milliseconds: number,
+): void {
   let cancel = () => {};
-  const sleep = () => cancel();
+  const unwatch = watched?.(() => tryAgain(queue));
+  function sleep(): void {
+    unwatch?.();
+    cancel();
+  }
   queue.sleep = sleep;
-  cancel = request.limiter.after(milliseconds, () => {
+  cancel = limiter.after(milliseconds, () => {
+    unwatch?.();
     if (queue.sleep === sleep) queue.sleep = undefined;
     advance(queue);
   });

@@ -15,7 +15,9 @@ import type { Algorithm } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
-import { type Attempt, projectAdmission, type Projection, type StateAt } from "./projection.ts";
+import type { WatchedKey } from "../store.ts";
+import { projectAdmission, type Projection } from "./project_admission.ts";
+import type { Attempt, StateAt } from "./wrapped_algorithm.ts";
 
 /** What a queue needs of a limiter. */
 export interface QueueLimiter {
@@ -30,6 +32,8 @@ export interface QueueLimiter {
   after(milliseconds: number, wake: () => void): () => void;
   /** Runs one operation on one of the limiter's keys; what gives units back wakes the key's queue. */
   run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
+  /** Watches a key for units that other threads give back, if the store can. */
+  watch(key: string): WatchedKey | undefined;
 }
 
 /** Who waits for what. */
@@ -85,6 +89,8 @@ export interface HeadCall {
   readonly waiter: Waiter;
   /** What its step found, once the store has run it. */
   attempt: Attempt | undefined;
+  /** The key, watched since before it was sent. */
+  watched: WatchedKey | undefined;
   /** Whether units were given back since it was sent: the head must not sleep on its answer. */
   outdated: boolean;
   /** When it was sent, in the time that passes. */

@@ -46,11 +46,11 @@ export interface RedisStore extends AsyncStore {
 }
 
 /**
- * A store in Redis, by a client, pool or cluster client of node-redis 5.1 or later, or a sentinel
- * client of node-redis 6.
+ * A store in Redis, by a client of node-redis, ioredis, iovalkey or Bun, or anything that sends
+ * commands; docs/redis.md has the versions.
  *
  * It makes connections of its own with the client's options, when it is first used; the client that
- * was given need not be connected (but a pool), and is not touched. Calls of one process that come while a batch
+ * was given need not be connected (but a pool or a sentinel client of node-redis 5), and is not touched. Calls of one process that come while a batch
  * is under way share the next one: many decisions are two round trips, and one write for each key.
  * A refused call writes nothing. Redis keeps text, as `prefix:{key}:id`. Reducers run here, but by
  * `commit: "script"`, which runs their state transitions inside Redis, as Lua that is made of them.
@@ -62,7 +62,7 @@ export interface RedisStore extends AsyncStore {
  * Close the store when it is no longer needed: an open connection keeps the process alive.
  *
  * @param client What `createClient`, `createClientPool`, `createCluster` or `createSentinel` of the
- * package `redis` returns.
+ * package `redis` returns, a `Redis` or `Redis.Cluster` of ioredis, Bun's `RedisClient`, or a sender.
  * @param options As above.
  * @throws {TypeError} If an option is of the wrong type, or the client is none of these.
  * @throws {RangeError} If an option is out of range.

@@ -3,8 +3,8 @@
  * if another thread was faster, all once more.
  */
 
-import type { Algorithm, Halves } from "../../core/algorithm.ts";
-import { halvesOf } from "../../core/algorithms/halves_of.ts";
+import type { Algorithm, SplitReducer } from "../../core/algorithm.ts";
+import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import type { PreparedCall } from "../../core/store.ts";
@@ -15,6 +15,7 @@ import {
   CALLS,
   COUNTERS,
   HEAD,
+  header,
   OWNER,
   RING,
   RING_SIZE,
@@ -27,7 +28,7 @@ import { OUT_OF_NODES } from "./memory/nodes.ts";
 import type { StateLayout } from "./states/block_layout.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
-import { isUnchanged, wordAt } from "./table/table.ts";
+import { isUnchanged } from "./table/table.ts";
 import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { clearMore } from "./threads/announcements.ts";
 import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threads/thread.ts";
@@ -37,15 +38,15 @@ export const MOST_TRIES = 1_000_000;
 
 /** An algorithm as a store of one thread steps it. */
 interface Stepper {
-  readonly halves: Halves<unknown>;
+  readonly split: SplitReducer<unknown>;
   readonly layout: StateLayout;
   readonly initial: unknown;
 }
 
 /** How a view steps an algorithm. */
 export function stepperOf(view: ThreadView, algorithm: Algorithm): Stepper {
-  const halves = halvesOf(algorithm) as Halves<unknown>;
-  return { halves, layout: layoutFor(view, algorithm), initial: algorithm.initial };
+  const split = splitReducer(algorithm) as SplitReducer<unknown>;
+  return { split, layout: layoutFor(view, algorithm), initial: algorithm.initial };
 }
 
 /** Decides on the key of a fingerprint; the other arguments are those of a prepared call. */
@@ -60,12 +61,13 @@ export type DecideOn = (
 
 /** The general way to decide, closed over a thread's view of the store. */
 export function decideIn(view: ThreadView): DecideOn {
-  const { memory, memory: { ints }, thread, nodes, spares, table, scan, insert, write } = view;
+  const { memory, memory: { ints }, thread, nodes, spares, table, scan, insert, write, signals } =
+    view;
   const { found } = table;
 
   /** One try; `undefined` if another thread was faster. */
   function attempt(
-    { halves: { take, decide }, layout, initial }: Stepper,
+    { split: { take, decide }, layout, initial }: Stepper,
     low: number,
     high: number,
     cost: number,
@@ -96,7 +98,9 @@ export function decideIn(view: ThreadView): DecideOn {
         found.slot = 0;
         try {
           const decision = attempt(stepper, low, high, cost, dry, now);
-          if (decision !== undefined) return decision;
+          if (decision === undefined) continue;
+          if (cost < 0) signals.signal(low);
+          return decision;
         } catch (error) {
           recover(view, error, now, () => found.slot === 0 || ints[found.slot] === found.word);
         }
@@ -111,52 +115,70 @@ export function decideIn(view: ThreadView): DecideOn {
 /**
  * The prepared call of an algorithm: what `decideOn` and `table.ts` do for a key that is there,
  * written out as one function that is closed over all it needs, as it is the fastest so. What is not
- * plain is left to `decideOn`: a new key, a key that a batch holds, a thread without a record, a lack
+ * plain is left to `decideOn`: a refund, a new key, a key that a batch holds, a thread without a record, a lack
  * of nodes, a race lost.
+ *
+ * @param startOfKeys Where the hashes of the keys begin, which changes as keys are reset.
  */
 export function preparedCall(
   view: ThreadView,
   decideOn: DecideOn,
   stepper: Stepper,
-  keys: HashStart,
+  startOfKeys: () => HashStart,
 ): PreparedCall<Decision> {
   const { memory, thread, spares, nodes } = view;
   const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
-  const { halves: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
+  const { split: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
   const fingerprint = new Int32Array(2);
+  let resets = ints[header.resets];
+  let keys = startOfKeys();
+  // The key of the last call, and its slot, which is looked at again.
   let lastKey = "";
+  let slot = 0;
+
+  /** The first slot of a bucket whose tag is that of the key; 0 if there is none. */
+  function slotByTag(): number {
+    const bucket = buckets + ((fingerprint[0]! >>> 4) & bucketMask) * BUCKET;
+    const tags = bucket * 4 + TAGS;
+    const tag = (fingerprint[1]! >>> 25) + 1;
+    for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
+      if (bytes[tags + place] === tag) return bucket + place;
+    }
+    return 0;
+  }
 
   return function decideOne(key, cost, dry, at) {
     const now = at === undefined ? Date.now() : at;
+    if (ints[header.resets] !== resets) {
+      resets = ints[header.resets];
+      keys = startOfKeys();
+      lastKey = "";
+    }
     if (key !== lastKey) {
       hashText(keys, key, fingerprint);
       lastKey = key;
+      slot = slotByTag();
     }
     const low = fingerprint[0]! & ~3;
     const high = fingerprint[1]!;
     const { record } = thread;
-    const bucket = buckets + ((low >>> 4) & bucketMask) * BUCKET;
-    const tags = bucket * 4 + TAGS;
-    const tag = (high >>> 25) + 1;
-    let place = 0;
-    while (place < SLOTS_PER_BUCKET && bytes[tags + place] !== tag) place++;
-    const slot = bucket + place;
-    const word = ints[slot]!;
+    const word = slot === 0 ? 0 : ints[slot]!;
     const block = word & blockMask;
-    if (place === SLOTS_PER_BUCKET || block === 0 || block > lastBlock) {
-      return decideOn(stepper, low, high, cost, dry, now);
-    }
-    // Not to be had while another thread looks whose the record is, or after a call was cut short.
-    if (Atomics.compareExchange(ints, record + ANNOUNCED, 0, word) !== 0) {
+    if (
+      block === 0 || block > lastBlock || cost < 0 ||
+      // Not to be had while another thread looks whose the record is, or after a call was cut short.
+      Atomics.compareExchange(ints, record + ANNOUNCED, 0, word) !== 0
+    ) {
+      lastKey = "";
       return decideOn(stepper, low, high, cost, dry, now);
     }
     try {
       const start = blocks + block * BLOCK;
       if (
         ints[record + OWNER] === thread.owner &&
-        wordAt(memory, slot) === word &&
+        (keepsOrder ? ints[slot]! : Atomics.load(ints, slot)) === word &&
         (ints[start]! & ~3) === low && ints[start + 1] === high
       ) {
         const held = isNumber ? floats[(start >> 1) + 2]! : layout.load(block);
@@ -165,7 +187,7 @@ export function preparedCall(
         const next = take(state, now, cost);
         const decision = decide(state, next, now, cost);
         if (next === state || dry) {
-          if (isUnchanged(memory, slot, word)) return decision;
+          if (keepsOrder ? ints[slot] === word : isUnchanged(memory, slot, word)) return decision;
         } else {
           const head = ints[record + HEAD]!;
           const spare = head === ints[record + VETTED]
@@ -202,11 +224,12 @@ export function preparedCall(
       // A lack of nodes, or what came of a state that another thread has let go of.
       if (isNumber || thread.isChanging) throw error;
     } finally {
-      if (!thread.isChanging) {
+      if (isNumber || !thread.isChanging) {
         if (keepsOrder) ints[record + ANNOUNCED] = 0;
         else Atomics.store(ints, record + ANNOUNCED, 0);
       }
     }
+    lastKey = "";
     return decideOn(stepper, low, high, cost, dry, now);
   };
 }

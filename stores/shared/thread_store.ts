@@ -5,12 +5,12 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
-import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
-import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
+import { checkCost, checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
+import type { Operation, PreparedCall, SyncStore, WatchedKey } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
-import { header, type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
+import { growCapacity, type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
 import { nodesForOne } from "./memory/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
 import { nodesOfState } from "./states/state_layout.ts";
@@ -28,12 +28,13 @@ import { detachThread, unlock } from "./threads/thread.ts";
 /** What a store in shared memory does, beside its handle. */
 export interface ThreadStore extends SyncStore {
   readonly internals: SyncStore["internals"];
+  /** Lets the store hold so many keys, if it does not hold as many yet. */
+  grow(capacity: number): void;
   statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
 
 /** Opens a store for the calling thread. */
 export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore {
-  const { ints } = memory;
   const view = openView(memory, (view) => (name, algorithm, cost) => {
     const { low, high } = fingerprintFrom(view.start, name);
     // At the first of all instants: no limiter's key is taken for fresh.
@@ -56,22 +57,10 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore 
   }
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
-    renewFamilies(view);
-    let call = prepareNow(prefix, algorithm);
-    let resets = ints[header.resets];
-    return function decideOne(key, cost, dry, at) {
-      if (ints[header.resets] !== resets) {
-        resets = ints[header.resets];
-        renewFamilies(view);
-        call = prepareNow(prefix, algorithm);
-      }
-      return call(key, cost, dry, at);
-    };
-  }
-
-  function prepareNow(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
-    const keys = familyStart(view, keyFamily(prefix, algorithm.id));
-    return preparedCall(view, decideOn, stepperOf(view, algorithm), keys);
+    return preparedCall(view, decideOn, stepperOf(view, algorithm), () => {
+      renewFamilies(view);
+      return familyStart(view, keyFamily(prefix, algorithm.id));
+    });
   }
 
   function forget(stored: string): void {
@@ -84,17 +73,35 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore 
     } finally {
       unlock(view.thread);
     }
+    view.signals.signal(low);
   }
 
-  const close = () => detachThread(view.thread);
+  function watch(stored: string): WatchedKey {
+    let watched;
+    // Once more if its prefix was reset meanwhile, as the key then has another word.
+    do watched = view.signals.watch(fingerprintOf(view, stored).low); while (renewFamilies(view));
+    return watched;
+  }
+
+  function close(): void {
+    detachThread(view.thread);
+    view.signals.close();
+  }
+
   return {
     run,
-    internals: { prepare, mostOperations: MOST_OPERATIONS },
+    internals: { prepare, watch, mostOperations: MOST_OPERATIONS },
     accepts: (algorithm) => requireNodes(memory, algorithm),
     delete: forget,
     deleteAll(prefix) {
       requireOpen(view.thread);
       view.generations.raise(prefix);
+      view.signals.signalAll();
+    },
+    grow(capacity) {
+      requireOpen(view.thread);
+      checkInteger("grow the shared store", "capacity", capacity, 1, memory.maxCapacity);
+      growCapacity(memory, capacity);
     },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),

@@ -17,6 +17,7 @@ import { keyDropping } from "./table/drop_keys.ts";
 import { bucketScan, type InsertKey, keyInsertion, type ScanBucket } from "./table/insert.ts";
 import { openTable, type Table } from "./table/table.ts";
 import { evictionReport, type OnEvict } from "./eviction_report.ts";
+import { type RefundSignals, refundSignals } from "./refund_signals.ts";
 import { attachThread, type Thread } from "./threads/thread.ts";
 
 /** Most families whose hash, and algorithms whose layout, is remembered. */
@@ -38,6 +39,7 @@ export interface ThreadView {
   readonly start: HashStart;
   readonly families: Map<string, HashStart>;
   readonly generations: Generations;
+  readonly signals: RefundSignals;
   /** By the algorithm's id. */
   readonly layouts: Map<string, StateLayout>;
 }
@@ -78,6 +80,7 @@ export function openView(
     start: hashStart(ints[header.hashKeyLow]!, ints[header.hashKeyHigh]!),
     families: new Map(),
     layouts: new Map(),
+    signals: refundSignals(memory),
     generations: generationsIn(ints, (...call) => callByName(...call)),
   };
   const callByName = callIn(view);

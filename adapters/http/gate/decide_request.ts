@@ -9,7 +9,7 @@
 import type { Decision } from "../../../core/decision.ts";
 import { isStoreError } from "../../../core/errors.ts";
 import { internalsOf, type LimiterInternals } from "../../../core/limiter/limiter.ts";
-import { refundingNewest, withMaxDelay } from "../../../core/limiter/projection.ts";
+import { refundingNewest, withMaxDelay } from "../../../core/limiter/wrapped_algorithm.ts";
 import { andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../../core/options/longest_key.ts";
 import { sleep } from "../../../core/sleep.ts";

@@ -2,7 +2,7 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { all } from "../../../core/algorithms/all.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { internalsOf } from "../../../core/limiter/limiter.ts";
-import { withoutRefunds } from "../../../core/limiter/projection.ts";
+import { withoutRefunds } from "../../../core/limiter/wrapped_algorithm.ts";
 import type { AnyLimiter } from "./rate_limit_options.ts";
 
 /**

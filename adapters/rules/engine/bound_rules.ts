@@ -6,7 +6,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
-import { charging } from "../../../core/limiter/projection.ts";
+import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import type { Domain, Rule, RuleKind } from "../../../core/rules/rules.ts";
 import type { Operation, PreparedCall } from "../../../core/store.ts";
 import type { RuleSet } from "../files/read_rules.ts";

@@ -9,7 +9,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { combineDecisions } from "../../../core/algorithms/combine_decisions.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { charging } from "../../../core/limiter/projection.ts";
+import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type AppliedRule,

@@ -8,7 +8,7 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
-import { halvesOf } from "../../../core/algorithms/halves_of.ts";
+import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { Replaced, ReplaceMode } from "../../../core/store.ts";
@@ -92,7 +92,7 @@ function peekCounter(
 
 /** The longest that a key can hold use. */
 function longestUse(algorithm: Algorithm): number {
-  const { take, decide } = halvesOf(algorithm);
+  const { take, decide } = splitReducer(algorithm);
   const full = take(algorithm.initial, 0, algorithm.capacity);
   const { resetAfter } = decide(algorithm.initial, full, 0, algorithm.capacity);
   return Math.max(resetAfter, ...algorithm.policies.map(({ period }) => 2 * period));

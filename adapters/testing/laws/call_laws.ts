@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
-import { charging } from "../../../core/limiter/projection.ts";
+import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import { type Law, law } from "../law.ts";
 import { expectError, expectSame } from "./expect_same.ts";
 import type { MakeLimiter } from "./make_limiter.ts";

@@ -5,7 +5,7 @@ const NEVER_A_NUMBER = [NaN, Infinity, -Infinity, undefined, null, "1", 1n] as r
 const BAD_INSTANTS = [...NEVER_A_NUMBER, -1, -0.5, 2 ** 42 + 1, 2 ** 53];
 const BAD_COSTS = [...NEVER_A_NUMBER, 0.5, 1.5, -1.5, 2 ** 53, -(2 ** 53), 2 ** 60];
 
-/** Invalid instants and costs; and the two halves of a reducer. */
+/** Invalid instants and costs; and a reducer that is split in two. */
 export const inputLaws: readonly VisitLaw[] = [
   {
     name: "a bad now or cost is a RangeError or TypeError, and changes nothing",
@@ -21,17 +21,17 @@ export const inputLaws: readonly VisitLaw[] = [
     },
   },
   {
-    name: "the halves of a reducer agree with it",
-    check: ({ algorithm: { internals: { halves } = {}, codec } }) => (visit, expect) => {
-      if (halves === undefined) return;
+    name: "the split reducer answers as the reducer does",
+    check: ({ algorithm: { internals: { halves: split } = {}, codec } }) => (visit, expect) => {
+      if (split === undefined) return;
       const { before, now, cost, charge, decision, after } = visit;
-      const next = (charge ? halves.charge : halves.take)(before, now, cost);
+      const next = (charge ? split.charge : split.take)(before, now, cost);
       const same = (before === after) === (before === next) &&
         codec.encode(next) === codec.encode(after);
       expect(same, `the same state from ${charge ? "charge" : "take"}`);
       const answer = charge
-        ? halves.decide(next, next, now, 0)
-        : halves.decide(before, next, now, cost);
+        ? split.decide(next, next, now, 0)
+        : split.decide(before, next, now, cost);
       expect(sameDecision(answer, decision), "the same answer from decide");
     },
   },

@@ -1,6 +1,6 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { charging } from "../../../core/limiter/projection.ts";
+import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import type { Operation, PreparedCall, Store } from "../../../core/store.ts";
 import { storedKey } from "../../../core/stored_key.ts";
 import type { Guide } from "../arbitraries/schedule.ts";

@@ -9,7 +9,7 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Commit } from "../commit/choose_commit.ts";
-import { halvesOf } from "../../../core/algorithms/halves_of.ts";
+import { splitReducer } from "../../../core/algorithms/split_reducer.ts";
 import type { Operation } from "../../../core/store.ts";
 import { transact } from "../../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
@@ -166,7 +166,7 @@ function stepOne(
   instant: number,
   counters: RedisCounters,
 ): Decision {
-  const { take, decide } = halvesOf(algorithm);
+  const { take, decide } = splitReducer(algorithm);
   const state = stateOf(cell, algorithm, counters) ?? algorithm.initial;
   const next = take(state, instant, cost);
   const decision = decide(state, next, instant, cost);

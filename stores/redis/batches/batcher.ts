@@ -33,7 +33,7 @@ import type { NodeConnection } from "../connections/node_connection.ts";
 import { closeServer, openConnection, type Reconnector } from "../connections/reconnector.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
 import { answerJobs, handleOutcome, isCalm, type Outcomes, outcomes } from "./handle_outcome.ts";
-import type { Job } from "./job.ts";
+import { isLook, type Job } from "./job.ts";
 import {
   enqueue,
   firstJob,
@@ -85,9 +85,9 @@ interface BatcherState {
 /**
  * Makes the batcher of one server.
  *
- * @param moved Takes calls whose slot is on another node; without it that is an error.
+ * @param moved Takes calls whose slot is on another node.
  */
-export function batcher(server: Reconnector, moved?: Outcomes["moved"]): Batcher {
+export function batcher(server: Reconnector, moved: Outcomes["moved"]): Batcher {
   const queue = jobQueue();
   const inFlight = batchesInFlight();
   const state: BatcherState = {
@@ -114,6 +114,8 @@ export function batcher(server: Reconnector, moved?: Outcomes["moved"]): Batcher
     isIdle: () => queue.size === 0 && inFlight.size === 0 && !state.starting,
     close() {
       closeServer(server);
+      // What is under way ends with its connection, or at the deadline of its round trip.
+      state.timer?.();
       server.context.failJobs(takeAll(queue), "no", storeClosed());
     },
   };
@@ -158,7 +160,7 @@ function submit(state: BatcherState, job: Job): void {
     return addJob(job, loading);
   }
   if (queue.size >= context.maxPending) return context.refuseJob(job);
-  if (!admitsCall(breaker)) {
+  if (!admitsCall(breaker, isLook(job))) {
     return context.failJobs([job], "no", new Error("It failed a moment ago"));
   }
   if (wait.connecting) return enqueueWaiting(wait, job);

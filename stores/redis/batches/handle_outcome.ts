@@ -6,6 +6,7 @@
  * | committed | were answered |
  * | others changed a key | try again at the head of the queue, at most MOST_TRIES times |
  * | the connection closed before anything was written | go into the next batch, on a new connection; the third time in a row they fail |
+ * | the server takes no writes | those that only look try again, the others fail as not applied |
  * | no reply, or an error that is everybody's | fail as not applied, and so do all that wait |
  * | an error to a transaction of several keys | try again, each alone with calls on the same keys |
  * | the same to a call alone | fails as not applied |
@@ -18,7 +19,7 @@ import type { BatchesInFlight } from "./batches_in_flight.ts";
 import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
 import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
-import { type Job, keySet } from "./job.ts";
+import { isLook, type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeAll } from "./job_queue.ts";
 
 /** How often a call is tried before it fails by a `ContentionError`. */
@@ -31,8 +32,8 @@ export interface Outcomes {
   readonly server: Reconnector;
   readonly queue: JobQueue;
   readonly inFlight: BatchesInFlight;
-  /** Receives calls whose slot is on another node; without it that is a failure. */
-  readonly moved: ((jobs: readonly Job[], failure: BatchFailure) => void) | undefined;
+  /** Receives calls whose slot is on another node. */
+  readonly moved: (jobs: readonly Job[], failure: BatchFailure) => void;
   /** Calls that lost the race for a key: they are tried again together, in their order. */
   toRetry: Job[];
   /** Whether a batch has failed: the failure of the others is the same one. */
@@ -75,7 +76,8 @@ export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
   const { breaker, context } = state.server;
   if (jobs.length > 0) {
     state.emptyConnections = 0;
-    recordSuccess(breaker);
+    // A look says nothing of a server that failed at writes.
+    if (!breaker.answersLooks || !jobs.every(isLook)) recordSuccess(breaker);
   }
   context.counters.decisions += jobs.length;
   for (const job of jobs) {
@@ -115,15 +117,15 @@ function handleFailure(
   unapplied: readonly Job[],
   unknown: readonly Job[],
 ): void {
-  const { server, queue, moved } = state;
+  const { server, queue } = state;
   const { kind, error } = failure;
   const { failJobs } = server.context;
   failJobs(unknown, "unknown", error);
-  if (kind === "moved" && moved !== undefined) return moved(unapplied, failure);
+  if (kind === "moved") return state.moved(unapplied, failure);
   const isFirst = !state.failing;
   state.failing = true;
   // An error reply may still say of others under way that they were not applied.
-  if (kind === "refused") state.mustReconnect = true;
+  if (kind === "refused" || kind === "unwritable") state.mustReconnect = true;
   else dropConnection(server);
   if (kind === "lost") {
     if (isFirst) state.emptyConnections++;
@@ -131,8 +133,11 @@ function handleFailure(
       return retry(state, unapplied, (job) => failJobs([job], "no", error));
     }
   }
-  if (isFirst) recordFailure(server.breaker);
-  failJobs([...unapplied, ...takeRetries(state), ...takeAll(queue)], "no", error);
+  if (isFirst) recordFailure(server.breaker, kind === "unwritable");
+  const jobs = [...unapplied, ...takeRetries(state), ...takeAll(queue)];
+  if (kind !== "unwritable") return failJobs(jobs, "no", error);
+  failJobs(jobs.filter((job) => !isLook(job)), "no", error);
+  retry(state, jobs.filter(isLook), (job) => failJobs([job], "no", error));
 }
 
 /** Only what shares a transaction with a call that is rejected is tried again. */

@@ -94,6 +94,15 @@ export function keySet(job: Job): string {
   return keysOf(job).join(" ");
 }
 
+/** Whether a call writes nothing, whatever comes of it. */
+export function isLook({ one, several }: Job): boolean {
+  return one === undefined ? several?.operations.every(looks) === true : looks(one);
+}
+
+function looks({ cost, dry, replaces }: Operation): boolean {
+  return (dry || cost === 0) && replaces === undefined;
+}
+
 /** Every stored key that a call reads or writes. */
 export function keysOf({ key, several }: Job): readonly string[] {
   return several === undefined ? [key] : several.keys;

@@ -13,12 +13,12 @@ export type ClientKind =
 
 /** What each kind is recognised by, and what else the store uses of it. The first match counts. */
 const KINDS: readonly (readonly [kind: ClientKind, sign: string, uses: readonly string[]])[] = [
-  ["cluster", "getSlotRandomNode", ["_options", "duplicate", "destroy"]],
-  ["sentinel", "getMasterNode", ["duplicate", "destroy"]],
+  ["cluster", "getSlotRandomNode", ["duplicate"]],
+  ["sentinel", "getMasterNode", ["_execute"]],
   ["pool", "totalClients", ["execute"]],
   ["ioredis cluster", "startupNodes", ["call", "status", "duplicate"]],
   ["ioredis", "status", ["call", "sendCommand", "duplicate"]],
-  ["client", "sendCommand", ["duplicate"]],
+  ["client", "sendCommand", ["duplicate", "isReady"]],
   ["bun", "onclose", ["send", "duplicate", "connect"]],
   ["sender", "send", []],
 ];

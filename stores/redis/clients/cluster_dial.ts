@@ -9,7 +9,8 @@
  */
 
 import type { Dial } from "./connection.ts";
-import { connect, type OwnClient } from "./own_connection.ts";
+import { connect, destroy, type OwnClient } from "./own_connection.ts";
+import { type Duplicated, optionsOf } from "./options_of.ts";
 import { ownOptions } from "./own_options.ts";
 
 /** A node-redis cluster client; `createCluster` returns it. */
@@ -34,19 +35,17 @@ interface NodeOptions {
   readonly socket?: { readonly host?: string; readonly port?: number };
 }
 
-/** A cluster client that was given. */
-interface Original {
-  readonly _options: {
-    readonly rootNodes: readonly NodeOptions[];
-    readonly defaults?: NodeOptions;
-  };
-  duplicate(overrides: object): Maker;
+/** The options of a cluster client. */
+interface ClusterOptions {
+  readonly rootNodes: readonly NodeOptions[];
+  readonly defaults?: NodeOptions;
 }
 
 /** A cluster client that makes clients of nodes. */
 interface Maker {
   /** Makes the client of a node, puts it there, and connects it. */
   nodeClient(node: Place): Promise<unknown>;
+  on(event: "error", listener: () => void): unknown;
 }
 
 /** Where a node is; `nodeAddressMap` receives the address. */
@@ -59,7 +58,8 @@ interface NodeName {
 /** A node to be. */
 interface Place extends NodeName {
   readonly readonly: false;
-  client: OwnClient | undefined;
+  /** Before 5.0 a promise until it is connected. */
+  client: OwnClient | Promise<OwnClient> | undefined;
 }
 
 /**
@@ -68,21 +68,24 @@ interface Place extends NodeName {
  * @param timeout The most milliseconds that a dial may be given.
  */
 export function clusterDials(cluster: NodeRedisCluster, timeout: number): ClusterDials {
-  const original = cluster as unknown as Original;
-  const { rootNodes, defaults } = original._options;
+  const original = cluster as unknown as Duplicated<Maker>;
+  const { rootNodes, defaults } = optionsOf<ClusterOptions>(original);
 
-  function makerOf(options: NodeOptions, overrides: object): Maker {
+  async function makerOf(options: NodeOptions, overrides: object): Promise<Maker> {
     const own = ownOptions({ ...defaults?.socket, ...options.socket }, timeout);
-    return original.duplicate({
+    const maker = await original.duplicate({
       ...overrides,
       clientSideCache: undefined,
       defaults: { ...defaults, ...options, ...own },
     });
+    // Before 5.0 it reports what goes wrong with its nodes.
+    await maker.on("error", () => {});
+    return maker;
   }
 
   /** Dials a node by the client that a maker makes of it. */
-  function dialBy(maker: () => Maker, node: NodeName): Dial {
-    return (left) => connect(() => Promise.resolve(clientOf(maker(), node)), left);
+  function dialBy(maker: () => Promise<Maker>, node: NodeName): Dial {
+    return (left) => connect(async () => clientOf(await maker(), node), left);
   }
 
   const nodes = once(() => makerOf({}, {}));
@@ -118,17 +121,24 @@ function once<Value>(make: () => Value): () => Value {
 function clientOf(maker: Maker, node: NodeName): OwnClient {
   const place: Place = { ...node, readonly: false, client: undefined };
   const listeners: Parameters<OwnClient["on"]>[] = [];
+  let client: OwnClient | undefined;
   return {
     get isReady() {
-      return place.client?.isReady === true;
+      return client?.isReady === true;
     },
     on: (...listener) => listeners.push(listener),
-    connect() {
+    async connect() {
       const connected = maker.nodeClient(place);
-      for (const listener of listeners) place.client?.on(...listener);
-      return connected;
+      const made = place.client;
+      if (made !== undefined && "isReady" in made) {
+        client = made;
+        await Promise.all([connected, ...listeners.map((each) => made.on(...each))]);
+      } else {
+        await connected;
+        client = await place.client;
+      }
     },
-    sendCommand: (command) => place.client!.sendCommand(command),
-    destroy: () => place.client?.destroy(),
+    sendCommand: (command) => client!.sendCommand(command),
+    destroy: () => client === undefined ? undefined : destroy(client),
   };
 }

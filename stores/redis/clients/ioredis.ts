@@ -8,6 +8,7 @@
 
 import type { Command, Connection, Dial } from "./connection.ts";
 import { connect, type OwnClient } from "./own_connection.ts";
+import { withGrace } from "./own_options.ts";
 
 /** A client of ioredis or iovalkey, or a cluster client. */
 export interface IoRedisClient {
@@ -33,7 +34,7 @@ export function dialIoRedis(client: IoRedisClient): Dial {
   const { duplicate } = client as unknown as { duplicate(options: object): Duplicate };
   return (timeout) =>
     connect(
-      () => Promise.resolve(ownClient(duplicate.call(client, nodeOptions(timeout)))),
+      async () => ownClient(await duplicate.call(client, nodeOptions(timeout))),
       timeout,
     );
 }
@@ -51,11 +52,11 @@ export function dialIoRedisCluster(client: IoRedisClient): Dial {
       enableOfflineQueue: false,
       clusterRetryStrategy: noRetry,
       retryDelayOnFailover: 0,
-      slotsRefreshTimeout: timeout,
+      slotsRefreshTimeout: withGrace(timeout),
       // A cluster client asks a node for the slots before that is ready.
       redisOptions: { ...options.redisOptions, ...nodeOptions(timeout), enableOfflineQueue: true },
     };
-    const make = () => Promise.resolve(ownClient(duplicate.call(client, [], overrides)));
+    const make = async () => ownClient(await duplicate.call(client, [], overrides));
     return shared(await connect(make, timeout));
   };
 }
@@ -81,7 +82,7 @@ function nodeOptions(timeout: number): object {
     enableAutoPipelining: false,
     commandTimeout: undefined,
     socketTimeout: undefined,
-    connectTimeout: timeout,
+    connectTimeout: withGrace(timeout),
     maxRetriesPerRequest: 0,
     reconnectOnError: null,
     retryStrategy: noRetry,

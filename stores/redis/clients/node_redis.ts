@@ -31,11 +31,6 @@ export interface Original {
   duplicate(overrides: object): OwnClient;
 }
 
-/** What lends a client. */
-interface Lender {
-  execute(use: (client: Original) => Promise<OwnClient>): Promise<OwnClient>;
-}
-
 /** Dials with the options of a client. */
 export function dialClient(client: NodeRedisClient): Dial {
   const original = client as unknown as Original;
@@ -44,12 +39,19 @@ export function dialClient(client: NodeRedisClient): Dial {
 
 /** Dials with the options of a pool's clients. */
 export function dialPool(pool: NodeRedisPool): Dial {
-  const lender = pool as unknown as Lender;
-  return (timeout) =>
-    connect(
-      () => lender.execute((client) => Promise.resolve(copyOf(client, timeout))),
-      timeout,
-    );
+  const { execute } = pool as unknown as { readonly execute: Lend };
+  return dialLent((use) => execute.call(pool, use));
+}
+
+/** Lends a client to a function, and returns what comes of it. */
+type Lend = (use: (client: Original) => Promise<OwnClient>) => Promise<OwnClient>;
+
+/** Dials with the options of a client that is lent. */
+export function dialLent(lend: Lend): Dial {
+  return (timeout) => {
+    const copy = async (client: Original) => await copyOf(client, timeout);
+    return connect(() => lend(copy), timeout);
+  };
 }
 
 /** A client with the same options, but for those of own_options.ts; not yet connected. */

@@ -10,7 +10,8 @@
 
 import type { Connection, Dial } from "./connection.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
-import { copyOf, type Original } from "./node_redis.ts";
+import { copyOf, dialLent, type Original } from "./node_redis.ts";
+import { type Duplicated, optionsOf } from "./options_of.ts";
 import { connect, destroy, type OwnClient } from "./own_connection.ts";
 import { onceOnly } from "./own_options.ts";
 
@@ -18,8 +19,10 @@ import { onceOnly } from "./own_options.ts";
 export interface NodeRedisSentinel {
   /** Where the master is. */
   getMasterNode(): unknown;
-  /** Makes another sentinel client with the same options, but for those given. */
-  duplicate(overrides?: never): unknown;
+  /** From 6.0: makes another sentinel client with the same options, but for those given. */
+  duplicate?(overrides?: never): unknown;
+  /** Lends a client of the master. */
+  _execute(readOnly: never, use: never): unknown;
 }
 
 /** The options of a sentinel client. */
@@ -47,28 +50,32 @@ interface Scout {
 /** Milliseconds that a sentinel has for its answer before another one is queried, too. */
 const HEAD_START = 150;
 
-/** Dials masters: the sentinel that answered last is queried first. */
-export function sentinelDial(sentinel: NodeRedisSentinel): Dial {
-  const options = optionsOf(sentinel);
+/**
+ * Dials masters: the sentinel that answered last is queried first. A client of node-redis 5 makes no
+ * others: it must be connected, and lends the client of the master that it knows.
+ */
+export function sentinelDial(given: NodeRedisSentinel): Dial {
+  if (!("duplicate" in given)) {
+    return dialLent((use) => (given as unknown as Scout)._execute(false, use));
+  }
+  const sentinel = given as unknown as Duplicated<Scout>;
+  const options = optionsOf<SentinelOptions>(sentinel);
   const count = options.sentinelRootNodes.length;
   let first = 0;
 
-  async function dialBy(place: number, end: number): Promise<Connection> {
-    const left = Math.ceil(end - performance.now());
-    if (left <= 0) throw new Error("No sentinel answered in time");
-    const scout = scoutOf(sentinel, options, place, left);
-    const connection = await connect(() => masterBy(scout, left), left);
+  async function dialBy(place: number, timeout: number): Promise<Connection> {
+    const scout = await scoutOf(sentinel, options, place, timeout);
+    const connection = await connect(() => masterBy(scout, timeout), timeout);
     first = place;
     return connection;
   }
 
   return (timeout) => {
-    const end = performance.now() + timeout;
     const attempts = options.sentinelRootNodes.map((_, turn) => {
       const place = (first + turn) % count;
-      return () => dialBy(place, end);
+      return () => dialBy(place, timeout);
     });
-    return staggeredAttempts(attempts, HEAD_START, (late) => late.destroy());
+    return staggeredAttempts(attempts, HEAD_START, timeout, (late) => late.destroy());
   };
 }
 
@@ -83,17 +90,17 @@ async function masterBy(scout: Scout, timeout: number): Promise<OwnClient> {
 }
 
 /** A client that knows one sentinel, and fails when that or the master does not answer. */
-function scoutOf(
-  sentinel: NodeRedisSentinel,
+async function scoutOf(
+  sentinel: Duplicated<Scout>,
   { sentinelRootNodes, sentinelClientOptions, nodeClientOptions }: SentinelOptions,
   place: number,
   timeout: number,
-): Scout {
+): Promise<Scout> {
   const limited = (options: ClientOptions | undefined): ClientOptions => ({
     ...options,
     socket: onceOnly(options?.socket, timeout, timeout),
   });
-  const scout = (sentinel as unknown as { duplicate(overrides: object): Scout }).duplicate({
+  const scout = await sentinel.duplicate({
     sentinelRootNodes: [sentinelRootNodes[place]],
     sentinelClientOptions: limited(sentinelClientOptions),
     nodeClientOptions: limited(nodeClientOptions),
@@ -105,21 +112,6 @@ function scoutOf(
     clientSideCache: undefined,
   });
   // The store learns of failures by what comes of the attempt.
-  for (const event of ["error", "client-error"]) scout.on(event, () => {});
+  await Promise.all(["error", "client-error"].map((event) => scout.on(event, () => {})));
   return scout;
-}
-
-/**
- * The options that a sentinel client was made with, which it hides: `duplicate` hands them to the
- * constructor of what it is called on.
- */
-function optionsOf(sentinel: NodeRedisSentinel): SentinelOptions {
-  const { duplicate, _self } = sentinel as NodeRedisSentinel & { readonly _self: unknown };
-  const prototype = {
-    constructor: function (options: SentinelOptions): SentinelOptions {
-      return options;
-    },
-  };
-  const reader = Object.assign(Object.create(prototype), { _self });
-  return duplicate.call(reader) as SentinelOptions;
 }

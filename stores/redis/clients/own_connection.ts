@@ -3,9 +3,9 @@
  * throws, and wherever, ends in a rejection: nothing ends the process or leaves a call waiting.
  */
 
-import { formatValue } from "../../../core/options/checks.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
 import { patientTimer } from "../connections/patient_timer.ts";
-import { isErrorReply } from "../failures/batch_failure.ts";
+import { asError, isErrorReply } from "../failures/batch_failure.ts";
 import type { Command, Connection } from "./connection.ts";
 
 /** A client that the store has made. */
@@ -40,18 +40,15 @@ export async function connect(
   const attempt: Attempt = { client: undefined, late: false, isOpen: false };
   const connecting = connectClient(attempt, make);
   try {
-    const client = await new Promise<OwnClient>((resolve, reject) => {
-      const stop = patientTimer(timeout, () => {
-        attempt.late = true;
-        reject(new Error(`No connection within ${timeout} ms`));
-      });
-      connecting.then(resolve, reject).finally(stop);
-    });
-    return connectionOf(client);
+    const late = (): never => {
+      attempt.late = true;
+      throw new Error(`No connection within ${timeout} ms`);
+    };
+    return connectionOf(await withTimeout(connecting, timeout, late, patientTimer));
   } catch (error) {
     if (attempt.isOpen) end(attempt);
     else connecting.catch(() => end(attempt));
-    throw asError(error);
+    throw error;
   }
 }
 
@@ -60,14 +57,15 @@ async function connectClient(
   make: () => Promise<OwnClient>,
 ): Promise<OwnClient> {
   const client = attempt.client = await make();
-  // The store learns of a loss by what it sends.
-  client.on("error", () => {});
-  client.on("connect", () => {
+  const onConnect = () => {
     attempt.isOpen = true;
     if (attempt.late) end(attempt);
-  });
+  };
+  // The store learns of a loss by what it sends.
+  await Promise.all([client.on("error", () => {}), client.on("connect", onConnect)]);
   if (attempt.late) throw new Error("The connection came too late");
   await client.connect();
+  if (attempt.late) end(attempt);
   return client;
 }
 
@@ -133,12 +131,4 @@ function sendAll(client: OwnClient, commands: readonly Command[]): Promise<reado
       }
     });
   });
-}
-
-/** What a client threw, which may be anything, as an error. */
-function asError(thrown: unknown): Error {
-  const { message } = (thrown ?? {}) as { readonly message?: unknown };
-  return typeof message === "string"
-    ? thrown as Error
-    : new Error(`The client threw ${formatValue(thrown)}`);
 }

@@ -9,7 +9,16 @@
  * | no `socketTimeout` | writing puts it off, and an idle connection would be closed by it |
  * | `maintNotifications: "disabled"` | they put a new socket under a live client, where nothing is watched |
  * | no client-side cache | every value read is about to change |
+ * | a longer `connectTimeout` | the store's own counts only the time in which the process ran |
  */
+
+import { LONGEST_TIMER } from "../../../core/clock.ts";
+
+/**
+ * How many milliseconds later the timers of clients go off: theirs go by the clock, and a process that
+ * was held up would take itself for a dead server.
+ */
+const GRACE = 2_000;
 
 /** The options of the table above, in place of a client's own. */
 export function ownOptions(socket: object | undefined, timeout: number): object {
@@ -32,5 +41,15 @@ export function onceOnly(
   connectTimeout: number,
   socketTimeout: number | undefined,
 ): object {
-  return { ...socket, reconnectStrategy: false, connectTimeout, socketTimeout };
+  return {
+    ...socket,
+    reconnectStrategy: false,
+    connectTimeout: withGrace(connectTimeout),
+    socketTimeout: socketTimeout === undefined ? undefined : withGrace(socketTimeout),
+  };
+}
+
+/** The time limit of a client, where the store has one of so many milliseconds. */
+export function withGrace(timeout: number): number {
+  return Math.min(timeout + GRACE, LONGEST_TIMER);
 }

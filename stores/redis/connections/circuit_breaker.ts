@@ -7,6 +7,8 @@
  * | open | 1 or more, `probeAt` to come | is answered here |
  * | half open | 1 or more, `probeAt` passed | the first goes to the server, and postpones `probeAt` |
  *
+ * A server that answers, but takes no writes, is open for calls that only look.
+ *
  * It has no timer: a call is the probe. The wait doubles from 25 to 250 ms, with a jitter of half of
  * it, so that a server that comes back is found soon, and not by all clients at once.
  */
@@ -21,18 +23,24 @@ export interface CircuitBreaker {
   failures: number;
   /** The instant of the next probe, by `performance.now`. */
   probeAt: number;
+  /** Whether it has failed at writes only. */
+  answersLooks: boolean;
   /** Whether it has ever been reached. */
   hasConnected: boolean;
 }
 
 /** Makes the breaker of a server of which no failure is known. */
 export function circuitBreaker(): CircuitBreaker {
-  return { failures: 0, probeAt: 0, hasConnected: false };
+  return { failures: 0, probeAt: 0, answersLooks: false, hasConnected: false };
 }
 
-/** Whether a call may go to the server; once it has failed that call is the probe, and the only one. */
-export function admitsCall(breaker: CircuitBreaker): boolean {
-  if (breaker.failures === 0) return true;
+/**
+ * Whether a call may go to the server; once it has failed that call is the probe, and the only one.
+ *
+ * @param looks Whether it only looks.
+ */
+export function admitsCall(breaker: CircuitBreaker, looks: boolean): boolean {
+  if (breaker.failures === 0 || looks && breaker.answersLooks) return true;
   if (performance.now() < breaker.probeAt) return false;
   postponeProbe(breaker);
   return true;
@@ -48,8 +56,9 @@ export function recordSuccess(breaker: CircuitBreaker): void {
   breaker.failures = 0;
 }
 
-/** The server did not answer, or not as it should. */
-export function recordFailure(breaker: CircuitBreaker): void {
+/** The server did not answer, or not as it should; `answersLooks` if it only takes no writes. */
+export function recordFailure(breaker: CircuitBreaker, answersLooks = false): void {
+  breaker.answersLooks = answersLooks;
   breaker.failures = Math.min(breaker.failures + 1, 10);
   postponeProbe(breaker);
 }

@@ -4,6 +4,7 @@ import { StoreOverloadedError, StoreUnavailableError } from "../../../core/error
 import { errorMessage } from "../../../core/options/checks.ts";
 import { makeDecision } from "../../../core/make_decision.ts";
 import type { Job } from "../batches/job.ts";
+import { asError } from "./batch_failure.ts";
 
 /**
  * Answers a call that Redis did not decide: by an error, or with a policy by decisions in place of
@@ -15,7 +16,7 @@ import type { Job } from "../batches/job.ts";
 export function answerUnavailable(
   job: Job,
   applied: "no" | "unknown",
-  cause: Error,
+  cause: unknown,
   policy: "throw" | "allow" | "deny",
   untilProbe: (slot: number) => number,
 ): void {
@@ -51,7 +52,8 @@ function answerByPolicy(
   resolve(one === undefined ? decisions : decisions[0]);
 }
 
-function unavailableError(applied: "no" | "unknown", cause: Error): StoreUnavailableError {
+function unavailableError(applied: "no" | "unknown", thrown: unknown): StoreUnavailableError {
+  const cause = asError(thrown);
   const what = applied === "no" ? "was not charged" : "may have been charged";
   return new StoreUnavailableError(
     `Cannot decide as Redis must be reachable, and the call ${what}: ${cause.message}`,

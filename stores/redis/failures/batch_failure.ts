@@ -3,6 +3,8 @@
  * it for the calls is in batches/handle_outcome.ts.
  */
 
+import { formatValue } from "../../../core/options/checks.ts";
+
 /**
  * Why a batch did not come to its end:
  *
@@ -11,6 +13,7 @@
  * | `lost` | the connection closed | another one is made at once |
  * | `silent` | no reply within the deadline | the breaker opens |
  * | `refused` | the server replied that it can do nothing now | the breaker opens |
+ * | `unwritable` | the server replied that it takes no writes now | the breaker opens, but for calls that only look |
  * | `rejected` | the server replied an error about these calls | they fail, others are tried again |
  * | `moved` | another node of the cluster has the slot | the route is looked up again |
  *
@@ -19,7 +22,7 @@
  */
 export interface BatchFailure {
   /** What happened. */
-  readonly kind: "lost" | "silent" | "refused" | "rejected" | "moved";
+  readonly kind: "lost" | "silent" | "refused" | "unwritable" | "rejected" | "moved";
   /** What was thrown or replied. */
   readonly error: Error;
 }
@@ -32,14 +35,17 @@ export function connectionLost(): BatchFailure {
 /** Replies that say that the slot is elsewhere, or moving there; nothing was applied. */
 const ELSEWHERE_REGEXP = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/;
 
+/** Replies that say that the server takes no writes from anybody now. */
+const UNWRITABLE_REGEXP = /^(READONLY|OOM|NOREPLICAS|MISCONF)\b/;
+
 /** Replies that say that the server can do nothing for anybody now. */
-const UNWELL_REGEXP =
-  /^(READONLY|OOM|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|BUSY|NOPERM .* run the)\b/;
+const UNWELL_REGEXP = /^(NOAUTH|WRONGPASS|LOADING|MASTERDOWN|BUSY|NOPERM .* run the)\b/;
 
 /** What a server's error reply means. */
 export function failureOfReply(error: Error): BatchFailure {
   const { message } = error;
   if (ELSEWHERE_REGEXP.test(message)) return { kind: "moved", error };
+  if (UNWRITABLE_REGEXP.test(message)) return { kind: "unwritable", error };
   return { kind: UNWELL_REGEXP.test(message) ? "refused" : "rejected", error };
 }
 
@@ -60,6 +66,14 @@ export function isErrorReply(error: Error): boolean {
 export function firstError(replies: readonly unknown[]): Error | undefined {
   for (const reply of replies) if (reply instanceof Error) return reply;
   return undefined;
+}
+
+/** What a client threw, which may be anything, as an error. */
+export function asError(thrown: unknown): Error {
+  const { message } = (thrown ?? {}) as { readonly message?: unknown };
+  return typeof message === "string"
+    ? thrown as Error
+    : new Error(`The client threw ${formatValue(thrown)}`);
 }
 
 /** Why a closed store answers no call. */

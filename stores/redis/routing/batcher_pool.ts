@@ -19,7 +19,7 @@ export interface BatcherPool extends Batcher {
  * @param count How many.
  * @param indexOf Which of them takes a call: the same one for all calls that may share a transaction,
  * so that connections do not race each other for a key.
- * @param moved Takes calls whose slot is on another node; without it that is an error.
+ * @param moved Takes calls whose slot is on another node.
  */
 export function batcherPool(
   dial: Dial,
@@ -27,7 +27,7 @@ export function batcherPool(
   context: StoreContext,
   count: number,
   indexOf: (job: Job) => number,
-  moved?: Outcomes["moved"],
+  moved: Outcomes["moved"],
 ): BatcherPool {
   const breaker = circuitBreaker();
   const batchers = Array.from(

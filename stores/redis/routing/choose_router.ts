@@ -48,23 +48,27 @@ export function chooseRouter(
     const rule = 'commit must be "script", "cas" or "auto" with a client that cannot watch keys';
     throw new TypeError(errorMessage("create redisStore", rule, commit));
   }
-  const router = singleRouter(DIALS[kind](client as never), commit, context);
+  const [dialOf, clusterHint] = DIALS[kind];
+  const router = singleRouter(dialOf(client as never), commit, context, clusterHint);
   return kind === "ioredis cluster" ? { ...router, slotOf: hashSlot } : router;
 }
 
-const RULE = "the client must come from node-redis 4 or later, a cluster client from 5.1 and a " +
-  "sentinel client from 6.0 (run npm install redis@6), from ioredis 5 or iovalkey, be a RedisClient " +
-  "of Bun, or have a function send";
+const RULE = "the client must come from node-redis 4 or later, from ioredis 5 or iovalkey, be a " +
+  "RedisClient of Bun, or have a function send";
 
+const CREATE_CLUSTER = "for a cluster the client must come from createCluster of node-redis";
+const OWN_MAP = "it must bring each command to the node that has its slot";
+
+/** How to dial with each kind of client, and what to do where it meets a node of a cluster. */
 const DIALS = {
-  sentinel: sentinelDial,
-  pool: dialPool,
-  client: dialClient,
-  ioredis: dialIoRedis,
-  "ioredis cluster": dialIoRedisCluster,
-  bun: dialBunClient,
-  sender: dialSender,
-};
+  sentinel: [sentinelDial, CREATE_CLUSTER],
+  pool: [dialPool, CREATE_CLUSTER],
+  client: [dialClient, CREATE_CLUSTER],
+  ioredis: [dialIoRedis, "for a cluster the client must be a Redis.Cluster of ioredis"],
+  "ioredis cluster": [dialIoRedisCluster, OWN_MAP],
+  bun: [dialBunClient, CREATE_CLUSTER],
+  sender: [dialSender, OWN_MAP],
+} as const;
 
 /** Requires that keys are what the store makes them; node-redis adds no prefix to raw commands. */
 function requireNoPrefix(client: RedisClient): void {

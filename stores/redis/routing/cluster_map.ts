@@ -9,6 +9,7 @@
 
 import { type ClusterDials, clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
 import type { Dial } from "../clients/connection.ts";
+import { storeClosed } from "../failures/batch_failure.ts";
 import { SLOTS } from "./hash_slot.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { hasReplies, roundTrip } from "../connections/round_trip.ts";
@@ -62,24 +63,22 @@ export function renewSlots(map: ClusterMap): Promise<void> {
 
 async function readAnywhere(map: ClusterMap): Promise<void> {
   const { dials: { nodeAt, roots }, isFailing, most } = map;
-  const end = performance.now() + most;
   const nodes = shuffled(map.known.nodes);
   const dials = [
     ...nodes.filter((address) => !isFailing(address)).map(nodeAt),
     ...shuffled(roots),
     ...nodes.filter(isFailing).map(nodeAt),
   ];
-  const attempts = dials.map((dial) => () => readFrom(map, dial, end));
-  map.known = await staggeredAttempts(attempts, HEAD_START, () => {});
+  const attempts = dials.map((dial) => () => readFrom(map, dial));
+  map.known = await staggeredAttempts(attempts, HEAD_START, most, () => {});
 }
 
-/** Reads the slots from one node, until an instant. */
-async function readFrom(map: ClusterMap, dial: Dial, end: number): Promise<Slots> {
-  const left = Math.ceil(end - performance.now());
-  if (map.closed || left <= 0) throw new Error(`No node told its slots within ${map.most} ms`);
-  const connection = await dial(left);
+/** Reads the slots from one node. */
+async function readFrom({ closed, most }: ClusterMap, dial: Dial): Promise<Slots> {
+  if (closed) throw storeClosed();
+  const connection = await dial(most);
   try {
-    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], left);
+    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], most);
     if (!hasReplies(trip)) throw trip.error;
     return readSlots(trip[0]);
   } finally {

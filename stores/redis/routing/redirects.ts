@@ -11,6 +11,7 @@
 
 import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
+import { patientTimer } from "../connections/patient_timer.ts";
 import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
 import { type Cluster, mapTimeout, nodeAt, renewMap, renewMapSoon } from "./cluster_nodes.ts";
 
@@ -64,7 +65,7 @@ async function followMap(
   if (jobs.length === 0) return renewMapSoon(cluster);
   const { deadline, failJobs } = cluster.context;
   try {
-    await withTimeout(renewMap(cluster), deadline, mapTimeout(deadline));
+    await withTimeout(renewMap(cluster), deadline, mapTimeout(deadline), patientTimer);
     submitAll(jobs, submit);
   } catch (error) {
     failJobs(jobs, "no", error as Error);

@@ -2,15 +2,30 @@ import type { Job } from "../batches/job.ts";
 import type { Dial } from "../clients/connection.ts";
 import type { Commit } from "../commit/choose_commit.ts";
 import { untilProbe } from "../connections/circuit_breaker.ts";
+import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { fnv1a } from "../../fnv1a.ts";
 import { batcherPool } from "./batcher_pool.ts";
 import type { Router } from "./router.ts";
 
-/** Brings every call to one server; a key always has the same connection. */
-export function singleRouter(dial: Dial, commit: Commit | "auto", context: StoreContext): Router {
+/**
+ * Brings every call to one server; a key always has the same connection.
+ *
+ * @param clusterHint What to do where the server turns out to be a node of a cluster.
+ */
+export function singleRouter(
+  dial: Dial,
+  commit: Commit | "auto",
+  context: StoreContext,
+  clusterHint: string,
+): Router {
   const { connections = 1 } = context;
-  const { breaker, submit, close } = batcherPool(dial, commit, context, connections, hashOf);
+  const { breaker, submit, close } = batcherPool(dial, commit, context, connections, hashOf, moved);
+
+  function moved(jobs: readonly Job[], { error }: BatchFailure): void {
+    context.failJobs(jobs, "no", new Error(`${error.message} (${clusterHint})`, { cause: error }));
+  }
+
   return {
     slotOf: () => 0,
     masters: () => Promise.resolve([dial]),

@@ -6,6 +6,7 @@
 import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
 import { admitsCall, recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
+import { patientTimer } from "../connections/patient_timer.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
 import { ownerOf } from "./cluster_map.ts";
 import { type Cluster, mapTimeout, renewMap } from "./cluster_nodes.ts";
@@ -31,7 +32,7 @@ export function waitForRoute(
 ): void {
   const { maxPending, failJobs, refuseJob } = cluster.context;
   if (unrouted.jobs.length >= maxPending) return refuseJob(job);
-  if (!admitsCall(cluster.breaker)) {
+  if (!admitsCall(cluster.breaker, false)) {
     const cause = new Error("The cluster did not tell its slots a moment ago");
     return failJobs([job], "no", cause);
   }
@@ -50,7 +51,7 @@ async function findRoutes(
   const most = breaker.hasConnected ? deadline : connectDeadline;
   let cause = new Error("No node has its slot");
   try {
-    await withTimeout(renewMap(cluster), most, mapTimeout(most));
+    await withTimeout(renewMap(cluster), most, mapTimeout(most), patientTimer);
   } catch (error) {
     cause = error as Error;
   }

@@ -130,7 +130,7 @@ do return {
   if (cost_8 == 0) then
    do return states end
   else
-   local next_2 = {  }
+   local next_1 = {  }
    local isChanged = false
    local isFresh = true
    do
@@ -148,7 +148,7 @@ do return {
      if (taken ~= initial_3[place_11 + 1]) then
       isFresh = false
      end
-     next_2[#next_2 + 1] = taken
+     next_1[#next_1 + 1] = taken
      place_11 = place_11 + 1
     end
    end
@@ -158,7 +158,7 @@ do return {
     if isFresh then
      do return initial_3 end
     else
-     do return next_2 end
+     do return next_1 end
     end
    end
   end
@@ -200,26 +200,23 @@ if (name == 'ticks') then
   initial = 0,
   take = function(tat, now_1, cost)
    local tick = (now_1 * a)
-   if (cost > 0) then
-    if (cost > d) then
-     do return tat end
+   if ((cost > d) or (cost == 0)) then
+    do return tat end
+   else
+    if (cost < 0) then
+     local units = -(cost)
+     local earlier = (tat - (((units < mostUse) and units or mostUse) * c))
+     if (earlier > tick) then
+      do return earlier end
+     else
+      do return 0 end
+     end
     else
      local next = (((tat > tick) and tat or tick) + (cost * c))
      if ((next - tick) <= tolerance_1) then
       do return next end
      else
       do return tat end
-     end
-    end
-   else
-    if (cost == 0) then
-     do return tat end
-    else
-     local next_1 = (tat - (((-(cost) < mostUse) and -(cost) or mostUse) * c))
-     if (next_1 > tick) then
-      do return next_1 end
-     else
-      do return 0 end
      end
     end
    end
@@ -303,8 +300,8 @@ else
      end
     else
      if (cost_1 < 0) then
-      local units = -(cost_1)
-      local decrement = (((units < mostUse_1) and units or mostUse_1) * c)
+      local units_1 = -(cost_1)
+      local decrement = (((units_1 < mostUse_1) and units_1 or mostUse_1) * c)
       local result_2
       local ticks_4 = (state - (js_floor((now_3 / b)) * a))
       if (ticks_4 > 0) then
@@ -418,8 +415,8 @@ else
       end
      else
       if (cost_2 < 0) then
-       local units_1 = -(cost_2)
-       local decrement_1 = (((units_1 < mostUse_2) and units_1 or mostUse_2) * b)
+       local units_2 = -(cost_2)
+       local decrement_1 = (((units_2 < mostUse_2) and units_2 or mostUse_2) * b)
        local result_5
        local ticks_11 = (((state_1.millisecond - now_5) * a) + state_1.ticks)
        if (ticks_11 > 0) then
@@ -534,20 +531,20 @@ else
        end
       else
        if (cost_3 < 0) then
-        local units_2 = -(cost_3)
+        local units_3 = -(cost_3)
         local age = (js_floor((now_7 / b)) - state_2.window)
         if (age > 1) then
          do return FRESH end
         else
-         if (units_2 < state_2.current) then
-          local current_1 = (state_2.current - units_2)
+         if (units_3 < state_2.current) then
+          local current_1 = (state_2.current - units_3)
           do return { window = state_2.window, previous = state_2.previous, current = current_1 } end
          else
           local choice_1
           if (age == 1) then
            choice_1 = 0
           else
-           choice_1 = (state_2.previous - (units_2 - state_2.current))
+           choice_1 = (state_2.previous - (units_3 - state_2.current))
           end
           if (choice_1 > 0) then
            local window_2 = (state_2.window - 1)
@@ -640,25 +637,43 @@ else
          if (state_4 == 0) then
           result_13 = 0
          else
-          result_13 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+          result_13 = (state_4 - (result_11 * most))
          end
         else
          result_13 = 0
         end
         if (cost_4 <= (a - result_13)) then
-         local result_15
          local result_14
          if (state_4 == 0) then
           result_14 = -(math.huge)
          else
           result_14 = js_floor(((state_4 - 1) / most))
          end
+         local result_15
          local index_1 = js_floor(((now_9 + offset) / b))
          if (index_1 > result_14) then
           result_15 = index_1
          else
           result_15 = result_14
          end
+         local choice_2
+         if (result_15 == result_14) then
+          if (state_4 == 0) then
+           choice_2 = 0
+          else
+           choice_2 = (state_4 - (result_14 * most))
+          end
+         else
+          choice_2 = 0
+         end
+         local used = (choice_2 + cost_4)
+         do return ((result_15 * most) + used) end
+        else
+         do return state_4 end
+        end
+       else
+        if (cost_4 < 0) then
+         local units_4 = -(cost_4)
          local result_18
          local result_16
          if (state_4 == 0) then
@@ -677,51 +692,20 @@ else
           if (state_4 == 0) then
            result_18 = 0
           else
-           result_18 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+           result_18 = (state_4 - (result_16 * most))
           end
          else
           result_18 = 0
          end
-         local used = (result_18 + cost_4)
-         do return ((result_15 * most) + used) end
-        else
-         do return state_4 end
-        end
-       else
-        if (cost_4 < 0) then
-         local units_3 = -(cost_4)
-         local result_21
-         local result_19
-         if (state_4 == 0) then
-          result_19 = -(math.huge)
-         else
-          result_19 = js_floor(((state_4 - 1) / most))
-         end
-         local result_20
-         local index_3 = js_floor(((now_9 + offset) / b))
-         if (index_3 > result_19) then
-          result_20 = index_3
-         else
-          result_20 = result_19
-         end
-         if (result_20 == result_19) then
+         if (units_4 < result_18) then
+          local result_19
           if (state_4 == 0) then
-           result_21 = 0
+           result_19 = -(math.huge)
           else
-           result_21 = (state_4 - (js_floor(((state_4 - 1) / most)) * most))
+           result_19 = js_floor(((state_4 - 1) / most))
           end
-         else
-          result_21 = 0
-         end
-         if (units_3 < result_21) then
-          local result_22
-          if (state_4 == 0) then
-           result_22 = -(math.huge)
-          else
-           result_22 = js_floor(((state_4 - 1) / most))
-          end
-          local used_1 = (result_21 - units_3)
-          do return ((result_22 * most) + used_1) end
+          local used_1 = (result_18 - units_4)
+          do return ((result_19 * most) + used_1) end
          else
           do return 0 end
          end
@@ -731,58 +715,64 @@ else
        end
       end,
       reset = function(use, now_10)
-       local result_25
-       local result_23
+       local result_22
+       local result_20
        if (use == 0) then
-        result_23 = -(math.huge)
+        result_20 = -(math.huge)
        else
-        result_23 = js_floor(((use - 1) / most))
+        result_20 = js_floor(((use - 1) / most))
        end
-       local result_24
-       local index_4 = js_floor(((now_10 + offset) / b))
-       if (index_4 > result_23) then
-        result_24 = index_4
+       local result_21
+       local index_3 = js_floor(((now_10 + offset) / b))
+       if (index_3 > result_20) then
+        result_21 = index_3
        else
-        result_24 = result_23
+        result_21 = result_20
        end
-       if (result_24 == result_23) then
+       if (result_21 == result_20) then
         if (use == 0) then
-         result_25 = 0
+         result_22 = 0
         else
-         result_25 = (use - (js_floor(((use - 1) / most)) * most))
+         result_22 = (use - (result_20 * most))
         end
        else
-        result_25 = 0
+        result_22 = 0
        end
-       if (result_25 == 0) then
+       if (result_22 == 0) then
         do return 0 end
        else
-        local result_26
+        local result_23
         if (use == 0) then
-         result_26 = -(math.huge)
+         result_23 = -(math.huge)
         else
-         result_26 = js_floor(((use - 1) / most))
+         result_23 = js_floor(((use - 1) / most))
         end
-        do return ((((result_26 + 1) * b) - offset) - now_10) end
+        do return ((((result_23 + 1) * b) - offset) - now_10) end
        end
       end,
       encode = function(use_1)
-       local result_27
+       local result_24
        if (use_1 == 0) then
-        result_27 = -(math.huge)
+        result_24 = -(math.huge)
        else
-        result_27 = js_floor(((use_1 - 1) / most))
+        result_24 = js_floor(((use_1 - 1) / most))
        end
-       local result_28
+       local result_26
+       local result_25
        if (use_1 == 0) then
-        result_28 = 0
+        result_25 = -(math.huge)
        else
-        result_28 = (use_1 - (js_floor(((use_1 - 1) / most)) * most))
+        result_25 = js_floor(((use_1 - 1) / most))
        end
-       if (result_28 == 0) then
+       if (use_1 == 0) then
+        result_26 = 0
+       else
+        result_26 = (use_1 - (result_25 * most))
+       end
+       if (result_26 == 0) then
         do return 'f1' end
        else
-        do return 'f1 ' .. js_text(result_27) .. ' ' .. js_text(result_28) end
+        do return 'f1 ' .. js_text(result_24) .. ' ' .. js_text(result_26) end
        end
       end,
       decode = function(text_4)
@@ -818,63 +808,56 @@ else
        initial = initial_1,
        take = function(state_5, now_11, cost_5)
         if (cost_5 > 0) then
-         local result_30
-         local result_29
-         local index_5 = js_floor(((now_11 + offset_1) / b))
-         if (index_5 > state_5.place) then
-          result_29 = index_5
+         local result_28
+         local result_27
+         local index_4 = js_floor(((now_11 + offset_1) / b))
+         if (index_4 > state_5.place) then
+          result_27 = index_4
          else
-          result_29 = state_5.place
+          result_27 = state_5.place
          end
-         if (result_29 == state_5.place) then
-          result_30 = state_5.used
+         if (result_27 == state_5.place) then
+          result_28 = state_5.used
          else
-          result_30 = 0
+          result_28 = 0
          end
-         if (cost_5 <= (a - result_30)) then
-          local result_31
-          local index_6 = js_floor(((now_11 + offset_1) / b))
-          if (index_6 > state_5.place) then
-           result_31 = index_6
+         if (cost_5 <= (a - result_28)) then
+          local result_29
+          local index_5 = js_floor(((now_11 + offset_1) / b))
+          if (index_5 > state_5.place) then
+           result_29 = index_5
           else
-           result_31 = state_5.place
+           result_29 = state_5.place
           end
-          local result_33
-          local result_32
-          local index_7 = js_floor(((now_11 + offset_1) / b))
-          if (index_7 > state_5.place) then
-           result_32 = index_7
+          local choice_3
+          if (result_29 == state_5.place) then
+           choice_3 = state_5.used
           else
-           result_32 = state_5.place
+           choice_3 = 0
           end
-          if (result_32 == state_5.place) then
-           result_33 = state_5.used
-          else
-           result_33 = 0
-          end
-          local used_4 = (result_33 + cost_5)
-          do return { place = result_31, used = used_4 } end
+          local used_4 = (choice_3 + cost_5)
+          do return { place = result_29, used = used_4 } end
          else
           do return state_5 end
          end
         else
          if (cost_5 < 0) then
-          local units_4 = -(cost_5)
-          local result_35
-          local result_34
-          local index_8 = js_floor(((now_11 + offset_1) / b))
-          if (index_8 > state_5.place) then
-           result_34 = index_8
+          local units_5 = -(cost_5)
+          local result_31
+          local result_30
+          local index_6 = js_floor(((now_11 + offset_1) / b))
+          if (index_6 > state_5.place) then
+           result_30 = index_6
           else
-           result_34 = state_5.place
+           result_30 = state_5.place
           end
-          if (result_34 == state_5.place) then
-           result_35 = state_5.used
+          if (result_30 == state_5.place) then
+           result_31 = state_5.used
           else
-           result_35 = 0
+           result_31 = 0
           end
-          if (units_4 < result_35) then
-           local used_5 = (result_35 - units_4)
+          if (units_5 < result_31) then
+           local used_5 = (result_31 - units_5)
            do return { place = state_5.place, used = used_5 } end
           else
            do return initial_1 end
@@ -885,20 +868,20 @@ else
         end
        end,
        reset = function(use_2, now_12)
-        local result_37
-        local result_36
-        local index_9 = js_floor(((now_12 + offset_1) / b))
-        if (index_9 > use_2.place) then
-         result_36 = index_9
+        local result_33
+        local result_32
+        local index_7 = js_floor(((now_12 + offset_1) / b))
+        if (index_7 > use_2.place) then
+         result_32 = index_7
         else
-         result_36 = use_2.place
+         result_32 = use_2.place
         end
-        if (result_36 == use_2.place) then
-         result_37 = use_2.used
+        if (result_32 == use_2.place) then
+         result_33 = use_2.used
         else
-         result_37 = 0
+         result_33 = 0
         end
-        if (result_37 == 0) then
+        if (result_33 == 0) then
          do return 0 end
         else
          do return ((((use_2.place + 1) * b) - offset_1) - now_12) end
@@ -940,102 +923,90 @@ else
         initial = 0,
         take = function(state_6, now_13, cost_6)
          if (cost_6 > 0) then
-          local result_40
-          local result_38
+          local result_36
+          local result_34
           if (state_6 == 0) then
-           result_38 = -(math.huge)
+           result_34 = -(math.huge)
           else
-           result_38 = js_floor(((state_6 - 1) / most_2))
+           result_34 = js_floor(((state_6 - 1) / most_2))
           end
-          local result_39
-          if (now_13 < (result_38 + b)) then
-           result_39 = result_38
+          local result_35
+          if (now_13 < (result_34 + b)) then
+           result_35 = result_34
           else
-           result_39 = now_13
+           result_35 = now_13
           end
-          if (result_39 == result_38) then
+          if (result_35 == result_34) then
            if (state_6 == 0) then
-            result_40 = 0
+            result_36 = 0
            else
-            result_40 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+            result_36 = (state_6 - (result_34 * most_2))
            end
           else
-           result_40 = 0
+           result_36 = 0
           end
-          if (cost_6 <= (a - result_40)) then
-           local result_42
-           local result_41
+          if (cost_6 <= (a - result_36)) then
+           local result_37
            if (state_6 == 0) then
-            result_41 = -(math.huge)
+            result_37 = -(math.huge)
            else
-            result_41 = js_floor(((state_6 - 1) / most_2))
+            result_37 = js_floor(((state_6 - 1) / most_2))
            end
-           if (now_13 < (result_41 + b)) then
-            result_42 = result_41
+           local result_38
+           if (now_13 < (result_37 + b)) then
+            result_38 = result_37
            else
-            result_42 = now_13
+            result_38 = now_13
            end
-           local result_45
-           local result_43
-           if (state_6 == 0) then
-            result_43 = -(math.huge)
-           else
-            result_43 = js_floor(((state_6 - 1) / most_2))
-           end
-           local result_44
-           if (now_13 < (result_43 + b)) then
-            result_44 = result_43
-           else
-            result_44 = now_13
-           end
-           if (result_44 == result_43) then
+           local choice_4
+           if (result_38 == result_37) then
             if (state_6 == 0) then
-             result_45 = 0
+             choice_4 = 0
             else
-             result_45 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+             choice_4 = (state_6 - (result_37 * most_2))
             end
            else
-            result_45 = 0
+            choice_4 = 0
            end
-           local used_8 = (result_45 + cost_6)
-           do return ((result_42 * most_2) + used_8) end
+           local used_8 = (choice_4 + cost_6)
+           do return ((result_38 * most_2) + used_8) end
           else
            do return state_6 end
           end
          else
           if (cost_6 < 0) then
-           local units_5 = -(cost_6)
-           local result_48
-           local result_46
+           local units_6 = -(cost_6)
+           local result_41
+           local result_39
            if (state_6 == 0) then
-            result_46 = -(math.huge)
+            result_39 = -(math.huge)
            else
-            result_46 = js_floor(((state_6 - 1) / most_2))
+            result_39 = js_floor(((state_6 - 1) / most_2))
            end
-           local result_47
-           if (now_13 < (result_46 + b)) then
-            result_47 = result_46
+           local result_40
+           if (now_13 < (result_39 + b)) then
+            result_40 = result_39
            else
-            result_47 = now_13
+            result_40 = now_13
            end
-           if (result_47 == result_46) then
+           if (result_40 == result_39) then
             if (state_6 == 0) then
-             result_48 = 0
+             result_41 = 0
             else
-             result_48 = (state_6 - (js_floor(((state_6 - 1) / most_2)) * most_2))
+             result_41 = (state_6 - (result_39 * most_2))
             end
            else
-            result_48 = 0
+            result_41 = 0
            end
-           if (units_5 < result_48) then
-            local result_49
+           if (units_6 < result_41) then
+            local result_42
             if (state_6 == 0) then
-             result_49 = -(math.huge)
+             result_42 = -(math.huge)
             else
-             result_49 = js_floor(((state_6 - 1) / most_2))
+             result_42 = js_floor(((state_6 - 1) / most_2))
             end
-            local used_9 = (result_48 - units_5)
-            do return ((result_49 * most_2) + used_9) end
+            local used_9 = (result_41 - units_6)
+            do return ((result_42 * most_2) + used_9) end
            else
             do return 0 end
            end
@@ -1045,57 +1016,63 @@ else
          end
         end,
         reset = function(use_4, now_14)
-         local result_52
-         local result_50
+         local result_45
+         local result_43
          if (use_4 == 0) then
-          result_50 = -(math.huge)
+          result_43 = -(math.huge)
          else
-          result_50 = js_floor(((use_4 - 1) / most_2))
+          result_43 = js_floor(((use_4 - 1) / most_2))
          end
-         local result_51
-         if (now_14 < (result_50 + b)) then
-          result_51 = result_50
+         local result_44
+         if (now_14 < (result_43 + b)) then
+          result_44 = result_43
          else
-          result_51 = now_14
+          result_44 = now_14
          end
-         if (result_51 == result_50) then
+         if (result_44 == result_43) then
           if (use_4 == 0) then
-           result_52 = 0
+           result_45 = 0
           else
-           result_52 = (use_4 - (js_floor(((use_4 - 1) / most_2)) * most_2))
+           result_45 = (use_4 - (result_43 * most_2))
           end
          else
-          result_52 = 0
+          result_45 = 0
          end
-         if (result_52 == 0) then
+         if (result_45 == 0) then
           do return 0 end
          else
-          local result_53
+          local result_46
           if (use_4 == 0) then
-           result_53 = -(math.huge)
+           result_46 = -(math.huge)
           else
-           result_53 = js_floor(((use_4 - 1) / most_2))
+           result_46 = js_floor(((use_4 - 1) / most_2))
           end
-          do return ((result_53 + b) - now_14) end
+          do return ((result_46 + b) - now_14) end
          end
         end,
         encode = function(use_5)
-         local result_54
+         local result_47
          if (use_5 == 0) then
-          result_54 = -(math.huge)
+          result_47 = -(math.huge)
          else
-          result_54 = js_floor(((use_5 - 1) / most_2))
+          result_47 = js_floor(((use_5 - 1) / most_2))
          end
-         local result_55
+         local result_49
+         local result_48
          if (use_5 == 0) then
-          result_55 = 0
+          result_48 = -(math.huge)
          else
-          result_55 = (use_5 - (js_floor(((use_5 - 1) / most_2)) * most_2))
+          result_48 = js_floor(((use_5 - 1) / most_2))
          end
-         if (result_55 == 0) then
+         if (use_5 == 0) then
+          result_49 = 0
+         else
+          result_49 = (use_5 - (result_48 * most_2))
+         end
+         if (result_49 == 0) then
           do return 'f1' end
          else
-          do return 'f1 ' .. js_text(result_54) .. ' ' .. js_text(result_55) end
+          do return 'f1 ' .. js_text(result_47) .. ' ' .. js_text(result_49) end
          end
         end,
         decode = function(text_6)
@@ -1129,59 +1106,53 @@ else
          initial = initial_2,
          take = function(state_7, now_15, cost_7)
           if (cost_7 > 0) then
-           local result_57
-           local result_56
+           local result_51
+           local result_50
            if (now_15 < (state_7.place + b)) then
-            result_56 = state_7.place
+            result_50 = state_7.place
            else
-            result_56 = now_15
+            result_50 = now_15
            end
-           if (result_56 == state_7.place) then
-            result_57 = state_7.used
+           if (result_50 == state_7.place) then
+            result_51 = state_7.used
            else
-            result_57 = 0
+            result_51 = 0
            end
-           if (cost_7 <= (a - result_57)) then
-            local result_58
+           if (cost_7 <= (a - result_51)) then
+            local result_52
             if (now_15 < (state_7.place + b)) then
-             result_58 = state_7.place
+             result_52 = state_7.place
             else
-             result_58 = now_15
+             result_52 = now_15
             end
-            local result_60
-            local result_59
-            if (now_15 < (state_7.place + b)) then
-             result_59 = state_7.place
+            local choice_5
+            if (result_52 == state_7.place) then
+             choice_5 = state_7.used
             else
-             result_59 = now_15
+             choice_5 = 0
             end
-            if (result_59 == state_7.place) then
-             result_60 = state_7.used
-            else
-             result_60 = 0
-            end
-            local used_12 = (result_60 + cost_7)
-            do return { place = result_58, used = used_12 } end
+            local used_12 = (choice_5 + cost_7)
+            do return { place = result_52, used = used_12 } end
            else
             do return state_7 end
            end
           else
            if (cost_7 < 0) then
-            local units_6 = -(cost_7)
-            local result_62
-            local result_61
+            local units_7 = -(cost_7)
+            local result_54
+            local result_53
             if (now_15 < (state_7.place + b)) then
-             result_61 = state_7.place
+             result_53 = state_7.place
             else
-             result_61 = now_15
+             result_53 = now_15
             end
-            if (result_61 == state_7.place) then
-             result_62 = state_7.used
+            if (result_53 == state_7.place) then
+             result_54 = state_7.used
             else
-             result_62 = 0
+             result_54 = 0
             end
-            if (units_6 < result_62) then
-             local used_13 = (result_62 - units_6)
+            if (units_7 < result_54) then
+             local used_13 = (result_54 - units_7)
              do return { place = state_7.place, used = used_13 } end
             else
              do return initial_2 end
@@ -1192,19 +1163,19 @@ else
           end
          end,
          reset = function(use_6, now_16)
-          local result_64
-          local result_63
+          local result_56
+          local result_55
           if (now_16 < (use_6.place + b)) then
-           result_63 = use_6.place
+           result_55 = use_6.place
           else
-           result_63 = now_16
+           result_55 = now_16
           end
-          if (result_63 == use_6.place) then
-           result_64 = use_6.used
+          if (result_55 == use_6.place) then
+           result_56 = use_6.used
           else
-           result_64 = 0
+           result_56 = 0
           end
-          if (result_64 == 0) then
+          if (result_56 == 0) then
            do return 0 end
           else
            do return ((use_6.place + b) - now_16) end
@@ -1257,37 +1228,37 @@ local resets = {  }
 local take = function(at_5, instant_1)
  local key = steps[at_5 + 1]
  local transition = transitions[steps[(at_5 + 1) + 1] + 1]
- local result_65
+ local result_57
  local known = states_5[key + 1]
  if (known ~= nil) then
-  result_65 = known
+  result_57 = known
  else
   local text_11 = texts[key + 1]
   if ((text_11 == nil) or (resets[key + 1] ~= nil)) then
-   result_65 = transition.initial
+   result_57 = transition.initial
   else
    local state_10 = transition.decode(text_11)
    if (state_10 == nil) then
-    result_65 = transition.initial
+    result_57 = transition.initial
    else
     states_5[key + 1] = state_10
-    result_65 = state_10
+    result_57 = state_10
    end
   end
  end
- local state_11 = result_65
+ local state_11 = result_57
  do
   local turn = 0
   while (turn < steps[(at_5 + 3) + 1]) do
-   local next_3 = transition.take(state_11, instant_1, steps[(at_5 + 2) + 1])
-   if (next_3 == state_11) then
+   local next_2 = transition.take(state_11, instant_1, steps[(at_5 + 2) + 1])
+   if (next_2 == state_11) then
     break
    end
-   state_11 = next_3
+   state_11 = next_2
    turn = turn + 1
   end
  end
- if (state_11 ~= result_65) then
+ if (state_11 ~= result_57) then
   states_5[key + 1] = state_11
   owners[key + 1] = transition
   resets[key + 1] = transition.reset(state_11, instant_1)
@@ -1299,30 +1270,30 @@ local takeEach = function(at_6, end_1, instant_2)
   local place_15 = at_6
   while (place_15 < end_1) do
    local transition_1 = transitions[steps[(place_15 + 1) + 1] + 1]
-   local result_66
+   local result_58
    local key_1 = steps[place_15 + 1]
    local known_1 = states_5[key_1 + 1]
    if (known_1 ~= nil) then
-    result_66 = known_1
+    result_58 = known_1
    else
     local text_12 = texts[key_1 + 1]
     if ((text_12 == nil) or (resets[key_1 + 1] ~= nil)) then
-     result_66 = transition_1.initial
+     result_58 = transition_1.initial
     else
      local state_12 = transition_1.decode(text_12)
      if (state_12 == nil) then
-      result_66 = transition_1.initial
+      result_58 = transition_1.initial
      else
       states_5[key_1 + 1] = state_12
-      result_66 = state_12
+      result_58 = state_12
      end
     end
    end
-   local next_4 = transition_1.take(result_66, instant_2, steps[(place_15 + 2) + 1])
-   if ((next_4 == result_66) and (steps[(place_15 + 2) + 1] > 0)) then
+   local next_3 = transition_1.take(result_58, instant_2, steps[(place_15 + 2) + 1])
+   if ((next_3 == result_58) and (steps[(place_15 + 2) + 1] > 0)) then
     do return end
    else
-    taken_1[#taken_1 + 1] = next_4
+    taken_1[#taken_1 + 1] = next_3
    end
    place_15 = place_15 + 4
   end
@@ -1331,32 +1302,32 @@ local takeEach = function(at_6, end_1, instant_2)
   local place_16 = at_6
   while (place_16 < end_1) do
    local transition_2 = transitions[steps[(place_16 + 1) + 1] + 1]
-   local next_5 = taken_1[((place_16 - at_6) / 4) + 1]
-   local result_67
+   local next_4 = taken_1[((place_16 - at_6) / 4) + 1]
+   local result_59
    local key_2 = steps[place_16 + 1]
    local known_2 = states_5[key_2 + 1]
    if (known_2 ~= nil) then
-    result_67 = known_2
+    result_59 = known_2
    else
     local text_13 = texts[key_2 + 1]
     if ((text_13 == nil) or (resets[key_2 + 1] ~= nil)) then
-     result_67 = transition_2.initial
+     result_59 = transition_2.initial
     else
      local state_13 = transition_2.decode(text_13)
      if (state_13 == nil) then
-      result_67 = transition_2.initial
+      result_59 = transition_2.initial
      else
       states_5[key_2 + 1] = state_13
-      result_67 = state_13
+      result_59 = state_13
      end
     end
    end
-   local isChanged_1 = (next_5 ~= result_67)
+   local isChanged_1 = (next_4 ~= result_59)
    if (isChanged_1 and (steps[(place_16 + 3) + 1] == 0)) then
     local key_3 = steps[place_16 + 1]
-    states_5[key_3 + 1] = next_5
+    states_5[key_3 + 1] = next_4
     owners[key_3 + 1] = transition_2
-    resets[key_3 + 1] = transition_2.reset(next_5, instant_2)
+    resets[key_3 + 1] = transition_2.reset(next_4, instant_2)
    end
    place_16 = place_16 + 4
   end
@@ -1393,17 +1364,17 @@ do
  while (key_5 < count) do
   local reset = resets[key_5 + 1]
   if (reset ~= nil) then
-   local result_68
+   local result_60
    local transition_3 = owners[key_5 + 1]
    local state_14 = states_5[key_5 + 1]
    if ((transition_3 == nil) or (state_14 == transition_3.initial)) then
-    result_68 = nil
+    result_60 = nil
    else
-    result_68 = transition_3.encode(state_14)
+    result_60 = transition_3.encode(state_14)
    end
    local lifetime = js_ceil(((js_min(reset, LONGEST) + MARGIN) + LEEWAY))
-   if (result_68 ~= texts[key_5 + 1]) then
-    write(key_5, result_68, js_text(lifetime))
+   if (result_60 ~= texts[key_5 + 1]) then
+    write(key_5, result_60, js_text(lifetime))
    end
   end
   key_5 = key_5 + 1
@@ -1435,4 +1406,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "4a8a5ca5ffce4b7dad32857cef51dfa33d82ce1b";
+export const STATE_TRANSITIONS_SHA = "2c981e5f93fdc865164bec330a5b60fce3647b39";

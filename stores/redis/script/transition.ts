@@ -3,7 +3,7 @@
  * compiled to Lua (`npm run lua`), so they keep to what .ci/lua.mjs understands.
  */
 
-import type { Formula, Halves } from "../../../core/algorithm.ts";
+import type { Formula, SplitReducer } from "../../../core/algorithm.ts";
 import { decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
 import {
   fineArithmetic,
@@ -19,7 +19,7 @@ import type { Codec } from "../../../core/codec.ts";
 /** What it takes to replace a state: no decision is made of it. */
 export interface Transition<State = unknown> {
   readonly initial: State;
-  readonly take: Halves<State>["take"];
+  readonly take: SplitReducer<State>["take"];
   /** Milliseconds until the state is fresh. */
   readonly reset: (state: State, now: number) => number;
   readonly encode: Codec<State>["encode"];
@@ -41,10 +41,10 @@ export function transitionBy(formula: Formula): Transition {
 }
 
 function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
-  const { initial, questions, codec } = arithmetic;
-  const take = takeBy(questions);
+  const { initial, accounting, codec } = arithmetic;
+  const take = takeBy(accounting);
   const { encode, decode } = codec;
-  const transition = { initial, take, reset: questions.reset, encode, decode };
+  const transition = { initial, take, reset: accounting.reset, encode, decode };
   return transition as unknown as Transition;
 }
 

@@ -8,7 +8,7 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BLOCK, BUCKET, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
+import { BLOCK, BUCKET, capacityOf, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
 import { blockKind } from "../states/block_layout.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
@@ -41,7 +41,7 @@ export interface KeyDropping {
 /** How room is made in a table, closed over it. */
 export function keyDropping(table: Table): KeyDropping {
   const { memory, thread, found, search, protectedSlots, slotsWithNodes, throwsWhenFull } = table;
-  const { ints, capacity, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
+  const { ints, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
     freshAtOf(memory, block) <= now &&
@@ -129,6 +129,7 @@ export function keyDropping(table: Table): KeyDropping {
 
   return {
     takePlace(now) {
+      const capacity = capacityOf(memory);
       for (;;) {
         const keys = Atomics.load(ints, header.keys);
         if (keys >= capacity) break;

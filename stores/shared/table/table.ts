@@ -14,7 +14,15 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET, TAGS } from "../layout.ts";
+import {
+  BLOCK,
+  BUCKET,
+  capacityOf,
+  header,
+  type Memory,
+  SLOTS_PER_BUCKET,
+  TAGS,
+} from "../layout.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import type { SpareBlocks } from "../memory/spare_blocks.ts";
 import { blockKind, freeState } from "../states/block_layout.ts";
@@ -256,7 +264,7 @@ export function freshAtOf({ floats, blocks }: Memory, block: number): number {
 }
 
 /** The error of a store without a place for one more key. */
-export function fullError({ capacity }: Memory): StoreFullError {
+export function fullError(memory: Memory): StoreFullError {
   const rule = "the capacity of sharedStore must be more than the keys in use";
-  return new StoreFullError(errorMessage("keep a new key", rule, capacity));
+  return new StoreFullError(errorMessage("keep a new key", rule, capacityOf(memory)));
 }

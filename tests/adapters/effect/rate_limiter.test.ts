@@ -17,7 +17,13 @@ import {
   RateLimitStoreError,
 } from "../../../adapters/effect/effect.ts";
 import { whenSettled } from "../../../adapters/effect/when_settled.ts";
-import { gcra, leakyQueue, memoryStore, StoreUnavailableError } from "../../../mod.ts";
+import {
+  gcra,
+  leakyQueue,
+  memoryStore,
+  StoreOverloadedError,
+  StoreUnavailableError,
+} from "../../../mod.ts";
 import type { AsyncStore } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { inTestTime, withLimiter } from "./support/in_test_time.ts";
@@ -138,7 +144,7 @@ describe("RateLimiter", () => {
     }
   });
 
-  test("makes typed errors of a store that is closed or full", async () => {
+  test("makes typed errors of a store that is closed, full or overloaded", async () => {
     const closed = memoryStore();
     closed.close();
     const consume = RateLimiter.use((limiter) => limiter.consume(api, "a"));
@@ -158,6 +164,13 @@ describe("RateLimiter", () => {
       layerMemory({ maxKeys: 1, onFull: "throw" }),
     );
     assert.equal(full.reason, "full");
+
+    const crowded: AsyncStore = {
+      ...asyncMemoryStore(),
+      run: () => Promise.reject(new StoreOverloadedError("Cannot decide as too many calls wait")),
+    };
+    const overloaded = await inTestTime(Effect.flip(consume), layerStore(crowded));
+    assert.equal(overloaded.reason, "overloaded");
   });
 
   test("closes a store of its own with its scope, and leaves the caller's open", async () => {

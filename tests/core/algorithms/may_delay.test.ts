@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { mayDelay } from "../../../core/algorithms/may_delay.ts";
-import { withMaxDelay } from "../../../core/limiter/projection.ts";
+import { withMaxDelay } from "../../../core/limiter/wrapped_algorithm.ts";
 import { type Algorithm, all, fixedWindow, gcra, leakyQueue } from "../../../mod.ts";
 
 const queue = leakyQueue({ limit: 1, period: "1s", queue: 1 });

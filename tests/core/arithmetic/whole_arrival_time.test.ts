@@ -26,14 +26,14 @@ const calls = fc.array(
   { maxLength: 40 },
 );
 
-test("the reducer written out answers as the one by questions", () => {
+test("the reducer written out answers as the one by its accounting", () => {
   fc.assert(
     fc.property(scales, calls, (drawn, calls) => {
       const { limit, perMillisecond, interval, burst, maxDebt, queues } = drawn;
       const mostUse = burst + maxDebt;
       const scale = wholeTicks(perMillisecond);
       const arrivals = arrivalTime(scale, interval, burst, mostUse);
-      const questions = queues ? startTime(arrivals) : arrivals;
+      const accounting = queues ? startTime(arrivals) : arrivals;
       const general = buildAlgorithm({
         name: undefined,
         id: ["general"],
@@ -42,7 +42,7 @@ test("the reducer written out answers as the one by questions", () => {
         capacity: burst,
         mostUse,
         initial: 0,
-        questions,
+        accounting,
         codec: scale.codec,
       }).internals!.halves!;
       const written = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);

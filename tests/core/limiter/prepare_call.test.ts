@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 
 import { internalsOf } from "../../../core/limiter/limiter.ts";
 import { prepareCall } from "../../../core/limiter/prepare_call.ts";
-import { withoutRefunds } from "../../../core/limiter/projection.ts";
+import { withoutRefunds } from "../../../core/limiter/wrapped_algorithm.ts";
 import { type Algorithm, gcra, limiter, memoryStore, type Store } from "../../../mod.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 

@@ -22,6 +22,7 @@ function refusedQueue(maxWaits: readonly number[]) {
     waiting: 0,
     passing: () => 0,
     after: () => () => {},
+    watch: () => undefined,
     run: () => assert.fail(),
   };
   const queue = queueFor(new Map(), "stored");

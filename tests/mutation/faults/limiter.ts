@@ -40,8 +40,8 @@ export const LIMITER_FAULTS: readonly Fault[] = [
       "const abort = () => waiter.reject(signal!.reason);",
     ],
     "The first in the queue sleeps a millisecond too long": [
-      "cancel = request.limiter.after(milliseconds, () => {",
-      "cancel = request.limiter.after(milliseconds + 1, () => {",
+      "cancel = limiter.after(milliseconds, () => {",
+      "cancel = limiter.after(milliseconds + 1, () => {",
     ],
     "The delay of a queue is not waited out": [
       "limiter.after(decision.delay, () => {",

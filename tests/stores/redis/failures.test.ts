@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Redis as IoRedis } from "ioredis";
+import { createClient } from "redis";
 
-import { ContentionError, StoreUnavailableError } from "../../../mod.ts";
+import { ContentionError, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
+import { withFakeCluster } from "../../support/fake_redis/fake_cluster.ts";
+import { redisStore } from "../../../stores/redis/redis_store.ts";
 import type { FakeRedis, Fault } from "../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 
@@ -165,8 +169,8 @@ describe("a server that is silent", () => {
     }));
 });
 
-function holdUp(): void {
-  for (const end = performance.now() + 60; performance.now() < end;);
+function holdUp(milliseconds: number): void {
+  for (const end = performance.now() + milliseconds; performance.now() < end;);
 }
 
 describe("a process that was held up", () => {
@@ -178,12 +182,33 @@ describe("a process that was held up", () => {
         for (let calls = 0; calls < 5; calls++) {
           const call = limiter.consume("a");
           // After the timer could have been started, and before anything was written.
-          setImmediate(() => setImmediate(holdUp));
+          setImmediate(() => setImmediate(holdUp, 60));
           assert.equal((await call).allowed, true);
         }
         assert.equal(store.statistics().connections, 1);
       }));
   }
+
+  const AT_START = { deadline: 50, connectDeadline: 50 };
+
+  test("while it connects does not take itself for a dead server", () =>
+    withFake(AT_START, async ({ limiter }) => {
+      const call = limiter.consume("a");
+      // Once the connection is begun.
+      setImmediate(holdUp, 100);
+      assert.equal((await call).allowed, true);
+    }));
+
+  test("while it connects to a cluster does not take itself for a dead one", () =>
+    withFakeCluster(2, async ({ storeOf }) => {
+      const api = limiter(gcra({ limit: 1, period: "1d" }), {
+        store: storeOf(AT_START),
+        prefix: "api",
+      });
+      const call = api.consume("a");
+      holdUp(100);
+      assert.equal((await call).allowed, true);
+    }));
 });
 
 describe("a server that hangs up on every command", () => {
@@ -244,6 +269,26 @@ describe("an error that the server replies", () => {
     });
   }
 
+  for (
+    const [must, make] of [
+      ["createCluster of node-redis", (url: string) => createClient({ url })],
+      ["a Redis.Cluster of ioredis", (url: string) => new IoRedis(url, { lazyConnect: true })],
+    ] as const
+  ) {
+    test(`MOVED, to a client of one node: the error asks for ${must}`, () =>
+      withFake({}, async ({ fake }) => {
+        const store = redisStore(make(fake.url));
+        const api = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "api" });
+        fake.faults = ([name]) => name === "WATCH" ? new Error("MOVED 1 127.0.0.1:1") : undefined;
+        const error = await unavailable(api.consume("a"));
+        assert.ok(error.message.includes(must), error.message);
+        // The server has made no mistake: the breaker stays closed.
+        fake.faults = () => undefined;
+        assert.equal((await api.consume("a")).allowed, true);
+        await store.close();
+      }));
+  }
+
   test("in the middle of the script: nobody knows what was written", () =>
     withFake({ commit: "cas" }, async ({ fake, limiter }) => {
       await limiter.consume("a");
@@ -298,7 +343,7 @@ describe("contention", () => {
   // By script there is none.
   for (const commit of ["watch", "cas"] as const) {
     test(`by ${commit} without end is a ContentionError, and charges nothing`, () =>
-      withFake({ commit }, async ({ fake, limiter, store }) => {
+      withFake({ commit, deadline: 60_000 }, async ({ fake, limiter, store }) => {
         await limiter.consume("a");
         const stored = storedKeyOf("a");
         const texts = [fake.keyspace.get(stored)!];

@@ -9,6 +9,7 @@ import { createClient } from "redis";
 import { consumeAll, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { redisStore, type RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
 import { withFake } from "../../support/fake_redis/with_fake.ts";
+import { until } from "../../support/redis/redis_cluster.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
 const MODES = ["watch", "cas", "script"] as const;
@@ -55,6 +56,41 @@ withRedis("an error reply", (redis) => {
       assert.equal((await api.peek(`${commit} 8999`, 0)).remaining, 99);
       await store.close();
     });
+  }
+});
+
+withRedis("a server that takes no writes", (redis) => {
+  const REFUSALS: readonly [code: string, settings: readonly string[], cure: readonly string[]][] =
+    [
+      ["OOM", ["maxmemory", "1"], ["maxmemory", "0"]],
+      ["NOREPLICAS", ["min-replicas-to-write", "1"], ["min-replicas-to-write", "0"]],
+    ];
+  for (const commit of MODES) {
+    for (const [code, settings, cure] of REFUSALS) {
+      test(`still answers those that only look, by ${commit} (${code})`, async () => {
+        const admin = await createClient({ url: redis().url }).connect();
+        const store = redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000 });
+        const api = limiter(algorithm, { store, prefix: `${code} ${commit}` });
+        await api.consume("a", 40);
+        await admin.sendCommand(["CONFIG", "SET", ...settings]);
+        for (let round = 0; round < 5; round++) {
+          const calls = Array.from({ length: 10 }, (_, place) => [
+            assert.rejects(api.consume(`${place % 2}`), {
+              name: "StoreUnavailableError",
+              applied: "no",
+            }),
+            api.peek("a", 0).then(({ remaining }) => assert.equal(remaining, 60)),
+            api.peek(`${place % 2}`, 0).then(({ remaining }) => assert.equal(remaining, 100)),
+          ]);
+          await Promise.all(calls.flat());
+        }
+        await admin.sendCommand(["CONFIG", "SET", ...cure]);
+        await until(() => api.consume("a").then(() => true, () => false));
+        assert.equal((await api.peek("a", 0)).remaining, 59);
+        await store.close();
+        await admin.close();
+      });
+    }
   }
 });
 

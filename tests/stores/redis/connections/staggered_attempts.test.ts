@@ -16,13 +16,13 @@ test("the next attempt starts as soon as one has failed, and no more once one ha
     return Promise.resolve(name);
   };
   const attempts = [refuse("no"), refuse("no"), answer("third"), answer("fourth")];
-  assert.equal(await staggeredAttempts(attempts, LONG, () => {}), "third");
+  assert.equal(await staggeredAttempts(attempts, LONG, LONG, () => {}), "third");
   assert.deepEqual(tried, ["third"]);
 });
 
 test("nobody waits for one that is silent", async () => {
   assert.equal(
-    await staggeredAttempts([never, never, () => Promise.resolve("third")], 1, () => {}),
+    await staggeredAttempts([never, never, () => Promise.resolve("third")], 1, LONG, () => {}),
     "third",
   );
 });
@@ -31,7 +31,7 @@ test("the first attempt may still answer; answers after the first one are handed
   const answers: ((name: string) => void)[] = [];
   const slow = () => new Promise<string>((resolve) => answers.push(resolve));
   const late: string[] = [];
-  const first = staggeredAttempts([slow, refuse("no"), slow], 1, (name) => late.push(name));
+  const first = staggeredAttempts([slow, refuse("no"), slow], 1, LONG, (name) => late.push(name));
   while (answers.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
   answers[0]!("first");
   answers[1]!("last");
@@ -40,6 +40,20 @@ test("the first attempt may still answer; answers after the first one are handed
 });
 
 test("if all fail the error is the last one, and without attempts it says that", async () => {
-  await assert.rejects(staggeredAttempts([refuse("one"), refuse("two")], LONG, () => {}), /two/);
-  await assert.rejects(staggeredAttempts([], LONG, () => {}), /nobody to ask/);
+  await assert.rejects(
+    staggeredAttempts([refuse("one"), refuse("two")], LONG, LONG, () => {}),
+    /two/,
+  );
+  await assert.rejects(staggeredAttempts([], LONG, LONG, () => {}), /nobody to ask/);
+});
+
+test("nobody waits for all of them, and answers after that are handed back", async () => {
+  let answer = (_: string): void => {};
+  const slow = () => new Promise<string>((resolve) => answer = resolve);
+  const late: string[] = [];
+  const all = staggeredAttempts([slow], LONG, 1, (name) => late.push(name));
+  await assert.rejects(all, /Nobody answered within 1 ms/);
+  answer("late");
+  await Promise.resolve();
+  assert.deepEqual(late, ["late"]);
 });

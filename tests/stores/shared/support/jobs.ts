@@ -1,4 +1,4 @@
-import { type Limiter, limiter } from "../../../../mod.ts";
+import { gcra, type Limiter, limiter } from "../../../../mod.ts";
 import { consumeAll } from "../../../../core/limiter/consume_all.ts";
 import type { Decision } from "../../../../core/decision.ts";
 import {
@@ -40,6 +40,8 @@ export type Job =
   }
   /** Attaches and calls over and over; answers how often it was admitted. */
   | { readonly kind: "attach"; readonly limit: number; readonly calls: number }
+  /** Waits for one unit of a key; answers whether it was admitted. */
+  | { readonly kind: "acquire"; readonly limit: number; readonly key: string }
   /** Takes from one new key after another until it is killed or flag 4 is raised. */
   | { readonly kind: "insert"; readonly limit: number }
   /** Takes from many keys, counting in `counts`, until it is killed or flag 4 is raised. */
@@ -192,6 +194,15 @@ export function worker({ handle, shared, counts }: Work) {
           if (call % 2 === 0) own.close();
         }
         return admitted;
+      }
+      case "acquire": {
+        const waiting = limiter(gcra({ limit: job.limit, period: "1h" }), {
+          store,
+          prefix: "wait",
+          clock,
+        }).acquire(job.key);
+        Atomics.sub(flags, 0, 1);
+        return waiting.then(({ allowed }) => allowed);
       }
       case "insert": {
         const { consume } = limiterOf("gcra", job.limit);

@@ -45,6 +45,7 @@ export type Region =
   | "block"
   | "node"
   | "keys"
+  | "signal"
   | "pool"
   | "header";
 
@@ -54,6 +55,8 @@ export interface Weakening {
   /** The scenario in which it is looked for, and whether on a processor that keeps the order. */
   readonly scenario: string;
   readonly isOrdered?: boolean;
+  /** A schedule that showed it, to be tried first. */
+  readonly seed?: number;
   /** Whether an atomic operation is a plain one, or a plain load and then a plain store. */
   isPlain?(what: string, region: Region): boolean;
   /** Whether a store waits for the thread's next access of which `endsDelay` says so. */
@@ -338,8 +341,10 @@ function inWeakMemory(run: () => void): void {
     };
     Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
   }
-  const wait = { configurable: true, writable: true, value: () => "timed-out" };
-  Object.defineProperty(Atomics, "wait", wait);
+  for (const [name, answer] of [["wait", "timed-out"], ["notify", 0]] as const) {
+    const value = () => answer;
+    Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
+  }
   Date.now = () => 1_790_000_000_000;
   Math.random = () => 0;
   try {
@@ -356,6 +361,7 @@ function regionOf(memory: Memory, bytes: number, index: number): Region {
   const { buckets, records, blocks, nodes } = memory;
   if (bytes === 8) return "pool";
   if (bytes === 1) return "tag";
+  if (index >= memory.signals && index < buckets) return "signal";
   if (index < buckets) return index === header.keys ? "keys" : "header";
   if (index < records) {
     const place = (index - buckets) % BUCKET;

@@ -14,7 +14,8 @@ import {
   slidingWindow,
   StoreFullError,
 } from "../../../../mod.ts";
-import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
+import { storedKey } from "../../../../core/stored_key.ts";
+import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
 import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
@@ -189,6 +190,37 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     });
     return { handle, narrow, scripts, check: () => checkWhole(handle, 1) };
   },
+  "give units back to one that waits": () => {
+    const { handle, narrow, open } = narrowStore({});
+    const single = gcra({ limit: 1, period: "1h" });
+    const before = open();
+    limiterOn(before, single).consume("one");
+    before.close();
+    let isRefused = false;
+    const scripts: Script[] = [
+      (attach) => {
+        const store = attach();
+        store.internals!.watch!(storedKey("weak", single.id, "one"));
+        isRefused = !limiterOn(store, single).consume("one").allowed;
+        store.close();
+      },
+      (attach) => {
+        const store = attach();
+        limiterOn(store, single).refund("one");
+        store.close();
+      },
+    ];
+    return {
+      handle,
+      narrow,
+      scripts,
+      check() {
+        const { ints, signals } = attachMemory(handle.buffer);
+        const isMarked = ints.subarray(signals, signals + SIGNAL_COUNT).some((word) => word % 2);
+        assert.ok(!(isRefused && isMarked), "refused, and not woken");
+      },
+    };
+  },
   "attach and close": () => admitting(number, 3, 1, take("one"), { threads: 3, blocks: 12 }),
   "take over the record of a thread that goes on": () => {
     const { handle, narrow, open } = narrowStore({ threads: 1, blocks: 8 });
@@ -280,27 +312,32 @@ export const weakenings: readonly Weakening[] = [
   {
     name: "a record is locked by a load and a store",
     scenario: "take over the record of a thread that goes on",
+    seed: 4,
     isPlain: (what, region) => rmw(what) && region === "announced",
   },
   {
     name: "a record is unlocked, and a word announced, by plain stores",
     scenario: "take over the record of a thread that goes on",
+    seed: 14,
     isPlain: (what, region) => what === "store" && region === "announced",
   },
   {
     name: "what others announce is read by plain loads",
     scenario: "find and replace a number, again and again",
+    seed: 46,
     isPlain: (what, region) => what === "load" && region === "announced",
   },
   {
     name: "a word is announced by plain accesses on a processor that keeps the order",
     scenario: "find and replace a number, again and again",
+    seed: 76,
     isOrdered: true,
     isPlain: (what, region) => what !== "load" && region === "announced",
   },
   {
     name: "a word is announced after the second look at its slot",
     scenario: "find and replace a number, again and again",
+    seed: 21,
     isDelayed: (region) => region === "announced",
     endsDelay: (what, region) => region === "slot" && what === "load",
   },
@@ -317,18 +354,32 @@ export const weakenings: readonly Weakening[] = [
     endsDelay: (what, region) => region === "slot" && rmw(what),
   },
   {
+    name: "a wait is marked by a load and a store",
+    scenario: "give units back to one that waits",
+    isPlain: (what, region) => rmw(what) && region === "signal",
+  },
+  {
+    name: "a wait is marked after its call",
+    scenario: "give units back to one that waits",
+    isDelayed: (region) => region === "signal",
+    endsDelay: (what, region) => region === "announced" && what === "store",
+  },
+  {
     name: "an intent is set by a load and a store",
     scenario: "insert a key, as another slot of its bucket becomes free",
+    seed: 342,
     isPlain: (what, region) => rmw(what) && region === "intent",
   },
   {
     name: "the status of a batch is set by a load and a store",
     scenario: "several keys at once and a single one",
+    seed: 126,
     isPlain: (what, region) => rmw(what) && region === "status",
   },
   {
     name: "the entries of a batch are written after its first mark",
     scenario: "several keys at once and a single one",
+    seed: 83,
     isDelayed: (region) => region === "batch",
     endsDelay: (what, region) => region === "slot" && rmw(what),
   },
@@ -340,11 +391,13 @@ export const weakenings: readonly Weakening[] = [
   {
     name: "the head of a pool is read by a plain load",
     scenario: "replace a log",
+    seed: 13,
     isPlain: (what, region) => what === "load" && region === "pool",
   },
   {
     name: "places of keys are counted by a load and a store",
     scenario: "insert two keys",
+    seed: 47,
     isPlain: (what, region) => what !== "load" && region === "keys",
   },
   {

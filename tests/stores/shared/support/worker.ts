@@ -4,7 +4,7 @@ import { type Job, type Work, worker } from "./jobs.ts";
 
 const run = worker(workerData as Work);
 
-parentPort!.on("message", (job: Job) => parentPort!.postMessage(run(job)));
+parentPort!.on("message", async (job: Job) => parentPort!.postMessage(await run(job)));
 parentPort!.postMessage("ready");
 process.on("uncaughtException", (error) => {
   console.error(error);

@@ -1,24 +1,18 @@
 /*
- * What waiting and charging need of a store, as reducers. A store runs any algorithm; so one that
- * steps differently, but keeps its states in the same way, is run atomically on every store, and no
- * store needs to know of either.
+ * Algorithms around others, for waiting and charging. A store runs any algorithm; so one that steps
+ * differently, but keeps its states in the same way, is run atomically on every store, and no store
+ * needs to know of either.
  */
 
 import type { Algorithm } from "../algorithm.ts";
+import { fieldsOf } from "../algorithms/fields_of.ts";
 import { mayDelay } from "../algorithms/may_delay.ts";
 import type { Decision } from "../decision.ts";
-import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A state, and the instant that it is seen from. */
 export interface StateAt {
   readonly state: unknown;
   readonly at: number;
-}
-
-/** An admission to come: the state after it, and when it is. */
-export interface Projection extends StateAt {
-  /** Milliseconds until the call starts. */
-  readonly wait: number;
 }
 
 /** What an attempt found. */
@@ -29,24 +23,6 @@ export interface Attempt {
   readonly at: number;
   /** When the queue that delays calls is empty after it, or the key fresh if there is none. */
   readonly freshAt: number;
-}
-
-/** Admits a call as soon as it can be, if nothing else happens before. */
-export function projectAdmission(
-  algorithm: Algorithm,
-  from: StateAt,
-  now: number,
-  cost: number,
-): Projection {
-  let at = Math.max(from.at, now);
-  if (at > LAST_INSTANT) return { state: from.state, at: Infinity, wait: Infinity };
-  let [decision, state] = algorithm.step(from.state, at, cost);
-  if (!decision.allowed) {
-    at += decision.retryAfter;
-    if (!(at <= LAST_INSTANT)) return { state: from.state, at: Infinity, wait: Infinity };
-    [decision, state] = algorithm.step(from.state, at, cost);
-  }
-  return { state, at, wait: at - now + decision.delay };
 }
 
 /**
@@ -122,26 +98,16 @@ function copyState(algorithm: Algorithm, state: unknown): unknown {
   return algorithm.codec.decode(algorithm.codec.encode(state));
 }
 
-/** The same algorithm with another step, and without halves, which would not fit that step. */
+/** The same algorithm with another step, and without the split reducer, which would not fit it. */
 function withStep(
   algorithm: Algorithm,
   around: (inner: Algorithm) => Algorithm,
   step: Algorithm["step"],
 ): Algorithm {
-  const { name, id, policies, capacity, initial, charge, codec, internals } = algorithm;
+  const { parts, slots } = algorithm.internals ?? {};
   return {
-    name,
-    id,
-    policies,
-    capacity,
-    initial,
+    ...fieldsOf(algorithm),
     step,
-    charge,
-    codec,
-    internals: {
-      parts: internals?.parts,
-      slots: internals?.slots,
-      wraps: { inner: algorithm, around },
-    },
+    internals: { parts, slots, wraps: { inner: algorithm, around } },
   };
 }

@@ -1,10 +1,10 @@
-import type { Algorithm, Halves } from "../algorithm.ts";
+import type { Algorithm, SplitReducer } from "../algorithm.ts";
 
 /**
- * The two halves of any algorithm. One that brings none has its step called for each half, which
- * answers the same, as a reducer is pure.
+ * The split reducer of any algorithm. Of one that brings none, `step` is called for the state and
+ * again for the decision, which answers the same, as a reducer is pure.
  */
-export function halvesOf<State>(algorithm: Algorithm<State>): Halves<State> {
+export function splitReducer<State>(algorithm: Algorithm<State>): SplitReducer<State> {
   if (algorithm.internals?.halves !== undefined) return algorithm.internals.halves;
   return {
     take: (state, now, cost) => algorithm.step(state, now, cost)[1],

@@ -1,0 +1,117 @@
+/*
+ * How a thread that waits for units learns that another one gave some back: by a word for all keys
+ * whose hashes begin alike.
+ *
+ *   word   changes << 1 | whether a thread waits for the next change
+ *
+ * Whoever will wait marks the word, then tries its call, and after a refusal waits until the word is
+ * another one. Whoever gives units back swaps the key's slot, then reads the word, and changes it if it
+ * is marked. So either the call sees the units or its word changes; where nobody waits, a refund costs
+ * one read. A thread that is killed while it waits leaves a mark, which the next refund takes away; one
+ * that is killed before it has notified leaves others asleep until the time that their refusals said.
+ */
+
+import type { WatchedKey } from "../../core/store.ts";
+import { type Memory, SIGNAL_COUNT } from "./layout.ts";
+
+/** The least milliseconds between a refund and the calls that it causes, however many there are. */
+const PAUSE = 1;
+/** Milliseconds between two looks at a word where the runtime cannot wait for it. */
+const POLL = 20;
+const MARK = 1;
+
+/** Who waits in this thread until a word changes. */
+interface Listeners {
+  readonly at: number;
+  readonly seen: number;
+  readonly wakes: Set<() => void>;
+}
+
+interface AsyncAtomics {
+  /** Not in every runtime. */
+  readonly waitAsync?: (ints: Int32Array, at: number, value: number) => { readonly value: unknown };
+}
+
+/** The signals in a store's memory, as one thread gives and receives them. */
+export interface RefundSignals {
+  /** Says that units of a key were given back, by the low half of its fingerprint. */
+  signal(low: number): void;
+  /** Says so of all keys. */
+  signalAll(): void;
+  /** Begins to watch a key. */
+  watch(low: number): WatchedKey;
+  /** Wakes all who wait in this thread. */
+  close(): void;
+}
+
+/** Opens the signals of a store for a thread. */
+export function refundSignals({ ints, signals }: Memory): RefundSignals {
+  // At most one for each word: what waits for it stays until it changes, as it cannot be cancelled.
+  const listening = new Map<number, Listeners>();
+  const placeOf = (low: number) => signals + ((low >>> 20) & (SIGNAL_COUNT - 1));
+
+  function change(at: number): void {
+    const word = Atomics.load(ints, at);
+    if ((word & MARK) === 0) return;
+    // Whoever else changes it wakes them all.
+    if (Atomics.compareExchange(ints, at, word, (word + 1) | 0) === word) Atomics.notify(ints, at);
+  }
+
+  function marked(at: number): number {
+    for (;;) {
+      const word = Atomics.load(ints, at);
+      if ((word & MARK) !== 0) return word;
+      if (Atomics.compareExchange(ints, at, word, word + 1) === word) return word + 1;
+    }
+  }
+
+  function follow(own: Listeners): void {
+    const { at, seen, wakes } = own;
+    const { waitAsync } = Atomics as AsyncAtomics;
+    if (waitAsync !== undefined) {
+      const changed = Promise.resolve(waitAsync(ints, at, seen).value);
+      void changed.then(() => wakes.size > 0 && later(PAUSE, () => wakeAll(own)));
+    } else if (Atomics.load(ints, at) !== seen) later(PAUSE, () => wakeAll(own));
+    else later(POLL, () => wakes.size > 0 ? follow(own) : forget(own));
+  }
+
+  function forget(own: Listeners): void {
+    if (listening.get(own.at) === own) listening.delete(own.at);
+  }
+
+  function wakeAll(own: Listeners): void {
+    forget(own);
+    for (const wake of [...own.wakes]) wake();
+  }
+
+  return {
+    signal: (low) => change(placeOf(low)),
+    signalAll() {
+      for (let at = signals; at < signals + SIGNAL_COUNT; at++) change(at);
+    },
+    watch(low) {
+      const at = placeOf(low);
+      const seen = marked(at);
+      return (wake) => {
+        let own = listening.get(at);
+        if (own?.seen !== seen) {
+          own = { at, seen, wakes: new Set() };
+          listening.set(at, own);
+          follow(own);
+        }
+        const { wakes } = own;
+        wakes.add(wake);
+        return () => wakes.delete(wake);
+      };
+    },
+    close() {
+      for (const own of [...listening.values()]) later(0, () => wakeAll(own));
+    },
+  };
+}
+
+function later(milliseconds: number, call: () => void): void {
+  const timer: unknown = setTimeout(call, milliseconds);
+  // A wait for other threads keeps no process alive.
+  (timer as { unref?(): void }).unref?.();
+}
