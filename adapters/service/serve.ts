@@ -93,7 +93,7 @@ function serviceOf(
       const both = await Promise.all([followed.reload(), running.tls?.reload() ?? true]);
       return both.every(Boolean);
     },
-    figures: () => allFigures(running),
+    figures: () => allFigures(running, ""),
     stop: (grace = 5_000, drainDelay = running.settings.drainDelay) =>
       stopped ??= stop(running, grace, drainDelay),
   };

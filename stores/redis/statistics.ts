@@ -26,22 +26,10 @@ export interface RedisStoreStatistics {
   readonly unreadable: number;
 }
 
-/** The upper ends of the buckets that round trips are counted in, in seconds. */
-export const ROUND_TRIP_SECONDS: readonly number[] = [
-  0.0001,
-  0.00025,
-  0.0005,
-  0.001,
-  0.0025,
-  0.005,
-  0.01,
-  0.025,
-  0.05,
-  0.1,
-  0.25,
-  0.5,
-  1,
-];
+/** The upper ends of the buckets that round trips are counted in, in seconds: six for each power of ten. */
+export const ROUND_TRIP_SECONDS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].flatMap((parts) =>
+  [1, 1.5, 2, 3, 5, 7].map((step) => step / parts)
+).concat(1);
 
 /** The same, counted up by the parts of the store. */
 export type RedisCounters =

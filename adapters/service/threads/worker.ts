@@ -52,7 +52,7 @@ async function openWorker(
     },
     apply: (files) => applied = applied.then(() => apply(thread, files)).catch(logError(main)),
     forgetLookups: () => thread.engine.forgetLookups(),
-    figures: () => thread.figures.snapshot(),
+    figures: (search) => thread.figures.snapshot(search),
     drain() {
       thread.drain();
       servers?.drain();
@@ -85,6 +85,7 @@ function threadOn(
     store,
     lookup: settings.lookups ? (domain, key) => main("limits", domain, key) : undefined,
     allFigures: () => main("figures"),
+    live: (request) => main("live", request),
     // A shared store is reported by the main thread; what Redis is asked, each thread knows itself.
     reportsStore: "redis" in settings.store,
     onError: logError(main),

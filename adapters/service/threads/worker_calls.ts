@@ -9,6 +9,7 @@ import type { LogEvent } from "../log.ts";
 import type { RedisOptions } from "../store_on_redis.ts";
 import type { TlsKeys } from "../tls_keys.ts";
 import type { Ports, ServerSettings } from "./thread_servers.ts";
+import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
 
 /** What a worker starts with. */
 export interface WorkerSettings extends ServerSettings {
@@ -25,7 +26,7 @@ export interface WorkerCalls {
   /** Puts rules in place. */
   apply(files: readonly RuleFile[]): Promise<void>;
   forgetLookups(): void;
-  figures(): FiguresSnapshot;
+  figures(search?: string): FiguresSnapshot;
   drain(): void;
   /** Puts another certificate in place. */
   secure(keys: TlsKeys): void;
@@ -42,6 +43,8 @@ export interface MainCalls {
   log(event: LogEvent): void;
   /** What all threads have counted. */
   figures(): Promise<FiguresSnapshot>;
+  /** What the page shows. */
+  live(request: LiveRequest): Promise<LiveDocument>;
   /** The limits of a key's own. */
   limits(domain: string, key: string): Promise<KeyLimits>;
 }
