@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
+import type { RuleSource } from "../rules/rules.ts";
 import { sharesPort } from "../service/http/shared_port.ts";
 import { loadGrpc } from "../service/envoy/grpc_server.ts";
 import { errorText, lineLog, type Log } from "../service/log.ts";
@@ -13,6 +14,7 @@ import type { ServeOptions } from "../service/serve_options.ts";
 import {
   type Command,
   defineCommand,
+  failureText,
   integerOf,
   millisecondsOf,
   RULE_OPTIONS,
@@ -36,10 +38,13 @@ const OPTIONS = {
     text: "for Envoy's gRPC, where its packages are installed",
   },
   "no-grpc": { type: "boolean", text: "no gRPC" },
+  "tls-cert": { type: "string", value: "FILE", text: "serve TLS by this certificate, in PEM" },
+  "tls-key": { type: "string", value: "FILE", text: "its private key, in PEM" },
+  "tls-ca": { type: "string", value: "FILE", text: "whose certificates clients must have" },
   threads: {
     type: "string",
     value: "N",
-    text: "that serve HTTP; default one for each core, at most 8; one on Node before 22.12",
+    text: "that serve; default one for each core, at most 8; one on Node before 22.12",
   },
   capacity: { type: "string", value: "1000000", text: "keys of the embedded store" },
   "drain-delay": {
@@ -72,6 +77,10 @@ const OPTIONS = {
     text: "which events are printed; default info",
   },
   shadow: { type: "boolean", text: "refuse nothing, and report what would have been refused" },
+  "open-telemetry": {
+    type: "boolean",
+    text: "a span and metrics for each decision, by @opentelemetry/api",
+  },
   "response-headers": {
     type: "boolean",
     text: "have Envoy add RateLimit fields to its answers",
@@ -108,7 +117,7 @@ async function runServe(
   const ended = endOf();
   const log = logOf(values, print);
   const onError = (error: unknown) => log({ event: "redis-error", error: errorText(error) });
-  const source = await sourceOf(rules, onError);
+  const source = withAdvice(await sourceOf(rules, onError));
   const grpcPort = await grpcPortOf(values, log);
   const starting = serve({ ...optionsOf(values), grpcPort, rules: source, log });
   const offReload = onReload(() => void starting.then(({ reload }) => reload()).catch(() => {}));
@@ -127,12 +136,29 @@ async function runServe(
   return 0;
 }
 
+/** The source, whose failures the service reports by their message alone. */
+function withAdvice(source: RuleSource): RuleSource {
+  return {
+    ...source,
+    async load() {
+      try {
+        return await source.load();
+      } catch (error) {
+        throw new Error(failureText(error));
+      }
+    },
+  };
+}
+
 /** The port of gRPC. Unless one is asked for, the service does without where the packages are not there. */
 async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undefined> {
   if (values["no-grpc"] === true) return undefined;
   const port = integerOf(values["grpc-port"], "grpc-port");
   if (port !== undefined) return port;
   try {
+    if ("Deno" in globalThis) {
+      throw new Error("Deno's HTTP/2 may end the process: see docs/serve.md");
+    }
     await loadGrpc();
     return 8081;
   } catch (error) {
@@ -149,6 +175,13 @@ function logOf({ "log-level": level = "info" }: ServeValues, print: Tools["print
   };
 }
 
+function tlsOf(values: ServeValues): ServeOptions["tls"] {
+  const { "tls-cert": cert, "tls-key": key, "tls-ca": ca } = values;
+  if (cert === undefined && key === undefined && ca === undefined) return undefined;
+  if (cert !== undefined && key !== undefined) return { cert, key, ca };
+  throw usageError("TLS takes both --tls-cert and --tls-key", "serve");
+}
+
 function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
   const cores = sharesPort() ? Math.min(8, availableParallelism()) : 1;
   return {
@@ -156,6 +189,7 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     mergeDomains: values["merge-domains"],
     hostname: values.hostname,
     port: integerOf(values.port, "port") ?? 8080,
+    tls: tlsOf(values),
     threads: integerOf(values.threads, "threads") ?? cores,
     drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
     capacity: integerOf(values.capacity, "capacity"),
@@ -165,6 +199,7 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     token: values.token,
     trustedProxies: values.trust?.split(","),
     shadow: values.shadow,
+    openTelemetry: values["open-telemetry"],
     responseHeaders: values["response-headers"],
     ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
     lookupCache: { onFailure: values["on-lookup-failure"] ?? "throw" },

@@ -4,10 +4,19 @@
  * keys by a sketch.
  */
 
-import type { RuleSet, Verdict } from "../../rules/rules.ts";
-import { type FiguresSnapshot, LATENCY_BUCKETS } from "./figures_snapshot.ts";
-import { countRefusal, halveRefusals, type RefusedKeys } from "./refused_keys.ts";
-import { countedRules, countVerdict, keepRules, ruleCounters } from "./rule_counters.ts";
+import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
+import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
+import { countTime, noTimes } from "./histogram.ts";
+import { type KeyCounters, keyCounters, keyFigures, turnKeys } from "./key_counters.ts";
+import { countKey } from "./key_sketch.ts";
+import { loopDelays } from "./loop_delays.ts";
+import {
+  countedRules,
+  countersOf,
+  keepRules,
+  type RuleCounters,
+  ruleCounters,
+} from "./rule_counters.ts";
 
 /** The figures of one thread. */
 export interface Figures {
@@ -17,74 +26,103 @@ export interface Figures {
   call(route: string, status: number, seconds: number): void;
   /** Forgets what was counted of all other rules: these are the ones that there are now. */
   keep(rules: RuleSet): void;
-  /** What was counted so far. */
-  snapshot(): FiguresSnapshot;
+  /**
+   * What was counted so far.
+   *
+   * @param search Text of the keys that are wanted; without it there are none.
+   */
+  snapshot(search?: string): FiguresSnapshot;
+  /** Ends its measures. */
+  close(): void;
 }
 
-/** Calls by route and status, and how long they took. */
-interface CallCounters {
-  readonly routes: Map<string, Map<number, number>>;
-  readonly latency: Float64Array;
-  latencySum: number;
-}
+/** Calls by route and status. */
+type CallCounters = Map<string, Map<number, number>>;
 
-const HALVED_EVERY = 60_000;
+/** What calls are counted as that decide nothing: the page, metrics, faults. */
+export const OTHER_CALLS = "other";
+
+const NO_STORE = { store: {}, roundTrips: undefined };
 
 /**
  * Makes the figures of a thread.
  *
  * @param store The figures of the store; of the threads that share one, only one should report them.
+ * @param clock Milliseconds since the Unix epoch.
  */
-export function figures(store: () => Readonly<Record<string, number>> = () => ({})): Figures {
+export function figures(
+  store: () => Pick<FiguresSnapshot, "store" | "roundTrips"> = () => NO_STORE,
+  clock: () => number = Date.now,
+): Figures {
   const rules = ruleCounters();
-  const keys: RefusedKeys = new Map();
-  const latency = new Float64Array(LATENCY_BUCKETS.length + 1);
-  const calls: CallCounters = { routes: new Map(), latency, latencySum: 0 };
-  let halvedAt = 0;
+  const keys = keyCounters(clock());
+  const calls: CallCounters = new Map();
+  const latency = noTimes();
+  const delays = loopDelays();
+  const decisions = { ...NO_VERDICTS };
 
   return {
-    verdict({ rules: verdicts }): void {
+    verdict({ allowed, rules: verdicts }): void {
+      let shadowed = false;
       for (let place = 0; place < verdicts.length; place++) {
-        const verdict = verdicts[place]!;
-        if (countVerdict(rules, verdict)) countRefusal(keys, verdict.rule, verdict.key);
+        if (countVerdict(rules, keys, verdicts[place]!)) shadowed = true;
       }
+      if (!allowed) decisions.refused++;
+      else if (shadowed) decisions.shadowRefused++;
+      else decisions.admitted++;
     },
-    call: (route, status, seconds) => countCall(calls, route, status, seconds),
+    call(route, status, seconds): void {
+      countCall(calls, route, status);
+      if (route !== OTHER_CALLS) countTime(latency, seconds);
+    },
     keep: (current) => keepRules(rules, current),
-    snapshot(): FiguresSnapshot {
-      const all = {
+    snapshot(search): FiguresSnapshot {
+      turnKeys(keys, clock());
+      return {
+        decisions: { ...decisions },
         rules: countedRules(rules),
-        keys: [...keys.values()].map((counter) => ({ ...counter })),
-        ...callFigures(calls),
-        store: store(),
+        keys: search === undefined ? [] : keyFigures(keys, search),
+        calls: callFigures(calls),
+        latency: [...latency.counts],
+        latencySum: latency.sum,
+        loopDelays: delays.times,
+        ...store(),
         process: {},
         threads: 1,
       };
-      const now = performance.now();
-      if (now - halvedAt >= HALVED_EVERY) {
-        halvedAt = now;
-        halveRefusals(keys);
-      }
-      return all;
     },
+    close: delays.stop,
   };
 }
 
-function countCall(calls: CallCounters, route: string, status: number, seconds: number): void {
-  let statuses = calls.routes.get(route);
-  if (statuses === undefined) calls.routes.set(route, statuses = new Map());
-  statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  let bucket = 0;
-  while (bucket < LATENCY_BUCKETS.length && seconds > LATENCY_BUCKETS[bucket]!) bucket++;
-  calls.latency[bucket]!++;
-  calls.latencySum += seconds;
+/** Counts what a rule said of a key; whether it would have refused, were it no shadow rule. */
+function countVerdict(
+  rules: RuleCounters,
+  keys: KeyCounters,
+  { rule, key, cost, decision }: RuleVerdict,
+): boolean {
+  const own = countersOf(rules, rule, key);
+  if (decision === undefined || decision.allowed) {
+    own.admitted++;
+    if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;
+    if (cost > 0) countKey(keys.used[0], own, key, cost);
+    return false;
+  }
+  countKey(keys.refused[0], own, key, 1);
+  if (rule.shadow) own.shadowRefused++;
+  else own.refused++;
+  return rule.shadow;
 }
 
-function callFigures(
-  { routes, latency, latencySum }: CallCounters,
-): Pick<FiguresSnapshot, "calls" | "latency" | "latencySum"> {
-  const flat = [...routes].flatMap(([route, statuses]) =>
+function countCall(calls: CallCounters, route: string, status: number): void {
+  let statuses = calls.get(route);
+  if (statuses === undefined) calls.set(route, statuses = new Map());
+  statuses.set(status, (statuses.get(status) ?? 0) + 1);
+}
+
+function callFigures(calls: CallCounters): FiguresSnapshot["calls"] {
+  const flat = [...calls].flatMap(([route, statuses]) =>
     [...statuses].map(([status, number]) => [`${route} ${status}`, number] as const)
   );
-  return { calls: Object.fromEntries(flat), latency: [...latency], latencySum };
+  return Object.fromEntries(flat);
 }

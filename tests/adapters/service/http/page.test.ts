@@ -3,9 +3,11 @@ import { execFile } from "node:child_process";
 import { test } from "node:test";
 
 import { needs } from "../../../support/program.ts";
-import { share } from "../../../support/seed.ts";
+import { inShare } from "../../../support/seed.ts";
 import { rootPath } from "../../../support/tree.ts";
 import { post, withService } from "../support/running.ts";
+
+const HOSTILE = '<img src=x onerror="throw 1">\u202ehostile';
 
 interface Visit {
   readonly errors: readonly string[];
@@ -14,6 +16,12 @@ interface Visit {
   readonly taken: string;
   readonly malformed: string;
   readonly keys: string;
+  /** What the form has after a click on the first key. */
+  readonly filled: string;
+  /** What the plot says of its last minute. */
+  readonly minute: string;
+  /** A key that is HTML and turns text around, found by a search. */
+  readonly hostile: string;
   readonly rules: string;
   readonly background: string;
   readonly unlabelled: number;
@@ -39,46 +47,43 @@ function browse(url: string, token: string): Promise<Readonly<Record<"light" | "
   });
 }
 
-/** Looks at the page while others call the service. */
-function visit(): Promise<void> {
-  return withService(async (service) => {
-    const token = { "x-tidegate-token": "secret" };
-    let calls = 0;
-    const traffic = setInterval(() => {
-      const user = ["42", "43", "admin", "mallory"][calls++ % 4]!;
-      void post(service, "/v1/consume", { entries: { user } }, token).catch(() => {});
-      if (calls % 3 === 0) {
-        void post(service, "/v1/consume", { entries: { plan: "free" } }, token).catch(() => {});
-      }
-    }, 20);
-    try {
-      const { light, dark } = await browse(service.url, "secret");
-      for (const seen of [light, dark]) {
-        // The failed call of the form, and nothing else, is in the browser's log.
-        assert.deepEqual(seen.errors.filter((error) => !/status of 400/.test(error)), []);
-        assert.equal(seen.first, "To the form");
-        assert.match(seen.looked, /^It would be refused\.\s+user=mallory: never admitted/);
-        assert.match(seen.taken, /^It was admitted\.\s+per-user: \d left of a limit of 3/);
-        assert.match(seen.malformed, /entries\[0\].value must be text of 1 to 1024 characters/);
-        assert.match(seen.keys, /user=mallory/);
-        assert.match(seen.rules, /per-user\s+shop/);
-        assert.match(seen.rules, /in the shadow/);
-        assert.equal(seen.unlabelled, 0);
-        assert.deepEqual(seen.cutOff, []);
-        assert.deepEqual(seen.shadowed, ["shadow"]);
-      }
-      assert.notEqual(light.background, dark.background);
-    } finally {
-      clearInterval(traffic);
-    }
-  }, { token: "secret" });
-}
-
 test(
   "the page shows the figures and tries keys, by keyboard, in light and in dark",
   needs("chromium"),
-  // A browser sees the same page from each runtime: one of them in a run shows it.
-  async () => {
-    for (const look of share([visit])) await look();
-  },
+  // A browser sees the same page from each runtime, so one of them in a run shows it.
+  inShare(["once"], "once", () =>
+    withService(async (service) => {
+      const token = { "x-tidegate-token": "secret" };
+      let calls = 0;
+      const traffic = setInterval(() => {
+        const user = ["42", "43", "admin", "mallory", HOSTILE][calls++ % 5]!;
+        void post(service, "/v1/consume", { entries: { user } }, token).catch(() => {});
+        if (calls % 3 === 0) {
+          void post(service, "/v1/consume", { entries: { plan: "free" } }, token).catch(() => {});
+        }
+      }, 20);
+      try {
+        const { light, dark } = await browse(service.url, "secret");
+        for (const seen of [light, dark]) {
+          // The failed call of the form, and nothing else, is in the browser's log.
+          assert.deepEqual(seen.errors.filter((error) => !/status of 400/.test(error)), []);
+          assert.equal(seen.first, "To the form");
+          assert.match(seen.looked, /^It would be refused\.\s+user=mallory: never admitted/);
+          assert.match(seen.taken, /^It was admitted\.\s+per-user: \d left of a limit of 3/);
+          assert.match(seen.malformed, /entries\[0\].value must be text of 1 to 1024 characters/);
+          assert.match(seen.keys, /user=mallory/);
+          assert.equal(seen.filled, "user=mallory");
+          assert.match(seen.minute, /^\d\d:\d\d: [\d,]+ admitted, [\d,]+ refused/);
+          assert.match(seen.hostile, /^user=<img src%3Dx onerror%3D"throw 1">\\u202ehostile\s/);
+          assert.match(seen.rules, /per-user\s+gcra 3 per hour/);
+          assert.match(seen.rules, /plan\s*shadow/);
+          assert.equal(seen.unlabelled, 0);
+          assert.deepEqual(seen.cutOff, []);
+          assert.deepEqual(seen.shadowed, ["shadow"]);
+        }
+        assert.notEqual(light.background, dark.background);
+      } finally {
+        clearInterval(traffic);
+      }
+    }, { token: "secret" })),
 );
