@@ -77,6 +77,16 @@ describe("a connection that is lost", () => {
         assert.equal((await limiter.peek("a", 0)).remaining, 9);
       }));
 
+    test(`by ${commit}, at a call that only looks: charged nothing, and the error says so`, () =>
+      withOne({ commit }, async ({ fake, limiter }) => {
+        await limiter.consume("a");
+        always(fake, PHASES[commit].load, "drop after");
+        for (const look of [() => limiter.peek("a"), () => limiter.consume("a", 0)]) {
+          const { applied, message } = await unavailable(look());
+          assert.deepEqual([applied, /was not charged/.test(message)], ["no", true]);
+        }
+      }));
+
     test(`by ${commit}, between two calls is dialled again`, () =>
       withOne({ commit }, async ({ fake, limiter }) => {
         await limiter.consume("a");
