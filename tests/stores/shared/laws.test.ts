@@ -4,7 +4,7 @@ import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 // One store for all cases: what one leaves behind must not show in another.
-const makeStore = () => sharedStore({ capacity: 1_000, maxBytes: 2 ** 24, threads: 64 });
+const makeStore = () => sharedStore({ capacity: 1_000, maxBytes: 2 ** 20, threads: 64 });
 
 for (const [name, subject] of Object.entries(subjects) as [SubjectName, typeof subjects.gcra][]) {
   for (const law of storeLaws(makeStore, { reuse: true, subjects: subject() })) {
