@@ -1,6 +1,7 @@
 // `npm run readme [PAGE...]`: what README.md and docs/*.md tell people to paste, run in an empty folder
 // that has the package as its users get it: packed on Node and Bun, over HTTP as from JSR on Deno.
 // A snippet passes if it ends well, or still serves after a while. Prints a table.
+import { spawn } from "node:child_process";
 import {
   copyFileSync,
   mkdirSync,
@@ -21,8 +22,8 @@ import { install, root } from "./install.mjs";
 import { packedArchive, unpackPackage } from "./package.mjs";
 import { importsFrom, servePublished } from "./published.mjs";
 
-/** How long a program that does not end must run to count as a server, in milliseconds. */
-const SERVES = 4_000;
+/** How long a program that does not end must run to count as a server, in seconds. */
+const SERVES = 4;
 
 /**
  * @typedef {object} Part
@@ -41,6 +42,8 @@ const SERVES = 4_000;
  * @property {RegExp} others What only other runtimes have.
  */
 
+const RULES = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 5, period: "1m" }] }] };
+
 /** What is installed beside tidegate for snippets, where the name alone is not right. */
 const VERSIONS = /** @type {Record<string, string>} */ ({ redis: "redis@6", "@types/node": "" });
 
@@ -54,6 +57,12 @@ const pages = given.length > 0 ? given : ["README.md", ...docs.map((name) => `do
 const parts = pages.flatMap(partsOf);
 const top = mkdtempSync(join(tmpdir(), "tidegate-readme-"));
 const server = await servePublished();
+const redisPort = 20_000 + process.pid % 10_000;
+const httpPort = redisPort + 10_000;
+const redis = spawn("redis-server", ["--port", String(redisPort), "--save", ""], {
+  stdio: "ignore",
+});
+redis.on("error", () => console.log("There is no redis-server: its snippets will fail"));
 let failures = 0;
 try {
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
@@ -70,6 +79,7 @@ try {
   }
 } finally {
   server.close();
+  redis.kill();
   rmSync(top, { recursive: true, force: true });
 }
 console.log(failures === 0 ? "all of it works" : `${failures} failed`);
@@ -86,7 +96,9 @@ function partsOf(page) {
     const line = lineAt(index) + 1;
     if (/^ts\b/.test(language)) found.push({ page, line, kind: "snippet", text: body });
     if (language !== "sh") continue;
-    for (const [offset, command] of body.split("\n").entries()) {
+    // A line that ends with a backslash goes on, and the line that it joins stays empty.
+    const joined = body.replaceAll(/ \\\n(.*)/g, "$1\n");
+    for (const [offset, command] of joined.split("\n").entries()) {
       const words = command.replace(/(^|\s)#.*/, "").trim();
       if (words !== "") found.push({ page, line: line + offset, kind: "command", text: words });
     }
@@ -108,6 +120,7 @@ async function makeRuntimes(published) {
   for (const folder of folders) {
     mkdirSync(folder);
     copyFileSync(join(root, "examples/rules.yaml"), join(folder, "rules.yaml"));
+    writeFileSync(join(folder, "rules.json"), JSON.stringify(RULES));
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   }
   const [node = "", bun = "", deno = ""] = folders;
@@ -116,7 +129,6 @@ async function makeRuntimes(published) {
   await must(bun, ["bun", "add", "--silent", packedArchive(), ...beside]);
   await must(deno, ["npm", "install", "--loglevel=error", ...beside]);
   const config = { nodeModulesDir: "manual", imports: importsFrom(published) };
-  for (const name of names) delete config.imports[name];
   writeFileSync(join(deno, "deno.json"), JSON.stringify(config));
   const log = await must(node, ["npx", "tidegate", "simulate", "attack", "--duration", "1m"]);
   for (const folder of folders) writeFileSync(join(folder, "access.log"), log);
@@ -163,7 +175,8 @@ function importedBy({ text }) {
 async function attempt(part, index, runtime) {
   const words = part.kind === "command" ? wordsOf(part, runtime) : snippetOf(part, index, runtime);
   if (words === undefined) return "";
-  const { status, output, serves } = await run(runtime.folder, words);
+  const limit = isInstall(part.text) ? 10 * 60 : SERVES;
+  const { status, output, serves } = await run(runtime.folder, words, limit);
   if (status === 0 || serves) return serves ? "serves" : "yes";
   failures++;
   console.error(`\n${part.page}:${part.line} on ${runtime.name}: ${words.join(" ")}\n${output}`);
@@ -175,7 +188,8 @@ function snippetOf({ text, page }, index, runtime) {
   // Those of frameworks run by `npm run recipes`, inside of their frameworks.
   if (page === "docs/frameworks.md" || runtime.others.test(text.replaceAll(/\/\/.*/g, ""))) return;
   const file = `snippet${index}.ts`;
-  writeFileSync(join(runtime.folder, file), text);
+  const local = text.replaceAll(":6379", `:${redisPort}`).replaceAll("8080", String(httpPort));
+  writeFileSync(join(runtime.folder, file), local);
   return runtime.run(file);
 }
 
@@ -191,8 +205,7 @@ function wordsOf({ text }, { name, tidegate, others }) {
     return [...tidegate, ...words.slice(2), ...free];
   }
   if (others.test(text)) return;
-  const isInstall = /^(npm install|npm i|bun add) (.*\btidegate\S*\.tgz|tidegate)( |$)/.test(text);
-  if (!isInstall || name === "Deno") return;
+  if (!isInstall(text) || name === "Deno") return;
   return words.map((word) => /tidegate/.test(word) ? packedArchive() : word);
 }
 
@@ -203,10 +216,15 @@ async function must(cwd, words) {
   return output;
 }
 
-/** @param {string} cwd @param {string[]} words */
-async function run(cwd, [command = "", ...args]) {
+/** @param {string} command */
+function isInstall(command) {
+  return /^(npm install|npm i|bun add) (.*\btidegate\S*\.tgz|tidegate)( |$)/.test(command);
+}
+
+/** @param {string} cwd @param {string[]} words @param {number} limit */
+async function run(cwd, [command = "", ...args], limit) {
   // `timeout` ends a server, and says so by its status.
-  const limited = ["--kill-after=3", String(SERVES / 1_000), command, ...args];
+  const limited = ["--kill-after=3", String(limit), command, ...args];
   const { status, output } = await child("timeout", limited, {
     cwd,
     env: { DENO_NO_UPDATE_CHECK: "1" },

@@ -46,7 +46,8 @@ describe("the page", () => {
       path.startsWith("docs/") && path !== index
     );
     for (const list of [index, "README.md", "llms.txt"]) {
-      const linked = targets(list);
+      // What tells how good our own tests are is not in the package, which README is.
+      const linked = [...targets(list), ...(list === "README.md" ? ["docs/mutation.md"] : [])];
       assert.deepEqual(pagesOfDocs.filter((path) => !linked.includes(path)), [], list);
     }
   });

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
+import type { RuleSource } from "../rules/rules.ts";
 import { sharesPort } from "../service/http/shared_port.ts";
 import { loadGrpc } from "../service/envoy/grpc_server.ts";
 import { errorText, lineLog, type Log } from "../service/log.ts";
@@ -13,6 +14,7 @@ import type { ServeOptions } from "../service/serve_options.ts";
 import {
   type Command,
   defineCommand,
+  failureText,
   integerOf,
   millisecondsOf,
   RULE_OPTIONS,
@@ -108,7 +110,7 @@ async function runServe(
   const ended = endOf();
   const log = logOf(values, print);
   const onError = (error: unknown) => log({ event: "redis-error", error: errorText(error) });
-  const source = await sourceOf(rules, onError);
+  const source = withAdvice(await sourceOf(rules, onError));
   const grpcPort = await grpcPortOf(values, log);
   const starting = serve({ ...optionsOf(values), grpcPort, rules: source, log });
   const offReload = onReload(() => void starting.then(({ reload }) => reload()).catch(() => {}));
@@ -125,6 +127,20 @@ async function runServe(
     offReload();
   }
   return 0;
+}
+
+/** The source, whose failures the service reports by their message alone. */
+function withAdvice(source: RuleSource): RuleSource {
+  return {
+    ...source,
+    async load() {
+      try {
+        return await source.load();
+      } catch (error) {
+        throw new Error(failureText(error));
+      }
+    },
+  };
 }
 
 /** The port of gRPC. Unless one is asked for, the service does without where the packages are not there. */

@@ -25,7 +25,7 @@ import {
   VETTED,
 } from "./layout.ts";
 import { OUT_OF_NODES } from "./memory/nodes.ts";
-import type { StateLayout } from "./states/block_layout.ts";
+import { noteHolder, type StateLayout } from "./states/block_layout.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged } from "./table/table.ts";
@@ -200,7 +200,9 @@ export function preparedCall(
             ints[to] = low;
             floats[(to >> 1) + 2] = next as number;
           } else {
-            ints[to] = low | layout.save(next, spare, block);
+            const kind = layout.save(next, spare, block);
+            noteHolder(memory, spare, kind);
+            ints[to] = low | kind;
             thread.isChanging = true;
           }
           const changed = (((word & ~blockMask) + versionOne) | 0) | spare;

@@ -6,6 +6,7 @@
  *   buckets   16 words    each a cache line: 12 slots, 12 tags of one byte, 1 intent
  *   threads   512 words   each: what a thread announces, its counters, its batch, what it has spare
  *   blocks    8 words     each a key and its state; block 0 stands for "none"
+ *   holders   1 word      for each node, the block of the state whose topmost node it is, or 0
  *   nodes     32 words    each a piece of a window, a log or a long state; node 0 stands for "none"
  *
  * Pages that are never touched take no memory, so the arena of nodes, and the keys, grow up to their
@@ -36,6 +37,7 @@
  *   the rest of a record       who has locked it, plain; counts are read by all, as figures
  *   block                      who has it spare, plain; published by the swap of a slot; read by those
  *                              who have announced its word, and not written again until they are done
+ *   holder                     who has made its node, plain: a hint
  *   node                       who has made it, plain; published likewise; it may be written again
  *                              while it is read: then what was read comes to nothing
  *
@@ -51,7 +53,7 @@ import { keepsOrder } from "./processor.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 5;
+const VERSION = 6;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -168,6 +170,7 @@ export interface Memory {
   readonly buckets: number;
   readonly records: number;
   readonly blocks: number;
+  readonly holders: number;
   readonly nodes: number;
   /** The last node there is. */
   readonly lastNode: number;
@@ -186,12 +189,14 @@ function placesOf({ maxCapacity, buckets, threads, nodes }: Sizes) {
   const records = BUCKETS + buckets * BUCKET;
   const blocks = records + threads * RECORD;
   const lastBlock = maxCapacity + threads * SPARES_PER_THREAD;
-  const nodeStart = Math.ceil((blocks + (lastBlock + 1) * BLOCK) / NODE) * NODE;
+  const holders = blocks + (lastBlock + 1) * BLOCK;
+  const nodeStart = Math.ceil((holders + nodes + 1) / NODE) * NODE;
   const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
   return {
     records,
     blocks,
     lastBlock,
+    holders,
     nodeStart,
     blockBits,
     byteLength: 4 * (nodeStart + (nodes + 1) * NODE),
@@ -306,7 +311,7 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
 }
 
 function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
-  const { records, blocks, lastBlock, nodeStart, blockBits } = placesOf(sizes);
+  const { records, blocks, lastBlock, holders, nodeStart, blockBits } = placesOf(sizes);
   return {
     buffer,
     ints: new Int32Array(buffer),
@@ -321,6 +326,7 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     buckets: BUCKETS,
     records: records | 0,
     blocks: blocks | 0,
+    holders: holders | 0,
     nodes: nodeStart | 0,
     lastNode: sizes.nodes | 0,
     lastBlock: lastBlock | 0,

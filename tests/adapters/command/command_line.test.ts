@@ -206,6 +206,12 @@ describe("tidegate says", () => {
       folder.complaints,
       /^Cannot read --config .*: it is a folder \(EISDIR\): name a file/,
     );
+    const served = await run("serve", "/nowhere.yaml", "--no-grpc", "--log-level", "off");
+    assert.equal(
+      served.complaints,
+      "Cannot load rules from /nowhere.yaml: there is no file or folder /nowhere.yaml (ENOENT): " +
+        "check the path",
+    );
     const log = await run("replay", "/nowhere.log", "--rule", "gcra:1/1m");
     assert.deepEqual([log.status, log.complaints.split("\n").length], [1, 1]);
     assert.match(log.complaints, /there is no file or folder \/nowhere.log \(ENOENT\)/);

@@ -47,6 +47,14 @@ async function assertExact(options: Partial<ServeOptions>, threads: number): Pro
     ) {
       assert.ok(body.split("\n").includes(line), `${line} in\n${body}`);
     }
+    const live = (await get(service, "/v1/live?search=USER")).body;
+    const hour = (verdicts: Readonly<Record<string, readonly number[]>>) =>
+      ["admitted", "refused"].map((name) => verdicts[name]!.reduce((sum, each) => sum + each));
+    assert.deepEqual(hour(live.history), [LIMIT, LIMIT]);
+    assert.deepEqual(hour(live.rules[0].history), [LIMIT, LIMIT]);
+    const { key, used, refused } = live.keys[0];
+    assert.deepEqual([key, used, refused], ["user=42", LIMIT, LIMIT]);
+    assert.deepEqual((await get(service, "/v1/live?search=nobody")).body.keys, []);
   }, { rules: rules(), threads, ...options });
 }
 
