@@ -1,6 +1,6 @@
 // `npm run build`: the npm package's JavaScript and types, in dist/, by the compiler alone.
-import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 
@@ -21,7 +21,10 @@ export async function build() {
   // The page of the service is plain files, which the compiler leaves alone.
   const page = "adapters/service/http/page";
   cpSync(join(root, page), join(root, "dist", page), { recursive: true });
-  if (ended.status === 0) nameLibrary("core/store.d.ts", "esnext.disposable");
+  if (ended.status === 0) {
+    nameLibrary("core/store.d.ts", "esnext.disposable");
+    dropInnerTypes();
+  }
   return ended;
 }
 
@@ -35,6 +38,25 @@ export async function build() {
 function nameLibrary(file, library) {
   const path = join(root, "dist", file);
   writeFileSync(path, `/// <reference lib="${library}" />\n${readFileSync(path, "utf8")}`);
+}
+
+/** Drops the declaration files that no entry point leads to: half of them. */
+function dropInnerTypes() {
+  /** @type {{ exports: Record<string, { types?: string }> }} */
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const found = new Set();
+  const files = Object.values(exports).flatMap(({ types }) => types ? [join(root, types)] : []);
+  for (const file of files) {
+    if (found.has(file)) continue;
+    found.add(file);
+    for (const [, path = ""] of readFileSync(file, "utf8").matchAll(/"(\.[^"]*)\.(?:js|ts)"/g)) {
+      files.push(resolve(dirname(file), `${path}.d.ts`));
+    }
+  }
+  const dist = join(root, "dist");
+  for (const name of readdirSync(dist, { encoding: "utf8", recursive: true })) {
+    if (name.endsWith(".d.ts") && !found.has(join(dist, name))) rmSync(join(dist, name));
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -13,6 +13,7 @@ import { checkInstalls } from "./installs.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 import { checkPublished } from "./published.mjs";
 import { checkBareTypes, checkTypes, systemNode, tryPackage, unpackPackage } from "./package.mjs";
+import { writeSnippets } from "./snippets.mjs";
 
 /** The runtimes that run the whole suite. */
 export const RUNTIMES = /** @type {const} */ (["bun", "deno", "node"]);
@@ -76,22 +77,30 @@ export function jobsOf(plan) {
     missing.includes(name) ? skippedJob(name) : suiteJob(name, plan)
   );
   const built = parts.includes("checks") || parts.includes("package");
+  const documented = parts.includes("checks") || parts.includes("docs");
+  const snippets = documented ? writeSnippets(documentedFiles()) : "";
   return [
     ...runtimes,
     ...(built ? [checkJob("Build", 3, build)] : []),
-    ...(parts.includes("checks") ? checkJobs() : []),
-    ...(parts.includes("docs") ? [docsJob(plan)] : []),
+    ...(parts.includes("checks") ? checkJobs(snippets) : []),
+    ...(parts.includes("docs") ? [docsJob(plan, snippets)] : []),
     ...(parts.includes("package") ? packageJobs(plan) : []),
   ];
 }
 
-function checkJobs() {
+/** @param {string} snippets */
+function checkJobs(snippets) {
   const entries = Object.values(entryPoints(readManifests().deno));
   const doc = ["doc", "--lint", "--quiet", "--no-npm", ...entries];
-  const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet"];
+  // It need not check types again: "Types, by deno" does, and the linter asks for explicit ones.
+  const publish = ["publish", "--dry-run", "--allow-dirty", "--quiet", "--no-check"];
   return [
-    checkJob("Publishing to JSR", 15, () => child("deno", publish)),
-    checkJob("Types, by deno", 11, () => child("deno", ["check", "--quiet", ...forDeno()])),
+    checkJob("Publishing to JSR", 1, () => child("deno", publish)),
+    checkJob(
+      "Types, by deno",
+      11,
+      () => child("deno", ["check", "--quiet", snippets, ...forDeno()]),
+    ),
     checkJob("Types, by tsc", 4, () => child("tsc", ["--noEmit"])),
     checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
@@ -121,25 +130,35 @@ function checkJob(title, guess, start, more = {}) {
   return { part: "checks", title, guess, run, ...more };
 }
 
-/** Everything but the examples for Bun alone: Deno does not know its types. */
+/**
+ * Everything but the examples for Bun alone, whose types Deno does not know, and those for frameworks
+ * that are not installed: `npm run recipes` checks these.
+ */
 function forDeno() {
   const forAll = (/** @type {string} */ file) =>
+    !file.startsWith("examples/frameworks") &&
     !/\bBun\./.test(readFileSync(join(root, file), "utf8"));
   const examples = ["examples", "bench"].flatMap((folder) => filesUnder(folder, ".ts"));
   return ["mod.ts", "core", "stores", "adapters", "tests", ...examples.filter(forAll)];
 }
 
-/**
- * The examples in the documentation.
- * @param {Plan} plan
- */
-function docsJob(plan) {
+/** The files whose examples run. */
+function documentedFiles() {
+  const modules = ["core", "stores", "adapters"].flatMap((folder) => filesUnder(folder, ".ts"));
   const pages = readdirSync(root).filter((name) => name.endsWith(".md"));
-  const places = ["mod.ts", "core", "stores", "adapters", ...filesUnder("docs", ".md"), ...pages];
-  return testJob("docs", "Documentation examples", 30, plan, (report, onOutput) =>
+  return ["mod.ts", ...modules, ...filesUnder("docs", ".md"), ...pages];
+}
+
+/**
+ * The examples in the documentation, whose types the checks look at.
+ * @param {Plan} plan
+ * @param {string} snippets
+ */
+function docsJob(plan, snippets) {
+  return testJob("docs", "Documentation examples", 5, plan, (report, onOutput) =>
     child("deno", [
-      ...["test", "-A", "--doc", "--quiet", "--reporter=dot", `--junit-path=${report}`],
-      ...places,
+      ...["test", "-A", "--no-check", "--quiet", "--reporter=dot", `--junit-path=${report}`],
+      snippets,
     ], { onOutput }));
 }
 
@@ -151,11 +170,14 @@ function docsJob(plan) {
 function suiteJob(name, plan) {
   const { seed, files } = plan;
   const sharing = RUNTIMES.filter((runtime) => plan.parts.includes(runtime)).length;
+  const isLong = process.env.TIDEGATE_LONG === "1";
   const env = {
     TIDEGATE_RUNTIME: name,
     // Each runtime draws cases of its own, and its share of them.
     TIDEGATE_SEED: String((seed + RUNTIMES.indexOf(name)) % 2 ** 31),
     TIDEGATE_RUNS: String(Number(process.env.TIDEGATE_RUNS ?? 1) / sharing),
+    TIDEGATE_SHARE: isLong ? "0/1" : `${(seed + RUNTIMES.indexOf(name)) % sharing}/${sharing}`,
+    TIDEGATE_FILES: files.list.join(),
     TIDEGATE_WITHOUT: plan.missing.join(),
     DENO_NO_UPDATE_CHECK: "1",
   };
@@ -164,31 +186,34 @@ function suiteJob(name, plan) {
     name,
     120,
     plan,
-    (report, onOutput) =>
-      child(name, [...argumentsOf(name, report), ...files.list], { env, onOutput }),
+    (report, onOutput) => child(name, argumentsOf(name, report, files.list), { env, onOutput }),
   );
 }
 
 /**
  * @param {Runtime} name
  * @param {string} report
+ * @param {readonly string[]} list
  * @returns {string[]}
  */
-function argumentsOf(name, report) {
+function argumentsOf(name, report, list) {
   switch (name) {
     case "bun":
       return [
         ...["test", "--dots", `--timeout=${TEST_TIMEOUT}`],
         ...["--reporter=junit", `--reporter-outfile=${report}`],
+        ...list,
       ];
     case "deno":
-      return ["test", "-A", "--no-check", "--quiet", `--junit-path=${report}`];
+      // Of one file Deno loads each module once, as the others do of all; it imports TIDEGATE_FILES.
+      return ["test", "-A", "--no-check", "--quiet", `--junit-path=${report}`, ".ci/on_deno.mjs"];
     case "node":
       return [
         // One process for all files, as on Bun and Deno.
         ...["--test", "--test-isolation=none", `--test-timeout=${TEST_TIMEOUT}`],
         ...["--test-reporter=dot", "--test-reporter-destination=stdout"],
         ...["--test-reporter=junit", `--test-reporter-destination=${report}`],
+        ...list,
       ];
   }
 }

@@ -2,7 +2,15 @@
 // runtime, without any other package, and beside the lowest and the highest version of those that it
 // works with. Each cell is a run of the first example of that entry point, as its users have it.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +19,7 @@ import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
-import { packedArchive, unpackPackage } from "./package.mjs";
+import { makeProject, packedArchive, unpackPackage } from "./package.mjs";
 
 /** What stands beside the package, in the lowest version that works and in the highest. */
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
@@ -26,12 +34,22 @@ const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: stri
   "fastify": ["~4.0.0", "^5"],
   "hono": ["~4.0.0", "^4"],
   "koa": ["~2.13.0", "^3"],
-  "redis": ["~5.1.0", "^6"],
+  "redis": ["~4.6.0", "^6"],
   "yaml": ["~2.0.0", "^2"],
 });
 
 /** The versions of Node, beside Bun and Deno. */
 const NODES = ["20.19", "22", "24"];
+
+/** Before and after `require` could load ES modules. */
+const REQUIRING_NODES = ["20.9.0", "20.19", "22.11.0", "22.12", "24"];
+
+/** What installs the package, and the first example of which runtime then runs. */
+const MANAGERS = /** @type {Record<string, readonly string[]>} */ ({
+  npm: ["npm", "install"],
+  pnpm: ["npx", "--yes", "pnpm", "add"],
+  bun: ["bun", "add"],
+});
 
 const PROJECTS = /** @type {const} */ (["alone", "lowest", "highest"]);
 
@@ -43,31 +61,38 @@ if (made.status !== 0) throw new Error(made.output);
 unpackPackage();
 const top = mkdtempSync(join(tmpdir(), "tidegate-matrix-"));
 try {
-  const runtimes = makeRuntimes();
+  const runtimes = await makeRuntimes();
   const names = Object.keys(entryPoints(readManifests().deno));
   const rows = /** @type {Record<string, string[]>} */ ({});
   for (const project of PROJECTS) {
-    const folder = makeProject(project);
+    const folder = await fillProject(project);
     for (const { command, args } of runtimes) {
       const { output } = await child(command, [...args, "try.mjs"], { cwd: folder });
       for (const name of names) (rows[`${name} ${project}`] ??= []).push(resultOf(output, name));
     }
   }
-  writeFileSync(join(root, "docs/compatibility.md"), page(runtimes, names, rows));
+  const more = [await requiring(join(top, "alone")), await installing()];
+  writeFileSync(
+    join(root, "docs/compatibility.md"),
+    page(runtimes, names, rows) + more.join("\n"),
+  );
   execFileSync("deno", ["fmt", "--quiet", "docs/compatibility.md"], { cwd: root });
 } finally {
   rmSync(top, { recursive: true, force: true });
 }
 
-/** @returns {readonly Runtime[]} */
-function makeRuntimes() {
-  const nodes = NODES.map((version) => {
-    const folder = join(top, `node-${version}`);
-    npm(folder, { node: version });
-    return { name: `Node ${version}`, command: join(folder, "node_modules/.bin/node"), args: [] };
-  });
+/** A Node of some version. @param {string} version @returns {Promise<Runtime>} */
+async function makeNode(version) {
+  const folder = join(top, `node-${version}`);
+  const command = join(folder, "node_modules/.bin/node");
+  if (!existsSync(command)) await installed(makeProject(folder, { node: version }, [], true));
+  return { name: `Node ${version}`, command, args: [] };
+}
+
+/** @returns {Promise<readonly Runtime[]>} */
+async function makeRuntimes() {
   return [
-    ...nodes,
+    ...await Promise.all(NODES.map(makeNode)),
     { name: "Bun", command: "bun", args: ["run"] },
     {
       name: "Deno",
@@ -78,15 +103,12 @@ function makeRuntimes() {
 }
 
 /** @param {typeof PROJECTS[number]} project */
-function makeProject(project) {
+async function fillProject(project) {
   const folder = join(top, project);
-  const versions = Object.entries(BESIDE).map((
+  const others = Object.entries(BESIDE).map((
     [name, [lowest, highest]],
   ) => [name, project === "lowest" ? lowest : highest]);
-  npm(folder, {
-    tidegate: `file:${packedArchive()}`,
-    ...(project === "alone" ? {} : Object.fromEntries(versions)),
-  });
+  await installed(makeProject(folder, project === "alone" ? {} : Object.fromEntries(others)));
   const tries = Object.entries(entryPoints(readManifests().deno)).map(([path, file], index) => {
     // Alone, the example's own framework is missing; what can be tried is the import.
     const text = project === "alone" && path !== "."
@@ -108,16 +130,57 @@ function exampleOf(file) {
   return example.replaceAll(/^ \* ?/gm, "");
 }
 
-/** @param {string} folder @param {Record<string, string>} dependencies */
-function npm(folder, dependencies) {
-  mkdirSync(folder);
-  const manifest = { name: "project", private: true, type: "module", dependencies };
-  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-  const options = ["--prefer-offline", "--loglevel=error", "--no-audit", "--no-fund"];
-  execFileSync("npm", ["install", ...options], {
-    cwd: folder,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+/** @param {Promise<import("./child.mjs").Ended>} made */
+async function installed(made) {
+  const { status, output } = await made;
+  if (status !== 0) throw new Error(output);
+}
+
+/** What CommonJS gets, by the version of Node. @param {string} cwd */
+async function requiring(cwd) {
+  const lines = [];
+  for (const version of REQUIRING_NODES) {
+    const { command, name } = await makeNode(version);
+    const required = await child(command, ["-p", `typeof require("tidegate").gcra`], { cwd });
+    const [error] = /ERR_\w+/.exec(required.output) ?? [];
+    const imported = `import("tidegate").then(({ gcra }) => console.log(typeof gcra))`;
+    const { output } = await child(command, ["-e", imported], { cwd });
+    const shown = required.status === 0 ? "yes" : `no: \`${error}\``;
+    lines.push(`| ${name} | ${shown} | ${output.startsWith("function") ? "yes" : "no"} |`);
+  }
+  return `
+CommonJS:
+
+| runtime | \`require("tidegate")\` | \`await import("tidegate")\` |
+| --- | --- | --- |
+${lines.join("\n")}
+`;
+}
+
+/** Which package managers install the package into an empty project. */
+async function installing() {
+  const lines = [];
+  for (const [name, [command = "", ...args]] of Object.entries(MANAGERS)) {
+    const cwd = join(top, `by-${name}`);
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    writeFileSync(join(cwd, "first.mjs"), stripTypeScriptTypes(exampleOf("mod.ts")));
+    const version = await child(command, [...args.slice(0, -1), "--version"], { cwd });
+    const steps = [
+      await child(command, [...args, packedArchive()], { cwd }),
+      await child(name === "bun" ? "bun" : "node", ["first.mjs"], { cwd }),
+      await child(join(cwd, "node_modules/.bin/tidegate"), ["--version"], { cwd }),
+    ];
+    const cells = steps.map(({ status }) => status === 0 ? "yes" : "no");
+    lines.push(`| ${name} ${version.output.trim().split("\n").at(-1)} | ${cells.join(" | ")} |`);
+  }
+  return `
+Package managers, in an empty folder:
+
+| manager | installs | first example | the command |
+| --- | --- | --- | --- |
+${lines.join("\n")}
+`;
 }
 
 /** @param {string} output @param {string} name */

@@ -17,8 +17,7 @@ import { entryPoints, readManifests } from "./manifests.mjs";
 
 /** Runs tests/package/published.test.mjs in a project whose tidegate comes by HTTP. */
 export async function checkPublished() {
-  const { deno } = readManifests();
-  const server = await servePublished(deno.publish.include);
+  const server = await servePublished();
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
   const project = mkdtempSync(join(tmpdir(), "tidegate-published-"));
   try {
@@ -39,8 +38,9 @@ export async function checkPublished() {
   }
 }
 
-/** @param {readonly string[]} included @returns {Promise<import("node:http").Server>} */
-function servePublished(included) {
+/** Serves what would be published. @returns {Promise<import("node:http").Server>} */
+export function servePublished() {
+  const included = /** @type {string[]} */ (readManifests().deno.publish.include);
   const server = createServer((request, response) => {
     const path = decodeURI(new URL(request.url ?? "/", "http://localhost").pathname).slice(1);
     const isPublished = included.some((place) => path === place || path.startsWith(`${place}/`));
@@ -59,7 +59,7 @@ function servePublished(included) {
  * The imports of a project: ours by HTTP, the others by name.
  * @param {string} url
  */
-function importsFrom(url) {
+export function importsFrom(url) {
   const { deno, npm } = readManifests();
   const ours = Object.entries({ ...entryPoints(deno), "./bin": deno.exports["./bin"] })
     .map(([path, file]) => [path.replace(/^\./, npm.name), new URL(file, url).href]);

@@ -33,8 +33,8 @@ const begun = performance.now();
 const missing = prepare();
 /** @type {Map<string, Result>} */
 const results = new Map();
-// Tests wait as much as they compute, so one job more than there are cores keeps them busy.
-const slots = availableParallelism() === 1 ? 1 : availableParallelism() + 1;
+// Tests wait as much as they compute, so two jobs more than there are cores keep them busy.
+const slots = availableParallelism() === 1 ? 1 : availableParallelism() + 2;
 const jobs = jobsOf({ parts, files, seed, reports, missing });
 const shown = progress(Object.fromEntries(jobs.map(({ title, guess }) => [title, guess])), slots);
 await schedule(

@@ -23,7 +23,13 @@ import {
   sweep,
 } from "../adapters/replay/replay.ts";
 import { CROWDS, peak, requestsPerSecond, SETTLED } from "../examples/stampede.ts";
-import { admittedAt, ASKED, LIMITS, mostInAMinute } from "../examples/window_edge.ts";
+import {
+  admittedAt,
+  AT_THE_EDGE,
+  LIMITS,
+  mostInAMinute,
+  WITHOUT_END,
+} from "../examples/window_edge.ts";
 import {
   type Algorithm,
   fixedWindow,
@@ -40,7 +46,7 @@ const MINUTE = 60 * SECOND;
 const [azure, nasa, scanner] = process.argv.slice(2);
 
 mkdirSync(FOLDER, { recursive: true });
-drawWindowEdge();
+drawMinutes();
 drawStampede();
 if (azure !== undefined) await drawTokens(azure);
 if (nasa !== undefined) await drawWebServer(nasa);
@@ -51,24 +57,39 @@ function write(name: string, plot: string): void {
   console.log(`docs/plots/${name}: ${plot.length} characters`);
 }
 
-/** Units admitted within the last minute, as time goes by. */
-function drawWindowEdge(): void {
-  const start = ASKED[0]! - 2 * SECOND;
-  const series = LIMITS.map(([name, algorithm]) => {
-    const admitted = admittedAt(algorithm);
+/** A client at the edge of a window, all limits with the same burst; and one that never stops. */
+function drawMinutes(): void {
+  const sameBurst = LIMITS.filter(([name]) => !name.includes("burst"));
+  const unit = "units admitted within the last minute; the limit is 100";
+  write(
+    "window_edge.svg",
+    seriesPlot("100 a minute, at the edge of a window", lastMinute(sameBurst, AT_THE_EDGE, 8), {
+      limit: 100,
+      unit: `${unit}; the minute ends at 4 s`,
+    }),
+  );
+  write(
+    "without_end.svg",
+    seriesPlot("100 a minute, a client that never stops", lastMinute(LIMITS, WITHOUT_END, 150), {
+      limit: 100,
+      unit,
+    }),
+  );
+}
+
+/** Units admitted within the last minute, for so many seconds. */
+function lastMinute(limits: typeof LIMITS, asked: readonly number[], seconds: number) {
+  const start = asked[0]! - 2 * SECOND;
+  return limits.map(([name, algorithm]) => {
+    const admitted = admittedAt(algorithm, asked);
     console.log(`${name}: ${mostInAMinute(admitted)} within a minute`);
-    const points = Array.from({ length: 81 }, (_, place) => {
-      const at = start + place * 100;
+    const points = Array.from({ length: 301 }, (_, place) => {
+      const at = start + place * seconds * SECOND / 300;
       const within = admitted.filter((instant) => instant <= at && instant > at - MINUTE).length;
       return [at - start, within] as const;
     });
     return { name, points };
   });
-  const unit = "units admitted within the last minute; the minute ends at 4 s; the limit is 100";
-  write(
-    "window_edge.svg",
-    seriesPlot("A burst at the edge of a window", series, { limit: 100, unit }),
-  );
 }
 
 /** Requests per second of a crowd. */

@@ -19,4 +19,5 @@ export {
   LAST_INSTANT,
   type OptionNames,
 } from "./options/checks.ts";
+export { suggestOption } from "./options/suggest_option.ts";
 export { withTimeout } from "./with_timeout.ts";

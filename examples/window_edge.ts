@@ -1,9 +1,8 @@
 /*
- * The burst at the edge of a window, and which algorithms do not have it.
- *
- * A client is quiet until two seconds before a minute ends, then asks 50 times a second for four
- * seconds. Under a fixed window of 100 a minute it gets 100 units in the old minute and 100 in the
- * new one, all within four seconds.
+ * What "100 a minute" admits, by algorithm: to a client that is quiet until two seconds before a
+ * minute ends and then asks 50 times a second for four seconds, and to one that never stops. Under
+ * a fixed window the first gets 200 units within four seconds; under gcra, whose burst is the limit
+ * unless one says otherwise, the second gets 199 within its first minute.
  *
  *   bun examples/window_edge.ts
  */
@@ -12,28 +11,39 @@ import { pathToFileURL } from "node:url";
 
 import { type Algorithm, fixedWindow, gcra, slidingCounter, slidingLog } from "../mod.ts";
 
-/** The limits that are compared: all of them say "100 a minute". */
+/** The limits that are compared: all say "100 a minute", and all but the last admit 100 at once. */
 export const LIMITS: readonly (readonly [name: string, algorithm: Algorithm])[] = [
   ["fixedWindow", fixedWindow({ limit: 100, period: "1m" })],
   ["slidingCounter", slidingCounter({ limit: 100, period: "1m" })],
   ["slidingLog", slidingLog({ limit: 100, period: "1m" })],
+  ["gcra", gcra({ limit: 100, period: "1m" })],
   ["gcra, burst 20", gcra({ limit: 100, period: "1m", burst: 20 })],
 ];
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** When the client asks: 200 times, around the end of the second minute. */
-export const ASKED: readonly number[] = Array.from(
-  { length: 200 },
-  (_, place) => 2 * MINUTE - 2 * SECOND + place * 20,
-);
+/** Two seconds before the second minute ends. */
+const START = 2 * MINUTE - 2 * SECOND;
 
-/** The instants at which the client was let in: a fold over the reducer. */
-export function admittedAt({ initial, step }: Algorithm): readonly number[] {
+/** When the client at the edge asks. */
+export const AT_THE_EDGE: readonly number[] = every20Milliseconds(4 * SECOND);
+
+/** When the client asks that never stops. */
+export const WITHOUT_END: readonly number[] = every20Milliseconds(2.5 * MINUTE);
+
+function every20Milliseconds(span: number): readonly number[] {
+  return Array.from({ length: span / 20 }, (_, place) => START + place * 20);
+}
+
+/** The instants at which a client was let in that asked at these: a fold over the reducer. */
+export function admittedAt(
+  { initial, step }: Algorithm,
+  asked: readonly number[],
+): readonly number[] {
   const admitted: number[] = [];
   let state: unknown = initial;
-  for (const at of ASKED) {
+  for (const at of asked) {
     const [decision, next] = step(state, at, 1);
     state = next;
     if (decision.allowed) admitted.push(at);
@@ -51,6 +61,9 @@ export function mostInAMinute(admitted: readonly number[]): number {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   for (const [name, algorithm] of LIMITS) {
-    console.log(`${name}: at most ${mostInAMinute(admittedAt(algorithm))} within a minute`);
+    const [edge, end] = [AT_THE_EDGE, WITHOUT_END].map((asked) =>
+      mostInAMinute(admittedAt(algorithm, asked))
+    );
+    console.log(`${name}: at the edge ${edge} within a minute, without end ${end}`);
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
+import { filledPage } from "../.ci/frameworks_page.mjs";
 import { entryPoints, readManifests } from "../.ci/manifests.mjs";
 import { exists, filesOf, readText } from "./support/tree.ts";
 
@@ -15,6 +16,10 @@ describe("the module comment of", () => {
       assert.match(comment, /^ \* ```ts$/m);
     });
   }
+});
+
+test("the file of the command has a module comment, which JSR counts for every entry point", () => {
+  assert.match(readText("adapters/command/bin.ts"), /^#!.*\n\/\*\*[^]*@module\n \*\//);
 });
 
 describe("the page", () => {
@@ -44,6 +49,11 @@ describe("the page", () => {
       const linked = targets(list);
       assert.deepEqual(pagesOfDocs.filter((path) => !linked.includes(path)), [], list);
     }
+  });
+
+  test("docs/frameworks.md shows the files of examples/frameworks (npm run recipes)", () => {
+    const page = readText("docs/frameworks.md");
+    assert.equal(page, filledPage(page));
   });
 
   for (const { path, text } of [...files, { path: "llms.txt", text: readText("llms.txt") }]) {

@@ -18,12 +18,21 @@
 import process from "node:process";
 import { setTimeout } from "node:timers";
 
-import { errorText } from "../service/log.ts";
-import { readOptions, type Tools, usageError } from "./command_options.ts";
-import { runExplain } from "./explain_command.ts";
-import { runLint } from "./lint_command.ts";
+import { suggestOption } from "../../core/toolkit.ts";
+import {
+  type Command,
+  failureText,
+  type OptionTable,
+  readOptions,
+  type Tools,
+  usageError,
+} from "./command_options.ts";
+import { completionsCommand } from "./completions_command.ts";
+import { explainCommand } from "./explain_command.ts";
+import { type Bold, boldOn, commandText, overviewText } from "./help_text.ts";
+import { lintCommand } from "./lint_command.ts";
 import { replayCommand } from "./replay_command.ts";
-import { runServe } from "./serve_command.ts";
+import { serveCommand } from "./serve_command.ts";
 import { simulateCommand } from "./simulate_command.ts";
 import { VERSION } from "./version.ts";
 
@@ -39,56 +48,18 @@ export interface CommandWorld {
   readonly ended?: Promise<unknown> | undefined;
 }
 
-const HELP = `tidegate serve RULES   answer HTTP, Envoy and proxies from these rules
-tidegate lint RULES... check rule files; 0 if they can be used, 1 if not
-tidegate explain RULES key=value... [+ key=value...]
-                       which rules hold for a descriptor, and what they say
-tidegate replay LOG... what limits would have done to a log: tidegate replay --help
-tidegate simulate KIND traffic to try limits on: tidegate simulate --help
+const OTHERS: readonly Command[] = [
+  serveCommand,
+  lintCommand,
+  explainCommand,
+  replayCommand,
+  simulateCommand,
+];
 
-RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules);
-serve takes rules.yaml, rules.yml or rules.json of this folder unless told otherwise.
+const COMMANDS: readonly Command[] = [...OTHERS, completionsCommand(OTHERS)];
 
-of all:    --format auto|tidegate|envoy   the form of the rules
-           --merge-domains                files may add to each other's domains
-           --config FILE                  options in JSON or YAML: { "drain-delay": "5s" }
-           --version
-           Every option may be a variable instead: --drain-delay is TIDEGATE_DRAIN_DELAY. Arguments go
-           before variables, those before the file.
-of serve:  --hostname 127.0.0.1           where to listen
-           --port 8080                    for HTTP; 0 for a free one
-           --grpc-port 8081               for Envoy's gRPC, where its packages are installed;
-                                          --no-grpc for none
-           --threads N                    that serve HTTP; by default one for each core, at most 8;
-                                          one on Node before 22.12
-           --capacity 1000000             keys of the embedded store
-           --drain-delay 5s               for how long it takes calls after SIGTERM, not ready any more
-           --redis URL                    keep counters in Redis
-           --on-unavailable throw|allow|deny   what decides when Redis does not answer
-           --on-lookup-failure throw|default   whether a rule that waits for a key's own limits
-                                          fails without them (503), or decides by its own
-           --token TEXT                   what calls must bring to change anything or to see a key
-           --trust loopback,10.0.0.0/8    proxies whose word on client addresses is believed
-           --ipv6-prefix 64               bits of an IPv6 address that count
-           --log-level info|error|off     which events are printed
-           --shadow                       refuse nothing, and report what would have been
-           --response-headers             have Envoy add RateLimit fields to its answers
-of lint:   --strict                       warnings count as errors
-of explain: --domain NAME --cost 1
-           --redis URL                    look at the counters in Redis
-           --service URL                  ask a running service; --token as above`;
-
-const COMMANDS: ReadonlyMap<string, typeof runServe> = new Map([
-  ["serve", runServe],
-  ["lint", runLint],
-  ["explain", runExplain],
-]);
-
-/** Commands with options of their own. */
-const OWN_OPTIONS: ReadonlyMap<string, typeof replayCommand> = new Map([
-  ["replay", replayCommand],
-  ["simulate", simulateCommand],
-]);
+/** What the file of `--config` may hold. */
+const KNOWN_OPTIONS: OptionTable = Object.assign({}, ...COMMANDS.map(({ options }) => options));
 
 /**
  * Runs the command.
@@ -107,42 +78,40 @@ export async function commandLine(
     ended: () => world.ended ?? endOfProcess(),
     onReload,
   };
+  const bold = boldOn(world.print === undefined ? process.stdout : {}, tools.env);
   try {
-    const own = OWN_OPTIONS.get(args[0] ?? "");
-    return own === undefined ? await run(args, tools) : await runOwn(own, args.slice(1), tools);
+    return await run(args, tools, bold);
   } catch (error) {
-    tools.complain(errorText(error));
+    tools.complain(failureText(error));
     return error instanceof Error && error.name === "UsageError" ? 2 : 1;
   }
 }
 
-async function run(args: readonly string[], tools: Tools): Promise<number> {
-  const { values, positionals } = await readOptions(args, tools.env);
-  const [command, ...operands] = positionals;
-  if (values.version === true) {
+async function run(args: readonly string[], tools: Tools, bold: Bold): Promise<number> {
+  const [name = "", ...rest] = args;
+  if (name === "--version") {
     tools.print(VERSION);
     return 0;
   }
-  if (values.help === true || command === undefined) {
-    tools.print(HELP);
-    return values.help === true ? 0 : 2;
+  if (name === "" || name === "--help" || name === "-h") {
+    tools.print(overviewText(COMMANDS, bold));
+    return name === "" ? 2 : 0;
   }
-  const runCommand = COMMANDS.get(command);
-  if (runCommand === undefined) throw usageError(`there is no command ${command}`);
-  return await runCommand(operands, values, tools);
+  const command = COMMANDS.find((each) => each.name === name);
+  if (command === undefined) throw unknownCommand(name);
+  const { values, operands } = await readOptions(command, rest, tools.env, KNOWN_OPTIONS);
+  if (values.help !== true && values.version !== true) {
+    return await command.run(operands, values, tools);
+  }
+  tools.print(values.help === true ? commandText(command, bold) : VERSION);
+  return 0;
 }
 
-async function runOwn(
-  command: typeof replayCommand,
-  args: readonly string[],
-  tools: Tools,
-): Promise<number> {
-  try {
-    return await command(args, tools);
-  } catch (error) {
-    const { code } = error as { readonly code?: unknown };
-    throw String(code).startsWith("ERR_PARSE_ARGS") ? usageError(errorText(error)) : error;
-  }
+function unknownCommand(name: string): Error {
+  if (name.startsWith("-")) return usageError(`a command comes before its options, as ${name}`);
+  const meant = suggestOption(name, COMMANDS.map((each) => each.name));
+  const hint = meant === undefined ? "" : `: did you mean ${meant}?`;
+  return usageError(`there is no command ${name}${hint}`);
 }
 
 function onReload(reload: () => void): () => void {

@@ -1,44 +1,41 @@
 /*
- * The options of the command, as they are parsed, and what commands make of them.
+ * The options of the command: each stands once in the table of its command, from which it is parsed,
+ * described by the help and completed by shells.
  */
 
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
-import { type RuleFormat, yamlReader } from "../rules/rules.ts";
+import { suggestOption } from "../../core/toolkit.ts";
+import { yamlReader } from "../rules/rules.ts";
 import { errorText } from "../service/log.ts";
-import type { RedisOptions } from "../service/store_on_redis.ts";
 
-const OPTIONS = {
-  format: { type: "string" },
-  "merge-domains": { type: "boolean" },
-  hostname: { type: "string" },
-  port: { type: "string" },
-  "grpc-port": { type: "string" },
-  "no-grpc": { type: "boolean" },
-  threads: { type: "string" },
-  "drain-delay": { type: "string" },
-  capacity: { type: "string" },
-  redis: { type: "string" },
-  "on-unavailable": { type: "string" },
-  token: { type: "string" },
-  trust: { type: "string" },
-  "ipv6-prefix": { type: "string" },
-  shadow: { type: "boolean" },
-  "response-headers": { type: "boolean" },
-  "on-lookup-failure": { type: "string" },
-  strict: { type: "boolean" },
-  domain: { type: "string" },
-  cost: { type: "string" },
-  service: { type: "string" },
-  config: { type: "string" },
-  "log-level": { type: "string" },
-  version: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-} as const;
+/** An option as the table of its command has it. */
+export interface Option {
+  readonly type: "string" | "boolean";
+  /** What the help says of it. */
+  readonly text: string;
+  /** What the help shows for its value: an example, the default, or what kind of value it is. */
+  readonly value?: string;
+  /** The values that it may have. */
+  readonly choices?: readonly string[];
+  /** Whether it may be given several times. */
+  readonly multiple?: boolean;
+  readonly short?: string;
+}
 
-/** The values of the options. */
-export type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
+/** The options of a command by their names. */
+export type OptionTable = Readonly<Record<string, Option>>;
+
+type ValueOf<Given extends Option> = Given extends { readonly type: "boolean" } ? boolean
+  : Given extends { readonly multiple: true } ? readonly string[]
+  : Given extends { readonly choices: readonly (infer Choice)[] } ? Choice
+  : string;
+
+/** The values of the options of a table. */
+export type ValuesOf<Table extends OptionTable> = {
+  readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined;
+};
 
 /** What a command uses of the world around it. */
 export interface Tools {
@@ -50,69 +47,162 @@ export interface Tools {
   readonly onReload: (reload: () => void) => () => void;
 }
 
-function parseOptions(args: readonly string[]): { values: Values; positionals: string[] } {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw usageError(errorText(error));
-  }
+/** A command, with its table of options. */
+export interface Command {
+  readonly name: string;
+  /** What follows the name, as the help shows it. */
+  readonly operands: string;
+  /** What shells complete the first operand to; files without it. */
+  readonly operandChoices?: readonly string[];
+  /** What it does, in a line. */
+  readonly summary: string;
+  /** What its operands are, in lines. */
+  readonly about?: string;
+  readonly options: OptionTable;
+  /** When its exit status is 0, and when it is 1. */
+  readonly statuses: readonly [well: string, not: string];
+  run(operands: readonly string[], values: object, tools: Tools): Promise<number>;
 }
 
-/** Parses the arguments; what they leave out comes from the environment, then from `--config`. */
+/** A command whose values have the types that its table says. */
+export function defineCommand<const Table extends OptionTable>(
+  command: Omit<Command, "options" | "run"> & {
+    readonly options: Table;
+    run(operands: readonly string[], values: ValuesOf<Table>, tools: Tools): Promise<number>;
+  },
+): Command {
+  return command;
+}
+
+/** The options that every command has. */
+export const COMMON_OPTIONS = {
+  help: { type: "boolean", short: "h", text: "says this" },
+  version: { type: "boolean", text: "prints the version" },
+} as const;
+
+/** How rules are read, and the options of those who read them from elsewhere, too. */
+export const RULE_OPTIONS = {
+  format: {
+    type: "string",
+    choices: ["auto", "tidegate", "envoy"],
+    text: "the form of the rules; default auto",
+  },
+  "merge-domains": { type: "boolean", text: "files may add to each other's domains" },
+  config: {
+    type: "string",
+    value: "FILE",
+    text: 'options in JSON or YAML: { "drain-delay": "5s" }',
+  },
+} as const;
+
+/** The token of a service that does not answer everybody. */
+export const TOKEN_OPTION = {
+  type: "string",
+  value: "TEXT",
+  text: "what calls must bring to change anything or to see a key",
+} as const;
+
+/**
+ * Parses the arguments of a command. Of one that takes `--config`, what they leave out comes from
+ * the environment, then from that file, which may hold options of other commands, too.
+ *
+ * @param known The options of all commands.
+ */
 export async function readOptions(
+  command: Command,
   args: readonly string[],
   env: Tools["env"],
-): Promise<{ values: Values; positionals: string[] }> {
-  const { values, positionals } = parseOptions(args);
-  const known = { ...ofEnvironment(env), ...values };
-  const config = known.config === undefined ? {} : await readConfig(known.config);
-  return { values: { ...config, ...known }, positionals };
+  known: OptionTable,
+): Promise<{ values: Readonly<Record<string, unknown>>; operands: readonly string[] }> {
+  const table: OptionTable = { ...command.options, ...COMMON_OPTIONS };
+  const parsed = parseOptions(command.name, args, table);
+  let { values } = parsed;
+  if (values.help !== true && table.config === RULE_OPTIONS.config) {
+    values = { ...ofEnvironment(table, env), ...values };
+    if (values.config !== undefined) {
+      values = { ...await readConfig(String(values.config), known), ...values };
+    }
+  }
+  for (const [name, value] of Object.entries(values)) checkChoice(name, table[name], value);
+  return { values, operands: parsed.positionals };
+}
+
+function parseOptions(command: string, args: readonly string[], options: OptionTable) {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    // The errors are ours: those of runtimes differ.
+    strict: false,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, rawName, value, inlineValue } = token;
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (option === undefined) {
+      const meant = suggestOption(name, Object.keys(options));
+      const hint = meant === undefined ? "" : `: did you mean --${meant}?`;
+      throw usageError(`there is no option ${rawName}${hint}`, command);
+    }
+    if (option.type === "boolean") {
+      if (value !== undefined) throw usageError(`${rawName} takes no value`, command);
+    } else if (value === undefined || (inlineValue === false && /^-./.test(value))) {
+      throw usageError(`${rawName} needs a value, such as ${exampleOf(option)}`, command);
+    }
+  }
+  return { values: values as Readonly<Record<string, unknown>>, positionals };
+}
+
+/** A value of an option, as the help shows it. */
+export function exampleOf({ choices, value = "" }: Option): string {
+  return choices?.join("|") ?? value;
+}
+
+function checkChoice(name: string, option: Option | undefined, value: unknown): void {
+  const { choices } = option ?? {};
+  if (choices === undefined || choices.includes(String(value))) return;
+  const all = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  throw usageError(`--${name} must be ${all}, not ${value}`);
 }
 
 /** The options that the environment names: `TIDEGATE_DRAIN_DELAY` is `--drain-delay`. */
-function ofEnvironment(env: Tools["env"]): Values {
-  const named = Object.keys(OPTIONS).flatMap((name) => {
+function ofEnvironment(table: OptionTable, env: Tools["env"]): Readonly<Record<string, unknown>> {
+  const named = Object.entries(table).flatMap(([name, option]) => {
     const variable = `TIDEGATE_${name.toUpperCase().replaceAll("-", "_")}`;
     const value = env[variable];
-    return value === undefined ? [] : [[name, valueOf(name, value, variable)] as const];
+    return value === undefined ? [] : [[name, valueOf(name, option, value, variable)] as const];
   });
   return Object.fromEntries(named);
 }
 
 /** The options that a file of JSON or YAML holds: `drain-delay: 5s`. */
-async function readConfig(path: string): Promise<Values> {
-  const text = await readFile(path, "utf8");
+async function readConfig(path: string, known: OptionTable): Promise<Record<string, unknown>> {
+  const text = await readFile(path, "utf8").catch((cause) => {
+    throw new Error(`Cannot read --config ${path}`, { cause });
+  });
   const isJson = /^\s*\{/.test(text);
   const data: unknown = isJson ? JSON.parse(text) : (await yamlReader()).read(text, false).data;
   if (typeof data !== "object" || data === null) {
     throw usageError(`--config ${path} must hold a map of options`);
   }
   return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [name, valueOf(name, String(value), path)]),
+    Object.entries(data).map(([name, value]) => {
+      if (Object.hasOwn(known, name)) {
+        return [name, valueOf(name, known[name]!, String(value), path)];
+      }
+      const meant = suggestOption(name, Object.keys(known));
+      const hint = meant === undefined ? "" : `: did you mean ${meant}?`;
+      throw usageError(`there is no option ${name}, in ${path}${hint}`);
+    }),
   );
 }
 
 /** The value of an option that is no argument. */
-function valueOf(name: string, text: string, from: string): string | boolean {
-  if (!Object.hasOwn(OPTIONS, name)) throw usageError(`there is no option ${name}, in ${from}`);
-  if (OPTIONS[name as keyof typeof OPTIONS].type === "string") return text;
+function valueOf(name: string, option: Option, text: string, from: string): string | boolean {
+  if (option.type === "string") return text;
   if (text === "true" || text === "false") return text === "true";
   throw usageError(`${name} must be true or false, not ${text}, in ${from}`);
-}
-
-/** The form of the rules. */
-export function formatOf({ format = "auto" }: Values): RuleFormat {
-  if (format === "auto" || format === "tidegate" || format === "envoy") return format;
-  throw usageError("--format must be auto, tidegate or envoy");
-}
-
-/** How Redis is used, where it is. */
-export function redisOf(values: Values): RedisOptions | undefined {
-  const { redis: url, "on-unavailable": onUnavailable = "throw" } = values;
-  if (onUnavailable !== "throw" && onUnavailable !== "allow" && onUnavailable !== "deny") {
-    throw usageError("--on-unavailable must be throw, allow or deny");
-  }
-  return url === undefined ? undefined : { url, onUnavailable };
 }
 
 /** The whole number of an option. */
@@ -130,8 +220,44 @@ export function millisecondsOf(text: string, name: string): number {
 }
 
 /** The error of wrong arguments, with a status of 2. */
-export function usageError(message: string): Error {
-  const error = new Error(`tidegate: ${message} (tidegate --help)`);
+export function usageError(message: string, command?: string): Error {
+  const help = command === undefined ? "tidegate --help" : `tidegate ${command} --help`;
+  const error = new Error(`tidegate: ${message} (${help})`);
   error.name = "UsageError";
   return error;
+}
+
+/** What is wrong, in a line: the causes too, and what to do where the system says no. */
+export function failureText(error: unknown): string {
+  if (!(error instanceof Error)) return errorText(error);
+  const known = systemFailure(error as SystemError);
+  if (known !== undefined) return known;
+  return error.cause === undefined
+    ? error.message
+    : `${error.message}: ${failureText(error.cause)}`;
+}
+
+interface SystemError extends Error {
+  readonly code?: unknown;
+  readonly path?: string;
+  readonly address?: string;
+  readonly port?: number;
+}
+
+function systemFailure({ code, message, path = "", address, port }: SystemError) {
+  switch (code) {
+    case "ENOENT":
+      return `there is no file or folder ${path} (ENOENT): check the path`;
+    case "EISDIR":
+      return `it is a folder (EISDIR): name a file in it`;
+    case "EACCES":
+      return `${message}: this user may not; change the permissions, or take a port above 1023`;
+    case "EADDRINUSE": {
+      const place = port === undefined ? message : `port ${port} of ${address} is taken`;
+      return `${place} (EADDRINUSE): end the program that has it, or choose another by --port, ` +
+        "0 for any that is free";
+    }
+    default:
+      return undefined;
+  }
 }

@@ -15,49 +15,72 @@ import {
   type RuleSet,
 } from "../rules/rules.ts";
 import { storeOnRedis } from "../service/store_on_redis.ts";
-import { integerOf, redisOf, type Tools, usageError, type Values } from "./command_options.ts";
+import {
+  type Command,
+  defineCommand,
+  integerOf,
+  RULE_OPTIONS,
+  TOKEN_OPTION,
+  type Tools,
+  usageError,
+  type ValuesOf,
+} from "./command_options.ts";
 import { readAt } from "./rules_at.ts";
 
-/** Explains a request; resolves to 1 where the rules cannot be used. */
-export async function runExplain(
-  operands: readonly string[],
-  values: Values,
-  tools: Tools,
-): Promise<number> {
-  const [path, ...words] = operands;
-  if (path === undefined || words.length === 0) {
-    throw usageError("explain takes the rules and a descriptor: explain rules.yaml user=42");
-  }
-  const { rules, problems } = await readAt(path, values);
-  if (rules === undefined) {
-    for (const problem of problems) tools.complain(problemText(problem));
-    return 1;
-  }
-  const domain = domainOf(rules, values.domain);
-  const descriptors = descriptorsOf(words);
-  tools.print(`domain ${domain}`);
-  for (const { entries } of descriptors) {
-    tools.print(`descriptor ${entries.map((entry) => entry.join("=")).join(" ")}`);
-    explainMatch(rules.domains.get(domain)!, entries).forEach(tools.print);
-  }
-  const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };
-  if (values.service === undefined) await explainCounters(rules, request, values, tools);
-  else {
-    const answer = await askService(values.service, values.token, request);
-    tools.print(`${values.service} says: ${answer}`);
-  }
-  return 0;
-}
+const OPTIONS = {
+  ...RULE_OPTIONS,
+  domain: { type: "string", value: "NAME", text: "the domain, where the rules have several" },
+  cost: { type: "string", value: "1", text: "units that the call takes" },
+  redis: { type: "string", value: "URL", text: "look at the counters in Redis" },
+  service: { type: "string", value: "URL", text: "ask a running service" },
+  token: TOKEN_OPTION,
+} as const;
+
+type ExplainValues = ValuesOf<typeof OPTIONS>;
+
+/** The command `tidegate explain`. */
+export const explainCommand: Command = defineCommand({
+  name: "explain",
+  operands: "RULES key=value... [+ key=value...]",
+  summary: "which rules hold for a descriptor, and what they say",
+  about: "  A + begins another descriptor of the same call.",
+  options: OPTIONS,
+  statuses: ["it was explained", "the rules cannot be used"],
+  async run([path, ...words], values, tools) {
+    if (path === undefined || words.length === 0) {
+      const rule = "explain takes the rules and a descriptor: explain rules.yaml user=42";
+      throw usageError(rule, "explain");
+    }
+    const { rules, problems } = await readAt(path, values);
+    if (rules === undefined) {
+      for (const problem of problems) tools.complain(problemText(problem));
+      return 1;
+    }
+    const domain = domainOf(rules, values.domain);
+    const descriptors = descriptorsOf(words);
+    tools.print(`domain ${domain}`);
+    for (const { entries } of descriptors) {
+      tools.print(`descriptor ${entries.map((entry) => entry.join("=")).join(" ")}`);
+      explainMatch(rules.domains.get(domain)!, entries).forEach(tools.print);
+    }
+    const request = { domain, descriptors, cost: integerOf(values.cost, "cost") ?? 1 };
+    if (values.service === undefined) await explainCounters(rules, request, values, tools);
+    else {
+      const answer = await askService(values.service, values.token, request);
+      tools.print(`${values.service} says: ${answer}`);
+    }
+    return 0;
+  },
+});
 
 /** What the rules say of the counters in Redis, or of keys that were never used. */
 async function explainCounters(
   rules: RuleSet,
   request: RuleRequest,
-  values: Values,
+  { redis }: ExplainValues,
   { print }: Tools,
 ): Promise<void> {
-  const { redis } = values;
-  await withEngine(rules, values, async (engine) => {
+  await withEngine(rules, redis, async (engine) => {
     print(redis === undefined ? "for keys never used:" : `with the counters of ${redis}:`);
     const { domain, descriptors } = request;
     explainReplaced(rules.domains.get(domain)!, descriptors).forEach(print);
@@ -67,13 +90,12 @@ async function explainCounters(
 
 async function withEngine(
   rules: RuleSet,
-  values: Values,
+  url: string | undefined,
   work: (engine: RuleEngine) => Promise<void>,
 ): Promise<void> {
-  const redis = redisOf(values);
-  if (redis === undefined) return await work(ruleEngine({ rules }));
+  if (url === undefined) return await work(ruleEngine({ rules }));
   // A person waits longer than a request may.
-  const store = await storeOnRedis({ ...redis, deadline: 5_000 }, () => {});
+  const store = await storeOnRedis({ url, deadline: 5_000 }, () => {});
   try {
     await work(ruleEngine({ rules, store }));
   } finally {

@@ -5,7 +5,6 @@
 import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import process from "node:process";
-import { parseArgs } from "node:util";
 
 import { errorMessage, formatValue } from "../../core/toolkit.ts";
 import type { Period } from "../../mod.ts";
@@ -27,77 +26,90 @@ import {
   type SweepFamily,
   type SweepReport,
 } from "../replay/replay.ts";
-import { integerOf, type Tools, usageError } from "./command_options.ts";
+import {
+  type Command,
+  defineCommand,
+  integerOf,
+  type Tools,
+  usageError,
+  type ValuesOf,
+} from "./command_options.ts";
 import { readAt } from "./rules_at.ts";
 import { type ReadProgress, readProgress } from "./read_progress.ts";
-
-/** What `tidegate replay --help` says. */
-export const REPLAY_HELP: string =
-  `tidegate replay LOG... --rule RULE [--rule RULE ...]   what limits would have done to a log
-
-A LOG is a file, or - for the standard input, plain or compressed by gzip or zstd. A RULE is an
-algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
-slidingWindow:1000/1h,precision=1m
-
---rules RULES        a rule file: what each of its rules would have done
---compare            what two rules would have done differently, and to whom
---sweep PERIOD       also find the smallest limits for this period
---format FORM        ${FORMAT_NAMES.slice(0, 6).join(", ")},
-                     ${FORMAT_NAMES.slice(6).join(", ")}; by default it is found
---time NAME          the column, or the path in an object, that holds the time
---key NAME           whose requests: a column or a path; or ip/64 for addresses, IPv6 ones by so
-                     many bits; default the client's address
---cost NAME[,NAME]   columns or paths that hold what a request costs; default 1
---threads N          threads that read lines; default none beside the first
---json               print the report as JSON
---html FILE          write a page with plots
---title TEXT         what to call it`;
 
 /** The algorithms that a sweep compares. */
 const SWEPT: readonly AlgorithmName[] = ["fixedWindow", "slidingCounter", "slidingLog", "gcra"];
 
 const OPTIONS = {
-  rule: { type: "string", multiple: true },
-  rules: { type: "string" },
-  compare: { type: "boolean" },
-  sweep: { type: "string" },
-  format: { type: "string" },
-  time: { type: "string" },
-  key: { type: "string" },
-  cost: { type: "string" },
-  threads: { type: "string" },
-  json: { type: "boolean" },
-  html: { type: "string" },
-  title: { type: "string" },
-  // Requests are always put in order; the option is from when they were not.
-  sort: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
+  rule: {
+    type: "string",
+    value: "RULE",
+    multiple: true,
+    text: "a limit to try; several are compared",
+  },
+  rules: { type: "string", value: "RULES", text: "a rule file: what each of its rules would do" },
+  compare: {
+    type: "boolean",
+    text: "what two rules would have done differently, and to whom",
+  },
+  sweep: { type: "string", value: "PERIOD", text: "also find the smallest limits for this period" },
+  format: { type: "string", choices: FORMAT_NAMES, text: "of the log; it is found without" },
+  time: {
+    type: "string",
+    value: "NAME",
+    text: "the column, or the path in an object, that holds the time",
+  },
+  key: {
+    type: "string",
+    value: "NAME",
+    text:
+      "whose requests: a column or a path; or ip/64 for addresses, IPv6 ones by so many bits; " +
+      "default the client's address",
+  },
+  cost: {
+    type: "string",
+    value: "NAME[,NAME]",
+    text: "columns or paths that hold what a request costs; default 1",
+  },
+  threads: {
+    type: "string",
+    value: "N",
+    text: "threads that read lines; default none beside the first",
+  },
+  json: { type: "boolean", text: "print the report as JSON" },
+  html: { type: "string", value: "FILE", text: "write a page with plots" },
+  title: { type: "string", value: "TEXT", text: "what to call it" },
 } as const;
 
-type ReplayValues = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
+type ReplayValues = ValuesOf<typeof OPTIONS>;
 
-/**
- * Runs `tidegate replay`.
- *
- * @param args The arguments after `replay`.
- * @returns The exit status.
- * @throws {TypeError} If an argument is wrong, or a log cannot be read.
- * @throws {RangeError} If the log holds no request.
- */
-export async function replayCommand(args: readonly string[], tools: Tools): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: OPTIONS,
-    allowPositionals: true,
-  });
+/** The command `tidegate replay`. */
+export const replayCommand: Command = defineCommand({
+  name: "replay",
+  operands: "LOG... --rule RULE [--rule RULE ...]",
+  summary: "what limits would have done to a log",
+  about: `  A LOG is a file, or - for the standard input, plain or compressed by gzip or zstd.
+  A RULE is an algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
+  slidingWindow:1000/1h,precision=1m`,
+  options: OPTIONS,
+  statuses: ["there is a report", "the log cannot be read, or the rules cannot be used"],
+  run: runReplay,
+});
+
+async function runReplay(
+  positionals: readonly string[],
+  values: ReplayValues,
+  tools: Tools,
+): Promise<number> {
   const { rule: rules = [], sweep: period, html, title } = values;
-  const asksForRules = rules.length > 0 || values.rules !== undefined;
-  if (values.help === true || positionals.length === 0 || !asksForRules) {
-    tools.print(REPLAY_HELP);
-    return values.help === true ? 0 : 2;
+  if (positionals.length === 0 || (rules.length === 0 && values.rules === undefined)) {
+    throw usageError(
+      "replay takes a log and a rule: replay access.log --rule gcra:60/1m",
+      "replay",
+    );
   }
   if (values.rules !== undefined && (rules.length > 0 || period !== undefined)) {
-    throw usageError("--rules goes without --rule and --sweep");
+    throw usageError("--rules goes without --rule and --sweep", "replay");
   }
   const candidates = rules.map(candidateOf);
   const families = period === undefined ? [] : familiesOf(periodOf("period", period));

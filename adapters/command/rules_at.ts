@@ -14,10 +14,13 @@ import {
 } from "../rules/rules.ts";
 import { loadRedis } from "../service/load_redis.ts";
 import { errorText } from "../service/log.ts";
-import { formatOf, type Values } from "./command_options.ts";
+import type { RULE_OPTIONS, ValuesOf } from "./command_options.ts";
 
 /** Reads the rules at a path once. */
-export async function readAt(path: string, values: Values): Promise<ReadRules> {
+export async function readAt(
+  path: string,
+  values: ValuesOf<typeof RULE_OPTIONS>,
+): Promise<ReadRules> {
   const source = await sourceOf(path);
   let documents: readonly RuleDocument[];
   try {
@@ -27,7 +30,7 @@ export async function readAt(path: string, values: Values): Promise<ReadRules> {
   } finally {
     await source.close?.();
   }
-  const options = { format: formatOf(values), mergeDomains: values["merge-domains"] };
+  const options = { format: values.format, mergeDomains: values["merge-domains"] };
   return await readDocuments(documents, options);
 }
 

@@ -5,40 +5,112 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
+import type { RuleSource } from "../rules/rules.ts";
 import { sharesPort } from "../service/http/shared_port.ts";
 import { loadGrpc } from "../service/envoy/grpc_server.ts";
 import { errorText, lineLog, type Log } from "../service/log.ts";
 import { serve } from "../service/serve.ts";
 import type { ServeOptions } from "../service/serve_options.ts";
 import {
-  formatOf,
+  type Command,
+  defineCommand,
+  failureText,
   integerOf,
   millisecondsOf,
-  redisOf,
+  RULE_OPTIONS,
+  TOKEN_OPTION,
   type Tools,
   usageError,
-  type Values,
+  type ValuesOf,
 } from "./command_options.ts";
 import { sourceOf } from "./rules_at.ts";
 
 /** Where rules are looked for if nobody says. */
 const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
 
+const OPTIONS = {
+  ...RULE_OPTIONS,
+  hostname: { type: "string", value: "127.0.0.1", text: "where to listen" },
+  port: { type: "string", value: "8080", text: "for HTTP; 0 for a free one" },
+  "grpc-port": {
+    type: "string",
+    value: "8081",
+    text: "for Envoy's gRPC, where its packages are installed",
+  },
+  "no-grpc": { type: "boolean", text: "no gRPC" },
+  threads: {
+    type: "string",
+    value: "N",
+    text: "that serve HTTP; default one for each core, at most 8; one on Node before 22.12",
+  },
+  capacity: { type: "string", value: "1000000", text: "keys of the embedded store" },
+  "drain-delay": {
+    type: "string",
+    value: "5s",
+    text: "for how long it takes calls after SIGTERM, though it is no longer ready",
+  },
+  redis: { type: "string", value: "URL", text: "keep counters in Redis" },
+  "on-unavailable": {
+    type: "string",
+    choices: ["throw", "allow", "deny"],
+    text: "what becomes of calls when Redis does not answer; default throw (503)",
+  },
+  "on-lookup-failure": {
+    type: "string",
+    choices: ["throw", "default"],
+    text: "whether a rule that waits for a key's own limits fails without them (503), which is " +
+      "the default, or decides by its own",
+  },
+  token: TOKEN_OPTION,
+  trust: {
+    type: "string",
+    value: "loopback,10.0.0.0/8",
+    text: "proxies that are believed about client addresses",
+  },
+  "ipv6-prefix": { type: "string", value: "64", text: "bits of an IPv6 address that count" },
+  "log-level": {
+    type: "string",
+    choices: ["info", "error", "off"],
+    text: "which events are printed; default info",
+  },
+  shadow: { type: "boolean", text: "refuse nothing, and report what would have been refused" },
+  "response-headers": {
+    type: "boolean",
+    text: "have Envoy add RateLimit fields to its answers",
+  },
+} as const;
+
+type ServeValues = ValuesOf<typeof OPTIONS>;
+
+/** The command `tidegate serve`. */
+export const serveCommand: Command = defineCommand({
+  name: "serve",
+  operands: "[RULES]",
+  summary: "answers HTTP, Envoy and proxies by these rules",
+  about:
+    `  RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules).
+  Without it serve looks for ${FILES.join(", ")} in this folder, in this order.`,
+  options: OPTIONS,
+  statuses: ["a signal ended it", "it could not start, or stopped by itself"],
+  run: runServe,
+});
+
 /** Runs the service; resolves to the exit status once it has ended. */
-export async function runServe(
+async function runServe(
   operands: readonly string[],
-  values: Values,
+  values: ServeValues,
   { print, ended: endOf, onReload }: Tools,
 ): Promise<number> {
   const [rules = FILES.find((file) => existsSync(file)), ...more] = operands;
   if (rules === undefined || more.length > 0) {
-    throw usageError(`serve takes one operand, the rules, or finds them in ${FILES.join(", ")}`);
+    const rule = `serve takes one operand, the rules, or finds them in ${FILES.join(", ")}`;
+    throw usageError(rule, "serve");
   }
   // Asked for before the start, so that no signal comes too soon.
   const ended = endOf();
   const log = logOf(values, print);
   const onError = (error: unknown) => log({ event: "redis-error", error: errorText(error) });
-  const source = await sourceOf(rules, onError);
+  const source = withAdvice(await sourceOf(rules, onError));
   const grpcPort = await grpcPortOf(values, log);
   const starting = serve({ ...optionsOf(values), grpcPort, rules: source, log });
   const offReload = onReload(() => void starting.then(({ reload }) => reload()).catch(() => {}));
@@ -57,8 +129,22 @@ export async function runServe(
   return 0;
 }
 
+/** The source, whose failures the service reports by their message alone. */
+function withAdvice(source: RuleSource): RuleSource {
+  return {
+    ...source,
+    async load() {
+      try {
+        return await source.load();
+      } catch (error) {
+        throw new Error(failureText(error));
+      }
+    },
+  };
+}
+
 /** The port of gRPC. Unless one is asked for, the service does without where the packages are not there. */
-async function grpcPortOf(values: Values, log: Log): Promise<number | undefined> {
+async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undefined> {
   if (values["no-grpc"] === true) return undefined;
   const port = integerOf(values["grpc-port"], "grpc-port");
   if (port !== undefined) return port;
@@ -71,38 +157,32 @@ async function grpcPortOf(values: Values, log: Log): Promise<number | undefined>
   }
 }
 
-function lookupFailureOf({ "on-lookup-failure": choice = "throw" }: Values): "throw" | "default" {
-  if (choice === "throw" || choice === "default") return choice;
-  throw usageError("--on-lookup-failure must be throw or default");
-}
-
 /** A log of the events that are to be printed. */
-function logOf({ "log-level": level = "info" }: Values, print: Tools["print"]): Log {
-  if (level !== "info" && level !== "error" && level !== "off") {
-    throw usageError("--log-level must be info, error or off");
-  }
+function logOf({ "log-level": level = "info" }: ServeValues, print: Tools["print"]): Log {
   const write = lineLog((line) => print(line.trimEnd()));
   return (event) => {
     if (level === "info" || (level === "error" && event.level === "error")) write(event);
   };
 }
 
-function optionsOf(values: Values): Omit<ServeOptions, "rules" | "log"> {
+function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
   const cores = sharesPort() ? Math.min(8, availableParallelism()) : 1;
   return {
-    format: formatOf(values),
+    format: values.format,
     mergeDomains: values["merge-domains"],
     hostname: values.hostname,
     port: integerOf(values.port, "port") ?? 8080,
     threads: integerOf(values.threads, "threads") ?? cores,
     drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
     capacity: integerOf(values.capacity, "capacity"),
-    redis: redisOf(values),
+    redis: values.redis === undefined
+      ? undefined
+      : { url: values.redis, onUnavailable: values["on-unavailable"] ?? "throw" },
     token: values.token,
     trustedProxies: values.trust?.split(","),
     shadow: values.shadow,
     responseHeaders: values["response-headers"],
     ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
-    lookupCache: { onFailure: lookupFailureOf(values) },
+    lookupCache: { onFailure: values["on-lookup-failure"] ?? "throw" },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Rate limiting for Fastify 5.
+ * Rate limiting for Fastify 5 and 4, and a store for @fastify/rate-limit.
  *
  * @example
  * ```ts
@@ -20,6 +20,8 @@ import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../core/decision.ts";
+import { andThen, orElse } from "../../core/maybe_promise.ts";
+import { errorMessage } from "../../core/options/checks.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import {
   closingOf,
@@ -28,6 +30,7 @@ import {
   type NodeReplies,
 } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+import { type Hits, type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
 /** What is needed of Fastify's request. */
 export interface FastifyRequestLike {
@@ -152,6 +155,89 @@ export function clientKey<Request extends FastifyRequestLike = FastifyRequestLik
 ): (request: Request, reply: FastifyReplyLike) => string | undefined {
   return clientKeyOf(options, sourceFor(options));
 }
+
+/** What @fastify/rate-limit needs of a store. */
+export interface FastifyRateLimitStore {
+  /** Counts a hit; times are in milliseconds. */
+  incr(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
+  /** Reads how many there are. */
+  read(key: string, done: FastifyRateLimitDone, timeWindow: number, max?: number): void;
+  /** The store of a route with a limit of its own. */
+  child(route: object): FastifyRateLimitStore;
+}
+
+/** Receives how often a key was hit, and for how long that counts. */
+export type FastifyRateLimitDone = (
+  error: Error | null,
+  result?: { current: number; ttl: number },
+) => void;
+
+/** What @fastify/rate-limit hands to its stores: options that they are to heed, and the route. */
+interface StoreParameters {
+  readonly continueExceeding?: boolean;
+  readonly exponentialBackoff?: boolean;
+  readonly routeInfo?: { readonly method?: unknown; readonly url?: string };
+}
+
+/**
+ * A store for @fastify/rate-limit, so that its counts are shared by threads or machines.
+ *
+ * @param options Where to count.
+ * @returns The option `store` of @fastify/rate-limit, which calls it with `new`. It throws a
+ * `RangeError` for `continueExceeding` and `exponentialBackoff`.
+ * @throws {TypeError} If a store comes without a prefix.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "tidegate";
+ * import { fastifyRateLimitStore } from "tidegate/fastify";
+ *
+ * const shared = memoryStore(); // or that of tidegate/shared, or of tidegate/redis
+ * const store = fastifyRateLimitStore({ store: shared, prefix: "web" });
+ * // await app.register(fastifyRateLimit, { max: 100, timeWindow: "1 minute", store });
+ * ```
+ */
+export function fastifyRateLimitStore(
+  options: HitStoreOptions = {},
+): new (parameters: object) => FastifyRateLimitStore {
+  const windows = hitWindows(options);
+
+  function storeOf(parameters: StoreParameters, scope: string): FastifyRateLimitStore {
+    for (const option of ["continueExceeding", "exponentialBackoff"] as const) {
+      if (parameters[option] !== true) continue;
+      throw new RangeError(errorMessage("count hits", `${option} must be false`, true));
+    }
+    const counting = (way: "hit" | "read"): FastifyRateLimitStore["incr"] => (key, done, window) =>
+      orElse(
+        () =>
+          andThen(
+            windows(window)[way](`${scope}${key}`, shown),
+            (result) => done(null, result),
+          ),
+        (error) => done(error as Error),
+      );
+    return {
+      incr: counting("hit"),
+      read: counting("read"),
+      child(route: StoreParameters) {
+        const { method, url } = route.routeInfo ?? {};
+        return storeOf(route, `${scope}${method}${url}-`);
+      },
+    };
+  }
+
+  // What `new` calls answers an object of its own.
+  function Store(parameters: StoreParameters): FastifyRateLimitStore {
+    return storeOf(parameters, "");
+  }
+  return Store as unknown as new (parameters: object) => FastifyRateLimitStore;
+}
+
+function shown({ count, resetAfter }: Hits): { current: number; ttl: number } {
+  return { current: count, ttl: resetAfter };
+}
+
+export type { HitStoreOptions } from "./hit_stores.ts";
 
 const replies: NodeReplies<object, FastifyReplyLike> = {
   keep: (decision, request) => (request as { rateLimit?: Decision }).rateLimit = decision,

@@ -89,9 +89,9 @@ const ACTION = "count hits";
 export function hitStore(options: HitStoreOptions): HitStore {
   const counterBy = hitCounters(options);
   const now = options.clock ?? Date.now;
-  let counter: ReturnType<typeof counterBy> | undefined;
+  let counter: HitCounter | undefined;
 
-  function ready(): NonNullable<typeof counter> {
+  function ready(): HitCounter {
     if (counter !== undefined) return counter;
     throw new TypeError(errorMessage(ACTION, "init must have been called", undefined));
   }
@@ -117,20 +117,11 @@ export function hitStore(options: HitStoreOptions): HitStore {
 
 /** A context for elysia-rate-limit. */
 export function hitContext(options: HitStoreOptions): HitContext {
-  const counterBy = hitCounters(options);
+  const windows = hitWindows(options);
   const now = options.clock ?? Date.now;
   let usual: number | undefined;
-  let latest = 1;
-  let counter = counterBy(hitWindow(MOST_HITS, latest));
-
-  /** The counter that opens and extends windows by a duration; keys are the same in all of them. */
-  function counterOf(duration: number): typeof counter {
-    if (duration !== latest) {
-      counter = counterBy(hitWindow(MOST_HITS, duration));
-      latest = duration;
-    }
-    return counter;
-  }
+  // Keys are the same in windows of any duration.
+  const anyWindow = windows(1);
 
   return {
     init({ duration }) {
@@ -141,30 +132,44 @@ export function hitContext(options: HitStoreOptions): HitContext {
         throw new TypeError(errorMessage(ACTION, "duration must be known", given));
       }
       const duration = Math.ceil(given);
-      return counterOf(duration).hit(key, ({ count, resetAfter }) => {
+      return windows(duration).hit(key, ({ count, resetAfter }) => {
         const end = now() + resetAfter;
         return { count, nextReset: new Date(end), start: end - Math.max(duration, resetAfter) };
       });
     },
-    decrement: (key) => counter.takeBack(key),
-    reset: (key) => key === undefined ? counter.forgetAll() : counter.forget(key),
+    decrement: (key) => anyWindow.takeBack(key),
+    reset: (key) => key === undefined ? anyWindow.forgetAll() : anyWindow.forget(key),
     kill() {},
   };
 }
 
-/** Counters by the length of their window; a window once opened keeps its length. */
-export function hitWindows(
-  options: HitStoreOptions,
-): (duration: number) => {
-  hit(key: string): Awaitable<Hits>;
-  read(key: string): Awaitable<Hits>;
-} {
+/** Counters by the length of the windows that they open; a window once open is never shortened. */
+export function hitWindows(options: HitStoreOptions): (duration: number) => HitCounter {
   const counterBy = hitCounters(options);
-  const same = (hits: Hits) => hits;
-  return (duration) => {
-    const { hit, read } = counterBy(hitWindow(MOST_HITS, Math.ceil(duration)));
-    return { hit: (key) => hit(key, same), read: (key) => read(key, same) };
+  let latest = 1;
+  let counter = counterBy(hitWindow(MOST_HITS, latest));
+  return function windowsOf(duration) {
+    const whole = Math.ceil(duration);
+    if (whole !== latest) {
+      counter = counterBy(hitWindow(MOST_HITS, whole));
+      latest = whole;
+    }
+    return counter;
   };
+}
+
+/** Counts the hits of keys, each in a window of its own. */
+export interface HitCounter {
+  /** Counts a hit, and shows how many there are. */
+  hit<Shown>(key: string, show: (hits: Hits) => Shown): Awaitable<Shown>;
+  /** Shows how many there are. */
+  read<Shown>(key: string, show: (hits: Hits) => Shown): Awaitable<Shown>;
+  /** Takes a hit back. */
+  takeBack(key: string): Awaitable<void>;
+  /** Forgets the key. */
+  forget(key: string): Awaitable<void>;
+  /** Forgets all keys of the prefix. */
+  forgetAll(): Awaitable<void>;
 }
 
 /** How often a key was hit in its window, and the milliseconds until that ends. */
@@ -179,7 +184,7 @@ export interface Hits {
  *
  * @throws {TypeError} If a store comes without a prefix.
  */
-function hitCounters(options: HitStoreOptions) {
+function hitCounters(options: HitStoreOptions): (window: Algorithm) => HitCounter {
   checkOptions<HitStoreOptions>("create a store of hits", options, {
     store: true,
     prefix: true,
@@ -188,32 +193,31 @@ function hitCounters(options: HitStoreOptions) {
   const { store = memoryStore(), prefix = "hits", clock } = options;
   if (options.store !== undefined) checkPrefix(options.prefix);
 
-  return function hitCounter(window: Algorithm) {
+  return function hitCounter(window) {
     const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
-    type View<Shown> = (hits: Hits) => Shown;
     return {
-      hit: <Shown>(key: string, view: View<Shown>) =>
+      hit: (key, show) =>
         nativePromise(orElse(
-          () => andThen(limiter.consume(storable(key)), (decision) => view(hitsOf(decision))),
+          () => andThen(limiter.consume(storable(key)), (decision) => show(hitsOf(decision))),
           (error) => {
             // Some middlewares let failures pass, and so a crowd would pass by being one.
             if (!isOverload(error)) throw error;
-            return view({ count: MOST_HITS, resetAfter: OVERLOAD_WAIT });
+            return show({ count: MOST_HITS, resetAfter: OVERLOAD_WAIT });
           },
         )),
-      read: <Shown>(key: string, view: View<Shown>) =>
+      read: (key, show) =>
         nativePromise(
-          andThen(limiter.peek(storable(key), 0), (decision) => view(hitsOf(decision))),
+          andThen(limiter.peek(storable(key), 0), (decision) => show(hitsOf(decision))),
         ),
       /**
        * What cannot be taken back stays counted: the safe side. The response is there, and some
        * middlewares would make an error of it.
        */
-      takeBack: (key: string) =>
+      takeBack: (key) =>
         nativePromise(orElse<unknown>(() => limiter.refund(storable(key)), (error) => {
           if (!isStoreError(error)) throw error;
         })) as Awaitable<void>,
-      forget: (key: string) => limiter.reset(storable(key)),
+      forget: (key) => limiter.reset(storable(key)),
       forgetAll: () => limiter.resetAll(),
     };
   };

@@ -49,10 +49,6 @@ export function hitWindow(limit: number, duration: number): Algorithm<HitWindow>
         return units < hits ? { start, end, hits: hits - units } : INITIAL;
       },
       free: (window, now) => limit - current(window, now).hits,
-      wait(window, now, cost) {
-        const { end, hits } = current(window, now);
-        return hits + cost <= limit ? 0 : end - now;
-      },
       reset: (window, now) => current(window, now).end - now,
     },
     codec: codecOf(limit),

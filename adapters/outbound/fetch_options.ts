@@ -10,7 +10,7 @@ import {
   checkInteger,
   checkMilliseconds,
   checkOptions,
-  errorMessage,
+  typeError,
 } from "../../core/options/checks.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import { type ServerPauses, serverPauses } from "./server_pauses.ts";
@@ -155,7 +155,7 @@ function checkFetchOptions(options: LimitedFetchOptions): void {
   checkMilliseconds(ACTION, "maxPause", maxPause, { infinite: true });
   for (const [option, value] of Object.entries({ limiter, budget })) {
     if (value === undefined || typeof value?.acquire === "function") continue;
-    throw new TypeError(errorMessage(ACTION, `${option} must be a limiter`, value));
+    throw typeError(ACTION, `${option} must be a limiter`, value);
   }
   for (const option of ["key", "onRetry", "fetch", "random"] as const) {
     if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);

@@ -12,6 +12,13 @@ import { startHttpServer } from "./http/http_server.ts";
 import { takePort } from "./http/shared_port.ts";
 import { errorText, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
+import { type History, history } from "./metrics/history.ts";
+import {
+  type LiveDocument,
+  liveDocument,
+  type LiveRequest,
+  type StoreKind,
+} from "./metrics/live_document.ts";
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
 import type { ServeSettings } from "./serve_options.ts";
 import { storeOnRedis } from "./store_on_redis.ts";
@@ -29,6 +36,11 @@ export interface RunningService {
   workers: WorkerPool | undefined;
   grpc: GrpcServer | undefined;
   readonly events: ServiceEvents;
+  readonly startedAt: number;
+  /** The last hour. */
+  readonly history: History;
+  /** The rules' source; `undefined` until they are loaded. */
+  followed: FollowedRules | undefined;
   /** Milliseconds for which calls may go on once the service ends. */
   grace: number;
   /** What ends the parts, in the order in which they were started. */
@@ -38,6 +50,7 @@ export interface RunningService {
 /** Makes a service that has its store and its thread, and neither rules nor servers yet. */
 export async function openService(settings: ServeSettings): Promise<RunningService> {
   const store = await openStore(settings);
+  const startedAt = Date.now();
   const service: RunningService = {
     settings,
     store,
@@ -46,17 +59,72 @@ export async function openService(settings: ServeSettings): Promise<RunningServi
       store,
       lookup: settings.source.lookup,
       allFigures: () => allFigures(service),
+      live: (request) => live(service, request),
       reportsStore: true,
       onError: (error) => logError(settings, "error", error),
       onLookupError: (error, key) => logError(settings, "lookup-failed", error, key),
     }),
     workers: undefined,
     grpc: undefined,
-    events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0 },
+    events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0, refusedAt: 0 },
+    startedAt,
+    history: history(startedAt),
+    followed: undefined,
     grace: 0,
     ends: [() => store.close()],
   };
+  service.ends.push(keepHistory(service));
   return service;
+}
+
+/** Looks at what was counted at the beginning of each minute; returns what ends that. */
+function keepHistory(service: RunningService): () => void {
+  const wait = () => 60_000 - Date.now() % 60_000;
+  let timer: ReturnType<typeof setTimeout> | undefined = setTimeout(async function look() {
+    await recorded(service, undefined).catch((error) => logError(service.settings, "error", error));
+    if (timer !== undefined) timer = setTimeout(look, wait());
+  }, wait());
+  return () => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+}
+
+/** What all threads have counted, which becomes part of the history. */
+async function recorded(
+  service: RunningService,
+  search: string | undefined,
+): Promise<FiguresSnapshot> {
+  const now = Date.now();
+  const figures = await allFigures(service, search);
+  service.history.record(figures, now);
+  return figures;
+}
+
+/** What the page shows. */
+export async function live(service: RunningService, request: LiveRequest): Promise<LiveDocument> {
+  const { settings, events, followed, startedAt, thread, history } = service;
+  const { source, calls: { shadow, token } } = settings;
+  const figures = await recorded(service, request.own ? request.search : undefined);
+  const reason = followed?.refusal ?? "";
+  const failedAt = reason === "" ? null : events.refusedAt;
+  return liveDocument({
+    now: Date.now(),
+    startedAt,
+    needsToken: token !== undefined,
+    loaded: { at: events.loadedAt, failedAt, source: source.name, reason },
+    rules: thread.engine.rules,
+    figures,
+    history,
+    shadow,
+    storeKind: storeKind(settings),
+  }, request);
+}
+
+function storeKind({ store, redis, threads }: ServeSettings): StoreKind {
+  if (store !== undefined) return "own";
+  if (redis !== undefined) return "redis";
+  return threads > 1 ? "shared" : "memory";
 }
 
 async function openStore(settings: ServeSettings): Promise<Store> {
@@ -72,12 +140,17 @@ function logError({ log }: ServeSettings, event: string, error: unknown, key?: s
   log({ event, level: "error", error: errorText(error), key });
 }
 
-/** What all threads have counted. */
+/**
+ * What all threads have counted.
+ *
+ * @param search Text of the keys that are wanted; without it there are none.
+ */
 export async function allFigures(
   { thread, workers, events }: RunningService,
+  search?: string,
 ): Promise<FiguresSnapshot> {
-  const others = workers === undefined ? [] : await workers.figures();
-  const { threads: here, ...own } = thread.figures.snapshot();
+  const others = workers === undefined ? [] : await workers.figures(search);
+  const { threads: here, ...own } = thread.figures.snapshot(search);
   const all = addFigures([{ ...own, threads: workers === undefined ? here : 0 }, ...others]);
   // Workers that ended may have counted rules that are there no more.
   const rules = figuresOfRules(all.rules, thread.engine.rules);
@@ -105,12 +178,14 @@ export async function followSource(service: RunningService): Promise<FollowedRul
     },
   });
   service.ends.push(() => followed.close());
-  return followed;
+  return service.followed = followed;
 }
 
 function countEvent(events: ServiceEvents, { event }: RulesEvent): void {
-  if (event === "rules-refused") events.refusals++;
-  else {
+  if (event === "rules-refused") {
+    events.refusals++;
+    events.refusedAt = Date.now();
+  } else {
     events.loads++;
     events.loadedAt = Date.now();
   }
@@ -142,6 +217,7 @@ async function startPool(service: RunningService): Promise<WorkerPool> {
     settings: (shareWith) => workerSettings(service, shareWith),
     answers: {
       figures: () => allFigures(service),
+      live: (request) => live(service, request),
       limits: async (domain, key) => await source.lookup?.(domain, key),
     },
     onRestart: () => service.events.restarts++,

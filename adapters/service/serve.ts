@@ -89,7 +89,7 @@ function serviceOf(
   return {
     ...places,
     reload: () => followed.reload(),
-    figures: () => allFigures(running),
+    figures: () => allFigures(running, ""),
     stop: (grace = 5_000, drainDelay = running.settings.drainDelay) =>
       stopped ??= stop(running, grace, drainDelay),
   };

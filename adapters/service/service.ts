@@ -22,7 +22,12 @@
  */
 
 export { commandLine, type CommandWorld } from "../command/command_line.ts";
-export type { FiguresSnapshot, RefusedKey, RuleFigures } from "./metrics/figures_snapshot.ts";
+export type {
+  FiguresSnapshot,
+  KeyFigures,
+  RuleFigures,
+  VerdictFigures,
+} from "./metrics/figures_snapshot.ts";
 export { lineLog, type Log, type LogEvent } from "./log.ts";
 export { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 export { serve, type Service } from "./serve.ts";

@@ -1,19 +1,21 @@
 /*
  * Who takes part: the store in both modes, plain GCRA in Lua (one script call for each decision, as
- * one would write it by hand), and two libraries, all over node-redis. Its timeout for each command
- * is switched off for all, as it costs the libraries more than half of their throughput.
+ * one would write it by hand), and four libraries. Those that take node-redis use it without its
+ * timeout for each command, which costs them more than half of their throughput; redis-gcra takes
+ * ioredis, and @upstash/ratelimit speaks HTTP to a server of the bench that passes its scripts on.
  *
  * "bare batch" is no limiter: it counts calls by the same script as cas, a batch at a time, and does
  * nothing else. No batch by this client on this machine can be much faster than it.
  */
 
-import { createRequire } from "node:module";
 import { createClient } from "redis";
 
 import { type Algorithm, gcra, limiter } from "../../mod.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../../stores/redis/commit/compare_and_set.ts";
 import { redisStore } from "../../stores/redis/redis_store.ts";
 import { denyCache } from "../../stores/layered/layered.ts";
+import { peer } from "../peers/peer.ts";
+import { restServer } from "../peers/rest_server.ts";
 
 /** Decides; answers whether it admitted. */
 export interface Contestant {
@@ -31,19 +33,9 @@ export const CONTESTANTS: readonly string[] = [
   "lua",
   "rate-limiter-flexible",
   "rate-limit-redis",
+  "redis-gcra",
+  "@upstash/ratelimit",
 ];
-
-const require = createRequire(new URL("../peers/package.json", import.meta.url));
-
-/** A package of bench/peers. */
-function peer(name: string) {
-  try {
-    return require(name);
-  } catch (cause) {
-    const message = `Cannot find ${name}: install it with "npm install --prefix bench/peers"`;
-    throw new Error(message, { cause });
-  }
-}
 
 /** What all of them limit to: nothing is refused, or nothing but the first hundred. */
 interface Limit {
@@ -82,6 +74,10 @@ export async function connect(
       return await rateLimiterFlexible(url, limit);
     case "rate-limit-redis":
       return await rateLimitRedis(url, limit);
+    case "redis-gcra":
+      return redisGcra(url, limit);
+    case "@upstash/ratelimit":
+      return await upstash(url, limit);
     default:
       throw new RangeError(`There is no contestant ${name}`);
   }
@@ -219,5 +215,40 @@ async function rateLimitRedis(url: string, { limit, period }: Limit): Promise<Co
       store.increment(key).then(({ totalHits }: { totalHits: number }) => totalHits <= limit),
     roundTrips: () => undefined,
     close: () => client.close(),
+  };
+}
+
+function redisGcra(url: string, { limit, period }: Limit): Contestant {
+  const { Redis } = peer("ioredis");
+  const client = new Redis(url);
+  const api = peer("redis-gcra")({
+    redis: client,
+    keyPrefix: "rg",
+    burst: limit,
+    rate: limit,
+    period,
+  });
+  return {
+    consume: (key) => api.limit({ key }).then(({ limited }: { limited: boolean }) => !limited),
+    roundTrips: () => undefined,
+    close: () => client.quit(),
+  };
+}
+
+async function upstash(url: string, { limit, period }: Limit): Promise<Contestant> {
+  const { Redis } = peer("@upstash/redis");
+  const { Ratelimit } = peer("@upstash/ratelimit");
+  const rest = await restServer(url);
+  const redis = new Redis({ url: rest.url, token: "any", enableTelemetry: false });
+  const api = new Ratelimit({
+    redis,
+    limiter: Ratelimit.fixedWindow(limit, `${period} ms`),
+    enableTelemetry: false,
+    timeout: 0,
+  });
+  return {
+    consume: (key) => api.limit(key).then(({ success }: { success: boolean }) => success),
+    roundTrips: () => undefined,
+    close: rest.close,
   };
 }

@@ -83,7 +83,9 @@ export function zipf(count: number): Keys {
 }
 
 /** What callers ask for, by name. */
-export const WORKLOADS = {
+export const WORKLOADS: Readonly<
+  Record<"hot" | "zipf" | "zipf of a million" | "200,000 alike", () => Keys>
+> = {
   hot,
   zipf: () => zipf(10_000),
   "zipf of a million": () => zipf(1_000_000),

@@ -6,7 +6,7 @@
 import type { Algorithm, Formula, SplitReducer } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
 import { reducersOf } from "./build_algorithm.ts";
-import { errorMessage } from "../options/checks.ts";
+import { typeError } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
 import type { Decision } from "../decision.ts";
@@ -47,13 +47,11 @@ export type AllState = readonly unknown[];
  */
 export function all(...algorithms: readonly Algorithm[]): Algorithm<AllState> {
   if (algorithms.length === 0) {
-    throw new TypeError(errorMessage("create all", "it needs at least one algorithm", algorithms));
+    throw typeError("create all", "it needs at least one algorithm", algorithms);
   }
   for (const algorithm of algorithms) {
     if (typeof algorithm?.step !== "function") {
-      throw new TypeError(
-        errorMessage("create all", "its arguments must be algorithms", algorithm),
-      );
+      throw typeError("create all", "its arguments must be algorithms", algorithm);
     }
   }
   const initial: AllState = Object.freeze(algorithms.map((algorithm) => algorithm.initial));

@@ -36,8 +36,11 @@ export interface Accounting<State> {
   giveBack(state: State, now: number, units: number): State;
   /** Whole units that one call could take now; below 0, those beyond the capacity. */
   free(state: State, now: number): number;
-  /** Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. */
-  wait(state: State, now: number, cost: number): number;
+  /**
+   * Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. Without it, what is not
+   * free waits until the state is fresh: all of its use ends at once.
+   */
+  wait?(state: State, now: number, cost: number): number;
   /** Milliseconds until the state is as good as `initial`; 0 if it is now. */
   reset(state: State, now: number): number;
   /** Milliseconds that a call admitted in this state waits for its start; rounded up. */
@@ -144,13 +147,20 @@ function splitBy<State>(
       const allowed = cost <= 0 || next !== state;
       const units = free(next, now);
       const left = units > 0 ? units : 0;
+      const resetAfter = reset(next, now);
       return makeDecision(
         allowed,
         limit,
         left,
-        allowed ? 0 : cost > capacity ? Infinity : wait(state, now, cost),
-        left >= capacity ? 0 : wait(next, now, left + 1),
-        reset(next, now),
+        allowed
+          ? 0
+          : cost > capacity
+          ? Infinity
+          : wait === undefined
+          ? resetAfter
+          : wait(state, now, cost),
+        left >= capacity ? 0 : wait === undefined ? resetAfter : wait(next, now, left + 1),
+        resetAfter,
         allowed && cost > 0 ? delay(state, now) : 0,
         units < 0 ? Math.min(-units, maxDebt) : 0,
         undefined,

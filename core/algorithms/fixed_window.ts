@@ -99,22 +99,22 @@ function windowAccounting<Use>(
   /** Units used in the window that a call at `now` falls in. */
   function usedNow(use: Use, now: number): number {
     const held = place(use);
-    return windows.current(now, held) === held ? used(use) : 0;
-  }
-
-  function untilEnd(use: Use, now: number): number {
-    return usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now;
+    return windows.current(now, held) === held ? used(use, held) : 0;
   }
 
   return {
-    add: (use, now, units) => of(windows.current(now, place(use)), usedNow(use, now) + units),
+    add(use, now, units) {
+      const held = place(use);
+      const current = windows.current(now, held);
+      const before = current === held ? used(use, held) : 0;
+      return of(current, before + units);
+    },
     giveBack(use, now, units) {
       const count = usedNow(use, now);
       return units < count ? of(place(use), count - units) : initial;
     },
     free: (use, now) => limit - usedNow(use, now),
-    wait: (use, now, cost) => usedNow(use, now) + cost <= limit ? 0 : untilEnd(use, now),
-    reset: untilEnd,
+    reset: (use, now) => usedNow(use, now) === 0 ? 0 : windows.end(place(use)) - now,
   };
 }
 

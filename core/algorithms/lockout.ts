@@ -102,7 +102,6 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
       return current({ opened, tries: left, locked: left < limit ? -1 : locked }, now);
     },
     free: (state, now) => limit - current(state, now).tries,
-    wait: (state, now, cost) => current(state, now).tries + cost <= limit ? 0 : end(state) - now,
     reset: (state, now) => current(state, now).tries === 0 ? 0 : end(state) - now,
   };
 }

@@ -1,5 +1,5 @@
 import type { Algorithm } from "../algorithm.ts";
-import { errorMessage } from "../options/checks.ts";
+import { rangeError } from "../options/checks.ts";
 import { parsePeriod, type Period } from "../options/period.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import type { Timeline } from "../timeline/timeline.ts";
@@ -52,7 +52,7 @@ export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline
   if (!Number.isInteger(slots) || slots > MOST_BUCKETS) {
     const rule =
       `precision must divide the period of ${period} ms into at most ${MOST_BUCKETS} sub-buckets`;
-    throw new RangeError(errorMessage(action, rule, options.precision));
+    throw rangeError(action, rule, options.precision);
   }
   return timelineAlgorithm({
     id: ["slidingWindow", limit, period, precision],

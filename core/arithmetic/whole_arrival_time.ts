@@ -28,41 +28,53 @@ export function wholeArrivalTime(
 ): Pick<SplitReducer<number>, "take" | "decide"> {
   const tolerance = burst * interval;
   const maxDebt = mostUse - burst;
+
+  // Apart from the reducer, what few calls need: engines inline small functions only.
+  function giveBack(tat: number, tick: number, units: number): number {
+    const earlier = tat - (units < mostUse ? units : mostUse) * interval;
+    return earlier > tick ? earlier : 0;
+  }
+
+  function delay(tat: number, tick: number): number {
+    return tat > tick ? ceilDiv(tat - tick, perMillisecond) : 0;
+  }
+
+  function debt(units: number): number {
+    return -units < maxDebt ? -units : maxDebt;
+  }
+
   return {
     take(tat: number, now: number, cost: number): number {
       const tick = now * perMillisecond;
-      if (cost > 0) {
-        if (cost > burst) return tat;
-        const next = (tat > tick ? tat : tick) + cost * interval;
-        return next - tick <= tolerance ? next : tat;
-      }
-      if (cost === 0) return tat;
-      const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;
-      return next > tick ? next : 0;
+      if (cost > burst || cost === 0) return tat;
+      if (cost < 0) return giveBack(tat, tick, -cost);
+      const next = (tat > tick ? tat : tick) + cost * interval;
+      return next - tick <= tolerance ? next : tat;
     },
     decide(tat: number, next: number, now: number, cost: number) {
       const allowed = cost <= 0 || next !== tat;
       const tick = now * perMillisecond;
       const ahead = next > tick ? next - tick : 0;
-      const units = Math.floor((tolerance - ahead) / interval);
+      const room = tolerance - ahead;
+      const units = Math.floor(room / interval);
       const remaining = units > 0 ? units : 0;
-      const room = tolerance - (remaining + 1) * interval;
       return makeDecision(
         allowed,
         limit,
         remaining,
-        allowed
-          ? 0
-          : cost > burst
-          ? Infinity
-          : Math.ceil((ahead - (tolerance - cost * interval)) / perMillisecond),
-        remaining >= burst ? 0 : Math.ceil((ahead - room) / perMillisecond),
-        Math.ceil(ahead / perMillisecond),
-        queues && cost > 0 && allowed && tat > tick ? Math.ceil((tat - tick) / perMillisecond) : 0,
-        units >= 0 ? 0 : -units < maxDebt ? -units : maxDebt,
+        allowed ? 0 : cost > burst ? Infinity : ceilDiv(cost * interval - room, perMillisecond),
+        remaining >= burst ? 0 : ceilDiv((remaining + 1) * interval - room, perMillisecond),
+        ceilDiv(ahead, perMillisecond),
+        queues && allowed && cost > 0 ? delay(tat, tick) : 0,
+        units < 0 ? debt(units) : 0,
         undefined,
         undefined,
       );
     },
   };
+}
+
+/** The quotient rounded up. */
+function ceilDiv(dividend: number, divisor: number): number {
+  return Math.ceil(dividend / divisor);
 }

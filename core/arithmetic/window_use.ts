@@ -25,8 +25,8 @@ export interface UseForm<Use> {
   of(place: number, used: number): Use;
   /** Where the window lies; `-Infinity` without use. */
   place(use: Use): number;
-  /** Units used; 0 without use. */
-  used(use: Use): number;
+  /** Units used, at the use's place; 0 without use. */
+  used(use: Use, place: number): number;
   readonly codec: Codec<Use>;
 }
 
@@ -47,7 +47,7 @@ function mostPacked(lastPlace: number): number {
 export function packedUse(limit: number, lastPlace: number): UseForm<number> {
   const most = Math.min(mostUnits(limit, 2 ** 53), mostPacked(lastPlace));
   const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / most);
-  const used = (use: number) => use === 0 ? 0 : use - Math.floor((use - 1) / most) * most;
+  const used = (use: number, place: number) => use === 0 ? 0 : use - place * most;
   const of = (place: number, used: number) => place * most + used;
   const { encode, decode, isUse } = useText(most, lastPlace);
   return {
@@ -65,9 +65,9 @@ export function packedUse(limit: number, lastPlace: number): UseForm<number> {
       read(words, offset, count) {
         const use = words[offset]!;
         if (count !== 1 || !Number.isSafeInteger(use)) return undefined;
-        return use === 0 || isUse(place(use), used(use)) ? use : undefined;
+        return use === 0 || isUse(place(use), used(use, place(use))) ? use : undefined;
       },
-      encode: (use) => encode(place(use), used(use)),
+      encode: (use) => encode(place(use), used(use, place(use))),
       decode: (text) => decode(text, 0, of),
     },
   };

@@ -11,7 +11,7 @@ import {
   checkMilliseconds,
   checkOptions,
   checkText,
-  errorMessage,
+  typeError,
 } from "../options/checks.ts";
 import type { PreparedCalls } from "./prepare_call.ts";
 import { LEAST_ANSWER_TIME, unanswered, waitInQueue } from "./wait_in_queue.ts";
@@ -96,5 +96,5 @@ function look(state: AcquireState, request: WaitRequest): MaybePromise<Decision>
 function checkSignal(signal: AbortSignal | undefined): void {
   // Not by its class: one of another realm will do.
   if (signal === undefined || typeof signal?.throwIfAborted === "function") return;
-  throw new TypeError(errorMessage("acquire", "signal must be an AbortSignal", signal));
+  throw typeError("acquire", "signal must be an AbortSignal", signal);
 }

@@ -7,8 +7,8 @@ import {
   checkOptions,
   checkStore,
   checkText,
-  errorMessage,
   type OptionNames,
+  typeError,
 } from "../options/checks.ts";
 import { checkClock } from "../clock.ts";
 import type { LimiterOptions, StoreLimiterOptions } from "./limiter.ts";
@@ -30,9 +30,7 @@ export function checkLimiter(
   options: LimiterOptions & { readonly store?: unknown },
 ): void {
   if (typeof algorithm?.step !== "function") {
-    throw new TypeError(
-      errorMessage(ACTION, "it needs an algorithm, such as gcra(...)", algorithm),
-    );
+    throw typeError(ACTION, "it needs an algorithm, such as gcra(...)", algorithm);
   }
   checkOptions(ACTION, options, OPTIONS);
   if (options.store !== undefined) checkStore(ACTION, "store", options.store);
@@ -51,17 +49,17 @@ function checkReplaces(
   replaces: NonNullable<LimiterOptions["replaces"]>,
 ): void {
   if (typeof replaces?.algorithm?.step !== "function") {
-    throw new TypeError(errorMessage(ACTION, "replaces.algorithm must be an algorithm", replaces));
+    throw typeError(ACTION, "replaces.algorithm must be an algorithm", replaces);
   }
   checkChoice(ACTION, "replaces.mode", replaces.mode, ["keep", "proportional"]);
   const { id } = replaces.algorithm;
   if (id === algorithm.id) {
     const rule = "replaces.algorithm must have other options than the limiter's";
-    throw new TypeError(errorMessage(ACTION, rule, id));
+    throw typeError(ACTION, rule, id);
   }
   if (haveLikeParts(replaces.algorithm, algorithm)) return;
   const rule = "replaces.algorithm must have the parts that the limiter's has, in the same order";
-  throw new TypeError(errorMessage(ACTION, rule, id));
+  throw typeError(ACTION, rule, id);
 }
 
 /** Requires the prefix that goes with a store. */

@@ -4,7 +4,7 @@
  */
 
 import { andThen } from "../maybe_promise.ts";
-import { checkCost, checkOptions, checkText, errorMessage } from "../options/checks.ts";
+import { checkCost, checkOptions, checkText, typeError } from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
@@ -68,7 +68,7 @@ export function consumeAll(
   entries: readonly Entry<Limiter | AsyncLimiter>[],
 ): Decision | Promise<Decision> {
   if (!Array.isArray(entries) || entries.length === 0) {
-    throw new TypeError(errorMessage(ACTION, "it needs a list of at least one entry", entries));
+    throw typeError(ACTION, "it needs a list of at least one entry", entries);
   }
   const parts = entries.map((entry) => partOf(entry));
   requireTogether(entries, parts);
@@ -105,7 +105,7 @@ function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
     ? internalsOf(limiter)
     : undefined;
   if (internals === undefined) {
-    throw new TypeError(errorMessage(ACTION, "each entry must have a limiter", limiter));
+    throw typeError(ACTION, "each entry must have a limiter", limiter);
   }
   checkText(ACTION, "key", key);
   checkCost(ACTION, cost, 0);
@@ -118,16 +118,16 @@ function requireTogether(
 ): void {
   const { store } = entries[0]!.limiter;
   if (entries.some(({ limiter }) => limiter.store !== store)) {
-    throw new TypeError(errorMessage(ACTION, "all entries must be of one store", "several"));
+    throw typeError(ACTION, "all entries must be of one store", "several");
   }
   const { clock } = parts[0]!.limiter;
   if (parts.some(({ limiter }) => limiter.clock !== clock)) {
-    throw new TypeError(errorMessage(ACTION, "all entries must be of one clock", "several"));
+    throw typeError(ACTION, "all entries must be of one clock", "several");
   }
   const seen = new Set<string>();
   for (const { operation: { key } } of parts) {
     if (seen.has(key)) {
-      throw new TypeError(errorMessage(ACTION, "no stored key may come twice", key));
+      throw typeError(ACTION, "no stored key may come twice", key);
     }
     seen.add(key);
   }

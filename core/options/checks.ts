@@ -33,6 +33,16 @@ export function errorMessage(action: string, rule: string, value: unknown): stri
   return `Cannot ${action} as ${rule}: current value is ${formatValue(value)}`;
 }
 
+/** The error of an argument of the wrong type. */
+export function typeError(action: string, rule: string, value: unknown): TypeError {
+  return new TypeError(errorMessage(action, rule, value));
+}
+
+/** The error of an argument that is out of range. */
+export function rangeError(action: string, rule: string, value: unknown): RangeError {
+  return new RangeError(errorMessage(action, rule, value));
+}
+
 /** Requires a whole number that floats hold exactly, from `least` to `most`. */
 export function checkInteger(
   action: string,
@@ -44,12 +54,12 @@ export function checkInteger(
   const rule = least === 1
     ? `${option} must be a positive integer`
     : `${option} must be an integer of at least ${least}`;
-  if (typeof value !== "number") throw new TypeError(errorMessage(action, rule, value));
+  if (typeof value !== "number") throw typeError(action, rule, value);
   if (!Number.isSafeInteger(value) || value < least) {
-    throw new RangeError(errorMessage(action, rule, value));
+    throw rangeError(action, rule, value);
   }
   if (value > most) {
-    throw new RangeError(errorMessage(action, `${option} must be at most ${most}`, value));
+    throw rangeError(action, `${option} must be at most ${most}`, value);
   }
 }
 
@@ -64,7 +74,7 @@ export function checkChoice<Choice extends string>(
   const shown = choices.map((choice) => JSON.stringify(choice));
   const last = shown.pop();
   const rule = `${option} must be ${shown.length === 0 ? last : `${shown.join(", ")} or ${last}`}`;
-  throw new TypeError(errorMessage(action, rule, value));
+  throw typeError(action, rule, value);
 }
 
 /** Requires milliseconds of at least 0, fractions included. */
@@ -76,7 +86,7 @@ export function checkMilliseconds(
 ): asserts value is number {
   if (typeof value === "number" && value >= 0 && (infinite || value < Infinity)) return;
   const rule = `${option} must be milliseconds of at least 0${infinite ? ", or Infinity" : ""}`;
-  throw new RangeError(errorMessage(action, rule, value));
+  throw rangeError(action, rule, value);
 }
 
 /** Requires a string that is not empty. */
@@ -86,14 +96,14 @@ export function checkText(
   value: unknown,
 ): asserts value is string {
   if (typeof value !== "string" || value === "") {
-    throw new TypeError(errorMessage(action, `${option} must be a non-empty string`, value));
+    throw typeError(action, `${option} must be a non-empty string`, value);
   }
 }
 
 /** Requires a function. */
 export function checkFunction(action: string, option: string, value: unknown): void {
   if (typeof value === "function") return;
-  throw new TypeError(errorMessage(action, `${option} must be a function`, value));
+  throw typeError(action, `${option} must be a function`, value);
 }
 
 /** The names of options: the compiler sees to it that none is missing. */
@@ -110,7 +120,7 @@ export function checkOptions<Options>(
   known: OptionNames<Options>,
 ): void {
   if (typeof options !== "object" || options === null) {
-    throw new TypeError(errorMessage(action, "its options must be an object", options));
+    throw typeError(action, "its options must be an object", options);
   }
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && !Object.hasOwn(known, name)) {
@@ -133,9 +143,7 @@ function unknownOption(action: string, name: string, known: readonly string[]): 
 export function checkStore(action: string, option: string, store: unknown): void {
   const { run, accepts } = (store ?? {}) as { readonly run?: unknown; readonly accepts?: unknown };
   if (typeof run === "function" && typeof accepts === "function") return;
-  throw new TypeError(
-    errorMessage(action, `${option} must be a store, such as memoryStore()`, store),
-  );
+  throw typeError(action, `${option} must be a store, such as memoryStore()`, store);
 }
 
 /**
@@ -145,9 +153,7 @@ export function checkStore(action: string, option: string, store: unknown): void
  */
 export function checkExact(action: string, formula: string, product: number): void {
   if (!(product < 2 ** 53)) {
-    throw new RangeError(
-      errorMessage(action, `${formula} must be below 2^53 to be exact`, product),
-    );
+    throw rangeError(action, `${formula} must be below 2^53 to be exact`, product);
   }
 }
 
@@ -164,9 +170,7 @@ export function checkRange(action: string, formula: string, furthest: number): v
 /** Requires an instant, and floors it to a whole millisecond. */
 export function checkNow(now: number): number {
   if (typeof now !== "number" || !(now >= 0 && now <= LAST_INSTANT)) {
-    throw new RangeError(
-      errorMessage("decide", "now must be milliseconds from 0 to 2^42 since the Unix epoch", now),
-    );
+    throw rangeError("decide", "now must be milliseconds from 0 to 2^42 since the Unix epoch", now);
   }
   return Math.floor(now) + 0; // never -0
 }
@@ -177,7 +181,7 @@ export function checkCost(action: string, cost: number, least: number = -Infinit
   const rule = least === -Infinity
     ? "cost must be an integer"
     : `cost must be an integer of at least ${least}`;
-  throw new RangeError(errorMessage(action, `${rule} and at most 2^53 - 1`, cost));
+  throw rangeError(action, `${rule} and at most 2^53 - 1`, cost);
 }
 
 /** The greatest common divisor of two positive integers, by Euclid. */

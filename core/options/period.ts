@@ -2,7 +2,7 @@
  * Periods as callers write them, such as 500 or "10s", and as whole milliseconds.
  */
 
-import { errorMessage, LAST_INSTANT } from "./checks.ts";
+import { LAST_INSTANT, rangeError, typeError } from "./checks.ts";
 
 /** A period: whole milliseconds, or a whole number with a unit, such as `"10s"`. */
 export type Period =
@@ -39,11 +39,11 @@ export function parsePeriod(action: string, option: string, value: Period): numb
   const rule =
     `${option} must be whole milliseconds from 1 to 2^42, or text such as "500ms", "10s", "1m", "1h", "1d"`;
   if (typeof value !== "number" && typeof value !== "string") {
-    throw new TypeError(errorMessage(action, rule, value));
+    throw typeError(action, rule, value);
   }
   const milliseconds = typeof value === "number" ? value : fromText(value);
   if (!Number.isSafeInteger(milliseconds) || milliseconds < 1 || milliseconds > LAST_INSTANT) {
-    throw new RangeError(errorMessage(action, rule, value));
+    throw rangeError(action, rule, value);
   }
   return milliseconds;
 }

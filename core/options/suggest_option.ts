@@ -3,52 +3,32 @@
  * libraries call by that name.
  */
 
-const PERIOD = ["period"];
-const LIMIT = ["limit"];
-
-/** Names in other libraries, and the options here that come nearest; the first one known counts. */
-const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
-  blockduration: ["lock"],
-  blocktime: ["lock"],
-  capacity: ["burst", "maxKeys", "limit"],
-  duration: PERIOD,
-  expiry: ["ttl", ...PERIOD],
-  filltokens: LIMIT,
-  handler: ["onRefused"],
-  identifier: ["key"],
-  interval: PERIOD,
-  intervalms: PERIOD,
-  keygenerator: ["key"],
-  keyprefix: ["prefix"],
-  legacyheaders: ["headers"],
-  max: ["limit", "maxKeys", "capacity"],
-  maxentries: ["maxKeys", "capacity"],
-  maxrequests: LIMIT,
-  maxtokens: ["burst", "limit"],
-  namespace: ["prefix"],
-  points: ["limit", "cost"],
-  rate: LIMIT,
-  refillinterval: PERIOD,
-  refillrate: LIMIT,
-  requestwaslimited: ["onRefused"],
-  size: ["maxKeys", "capacity"],
-  standardheaders: ["headers"],
-  timeout: ["maxWait", "deadline"],
-  timewindow: PERIOD,
-  tokens: ["cost", "limit"],
-  tokensperinterval: LIMIT,
-  weight: ["cost"],
-  window: PERIOD,
-  windowms: PERIOD,
-  windowsize: PERIOD,
+/** What other libraries call the options here; the first one known counts. */
+const FOREIGN_NAMES: Readonly<Record<string, string>> = {
+  burst: "capacity maxtokens",
+  ttl: "expiry",
+  maxKeys: "capacity max maxentries size",
+  maxWait: "timeout",
+  limit:
+    "capacity filltokens max maxrequests maxtokens points rate refillrate tokens tokensperinterval",
+  capacity: "max maxentries size",
+  cost: "points tokens weight",
+  deadline: "timeout",
+  headers: "legacyheaders standardheaders",
+  key: "identifier keygenerator",
+  lock: "blockduration blocktime",
+  onRefused: "handler requestwaslimited",
+  period:
+    "duration expiry interval intervalms refillinterval timewindow window windowms windowsize",
+  prefix: "keyprefix namespace",
 };
 
 /** The option that an unknown one was probably meant as; `undefined` if none comes near. */
 export function suggestOption(unknown: string, known: readonly string[]): string | undefined {
   const name = unknown.toLowerCase();
-  const foreign = Object.hasOwn(FOREIGN_NAMES, name) ? FOREIGN_NAMES[name]! : [];
-  const meant = foreign.find((option) => known.includes(option));
-  if (meant !== undefined) return meant;
+  for (const [option, names] of Object.entries(FOREIGN_NAMES)) {
+    if (known.includes(option) && names.split(" ").includes(name)) return option;
+  }
   const farthest = Math.max(1, Math.floor(name.length / 3));
   let nearest: string | undefined;
   let least = Math.min(farthest, 3) + 1;

@@ -4,7 +4,7 @@
  */
 
 import type { Algorithm } from "../algorithm.ts";
-import { errorMessage } from "../options/checks.ts";
+import { typeError } from "../options/checks.ts";
 import { fixedWindow } from "../algorithms/fixed_window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { leakyBucket } from "../algorithms/leaky_bucket.ts";
@@ -79,7 +79,7 @@ export function algorithmOf(options: LimitOptions): Algorithm {
   const { algorithm = "gcra", ...rest } = options;
   if (!Object.hasOwn(FACTORIES, algorithm)) {
     const rule = `algorithm must be one of ${ALGORITHM_NAMES.join(", ")}`;
-    throw new TypeError(errorMessage("create a limit", rule, algorithm));
+    throw typeError("create a limit", rule, algorithm);
   }
   return FACTORIES[algorithm](rest as never);
 }

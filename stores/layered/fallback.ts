@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { scaleAlgorithm } from "../../core/algorithms/scale_algorithm.ts";
-import { checkOptions, checkStore, errorMessage } from "../../core/options/checks.ts";
+import { checkOptions, checkStore, rangeError, typeError } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import { prepareCall } from "../../core/limiter/prepare_call.ts";
@@ -84,9 +84,7 @@ export function fallback(store: Store, other: Store, options: FallbackOptions): 
     const scaled = stores.scale(algorithm);
     if (scaled.capacity < 1) {
       const rule = `its capacity times the share of ${share} must be at least 1`;
-      throw new RangeError(
-        errorMessage("fall back to a share of a limit", rule, algorithm.capacity),
-      );
+      throw rangeError("fall back to a share of a limit", rule, algorithm.capacity);
     }
     store.accepts(algorithm);
     other.accepts(scaled);
@@ -210,8 +208,8 @@ function readShare(options: FallbackOptions): number {
   checkOptions<FallbackOptions>(ACTION, options, { share: true });
   const { share } = options;
   const rule = "share must be more than 0 and at most 1";
-  if (typeof share !== "number") throw new TypeError(errorMessage(ACTION, rule, share));
-  if (!(share > 0 && share <= 1)) throw new RangeError(errorMessage(ACTION, rule, share));
+  if (typeof share !== "number") throw typeError(ACTION, rule, share);
+  if (!(share > 0 && share <= 1)) throw rangeError(ACTION, rule, share);
   return share;
 }
 

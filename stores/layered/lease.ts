@@ -5,7 +5,7 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
-import { checkInteger, checkOptions, checkStore, errorMessage } from "../../core/options/checks.ts";
+import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
 import { andFinally } from "../../core/maybe_promise.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
 import type { AsyncStore, Store, SyncStore } from "../../core/store.ts";
@@ -103,5 +103,5 @@ export function lease(store: Store, options: LeaseOptions): Store {
 function requireNoDelay(algorithm: Algorithm): void {
   if (!mayDelay(algorithm)) return;
   const rule = "lease must be given an algorithm that starts calls at once";
-  throw new RangeError(errorMessage("hand out units", rule, algorithm.id));
+  throw rangeError("hand out units", rule, algorithm.id);
 }

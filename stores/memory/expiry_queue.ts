@@ -53,6 +53,11 @@ export function dueAt(queue: ExpiryQueue): number {
   return queue.size === 0 ? Infinity : boundOf(queue, queue.heap[0]!);
 }
 
+/** The state of a slot, where that is a number. */
+export function numberIn({ cells }: ExpiryQueue, slot: number): number {
+  return cells[WIDTH * slot + STATE]!;
+}
+
 /** When a slot is fresh. */
 export function freshAtOf({ cells }: ExpiryQueue, slot: number): number {
   return cells[WIDTH * slot + FRESH_AT]!;

@@ -5,28 +5,25 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import { splitReducer } from "../../core/algorithms/split_reducer.ts";
-import {
-  checkChoice,
-  checkInteger,
-  checkOptions,
-  errorMessage,
-} from "../../core/options/checks.ts";
+import { checkChoice, checkInteger, checkOptions, rangeError } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { transact, type Write } from "../../core/transact.ts";
+import { numberIn } from "./expiry_queue.ts";
 import {
   addKey,
   dropSlot,
+  keepNumber,
+  keepState,
   openSlots,
-  replaceState,
   requireRoom,
   type Slots,
   stateIn,
   tableOf,
 } from "./slots.ts";
-import { allSlots, furtherSlotOf, isEmpty, slotOf, type Table } from "./table.ts";
+import { allSlots, isEmpty, slotOf, type Table } from "./table.ts";
 
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -91,9 +88,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys = 1_000_000, onFull = "evict" } = options;
   checkInteger("create memoryStore", "maxKeys", maxKeys, 1);
   if (maxKeys > 2 ** 30) {
-    throw new RangeError(
-      errorMessage("create memoryStore", "maxKeys must be at most 2^30", maxKeys),
-    );
+    throw rangeError("create memoryStore", "maxKeys must be at most 2^30", maxKeys);
   }
   checkChoice("create memoryStore", "onFull", onFull, ["evict", "throw"]);
   const slots = openSlots(maxKeys, onFull);
@@ -147,37 +142,54 @@ function requireOpen({ closed }: Slots): void {
   throw new StoreUnavailableError("Cannot decide as the memoryStore must be open", "no");
 }
 
-/** Single calls of one limiter. */
-function memoryCall(
-  slots: Slots,
-  prefix: string,
-  algorithm: Algorithm,
-): PreparedCall<Decision> {
+/**
+ * Single calls of one limiter. Those whose states are numbers have a function of their own, in which
+ * engines keep the numbers in registers.
+ */
+function memoryCall(slots: Slots, prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
   const family = keyFamily(prefix, algorithm.id);
+  let table = tableOf(slots, family, algorithm);
+
+  /** The slot of a key that the first map has not. */
+  function findSlot(key: string): number | undefined {
+    const { further, slots: first } = table;
+    return first.size > 0 && further.length === 0 ? undefined : findFurther(key);
+  }
+
+  function findFurther(key: string): number | undefined {
+    requireOpen(slots);
+    // An empty table may have been let go, and another one opened for the same limiter.
+    if (isEmpty(table)) table = slots.tables.get(family) ?? table;
+    return slotOf(table, key);
+  }
+
   const { initial } = algorithm;
   const { take, decide } = splitReducer(algorithm);
-  let table = tableOf(slots, family, algorithm);
-  return function decideOne(key, cost, dry, at) {
-    const now = at === undefined ? Date.now() : at;
-    let slot = table.slots.get(key);
-    if (slot === undefined) {
-      requireOpen(slots);
-      // An empty table may have been let go, and another one opened for the same limiter.
-      if (isEmpty(table)) {
-        table = slots.tables.get(family) ?? table;
-        slot = table.slots.get(key);
+  const { queue } = slots;
+  if (!table.numeric) {
+    return function decideOne(key, cost, dry, at) {
+      const now = at === undefined ? Date.now() : at;
+      const slot = table.slots.get(key) ?? findSlot(key);
+      const state = slot === undefined ? initial : slots.objects[slot];
+      const next = take(state, now, cost);
+      const decision = decide(state, next, now, cost);
+      if (next !== state && !dry) {
+        keepState(slots, table, key, slot, next, initial, now + decision.resetAfter, now);
       }
-      if (slot === undefined) slot = furtherSlotOf(table, key);
-    }
-    const state = slot === undefined ? initial : stateIn(slots, table, slot);
-    const next = take(state, now, cost);
+      return decision;
+    };
+  }
+  return function decideNumber(key, cost, dry, at) {
+    const now = at === undefined ? Date.now() : +at;
+    const slot = table.slots.get(key) ?? findSlot(key);
+    const state = slot === undefined ? +(initial as number) : numberIn(queue, slot);
+    const next = take(state, now, cost) as number;
     const decision = decide(state, next, now, cost);
-    if (next !== state && !dry) {
-      if (slot === undefined) {
-        if (next !== initial) addKey(slots, table, key, next, now + decision.resetAfter, now);
-      } else if (next === initial) dropSlot(slots, slot);
-      else replaceState(slots, table, slot, next, now + decision.resetAfter, now);
-    }
+    if (next === state || dry) return decision;
+    const freshAt = now + decision.resetAfter;
+    if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
+    else if (next === initial) dropSlot(slots, slot);
+    else keepNumber(slots, slot, next, freshAt, now);
     return decision;
   };
 }
@@ -200,9 +212,6 @@ function write(slots: Slots, writes: readonly Write[], now: number): void {
   if (slots.onFull === "throw") requireRoom(slots, () => writes.filter(isNew).length, now);
   for (const { key: stored, algorithm, state, resetAfter } of writes) {
     const { table, key, slot } = find(slots, stored, algorithm);
-    if (state === algorithm.initial) {
-      if (slot !== undefined) dropSlot(slots, slot);
-    } else if (slot === undefined) addKey(slots, table, key, state, now + resetAfter, now);
-    else replaceState(slots, table, slot, state, now + resetAfter, now);
+    keepState(slots, table, key, slot, state, algorithm.initial, now + resetAfter, now);
   }
 }

@@ -89,6 +89,23 @@ export function stateIn({ queue, objects }: Slots, table: Table, slot: number): 
   return table.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
 }
 
+/** Keeps a key's next state, in its slot if it has one; a fresh key is forgotten. */
+export function keepState(
+  slots: Slots,
+  table: Table,
+  key: string,
+  slot: number | undefined,
+  state: unknown,
+  initial: unknown,
+  freshAt: number,
+  now: number,
+): void {
+  if (state === initial) {
+    if (slot !== undefined) dropSlot(slots, slot);
+  } else if (slot === undefined) addKey(slots, table, key, state, freshAt, now);
+  else replaceState(slots, table, slot, state, freshAt, now);
+}
+
 /** Adds a key that was not held. */
 export function addKey(
   slots: Slots,
@@ -122,10 +139,21 @@ export function replaceState(
   freshAt: number,
   now: number,
 ): void {
+  if (!table.numeric) slots.objects[slot] = state;
+  keepNumber(slots, slot, table.numeric ? state as number : 0, freshAt, now);
+}
+
+/** Replaces a state that is a number. */
+export function keepNumber(
+  slots: Slots,
+  slot: number,
+  state: number,
+  freshAt: number,
+  now: number,
+): void {
   const { cells } = slots.queue;
   const cell = WIDTH * slot;
-  if (table.numeric) cells[cell + STATE] = state as number;
-  else slots.objects[slot] = state;
+  cells[cell + STATE] = state;
   cells[cell + FRESH_AT] = freshAt;
   if (freshAt < cells[cell + BOUND]!) hasten(slots.queue, slot);
   if (now >= slots.sweepAt) sweep(slots, now);

@@ -25,10 +25,10 @@ import {
   VETTED,
 } from "./layout.ts";
 import { OUT_OF_NODES } from "./memory/nodes.ts";
-import type { StateLayout } from "./states/block_layout.ts";
+import { noteHolder, type StateLayout } from "./states/block_layout.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
-import { isUnchanged, wordAt } from "./table/table.ts";
+import { isUnchanged } from "./table/table.ts";
 import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { clearMore } from "./threads/announcements.ts";
 import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threads/thread.ts";
@@ -134,7 +134,20 @@ export function preparedCall(
   const fingerprint = new Int32Array(2);
   let resets = ints[header.resets];
   let keys = startOfKeys();
+  // The key of the last call, and its slot, which is looked at again.
   let lastKey = "";
+  let slot = 0;
+
+  /** The first slot of a bucket whose tag is that of the key; 0 if there is none. */
+  function slotByTag(): number {
+    const bucket = buckets + ((fingerprint[0]! >>> 4) & bucketMask) * BUCKET;
+    const tags = bucket * 4 + TAGS;
+    const tag = (fingerprint[1]! >>> 25) + 1;
+    for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
+      if (bytes[tags + place] === tag) return bucket + place;
+    }
+    return 0;
+  }
 
   return function decideOne(key, cost, dry, at) {
     const now = at === undefined ? Date.now() : at;
@@ -146,30 +159,26 @@ export function preparedCall(
     if (key !== lastKey) {
       hashText(keys, key, fingerprint);
       lastKey = key;
+      slot = slotByTag();
     }
     const low = fingerprint[0]! & ~3;
     const high = fingerprint[1]!;
     const { record } = thread;
-    const bucket = buckets + ((low >>> 4) & bucketMask) * BUCKET;
-    const tags = bucket * 4 + TAGS;
-    const tag = (high >>> 25) + 1;
-    let place = 0;
-    while (place < SLOTS_PER_BUCKET && bytes[tags + place] !== tag) place++;
-    const slot = bucket + place;
-    const word = ints[slot]!;
+    const word = slot === 0 ? 0 : ints[slot]!;
     const block = word & blockMask;
-    if (place === SLOTS_PER_BUCKET || block === 0 || block > lastBlock || cost < 0) {
-      return decideOn(stepper, low, high, cost, dry, now);
-    }
-    // Not to be had while another thread looks whose the record is, or after a call was cut short.
-    if (Atomics.compareExchange(ints, record + ANNOUNCED, 0, word) !== 0) {
+    if (
+      block === 0 || block > lastBlock || cost < 0 ||
+      // Not to be had while another thread looks whose the record is, or after a call was cut short.
+      Atomics.compareExchange(ints, record + ANNOUNCED, 0, word) !== 0
+    ) {
+      lastKey = "";
       return decideOn(stepper, low, high, cost, dry, now);
     }
     try {
       const start = blocks + block * BLOCK;
       if (
         ints[record + OWNER] === thread.owner &&
-        wordAt(memory, slot) === word &&
+        (keepsOrder ? ints[slot]! : Atomics.load(ints, slot)) === word &&
         (ints[start]! & ~3) === low && ints[start + 1] === high
       ) {
         const held = isNumber ? floats[(start >> 1) + 2]! : layout.load(block);
@@ -178,7 +187,7 @@ export function preparedCall(
         const next = take(state, now, cost);
         const decision = decide(state, next, now, cost);
         if (next === state || dry) {
-          if (isUnchanged(memory, slot, word)) return decision;
+          if (keepsOrder ? ints[slot] === word : isUnchanged(memory, slot, word)) return decision;
         } else {
           const head = ints[record + HEAD]!;
           const spare = head === ints[record + VETTED]
@@ -191,7 +200,9 @@ export function preparedCall(
             ints[to] = low;
             floats[(to >> 1) + 2] = next as number;
           } else {
-            ints[to] = low | layout.save(next, spare, block);
+            const kind = layout.save(next, spare, block);
+            noteHolder(memory, spare, kind);
+            ints[to] = low | kind;
             thread.isChanging = true;
           }
           const changed = (((word & ~blockMask) + versionOne) | 0) | spare;
@@ -215,11 +226,12 @@ export function preparedCall(
       // A lack of nodes, or what came of a state that another thread has let go of.
       if (isNumber || thread.isChanging) throw error;
     } finally {
-      if (!thread.isChanging) {
+      if (isNumber || !thread.isChanging) {
         if (keepsOrder) ints[record + ANNOUNCED] = 0;
         else Atomics.store(ints, record + ANNOUNCED, 0);
       }
     }
+    lastKey = "";
     return decideOn(stepper, low, high, cost, dry, now);
   };
 }

@@ -6,10 +6,11 @@
  *   buckets   16 words    each a cache line: 12 slots, 12 tags of one byte, 1 intent
  *   threads   512 words   each: what a thread announces, its counters, its batch, what it has spare
  *   blocks    8 words     each a key and its state; block 0 stands for "none"
+ *   holders   1 word      for each node, the block of the state whose topmost node it is, or 0
  *   nodes     32 words    each a piece of a window, a log or a long state; node 0 stands for "none"
  *
- * Pages that are never touched take no memory, so the arena of nodes grows up to its bound without
- * being moved, and every view keeps one fixed length, which is what engines are fast at.
+ * Pages that are never touched take no memory, so the arena of nodes, and the keys, grow up to their
+ * bounds without being moved, and every view keeps one fixed length, which is what engines are fast at.
  *
  * Slot, the only word by which a key's state changes:
  *
@@ -36,6 +37,7 @@
  *   the rest of a record       who has locked it, plain; counts are read by all, as figures
  *   block                      who has it spare, plain; published by the swap of a slot; read by those
  *                              who have announced its word, and not written again until they are done
+ *   holder                     who has made its node, plain: a hint
  *   node                       who has made it, plain; published likewise; it may be written again
  *                              while it is read: then what was read comes to nothing
  *
@@ -51,7 +53,7 @@ import { keepsOrder } from "./processor.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 5;
+const VERSION = 6;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */
@@ -118,6 +120,8 @@ export const header = {
   /** Where blocks and nodes begin, by which forged sizes are found out. */
   blocks: 11,
   nodeStart: 12,
+  /** How far `capacity` may grow: what tables and blocks are sized for. */
+  maxCapacity: 13,
   /** Places of keys that are taken; at most `capacity`. */
   keys: 16,
   /** Blocks handed out; counted up past the end when there are none left. */
@@ -145,6 +149,7 @@ const SPARES_PER_THREAD = 144;
 /** The sizes of a store, as its creator chose them. */
 export interface Sizes {
   readonly capacity: number;
+  readonly maxCapacity: number;
   /** A power of two. */
   readonly buckets: number;
   readonly threads: number;
@@ -158,13 +163,14 @@ export interface Memory {
   readonly floats: Float64Array;
   readonly bigs: BigInt64Array;
   readonly bytes: Uint8Array;
-  readonly capacity: number;
+  readonly maxCapacity: number;
   readonly threads: number;
   readonly bucketMask: number;
   readonly signals: number;
   readonly buckets: number;
   readonly records: number;
   readonly blocks: number;
+  readonly holders: number;
   readonly nodes: number;
   /** The last node there is. */
   readonly lastNode: number;
@@ -179,16 +185,18 @@ export interface Memory {
 }
 
 /** Where the parts of a store of these sizes begin. */
-function placesOf({ capacity, buckets, threads, nodes }: Sizes) {
+function placesOf({ maxCapacity, buckets, threads, nodes }: Sizes) {
   const records = BUCKETS + buckets * BUCKET;
   const blocks = records + threads * RECORD;
-  const lastBlock = capacity + threads * SPARES_PER_THREAD;
-  const nodeStart = Math.ceil((blocks + (lastBlock + 1) * BLOCK) / NODE) * NODE;
+  const lastBlock = maxCapacity + threads * SPARES_PER_THREAD;
+  const holders = blocks + (lastBlock + 1) * BLOCK;
+  const nodeStart = Math.ceil((holders + nodes + 1) / NODE) * NODE;
   const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
   return {
     records,
     blocks,
     lastBlock,
+    holders,
     nodeStart,
     blockBits,
     byteLength: 4 * (nodeStart + (nodes + 1) * NODE),
@@ -204,6 +212,20 @@ export function bucketsFor(capacity: number, isRoomy: boolean): number {
   return 2 ** Math.max(0, Math.floor(Math.log2(capacity * 0.49)) + (isRoomy ? 1 : 0));
 }
 
+/** The most keys that a store holds now. */
+export function capacityOf({ ints }: Pick<Memory, "ints">): number {
+  return Atomics.load(ints, header.capacity);
+}
+
+/** Lets a store hold so many keys, if it does not hold as many yet: all of them have their room. */
+export function growCapacity({ ints }: Memory, capacity: number): void {
+  for (;;) {
+    const now = Atomics.load(ints, header.capacity);
+    if (now >= capacity) return;
+    if (Atomics.compareExchange(ints, header.capacity, now, capacity) === now) return;
+  }
+}
+
 /** The bytes that a store of these sizes takes, before it holds anything. */
 export function byteLengthOf(sizes: Sizes): number {
   return placesOf(sizes).byteLength;
@@ -216,6 +238,7 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
   const ints = new Int32Array(buffer);
   ints[header.version] = VERSION;
   ints[header.capacity] = sizes.capacity;
+  ints[header.maxCapacity] = sizes.maxCapacity;
   ints[header.buckets] = sizes.buckets;
   ints[header.threads] = sizes.threads;
   ints[header.nodes] = sizes.nodes;
@@ -249,19 +272,21 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   expect("magic number", ints[header.magic]!, MAGIC);
   expect("layout version", ints[header.version]!, VERSION);
   const sizes = {
-    capacity: ints[header.capacity]!,
+    capacity: Atomics.load(ints, header.capacity),
+    maxCapacity: ints[header.maxCapacity]!,
     buckets: ints[header.buckets]!,
     threads: ints[header.threads]!,
     nodes: ints[header.nodes]!,
   };
-  const { capacity, buckets, threads, nodes } = sizes;
+  const { capacity, maxCapacity, buckets, threads, nodes } = sizes;
   const places = placesOf(sizes);
-  within("capacity", capacity, 1, 2 ** 24);
+  within("largest capacity", maxCapacity, 1, 2 ** 24);
+  within("capacity", capacity, 1, maxCapacity);
   within("number of threads", threads, 1, 2 ** 12);
   within("number of nodes", nodes, 0, 2 ** 24 - 1);
   expect("number of bytes", buffer.byteLength, places.byteLength);
-  const isRoomy = buckets > bucketsFor(capacity, false);
-  expect("number of buckets", buckets, bucketsFor(capacity, isRoomy));
+  const isRoomy = buckets > bucketsFor(maxCapacity, false);
+  expect("number of buckets", buckets, bucketsFor(maxCapacity, isRoomy));
   expect("first block", ints[header.blocks]!, places.blocks);
   expect("first node", ints[header.nodeStart]!, places.nodeStart);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
@@ -286,7 +311,7 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
 }
 
 function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
-  const { records, blocks, lastBlock, nodeStart, blockBits } = placesOf(sizes);
+  const { records, blocks, lastBlock, holders, nodeStart, blockBits } = placesOf(sizes);
   return {
     buffer,
     ints: new Int32Array(buffer),
@@ -294,13 +319,14 @@ function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
     bigs: new BigInt64Array(buffer),
     bytes: new Uint8Array(buffer),
     // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
-    capacity: sizes.capacity | 0,
+    maxCapacity: sizes.maxCapacity | 0,
     threads: sizes.threads | 0,
     bucketMask: (sizes.buckets - 1) | 0,
     signals: SIGNALS,
     buckets: BUCKETS,
     records: records | 0,
     blocks: blocks | 0,
+    holders: holders | 0,
     nodes: nodeStart | 0,
     lastNode: sizes.nodes | 0,
     lastBlock: lastBlock | 0,

@@ -11,7 +11,7 @@ import { errorMessage } from "../../core/options/checks.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact, type Write } from "../../core/transact.ts";
 import { contentionError, enter, MOST_TRIES, recover } from "./decide.ts";
-import { MOST_OPERATIONS } from "./layout.ts";
+import { capacityOf, MOST_OPERATIONS } from "./layout.ts";
 import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
 import type { FoundKey } from "./table/table.ts";
 import { type Fingerprint, fingerprintOf, layoutFor, type ThreadView } from "./thread_view.ts";
@@ -143,7 +143,8 @@ function isStillMissing({ scan }: ThreadView, { seen, now }: OperationBatch): bo
   return true;
 }
 
-function requireRoom({ memory: { capacity } }: ThreadView, keys: number): void {
+function requireRoom({ memory }: ThreadView, keys: number): void {
+  const capacity = capacityOf(memory);
   if (keys <= capacity) return;
   const rule = `sharedStore must have a capacity of at least the ${keys} keys`;
   throw new StoreFullError(errorMessage("run operations on keys at once", rule, capacity));

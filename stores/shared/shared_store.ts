@@ -46,14 +46,19 @@ export interface SharedStoreOptions {
   /** The most keys to hold; a positive integer, at most 16,000,000. */
   readonly capacity: number;
   /**
-   * The algorithms of the limiters that will use the store. With them, `capacity` keys of the one
-   * whose states are the largest fit, and `maxBytes` need not be given.
+   * How far `grow` may raise `capacity`: at most 16,000,000; default `capacity`. It reserves the room
+   * for so many keys, which takes memory only as it is used, and a table of 16 to 32 bytes for each.
+   */
+  readonly maxCapacity?: number | undefined;
+  /**
+   * The algorithms of the limiters that will use the store. With them, `maxCapacity` keys of the
+   * one whose states are the largest fit, and `maxBytes` need not be given.
    */
   readonly for?: readonly Algorithm[] | undefined;
   /**
    * The most bytes that the arena for windows, logs and long states may take, in pieces of 128; it
    * takes memory only as it fills. Default what `for` needs; without it 64 MB, or 256 bytes
-   * a key if that is more; at most 2 GB; 0 for none.
+   * a key of `maxCapacity` if that is more; at most 2 GB; 0 for none.
    */
   readonly maxBytes?: number | undefined;
   /**
@@ -94,6 +99,15 @@ export interface SharedStore extends SyncStore {
   /** What another thread needs to attach to it. */
   readonly handle: SharedStoreHandle;
   /**
+   * Lets the store hold so many keys, in all threads from their next new key on. It takes one step,
+   * at any time; no key moves, and none is forgotten. A store that holds as many already is left as
+   * it is.
+   *
+   * @param capacity The most keys, a positive integer, at most the store's `maxCapacity`.
+   * @throws {RangeError} If it is more.
+   */
+  grow(capacity: number): void;
+  /**
    * What the store holds, in all threads together.
    *
    * @param options `full` to look at all keys, which is linear in the capacity, and the instant to
@@ -125,26 +139,30 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   const action = "create sharedStore";
   checkOptions<SharedStoreOptions>(action, options, {
     capacity: true,
+    maxCapacity: true,
     for: true,
     maxBytes: true,
     onFull: true,
     threads: true,
     onEvict: true,
   });
-  const { capacity, for: algorithms, onFull = "evict", threads = 1_024, onEvict } = options;
+  const { capacity, maxCapacity = capacity, for: algorithms, onFull = "evict" } = options;
+  const { threads = 1_024, onEvict } = options;
   checkInteger(action, "capacity", capacity, 1, MOST_KEYS);
+  checkInteger(action, "maxCapacity", maxCapacity, capacity, MOST_KEYS);
   checkInteger(action, "threads", threads, 1, 4_096);
   checkChoice(action, "onFull", onFull, ["evict", "throw"]);
   if (onEvict !== undefined) checkFunction(action, "onEvict", onEvict);
   const most = MOST_NODES * BYTES_PER_NODE;
-  const needed = algorithms && bytesFor(action, algorithms, capacity, threads);
+  const needed = algorithms && bytesFor(action, algorithms, maxCapacity, threads);
   if (needed !== undefined) {
     checkInteger(action, "the bytes that capacity and for need", needed, 0, most);
   }
-  const { maxBytes = needed ?? Math.min(most, Math.max(2 ** 26, capacity * 256)) } = options;
+  const { maxBytes = needed ?? Math.min(most, Math.max(2 ** 26, maxCapacity * 256)) } = options;
   checkInteger(action, "maxBytes", maxBytes, needed ?? 0, most);
   const nodes = Math.floor(maxBytes / BYTES_PER_NODE);
-  const sizes = { capacity, buckets: bucketsFor(capacity, needed !== undefined), threads, nodes };
+  const buckets = bucketsFor(maxCapacity, needed !== undefined);
+  const sizes = { capacity, maxCapacity, buckets, threads, nodes };
   // Offsets are 32-bit numbers of 4-byte words.
   const together = "capacity and maxBytes together, in bytes,";
   checkInteger(action, together, byteLengthOf(sizes), 0, 2 ** 32);

@@ -1,4 +1,4 @@
-import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
+import { BLOCK, BUCKET, capacityOf, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
 import { counter, countLost, sumCounters } from "./threads/thread.ts";
 
 /** What a shared store holds, and what happened to it, in all threads together. */
@@ -54,7 +54,8 @@ export function statisticsOf(
   memory: Memory,
   { full = false, now = Date.now() }: StatisticsOptions,
 ): SharedStoreStatistics {
-  const { ints, capacity, lastNode } = memory;
+  const { ints, lastNode } = memory;
+  const capacity = capacityOf(memory);
   const sum = (what: number) => sumCounters(memory, what);
   const nodes = Math.max(0, sum(counter.nodes));
   return {

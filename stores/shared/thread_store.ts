@@ -5,12 +5,12 @@
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
-import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts";
+import { checkCost, checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
 import type { Operation, PreparedCall, SyncStore, WatchedKey } from "../../core/store.ts";
 import { keyFamily } from "../../core/stored_key.ts";
 import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
-import { type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
+import { growCapacity, type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
 import { nodesForOne } from "./memory/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
 import { nodesOfState } from "./states/state_layout.ts";
@@ -28,6 +28,8 @@ import { detachThread, unlock } from "./threads/thread.ts";
 /** What a store in shared memory does, beside its handle. */
 export interface ThreadStore extends SyncStore {
   readonly internals: SyncStore["internals"];
+  /** Lets the store hold so many keys, if it does not hold as many yet. */
+  grow(capacity: number): void;
   statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
 
@@ -95,6 +97,11 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore 
       requireOpen(view.thread);
       view.generations.raise(prefix);
       view.signals.signalAll();
+    },
+    grow(capacity) {
+      requireOpen(view.thread);
+      checkInteger("grow the shared store", "capacity", capacity, 1, memory.maxCapacity);
+      growCapacity(memory, capacity);
     },
     close,
     [Symbol.asyncDispose]: () => Promise.resolve(close()),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { startProgram } from "../support/child_process.ts";
+import { withRedis } from "../support/redis/with_redis.ts";
 
 /** What each program prints, among other lines. */
 const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
@@ -11,6 +12,12 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
     /^job 11 at \d+ ms$/,
     /^job 13 refused: a place is free in \d+ ms$/,
   ],
+  llm_tokens: [
+    /^ada: answered, 1900 tokens left$/,
+    /^ada: answered, 2150 tokens in debt$/,
+    /^ada: again in 13 s$/,
+    /^ada, a minute later: answered, 7769 tokens left$/,
+  ],
   login: [
     /^ada: wrong user or password$/,
     /^ada: welcome, ada$/,
@@ -18,6 +25,12 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
     /^ada: welcome, ada$/,
   ],
   polite_client: [/^call 2: 200 hello, RateLimit: .*r=0;t=1$/, /^call 4: 200 hello/],
+  tenant_limits: [
+    /^acme: ok, 4 left$/,
+    /^unknown: ok, 1 left$/,
+    /^evil: refused, 0 left$/,
+    /^acme upgraded: ok, 98 left$/,
+  ],
   websocket_messages: [/^echo 3$/, /^wait \d+ ms$/, /^closed: 1008 too many messages$/],
 };
 
@@ -32,4 +45,21 @@ describe("the example", () => {
       }
     });
   }
+});
+
+withRedis("the example express_redis", (redis) => {
+  test("refuses the ninth of nine, and ends when it is asked to", async () => {
+    const program = startProgram("bun", ["examples/express_redis.ts"], {
+      REDIS_URL: redis().url,
+      PORT: "0",
+    });
+    try {
+      const [, url = ""] = await program.line(/^Listening on (\S+)$/);
+      const statuses: number[] = [];
+      for (let call = 0; call < 9; call++) statuses.push((await fetch(url)).status);
+      assert.deepEqual(statuses, [...Array<number>(8).fill(200), 429]);
+    } finally {
+      assert.equal(await program.end("SIGTERM"), 0);
+    }
+  });
 });

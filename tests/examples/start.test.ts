@@ -9,19 +9,10 @@ const QUESTION = {
   lines: ["X-Original-URI: /", "X-Original-Method: GET"],
 };
 
-test("what npm start starts limits each client: 200 with its fields, then 429", async () => {
-  const words = ["adapters/command/bin.ts", "serve", "examples/rules.yaml", "--threads", "2"];
-  const service = startProgram("bun", [
-    ...words,
-    "--port",
-    "0",
-    "--grpc-port",
-    "0",
-    "--drain-delay",
-    "0",
-  ]);
+test("npm start says where its page is, and limits each client: 200 with its fields, then 429", async () => {
+  const service = startProgram("node", [".ci/start.mjs", "--grpc-port", "0"], { PORT: "0" });
   try {
-    const [, port] = await service.line(/"event":"listening","url":"http:\/\/[^:]+:(\d+)"/);
+    const [, port] = await service.line(/^Open http:\/\/localhost:(\d+)$/);
     const statuses = new Map<number, number>();
     // A burst of 20, and one more for each second that this takes.
     for (let call = 0; call < 60; call++) {

@@ -7,7 +7,9 @@ import { createRequire } from "node:module";
 import process from "node:process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
+import { build } from "esbuild";
 import { gcra, limiter } from "tidegate";
 
 const home = new URL("node_modules/tidegate/", import.meta.url);
@@ -16,6 +18,9 @@ const manifest = JSON.parse(readFileSync(new URL("package.json", home), "utf8"))
 const entries = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => path.replace(/^\./, "tidegate"));
+
+/** What a bundle of the first example may come to, in bytes of gzip: all of its checks and messages. */
+const MOST_BUNDLED = 11_600;
 
 for (const entry of entries) {
   test(`${entry} can be imported`, async () => {
@@ -112,4 +117,26 @@ test("the command serves with as many threads as this Node lets share a port", a
     await new Promise((resolve) => service.on("close", resolve));
     return text;
   }
+});
+
+test("gcra, limiter and the memory store are a small bundle, without what they do not use", async () => {
+  const { metafile, outputFiles } = await build({
+    stdin: {
+      contents: 'export { gcra, limiter } from "tidegate";',
+      resolveDir: fileURLToPath(home),
+    },
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    target: "es2022",
+  });
+  const modules = Object.keys(metafile.outputs["<stdout>"]?.inputs ?? {});
+  const [size, names] = [
+    gzipSync(outputFiles[0]?.contents ?? "", { level: 9 }).length,
+    modules.join(" "),
+  ];
+  assert.ok(size <= MOST_BUNDLED, `${size} bytes of gzip`);
+  assert.doesNotMatch(names, /sliding|lockout|timeline|consume_all|adapters|redis|shared|layered/);
 });

@@ -26,6 +26,26 @@ export function fcOptions(options: { readonly numRuns?: number } = {}): RunParam
   return { seed: seed(), numRuns: Math.max(1, Math.round((options.numRuns ?? 100) * factor)) };
 }
 
+/** Whether this run may take long, as `npm run test:long` does. */
+export function isLong(): boolean {
+  return process.env.TIDEGATE_LONG === "1";
+}
+
+/** The whole numbers from 0, so many. */
+export function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, place) => place);
+}
+
+/**
+ * The share of these cases that this runtime tries: all of them where it runs alone, otherwise those
+ * that TIDEGATE_SHARE says, as in `0/3`. Together the runtimes try each case, and in each run others.
+ * For cases of which a runtime says no more than another one.
+ */
+export function share<T>(cases: readonly T[]): T[] {
+  const [place = 0, count = 1] = (process.env.TIDEGATE_SHARE ?? "0/1").split("/").map(Number);
+  return cases.filter((_, index) => index % count === place);
+}
+
 function given(): number | undefined {
   const value = numberOf("TIDEGATE_SEED");
   return value === undefined ? undefined : value | 0;

@@ -9,7 +9,7 @@ import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint";
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup";
 import * as Option from "effect/Option";
 
-import { checkOptions, errorMessage } from "../../../core/options/checks.ts";
+import { checkOptions, typeError } from "../../../core/options/checks.ts";
 import type { RequestSource } from "../../http/address/client_key.ts";
 import { gate } from "../../http/gate/gate.ts";
 import type {
@@ -114,7 +114,7 @@ export function checkLayerOptions<R>(options: RateLimitOptions<R>): void {
   const { limit, ...others } = options;
   const isChosen = typeof limit === "function";
   if (!isChosen && !isLimit(limit)) {
-    throw new TypeError(errorMessage(ACTION, "it needs a limit, such as limit(...)", limit));
+    throw typeError(ACTION, "it needs a limit, such as limit(...)", limit);
   }
   const limiter = isChosen ? limit : { algorithm: limit.algorithm, consume: limit.algorithm.step };
   const checked = { ...others, limiter: limiter as unknown as AnyLimiter };

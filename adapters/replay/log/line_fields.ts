@@ -50,28 +50,6 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const isEscaped = quotes === "escaped";
   let line: Buffer;
 
-  /** The end of a quoted field; -1 if it has none. */
-  function closing(bytes: Buffer, from: number, to: number, isRequest: boolean): number {
-    for (let at = from; at < to; at++) {
-      const byte = bytes[at]!;
-      if (byte === BACKSLASH && isEscaped) at++;
-      else if (byte === QUOTE) {
-        if (!isEscaped && bytes[at + 1] === QUOTE) at++;
-        // Old servers left quotes in URLs as they were: a request ends where a status follows.
-        else if (at + 1 === to) return isRequest ? -1 : at;
-        else if (bytes[at + 1] === mark && (!isRequest || isStatus(bytes, at + 2, to))) return at;
-      }
-    }
-    return -1;
-  }
-
-  function isStatus(bytes: Buffer, from: number, to: number): boolean {
-    let at = from;
-    while (at < to && at < from + 3 && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
-    if (at === from && bytes[at] === HYPHEN) at++;
-    return at > from && (at === to || bytes[at] === mark);
-  }
-
   function open(bytes: Buffer, from: number, to: number): boolean {
     line = bytes;
     let at = from;
@@ -84,7 +62,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       const byte = bytes[at];
       let end: number;
       if (quotes !== undefined && byte === QUOTE && at < to) {
-        end = closing(bytes, ++at, to, count + 1 === status);
+        end = closingQuote(bytes, ++at, to, mark, isEscaped, count + 1 === status);
         if (end === -1) return false;
         starts[count] = at;
         ends[count] = end++;
@@ -101,7 +79,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       }
       at = end + 1;
     }
-    return count >= least && (status === -1 || isStatus(bytes, starts[status]!, to));
+    return count >= least && (status === -1 || isStatus(bytes, starts[status]!, to, mark));
   }
 
   function text({ place, part }: Field): string | undefined {
@@ -146,6 +124,38 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
         }),
       ),
   };
+}
+
+/** The end of a quoted field; -1 if it has none. */
+function closingQuote(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  mark: number,
+  isEscaped: boolean,
+  isRequest: boolean,
+): number {
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]!;
+    if (byte === BACKSLASH && isEscaped) at++;
+    else if (byte === QUOTE) {
+      if (!isEscaped && bytes[at + 1] === QUOTE) at++;
+      // Old servers left quotes in URLs as they were: a request ends where a status follows.
+      else if (at + 1 === to) return isRequest ? -1 : at;
+      else if (bytes[at + 1] === mark && (!isRequest || isStatus(bytes, at + 2, to, mark))) {
+        return at;
+      }
+    }
+  }
+  return -1;
+}
+
+/** Whether a field is a status: up to three digits, or a hyphen. */
+function isStatus(bytes: Buffer, from: number, to: number, mark: number): boolean {
+  let at = from;
+  while (at < to && at < from + 3 && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
+  if (at === from && bytes[at] === HYPHEN) at++;
+  return at > from && (at === to || bytes[at] === mark);
 }
 
 /** Where an address ends: 192.0.2.7:80, [2001:db8::1]:80. */

@@ -11,7 +11,7 @@ import { Buffer } from "node:buffer";
 import { addressKey } from "../../http/http.ts";
 import { keyTable, LONGEST_KEY } from "./key_table.ts";
 import { type Field, FORMS, type Layout } from "./layout.ts";
-import { lineFields } from "./line_fields.ts";
+import { type LineFields, lineFields } from "./line_fields.ts";
 
 /** What a line of a log says, for keys and costs that are functions. */
 export interface LogRecord {
@@ -95,7 +95,7 @@ export function blockParser(layout: Layout, functions: RecordFunctions = {}): Bl
     if (at < 0) return `no time can be read in ${namesOf(layout.time)}`;
     const record = usesRecord ? recordOf() : undefined;
     if (cost !== undefined) units = cost(record!);
-    else if (layout.cost.length > 0) units = costOf();
+    else if (layout.cost.length > 0) units = sumOf(fields, layout.cost);
     if (!Number.isSafeInteger(units) || units < 1) return "its cost is no positive integer";
     client = key === undefined ? fields.client(table) : table.idOfText(key(record!));
     if (client >= 0) return undefined;
@@ -105,12 +105,6 @@ export function blockParser(layout: Layout, functions: RecordFunctions = {}): Bl
   function recordOf(): LogRecord {
     const [field] = layout.key;
     return { at, host: field === undefined ? "" : fields.text(field) ?? "", fields: fields.all() };
-  }
-
-  function costOf(): number {
-    let sum = 0;
-    for (const field of layout.cost) sum += fields.number(field);
-    return sum;
   }
 
   function grow(): void {
@@ -162,6 +156,12 @@ export function blockParser(layout: Layout, functions: RecordFunctions = {}): Bl
       firstUnread,
     };
   };
+}
+
+function sumOf(fields: LineFields, named: readonly Field[]): number {
+  let sum = 0;
+  for (const field of named) sum += fields.number(field);
+  return sum;
 }
 
 function namesOf(fields: readonly Field[]): string {

@@ -57,6 +57,8 @@ export interface FollowRulesOptions extends ReadRulesOptions {
 
 /** A source that is followed. */
 export interface FollowedRules {
+  /** Why the last load failed; empty if it did not. */
+  readonly refusal: string;
   /** Reads the source now; whether its rules hold. */
   reload(): Promise<boolean>;
   /** Follows it no more. */
@@ -102,6 +104,9 @@ export async function followRules(
   // What changed between the first load and the watcher's start.
   if (stop !== undefined) void reload(state);
   return {
+    get refusal(): string {
+      return state.refusal;
+    },
     reload: () => reload(state),
     async close(): Promise<void> {
       state.closed = true;

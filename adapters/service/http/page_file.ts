@@ -6,10 +6,15 @@ import { readFile } from "node:fs/promises";
 
 import type { ServiceAnswer } from "./service_answer.ts";
 
+const SCRIPT = "text/javascript; charset=utf-8";
+
 const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Map([
   ["/", ["index.html", "text/html; charset=utf-8"]],
   ["/page.css", ["page.css", "text/css; charset=utf-8"]],
-  ["/page.js", ["page.js", "text/javascript; charset=utf-8"]],
+  ["/page.js", ["page.js", SCRIPT]],
+  ["/charts.js", ["charts.js", SCRIPT]],
+  ["/elements.js", ["elements.js", SCRIPT]],
+  ["/try_form.js", ["try_form.js", SCRIPT]],
 ]);
 
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();

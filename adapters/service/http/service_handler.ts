@@ -19,7 +19,7 @@ import { type RouteOptions, serviceRoutes } from "./service_routes.ts";
 
 /** The options of `serviceHandler`. */
 export interface ServiceHandlerOptions
-  extends CallSettings, Pick<RouteOptions, "allFigures" | "isReady"> {
+  extends CallSettings, Pick<RouteOptions, "allFigures" | "live" | "isReady"> {
   /** What this thread counts. */
   readonly figures: Figures;
   /** Receives errors that no client caused. */

@@ -14,6 +14,8 @@ import { pageFile } from "./page_file.ts";
 import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
 import { bodyRoute, getRoute, type Route } from "./route.ts";
+import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
+import type { RequestTarget } from "./request_target.ts";
 import type { ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";
 
@@ -23,6 +25,8 @@ export interface RouteOptions
   readonly access: RequestAccess;
   /** What all threads have counted. */
   readonly allFigures: () => MaybePromise<FiguresSnapshot>;
+  /** What the page shows. */
+  readonly live: (request: LiveRequest) => MaybePromise<LiveDocument>;
   /** Whether the service takes calls: no more once it is stopping. */
   readonly isReady: () => boolean;
 }
@@ -48,7 +52,7 @@ export function serviceRoutes(
     ["/healthz", getRoute(() => textAnswer("ok\n"))],
     ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
     ["/metrics", getRoute(() => andThen(allFigures(), metricsResponse))],
-    ["/v1/live", getRoute((call) => live(engine, options, call))],
+    ["/v1/live", getRoute((call, target) => live(options, call, target))],
   ]);
   return (path) => routes.get(path) ?? FILE_ROUTE;
 }
@@ -69,14 +73,18 @@ function metricsResponse(figures: FiguresSnapshot): ServiceAnswer {
   return { status: 200, headers: { "content-type": METRICS_TYPE }, body: metricsText(figures) };
 }
 
+/** The longest text that is searched for. */
+const LONGEST_SEARCH = 256;
+
 /** What the page shows. Keys are often people's names or addresses: they are for those who may write. */
-async function live(
-  engine: RuleEngine,
-  { access, allFigures }: RouteOptions,
+function live(
+  { access, live }: RouteOptions,
   call: IncomingCall,
-): Promise<ServiceAnswer> {
-  const { rules, keys, threads, store } = await allFigures();
-  const shown = access.isOwn(call) ? keys : undefined;
-  const domains = [...engine.rules.domains.keys()];
-  return jsonResponse(JSON.stringify({ domains, rules, keys: shown, threads, store }));
+  { query }: RequestTarget,
+): MaybePromise<ServiceAnswer> {
+  const search = new URLSearchParams(query).get("search")?.slice(0, LONGEST_SEARCH) ?? "";
+  return andThen(
+    live({ search, own: access.isOwn(call) }),
+    (document) => jsonResponse(JSON.stringify(document)),
+  );
 }

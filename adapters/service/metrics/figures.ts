@@ -4,10 +4,17 @@
  * keys by a sketch.
  */
 
-import type { RuleSet, Verdict } from "../../rules/rules.ts";
-import { type FiguresSnapshot, LATENCY_BUCKETS } from "./figures_snapshot.ts";
-import { countRefusal, halveRefusals, type RefusedKeys } from "./refused_keys.ts";
-import { countedRules, countVerdict, keepRules, ruleCounters } from "./rule_counters.ts";
+import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
+import { type FiguresSnapshot, LATENCY_BUCKETS, NO_VERDICTS } from "./figures_snapshot.ts";
+import { type KeyCounters, keyCounters, keyFigures, turnKeys } from "./key_counters.ts";
+import { countKey } from "./key_sketch.ts";
+import {
+  countedRules,
+  countersOf,
+  keepRules,
+  type RuleCounters,
+  ruleCounters,
+} from "./rule_counters.ts";
 
 /** The figures of one thread. */
 export interface Figures {
@@ -17,8 +24,12 @@ export interface Figures {
   call(route: string, status: number, seconds: number): void;
   /** Forgets what was counted of all other rules: these are the ones that there are now. */
   keep(rules: RuleSet): void;
-  /** What was counted so far. */
-  snapshot(): FiguresSnapshot;
+  /**
+   * What was counted so far.
+   *
+   * @param search Text of the keys that are wanted; without it there are none.
+   */
+  snapshot(search?: string): FiguresSnapshot;
 }
 
 /** Calls by route and status, and how long they took. */
@@ -28,52 +39,76 @@ interface CallCounters {
   latencySum: number;
 }
 
-const HALVED_EVERY = 60_000;
+/** What calls are counted as that decide nothing: the page, metrics, faults. */
+export const OTHER_CALLS = "other";
 
 /**
  * Makes the figures of a thread.
  *
  * @param store The figures of the store; of the threads that share one, only one should report them.
+ * @param clock Milliseconds since the Unix epoch.
  */
-export function figures(store: () => Readonly<Record<string, number>> = () => ({})): Figures {
+export function figures(
+  store: () => Readonly<Record<string, number>> = () => ({}),
+  clock: () => number = Date.now,
+): Figures {
   const rules = ruleCounters();
-  const keys: RefusedKeys = new Map();
+  const keys = keyCounters(clock());
   const latency = new Float64Array(LATENCY_BUCKETS.length + 1);
   const calls: CallCounters = { routes: new Map(), latency, latencySum: 0 };
-  let halvedAt = 0;
+  const decisions = { ...NO_VERDICTS };
 
   return {
-    verdict({ rules: verdicts }): void {
+    verdict({ allowed, rules: verdicts }): void {
+      let shadowed = false;
       for (let place = 0; place < verdicts.length; place++) {
-        const verdict = verdicts[place]!;
-        if (countVerdict(rules, verdict)) countRefusal(keys, verdict.rule, verdict.key);
+        if (countVerdict(rules, keys, verdicts[place]!)) shadowed = true;
       }
+      if (!allowed) decisions.refused++;
+      else if (shadowed) decisions.shadowRefused++;
+      else decisions.admitted++;
     },
     call: (route, status, seconds) => countCall(calls, route, status, seconds),
     keep: (current) => keepRules(rules, current),
-    snapshot(): FiguresSnapshot {
-      const all = {
+    snapshot(search): FiguresSnapshot {
+      turnKeys(keys, clock());
+      return {
+        decisions: { ...decisions },
         rules: countedRules(rules),
-        keys: [...keys.values()].map((counter) => ({ ...counter })),
+        keys: search === undefined ? [] : keyFigures(keys, search),
         ...callFigures(calls),
         store: store(),
         process: {},
         threads: 1,
       };
-      const now = performance.now();
-      if (now - halvedAt >= HALVED_EVERY) {
-        halvedAt = now;
-        halveRefusals(keys);
-      }
-      return all;
     },
   };
+}
+
+/** Counts what a rule said of a key; whether it would have refused, were it no shadow rule. */
+function countVerdict(
+  rules: RuleCounters,
+  keys: KeyCounters,
+  { rule, key, cost, decision }: RuleVerdict,
+): boolean {
+  const own = countersOf(rules, rule, key);
+  if (decision === undefined || decision.allowed) {
+    own.admitted++;
+    if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;
+    if (cost > 0) countKey(keys.used[0], own, key, cost);
+    return false;
+  }
+  countKey(keys.refused[0], own, key, 1);
+  if (rule.shadow) own.shadowRefused++;
+  else own.refused++;
+  return rule.shadow;
 }
 
 function countCall(calls: CallCounters, route: string, status: number, seconds: number): void {
   let statuses = calls.routes.get(route);
   if (statuses === undefined) calls.routes.set(route, statuses = new Map());
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  if (route === OTHER_CALLS) return;
   let bucket = 0;
   while (bucket < LATENCY_BUCKETS.length && seconds > LATENCY_BUCKETS[bucket]!) bucket++;
   calls.latency[bucket]!++;

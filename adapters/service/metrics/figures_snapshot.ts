@@ -4,49 +4,59 @@
 
 import { OVERRIDE, type RuleSet } from "../../rules/rules.ts";
 
+/** Verdicts so far; each call is one of them. */
+export interface VerdictFigures {
+  /** Calls admitted. */
+  readonly admitted: number;
+  /** Calls refused. */
+  readonly refused: number;
+  /** Calls admitted that a shadow rule would have refused. */
+  readonly shadowRefused: number;
+}
+
 /** What one rule said so far. */
-export interface RuleFigures {
+export interface RuleFigures extends VerdictFigures {
   /** The rule's domain. */
   readonly domain: string;
   /** Its name, or its label. */
   readonly rule: string;
   /** The counter's key, if metrics count each of the rule's by itself: `user=42`. */
   readonly key: string | undefined;
-  /** Calls that it let pass. */
-  readonly admitted: number;
-  /** Calls that it refused. */
-  readonly refused: number;
-  /** What a rule in the shadow would have refused. */
-  readonly shadowRefused: number;
+  /** Whether it is a shadow rule, which never refuses. */
+  readonly shadow: boolean;
   /** Admitted with at most a fifth of the limit left. */
   readonly nearLimit: number;
 }
 
-/** A key, and about how often it was refused lately. */
-export interface RefusedKey {
+/** A key, and how much it took and how often it was refused in the last half hour or more. */
+export interface KeyFigures {
   /** The rule's domain. */
   readonly domain: string;
-  /** The name of the rule that refused, or its label. */
+  /** The rule's name, or its label. */
   readonly rule: string;
-  /** The counter's key: `user=42`. */
+  /** The first 256 characters of the counter's key: `user=42`. */
   readonly key: string;
-  /** About how often. */
+  /** Units that it took, at least; exact while there are few keys. */
+  readonly used: number;
+  /** How often it was refused, at least. */
   readonly refused: number;
-  /** Whether the rule is in the shadow, so that the key was admitted all the same. */
+  /** Whether the rule is a shadow rule, so that the key was admitted all the same. */
   readonly shadow: boolean;
 }
 
 /** What was counted. */
 export interface FiguresSnapshot {
+  /** All decisions, each once, however many rules held. */
+  readonly decisions: VerdictFigures;
   /** By rule. */
   readonly rules: readonly RuleFigures[];
-  /** The keys refused most. */
-  readonly keys: readonly RefusedKey[];
+  /** The keys used most and those refused most. */
+  readonly keys: readonly KeyFigures[];
   /** HTTP and gRPC calls by route and status: `"/v1/consume 200"`. */
   readonly calls: Readonly<Record<string, number>>;
-  /** How many calls took at most as long as each of `LATENCY_BUCKETS`, and longer. */
+  /** How many calls that decide took at most as long as each of `LATENCY_BUCKETS`, and longer. */
   readonly latency: readonly number[];
-  /** Seconds of all calls together. */
+  /** Seconds of these calls together. */
   readonly latencySum: number;
   /** Figures of the store by name. */
   readonly store: Readonly<Record<string, number>>;
@@ -56,35 +66,28 @@ export interface FiguresSnapshot {
   readonly threads: number;
 }
 
-/** The upper ends of the latency histogram's buckets, in seconds. */
-export const LATENCY_BUCKETS: readonly number[] = [
-  0.0001,
-  0.00025,
-  0.0005,
-  0.001,
-  0.0025,
-  0.005,
-  0.01,
-  0.025,
-  0.05,
-  0.1,
-  0.25,
-  0.5,
-  1,
-];
+/** The upper ends of the latency histogram's buckets, in seconds: six for each power of ten. */
+export const LATENCY_BUCKETS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].flatMap((parts) =>
+  [1, 1.5, 2, 3, 5, 7].map((step) => step / parts)
+).concat(1);
 
-/** The most keys of a snapshot. */
-export const MOST_KEYS = 100;
+/** The most keys of a snapshot: so many of those used most, and as many of those refused most. */
+export const MOST_KEYS = 50;
+
+/** Whether any of the texts contains what is searched for, in capitals or not. */
+export function matchesSearch(search: string, ...texts: readonly string[]): boolean {
+  const sought = search.toLowerCase();
+  return sought === "" || texts.some((text) => text.toLowerCase().includes(sought));
+}
 
 /** Adds up the snapshots of several threads. */
 export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
   const sum = (number: (snapshot: FiguresSnapshot) => number) =>
     all.reduce((sum, snapshot) => sum + number(snapshot), 0);
   return {
+    decisions: all.map(({ decisions }) => decisions).reduce(addVerdicts, NO_VERDICTS),
     rules: merged(all.flatMap(({ rules }) => rules), keyName, addRule),
-    keys: merged(all.flatMap(({ keys }) => keys), keyName, addKey)
-      .sort((one, other) => other.refused - one.refused)
-      .slice(0, MOST_KEYS),
+    keys: mostKeys(all.flatMap(({ keys }) => keys)),
     calls: addCalls(all),
     latency: Array.from(
       { length: LATENCY_BUCKETS.length + 1 },
@@ -95,6 +98,20 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
     process: Object.assign({}, ...all.map(({ process }) => process)),
     threads: sum(({ threads }) => threads),
   };
+}
+
+/** Figures of the same keys added up, and of them those used most and those refused most. */
+function mostKeys(keys: readonly KeyFigures[]): readonly KeyFigures[] {
+  const all = merged(keys, keyName, (one, other) => ({
+    ...one,
+    used: one.used + other.used,
+    refused: one.refused + other.refused,
+  }));
+  const largest = (figure: "used" | "refused") =>
+    all.filter((key) => key[figure] > 0)
+      .sort((one, other) => other[figure] - one[figure])
+      .slice(0, MOST_KEYS);
+  return [...new Set([...largest("refused"), ...largest("used")])];
 }
 
 /** The figures of rules that are there, and of limits that came with descriptors. */
@@ -127,22 +144,28 @@ function merged<Figure>(
 function addRule(one: RuleFigures, other: RuleFigures): RuleFigures {
   return {
     ...one,
-    admitted: one.admitted + other.admitted,
-    refused: one.refused + other.refused,
-    shadowRefused: one.shadowRefused + other.shadowRefused,
+    ...addVerdicts(one, other),
     nearLimit: one.nearLimit + other.nearLimit,
   };
 }
 
-function addKey(one: RefusedKey, other: RefusedKey): RefusedKey {
-  return { ...one, refused: one.refused + other.refused };
+/** What there is before any decision. */
+export const NO_VERDICTS: VerdictFigures = { admitted: 0, refused: 0, shadowRefused: 0 };
+
+function addVerdicts(one: VerdictFigures, other: VerdictFigures): VerdictFigures {
+  return {
+    admitted: one.admitted + other.admitted,
+    refused: one.refused + other.refused,
+    shadowRefused: one.shadowRefused + other.shadowRefused,
+  };
 }
 
-function ruleName({ domain, rule }: Pick<RuleFigures, "domain" | "rule">): string {
+/** The name of a rule among all domains. */
+export function ruleName({ domain, rule }: Pick<RuleFigures, "domain" | "rule">): string {
   return `${domain}\0${rule}`;
 }
 
-function keyName({ domain, rule, key = "" }: RefusedKey | RuleFigures): string {
+function keyName({ domain, rule, key = "" }: KeyFigures | RuleFigures): string {
   return `${domain}\0${rule}\0${key}`;
 }
 

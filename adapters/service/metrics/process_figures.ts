@@ -10,6 +10,8 @@ export interface ServiceEvents {
   refusals: number;
   /** When the rules were loaded that hold, in milliseconds since the Unix epoch; 0 before. */
   loadedAt: number;
+  /** When the source could not be used last, likewise. */
+  refusedAt: number;
 }
 
 /** What a service counted of itself, and its process, by the names of metrics. */

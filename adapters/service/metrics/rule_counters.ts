@@ -3,10 +3,11 @@
  * rule comes back in another version of the configuration, and go with a rule that is there no more.
  */
 
-import { OVERRIDE, type Rule, type RuleSet, type RuleVerdict } from "../../rules/rules.ts";
-import type { RuleFigures } from "./figures_snapshot.ts";
+import { OVERRIDE, type Rule, type RuleSet } from "../../rules/rules.ts";
+import { NO_VERDICTS, type RuleFigures } from "./figures_snapshot.ts";
 
-type Counters = { -readonly [Name in keyof RuleFigures]: RuleFigures[Name] };
+/** What is counted of a rule. */
+export type Counters = { -readonly [Name in keyof RuleFigures]: RuleFigures[Name] };
 
 /** Counters by the names of rules, and by the rules of this version of the configuration. */
 export interface RuleCounters {
@@ -32,24 +33,16 @@ export function countedRules({ byName, byKey }: RuleCounters): readonly RuleFigu
   return [...byName.values(), ...ofKeys].map((counters) => ({ ...counters }));
 }
 
-/** Counts what a rule said; whether it refused, if only in the shadow. */
-export function countVerdict(counters: RuleCounters, verdict: RuleVerdict): boolean {
-  const { rule, key, decision } = verdict;
-  const own = (rule.detailed ? ofKey(counters, rule, key) : undefined) ??
+/** The counters of a rule, or of a key of a detailed rule. */
+export function countersOf(counters: RuleCounters, rule: Rule, key: string): Counters {
+  return (rule.detailed ? ofKey(counters, rule, key) : undefined) ??
     counters.byRule.get(rule) ?? ofRule(counters, rule);
-  if (decision === undefined || decision.allowed) {
-    own.admitted++;
-    if (decision !== undefined && decision.remaining * 5 <= decision.limit) own.nearLimit++;
-    return false;
-  }
-  if (rule.shadow) own.shadowRefused++;
-  else own.refused++;
-  return true;
 }
 
 function ofRule({ byName, byRule }: RuleCounters, rule: Rule): Counters {
   const name = nameOf(rule);
   const counters = byName.get(name) ?? noCounts(rule);
+  counters.shadow = rule.shadow;
   byName.set(name, counters);
   byRule.set(rule, counters);
   return counters;
@@ -67,9 +60,8 @@ function ofKey(counters: RuleCounters, rule: Rule, key: string): Counters | unde
   return own;
 }
 
-function noCounts({ domain, name, label }: Rule, key?: string): Counters {
-  const rule = name ?? label;
-  return { domain, rule, key, admitted: 0, refused: 0, shadowRefused: 0, nearLimit: 0 };
+function noCounts({ domain, name, label, shadow }: Rule, key?: string): Counters {
+  return { domain, rule: name ?? label, key, shadow, ...NO_VERDICTS, nearLimit: 0 };
 }
 
 /** Forgets what was counted of all other rules: these are the ones that there are now. */

@@ -8,6 +8,7 @@ import type { Store } from "../../../mod.ts";
 import { type KeyLookup, type RuleEngine, ruleEngine, type RuleSet } from "../../rules/rules.ts";
 import { type Figures, figures } from "../metrics/figures.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
+import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
 import type { CallSettings } from "../http/call_settings.ts";
@@ -16,8 +17,10 @@ import type { CallSettings } from "../http/call_settings.ts";
 export interface ThreadOptions extends CallSettings {
   readonly store: Store;
   readonly lookup: KeyLookup | undefined;
-  /** What all threads have counted; without it this is the only one. */
-  readonly allFigures?: (() => MaybePromise<FiguresSnapshot>) | undefined;
+  /** What all threads have counted. */
+  readonly allFigures: () => MaybePromise<FiguresSnapshot>;
+  /** What the page shows. */
+  readonly live: (request: LiveRequest) => MaybePromise<LiveDocument>;
   /** Whether this thread reports the figures of the store. */
   readonly reportsStore: boolean;
   readonly onError: (error: unknown) => void;
@@ -54,7 +57,6 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
   const handler = serviceHandler(engine, {
     ...options,
     figures: counted,
-    allFigures: options.allFigures ?? counted.snapshot,
     isReady,
   });
   return {

@@ -51,7 +51,7 @@ async function openWorker(
     },
     apply: (files) => applied = applied.then(() => apply(thread, files)).catch(logError(main)),
     forgetLookups: () => thread.engine.forgetLookups(),
-    figures: () => thread.figures.snapshot(),
+    figures: (search) => thread.figures.snapshot(search),
     drain: () => thread.drain(),
     async stop(grace) {
       await server?.stop(grace);
@@ -76,6 +76,7 @@ function threadOn(
     store,
     lookup: settings.lookups ? (domain, key) => main("limits", domain, key) : undefined,
     allFigures: () => main("figures"),
+    live: (request) => main("live", request),
     reportsStore: false,
     onError: logError(main),
     onLookupError: logError(main, "lookup-failed"),

@@ -8,6 +8,7 @@ import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LogEvent } from "../log.ts";
 import type { CallSettings } from "../http/call_settings.ts";
 import type { RedisOptions } from "../store_on_redis.ts";
+import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
 
 /** What a worker starts with. */
 export interface WorkerSettings extends CallSettings {
@@ -25,7 +26,7 @@ export interface WorkerCalls {
   /** Puts rules in place. */
   apply(files: readonly RuleFile[]): Promise<void>;
   forgetLookups(): void;
-  figures(): FiguresSnapshot;
+  figures(search?: string): FiguresSnapshot;
   drain(): void;
   /** Ends the server and the store, letting calls end for so many milliseconds. */
   stop(grace: number): Promise<void>;
@@ -40,6 +41,8 @@ export interface MainCalls {
   log(event: LogEvent): void;
   /** What all threads have counted. */
   figures(): Promise<FiguresSnapshot>;
+  /** What the page shows. */
+  live(request: LiveRequest): Promise<LiveDocument>;
   /** The limits of a key's own. */
   limits(domain: string, key: string): Promise<KeyLimits>;
 }

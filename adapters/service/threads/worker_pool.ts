@@ -19,7 +19,7 @@ export interface WorkerPoolOptions {
   /** The settings of a worker that is started now. */
   readonly settings: (port: number) => WorkerSettings;
   /** What workers ask the main thread for. */
-  readonly answers: Pick<MainCalls, "figures" | "limits">;
+  readonly answers: Pick<MainCalls, "figures" | "live" | "limits">;
   readonly log: Log;
   /** Called for each worker that died, and is started again. */
   readonly onRestart?: (() => void) | undefined;
@@ -40,7 +40,7 @@ export interface WorkerPool {
    * What each of them has counted, and what those that ended had when they were last asked, so that
    * no sum grows smaller. One that does not answer within a second is reported as it last was.
    */
-  figures(): Promise<readonly FiguresSnapshot[]>;
+  figures(search?: string): Promise<readonly FiguresSnapshot[]>;
   drain(): void;
   /** Ends all of them, letting calls end for so many milliseconds. */
   stop(grace: number): Promise<void>;
@@ -84,7 +84,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
     port: pool.port,
     apply: (files) => callAll(pool, "apply", files),
     forgetLookups: () => callAll(pool, "forgetLookups"),
-    figures: () => figuresOf(pool),
+    figures: (search) => figuresOf(pool, search),
     drain: () => callAll(pool, "drain"),
     stop: (grace) => stop(pool, grace),
   };
@@ -146,10 +146,13 @@ function callAll<Name extends keyof WorkerCalls>(
   }
 }
 
-async function figuresOf({ workers, ofEnded }: PoolState): Promise<readonly FiguresSnapshot[]> {
+async function figuresOf(
+  { workers, ofEnded }: PoolState,
+  search: string | undefined,
+): Promise<readonly FiguresSnapshot[]> {
   const known = await Promise.all(
     [...workers].map(async (worker) => {
-      const asked = worker.call("figures").then((figures) => worker.figures = figures);
+      const asked = worker.call("figures", search).then((figures) => worker.figures = figures);
       await withTimeout<unknown>(asked.catch(() => {}), ANSWER_WITHIN, () => {});
       return worker.figures ?? [];
     }),

@@ -127,26 +127,23 @@ takeTicks = function(argument, cost, times, texts, now, write)
     local result_2
     local cost_1 = (cost * times_1)
     local tick = (now * perMillisecond)
-    if (cost_1 > 0) then
-     if (cost_1 > burst) then
-      result_2 = choice
+    if ((cost_1 > burst) or (cost_1 == 0)) then
+     result_2 = choice
+    else
+     if (cost_1 < 0) then
+      local units = -(cost_1)
+      local earlier = (choice - (((units < mostUse) and units or mostUse) * interval))
+      if (earlier > tick) then
+       result_2 = earlier
+      else
+       result_2 = 0
+      end
      else
       local next = (((choice > tick) and choice or tick) + (cost_1 * interval))
       if ((next - tick) <= tolerance_1) then
        result_2 = next
       else
        result_2 = choice
-      end
-     end
-    else
-     if (cost_1 == 0) then
-      result_2 = choice
-     else
-      local next_1 = (choice - (((-(cost_1) < mostUse) and -(cost_1) or mostUse) * interval))
-      if (next_1 > tick) then
-       result_2 = next_1
-      else
-       result_2 = 0
       end
      end
     end
@@ -161,26 +158,23 @@ takeTicks = function(argument, cost, times, texts, now, write)
     while (turn < times_1) do
      local result_3
      local tick_1 = (now * perMillisecond)
-     if (cost > 0) then
-      if (cost > burst) then
-       result_3 = state
-      else
-       local next_2 = (((state > tick_1) and state or tick_1) + (cost * interval))
-       if ((next_2 - tick_1) <= tolerance_1) then
-        result_3 = next_2
-       else
-        result_3 = state
-       end
-      end
+     if ((cost > burst) or (cost == 0)) then
+      result_3 = state
      else
-      if (cost == 0) then
-       result_3 = state
-      else
-       local next_3 = (state - (((-(cost) < mostUse) and -(cost) or mostUse) * interval))
-       if (next_3 > tick_1) then
-        result_3 = next_3
+      if (cost < 0) then
+       local units_1 = -(cost)
+       local earlier_1 = (state - (((units_1 < mostUse) and units_1 or mostUse) * interval))
+       if (earlier_1 > tick_1) then
+        result_3 = earlier_1
        else
         result_3 = 0
+       end
+      else
+       local next_1 = (((state > tick_1) and state or tick_1) + (cost * interval))
+       if ((next_1 - tick_1) <= tolerance_1) then
+        result_3 = next_1
+       else
+        result_3 = state
        end
       end
      end
@@ -349,7 +343,7 @@ allTransition = function(formula_1)
    if (cost_10 == 0) then
     do return states end
    else
-    local next_6 = {  }
+    local next_3 = {  }
     local isChanged = false
     local isFresh = true
     do
@@ -367,7 +361,7 @@ allTransition = function(formula_1)
       if (taken ~= initial_3[place_11 + 1]) then
        isFresh = false
       end
-      next_6[#next_6 + 1] = taken
+      next_3[#next_3 + 1] = taken
       place_11 = place_11 + 1
      end
     end
@@ -377,7 +371,7 @@ allTransition = function(formula_1)
      if isFresh then
       do return initial_3 end
      else
-      do return next_6 end
+      do return next_3 end
      end
     end
    end
@@ -419,26 +413,23 @@ transitionBy = function(formula)
    initial = 0,
    take = function(tat, now_2, cost_2)
     local tick_2 = (now_2 * a)
-    if (cost_2 > 0) then
-     if (cost_2 > d) then
-      do return tat end
-     else
-      local next_4 = (((tat > tick_2) and tat or tick_2) + (cost_2 * c))
-      if ((next_4 - tick_2) <= tolerance_3) then
-       do return next_4 end
-      else
-       do return tat end
-      end
-     end
+    if ((cost_2 > d) or (cost_2 == 0)) then
+     do return tat end
     else
-     if (cost_2 == 0) then
-      do return tat end
-     else
-      local next_5 = (tat - (((-(cost_2) < mostUse_1) and -(cost_2) or mostUse_1) * c))
-      if (next_5 > tick_2) then
-       do return next_5 end
+     if (cost_2 < 0) then
+      local units_2 = -(cost_2)
+      local earlier_2 = (tat - (((units_2 < mostUse_1) and units_2 or mostUse_1) * c))
+      if (earlier_2 > tick_2) then
+       do return earlier_2 end
       else
        do return 0 end
+      end
+     else
+      local next_2 = (((tat > tick_2) and tat or tick_2) + (cost_2 * c))
+      if ((next_2 - tick_2) <= tolerance_3) then
+       do return next_2 end
+      else
+       do return tat end
       end
      end
     end
@@ -522,8 +513,8 @@ transitionBy = function(formula)
       end
      else
       if (cost_3 < 0) then
-       local units = -(cost_3)
-       local decrement = (((units < mostUse_2) and units or mostUse_2) * c)
+       local units_3 = -(cost_3)
+       local decrement = (((units_3 < mostUse_2) and units_3 or mostUse_2) * c)
        local result_9
        local ticks_6 = (state_1 - (js_floor((now_4 / b)) * a))
        if (ticks_6 > 0) then
@@ -637,8 +628,8 @@ transitionBy = function(formula)
        end
       else
        if (cost_4 < 0) then
-        local units_1 = -(cost_4)
-        local decrement_1 = (((units_1 < mostUse_3) and units_1 or mostUse_3) * b)
+        local units_4 = -(cost_4)
+        local decrement_1 = (((units_4 < mostUse_3) and units_4 or mostUse_3) * b)
         local result_12
         local ticks_13 = (((state_2.millisecond - now_6) * a) + state_2.ticks)
         if (ticks_13 > 0) then
@@ -753,20 +744,20 @@ transitionBy = function(formula)
         end
        else
         if (cost_5 < 0) then
-         local units_2 = -(cost_5)
+         local units_5 = -(cost_5)
          local age = (js_floor((now_8 / b)) - state_3.window)
          if (age > 1) then
           do return FRESH end
          else
-          if (units_2 < state_3.current) then
-           local current_1 = (state_3.current - units_2)
+          if (units_5 < state_3.current) then
+           local current_1 = (state_3.current - units_5)
            do return { window = state_3.window, previous = state_3.previous, current = current_1 } end
           else
            local choice_5
            if (age == 1) then
             choice_5 = 0
            else
-            choice_5 = (state_3.previous - (units_2 - state_3.current))
+            choice_5 = (state_3.previous - (units_5 - state_3.current))
            end
            if (choice_5 > 0) then
             local window_2 = (state_3.window - 1)
@@ -859,25 +850,43 @@ transitionBy = function(formula)
           if (state_5 == 0) then
            result_20 = 0
           else
-           result_20 = (state_5 - (js_floor(((state_5 - 1) / most)) * most))
+           result_20 = (state_5 - (result_18 * most))
           end
          else
           result_20 = 0
          end
          if (cost_6 <= (a - result_20)) then
-          local result_22
           local result_21
           if (state_5 == 0) then
            result_21 = -(math.huge)
           else
            result_21 = js_floor(((state_5 - 1) / most))
           end
+          local result_22
           local index_1 = js_floor(((now_10 + offset) / b))
           if (index_1 > result_21) then
            result_22 = index_1
           else
            result_22 = result_21
           end
+          local choice_6
+          if (result_22 == result_21) then
+           if (state_5 == 0) then
+            choice_6 = 0
+           else
+            choice_6 = (state_5 - (result_21 * most))
+           end
+          else
+           choice_6 = 0
+          end
+          local used = (choice_6 + cost_6)
+          do return ((result_22 * most) + used) end
+         else
+          do return state_5 end
+         end
+        else
+         if (cost_6 < 0) then
+          local units_6 = -(cost_6)
           local result_25
           local result_23
           if (state_5 == 0) then
@@ -896,51 +905,20 @@ transitionBy = function(formula)
            if (state_5 == 0) then
             result_25 = 0
            else
-            result_25 = (state_5 - (js_floor(((state_5 - 1) / most)) * most))
+            result_25 = (state_5 - (result_23 * most))
            end
           else
            result_25 = 0
           end
-          local used = (result_25 + cost_6)
-          do return ((result_22 * most) + used) end
-         else
-          do return state_5 end
-         end
-        else
-         if (cost_6 < 0) then
-          local units_3 = -(cost_6)
-          local result_28
-          local result_26
-          if (state_5 == 0) then
-           result_26 = -(math.huge)
-          else
-           result_26 = js_floor(((state_5 - 1) / most))
-          end
-          local result_27
-          local index_3 = js_floor(((now_10 + offset) / b))
-          if (index_3 > result_26) then
-           result_27 = index_3
-          else
-           result_27 = result_26
-          end
-          if (result_27 == result_26) then
+          if (units_6 < result_25) then
+           local result_26
            if (state_5 == 0) then
-            result_28 = 0
+            result_26 = -(math.huge)
            else
-            result_28 = (state_5 - (js_floor(((state_5 - 1) / most)) * most))
+            result_26 = js_floor(((state_5 - 1) / most))
            end
-          else
-           result_28 = 0
-          end
-          if (units_3 < result_28) then
-           local result_29
-           if (state_5 == 0) then
-            result_29 = -(math.huge)
-           else
-            result_29 = js_floor(((state_5 - 1) / most))
-           end
-           local used_1 = (result_28 - units_3)
-           do return ((result_29 * most) + used_1) end
+           local used_1 = (result_25 - units_6)
+           do return ((result_26 * most) + used_1) end
           else
            do return 0 end
           end
@@ -950,58 +928,64 @@ transitionBy = function(formula)
         end
        end,
        reset = function(use, now_11)
-        local result_32
-        local result_30
+        local result_29
+        local result_27
         if (use == 0) then
-         result_30 = -(math.huge)
+         result_27 = -(math.huge)
         else
-         result_30 = js_floor(((use - 1) / most))
+         result_27 = js_floor(((use - 1) / most))
         end
-        local result_31
-        local index_4 = js_floor(((now_11 + offset) / b))
-        if (index_4 > result_30) then
-         result_31 = index_4
+        local result_28
+        local index_3 = js_floor(((now_11 + offset) / b))
+        if (index_3 > result_27) then
+         result_28 = index_3
         else
-         result_31 = result_30
+         result_28 = result_27
         end
-        if (result_31 == result_30) then
+        if (result_28 == result_27) then
          if (use == 0) then
-          result_32 = 0
+          result_29 = 0
          else
-          result_32 = (use - (js_floor(((use - 1) / most)) * most))
+          result_29 = (use - (result_27 * most))
          end
         else
-         result_32 = 0
+         result_29 = 0
         end
-        if (result_32 == 0) then
+        if (result_29 == 0) then
          do return 0 end
         else
-         local result_33
+         local result_30
          if (use == 0) then
-          result_33 = -(math.huge)
+          result_30 = -(math.huge)
          else
-          result_33 = js_floor(((use - 1) / most))
+          result_30 = js_floor(((use - 1) / most))
          end
-         do return ((((result_33 + 1) * b) - offset) - now_11) end
+         do return ((((result_30 + 1) * b) - offset) - now_11) end
         end
        end,
        encode = function(use_1)
-        local result_34
+        local result_31
         if (use_1 == 0) then
-         result_34 = -(math.huge)
+         result_31 = -(math.huge)
         else
-         result_34 = js_floor(((use_1 - 1) / most))
+         result_31 = js_floor(((use_1 - 1) / most))
         end
-        local result_35
+        local result_33
+        local result_32
         if (use_1 == 0) then
-         result_35 = 0
+         result_32 = -(math.huge)
         else
-         result_35 = (use_1 - (js_floor(((use_1 - 1) / most)) * most))
+         result_32 = js_floor(((use_1 - 1) / most))
         end
-        if (result_35 == 0) then
+        if (use_1 == 0) then
+         result_33 = 0
+        else
+         result_33 = (use_1 - (result_32 * most))
+        end
+        if (result_33 == 0) then
          do return 'f1' end
         else
-         do return 'f1 ' .. js_text(result_34) .. ' ' .. js_text(result_35) end
+         do return 'f1 ' .. js_text(result_31) .. ' ' .. js_text(result_33) end
         end
        end,
        decode = function(text_5)
@@ -1037,63 +1021,56 @@ transitionBy = function(formula)
         initial = initial_1,
         take = function(state_6, now_12, cost_7)
          if (cost_7 > 0) then
-          local result_37
-          local result_36
-          local index_5 = js_floor(((now_12 + offset_1) / b))
-          if (index_5 > state_6.place) then
-           result_36 = index_5
+          local result_35
+          local result_34
+          local index_4 = js_floor(((now_12 + offset_1) / b))
+          if (index_4 > state_6.place) then
+           result_34 = index_4
           else
-           result_36 = state_6.place
+           result_34 = state_6.place
           end
-          if (result_36 == state_6.place) then
-           result_37 = state_6.used
+          if (result_34 == state_6.place) then
+           result_35 = state_6.used
           else
-           result_37 = 0
+           result_35 = 0
           end
-          if (cost_7 <= (a - result_37)) then
-           local result_38
-           local index_6 = js_floor(((now_12 + offset_1) / b))
-           if (index_6 > state_6.place) then
-            result_38 = index_6
+          if (cost_7 <= (a - result_35)) then
+           local result_36
+           local index_5 = js_floor(((now_12 + offset_1) / b))
+           if (index_5 > state_6.place) then
+            result_36 = index_5
            else
-            result_38 = state_6.place
+            result_36 = state_6.place
            end
-           local result_40
-           local result_39
-           local index_7 = js_floor(((now_12 + offset_1) / b))
-           if (index_7 > state_6.place) then
-            result_39 = index_7
+           local choice_7
+           if (result_36 == state_6.place) then
+            choice_7 = state_6.used
            else
-            result_39 = state_6.place
+            choice_7 = 0
            end
-           if (result_39 == state_6.place) then
-            result_40 = state_6.used
-           else
-            result_40 = 0
-           end
-           local used_4 = (result_40 + cost_7)
-           do return { place = result_38, used = used_4 } end
+           local used_4 = (choice_7 + cost_7)
+           do return { place = result_36, used = used_4 } end
           else
            do return state_6 end
           end
          else
           if (cost_7 < 0) then
-           local units_4 = -(cost_7)
-           local result_42
-           local result_41
-           local index_8 = js_floor(((now_12 + offset_1) / b))
-           if (index_8 > state_6.place) then
-            result_41 = index_8
+           local units_7 = -(cost_7)
+           local result_38
+           local result_37
+           local index_6 = js_floor(((now_12 + offset_1) / b))
+           if (index_6 > state_6.place) then
+            result_37 = index_6
            else
-            result_41 = state_6.place
+            result_37 = state_6.place
            end
-           if (result_41 == state_6.place) then
-            result_42 = state_6.used
+           if (result_37 == state_6.place) then
+            result_38 = state_6.used
            else
-            result_42 = 0
+            result_38 = 0
            end
-           if (units_4 < result_42) then
-            local used_5 = (result_42 - units_4)
+           if (units_7 < result_38) then
+            local used_5 = (result_38 - units_7)
             do return { place = state_6.place, used = used_5 } end
            else
             do return initial_1 end
@@ -1104,20 +1081,20 @@ transitionBy = function(formula)
          end
         end,
         reset = function(use_2, now_13)
-         local result_44
-         local result_43
-         local index_9 = js_floor(((now_13 + offset_1) / b))
-         if (index_9 > use_2.place) then
-          result_43 = index_9
+         local result_40
+         local result_39
+         local index_7 = js_floor(((now_13 + offset_1) / b))
+         if (index_7 > use_2.place) then
+          result_39 = index_7
          else
-          result_43 = use_2.place
+          result_39 = use_2.place
          end
-         if (result_43 == use_2.place) then
-          result_44 = use_2.used
+         if (result_39 == use_2.place) then
+          result_40 = use_2.used
          else
-          result_44 = 0
+          result_40 = 0
          end
-         if (result_44 == 0) then
+         if (result_40 == 0) then
           do return 0 end
          else
           do return ((((use_2.place + 1) * b) - offset_1) - now_13) end
@@ -1159,102 +1136,90 @@ transitionBy = function(formula)
          initial = 0,
          take = function(state_7, now_14, cost_8)
           if (cost_8 > 0) then
-           local result_47
-           local result_45
+           local result_43
+           local result_41
            if (state_7 == 0) then
-            result_45 = -(math.huge)
+            result_41 = -(math.huge)
            else
-            result_45 = js_floor(((state_7 - 1) / most_2))
+            result_41 = js_floor(((state_7 - 1) / most_2))
            end
-           local result_46
-           if (now_14 < (result_45 + b)) then
-            result_46 = result_45
+           local result_42
+           if (now_14 < (result_41 + b)) then
+            result_42 = result_41
            else
-            result_46 = now_14
+            result_42 = now_14
            end
-           if (result_46 == result_45) then
+           if (result_42 == result_41) then
             if (state_7 == 0) then
-             result_47 = 0
+             result_43 = 0
             else
-             result_47 = (state_7 - (js_floor(((state_7 - 1) / most_2)) * most_2))
+             result_43 = (state_7 - (result_41 * most_2))
             end
            else
-            result_47 = 0
+            result_43 = 0
            end
-           if (cost_8 <= (a - result_47)) then
-            local result_49
-            local result_48
+           if (cost_8 <= (a - result_43)) then
+            local result_44
             if (state_7 == 0) then
-             result_48 = -(math.huge)
+             result_44 = -(math.huge)
             else
-             result_48 = js_floor(((state_7 - 1) / most_2))
+             result_44 = js_floor(((state_7 - 1) / most_2))
             end
-            if (now_14 < (result_48 + b)) then
-             result_49 = result_48
+            local result_45
+            if (now_14 < (result_44 + b)) then
+             result_45 = result_44
             else
-             result_49 = now_14
+             result_45 = now_14
             end
-            local result_52
-            local result_50
-            if (state_7 == 0) then
-             result_50 = -(math.huge)
-            else
-             result_50 = js_floor(((state_7 - 1) / most_2))
-            end
-            local result_51
-            if (now_14 < (result_50 + b)) then
-             result_51 = result_50
-            else
-             result_51 = now_14
-            end
-            if (result_51 == result_50) then
+            local choice_8
+            if (result_45 == result_44) then
              if (state_7 == 0) then
-              result_52 = 0
+              choice_8 = 0
              else
-              result_52 = (state_7 - (js_floor(((state_7 - 1) / most_2)) * most_2))
+              choice_8 = (state_7 - (result_44 * most_2))
              end
             else
-             result_52 = 0
+             choice_8 = 0
             end
-            local used_8 = (result_52 + cost_8)
-            do return ((result_49 * most_2) + used_8) end
+            local used_8 = (choice_8 + cost_8)
+            do return ((result_45 * most_2) + used_8) end
            else
             do return state_7 end
            end
           else
            if (cost_8 < 0) then
-            local units_5 = -(cost_8)
-            local result_55
-            local result_53
+            local units_8 = -(cost_8)
+            local result_48
+            local result_46
             if (state_7 == 0) then
-             result_53 = -(math.huge)
+             result_46 = -(math.huge)
             else
-             result_53 = js_floor(((state_7 - 1) / most_2))
+             result_46 = js_floor(((state_7 - 1) / most_2))
             end
-            local result_54
-            if (now_14 < (result_53 + b)) then
-             result_54 = result_53
+            local result_47
+            if (now_14 < (result_46 + b)) then
+             result_47 = result_46
             else
-             result_54 = now_14
+             result_47 = now_14
             end
-            if (result_54 == result_53) then
+            if (result_47 == result_46) then
              if (state_7 == 0) then
-              result_55 = 0
+              result_48 = 0
              else
-              result_55 = (state_7 - (js_floor(((state_7 - 1) / most_2)) * most_2))
+              result_48 = (state_7 - (result_46 * most_2))
              end
             else
-             result_55 = 0
+             result_48 = 0
             end
-            if (units_5 < result_55) then
-             local result_56
+            if (units_8 < result_48) then
+             local result_49
              if (state_7 == 0) then
-              result_56 = -(math.huge)
+              result_49 = -(math.huge)
              else
-              result_56 = js_floor(((state_7 - 1) / most_2))
+              result_49 = js_floor(((state_7 - 1) / most_2))
              end
-             local used_9 = (result_55 - units_5)
-             do return ((result_56 * most_2) + used_9) end
+             local used_9 = (result_48 - units_8)
+             do return ((result_49 * most_2) + used_9) end
             else
              do return 0 end
             end
@@ -1264,57 +1229,63 @@ transitionBy = function(formula)
           end
          end,
          reset = function(use_4, now_15)
-          local result_59
-          local result_57
+          local result_52
+          local result_50
           if (use_4 == 0) then
-           result_57 = -(math.huge)
+           result_50 = -(math.huge)
           else
-           result_57 = js_floor(((use_4 - 1) / most_2))
+           result_50 = js_floor(((use_4 - 1) / most_2))
           end
-          local result_58
-          if (now_15 < (result_57 + b)) then
-           result_58 = result_57
+          local result_51
+          if (now_15 < (result_50 + b)) then
+           result_51 = result_50
           else
-           result_58 = now_15
+           result_51 = now_15
           end
-          if (result_58 == result_57) then
+          if (result_51 == result_50) then
            if (use_4 == 0) then
-            result_59 = 0
+            result_52 = 0
            else
-            result_59 = (use_4 - (js_floor(((use_4 - 1) / most_2)) * most_2))
+            result_52 = (use_4 - (result_50 * most_2))
            end
           else
-           result_59 = 0
+           result_52 = 0
           end
-          if (result_59 == 0) then
+          if (result_52 == 0) then
            do return 0 end
           else
-           local result_60
+           local result_53
            if (use_4 == 0) then
-            result_60 = -(math.huge)
+            result_53 = -(math.huge)
            else
-            result_60 = js_floor(((use_4 - 1) / most_2))
+            result_53 = js_floor(((use_4 - 1) / most_2))
            end
-           do return ((result_60 + b) - now_15) end
+           do return ((result_53 + b) - now_15) end
           end
          end,
          encode = function(use_5)
-          local result_61
+          local result_54
           if (use_5 == 0) then
-           result_61 = -(math.huge)
+           result_54 = -(math.huge)
           else
-           result_61 = js_floor(((use_5 - 1) / most_2))
+           result_54 = js_floor(((use_5 - 1) / most_2))
           end
-          local result_62
+          local result_56
+          local result_55
           if (use_5 == 0) then
-           result_62 = 0
+           result_55 = -(math.huge)
           else
-           result_62 = (use_5 - (js_floor(((use_5 - 1) / most_2)) * most_2))
+           result_55 = js_floor(((use_5 - 1) / most_2))
           end
-          if (result_62 == 0) then
+          if (use_5 == 0) then
+           result_56 = 0
+          else
+           result_56 = (use_5 - (result_55 * most_2))
+          end
+          if (result_56 == 0) then
            do return 'f1' end
           else
-           do return 'f1 ' .. js_text(result_61) .. ' ' .. js_text(result_62) end
+           do return 'f1 ' .. js_text(result_54) .. ' ' .. js_text(result_56) end
           end
          end,
          decode = function(text_7)
@@ -1348,59 +1319,53 @@ transitionBy = function(formula)
           initial = initial_2,
           take = function(state_8, now_16, cost_9)
            if (cost_9 > 0) then
-            local result_64
-            local result_63
+            local result_58
+            local result_57
             if (now_16 < (state_8.place + b)) then
-             result_63 = state_8.place
+             result_57 = state_8.place
             else
-             result_63 = now_16
+             result_57 = now_16
             end
-            if (result_63 == state_8.place) then
-             result_64 = state_8.used
+            if (result_57 == state_8.place) then
+             result_58 = state_8.used
             else
-             result_64 = 0
+             result_58 = 0
             end
-            if (cost_9 <= (a - result_64)) then
-             local result_65
+            if (cost_9 <= (a - result_58)) then
+             local result_59
              if (now_16 < (state_8.place + b)) then
-              result_65 = state_8.place
+              result_59 = state_8.place
              else
-              result_65 = now_16
+              result_59 = now_16
              end
-             local result_67
-             local result_66
-             if (now_16 < (state_8.place + b)) then
-              result_66 = state_8.place
+             local choice_9
+             if (result_59 == state_8.place) then
+              choice_9 = state_8.used
              else
-              result_66 = now_16
+              choice_9 = 0
              end
-             if (result_66 == state_8.place) then
-              result_67 = state_8.used
-             else
-              result_67 = 0
-             end
-             local used_12 = (result_67 + cost_9)
-             do return { place = result_65, used = used_12 } end
+             local used_12 = (choice_9 + cost_9)
+             do return { place = result_59, used = used_12 } end
             else
              do return state_8 end
             end
            else
             if (cost_9 < 0) then
-             local units_6 = -(cost_9)
-             local result_69
-             local result_68
+             local units_9 = -(cost_9)
+             local result_61
+             local result_60
              if (now_16 < (state_8.place + b)) then
-              result_68 = state_8.place
+              result_60 = state_8.place
              else
-              result_68 = now_16
+              result_60 = now_16
              end
-             if (result_68 == state_8.place) then
-              result_69 = state_8.used
+             if (result_60 == state_8.place) then
+              result_61 = state_8.used
              else
-              result_69 = 0
+              result_61 = 0
              end
-             if (units_6 < result_69) then
-              local used_13 = (result_69 - units_6)
+             if (units_9 < result_61) then
+              local used_13 = (result_61 - units_9)
               do return { place = state_8.place, used = used_13 } end
              else
               do return initial_2 end
@@ -1411,19 +1376,19 @@ transitionBy = function(formula)
            end
           end,
           reset = function(use_6, now_17)
-           local result_71
-           local result_70
+           local result_63
+           local result_62
            if (now_17 < (use_6.place + b)) then
-            result_70 = use_6.place
+            result_62 = use_6.place
            else
-            result_70 = now_17
+            result_62 = now_17
            end
-           if (result_70 == use_6.place) then
-            result_71 = use_6.used
+           if (result_62 == use_6.place) then
+            result_63 = use_6.used
            else
-            result_71 = 0
+            result_63 = 0
            end
-           if (result_71 == 0) then
+           if (result_63 == 0) then
             do return 0 end
            else
             do return ((use_6.place + b) - now_17) end
@@ -1476,62 +1441,62 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
  local take = function(at_6, instant_1)
   local key_1 = steps_1[at_6 + 1]
   local transition = transitions[steps_1[(at_6 + 1) + 1] + 1]
-  local result_73
+  local result_65
   local known = states_5[key_1 + 1]
   if (known ~= nil) then
-   result_73 = known
+   result_65 = known
   else
    if (lifetimes[key_1 + 1] ~= nil) then
-    result_73 = transition.initial
+    result_65 = transition.initial
    else
-    local result_72
+    local result_64
     local text_12 = texts_1[key_1 + 1]
     if (text_12 == false) then
-     result_72 = nil
+     result_64 = nil
     else
-     result_72 = transition.decode(text_12)
+     result_64 = transition.decode(text_12)
     end
-    if (result_72 == nil) then
-     result_73 = transition.initial
+    if (result_64 == nil) then
+     result_65 = transition.initial
     else
-     states_5[key_1 + 1] = result_72
-     result_73 = result_72
+     states_5[key_1 + 1] = result_64
+     result_65 = result_64
     end
    end
   end
-  local state_11 = result_73
+  local state_11 = result_65
   do
    local turn_1 = 0
    while (turn_1 < steps_1[(at_6 + 3) + 1]) do
-    local next_7 = transition.take(state_11, instant_1, steps_1[(at_6 + 2) + 1])
-    if (next_7 == state_11) then
+    local next_4 = transition.take(state_11, instant_1, steps_1[(at_6 + 2) + 1])
+    if (next_4 == state_11) then
      break
     end
-    state_11 = next_7
+    state_11 = next_4
     turn_1 = turn_1 + 1
    end
   end
-  if (state_11 ~= result_73) then
-   local choice_6
+  if (state_11 ~= result_65) then
+   local choice_10
    if (lifetimes[key_1 + 1] == nil) then
-    choice_6 = states_5[key_1 + 1]
+    choice_10 = states_5[key_1 + 1]
    else
-    choice_6 = nil
+    choice_10 = nil
    end
-   local result_74
+   local result_66
    local end_2 = js_floor((transition.reset(state_11, 0) / LEEWAY))
-   local choice_7
-   if (choice_6 == nil) then
-    choice_7 = -(1)
+   local choice_11
+   if (choice_10 == nil) then
+    choice_11 = -(1)
    else
-    choice_7 = js_floor((transition.reset(choice_6, 0) / LEEWAY))
+    choice_11 = js_floor((transition.reset(choice_10, 0) / LEEWAY))
    end
-   if (choice_7 == end_2) then
-    result_74 = ''
+   if (choice_11 == end_2) then
+    result_66 = ''
    else
-    result_74 = js_format('%d', (js_min((((end_2 + 1) * LEEWAY) - instant_1), LONGEST) + MARGIN))
+    result_66 = js_format('%d', (js_min((((end_2 + 1) * LEEWAY) - instant_1), LONGEST) + MARGIN))
    end
-   lifetimes[key_1 + 1] = result_74
+   lifetimes[key_1 + 1] = result_66
    states_5[key_1 + 1] = state_11
    owners[key_1 + 1] = transition
   end
@@ -1542,35 +1507,35 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
    local place_15 = at_7
    while (place_15 < end_3) do
     local transition_1 = transitions[steps_1[(place_15 + 1) + 1] + 1]
-    local result_76
+    local result_68
     local key_2 = steps_1[place_15 + 1]
     local known_1 = states_5[key_2 + 1]
     if (known_1 ~= nil) then
-     result_76 = known_1
+     result_68 = known_1
     else
      if (lifetimes[key_2 + 1] ~= nil) then
-      result_76 = transition_1.initial
+      result_68 = transition_1.initial
      else
-      local result_75
+      local result_67
       local text_13 = texts_1[key_2 + 1]
       if (text_13 == false) then
-       result_75 = nil
+       result_67 = nil
       else
-       result_75 = transition_1.decode(text_13)
+       result_67 = transition_1.decode(text_13)
       end
-      if (result_75 == nil) then
-       result_76 = transition_1.initial
+      if (result_67 == nil) then
+       result_68 = transition_1.initial
       else
-       states_5[key_2 + 1] = result_75
-       result_76 = result_75
+       states_5[key_2 + 1] = result_67
+       result_68 = result_67
       end
      end
     end
-    local next_8 = transition_1.take(result_76, instant_2, steps_1[(place_15 + 2) + 1])
-    if ((next_8 == result_76) and (steps_1[(place_15 + 2) + 1] > 0)) then
+    local next_5 = transition_1.take(result_68, instant_2, steps_1[(place_15 + 2) + 1])
+    if ((next_5 == result_68) and (steps_1[(place_15 + 2) + 1] > 0)) then
      do return end
     else
-     taken_1[#taken_1 + 1] = next_8
+     taken_1[#taken_1 + 1] = next_5
     end
     place_15 = place_15 + 4
    end
@@ -1579,55 +1544,55 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
    local place_16 = at_7
    while (place_16 < end_3) do
     local transition_2 = transitions[steps_1[(place_16 + 1) + 1] + 1]
-    local next_9 = taken_1[((place_16 - at_7) / 4) + 1]
-    local result_78
+    local next_6 = taken_1[((place_16 - at_7) / 4) + 1]
+    local result_70
     local key_3 = steps_1[place_16 + 1]
     local known_2 = states_5[key_3 + 1]
     if (known_2 ~= nil) then
-     result_78 = known_2
+     result_70 = known_2
     else
      if (lifetimes[key_3 + 1] ~= nil) then
-      result_78 = transition_2.initial
+      result_70 = transition_2.initial
      else
-      local result_77
+      local result_69
       local text_14 = texts_1[key_3 + 1]
       if (text_14 == false) then
-       result_77 = nil
+       result_69 = nil
       else
-       result_77 = transition_2.decode(text_14)
+       result_69 = transition_2.decode(text_14)
       end
-      if (result_77 == nil) then
-       result_78 = transition_2.initial
+      if (result_69 == nil) then
+       result_70 = transition_2.initial
       else
-       states_5[key_3 + 1] = result_77
-       result_78 = result_77
+       states_5[key_3 + 1] = result_69
+       result_70 = result_69
       end
      end
     end
-    local isChanged_1 = (next_9 ~= result_78)
+    local isChanged_1 = (next_6 ~= result_70)
     if (isChanged_1 and (steps_1[(place_16 + 3) + 1] == 0)) then
      local key_4 = steps_1[place_16 + 1]
-     local choice_8
+     local choice_12
      if (lifetimes[key_4 + 1] == nil) then
-      choice_8 = states_5[key_4 + 1]
+      choice_12 = states_5[key_4 + 1]
      else
-      choice_8 = nil
+      choice_12 = nil
      end
-     local result_79
-     local end_4 = js_floor((transition_2.reset(next_9, 0) / LEEWAY))
-     local choice_9
-     if (choice_8 == nil) then
-      choice_9 = -(1)
+     local result_71
+     local end_4 = js_floor((transition_2.reset(next_6, 0) / LEEWAY))
+     local choice_13
+     if (choice_12 == nil) then
+      choice_13 = -(1)
      else
-      choice_9 = js_floor((transition_2.reset(choice_8, 0) / LEEWAY))
+      choice_13 = js_floor((transition_2.reset(choice_12, 0) / LEEWAY))
      end
-     if (choice_9 == end_4) then
-      result_79 = ''
+     if (choice_13 == end_4) then
+      result_71 = ''
      else
-      result_79 = js_format('%d', (js_min((((end_4 + 1) * LEEWAY) - instant_2), LONGEST) + MARGIN))
+      result_71 = js_format('%d', (js_min((((end_4 + 1) * LEEWAY) - instant_2), LONGEST) + MARGIN))
      end
-     lifetimes[key_4 + 1] = result_79
-     states_5[key_4 + 1] = next_9
+     lifetimes[key_4 + 1] = result_71
+     states_5[key_4 + 1] = next_6
      owners[key_4 + 1] = transition_2
     end
     place_16 = place_16 + 4
@@ -1665,16 +1630,16 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
   while (key_6 < count) do
    local lifetime = lifetimes[key_6 + 1]
    if (lifetime ~= nil) then
-    local result_80
+    local result_72
     local transition_3 = owners[key_6 + 1]
     local state_12 = states_5[key_6 + 1]
     if ((transition_3 == nil) or (state_12 == transition_3.initial)) then
-     result_80 = nil
+     result_72 = nil
     else
-     result_80 = transition_3.encode(state_12)
+     result_72 = transition_3.encode(state_12)
     end
-    if (result_80 ~= texts_1[key_6 + 1]) then
-     write_1(key_6, result_80, lifetime)
+    if (result_72 ~= texts_1[key_6 + 1]) then
+     write_1(key_6, result_72, lifetime)
     end
    end
    key_6 = key_6 + 1
@@ -1687,4 +1652,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "cc0122260d70a854304932d9e7fe4fb8fd9ef798";
+export const STATE_TRANSITIONS_SHA = "addfea52dd10eaf7e9427244039cdb0eb01e47d6";

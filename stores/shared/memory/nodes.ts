@@ -70,7 +70,7 @@ export interface Nodes {
  * dozens of words of nodes: an engine then knows where those lie.
  */
 export function threadNodes(memory: Memory, thread: Thread): Nodes {
-  const { ints, floats, nodes, lastNode } = memory;
+  const { ints, floats, holders, nodes, lastNode } = memory;
   const { take, keep } = freeNodes(memory, thread);
   // Nodes and their shapes: what was made, what is to be let go of, and what stands below that.
   const made = intStack();
@@ -93,6 +93,7 @@ export function threadNodes(memory: Memory, thread: Thread): Nodes {
 
   function make(): number {
     const node = take();
+    ints[holders + node] = 0;
     made.push(node);
     return node;
   }

@@ -51,6 +51,13 @@ export function visitNodes(
   else if (kind === blockKind.chain && ints[at + CELLS] !== 0) visit(ints[at + CELLS]!, CHAIN);
 }
 
+/** Notes that a block holds its state's topmost node, for whoever needs nodes. */
+export function noteHolder({ ints, blocks, holders }: Memory, block: number, kind: number): void {
+  if (kind === blockKind.cells) return;
+  const cell = blocks + block * BLOCK + CELLS + (kind === blockKind.tree ? 2 : 0);
+  ints[holders + ints[cell]!] = block;
+}
+
 /** Lets go of all nodes of a state that nobody else can reach. */
 export function freeState(nodes: Nodes, block: number): void {
   visitNodes(nodes.memory, block, nodes.free);
@@ -73,10 +80,13 @@ export type WriteBlock = (
 ) => void;
 
 /** How the blocks of a store are written, closed over its views. */
-export function blockWriting({ ints, floats, blocks }: Memory): WriteBlock {
+export function blockWriting(memory: Memory): WriteBlock {
+  const { ints, floats, blocks } = memory;
   return function writeBlock(layout, block, low, high, state, freshAt, old) {
     const at = blocks + block * BLOCK;
-    ints[at] = low | layout.save(state, block, old);
+    const kind = layout.save(state, block, old);
+    noteHolder(memory, block, kind);
+    ints[at] = low | kind;
     ints[at + 1] = high;
     floats[at / 2 + 1] = freshAt;
   };

@@ -2,17 +2,26 @@
  * Room for a new key, or for its nodes, when all that there is has been taken.
  *
  * Keys are looked at from where the last search ended, in any thread: those of 32 buckets, and from
- * time to time those of 4,096, for one that is fresh again. If none is, the one that will be fresh
- * first of those looked at is evicted, where the store allows it.
+ * time to time those of 4,096, for one that is fresh again. For nodes as many keys that hold some are
+ * looked at: each topmost node names its block. If none is fresh, the one that will be first of those
+ * looked at is evicted, where the store allows it.
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BLOCK, BUCKET, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
+import { BLOCK, BUCKET, capacityOf, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
 import { blockKind } from "../states/block_layout.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
-import { freshAtOf, fullError, removeKey, settledWord, type Table, wordAt } from "./table.ts";
+import {
+  bucketOf,
+  freshAtOf,
+  fullError,
+  removeKey,
+  settledWord,
+  type Table,
+  wordAt,
+} from "./table.ts";
 
 /** Buckets that are searched for a key to drop; those of a long search, and how many a millisecond. */
 const SEARCHED = 32;
@@ -40,8 +49,8 @@ export interface KeyDropping {
 
 /** How room is made in a table, closed over it. */
 export function keyDropping(table: Table): KeyDropping {
-  const { memory, thread, found, search, protectedSlots, slotsWithNodes, throwsWhenFull } = table;
-  const { ints, capacity, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
+  const { memory, thread, found, search, protectedSlots, throwsWhenFull } = table;
+  const { ints, buckets, bucketMask, blocks, blockMask, lastBlock, holders, lastNode } = memory;
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
     freshAtOf(memory, block) <= now &&
@@ -80,28 +89,45 @@ export function keyDropping(table: Table): KeyDropping {
     return false;
   }
 
+  /** Looks through buckets, and on, if need be, to the first key that may go. */
+  function dropFreshIn(all: number, searched: number, now: number): boolean {
+    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
+      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
+      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
+        if (dropIfFresh(slot, now, false)) return true;
+      }
+    }
+    return false;
+  }
+
+  /** Looks at keys that hold nodes, from where the last search ended: most of a store's may have none. */
+  function dropFreshHolder(now: number, searched: number): boolean {
+    for (let looked = 0, keys = 0; looked < lastNode && keys < searched; looked++) {
+      search.node = search.node % lastNode + 1;
+      const block = ints[holders + search.node]!;
+      if (block === 0) continue;
+      const bucket = bucketOf(memory, ints[blocks + block * BLOCK]!);
+      for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
+        const held = ints[slot]! & blockMask;
+        // A batch may hold the one that is looked for.
+        if (held !== block && held <= lastBlock) continue;
+        keys++;
+        if (dropIfFresh(slot, now, true)) return true;
+      }
+    }
+    return false;
+  }
+
   /** Drops the first key that is fresh again, of those looked at; whether there was one. */
   function dropFresh(now: number, withNodes: boolean): boolean {
     const all = bucketMask + 1;
     const isLong = now < search.longAt || now >= search.longAgainAt;
     const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
     search.firstSlot = search.keysSeen = search.changedSlot = 0;
-    if (withNodes) {
-      // First where they are: most of a store's keys may have none.
-      const known = Math.min(search.noted, slotsWithNodes.length);
-      for (let looked = 0; looked < Math.min(known, SEARCHED); looked++) {
-        const slot = slotsWithNodes[search.lookedAt++ % known]!;
-        if (dropIfFresh(slot, now, true)) return true;
-      }
-      if (search.firstSlot !== 0) return false;
-    }
-    // On, if need be, to the first key that may go.
-    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
-      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
-      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
-        if (dropIfFresh(slot, now, withNodes)) return true;
-      }
-    }
+    const isDropped = withNodes
+      ? dropFreshHolder(now, isLong ? SEARCHED_LONG : SEARCHED)
+      : dropFreshIn(all, searched, now);
+    if (isDropped) return true;
     // Lest all wait for a batch whose thread has died.
     if (search.firstSlot === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
     if (isLong) {
@@ -129,6 +155,7 @@ export function keyDropping(table: Table): KeyDropping {
 
   return {
     takePlace(now) {
+      const capacity = capacityOf(memory);
       for (;;) {
         const keys = Atomics.load(ints, header.keys);
         if (keys >= capacity) break;

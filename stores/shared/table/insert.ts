@@ -15,7 +15,7 @@
  */
 
 import { BLOCK, header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
-import { blockKind, freeState } from "../states/block_layout.ts";
+import { freeState } from "../states/block_layout.ts";
 import { announce, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
 import type { KeyDropping } from "./drop_keys.ts";
@@ -131,7 +131,6 @@ export type InsertKey = (high: number, now: number) => boolean;
 /** The insertion of new keys into a table, closed over it. */
 export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKey {
   const { memory, thread, nodes, spares, throwsWhenFull, found, scanned, evicted } = table;
-  const { slotsWithNodes, search } = table;
   const { ints, bytes, blockMask } = memory;
 
   /** Steps 2 and 3; `isChanging` is left to the caller. */
@@ -151,9 +150,6 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKe
     spares.spent();
     count(thread, counter.inserted);
     found.slot = slot;
-    if ((ints[memory.blocks + (next & blockMask) * BLOCK]! & 3) !== blockKind.cells) {
-      slotsWithNodes[search.noted++ % slotsWithNodes.length] = slot;
-    }
     return true;
   }
 

@@ -14,16 +14,21 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BLOCK, BUCKET, header, type Memory, SLOTS_PER_BUCKET, TAGS } from "../layout.ts";
+import {
+  BLOCK,
+  BUCKET,
+  capacityOf,
+  header,
+  type Memory,
+  SLOTS_PER_BUCKET,
+  TAGS,
+} from "../layout.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import type { SpareBlocks } from "../memory/spare_blocks.ts";
 import { blockKind, freeState } from "../states/block_layout.ts";
 import { announce, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter, type Thread } from "../threads/thread.ts";
 import { settleMark } from "./multi_swap.ts";
-
-/** Keys with nodes of which a thread remembers where they are. */
-const MOST_WITH_NODES = 1_024;
 
 /** The table as one thread works on it; what it sees is noted in values that are filled anew. */
 export interface Table {
@@ -40,8 +45,6 @@ export interface Table {
   readonly scanned: ScannedBucket;
   /** What the last search for a key to drop saw. */
   readonly search: KeySearch;
-  /** Slots into which this thread has put keys with nodes, the latest ones, as a ring. */
-  readonly slotsWithNodes: Int32Array;
   /** Slots of the keys of a batch, which are not dropped to make room for another one of it. */
   readonly protectedSlots: number[];
   /** The block of a key, announced; 0 if no tag leads to it. */
@@ -84,9 +87,8 @@ export interface KeySearch {
   longAgainAt: number;
   /** Searches one after another that found no key that may go. */
   fruitless: number;
-  /** Where in `slotsWithNodes` the next slot is noted, and the next one looked at. */
-  noted: number;
-  lookedAt: number;
+  /** The node that was looked at last for a key that holds some. */
+  node: number;
 }
 
 /** The table, for a thread; `find` and `replace`, by which it changes known keys, are closed over it. */
@@ -127,10 +129,8 @@ export function openTable(
       longAt: Infinity,
       longAgainAt: 0,
       fruitless: 0,
-      noted: 0,
-      lookedAt: 0,
+      node: 0,
     },
-    slotsWithNodes: new Int32Array(MOST_WITH_NODES),
     protectedSlots: [],
 
     find(low, high) {
@@ -256,7 +256,7 @@ export function freshAtOf({ floats, blocks }: Memory, block: number): number {
 }
 
 /** The error of a store without a place for one more key. */
-export function fullError({ capacity }: Memory): StoreFullError {
+export function fullError(memory: Memory): StoreFullError {
   const rule = "the capacity of sharedStore must be more than the keys in use";
-  return new StoreFullError(errorMessage("keep a new key", rule, capacity));
+  return new StoreFullError(errorMessage("keep a new key", rule, capacityOf(memory)));
 }

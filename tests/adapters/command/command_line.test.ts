@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -7,6 +9,7 @@ import { describe, test } from "node:test";
 import process from "node:process";
 import { createClient } from "redis";
 
+import { boldOn } from "../../../adapters/command/help_text.ts";
 import { ruleEngine } from "../../../adapters/rules/rules.ts";
 import { commandLine } from "../../../adapters/service/service.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
@@ -166,6 +169,106 @@ withRedis("tidegate with Redis", (redis) => {
   });
 });
 
+describe("tidegate says", () => {
+  const commands = ["serve", "lint", "explain", "replay", "simulate", "completions"];
+
+  test("which commands there are, and of each its options and what its exit status means", async () => {
+    const overview = await run("--help");
+    assert.equal(overview.status, 0);
+    assert.deepEqual(await run(), { ...overview, status: 2 });
+    for (const command of commands) {
+      assert.match(overview.printed, new RegExp(`^tidegate ${command} `, "m"));
+      const { status, printed, complaints } = await run(command, "--help");
+      assert.deepEqual([status, complaints], [0, ""]);
+      assert.match(printed, new RegExp(`^tidegate ${command}[^]*--help[^]*Exit status\\n +0 `));
+      for (const line of printed.split("\n")) assert.ok(line.length <= 100, line);
+    }
+  });
+
+  test("nothing in bold but on a terminal, and there unless NO_COLOR is set", () => {
+    const terminal = { isTTY: true };
+    assert.equal(boldOn({}, {})("a"), "a");
+    assert.equal(boldOn(terminal, { NO_COLOR: "1" })("a"), "a");
+    assert.equal(boldOn(terminal, { TERM: "dumb" })("a"), "a");
+    assert.equal(boldOn(terminal, {})("a"), "\u001b[1ma\u001b[0m");
+  });
+
+  test("in a line what to do about a file that is not there, or is a folder", async () => {
+    const config = await run("lint", EXAMPLE, "--config", "/nowhere.json");
+    assert.equal(config.status, 1);
+    assert.equal(
+      config.complaints,
+      "Cannot read --config /nowhere.json: there is no file or folder /nowhere.json (ENOENT): " +
+        "check the path",
+    );
+    const folder = await run("lint", EXAMPLE, "--config", rootPath);
+    assert.match(
+      folder.complaints,
+      /^Cannot read --config .*: it is a folder \(EISDIR\): name a file/,
+    );
+    const served = await run("serve", "/nowhere.yaml", "--no-grpc", "--log-level", "off");
+    assert.equal(
+      served.complaints,
+      "Cannot load rules from /nowhere.yaml: there is no file or folder /nowhere.yaml (ENOENT): " +
+        "check the path",
+    );
+    const log = await run("replay", "/nowhere.log", "--rule", "gcra:1/1m");
+    assert.deepEqual([log.status, log.complaints.split("\n").length], [1, 1]);
+    assert.match(log.complaints, /there is no file or folder \/nowhere.log \(ENOENT\)/);
+  });
+
+  test("in a line what to do about a port that is taken", async () => {
+    const server = createServer();
+    const port = await new Promise<number>((resolve) =>
+      server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
+    );
+    try {
+      for (const threads of ["1", "2"]) {
+        const { status, complaints } = await run(
+          ...["serve", EXAMPLE, "--port", String(port), "--no-grpc", "--threads", threads],
+          ...["--log-level", "off"],
+        );
+        assert.equal(status, 1);
+        assert.match(complaints, /\(EADDRINUSE\): end the program .* choose another by --port/);
+        assert.ok(complaints.includes(String(port)), complaints);
+        assert.equal(complaints.split("\n").length, 1);
+      }
+    } finally {
+      server.close();
+    }
+  });
+});
+
+describe("tidegate completions", () => {
+  const words = ["serve", "completions", "grpc-port", "merge-domains", "sweep", "attack", "envoy"];
+
+  for (const shell of ["bash", "zsh", "fish"]) {
+    test(`${shell} knows every command, option and choice`, async () => {
+      const { status, printed } = await run("completions", shell);
+      assert.equal(status, 0);
+      for (const word of words) assert.match(printed, new RegExp(`\\b${word}\\b`));
+    });
+  }
+
+  test("bash completes commands, options and their values", async () => {
+    const { printed } = await run("completions", "bash");
+    const completed = (...line: readonly string[]) => {
+      const ask = `COMP_WORDS=(tidegate "$@"); COMP_CWORD=$#; _tidegate; echo "\${COMPREPLY[@]}"`;
+      const args = ["-c", `${printed.replace(/^complete.*$/m, "")}\n${ask}`, "bash", ...line];
+      const { error, stdout } = spawnSync("bash", args, { encoding: "utf8" });
+      return error === undefined ? stdout.trim() : undefined;
+    };
+    const commands = completed("s");
+    // There may be no bash.
+    if (commands === undefined) return;
+    assert.equal(commands, "serve simulate");
+    assert.equal(completed("serve", "rules.yaml", "--th"), "--threads");
+    assert.equal(completed("serve", "--log-level", ""), "info error off");
+    assert.equal(completed("serve", "--config", ""), "");
+    assert.equal(completed("simulate", "atta"), "attack");
+  });
+});
+
 test("tidegate --version is that of the package", async () => {
   const { version } = JSON.parse(readText("deno.json"));
   assert.deepEqual(await run("--version"), { status: 0, printed: version, complaints: "" });
@@ -193,7 +296,7 @@ test("options come from arguments, or else from variables, or else from the file
     assert.equal(await statuses({ TIDEGATE_FORMAT: "envoy" }, "--format", "auto"), 0);
     const unknown = await run("lint", rules, "--config", bad!);
     assert.equal(unknown.status, 2);
-    assert.match(unknown.complaints, /there is no option fromat, in .*c.json/);
+    assert.match(unknown.complaints, /no option fromat, in .*c.json: did you mean format\?/);
     const flag = await runWith({ TIDEGATE_STRICT: "yes" }, "lint", rules);
     assert.match(flag.complaints, /strict must be true or false, not yes, in TIDEGATE_STRICT/);
   } finally {
@@ -210,7 +313,14 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
     [["explain", EXAMPLE, "user"], /key=value, not user/],
     [["explain", EXAMPLE, "user=1", "--domain", "x"], /--domain must be one of shop/],
     [["serve", EXAMPLE, "--port", "eighty"], /--port must be a whole number/],
-    [["serve", EXAMPLE, "--prot", "80"], /prot/],
+    [["serve", EXAMPLE, "--prot", "80"], /there is no option --prot: did you mean --port\?/],
+    [["serve", EXAMPLE, "--port"], /--port needs a value, such as 8080/],
+    [["serve", EXAMPLE, "--port", "--shadow"], /--port needs a value/],
+    [["serve", EXAMPLE, "--shadow=yes"], /--shadow takes no value/],
+    [["lint", EXAMPLE, "--port", "80"], /there is no option --port/],
+    [["repaly"], /there is no command repaly: did you mean replay\?/],
+    [["--port", "80", "serve"], /a command comes before its options/],
+    [["completions", "tcsh"], /completions takes bash, zsh or fish/],
     [["serve", EXAMPLE, "--drain-delay", "soon"], /--drain-delay must be like 300ms, 5s or 0/],
     [["serve", EXAMPLE, "--log-level", "loud"], /--log-level must be info, error or off/],
     [
@@ -218,6 +328,7 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
       /--on-lookup-failure must be throw or default/,
     ],
     [["lint", EXAMPLE, "--format", "xml"], /--format must be/],
+    [["replay", "log", "--format", "xml"], /--format must be common, .* or csv, not xml/],
     [["replay", "log", "--ruel", "gcra:1/1s"], /ruel/],
   ];
   for (const [args, message] of cases) {
@@ -225,7 +336,7 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
       const { status, complaints } = await run(...args);
       assert.equal(status, 2);
       assert.match(complaints, message);
-      assert.match(complaints, /tidegate --help/);
+      assert.match(complaints, /\(tidegate( \w+)? --help\)$/);
     });
   }
 });

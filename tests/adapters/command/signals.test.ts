@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import process from "node:process";
 
+import { isLong } from "../../support/seed.ts";
 import { needs } from "../../support/program.ts";
 import { freePort } from "../../support/redis/free_port.ts";
 import { rootPath } from "../../support/tree.ts";
 import { startNginx } from "../service/support/proxies.ts";
 import { spawned } from "./support/spawned.ts";
 
-const CALLS = process.env.TIDEGATE_LONG === "1" ? 10_000 : 1_000;
+const CALLS = isLong() ? 10_000 : 300;
 
 /** Starts a service, and waits until it listens. */
 async function started(rules: string, port: number, delay = "200ms") {

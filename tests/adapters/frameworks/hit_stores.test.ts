@@ -10,6 +10,10 @@ import fc from "fast-check";
 
 import { elysiaRateLimitContext } from "../../../adapters/frameworks/elysia.ts";
 import { expressRateLimitStore } from "../../../adapters/frameworks/express.ts";
+import {
+  type FastifyRateLimitStore,
+  fastifyRateLimitStore,
+} from "../../../adapters/frameworks/fastify.ts";
 import { honoRateLimiterStore } from "../../../adapters/frameworks/hono.ts";
 import type { HitStoreOptions } from "../../../adapters/frameworks/hono.ts";
 import {
@@ -244,6 +248,54 @@ describe("the stores of others", () => {
       assert.throws(() => context.increment("one", duration), RangeError, String(duration));
     }
     context.kill();
+  });
+});
+
+describe("the store for @fastify/rate-limit", () => {
+  /** One call as the plugin makes it. */
+  function call(
+    store: FastifyRateLimitStore,
+    method: "incr" | "read",
+    key: string,
+  ): Promise<{ current: number; ttl: number } | undefined> {
+    return new Promise((resolve, reject) =>
+      store[method](key, (error, result) => error ? reject(error) : resolve(result), 1_000, 2)
+    );
+  }
+
+  test("counts hits from the first one on, and reads without counting", async () => {
+    const clock = testClock(0);
+    const store = new (fastifyRateLimitStore({ clock }))({});
+    assert.deepEqual(await call(store, "read", "one"), { current: 0, ttl: 0 });
+    assert.deepEqual(await call(store, "incr", "one"), { current: 1, ttl: 1_000 });
+    await clock.advance(400);
+    assert.deepEqual(await call(store, "incr", "one"), { current: 2, ttl: 600 });
+    assert.deepEqual(await call(store, "read", "one"), { current: 2, ttl: 600 });
+    await clock.advance(600);
+    assert.deepEqual(await call(store, "incr", "one"), { current: 1, ttl: 1_000 });
+  });
+
+  test("counts apart for each route with a limit of its own, in any store", async () => {
+    const options = { store: asyncMemoryStore(), prefix: "a" };
+    const [first, second] = [1, 2].map(() => new (fastifyRateLimitStore(options))({}));
+    const login = { routeInfo: { method: "POST", url: "/login" } };
+    assert.equal((await call(first!, "incr", "one"))?.current, 1);
+    assert.equal((await call(second!, "incr", "one"))?.current, 2);
+    assert.equal((await call(first!.child(login), "incr", "one"))?.current, 1);
+    assert.equal((await call(second!.child(login), "incr", "one"))?.current, 2);
+  });
+
+  test("hands errors of the store over, and refuses what it cannot do", async () => {
+    const store = storeThatIsAway(() => undefined);
+    const away = new (fastifyRateLimitStore({ store, prefix: "a" }))({});
+    await assert.rejects(call(away, "incr", "one"), StoreUnavailableError);
+    for (const option of ["continueExceeding", "exponentialBackoff"]) {
+      assert.throws(() => new (fastifyRateLimitStore())({ [option]: true }), {
+        name: "RangeError",
+        message: `Cannot count hits as ${option} must be false: current value is true`,
+      });
+    }
+    assert.throws(() => fastifyRateLimitStore({ store: memoryStore() }), /prefix/);
   });
 });
 

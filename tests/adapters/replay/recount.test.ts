@@ -37,7 +37,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "../../../mod.ts";
-import { fcOptions } from "../../support/seed.ts";
+import { fcOptions, isLong } from "../../support/seed.ts";
 
 /** Every algorithm, with a limit. */
 const FAMILIES: readonly { name: string; make: (limit: number) => Algorithm }[] = [
@@ -263,7 +263,8 @@ describe("a naive recount agrees, to the last call,", () => {
   }
 
   // Each form in the long run: all of them are read by the same blocks.
-  const onFiles = process.env.TIDEGATE_LONG === "1" ? Object.keys(WRITERS) : ["vhost"];
+  const ENTRIES = isLong() ? 12_000 : 4_000;
+  const onFiles = isLong() ? Object.keys(WRITERS) : ["vhost"];
   test("on a file and its compressed forms, with threads and without", async () => {
     for (const format of onFiles) await requireAgreementOnFiles(format);
   });
@@ -271,7 +272,7 @@ describe("a naive recount agrees, to the last call,", () => {
   async function requireAgreementOnFiles(format: string): Promise<void> {
     const folder = mkdtempSync(join(tmpdir(), "tidegate-recount-"));
     try {
-      const entries = Array.from({ length: 12_000 }, (_, place): LogEntry => ({
+      const entries = Array.from({ length: ENTRIES }, (_, place): LogEntry => ({
         at: START + Math.floor(place / 3) * 40 - (place % 7) * 1_000,
         key: `10.0.${place % 83}.${(place * place) % 251}`,
         cost: 1 + place % 3,

@@ -16,50 +16,50 @@ export const RATE_FAULTS: readonly Fault[] = [
       "const next = tick + cost * interval;",
     ],
     "A refund of more than can be in use, seen from a clock that stepped back": [
-      "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
-      "const next = tat + cost * interval;",
+      "const earlier = tat - (units < mostUse ? units : mostUse) * interval;",
+      "const earlier = tat - units * interval;",
     ],
     "`retryAfter` rounded down: a millisecond too early": [
-      "Math.ceil((ahead - (tolerance - cost * interval)) / perMillisecond)",
-      "Math.floor((ahead - (tolerance - cost * interval)) / perMillisecond)",
+      "ceilDiv(cost * interval - room, perMillisecond)",
+      "Math.floor((cost * interval - room) / perMillisecond)",
     ],
     "`nextAfter` rounded down": [
-      "Math.ceil((ahead - room) / perMillisecond)",
-      "Math.floor((ahead - room) / perMillisecond)",
+      "ceilDiv((remaining + 1) * interval - room, perMillisecond)",
+      "Math.floor(((remaining + 1) * interval - room) / perMillisecond)",
     ],
     "`resetAfter` rounded to the nearest": [
-      "Math.ceil(ahead / perMillisecond),",
+      "ceilDiv(ahead, perMillisecond),",
       "Math.round(ahead / perMillisecond),",
     ],
     "A cost above the burst is promised for later": [
-      ": cost > burst\n          ? Infinity\n",
-      ": cost > burst\n          ? Math.ceil(ahead / perMillisecond)\n",
+      "cost > burst ? Infinity : ceilDiv(",
+      "cost > burst ? ceilDiv(ahead, perMillisecond) : ceilDiv(",
     ],
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyBucket"], {
     "A lost refund": [
-      "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
-      "const next = tat;",
+      "const earlier = tat - (units < mostUse ? units : mostUse) * interval;",
+      "const earlier = tat;",
     ],
     "A refund that gives back one unit too many": [
-      "const next = tat - (-cost < mostUse ? -cost : mostUse) * interval;",
-      "const next = tat - ((-cost < mostUse ? -cost : mostUse) + 1) * interval;",
+      "const earlier = tat - (units < mostUse ? units : mostUse) * interval;",
+      "const earlier = tat - ((units < mostUse ? units : mostUse) + 1) * interval;",
     ],
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["tokenBucket"], {
     "A key with no use left that is not the fresh one": [
-      "return next > tick ? next : 0;",
-      "return next;",
+      "return earlier > tick ? earlier : 0;",
+      "return earlier;",
     ],
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyQueue"], {
     "A call of the queue starts before its place: the delay rounded down": [
-      "Math.ceil((tat - tick) / perMillisecond) : 0",
+      "ceilDiv(tat - tick, perMillisecond) : 0",
       "Math.floor((tat - tick) / perMillisecond) : 0",
     ],
     "A call of the queue starts when its last place does, not its first": [
-      "Math.ceil((tat - tick) / perMillisecond) : 0",
-      "Math.ceil((next - interval - tick) / perMillisecond) : 0",
+      "queues && allowed && cost > 0 ? delay(tat, tick) : 0",
+      "queues && allowed && cost > 0 ? delay(next - interval, tick) : 0",
     ],
   }),
   ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {

@@ -10,8 +10,8 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_store.ts", ["memoryStore"], {
     "The memory store's short way writes a dry run": [
-      "if (next !== state && !dry) {",
-      "if (next !== state) {",
+      "if (next === state || dry) return decision;",
+      "if (next === state) return decision;",
     ],
     "The memory store's `delete` does nothing": [
       "const slot = table && slotOf(table, key);",

@@ -5,6 +5,7 @@ import { createClient } from "redis";
 
 import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
+import { share } from "../../support/seed.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
 /** How long connections are killed, in ms. */
@@ -34,9 +35,9 @@ interface Outcome {
 }
 
 withRedis("connections killed under load", (redis) => {
-  for (const commit of MODES) {
-    for (const [load, [keys, callers]] of Object.entries(LOADS)) {
-      test(`lose no update on ${load}, by ${commit}`, async () => {
+  for (const [load, [keys, callers]] of Object.entries(LOADS)) {
+    test(`lose no update on ${load}, by each commit`, async () => {
+      for (const commit of share(MODES)) {
         const stores = Array.from(
           { length: 6 },
           () => redisStore(createClient({ url: redis().url }), { commit, deadline: 2_000 }),
@@ -51,7 +52,7 @@ withRedis("connections killed under load", (redis) => {
           stores.reduce((sum, store) => sum + store.statistics().connections, 0);
         const isOver = () => performance.now() >= end && connections() > 2 * stores.length;
 
-        async function call(store: (typeof stores)[number], first: number): Promise<void> {
+        const call = async (store: (typeof stores)[number], first: number): Promise<void> => {
           const api = limiter(endless, { store, prefix });
           for (let place = first; !isOver(); place++) {
             const outcome = outcomes[place % keys]!;
@@ -64,7 +65,7 @@ withRedis("connections killed under load", (redis) => {
               await sleep(1);
             }
           }
-        }
+        };
 
         const killer = createClient({ url: redis().url });
         await killer.connect();
@@ -102,8 +103,8 @@ withRedis("connections killed under load", (redis) => {
               `${sum((outcome) => outcome.unknown)} unknown, ${dialled} connections`,
           );
         }
-      });
-    }
+      }
+    });
   }
 });
 

@@ -343,7 +343,7 @@ describe("contention", () => {
   // By script there is none.
   for (const commit of ["watch", "cas"] as const) {
     test(`by ${commit} without end is a ContentionError, and charges nothing`, () =>
-      withFake({ commit }, async ({ fake, limiter, store }) => {
+      withFake({ commit, deadline: 60_000 }, async ({ fake, limiter, store }) => {
         await limiter.consume("a");
         const stored = storedKeyOf("a");
         const texts = [fake.keyspace.get(stored)!];

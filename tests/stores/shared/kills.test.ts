@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import process from "node:process";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { consumeAll } from "../../../core/limiter/consume_all.ts";
@@ -8,10 +7,11 @@ import { type SharedStore, sharedStore } from "../../../stores/shared/shared_sto
 import { audit, untilQuiet } from "./support/audit.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import { type Job, NOW } from "./support/jobs.ts";
+import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
 
 /** Workers killed in each test; each had begun to work. */
-const KILLS = process.env.TIDEGATE_LONG === "1" ? 200 : 16;
+const KILLS = isLong() ? 200 : 8;
 const TOGETHER = 4;
 /** Far more than can be taken, so that every unit taken can be counted from the state. */
 const LIMIT = 50_000_000;

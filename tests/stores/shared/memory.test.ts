@@ -25,7 +25,7 @@ import {
   type SharedStore,
   sharedStore,
 } from "../../../stores/shared/shared_store.ts";
-import { fcOptions } from "../../support/seed.ts";
+import { fcOptions, isLong } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
 import { startWorkers } from "./support/workers.ts";
 import { memoryLaws, NOTHING } from "./support/memory_laws.ts";
@@ -34,6 +34,8 @@ import { names, policy } from "../../support/policies.ts";
 const NOW = 1_790_000_000_000;
 /** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */
 const ROOMY = 262;
+/** Calls of each thread on a narrow store. */
+const PER_THREAD = isLong() ? 6_000 : 1_500;
 const five = gcra({ limit: 5, period: "1h" });
 
 function limiterOn(
@@ -218,7 +220,13 @@ describe("threads at once", () => {
       const store = sharedStore({ capacity, maxBytes: nodes * 128, threads: 8 });
       const workers = await startWorkers(store, 3);
       try {
-        const job = { kind: "churn", names, limit: 50, keys: 2 * capacity, calls: 6_000 } as const;
+        const job = {
+          kind: "churn",
+          names,
+          limit: 50,
+          keys: 2 * capacity,
+          calls: PER_THREAD,
+        } as const;
         const errors = await workers.run<readonly string[]>(3, () => job);
         // Three threads with four keys each may never find room for all of them.
         const known = ["StoreFullError", "ContentionError"];

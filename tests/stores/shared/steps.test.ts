@@ -27,6 +27,7 @@ import {
   OWNER,
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
+import { share, upTo } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
 import { NOTHING } from "./support/memory_laws.ts";
 import { inSteps, steppedStore } from "./support/stepped.ts";
@@ -172,7 +173,7 @@ describe("a thread that is killed at any step", () => {
       test(`of ${name}, ${form}: loses at most what is documented, and stops nobody`, () => {
         inSteps(() => {
           const steps = stepsOf(storeOf(1), algorithm, work);
-          for (let last = 0; last < steps; last++) {
+          for (const last of share(upTo(steps))) {
             for (const threads of [1, 2]) {
               const store = storeOf(threads);
               run(store, algorithm, work, killAt(last));
@@ -189,7 +190,7 @@ describe("a thread that is killed at any step", () => {
         test(`of ${name}, ${form}, ${how}, and lives on: the same`, () => {
           inSteps(() => {
             const steps = stepsOf(storeOf(1), algorithm, work);
-            for (let last = 0; last < steps; last++) {
+            for (const last of share(upTo(steps))) {
               const store = storeOf(2);
               const api = run(store, algorithm, work, cut(last));
               both(api, "one", "three");
@@ -261,7 +262,9 @@ describe("a thread that stands still at any step", () => {
       test(`of ${name}, ${form}: goes on as if nothing had been`, () => {
         inSteps(() => {
           for (const threads of [1, 2]) {
-            for (let steps = 1, stop = 0; stop < steps; stop++) {
+            // The other thread's calls may add a few steps.
+            let steps = stepsOf(storeOf(threads), algorithm, work);
+            for (const stop of share(upTo(2 * steps)).filter((stop) => stop < steps)) {
               const store = storeOf(threads);
               let other: Limiter | undefined;
               run(store, algorithm, work, (step) => {

@@ -3,11 +3,14 @@ import { availableParallelism } from "node:os";
 import { after, before, describe, test } from "node:test";
 import { linearization } from "../../../adapters/testing/testing.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { audit } from "./support/audit.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
+import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
 
-const LIMIT = 3_001;
+/** What threads take of a key together, and calls of each on many keys. */
+const [LIMIT, CALLS] = isLong() ? [3_001, 60_000] : [1_001, 20_000];
 
 describe("threads on one shared store", () => {
   const store = sharedStore({ capacity: 20_000 });
@@ -36,12 +39,30 @@ describe("threads on one shared store", () => {
     const limit = 20;
     const keys = 10_000;
     const admitted = await workers.run<number[]>(8, () => {
-      return { kind: "zipf", limit, keys, calls: 60_000 };
+      return { kind: "zipf", limit, keys, calls: CALLS };
     });
     const sums = admitted[0]!.map((_, key) => admitted.reduce((sum, own) => sum + own[key]!, 0));
     assert.ok(sums.every((sum) => sum <= limit));
     assert.ok(sums.filter((sum) => sum === limit).length > 100);
     assert.equal(store.statistics(0).evictions, 0);
+  });
+
+  test("a store that grows while threads fill it holds all that it says", async () => {
+    const own = sharedStore({ capacity: 100, maxCapacity: 20_000, maxBytes: 0 });
+    const inserting = await startWorkers(own, 2);
+    const filled = inserting.run(2, () => ({ kind: "insert", limit: 3 }));
+    for (let capacity = 200; capacity <= 20_000; capacity += 100) {
+      own.grow(capacity);
+      const before = own.statistics();
+      while (own.statistics().inserted < before.inserted + 20);
+    }
+    while (own.statistics().keys < 20_000);
+    Atomics.store(inserting.flags, 4, 1);
+    await filled;
+    await inserting.stop();
+    const { keys, capacity } = own.statistics({ full: true });
+    assert.deepEqual([keys, capacity], [20_000, 20_000]);
+    assert.deepEqual(audit(own.handle), { places: 0, blocks: 0, nodes: 0, records: 0 });
   });
 
   test("calls on several keys at once are all or nothing, and meet single calls", async () => {

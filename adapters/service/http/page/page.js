@@ -1,225 +1,311 @@
-// The page of the service: it asks for the figures once a second while it is seen, and shows them.
+// The page of the service: it asks for the figures every two seconds while it is seen, and shows them.
+
+import { callsOf, chartIn, decisionPlot, hourOf, latencyPlot, smallPlot, sumOf } from "./charts.js";
+import { fillForm, followForm, showDomains } from "./try_form.js";
+import {
+  byId,
+  element,
+  latencyText,
+  numberText,
+  periodText,
+  setText,
+  showRows,
+  spanText,
+  timeText,
+  visible,
+} from "./elements.js";
 
 /**
- * @typedef {{ domain: string, rule: string, admitted: number, refused: number,
- *   shadowRefused: number }} RuleFigures
- * @typedef {{ domains: string[], rules: RuleFigures[], threads: number,
- *   keys?: { domain: string, rule: string, key: string, refused: number, shadow: boolean }[] }} Live
- * @typedef {{ admitted: number, refused: number, shadow: number }} Second
+ * @typedef {import("../../metrics/live_document.ts").LiveDocument} Live
+ * @typedef {import("../../metrics/live_document.ts").LiveRule} LiveRule
+ * @typedef {NonNullable<Live["keys"]>[number]} LiveKey
  */
 
-const SECONDS = 60;
-const SVG = "http://www.w3.org/2000/svg";
+const EVERY = 2_000;
+/** The rate is that of as many looks. */
+const LOOKS = 6;
+/** The most keys that are shown in one order. */
+const MOST_KEYS = 20;
+/** Longer keys are cut off by the service. */
+const LONGEST_KEY = 256;
 
-/** The figures of the time before, by domain and rule. @type {Map<string, RuleFigures>} */
-const before = new Map();
-/** The last minute, second by second, the newest last. @type {Map<string, Second[]>} */
-const histories = new Map();
-/** When the figures before came, in milliseconds; 0 if never. */
-let toldAt = 0;
+const token = byId("token", HTMLInputElement);
+const search = byId("search", HTMLInputElement);
+const showDecisions = chartIn(byId("decisions", HTMLElement), "No decisions in the last hour");
+const showLatency = chartIn(byId("latency", HTMLElement), "No calls in the last hour");
+/** @type {{ at: number, decisions: number }[]} */
+let looks = [];
+/** @type {Live | undefined} */
+let live;
+let asked = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 
-const token = /** @type {HTMLInputElement} */ (byId("token"));
 token.value = sessionStorage.getItem("token") ?? "";
-token.addEventListener("change", () => sessionStorage.setItem("token", token.value));
-byId("try").addEventListener("submit", (event) => void ask(/** @type {SubmitEvent} */ (event)));
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) void look();
+token.addEventListener("change", () => {
+  sessionStorage.setItem("token", token.value);
+  void look();
 });
-setInterval(() => {
-  if (!document.hidden) void look();
-}, 1_000);
+byId("find", HTMLFormElement).addEventListener("submit", (event) => event.preventDefault());
+followForm(withToken, () => void look());
+search.addEventListener("input", () => wait(150));
+for (const order of document.querySelectorAll("[name=order]")) {
+  order.addEventListener("change", () => live && showKeys(live));
+}
+document.addEventListener("visibilitychange", () => void look());
 void look();
 
+/** @param {number} milliseconds */
+function wait(milliseconds) {
+  clearTimeout(timer);
+  timer = setTimeout(look, milliseconds);
+}
+
+/** Asks and shows; an answer that comes after a later question is left out. */
 async function look() {
-  const status = byId("status");
+  if (document.hidden) return;
+  const number = ++asked;
+  wait(EVERY);
+  const status = byId("status", HTMLElement);
   try {
-    const response = await fetch("v1/live", { headers: withToken() });
+    const path = `v1/live?search=${encodeURIComponent(search.value)}`;
+    const response = await fetch(path, { headers: withToken() });
     if (!response.ok) throw new Error(`status ${response.status}`);
     /** @type {Live} */
-    const live = await response.json();
-    const now = performance.now();
-    const seconds = toldAt === 0 ? Infinity : (now - toldAt) / 1_000;
-    toldAt = now;
-    showRules(live.rules, seconds);
-    showKeys(live.keys);
-    showDomains(live.domains);
+    const answer = await response.json();
+    if (number !== asked) return;
+    live = answer;
+    showAll(answer);
     const threads = live.threads === 1 ? "1 thread" : `${live.threads} threads`;
-    status.textContent = `Live, ${live.domains.join(", ")}, ${threads}`;
+    setText(status, "Live");
+    show("threads", `${threads}, up ${spanText(live.now - live.startedAt)}`);
     status.classList.remove("bad");
   } catch (error) {
-    status.textContent = `No answer: ${error instanceof Error ? error.message : error}`;
+    if (number !== asked) return;
+    setText(status, `No answer: ${error instanceof Error ? error.message : error}`);
     status.classList.add("bad");
   }
 }
 
-/** @param {RuleFigures[]} rules @param {number} seconds since the figures before */
-function showRules(rules, seconds) {
-  const sorted = rules.toSorted((one, other) =>
-    one.domain.localeCompare(other.domain) || one.rule.localeCompare(other.rule)
-  );
-  byId("rules").replaceChildren(...sorted.map((figures) => {
-    const name = JSON.stringify([figures.domain, figures.rule]);
-    const last = before.get(name) ?? figures;
-    /** @type {Second} */
-    const second = {
-      admitted: Math.max(0, figures.admitted - last.admitted) / seconds,
-      refused: Math.max(0, figures.refused - last.refused) / seconds,
-      shadow: Math.max(0, figures.shadowRefused - last.shadowRefused) / seconds,
-    };
-    before.set(name, figures);
-    const history = histories.get(name) ?? [];
-    histories.set(name, history);
-    history.push(second);
-    if (history.length > SECONDS) history.shift();
-    return ruleRow(figures, second, history);
-  }));
-  byId("no-rules").hidden = rules.length > 0;
+/** @param {Live} live */
+function showAll(live) {
+  byId("token-label", HTMLElement).hidden = !live.needsToken;
+  showTiles(live);
+  showStore(live);
+  showLoaded(live.loaded);
+  showDecisions(decisionPlot(live.history));
+  showLatency(latencyPlot(live.history));
+  showRules(live);
+  showKeys(live);
+  showDomains(live.domains);
 }
 
-/** @param {RuleFigures} figures @param {Second} second @param {Second[]} history */
-function ruleRow({ domain, rule, admitted, refused, shadowRefused }, second, history) {
-  const head = element("th", rule);
+/** @param {Live} live */
+function showTiles({ now, decisions, history }) {
+  const look = { at: now, decisions: callsOf(decisions) };
+  const [first = look] = looks;
+  // Another process counts from 0.
+  looks = look.decisions < first.decisions ? [look] : [...looks.slice(-LOOKS), look];
+  const seconds = Math.max(1, (now - first.at) / 1_000);
+  show("rate", numberText(Math.max(0, look.decisions - first.decisions) / seconds));
+  const hour = hourOf(history);
+  const { refused, shadowRefused } = hour;
+  const calls = callsOf(hour);
+  show("rate-hour", `${numberText(calls)} in the last hour`);
+  show("refused", numberText(refused));
+  show("refused-part", calls === 0 ? "" : `${(refused / calls * 100).toFixed(1)} %`);
+  show(
+    "refused-shadow",
+    shadowRefused === 0 ? "" : `${numberText(shadowRefused)} more by shadow rules`,
+  );
+  show("p99", latencyText(history.hour.p99));
+  show("p50", `${latencyText(history.hour.p50)} p50`);
+}
+
+/** @param {Live} live */
+function showStore({ storeKind, store, history }) {
+  show("store-title", `Store (${storeKind})`);
+  const { keys, capacity, maxKeys = capacity, nodes, maxNodes } = store;
+  const bounds = [{ name: "keys", held: keys, most: maxKeys }, {
+    name: "nodes",
+    held: nodes,
+    most: maxNodes,
+  }].filter(({ most }) => most !== undefined);
+  showRows(byId("fill", HTMLElement), bounds, ({ name }) => name, fillRow);
+  const evicted = sumOf(history.evictions);
+  const evictions = byId("evictions", HTMLElement);
+  evictions.classList.toggle("bad", evicted > 0);
+  const kept = store.evictions === undefined ? "" : "none evicted in the last hour";
+  setText(evictions, evicted === 0 ? kept : `${numberText(evicted)} evicted in the last hour`);
+  const entries = Object.entries(store);
+  showRows(byId("store", HTMLElement), entries, ([name]) => name, ([name]) => {
+    const [row, value] = [element("div"), element("dd")];
+    row.append(element("dt", "", name), value);
+    return { row, show: ([, number]) => setText(value, number.toLocaleString("en")) };
+  });
+}
+
+/** How full a part of the store is. */
+function fillRow() {
+  const row = element("span", "fill");
+  const [text, meter] = [element("span"), element("meter")];
+  meter.high = 0.9;
+  meter.optimum = 0;
+  row.append(text, meter);
+  return {
+    row,
+    /** @param {{ name: string, held?: number | undefined, most?: number | undefined }} part */
+    show({ name, held = 0, most = 1 }) {
+      meter.value = held / most;
+      meter.setAttribute("aria-label", `${name} held`);
+      setText(text, `${numberText(held)} of ${numberText(most)} ${name}`);
+    },
+  };
+}
+
+/** @param {Live["loaded"]} loaded */
+function showLoaded({ at, rules, failedAt, source, reason }) {
+  show("loaded", numberText(rules));
+  show("loaded-at", `loaded at ${timeText(at)}`);
+  show("source", visible(source ?? ""));
+  const failed = byId("failed", HTMLElement);
+  failed.hidden = failedAt === null;
+  if (failedAt === null) return;
+  const why = reason === undefined ? "" : `: ${visible(reason)}`;
+  const held = `The rules of ${timeText(at)} hold.`;
+  setText(failed, `Rules could not be loaded at ${timeText(failedAt)}${why}. ${held}`);
+}
+
+/** @param {Live} live */
+function showRules({ rules, rulesFound, domains }) {
+  const few = rules.length < rulesFound;
+  show("rules-note", few ? `${rules.length} busiest of ${numberText(rulesFound)}` : "");
+  const body = byId("rules", HTMLElement);
+  showRows(body, rules, nameOf, (rule) => ruleRow(rule, domains.length > 1));
+  const none = byId("no-rules", HTMLElement);
+  none.hidden = rules.length > 0;
+  setText(none, search.value === "" ? "There are no rules." : "No rule contains this text.");
+}
+
+/** @param {LiveRule} rule */
+function nameOf({ domain, rule, label, kind, shadow, limits, ownLimits }) {
+  return JSON.stringify([domain, rule, label, kind, shadow, limits, ownLimits]);
+}
+
+/** @param {LiveRule} rule @param {boolean} withDomain */
+function ruleRow(rule, withDomain) {
+  const head = element("th");
   head.scope = "row";
-  if (shadowRefused > 0) head.append(tagOf(`${shadowRefused.toLocaleString()} in the shadow`));
-  const plot = element("td", "");
-  plot.append(plotOf(history, rule));
-  const row = element("tr", "");
-  row.append(
-    head,
-    element("td", domain),
-    plot,
-    number(admitted),
-    number(second.admitted, 1),
-    number(refused, 0, "refused"),
-    number(second.refused, 1, "refused"),
-  );
-  return row;
+  head.append(fillButton(rule.rule, rule.domain, templateOf(rule.label)));
+  if (rule.shadow) head.append(element("span", "tag", "shadow"));
+  const domain = withDomain ? `${visible(rule.domain)} · ` : "";
+  head.append(element("small", "", `${domain}${limitsText(rule)}`));
+  const plot = smallPlot();
+  const plotCell = element("td", "plot");
+  plotCell.append(plot.svg);
+  const [admitted, refused] = [numberCell(), numberCell()];
+  const row = element("tr");
+  row.append(head, plotCell, admitted.cell, refused.cell);
+  return {
+    row,
+    /** @param {LiveRule} shown */
+    show({ history }) {
+      plot.show(history);
+      const hour = hourOf(history);
+      admitted.show(hour.admitted);
+      if (rule.shadow) refused.show(hour.shadowRefused, "shadow", "would be");
+      else refused.show(hour.refused, "refused");
+    },
+  };
 }
 
-/** @param {string} text */
-function tagOf(text) {
-  const tag = element("span", text);
-  tag.className = "tag";
-  return tag;
-}
-
-/** Bars, a second each: what was admitted, and on top of it what was refused. */
-/** @param {Second[]} history @param {string} rule */
-function plotOf(history, rule) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 ${SECONDS} 16`);
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `calls of ${rule} over the last minute`);
-  svg.classList.add("plot");
-  const most = Math.max(1, ...history.map((each) => each.admitted + each.refused + each.shadow));
-  history.forEach((second, place) => {
-    let top = 16;
-    for (const kind of /** @type {const} */ (["admitted", "refused", "shadow"])) {
-      const height = second[kind] / most * 16;
-      if (height === 0) continue;
-      top -= height;
-      const bar = document.createElementNS(SVG, "rect");
-      bar.setAttribute("x", String(SECONDS - history.length + place));
-      bar.setAttribute("y", String(top));
-      bar.setAttribute("width", "0.85");
-      bar.setAttribute("height", String(height));
-      bar.classList.add(kind);
-      svg.append(bar);
-    }
+/** @param {LiveRule} rule */
+function limitsText({ kind, limits, ownLimits, label }) {
+  if (kind === "blocked") return "refuses every call";
+  if (kind === "unlimited") return "no limit";
+  if (limits.length === 0) return label === "override" ? "limits that calls bring" : "";
+  const texts = limits.map(({ algorithm, limit, period, burst }) => {
+    const more = burst === limit ? "" : `, burst ${numberText(burst)}`;
+    return `${algorithm} ${limit.toLocaleString("en")} ${periodText(period)}${more}`;
   });
-  return svg;
+  return `${texts.join(" + ")}${ownLimits ? ", or a key's own limits" : ""}`;
 }
 
-/** @param {Live["keys"]} keys */
-function showKeys(keys) {
-  const sorted = (keys ?? []).toSorted((one, other) => other.refused - one.refused).slice(0, 20);
-  byId("keys").replaceChildren(...sorted.map(({ key, rule, refused, shadow }) => {
-    const head = element("th", key);
-    head.scope = "row";
-    if (shadow) head.append(tagOf("in the shadow"));
-    const row = element("tr", "");
-    row.append(head, element("td", rule), number(refused, 0, shadow ? "shadow" : "refused"));
-    return row;
-  }));
-  const empty = byId("no-keys");
-  empty.hidden = sorted.length > 0;
-  empty.textContent = keys === undefined
-    ? "Shown only with the token, or at localhost."
-    : "No key was refused.";
+/** The beginning of a descriptor that the rule holds for. @param {string} label */
+function templateOf(label) {
+  return /(^|,)[^=,]+$/.test(label) ? `${label}=` : label;
 }
 
-/** @param {string[]} domains */
-function showDomains(domains) {
-  const select = /** @type {HTMLSelectElement} */ (byId("domain"));
-  const shown = [...select.options].map(({ value }) => value);
-  if (JSON.stringify(shown) === JSON.stringify(domains)) return;
-  const chosen = select.value;
-  select.replaceChildren(...domains.map((domain) => element("option", domain)));
-  if (domains.includes(chosen)) select.value = chosen;
+/** @param {Live} live */
+function showKeys({ keys, keysSince, needsToken }) {
+  const order = document.querySelector("[name=order]:checked");
+  const figure = order instanceof HTMLInputElement && order.value === "used" ? "used" : "refused";
+  const sorted = (keys ?? []).filter((key) => key[figure] > 0)
+    .sort((one, other) => other[figure] - one[figure])
+    .slice(0, MOST_KEYS);
+  show("keys-note", keys === undefined ? "" : `since ${timeText(keysSince)}`);
+  const name = (/** @type {LiveKey} */ { domain, rule, key }) =>
+    JSON.stringify([domain, rule, key]);
+  showRows(byId("keys", HTMLElement), sorted, name, keyRow);
+  const none = byId("no-keys", HTMLElement);
+  none.hidden = sorted.length > 0;
+  setText(none, keys === undefined ? hiddenKeys(needsToken) : `No key was ${figure}.`);
 }
 
-/** @param {SubmitEvent} event */
-async function ask(event) {
-  event.preventDefault();
-  const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
-  const way = button?.value === "consume" ? "consume" : "peek";
-  const answer = byId("answer");
-  const pairs = /** @type {HTMLInputElement} */ (byId("entries")).value.trim().split(/\s+/);
-  const entries = pairs.map((pair) => {
-    const equals = pair.indexOf("=");
-    return equals === -1 ? [pair, ""] : [pair.slice(0, equals), pair.slice(equals + 1)];
-  });
-  try {
-    const response = await fetch(`v1/${way}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...withToken() },
-      body: JSON.stringify({
-        domain: /** @type {HTMLSelectElement} */ (byId("domain")).value,
-        entries,
-        cost: /** @type {HTMLInputElement} */ (byId("cost")).valueAsNumber,
-      }),
-    });
-    const body = await response.json();
-    if (!response.ok) throw new Error(body.detail ?? `status ${response.status}`);
-    answer.replaceChildren(...verdictNodes(body, way));
-    void look();
-  } catch (error) {
-    const text = element("strong", error instanceof Error ? error.message : String(error));
-    text.className = "refused";
-    answer.replaceChildren(text);
-  }
+/** @param {boolean} needsToken */
+function hiddenKeys(needsToken) {
+  return needsToken
+    ? "Keys are shown to those who bring the token."
+    : "Keys are shown at localhost, or at an address.";
 }
 
-/** @param {any} verdict @param {string} way */
-function verdictNodes({ allowed, rules }, way) {
-  const said = element("strong", allowed ? "admitted" : "refused");
-  said.className = said.textContent ?? "";
-  const would = element("span", way === "peek" ? "It would be " : "It was ");
-  if (rules.length === 0) {
-    return [would, said, element("span", ": no rule with limits holds.")];
-  }
-  const list = element("ul", "");
-  for (const rule of rules) list.append(element("li", ruleText(rule)));
-  return [would, said, element("span", "."), list];
+/** @param {LiveKey} key */
+function keyRow({ domain, rule, key, shadow }) {
+  const head = element("th");
+  head.scope = "row";
+  // What was cut off cannot be asked for.
+  if (key.length > LONGEST_KEY) head.append(element("bdi", "cut", visible(key)));
+  else head.append(fillButton(key, domain, key));
+  if (shadow) head.append(element("span", "tag", "shadow"));
+  if (rule !== key) head.append(element("small", "", visible(rule)));
+  const [used, refused] = [numberCell(), numberCell()];
+  const row = element("tr");
+  row.append(head, used.cell, refused.cell);
+  return {
+    row,
+    /** @param {LiveKey} shown */
+    show(shown) {
+      used.show(shown.used);
+      if (shadow) refused.show(shown.refused, "shadow", "would be");
+      else refused.show(shown.refused, "refused");
+    },
+  };
 }
 
-/** @param {any} rule */
-function ruleText({ rule, shadow, limit, remaining, allowed, wouldAllow, retryAfter }) {
-  const name = shadow ? `${rule}, in the shadow` : rule;
-  if (limit === null) return `${name}: unlimited`;
-  const fits = shadow ? wouldAllow : allowed;
-  const left = `${remaining} left of a limit of ${limit}`;
-  if (fits) return `${name}: ${left}`;
-  if (retryAfter === null) return `${name}: never admitted at this cost`;
-  return `${name}: ${left}; again in ${spanText(retryAfter)}`;
+/** A name that fills the form. @param {string} text @param {string} domain @param {string} entries */
+function fillButton(text, domain, entries) {
+  const button = element("button", "name");
+  button.type = "button";
+  button.title = "Fill the form";
+  button.append(element("bdi", "", visible(text)));
+  button.addEventListener("click", () => fillForm(domain, entries));
+  return button;
 }
 
-/** @param {number} milliseconds */
-function spanText(milliseconds) {
-  if (milliseconds < 120_000) return `${(milliseconds / 1_000).toFixed(1)} s`;
-  if (milliseconds < 7_200_000) return `${(milliseconds / 60_000).toFixed(1)} min`;
-  return `${(milliseconds / 3_600_000).toFixed(1)} h`;
+/** A cell with a number, that says in words what its colour says. */
+function numberCell() {
+  const cell = element("td", "number");
+  const [word, number] = [element("small"), element("span")];
+  cell.append(number, word);
+  return {
+    cell,
+    /** @param {number} value @param {string} [kind] @param {string} [words] */
+    show(value, kind = "", words = "") {
+      setText(number, numberText(value));
+      setText(word, value === 0 ? "" : words);
+      cell.className = `number ${value === 0 ? "none" : kind}`.trim();
+    },
+  };
 }
 
 /** @returns {Record<string, string>} */
@@ -227,27 +313,7 @@ function withToken() {
   return token.value === "" ? {} : { "x-tidegate-token": token.value };
 }
 
-/** @param {number} value @param {number} [digits] @param {string} [kind] */
-function number(value, digits = 0, kind = "") {
-  const cell = element("td", value.toLocaleString(undefined, { maximumFractionDigits: digits }));
-  cell.className = `number ${kind} ${value === 0 ? "none" : ""}`.trim();
-  return cell;
-}
-
-/**
- * @template {keyof HTMLElementTagNameMap} Name
- * @param {Name} name @param {string} text
- * @returns {HTMLElementTagNameMap[Name]}
- */
-function element(name, text) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
-}
-
-/** @param {string} id @returns {HTMLElement} */
-function byId(id) {
-  const found = document.getElementById(id);
-  if (found === null) throw new Error(`there is no element ${id}`);
-  return found;
+/** @param {string} id @param {string} text */
+function show(id, text) {
+  setText(byId(id, HTMLElement), text);
 }

@@ -6,6 +6,8 @@ import { needs } from "../../../support/program.ts";
 import { rootPath } from "../../../support/tree.ts";
 import { post, withService } from "../support/running.ts";
 
+const HOSTILE = '<img src=x onerror="throw 1">\u202ehostile';
+
 interface Visit {
   readonly errors: readonly string[];
   readonly first: string;
@@ -13,6 +15,12 @@ interface Visit {
   readonly taken: string;
   readonly malformed: string;
   readonly keys: string;
+  /** What the form has after a click on the first key. */
+  readonly filled: string;
+  /** What the plot says of its last minute. */
+  readonly minute: string;
+  /** A key that is HTML and turns text around, found by a search. */
+  readonly hostile: string;
   readonly rules: string;
   readonly background: string;
   readonly unlabelled: number;
@@ -46,7 +54,7 @@ test(
       const token = { "x-tidegate-token": "secret" };
       let calls = 0;
       const traffic = setInterval(() => {
-        const user = ["42", "43", "admin", "mallory"][calls++ % 4]!;
+        const user = ["42", "43", "admin", "mallory", HOSTILE][calls++ % 5]!;
         void post(service, "/v1/consume", { entries: { user } }, token).catch(() => {});
         if (calls % 3 === 0) {
           void post(service, "/v1/consume", { entries: { plan: "free" } }, token).catch(() => {});
@@ -62,8 +70,11 @@ test(
           assert.match(seen.taken, /^It was admitted\.\s+per-user: \d left of a limit of 3/);
           assert.match(seen.malformed, /entries\[0\].value must be text of 1 to 1024 characters/);
           assert.match(seen.keys, /user=mallory/);
-          assert.match(seen.rules, /per-user\s+shop/);
-          assert.match(seen.rules, /in the shadow/);
+          assert.equal(seen.filled, "user=mallory");
+          assert.match(seen.minute, /^\d\d:\d\d: [\d,]+ admitted, [\d,]+ refused/);
+          assert.match(seen.hostile, /^user=<img src%3Dx onerror%3D"throw 1">\\u202ehostile\s/);
+          assert.match(seen.rules, /per-user\s+gcra 3 per hour/);
+          assert.match(seen.rules, /plan\s*shadow/);
           assert.equal(seen.unlabelled, 0);
           assert.deepEqual(seen.cutOff, []);
           assert.deepEqual(seen.shadowed, ["shadow"]);

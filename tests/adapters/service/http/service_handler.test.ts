@@ -4,7 +4,12 @@ import { describe, test } from "node:test";
 
 import type { AsyncStore } from "../../../../core/store.ts";
 import { StoreUnavailableError } from "../../../../mod.ts";
-import { fileSource, objectSource, type RuleSource } from "../../../../adapters/rules/rules.ts";
+import {
+  fileSource,
+  objectSource,
+  type RuleFile,
+  type RuleSource,
+} from "../../../../adapters/rules/rules.ts";
 import { type LogEvent, serve, type ServeOptions } from "../../../../adapters/service/service.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { rootPath } from "../../../support/tree.ts";
@@ -162,7 +167,7 @@ describe("the service", () => {
       const page = await get(service, "/");
       assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
       assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'self'/);
-      for (const file of ["/page.js", "/page.css"]) {
+      for (const file of ["/page.js", "/charts.js", "/elements.js", "/try_form.js", "/page.css"]) {
         assert.equal((await get(service, file)).status, 200);
       }
     }));
@@ -187,8 +192,36 @@ describe("the service", () => {
         });
       }
       const { rules } = await service.figures();
-      const told = rules.map(({ rule, admitted }) => [rule, admitted]).sort();
-      assert.deepEqual(told, [["new", 1], ["override", 2]]);
+      const counts = rules.map(({ rule, admitted }) => [rule, admitted]).sort();
+      assert.deepEqual(counts, [["new", 1], ["override", 2]]);
+    }, { rules: source });
+  });
+
+  test("shows a rule with its limits, and whether the last load failed", () => {
+    const written: RuleFile = {
+      domain: "shop",
+      rules: [{
+        key: "user",
+        shadow: true,
+        limits: [{ algorithm: "fixedWindow", limit: 9, period: "1h" }],
+      }],
+    };
+    const source = objectSource(written);
+    return withService(async (service) => {
+      const live = async () => (await get(service, "/v1/live")).body;
+      const { rules: [rule], loaded } = await live();
+      const { label, kind, shadow, limits } = rule;
+      const limit = { algorithm: "fixedWindow", limit: 9, period: 3_600_000, burst: 9 };
+      assert.deepEqual([label, kind, shadow, limits], ["user", "limited", true, [limit]]);
+      assert.deepEqual([loaded.failedAt, loaded.reason], [null, ""]);
+      source.set({ domain: "", rules: [] });
+      assert.equal(await service.reload(), false);
+      const failed = (await live()).loaded;
+      assert.ok(failed.failedAt >= loaded.at && failed.at === loaded.at);
+      assert.match(failed.reason, /domain/);
+      source.set(written);
+      assert.equal(await service.reload(), true);
+      assert.equal((await live()).loaded.failedAt, null);
     }, { rules: source });
   });
 
@@ -220,10 +253,12 @@ describe("the service", () => {
         ] as const
       ) assert.ok(body.includes(line(labels, count)), `${labels}`);
       assert.ok(!body.includes("value1000"));
+      const { rules } = (await get(service, "/v1/live?search=key7")).body;
+      assert.deepEqual(rules.map((each: { admitted: number }) => each.admitted), [1_002]);
     }, { rules: source });
   });
 
-  test("tells the keys refused most, the most often refused first", () =>
+  test("lists the keys refused most, the most often refused first", () =>
     withService(async (service) => {
       for (let times = 0; times < 8; times++) await post(service, "/v1/consume", asking("loud"));
       for (let times = 0; times < 4; times++) await post(service, "/v1/consume", asking("quiet"));
@@ -447,8 +482,12 @@ test("with a token only those who have it can change anything, or look at a key"
     assert.equal((await post(service, "/v1/consume", asking("a"), bearer)).status, 200);
     const own = { "x-tidegate-token": "secret" };
     assert.equal((await get(service, "/check", { ...own, "x-original-uri": "/" })).status, 200);
-    assert.equal("keys" in (await get(service, "/v1/live")).body, false);
-    assert.equal("keys" in (await get(service, "/v1/live", own)).body, true);
+    const shown = async (headers: Readonly<Record<string, string>>) => {
+      const { keys, loaded } = (await get(service, "/v1/live?search=a", headers)).body;
+      return [keys?.length, loaded.rules, loaded.source, loaded.reason];
+    };
+    assert.deepEqual(await shown({}), [undefined, 6, undefined, undefined]);
+    assert.deepEqual(await shown(own), [1, 6, "object", ""]);
   }, { token: "secret" }));
 
 describe("Envoy's JSON", () => {

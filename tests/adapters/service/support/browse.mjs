@@ -65,8 +65,18 @@ async function visit(colorScheme) {
   // The keys are shown with the token, at the next look.
   await page.waitForSelector("#keys tr");
   const keys = await page.innerText("#keys");
-  await page.waitForFunction(() => document.querySelectorAll("#rules rect").length > 0);
+  await page.waitForFunction(() => document.querySelector("#rules path.admitted[d^=M]") !== null);
   const rules = await page.innerText("#rules");
+  await page.click("#keys button:has-text('mallory')");
+  const filled = await page.inputValue("#entries");
+  await page.focus("#decisions svg");
+  await page.keyboard.press("ArrowLeft");
+  const minute = await page.innerText("#decisions .readout");
+  await page.fill("#search", "HOSTILE");
+  await page.waitForFunction(() => document.querySelectorAll("#keys tr").length === 1);
+  const hostile = await page.innerText("#keys");
+  await page.fill("#search", "");
+  await page.waitForFunction(() => document.querySelectorAll("#keys tr").length > 1);
   if (screenshots !== undefined) {
     await page.fill("#entries", "user=42");
     await page.click("button[value=peek]");
@@ -77,7 +87,7 @@ async function visit(colorScheme) {
   }
   await page.setViewportSize({ width: 390, height: 844 });
   const cutOff = await page.evaluate(() =>
-    [...document.querySelectorAll(".scroll, section, body")]
+    [...document.querySelectorAll("dl, section, table, body")]
       .filter((box) =>
         box.scrollWidth > box.clientWidth + 1 || box.getBoundingClientRect().right > 391
       )
@@ -86,7 +96,7 @@ async function visit(colorScheme) {
   const shadowed = await page.evaluate(() =>
     [...document.querySelectorAll("#keys tr")]
       .filter((row) => row.textContent?.startsWith("plan="))
-      .map((row) => row.querySelector("td.refused") === null ? "shadow" : "refused")
+      .map((row) => row.querySelector("td.shadow") === null ? "refused" : "shadow")
   );
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const unlabelled = await page.evaluate(() =>
@@ -101,6 +111,9 @@ async function visit(colorScheme) {
     taken,
     malformed,
     keys,
+    filled,
+    minute,
+    hostile,
     rules,
     background,
     unlabelled,

@@ -8,6 +8,7 @@ import type { WorkerSettings } from "../../../../adapters/service/threads/worker
 
 const answers = {
   figures: () => Promise.resolve(addFigures([])),
+  live: () => Promise.reject(new Error("no page")),
   limits: () => Promise.resolve(undefined),
 };
 

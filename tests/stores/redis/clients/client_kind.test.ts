@@ -17,6 +17,7 @@ import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
 import { type RedisRulesClient, redisSource } from "../../../../adapters/rules/rules.ts";
 import { type RedisClient, redisStore } from "../../../../stores/redis/redis_store.ts";
 import { tell, until } from "../../../support/redis/redis_cluster.ts";
+import { share } from "../../../support/seed.ts";
 import { needs } from "../../../support/program.ts";
 import { type RedisProcess, startRedis } from "../../../support/redis/redis_process.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
@@ -130,8 +131,8 @@ const endless = gcra({ limit: 1, period: "1d", burst: 1_000_000 });
 
 withRedis("lost connections", (redis) => {
   for (const [name, make] of CLIENTS) {
-    for (const commit of ["watch", "cas", "script"] as const) {
-      test(`of ${name} are dialled again, by ${commit}`, async () => {
+    test(`of ${name} are dialled again, by each commit`, async () => {
+      for (const commit of share(["watch", "cas", "script"] as const)) {
         const { client, end } = await make(redis());
         const store = redisStore(client, { commit, deadline: 5_000 });
         const api = limiter(algorithm, { store, prefix: `${name} ${commit}` });
@@ -182,8 +183,8 @@ withRedis("lost connections", (redis) => {
         await until(() => api.consume("a").then(() => true, () => false));
         await store.close();
         end();
-      });
-    }
+      }
+    });
   }
 
   test("are the sender's affair: it sends commands, and gets replies in order", async () => {

@@ -7,6 +7,7 @@ import {
   type SharedStore,
   sharedStore,
 } from "../../../../stores/shared/shared_store.ts";
+import { attachMemory } from "../../../../stores/shared/layout.ts";
 import { audit } from "./audit.ts";
 import { NOW } from "./jobs.ts";
 import { names, policy } from "../../../support/policies.ts";
@@ -19,6 +20,8 @@ type Step =
   | { readonly kind: "consume" | "reset" | "refund"; readonly key: number; readonly policy: number }
   /** Takes from so many keys, or forgets them. */
   | { readonly kind: "many" | "none"; readonly count: number; readonly policy: number }
+  /** Lets the store hold so many keys more. */
+  | { readonly kind: "grow"; readonly keys: number }
   | { readonly kind: "all"; readonly keys: readonly number[]; readonly policy: number }
   | { readonly kind: "wait"; readonly milliseconds: number }
   | { readonly kind: "close" | "attach" };
@@ -67,6 +70,14 @@ const step: fc.Arbitrary<Step & { readonly thread: number }> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
+      kind: fc.constant("grow" as const),
+      keys: fc.nat(20),
+      thread: fc.nat(3),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
       kind: fc.constantFrom("close" as const, "attach" as const),
       thread: fc.nat(3),
     }),
@@ -83,7 +94,9 @@ export const memoryLaws: readonly Law[] = [
       fc.oneof(fc.integer({ min: 40, max: 300 }), fc.constant(4_000)),
       fc.constantFrom("evict" as const, "throw" as const),
       (steps, capacity, nodes, onFull) => {
-        const store = sharedStore({ capacity, maxBytes: nodes * 128, onFull, threads: 6 });
+        const maxCapacity = 3 * capacity;
+        const sizes = { capacity, maxCapacity, maxBytes: nodes * 128 };
+        const store = sharedStore({ ...sizes, onFull, threads: 6 });
         const now = { value: NOW };
         const threads = Array.from({ length: 4 }, () => attachSharedStore(store.handle));
         for (const each of steps) {
@@ -94,7 +107,8 @@ export const memoryLaws: readonly Law[] = [
           }
         }
         assert.deepEqual(audit(store.handle), NOTHING);
-        return store.statistics(now.value).keys <= capacity;
+        const statistics = store.statistics(now.value);
+        return statistics.keys <= statistics.capacity && statistics.capacity <= maxCapacity;
       },
     ),
   ),
@@ -117,6 +131,12 @@ function perform(
       thread.close();
       threads[each.thread] = attachSharedStore(store.handle);
       return;
+    case "grow": {
+      const { capacity } = thread.statistics();
+      const { maxCapacity } = attachMemory(store.handle.buffer);
+      thread.grow(Math.min(maxCapacity, capacity + each.keys));
+      return;
+    }
     case "all": {
       const own = limiter(policy(names[each.policy]!, 50), options);
       consumeAll(each.keys.map((key) => ({ limiter: own, key: `key ${key}` })));

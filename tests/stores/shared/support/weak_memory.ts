@@ -55,6 +55,8 @@ export interface Weakening {
   /** The scenario in which it is looked for, and whether on a processor that keeps the order. */
   readonly scenario: string;
   readonly isOrdered?: boolean;
+  /** A schedule that showed it, to be tried first. */
+  readonly seed?: number;
   /** Whether an atomic operation is a plain one, or a plain load and then a plain store. */
   isPlain?(what: string, region: Region): boolean;
   /** Whether a store waits for the thread's next access of which `endsDelay` says so. */

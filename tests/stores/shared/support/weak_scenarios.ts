@@ -312,27 +312,32 @@ export const weakenings: readonly Weakening[] = [
   {
     name: "a record is locked by a load and a store",
     scenario: "take over the record of a thread that goes on",
+    seed: 4,
     isPlain: (what, region) => rmw(what) && region === "announced",
   },
   {
     name: "a record is unlocked, and a word announced, by plain stores",
     scenario: "take over the record of a thread that goes on",
+    seed: 14,
     isPlain: (what, region) => what === "store" && region === "announced",
   },
   {
     name: "what others announce is read by plain loads",
     scenario: "find and replace a number, again and again",
+    seed: 46,
     isPlain: (what, region) => what === "load" && region === "announced",
   },
   {
     name: "a word is announced by plain accesses on a processor that keeps the order",
     scenario: "find and replace a number, again and again",
+    seed: 76,
     isOrdered: true,
     isPlain: (what, region) => what !== "load" && region === "announced",
   },
   {
     name: "a word is announced after the second look at its slot",
     scenario: "find and replace a number, again and again",
+    seed: 21,
     isDelayed: (region) => region === "announced",
     endsDelay: (what, region) => region === "slot" && what === "load",
   },
@@ -362,16 +367,19 @@ export const weakenings: readonly Weakening[] = [
   {
     name: "an intent is set by a load and a store",
     scenario: "insert a key, as another slot of its bucket becomes free",
+    seed: 342,
     isPlain: (what, region) => rmw(what) && region === "intent",
   },
   {
     name: "the status of a batch is set by a load and a store",
     scenario: "several keys at once and a single one",
+    seed: 126,
     isPlain: (what, region) => rmw(what) && region === "status",
   },
   {
     name: "the entries of a batch are written after its first mark",
     scenario: "several keys at once and a single one",
+    seed: 83,
     isDelayed: (region) => region === "batch",
     endsDelay: (what, region) => region === "slot" && rmw(what),
   },
@@ -383,11 +391,13 @@ export const weakenings: readonly Weakening[] = [
   {
     name: "the head of a pool is read by a plain load",
     scenario: "replace a log",
+    seed: 13,
     isPlain: (what, region) => what === "load" && region === "pool",
   },
   {
     name: "places of keys are counted by a load and a store",
     scenario: "insert two keys",
+    seed: 47,
     isPlain: (what, region) => what !== "load" && region === "keys",
   },
   {

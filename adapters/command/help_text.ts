@@ -1,0 +1,77 @@
+import {
+  type Command,
+  COMMON_OPTIONS,
+  exampleOf,
+  type OptionTable,
+  type Tools,
+} from "./command_options.ts";
+
+/** Makes a text bold, where that can be seen. */
+export type Bold = (text: string) => string;
+
+const WIDTH = 100;
+const INDENT = 30;
+
+/** What `tidegate --help` says. */
+export function overviewText(commands: readonly Command[], bold: Bold): string {
+  const rows = commands.map(({ name, operands, summary }) =>
+    row(`tidegate ${name} ${operands}`, summary)
+  );
+  return [
+    `${bold("tidegate")}: limits by rule files, and what limits would do to a log`,
+    ...["", ...rows, ""],
+    row("tidegate COMMAND --help", "what a command takes"),
+    row("tidegate --version", "the version"),
+    ...["", ...statusRows(["all is well", "not"], bold)],
+  ].join("\n");
+}
+
+/** What `tidegate COMMAND --help` says. */
+export function commandText(command: Command, bold: Bold): string {
+  const { name, operands, summary, about, options, statuses } = command;
+  return [
+    `${bold(`tidegate ${name}`)} ${operands}`,
+    ...["", `  ${summary}`, ""],
+    ...(about === undefined ? [] : [about, ""]),
+    bold("Options"),
+    ...optionRows({ ...options, ...COMMON_OPTIONS }),
+    ...(options.config === undefined ? [] : ["", VARIABLES]),
+    ...["", ...statusRows(statuses, bold)],
+  ].join("\n");
+}
+
+const VARIABLES = `Every option may be a variable instead: --drain-delay is TIDEGATE_DRAIN_DELAY.
+Arguments count first, then variables, then the file of --config.`;
+
+function optionRows(options: OptionTable): string[] {
+  return Object.entries(options).map(([name, option]) => {
+    const short = option.short === undefined ? "" : `-${option.short}, `;
+    return row(`  ${short}--${name} ${exampleOf(option)}`, option.text);
+  });
+}
+
+function statusRows([well, not]: Command["statuses"], bold: Bold): string[] {
+  const texts = [well, not, "the arguments are wrong"];
+  return [bold("Exit status"), ...texts.map((text, status) => row(`  ${status}`, text))];
+}
+
+/** A term, and beside it what it means, broken where a line is full. */
+function row(term: string, text: string): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1)!;
+    if (INDENT + line.length + 1 + word.length > WIDTH) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  const broken = lines.join(`\n${" ".repeat(INDENT)}`);
+  const head = term.trimEnd();
+  return head.length < INDENT
+    ? head.padEnd(INDENT) + broken
+    : `${head}\n${" ".repeat(INDENT)}${broken}`;
+}
+
+/** Bold on a terminal that shows it: not where NO_COLOR is set, as no-color.org asks. */
+export function boldOn(stream: { readonly isTTY?: boolean }, env: Tools["env"]): Bold {
+  const isPlain = stream.isTTY !== true || (env.NO_COLOR ?? "") !== "" || env.TERM === "dumb";
+  return (text) => isPlain ? text : `\u001b[1m${text}\u001b[0m`;
+}

@@ -1,0 +1,184 @@
+/*
+ * What a service counted in each of the last 60 minutes: the differences between snapshots of what all
+ * threads have counted, so that history costs a decision nothing. Its memory is bounded by the rules.
+ */
+
+import {
+  type FiguresSnapshot,
+  LATENCY_BUCKETS,
+  type RuleFigures,
+  ruleName,
+  type VerdictFigures,
+} from "./figures_snapshot.ts";
+
+const MINUTE = 60_000;
+const MINUTES = 60;
+
+/** By how much an answer may overtake one that was asked for before; more is a clock set back. */
+const OVERTAKEN = 30_000;
+
+/** Verdicts of each of the last 60 minutes, the one that has begun last. */
+export type VerdictHistory = { readonly [Name in keyof VerdictFigures]: readonly number[] };
+
+/** Sums that only grow, and by how much each grew in each minute: row `minute % 60`. */
+interface Series {
+  readonly sums: Float64Array;
+  /** The sums of the snapshot that is being read. */
+  readonly next: Float64Array;
+  readonly rows: Uint32Array;
+  /** The last snapshot that it was in. */
+  snapshot: number;
+}
+
+/** The last 60 minutes of all decisions. */
+export interface HistoryTotals extends VerdictHistory {
+  /** When the first of them began. */
+  readonly from: number;
+  /** Keys that the store forgot although they held use. */
+  readonly evictions: readonly number[];
+  /** Half of the calls took at most so many milliseconds; `null` where there are none. */
+  readonly p50: readonly (number | null)[];
+  /** 99 % of the calls, likewise. */
+  readonly p99: readonly (number | null)[];
+  /** The same of all 60 minutes. */
+  readonly hour: { readonly p50: number | null; readonly p99: number | null };
+}
+
+/** The last 60 minutes of a service. */
+export interface History {
+  /**
+   * Adds what was counted since the last time to the minute of that time. At least once a minute,
+   * soon after it begins.
+   *
+   * @param now When the snapshot was asked for; one that was overtaken is left out.
+   */
+  record(figures: FiguresSnapshot, now: number): void;
+  totals(): HistoryTotals;
+  /** What a rule said since the start, by its `ruleName`. */
+  verdicts(name: string): VerdictFigures;
+  /** What it said in each minute; `undefined` if it said nothing. */
+  minutes(name: string): VerdictHistory | undefined;
+}
+
+/** Makes a history that begins now. */
+export function history(start: number): History {
+  const total = seriesOf(3);
+  const evictions = seriesOf(1);
+  const latency = seriesOf(LATENCY_BUCKETS.length + 1);
+  const rules = new Map<string, Series>();
+  let until = start;
+  let snapshots = 0;
+
+  /** Reads the figures of a rule, of which there may be several by key. */
+  function readRule(figures: RuleFigures): void {
+    const name = ruleName(figures);
+    let series = rules.get(name);
+    if (series === undefined) rules.set(name, series = seriesOf(3));
+    if (series.snapshot !== snapshots) series.next.fill(0);
+    series.snapshot = snapshots;
+    readVerdicts(series, figures);
+  }
+
+  return {
+    record(figures, now): void {
+      if (now < until && until - now < OVERTAKEN) return;
+      snapshots++;
+      for (const series of [total, evictions, latency]) series.next.fill(0);
+      readVerdicts(total, figures.decisions);
+      evictions.next[0] = figures.store["evictions"] ?? 0;
+      latency.next.set(figures.latency);
+      for (const each of figures.rules) readRule(each);
+      const [minute, last] = [Math.floor(until / MINUTE), Math.floor(now / MINUTE)];
+      for (const series of [total, evictions, latency]) take(series, minute, last);
+      for (const [name, series] of rules) {
+        if (series.snapshot === snapshots) take(series, minute, last);
+        else rules.delete(name);
+      }
+      until = now;
+    },
+    totals(): HistoryTotals {
+      const minute = Math.floor(until / MINUTE);
+      const rows = minutesTo(minute).map((each) => rowOf(latency, each));
+      const hour = rows.reduce((sums, row) => sums.map((sum, bucket) => sum + row[bucket]!));
+      return {
+        from: (minute - MINUTES + 1) * MINUTE,
+        ...historyOf(total, minute),
+        evictions: column(evictions, 0, minute),
+        p50: rows.map((row) => quantile(row, 0.5)),
+        p99: rows.map((row) => quantile(row, 0.99)),
+        hour: { p50: quantile(hour, 0.5), p99: quantile(hour, 0.99) },
+      };
+    },
+    verdicts(name): VerdictFigures {
+      const [admitted = 0, refused = 0, shadowRefused = 0] = rules.get(name)?.sums ?? [];
+      return { admitted, refused, shadowRefused };
+    },
+    minutes(name): VerdictHistory | undefined {
+      const series = rules.get(name);
+      return series?.rows.some((count) => count > 0)
+        ? historyOf(series, Math.floor(until / MINUTE))
+        : undefined;
+    },
+  };
+}
+
+function seriesOf(width: number): Series {
+  return {
+    sums: new Float64Array(width),
+    next: new Float64Array(width),
+    rows: new Uint32Array(MINUTES * width),
+    snapshot: 0,
+  };
+}
+
+function readVerdicts({ next }: Series, verdicts: VerdictFigures): void {
+  next[0]! += verdicts.admitted;
+  next[1]! += verdicts.refused;
+  next[2]! += verdicts.shadowRefused;
+}
+
+/**
+ * Adds what is new to the row of the minute, and empties those of the minutes after it. A sum that is
+ * smaller than before is of a rule that came back: it began anew.
+ */
+function take({ sums, next, rows }: Series, minute: number, last: number): void {
+  const width = sums.length;
+  for (let place = 0; place < width; place++) {
+    rows[minute % MINUTES * width + place]! += Math.max(0, next[place]! - sums[place]!);
+    sums[place] = next[place]!;
+  }
+  for (let each = Math.max(minute + 1, last - MINUTES + 1); each <= last; each++) {
+    rows.fill(0, each % MINUTES * width, (each % MINUTES + 1) * width);
+  }
+}
+
+function minutesTo(last: number): readonly number[] {
+  return Array.from({ length: MINUTES }, (_, place) => last - MINUTES + 1 + place);
+}
+
+function rowOf({ sums, rows }: Series, minute: number): readonly number[] {
+  const row = minute % MINUTES * sums.length;
+  return [...rows.subarray(row, row + sums.length)];
+}
+
+function column({ sums, rows }: Series, place: number, last: number): readonly number[] {
+  return minutesTo(last).map((minute) => rows[minute % MINUTES * sums.length + place]!);
+}
+
+function historyOf(series: Series, last: number): VerdictHistory {
+  const [admitted, refused, shadowRefused] = [0, 1, 2].map((place) => column(series, place, last));
+  return { admitted: admitted!, refused: refused!, shadowRefused: shadowRefused! };
+}
+
+/** A quantile in milliseconds, by a line through its bucket; `null` if there are no calls. */
+function quantile(row: readonly number[], part: number): number | null {
+  const calls = row.reduce((sum, count) => sum + count, 0);
+  if (calls === 0) return null;
+  let rank = part * calls;
+  let bucket = 0;
+  while (bucket < LATENCY_BUCKETS.length && rank > row[bucket]!) rank -= row[bucket++]!;
+  const start = LATENCY_BUCKETS[bucket - 1] ?? 0;
+  const end = LATENCY_BUCKETS[bucket] ?? start;
+  const seconds = start + (end - start) * rank / (row[bucket]! || 1);
+  return Math.round(seconds * 1e6) / 1e3;
+}

@@ -1,0 +1,103 @@
+/*
+ * The keys used most and refused most, of this half hour and the one before: what is older is
+ * forgotten, and the counts are of a time that can be named.
+ */
+
+import { type KeyFigures, matchesSearch, MOST_KEYS, type RuleFigures } from "./figures_snapshot.ts";
+import { countOf, type KeySketch, keySketch } from "./key_sketch.ts";
+
+const HALF_HOUR = 1_800_000;
+
+/** What was counted in this half hour, and in the one before. */
+type HalfHours = readonly [now: KeySketch, before: KeySketch];
+
+/** Counters of keys. */
+export interface KeyCounters {
+  /** Units taken. */
+  used: HalfHours;
+  /** Calls refused. */
+  refused: HalfHours;
+  /** The half hour, counted from the Unix epoch. */
+  halfHour: number;
+}
+
+/** Makes counters of no keys yet. */
+export function keyCounters(now: number): KeyCounters {
+  const seed = Math.trunc(Math.random() * 2 ** 32) | 0;
+  return {
+    used: [keySketch(seed), keySketch(seed)],
+    refused: [keySketch(seed), keySketch(seed)],
+    halfHour: Math.floor(now / HALF_HOUR),
+  };
+}
+
+/** The instant from which keys are counted: at most an hour ago. */
+export function keysSince(now: number): number {
+  return (Math.floor(now / HALF_HOUR) - 1) * HALF_HOUR;
+}
+
+/** Forgets what was counted before the last half hour. */
+export function turnKeys(counters: KeyCounters, now: number): void {
+  const halfHour = Math.floor(now / HALF_HOUR);
+  const turns = Math.min(2, halfHour - counters.halfHour);
+  for (let turn = 0; turn < turns; turn++) {
+    const { used: [used], refused: [refused] } = counters;
+    counters.used = [keySketch(used.seed), used];
+    counters.refused = [keySketch(used.seed), refused];
+  }
+  counters.halfHour = Math.max(halfHour, counters.halfHour);
+}
+
+/** The keys that a search finds, of those refused most and those used most. */
+export function keyFigures(
+  { used, refused }: KeyCounters,
+  search: string,
+): readonly KeyFigures[] {
+  const ofRefused = largest(refused, search);
+  const others = largest(used, search)
+    .filter(({ hash, rule }) => !ofRefused.some((one) => one.hash === hash && one.rule === rule));
+  return [...ofRefused, ...others].map(({ hash, key, rule }) => ({
+    domain: rule.domain,
+    rule: rule.rule,
+    key,
+    shadow: rule.shadow,
+    used: sumOf(used, hash, rule),
+    refused: sumOf(refused, hash, rule),
+  }));
+}
+
+interface CountedKey {
+  readonly hash: number;
+  readonly key: string;
+  readonly rule: RuleFigures;
+  readonly count: number;
+}
+
+function sumOf([now, before]: HalfHours, hash: number, rule: RuleFigures): number {
+  return countOf(now, hash, rule) + countOf(before, hash, rule);
+}
+
+/** The keys with the largest counts, the largest first. */
+function largest(halfHours: HalfHours, search: string): readonly CountedKey[] {
+  const [now] = halfHours;
+  const top: CountedKey[] = [];
+  for (const { hashes, rules, keys } of halfHours) {
+    for (let place = 0; place < keys.length; place++) {
+      const rule = rules[place];
+      if (rule === undefined) continue;
+      const [hash, key] = [hashes[place]!, keys[place]!];
+      if (hashes !== now.hashes && countOf(now, hash, rule) > 0) continue;
+      const count = sumOf(halfHours, hash, rule);
+      if (top.length === MOST_KEYS && count <= top[MOST_KEYS - 1]!.count) continue;
+      if (!matchesSearch(search, rule.domain, rule.rule, key)) continue;
+      top.splice(top.findLastIndex((each) => each.count >= count) + 1, 0, {
+        hash,
+        key,
+        rule,
+        count,
+      });
+      if (top.length > MOST_KEYS) top.pop();
+    }
+  }
+  return top;
+}

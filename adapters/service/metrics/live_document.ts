@@ -1,0 +1,192 @@
+/*
+ * What the page shows, as one document of bounded size: `GET /v1/live`.
+ */
+
+import { OVERRIDE, type Rule, type RuleKind, type RuleSet } from "../../rules/rules.ts";
+import {
+  type FiguresSnapshot,
+  type KeyFigures,
+  matchesSearch,
+  ruleName,
+  type VerdictFigures,
+} from "./figures_snapshot.ts";
+import type { History, HistoryTotals, VerdictHistory } from "./history.ts";
+import { keysSince } from "./key_counters.ts";
+
+/** The most rules of a document. */
+const MOST_RULES = 100;
+
+/** What a viewer of the page asks for. */
+export interface LiveRequest {
+  /** Text of rules and keys. */
+  readonly search: string;
+  /** Whether the viewer may see keys, and where rules come from. */
+  readonly own: boolean;
+}
+
+/** The document. All instants are milliseconds since the Unix epoch. */
+export interface LiveDocument {
+  readonly now: number;
+  readonly startedAt: number;
+  readonly threads: number;
+  /** Whether the service has a token. */
+  readonly needsToken: boolean;
+  readonly loaded: LoadedFigures;
+  readonly domains: readonly string[];
+  /** All decisions since the start. */
+  readonly decisions: VerdictFigures;
+  /** The last 60 minutes. */
+  readonly history: HistoryTotals;
+  /** How many rules the search finds; of more than 100 those that decided most are here. */
+  readonly rulesFound: number;
+  readonly rules: readonly LiveRule[];
+  /** The keys that the search finds; only for viewers who may see them. */
+  readonly keys: readonly KeyFigures[] | undefined;
+  /** From when they are counted: 30 to 60 minutes ago. */
+  readonly keysSince: number;
+  readonly storeKind: StoreKind;
+  readonly store: FiguresSnapshot["store"];
+}
+
+/** When the rules were loaded that hold, and whether they could be loaded since. */
+export interface LoadedFigures {
+  readonly at: number;
+  readonly rules: number;
+  /** When a load failed, if no later one succeeded; otherwise `null`. */
+  readonly failedAt: number | null;
+  /** Where rules come from; only for viewers who may see keys. */
+  readonly source?: string;
+  /** Why the load failed; likewise. */
+  readonly reason?: string;
+}
+
+/** A rule, and what it decided since the start and in the last 60 minutes. */
+export interface LiveRule extends VerdictFigures {
+  readonly domain: string;
+  /** Its name, or its label. */
+  readonly rule: string;
+  readonly label: string;
+  readonly kind: RuleKind;
+  readonly shadow: boolean;
+  /** Whether keys may have limits of their own. */
+  readonly ownLimits: boolean;
+  readonly limits: readonly LiveLimit[];
+  /** Without it the rule decided nothing. */
+  readonly history: VerdictHistory | undefined;
+}
+
+/** A limit of a rule. */
+export interface LiveLimit {
+  readonly algorithm: string;
+  readonly limit: number;
+  /** In milliseconds. */
+  readonly period: number;
+  readonly burst: number;
+}
+
+/** Where use is kept; `"own"` is a store that the program brought. */
+export type StoreKind = "memory" | "shared" | "redis" | "own";
+
+/** Of what a document is made. */
+export interface LiveFacts
+  extends Pick<LiveDocument, "now" | "startedAt" | "needsToken" | "storeKind"> {
+  readonly loaded: Required<Omit<LoadedFigures, "rules">>;
+  readonly rules: RuleSet;
+  readonly figures: FiguresSnapshot;
+  readonly history: History;
+  /** Whether all rules are shadow rules. */
+  readonly shadow: boolean;
+}
+
+/** Makes the document for a viewer. */
+export function liveDocument(facts: LiveFacts, { search, own }: LiveRequest): LiveDocument {
+  const { now, startedAt, needsToken, storeKind, rules: set, figures, history, shadow } = facts;
+  const { source, reason, ...loaded } = facts.loaded;
+  const found = shownRules(set, history)
+    .filter(({ domain, label, name = label }) => matchesSearch(search, domain, name, label));
+  return {
+    now,
+    startedAt,
+    threads: figures.threads,
+    needsToken,
+    loaded: {
+      ...loaded,
+      rules: set.rules.filter(isShown).length,
+      ...(own ? { source, reason } : {}),
+    },
+    domains: [...set.domains.keys()],
+    decisions: figures.decisions,
+    history: history.totals(),
+    rulesFound: found.length,
+    rules: mostActive(found, history).map((rule) => liveRule(rule, shadow, history)),
+    keys: own ? figures.keys : undefined,
+    keysSince: Math.max(startedAt, keysSince(now)),
+    storeKind,
+    store: figures.store,
+  };
+}
+
+type ShownRule = Pick<
+  Rule,
+  "index" | "domain" | "label" | "name" | "kind" | "limits" | "shadow" | "lookup"
+>;
+
+/** The rules that decide, and the limits that came with descriptors. */
+function shownRules({ rules, domains }: RuleSet, history: History): readonly ShownRule[] {
+  const overrides = [...domains.keys()]
+    .map((domain) => ({ ...OVERRIDE_RULE, domain }))
+    .filter((rule) => callsOf(rule, history) > 0);
+  return [...rules.filter(isShown), ...overrides];
+}
+
+/** Rules that neither decide nor count are only the way to others. */
+function isShown({ kind }: Rule): boolean {
+  return kind !== "open";
+}
+
+const OVERRIDE_RULE: Omit<ShownRule, "domain"> = {
+  index: Infinity,
+  label: OVERRIDE,
+  name: undefined,
+  kind: "limited",
+  limits: [],
+  shadow: false,
+  lookup: undefined,
+};
+
+/** In the order of the files; of too many those that decided most. */
+function mostActive(found: readonly ShownRule[], history: History): readonly ShownRule[] {
+  if (found.length <= MOST_RULES) return found;
+  return found.map((rule) => ({ rule, calls: callsOf(rule, history) }))
+    .sort((one, other) => other.calls - one.calls)
+    .slice(0, MOST_RULES)
+    .map(({ rule }) => rule)
+    .sort((one, other) => one.index - other.index);
+}
+
+function callsOf(rule: ShownRule, history: History): number {
+  const { admitted, refused, shadowRefused } = history.verdicts(nameOf(rule));
+  return admitted + refused + shadowRefused;
+}
+
+function liveRule(rule: ShownRule, shadow: boolean, history: History): LiveRule {
+  const { domain, label, name = label, kind, limits, lookup } = rule;
+  return {
+    domain,
+    rule: name,
+    label,
+    kind,
+    shadow: shadow || rule.shadow,
+    ownLimits: lookup !== undefined,
+    limits: limits.flatMap(({ id, policies }) => {
+      const algorithm = id.slice(0, id.indexOf("/"));
+      return policies.map(({ limit, period, burst }) => ({ algorithm, limit, period, burst }));
+    }),
+    ...history.verdicts(nameOf(rule)),
+    history: history.minutes(nameOf(rule)),
+  };
+}
+
+function nameOf({ domain, label, name }: ShownRule): string {
+  return ruleName({ domain, rule: name ?? label });
+}

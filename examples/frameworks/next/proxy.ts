@@ -1,0 +1,13 @@
+// proxy.ts (middleware.ts before Next 16)
+import { NextResponse } from "next/server";
+import { gcra, limiter } from "tidegate";
+import { rateLimit } from "tidegate/http";
+
+const limited = rateLimit({
+  limiter: limiter(gcra({ name: "pages", limit: 60, period: "1m", burst: 10 })),
+  address: () => "127.0.0.1",
+  trustedProxies: ["loopback"],
+});
+
+export const proxy = limited(() => NextResponse.next());
+export const config = { matcher: "/pages/:path*" };

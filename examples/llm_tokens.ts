@@ -1,0 +1,34 @@
+/*
+ * A budget of tokens for a language model: 10,000 a minute for each team. What the answer will cost
+ * is not known beforehand, so the prompt is taken first and the answer is charged afterwards. Who
+ * goes beyond the budget is in debt, and waits until it has drained.
+ *
+ *   bun examples/llm_tokens.ts
+ */
+import { limiter, tokenBucket } from "tidegate";
+
+let now = 0; // a clock of the example's own; leave it out, and it is the time of day
+const tokens = limiter(tokenBucket({ limit: 10_000, period: "1m" }), { clock: () => now });
+
+/** As a model would answer: nobody knows how long. */
+const model = (prompt: string) => Promise.resolve({ text: "...", tokens: prompt.length * 20 });
+
+async function ask(team: string, prompt: string): Promise<string> {
+  const estimate = Math.ceil(prompt.length / 4);
+  const { allowed, retryAfter } = tokens.consume(team, estimate);
+  if (!allowed) return `again in ${Math.ceil(retryAfter / 1_000)} s`;
+  try {
+    const answer = await model(prompt);
+    const { remaining, debt } = tokens.charge(team, answer.tokens);
+    return debt > 0 ? `answered, ${debt} tokens in debt` : `answered, ${remaining} tokens left`;
+  } catch (error) {
+    tokens.refund(team, estimate); // there was no answer
+    throw error;
+  }
+}
+
+console.log("ada:", await ask("ada", "x".repeat(400)));
+console.log("ada:", await ask("ada", "x".repeat(200)));
+console.log("ada:", await ask("ada", "x".repeat(4)));
+now = 60_000;
+console.log("ada, a minute later:", await ask("ada", "x".repeat(4)));
