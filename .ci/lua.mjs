@@ -31,7 +31,7 @@ import { fileURLToPath } from "node:url";
 
 /**
  * What is known of a value: the Lua that computes it, an object by its fields, or a function.
- * @typedef {{ code: string, isNumber?: boolean }} Code
+ * @typedef {{ code: string, isNumber?: boolean, isMutable?: boolean }} Code
  * @typedef {{ fields: Map<string, Value> }} Fields
  * @typedef {{ node: Node, env: Env }} Callable
  * @typedef {Code | Fields | Callable} Value
@@ -450,10 +450,12 @@ export function luaOf(url, roots) {
   /** @param {Node} node @param {boolean} isConstant @param {Env} env @param {Lines} out */
   function variable({ id, init }, isConstant, env, out) {
     const value = init === null ? { code: "nil" } : chosen(init, env, out);
-    if (isConstant) return bind(id, kept(value, id.name ?? "whole", out), env, out);
+    // What stands for another variable must not follow it.
+    const isOwn = !isConstant || "isMutable" in value;
+    if (!isOwn) return bind(id, kept(value, id.name ?? "whole", out), env, out);
     const code = unique(id.name);
     out.push(`local ${code} = ${codeOf(value)}`);
-    env.names.set(id.name, { code });
+    env.names.set(id.name, isConstant ? { code } : { code, isMutable: true });
   }
 
   /** A value, or the name of a variable if it is a choice. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
