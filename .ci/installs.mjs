@@ -40,7 +40,7 @@ const PROJECTS = [
     // The oldest versions that they work with, and an Effect that is not quite new enough.
     name: "oldest_peers",
     peers: {
-      "@grpc/grpc-js": "~1.10.0",
+      "@grpc/grpc-js": "~1.11.0",
       "effect": "~4.0.0",
       "fast-check": "~3.10.0",
       "redis": "~5.1.0",

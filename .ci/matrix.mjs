@@ -23,9 +23,10 @@ import { makeProject, packedArchive, unpackPackage } from "./package.mjs";
 
 /** What stands beside the package, in the lowest version that works and in the highest. */
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
-  "@grpc/grpc-js": ["~1.10.0", "^1"],
+  "@grpc/grpc-js": ["~1.11.0", "^1"],
   "@grpc/proto-loader": ["~0.7.0", "^0.8"],
   "@nestjs/common": ["~10.0.0", "^12"],
+  "@opentelemetry/api": ["~1.3.0", "^1"],
   "@trpc/server": ["~10.45.0", "^11"],
   "effect": ["~4.1.0", "^4"],
   "elysia": ["~1.3.0", "^1"],

@@ -38,10 +38,13 @@ const OPTIONS = {
     text: "for Envoy's gRPC, where its packages are installed",
   },
   "no-grpc": { type: "boolean", text: "no gRPC" },
+  "tls-cert": { type: "string", value: "FILE", text: "serve TLS by this certificate, in PEM" },
+  "tls-key": { type: "string", value: "FILE", text: "its private key, in PEM" },
+  "tls-ca": { type: "string", value: "FILE", text: "whose certificates clients must have" },
   threads: {
     type: "string",
     value: "N",
-    text: "that serve HTTP; default one for each core, at most 8; one on Node before 22.12",
+    text: "that serve; default one for each core, at most 8; one on Node before 22.12",
   },
   capacity: { type: "string", value: "1000000", text: "keys of the embedded store" },
   "drain-delay": {
@@ -74,6 +77,10 @@ const OPTIONS = {
     text: "which events are printed; default info",
   },
   shadow: { type: "boolean", text: "refuse nothing, and report what would have been refused" },
+  "open-telemetry": {
+    type: "boolean",
+    text: "a span and metrics for each decision, by @opentelemetry/api",
+  },
   "response-headers": {
     type: "boolean",
     text: "have Envoy add RateLimit fields to its answers",
@@ -149,6 +156,9 @@ async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undef
   const port = integerOf(values["grpc-port"], "grpc-port");
   if (port !== undefined) return port;
   try {
+    if ("Deno" in globalThis) {
+      throw new Error("Deno's HTTP/2 may end the process: see docs/serve.md");
+    }
     await loadGrpc();
     return 8081;
   } catch (error) {
@@ -165,6 +175,13 @@ function logOf({ "log-level": level = "info" }: ServeValues, print: Tools["print
   };
 }
 
+function tlsOf(values: ServeValues): ServeOptions["tls"] {
+  const { "tls-cert": cert, "tls-key": key, "tls-ca": ca } = values;
+  if (cert === undefined && key === undefined && ca === undefined) return undefined;
+  if (cert !== undefined && key !== undefined) return { cert, key, ca };
+  throw usageError("TLS takes both --tls-cert and --tls-key", "serve");
+}
+
 function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
   const cores = sharesPort() ? Math.min(8, availableParallelism()) : 1;
   return {
@@ -172,6 +189,7 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     mergeDomains: values["merge-domains"],
     hostname: values.hostname,
     port: integerOf(values.port, "port") ?? 8080,
+    tls: tlsOf(values),
     threads: integerOf(values.threads, "threads") ?? cores,
     drainDelay: millisecondsOf(values["drain-delay"] ?? "5s", "drain-delay"),
     capacity: integerOf(values.capacity, "capacity"),
@@ -181,6 +199,7 @@ function optionsOf(values: ServeValues): Omit<ServeOptions, "rules" | "log"> {
     token: values.token,
     trustedProxies: values.trust?.split(","),
     shadow: values.shadow,
+    openTelemetry: values["open-telemetry"],
     responseHeaders: values["response-headers"],
     ipv6Prefix: integerOf(values["ipv6-prefix"], "ipv6-prefix"),
     lookupCache: { onFailure: values["on-lookup-failure"] ?? "throw" },

@@ -7,8 +7,6 @@ import type { Store } from "../../mod.ts";
 import { memoryStore } from "../../mod.ts";
 import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
 import { type FollowedRules, followRules, problemText, type RulesEvent } from "../rules/rules.ts";
-import { type GrpcServer, grpcServer } from "./envoy/grpc_server.ts";
-import { startHttpServer } from "./http/http_server.ts";
 import { takePort } from "./http/shared_port.ts";
 import { errorText, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
@@ -21,11 +19,19 @@ import {
 } from "./metrics/live_document.ts";
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
 import type { ServeSettings } from "./serve_options.ts";
+import { observedStore } from "./observed_store.ts";
 import { storeOnRedis } from "./store_on_redis.ts";
 import { readInWorker } from "./threads/read_in_worker.ts";
+import {
+  type Ports,
+  type Servers,
+  type ServerSettings,
+  startServers,
+} from "./threads/thread_servers.ts";
 import type { WorkerSettings } from "./threads/worker_calls.ts";
 import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
 import { startWorkers, type WorkerPool } from "./threads/worker_pool.ts";
+import { type FollowedTls, followTlsKeys, type TlsKeys } from "./tls_keys.ts";
 
 /** A service that runs. */
 export interface RunningService {
@@ -34,7 +40,10 @@ export interface RunningService {
   /** This thread: the only one, or the one that workers ask. */
   readonly thread: ServiceThread;
   workers: WorkerPool | undefined;
-  grpc: GrpcServer | undefined;
+  /** Those of this thread, or of the workers. */
+  servers: Servers | undefined;
+  /** `undefined` without TLS. */
+  tls: FollowedTls | undefined;
   readonly events: ServiceEvents;
   readonly startedAt: number;
   /** The last hour. */
@@ -49,7 +58,7 @@ export interface RunningService {
 
 /** Makes a service that has its store and its thread, and neither rules nor servers yet. */
 export async function openService(settings: ServeSettings): Promise<RunningService> {
-  const store = await openStore(settings);
+  const store = await observedStore(await openStore(settings), settings.openTelemetry);
   const startedAt = Date.now();
   const service: RunningService = {
     settings,
@@ -65,13 +74,14 @@ export async function openService(settings: ServeSettings): Promise<RunningServi
       onLookupError: (error, key) => logError(settings, "lookup-failed", error, key),
     }),
     workers: undefined,
-    grpc: undefined,
+    servers: undefined,
+    tls: undefined,
     events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0, refusedAt: 0 },
     startedAt,
     history: history(startedAt),
     followed: undefined,
     grace: 0,
-    ends: [() => store.close()],
+    ends: [() => service.thread.close()],
   };
   service.ends.push(keepHistory(service));
   return service;
@@ -197,24 +207,40 @@ function eventOf(event: RulesEvent): LogEvent {
   return { ...facts, level, problems: problems.slice(0, 20).map(problemText) };
 }
 
-/** Starts HTTP, on this thread or on workers; resolves to its port. */
-export async function startHttp(service: RunningService): Promise<number> {
-  const { thread, settings: { threads, hostname, port, calls: { maxConnections } } } = service;
-  const { handler } = thread;
-  const listening = threads > 1
+/** Reads the certificate, where there is one, and follows its changes. */
+export async function followTls(service: RunningService): Promise<void> {
+  const { settings: { tls, log } } = service;
+  if (tls === undefined) return;
+  const apply = async (keys: TlsKeys) => await service.servers?.secure(keys);
+  const followed = await followTlsKeys(tls, apply, log);
+  service.tls = followed;
+  service.ends.push(() => followed.close());
+}
+
+/** Starts HTTP and gRPC, on this thread or on workers; resolves to their ports. */
+export async function listen(service: RunningService): Promise<Ports> {
+  const { thread, settings } = service;
+  const servers = service.servers = settings.threads > 1
     ? await startPool(service)
-    : await startHttpServer({ hostname, port, reusePort: false, maxConnections, handler });
-  service.ends.push(() => listening.stop(service.grace));
-  return listening.port;
+    : await startServers(
+      thread,
+      serverSettings(service),
+      (error) => logError(settings, "error", error),
+    );
+  service.ends.push(() => servers.stop(service.grace));
+  return servers.ports;
 }
 
 async function startPool(service: RunningService): Promise<WorkerPool> {
-  const { thread: { engine }, settings: { hostname, port, threads, log, source } } = service;
+  const { thread: { engine }, settings } = service;
+  const { hostname, port, grpcPort = 0, threads, log, source } = settings;
   const { rules } = engine;
-  if (port !== 0) service.ends.push(await takePort(hostname, port));
+  for (const each of [port, grpcPort]) {
+    if (each !== 0) service.ends.push(await takePort(hostname, each));
+  }
   const workers = await startWorkers({
     size: threads,
-    settings: (shareWith) => workerSettings(service, shareWith),
+    settings: (shared) => workerSettings(service, shared),
     answers: {
       figures: () => allFigures(service),
       live: (request) => live(service, request),
@@ -229,41 +255,23 @@ async function startPool(service: RunningService): Promise<WorkerPool> {
   return workers;
 }
 
-function workerSettings(
-  { settings, store, thread }: RunningService,
-  shareWith: number,
-): WorkerSettings {
-  const { redis, source, hostname, port, calls } = settings;
+function serverSettings({ settings, tls }: RunningService): ServerSettings {
+  const { hostname, port, grpcPort, threads, calls } = settings;
+  return { ...calls, hostname, port, grpcPort, reusePort: threads > 1, tls: tls?.keys() };
+}
+
+function workerSettings(service: RunningService, shared: Ports | undefined): WorkerSettings {
+  const { settings: { redis, source, openTelemetry }, store, thread } = service;
   return {
-    ...calls,
+    ...serverSettings(service),
+    ...shared,
     store: redis === undefined
       ? { handle: (store as SharedStore).handle }
       : { redis: { ...redis } },
     files: thread.engine.rules.files,
     lookups: source.lookup !== undefined,
-    hostname,
-    port: shareWith === 0 ? port : shareWith,
+    openTelemetry,
   };
-}
-
-/** Starts gRPC, where there is a port for it; resolves to the port. */
-export async function startGrpc(service: RunningService): Promise<number | undefined> {
-  const { thread: { engine, figures, isReady }, settings } = service;
-  const { hostname, grpcPort, calls } = settings;
-  if (grpcPort === undefined) return undefined;
-  const onError = (error: unknown) => logError(settings, "error", error);
-  const server = await grpcServer({
-    ...calls,
-    engine,
-    figures,
-    isReady,
-    onError,
-    hostname,
-    port: grpcPort,
-  });
-  service.grpc = server;
-  service.ends.push(() => server.stop(service.grace));
-  return server.port;
 }
 
 /** Ends all parts, the last one first, also after an end that failed. */

@@ -8,22 +8,22 @@ import {
   allFigures,
   endService,
   followSource,
+  followTls,
+  listen,
   openService,
   type RunningService,
-  startGrpc,
-  startHttp,
 } from "./running_service.ts";
 import { readServeOptions, type ServeOptions } from "./serve_options.ts";
 
 /** A service that is running. */
 export interface Service {
-  /** Where HTTP is served: `http://127.0.0.1:8080`. */
+  /** Where HTTP is served: `http://127.0.0.1:8080`, with TLS `https://...`. */
   readonly url: string;
   /** The port of HTTP. */
   readonly port: number;
   /** The port of gRPC; `undefined` without it. */
   readonly grpcPort: number | undefined;
-  /** Reads the rules now; whether those of the source hold. */
+  /** Reads the rules and the certificate now; whether those that are there hold. */
   reload(): Promise<boolean>;
   /** What all threads have counted. */
   figures(): Promise<FiguresSnapshot>;
@@ -69,9 +69,10 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const { hostname, threads, log } = running.settings;
   try {
     const followed = await followSource(running);
-    const port = await startHttp(running);
-    const grpcPort = await startGrpc(running);
-    const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+    await followTls(running);
+    const { port, grpcPort } = await listen(running);
+    const scheme = running.tls === undefined ? "http" : "https";
+    const url = `${scheme}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
     log({ event: "listening", url, grpcPort, threads });
     return serviceOf(running, followed, { url, port, grpcPort });
   } catch (error) {
@@ -88,7 +89,10 @@ function serviceOf(
   let stopped: Promise<void> | undefined;
   return {
     ...places,
-    reload: () => followed.reload(),
+    async reload() {
+      const both = await Promise.all([followed.reload(), running.tls?.reload() ?? true]);
+      return both.every(Boolean);
+    },
     figures: () => allFigures(running, ""),
     stop: (grace = 5_000, drainDelay = running.settings.drainDelay) =>
       stopped ??= stop(running, grace, drainDelay),
@@ -96,12 +100,11 @@ function serviceOf(
 }
 
 async function stop(running: RunningService, grace: number, drainDelay: number): Promise<void> {
-  const { settings: { log }, thread, workers, grpc } = running;
+  const { settings: { log }, thread, servers } = running;
   log({ event: "stopping" });
   running.grace = grace;
   thread.drain();
-  workers?.drain();
-  grpc?.drain();
+  servers?.drain();
   if (drainDelay > 0) await new Promise((resolve) => setTimeout(resolve, drainDelay));
   await endService(running);
   log({ event: "stopped" });

@@ -25,6 +25,7 @@ import { sharesPort } from "./http/shared_port.ts";
 import { tokenCheck } from "./http/token_check.ts";
 import type { Log } from "./log.ts";
 import type { RedisOptions } from "./store_on_redis.ts";
+import type { TlsFiles } from "./tls_keys.ts";
 
 /** The options of `serve`. */
 export interface ServeOptions {
@@ -40,7 +41,9 @@ export interface ServeOptions {
   readonly port?: number | undefined;
   /** The port for gRPC; 0 for a free one; without it there is no gRPC. */
   readonly grpcPort?: number | undefined;
-  /** Threads that serve HTTP: workers, or this thread if 1 (default); 1 on Node before 22.12. */
+  /** The certificate of HTTP and gRPC; without it neither is encrypted. */
+  readonly tls?: TlsFiles | undefined;
+  /** Threads that serve: workers, or this thread if 1 (default); 1 on Node before 22.12. */
   readonly threads?: number | undefined;
   /** The most keys of the embedded store; default 1,000,000. */
   readonly capacity?: number | undefined;
@@ -57,6 +60,8 @@ export interface ServeOptions {
    * answers of its clients; default no.
    */
   readonly responseHeaders?: boolean | undefined;
+  /** Whether decisions have spans and metrics, by the package `@opentelemetry/api`; default no. */
+  readonly openTelemetry?: boolean | undefined;
   /** Whether nothing is refused, and what would have been is reported; default no. */
   readonly shadow?: boolean | undefined;
   /** Bits of an IPv6 address that count, 32 to 128; default 64. */
@@ -83,13 +88,14 @@ export interface ServeOptions {
 
 /** The options of a service with the defaults in place. */
 export interface ServeSettings
-  extends Pick<ServeOptions, "format" | "mergeDomains" | "grpcPort" | "redis" | "store"> {
+  extends Pick<ServeOptions, "format" | "mergeDomains" | "grpcPort" | "tls" | "redis" | "store"> {
   readonly source: RuleSource;
   readonly hostname: string;
   readonly port: number;
   readonly threads: number;
   readonly capacity: number;
   readonly drainDelay: number;
+  readonly openTelemetry: boolean;
   /** How every thread serves calls. */
   readonly calls: CallSettings;
   /** Where events go; it does not throw, and repeats no error without end. */
@@ -110,6 +116,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     hostname: true,
     port: true,
     grpcPort: true,
+    tls: true,
     threads: true,
     capacity: true,
     redis: true,
@@ -125,6 +132,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     log: true,
     responseHeaders: true,
     shadow: true,
+    openTelemetry: true,
   });
   const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
   const { maxConnections = 10_000, drainDelay = 0 } = options;
@@ -132,6 +140,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   checkThreads(threads, options.store);
   checkPort("port", port);
   checkPort("grpcPort", options.grpcPort);
+  checkTls(options.tls);
   tokenCheck(token);
   addressKey("::1", options.ipv6Prefix);
   checkMilliseconds("serve", "drainDelay", drainDelay);
@@ -144,6 +153,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     port,
     threads,
     drainDelay,
+    openTelemetry: options.openTelemetry ?? false,
     capacity: options.capacity ?? 1_000_000,
     calls: {
       token,
@@ -158,6 +168,17 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     },
     log: quietLog(options.log ?? (() => {})),
   };
+}
+
+function checkTls(tls: TlsFiles | undefined): void {
+  if (tls === undefined) return;
+  const names = { cert: true, key: true, ca: true, pollEvery: true } as const;
+  checkOptions<TlsFiles>("serve TLS", tls, names);
+  for (const name of ["cert", "key"] as const) {
+    if (typeof tls[name] === "string") continue;
+    throw new TypeError(errorMessage("serve TLS", `${name} must be the path of a file`, tls[name]));
+  }
+  checkMilliseconds("serve TLS", "pollEvery", tls.pollEvery ?? 2_000);
 }
 
 function checkPort(option: string, port: number | undefined): void {

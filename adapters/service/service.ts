@@ -28,9 +28,11 @@ export type {
   RuleFigures,
   VerdictFigures,
 } from "./metrics/figures_snapshot.ts";
+export type { Histogram } from "./metrics/histogram.ts";
 export { lineLog, type Log, type LogEvent } from "./log.ts";
 export { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 export { serve, type Service } from "./serve.ts";
 export type { ServeOptions } from "./serve_options.ts";
+export type { TlsFiles } from "./tls_keys.ts";
 export type { RedisOptions } from "./store_on_redis.ts";
 export type { RuleSource } from "../rules/rules.ts";

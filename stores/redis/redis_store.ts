@@ -141,7 +141,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     },
     close,
     [Symbol.asyncDispose]: close,
-    statistics: () => ({ ...counters }),
+    statistics: () => ({ ...counters, roundTripCounts: [...counters.roundTripCounts] }),
   };
 }
 
@@ -191,5 +191,5 @@ export type { NodeRedisCluster } from "./clients/cluster_dial.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";
 export type { NodeRedisSentinel } from "./clients/node_redis_sentinel.ts";
 export type { RedisStoreOptions } from "./redis_options.ts";
-export type { RedisStoreStatistics } from "./statistics.ts";
+export { type RedisStoreStatistics, ROUND_TRIP_SECONDS } from "./statistics.ts";
 export type { RedisClient } from "./routing/choose_router.ts";

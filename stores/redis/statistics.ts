@@ -6,6 +6,12 @@ export interface RedisStoreStatistics {
   readonly batches: number;
   /** Round trips that the batches took. */
   readonly roundTrips: number;
+  /** Commands that went in them. */
+  readonly commands: number;
+  /** How many of them took at most as long as each of `ROUND_TRIP_SECONDS`, and longer than all. */
+  readonly roundTripCounts: readonly number[];
+  /** Seconds that they took together. */
+  readonly roundTripSeconds: number;
   /** How often a call had to be tried again, as others had changed its key. */
   readonly conflicts: number;
   /** Calls that ended in a `ContentionError`. */
@@ -20,8 +26,26 @@ export interface RedisStoreStatistics {
   readonly unreadable: number;
 }
 
+/** The upper ends of the buckets that round trips are counted in, in seconds: six for each power of ten. */
+export const ROUND_TRIP_SECONDS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].flatMap((parts) =>
+  [1, 1.5, 2, 3, 5, 7].map((step) => step / parts)
+).concat(1);
+
 /** The same, counted up by the parts of the store. */
-export type RedisCounters = { -readonly [Figure in keyof RedisStoreStatistics]: number };
+export type RedisCounters =
+  & {
+    -readonly [Figure in keyof Omit<RedisStoreStatistics, "roundTripCounts">]: number;
+  }
+  & { readonly roundTripCounts: number[] };
+
+/** Counts a round trip that came back, or did not in time. */
+export function countRoundTrip(counters: RedisCounters, commands: number, seconds: number): void {
+  const place = ROUND_TRIP_SECONDS.findIndex((end) => seconds <= end);
+  counters.roundTripCounts[place === -1 ? ROUND_TRIP_SECONDS.length : place]!++;
+  counters.roundTripSeconds += seconds;
+  counters.roundTrips++;
+  counters.commands += commands;
+}
 
 /** Nothing was counted yet. */
 export function redisCounters(): RedisCounters {
@@ -29,6 +53,9 @@ export function redisCounters(): RedisCounters {
     decisions: 0,
     batches: 0,
     roundTrips: 0,
+    commands: 0,
+    roundTripCounts: new Array<number>(ROUND_TRIP_SECONDS.length + 1).fill(0),
+    roundTripSeconds: 0,
     conflicts: 0,
     contended: 0,
     unavailable: 0,

@@ -7,6 +7,8 @@ import { describe, test } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
 
 import { commandLine } from "../../adapters/service/service.ts";
+import { fileSource } from "../../adapters/rules/rules.ts";
+import { get, post, withService } from "../adapters/service/support/running.ts";
 import { readText } from "../support/tree.ts";
 
 const FOLDER = "examples/deploy";
@@ -85,4 +87,38 @@ describe("the service starts as it is started by", () => {
       }
     });
   }
+});
+
+describe("the service answers as it is asked by", () => {
+  const file = (name: string) => parse(readText(`${FOLDER}/${name}`));
+  const rules = fileSource("examples/rules.yaml");
+
+  test("traefik.yaml", () =>
+    withService(async (service) => {
+      const { http: { middlewares, routers } } = file("traefik.yaml");
+      assert.deepEqual(routers.page.middlewares, ["limits"]);
+      const { pathname, search } = new URL(middlewares.limits.forwardAuth.address);
+      const statuses: number[] = [];
+      for (let times = 0; times < 21; times++) {
+        const headers = { "x-forwarded-uri": "/a", "x-forwarded-method": "GET" };
+        statuses.push((await get(service, pathname + search, headers)).status);
+      }
+      assert.deepEqual(statuses, [...Array(20).fill(200), 429]);
+    }, { rules }));
+
+  test("envoy.yaml", () =>
+    withService(async (service) => {
+      const { listeners: [web] } = file("envoy.yaml").static_resources;
+      const { route_config, http_filters } = web.filter_chains[0].filters[0].typed_config;
+      const { domain } = http_filters[0].typed_config;
+      const [{ actions: [action] }] = route_config.virtual_hosts[0].rate_limits;
+      const ask = (value: string) => {
+        const entries = [{ key: action.request_headers.descriptor_key, value }];
+        return post(service, "/json", { domain, descriptors: [{ entries }] });
+      };
+      assert.deepEqual(
+        [(await ask("42")).status, (await ask("mallory")).status],
+        [200, 429],
+      );
+    }, { rules }));
 });

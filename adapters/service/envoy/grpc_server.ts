@@ -3,7 +3,16 @@
  * `@grpc/grpc-js` and `@grpc/proto-loader`. A call that is wrong is the call's own error.
  */
 
-import type { Metadata, sendUnaryData, ServerUnaryCall, ServiceDefinition } from "@grpc/grpc-js";
+import { Buffer } from "node:buffer";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+
+import type {
+  Metadata,
+  sendUnaryData,
+  ServerCredentials,
+  ServerUnaryCall,
+  ServiceDefinition,
+} from "@grpc/grpc-js";
 
 import { withTimeout } from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
@@ -12,6 +21,7 @@ import type { RequestLimits } from "../http/request_bounds.ts";
 import { type TokenCheck, tokenCheck } from "../http/token_check.ts";
 import { type VerdictFields, verdictFields } from "../http/verdict_fields.ts";
 import type { Figures } from "../metrics/figures.ts";
+import type { TlsKeys } from "../tls_keys.ts";
 import { decideCall, type EnvoyAnswer } from "./decide_call.ts";
 import { healthService } from "./health_service.ts";
 import { type RateLimitService, rateLimitService } from "./rate_limit_service.ts";
@@ -23,6 +33,10 @@ export interface GrpcOptions {
   readonly hostname: string;
   /** The port; 0 for a free one. */
   readonly port: number;
+  /** Whether other threads listen on the same port, and share its connections. */
+  readonly reusePort: boolean;
+  readonly tls: TlsKeys | undefined;
+  readonly maxConnections: number;
   readonly maxBody: number;
   readonly limits: RequestLimits;
   readonly figures: Figures;
@@ -38,7 +52,9 @@ export interface GrpcOptions {
 /** A gRPC server that listens. */
 export interface GrpcServer {
   readonly port: number;
-  /** Tells those who watch its health that it takes no more calls soon. */
+  /** Puts another certificate in place, for connections that come. */
+  secure(keys: TlsKeys): void;
+  /** Reports to those who watch its health that it takes no more calls soon. */
   drain(): void;
   /** Takes no more calls, lets those under way end for so many milliseconds. */
   stop(grace: number): Promise<void>;
@@ -97,16 +113,54 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   server.addService(definitionOf(service), { shouldRateLimit });
   const health = healthService(loader, service.path.split("/")[1]!, options.isReady);
   server.addService(health.definition, health.implementation);
-  const port = await bind(grpc, server, options);
+  // The package binds no port that threads share, and keeps its first certificate; it does take
+  // connections, by credentials that can be others each time.
+  const injectorOf = (keys: TlsKeys | undefined) =>
+    server.createConnectionInjector(credentialsOf(grpc, keys));
+  let injector = injectorOf(options.tls);
+  const sockets = new Set<Socket>();
+  const listener = await listen(options, (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+    injector.injectConnection(socket);
+  });
   return {
-    port,
+    port: (listener.address() as AddressInfo).port,
+    secure: (keys) => void (injector = injectorOf(keys)),
     drain: health.tell,
     async stop(grace) {
+      listener.close();
       const stopped = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await withTimeout(stopped, grace, () => {});
       server.forceShutdown();
+      for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+function credentialsOf(
+  { ServerCredentials }: typeof import("@grpc/grpc-js"),
+  keys: TlsKeys | undefined,
+): ServerCredentials {
+  if (keys === undefined) return ServerCredentials.createInsecure();
+  const { cert, key, ca } = keys;
+  const pair = { private_key: Buffer.from(key), cert_chain: Buffer.from(cert) };
+  const authorities = ca === undefined ? null : Buffer.from(ca);
+  return ServerCredentials.createSsl(authorities, [pair], authorities !== null);
+}
+
+function listen(
+  { hostname, port, reusePort, maxConnections }: GrpcOptions,
+  onConnection: (socket: Socket) => void,
+): Promise<Server> {
+  const listener = createServer(onConnection);
+  listener.maxConnections = maxConnections;
+  return new Promise((resolve, reject) => {
+    listener.on("error", reject);
+    const shared = reusePort ? { reusePort } : {};
+    listener.listen({ host: hostname, port, ...shared }, () => resolve(listener));
+  });
 }
 
 function definitionOf({ path, read, write }: RateLimitService): ServiceDefinition {
@@ -149,20 +203,6 @@ async function outcomeOf(
   }
 }
 
-function bind(
-  { ServerCredentials }: typeof import("@grpc/grpc-js"),
-  server: InstanceType<typeof import("@grpc/grpc-js").Server>,
-  { hostname, port }: GrpcOptions,
-): Promise<number> {
-  const address = hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
-      if (error === null) resolve(bound);
-      else reject(error);
-    });
-  });
-}
-
 /** Loads the packages that the server is made by. */
 export function loadGrpc(): Promise<
   [typeof import("@grpc/grpc-js"), typeof import("@grpc/proto-loader")]
@@ -171,10 +211,9 @@ export function loadGrpc(): Promise<
     loadPackage({
       name: "@grpc/grpc-js",
       action: "serve gRPC",
-      since: "1.10",
+      since: "1.11",
       load: () => import("@grpc/grpc-js"),
-      // An older server has to be started as well once it is bound.
-      isRecent: ({ Server }) => "unbind" in Server.prototype,
+      isRecent: ({ Server }) => "createConnectionInjector" in Server.prototype,
     }),
     loadPackage({
       name: "@grpc/proto-loader",

@@ -46,12 +46,15 @@ export function readCall(data: unknown, limits: RequestLimits): EnvoyCall | stri
   const hits = hitsOf(data);
   // In the protocol 0 units are those that nobody has set, which stand for 1.
   const cost = hits === 0 ? 1 : hits;
-  // What names more than one unit may be a report of what was used, and is counted in any case.
-  const charge = [cost, ...descriptors.map((each) => each.cost)].some((units = 1) => units > 1);
+  const givesBack = list.map(isNegative);
+  // What takes more than one unit may be a report of what was used, and is counted in any case.
+  const charge = descriptors.some(({ cost: own = cost }, place) =>
+    !givesBack[place] && own !== undefined && own > 1
+  );
   const domain = (data.domain ?? "") as string;
   const request = { domain, descriptors, cost, charge, refuseDebt: true };
   const fault = boundsFault(request, limits, ENVOY_FORM);
-  return fault === undefined ? { ...request, givesBack: list.map(isNegative) } : faultText(fault);
+  return fault === undefined ? { ...request, givesBack } : faultText(fault);
 }
 
 function descriptorOf(item: unknown): Descriptor | string {

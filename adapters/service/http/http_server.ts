@@ -5,10 +5,12 @@
  */
 
 import { Buffer } from "node:buffer";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 
 import { isPromise, withTimeout } from "../../../core/toolkit.ts";
+import { secureOptions, type TlsKeys } from "../tls_keys.ts";
 import { fetchCall, type IncomingCall } from "./incoming_call.ts";
 import { type HttpFault, tooLarge } from "./problem_response.ts";
 import type { ServiceAnswer } from "./service_answer.ts";
@@ -33,6 +35,8 @@ export interface HttpServerOptions {
   readonly reusePort: boolean;
   /** The most connections at once; Bun's server knows no such limit. */
   readonly maxConnections: number;
+  /** Without it the server speaks HTTP, with it HTTPS. */
+  readonly tls?: TlsKeys | undefined;
   /** Default 10 s for the fields and for the body, and 75 s idle. */
   readonly timeouts?: HttpTimeouts;
   readonly handler: ServiceHandler;
@@ -41,6 +45,8 @@ export interface HttpServerOptions {
 /** A server that listens. */
 export interface HttpServer {
   readonly port: number;
+  /** Puts another certificate in place, for connections that come; Bun's server cannot. */
+  secure(keys: TlsKeys): void;
   /** Takes no more connections, lets calls end for so many milliseconds, then ends the rest. */
   stop(grace: number): Promise<void>;
 }
@@ -59,6 +65,7 @@ interface BunRuntime {
     readonly reusePort: boolean;
     readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
+    readonly tls?: ReturnType<typeof secureOptions>;
     readonly fetch: (request: Request, server: BunServer) => Response | Promise<Response>;
   }): BunServer;
 }
@@ -73,12 +80,13 @@ export function startHttpServer(options: HttpServerOptions): Promise<HttpServer>
 }
 
 function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
-  const { hostname, port, reusePort, handler, timeouts = TIMEOUTS } = options;
+  const { hostname, port, reusePort, handler, tls, timeouts = TIMEOUTS } = options;
   const seconds = (milliseconds: number) => Math.ceil(milliseconds / 1_000);
   const server = bun.serve({
     hostname,
     port,
     reusePort,
+    ...(tls === undefined ? {} : { tls: secureOptions(tls) }),
     idleTimeout: seconds(timeouts.idle),
     // The front step looks at lengths, after the token, as on other runtimes.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -96,6 +104,9 @@ function listenOnBun(bun: BunRuntime, options: HttpServerOptions): HttpServer {
   });
   return {
     port: server.port,
+    secure(): never {
+      throw new Error("Bun's HTTP server keeps its first certificate: restart the service");
+    },
     async stop(grace) {
       await withTimeout(server.stop(), grace, nothing);
       await server.stop(true);
@@ -108,14 +119,15 @@ function responseOf({ status, headers, body }: ServiceAnswer): Response {
 }
 
 function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
-  const { hostname, port, reusePort, maxConnections, timeouts = TIMEOUTS, handler } = options;
-  const server = createServer({
-    headersTimeout: timeouts.headers,
-    requestTimeout: timeouts.headers + timeouts.body,
-    keepAliveTimeout: timeouts.idle,
-    connectionsCheckingInterval: Math.min(1_000, timeouts.headers),
-  });
+  const { hostname, port, reusePort, maxConnections, handler } = options;
+  const server = nodeServer(options);
   server.maxConnections = maxConnections;
+  // Of those that have not said hello yet, the server itself does not know.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   for (const event of ["request", "checkContinue", "checkExpectation"]) {
     server.on(event, (incoming, outgoing) => void answer(handler, incoming, outgoing));
   }
@@ -124,14 +136,30 @@ function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
     server.listen({ host: hostname, port, ...(reusePort ? { reusePort } : {}) }, () => {
       resolve({
         port: (server.address() as AddressInfo).port,
+        secure: (keys) => (server as SecureServer).setSecureContext(secureOptions(keys)),
         async stop(grace) {
           const closed = new Promise<void>((done) => server.close(() => done()));
           server.closeIdleConnections();
           await withTimeout(closed, grace, nothing);
           server.closeAllConnections();
+          for (const socket of sockets) socket.destroy();
         },
       });
     });
+  });
+}
+
+function nodeServer({ tls, timeouts = TIMEOUTS }: HttpServerOptions): Server | SecureServer {
+  const options = {
+    headersTimeout: timeouts.headers,
+    requestTimeout: timeouts.headers + timeouts.body,
+    keepAliveTimeout: timeouts.idle,
+    connectionsCheckingInterval: Math.min(1_000, timeouts.headers),
+  };
+  return tls === undefined ? createServer(options) : createSecureServer({
+    ...options,
+    ...secureOptions(tls),
+    handshakeTimeout: timeouts.headers,
   });
 }
 

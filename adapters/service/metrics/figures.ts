@@ -5,9 +5,11 @@
  */
 
 import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
-import { type FiguresSnapshot, LATENCY_BUCKETS, NO_VERDICTS } from "./figures_snapshot.ts";
+import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
+import { countTime, noTimes } from "./histogram.ts";
 import { type KeyCounters, keyCounters, keyFigures, turnKeys } from "./key_counters.ts";
 import { countKey } from "./key_sketch.ts";
+import { loopDelays } from "./loop_delays.ts";
 import {
   countedRules,
   countersOf,
@@ -30,17 +32,17 @@ export interface Figures {
    * @param search Text of the keys that are wanted; without it there are none.
    */
   snapshot(search?: string): FiguresSnapshot;
+  /** Ends its measures. */
+  close(): void;
 }
 
-/** Calls by route and status, and how long they took. */
-interface CallCounters {
-  readonly routes: Map<string, Map<number, number>>;
-  readonly latency: Float64Array;
-  latencySum: number;
-}
+/** Calls by route and status. */
+type CallCounters = Map<string, Map<number, number>>;
 
 /** What calls are counted as that decide nothing: the page, metrics, faults. */
 export const OTHER_CALLS = "other";
+
+const NO_STORE = { store: {}, roundTrips: undefined };
 
 /**
  * Makes the figures of a thread.
@@ -49,13 +51,14 @@ export const OTHER_CALLS = "other";
  * @param clock Milliseconds since the Unix epoch.
  */
 export function figures(
-  store: () => Readonly<Record<string, number>> = () => ({}),
+  store: () => Pick<FiguresSnapshot, "store" | "roundTrips"> = () => NO_STORE,
   clock: () => number = Date.now,
 ): Figures {
   const rules = ruleCounters();
   const keys = keyCounters(clock());
-  const latency = new Float64Array(LATENCY_BUCKETS.length + 1);
-  const calls: CallCounters = { routes: new Map(), latency, latencySum: 0 };
+  const calls: CallCounters = new Map();
+  const latency = noTimes();
+  const delays = loopDelays();
   const decisions = { ...NO_VERDICTS };
 
   return {
@@ -68,7 +71,10 @@ export function figures(
       else if (shadowed) decisions.shadowRefused++;
       else decisions.admitted++;
     },
-    call: (route, status, seconds) => countCall(calls, route, status, seconds),
+    call(route, status, seconds): void {
+      countCall(calls, route, status);
+      if (route !== OTHER_CALLS) countTime(latency, seconds);
+    },
     keep: (current) => keepRules(rules, current),
     snapshot(search): FiguresSnapshot {
       turnKeys(keys, clock());
@@ -76,12 +82,16 @@ export function figures(
         decisions: { ...decisions },
         rules: countedRules(rules),
         keys: search === undefined ? [] : keyFigures(keys, search),
-        ...callFigures(calls),
-        store: store(),
+        calls: callFigures(calls),
+        latency: [...latency.counts],
+        latencySum: latency.sum,
+        loopDelays: delays.times,
+        ...store(),
         process: {},
         threads: 1,
       };
     },
+    close: delays.stop,
   };
 }
 
@@ -104,22 +114,15 @@ function countVerdict(
   return rule.shadow;
 }
 
-function countCall(calls: CallCounters, route: string, status: number, seconds: number): void {
-  let statuses = calls.routes.get(route);
-  if (statuses === undefined) calls.routes.set(route, statuses = new Map());
+function countCall(calls: CallCounters, route: string, status: number): void {
+  let statuses = calls.get(route);
+  if (statuses === undefined) calls.set(route, statuses = new Map());
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  if (route === OTHER_CALLS) return;
-  let bucket = 0;
-  while (bucket < LATENCY_BUCKETS.length && seconds > LATENCY_BUCKETS[bucket]!) bucket++;
-  calls.latency[bucket]!++;
-  calls.latencySum += seconds;
 }
 
-function callFigures(
-  { routes, latency, latencySum }: CallCounters,
-): Pick<FiguresSnapshot, "calls" | "latency" | "latencySum"> {
-  const flat = [...routes].flatMap(([route, statuses]) =>
+function callFigures(calls: CallCounters): FiguresSnapshot["calls"] {
+  const flat = [...calls].flatMap(([route, statuses]) =>
     [...statuses].map(([status, number]) => [`${route} ${status}`, number] as const)
   );
-  return { calls: Object.fromEntries(flat), latency: [...latency], latencySum };
+  return Object.fromEntries(flat);
 }

@@ -3,6 +3,7 @@
  */
 
 import { OVERRIDE, type RuleSet } from "../../rules/rules.ts";
+import { addTimes, type Histogram } from "./histogram.ts";
 
 /** Verdicts so far; each call is one of them. */
 export interface VerdictFigures {
@@ -58,6 +59,10 @@ export interface FiguresSnapshot {
   readonly latency: readonly number[];
   /** Seconds of these calls together. */
   readonly latencySum: number;
+  /** How late the threads' timers came. */
+  readonly loopDelays: Histogram;
+  /** How long Redis took to answer, where it is asked. */
+  readonly roundTrips: Histogram | undefined;
   /** Figures of the store by name. */
   readonly store: Readonly<Record<string, number>>;
   /** Figures of the service and its process, by the names of metrics. */
@@ -65,11 +70,6 @@ export interface FiguresSnapshot {
   /** How many threads they are of. */
   readonly threads: number;
 }
-
-/** The upper ends of the latency histogram's buckets, in seconds: six for each power of ten. */
-export const LATENCY_BUCKETS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].flatMap((parts) =>
-  [1, 1.5, 2, 3, 5, 7].map((step) => step / parts)
-).concat(1);
 
 /** The most keys of a snapshot: so many of those used most, and as many of those refused most. */
 export const MOST_KEYS = 50;
@@ -84,17 +84,19 @@ export function matchesSearch(search: string, ...texts: readonly string[]): bool
 export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
   const sum = (number: (snapshot: FiguresSnapshot) => number) =>
     all.reduce((sum, snapshot) => sum + number(snapshot), 0);
+  const roundTrips = all.flatMap(({ roundTrips }) => roundTrips ?? []);
+  const times = all.map(({ latency, latencySum }) => ({ counts: latency, sum: latencySum }));
+  const { counts: latency, sum: latencySum } = addTimes(times);
   return {
     decisions: all.map(({ decisions }) => decisions).reduce(addVerdicts, NO_VERDICTS),
     rules: merged(all.flatMap(({ rules }) => rules), keyName, addRule),
     keys: mostKeys(all.flatMap(({ keys }) => keys)),
-    calls: addCalls(all),
-    latency: Array.from(
-      { length: LATENCY_BUCKETS.length + 1 },
-      (_, bucket) => sum(({ latency }) => latency[bucket]!),
-    ),
-    latencySum: sum(({ latencySum }) => latencySum),
-    store: Object.assign({}, ...all.map(({ store }) => store)),
+    calls: addNumbers(all.map(({ calls }) => calls)),
+    latency,
+    latencySum,
+    loopDelays: addTimes(all.map(({ loopDelays }) => loopDelays)),
+    roundTrips: roundTrips.length === 0 ? undefined : addTimes(roundTrips),
+    store: addNumbers(all.map(({ store }) => store)),
     process: Object.assign({}, ...all.map(({ process }) => process)),
     threads: sum(({ threads }) => threads),
   };
@@ -169,10 +171,12 @@ function keyName({ domain, rule, key = "" }: KeyFigures | RuleFigures): string {
   return `${domain}\0${rule}\0${key}`;
 }
 
-function addCalls(all: readonly FiguresSnapshot[]): Readonly<Record<string, number>> {
+function addNumbers(
+  all: readonly Readonly<Record<string, number>>[],
+): Readonly<Record<string, number>> {
   const sums: Record<string, number> = {};
-  for (const { calls } of all) {
-    for (const [name, number] of Object.entries(calls)) sums[name] = (sums[name] ?? 0) + number;
+  for (const numbers of all) {
+    for (const [name, number] of Object.entries(numbers)) sums[name] = (sums[name] ?? 0) + number;
   }
   return sums;
 }

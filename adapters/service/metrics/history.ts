@@ -5,11 +5,11 @@
 
 import {
   type FiguresSnapshot,
-  LATENCY_BUCKETS,
   type RuleFigures,
   ruleName,
   type VerdictFigures,
 } from "./figures_snapshot.ts";
+import { LATENCY_BUCKETS } from "./histogram.ts";
 
 const MINUTE = 60_000;
 const MINUTES = 60;

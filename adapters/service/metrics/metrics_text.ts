@@ -1,20 +1,16 @@
-import { type FiguresSnapshot, LATENCY_BUCKETS, type RuleFigures } from "./figures_snapshot.ts";
+import type { FiguresSnapshot, RuleFigures } from "./figures_snapshot.ts";
+import { type Histogram, LATENCY_BUCKETS } from "./histogram.ts";
 
 /** The content type of Prometheus' text format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The figures in Prometheus' text format, version 0.0.4. */
 export function metricsText(figures: FiguresSnapshot): string {
-  const { rules, calls, latency, latencySum, store, threads, process } = figures;
+  const { rules, calls, latency, latencySum, store, roundTrips, threads, process } = figures;
   const decisions = rules.flatMap((figures) => {
     const { admitted, refused, shadowRefused } = figures;
     return Object.entries({ admitted, refused, shadow_refused: shadowRefused })
       .map(([verdict, value]) => [{ ...ruleLabels(figures), verdict }, value] as const);
-  });
-  let below = 0;
-  const buckets = latency.map((number, place) => {
-    below += number;
-    return [{ le: String(LATENCY_BUCKETS[place] ?? "+Inf") }, below] as const;
   });
   return [
     family("tidegate_decisions_total", "counter", "Verdicts by rule.", decisions),
@@ -33,16 +29,47 @@ export function metricsText(figures: FiguresSnapshot): string {
         return [{ route, status }, value];
       }),
     ),
-    family("tidegate_call_seconds_bucket", "histogram", "How long calls took.", buckets),
-    `tidegate_call_seconds_sum ${latencySum}\ntidegate_call_seconds_count ${below}\n`,
+    histogram("tidegate_call_seconds", "How long calls took.", {
+      counts: latency,
+      sum: latencySum,
+    }),
+    histogram("tidegate_loop_delay_seconds", "How late timers came.", figures.loopDelays),
+    roundTrips === undefined ? "" : histogram(
+      "tidegate_redis_round_trip_seconds",
+      "How long Redis took to answer.",
+      roundTrips,
+    ),
+    // What Redis' store counts only grows; the others report what they hold.
     ...Object.entries(store).map(([name, value]) =>
-      family(`tidegate_store_${snakeCase(name)}`, "gauge", "A figure of the store.", [[{}, value]])
+      roundTrips === undefined
+        ? family(`tidegate_store_${snakeCase(name)}`, "gauge", "A figure of the store.", [[
+          {},
+          value,
+        ]])
+        : family(
+          `tidegate_redis_${snakeCase(name)}_total`,
+          "counter",
+          "A figure of Redis' store.",
+          [
+            [{}, value],
+          ],
+        )
     ),
     family("tidegate_threads", "gauge", "Threads that serve.", [[{}, threads]]),
     ...Object.entries(process).map(([name, value]) =>
       family(name, name.endsWith("_total") ? "counter" : "gauge", helpOf(name), [[{}, value]])
     ),
   ].join("");
+}
+
+function histogram(name: string, help: string, { counts, sum }: Histogram): string {
+  let below = 0;
+  const buckets = counts.map((count, place) => {
+    below += count;
+    return [{ le: String(LATENCY_BUCKETS[place] ?? "+Inf") }, below] as const;
+  });
+  return `${family(`${name}_bucket`, "histogram", help, buckets)}${name}_sum ${sum}\n` +
+    `${name}_count ${below}\n`;
 }
 
 function ruleLabels({ domain, rule, key }: RuleFigures): Readonly<Record<string, string>> {

@@ -1,7 +1,9 @@
 import { isPromise } from "../../../core/toolkit.ts";
 import type { Store } from "../../../mod.ts";
+import type { RedisStoreStatistics } from "../../../stores/redis/redis_store.ts";
+import type { FiguresSnapshot } from "./figures_snapshot.ts";
 
-type Numbers = Readonly<Record<string, number>>;
+type StoreFigures = Pick<FiguresSnapshot, "store" | "roundTrips">;
 
 /** The part of a thread's time that may go into counting what a store holds. */
 const MOST_TIME = 0.02;
@@ -15,22 +17,28 @@ const MOST_TIME = 0.02;
 export function storeFigures(
   store: Store,
   time: () => number = () => performance.now(),
-): () => Numbers {
+): () => StoreFigures {
   const { statistics } = store as { readonly statistics?: () => unknown };
-  let known: Numbers = {};
+  let known: StoreFigures = { store: {}, roundTrips: undefined };
   let freshUntil = -Infinity;
   return function figures() {
     const start = time();
     if (start < freshUntil) return known;
-    known = numbersOf(statistics?.());
+    known = figuresOf(statistics?.());
     const end = time();
     freshUntil = end + (end - start) / MOST_TIME;
     return known;
   };
 }
 
-function numbersOf(statistics: unknown): Numbers {
-  if (typeof statistics !== "object" || statistics === null || isPromise(statistics)) return {};
+function figuresOf(statistics: unknown): StoreFigures {
+  if (typeof statistics !== "object" || statistics === null || isPromise(statistics)) {
+    return { store: {}, roundTrips: undefined };
+  }
   const numbers = Object.entries(statistics).filter(([, value]) => typeof value === "number");
-  return Object.fromEntries(numbers) as Numbers;
+  const store: Record<string, number> = Object.fromEntries(numbers);
+  const { roundTripCounts: counts } = statistics as Partial<RedisStoreStatistics>;
+  if (counts === undefined) return { store, roundTrips: undefined };
+  const { roundTripSeconds: sum = 0, roundTrips: _, ...others } = store;
+  return { store: others, roundTrips: { counts, sum } };
 }

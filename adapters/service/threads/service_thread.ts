@@ -38,6 +38,8 @@ export interface ServiceThread {
   apply(rules: RuleSet): void;
   /** Takes no more calls from those who ask whether it is ready. */
   drain(): void;
+  /** Closes its store, and ends its measures. */
+  close(): Promise<void> | void;
 }
 
 /** Makes a thread of the service. */
@@ -70,6 +72,10 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     },
     drain(): void {
       draining = true;
+    },
+    close() {
+      counted.close();
+      return store.close();
     },
   };
 }

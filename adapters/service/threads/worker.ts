@@ -1,6 +1,6 @@
 /*
- * A worker of the service: it serves HTTP on the port that all workers share, over the store that
- * all of them share. Rules come from the main thread, whole; what only the main thread knows (the
+ * A worker of the service: it serves HTTP and gRPC on the ports that all workers share, over the
+ * store that all of them share. Rules come from the main thread, whole; what only the main thread knows (the
  * figures of all, limits of keys of their own) is asked for by message.
  *
  * This file is what a worker runs; it is not imported.
@@ -11,11 +11,12 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Store } from "../../../mod.ts";
 import { attachSharedStore } from "../../../stores/shared/shared_store.ts";
 import { compileRules, type RuleFile } from "../../rules/rules.ts";
-import { type HttpServer, startHttpServer } from "../http/http_server.ts";
 import { errorText } from "../log.ts";
+import { observedStore } from "../observed_store.ts";
 import { storeOnRedis } from "../store_on_redis.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
 import { type ServiceThread, serviceThread } from "./service_thread.ts";
+import { type Ports, type Servers, startServers } from "./thread_servers.ts";
 import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
 
 if (parentPort !== null) await work(parentPort, workerData as WorkerSettings);
@@ -37,33 +38,41 @@ async function work(
 async function openWorker(
   main: PortCall<MainCalls>,
   settings: WorkerSettings,
-): Promise<WorkerCalls & { listen(): Promise<number> }> {
+): Promise<WorkerCalls & { listen(): Promise<Ports> }> {
   const store = await openStore(main, settings);
   const thread = threadOn(main, settings, store);
   // Rules take effect in the order in which they came.
   let applied = apply(thread, settings.files);
-  let server: HttpServer | undefined;
+  let servers: Servers | undefined;
   return {
     async listen() {
       await applied;
-      server = await startHttpServer({ ...settings, reusePort: true, handler: thread.handler });
-      return server.port;
+      servers = await startServers(thread, settings, logError(main));
+      return servers.ports;
     },
     apply: (files) => applied = applied.then(() => apply(thread, files)).catch(logError(main)),
     forgetLookups: () => thread.engine.forgetLookups(),
     figures: (search) => thread.figures.snapshot(search),
-    drain: () => thread.drain(),
+    drain() {
+      thread.drain();
+      servers?.drain();
+    },
+    secure: (keys) => servers?.secure(keys),
     async stop(grace) {
-      await server?.stop(grace);
-      await store.close();
+      await servers?.stop(grace);
+      await thread.close();
     },
   };
 }
 
-async function openStore(main: PortCall<MainCalls>, { store }: WorkerSettings): Promise<Store> {
-  return "handle" in store
+async function openStore(
+  main: PortCall<MainCalls>,
+  { store, openTelemetry }: WorkerSettings,
+): Promise<Store> {
+  const opened = "handle" in store
     ? attachSharedStore(store.handle)
     : await storeOnRedis(store.redis, logError(main, "redis-error"));
+  return await observedStore(opened, openTelemetry);
 }
 
 function threadOn(
@@ -77,7 +86,8 @@ function threadOn(
     lookup: settings.lookups ? (domain, key) => main("limits", domain, key) : undefined,
     allFigures: () => main("figures"),
     live: (request) => main("live", request),
-    reportsStore: false,
+    // A shared store is reported by the main thread; what Redis is asked, each thread knows itself.
+    reportsStore: "redis" in settings.store,
     onError: logError(main),
     onLookupError: logError(main, "lookup-failed"),
   });

@@ -10,14 +10,15 @@ import type { RuleFile } from "../../rules/rules.ts";
 import { errorText, type Log } from "../log.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
+import type { Ports, Servers } from "./thread_servers.ts";
 import { workerProgram } from "./worker_program.ts";
 import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
 
 /** The options of a pool of workers. */
 export interface WorkerPoolOptions {
   readonly size: number;
-  /** The settings of a worker that is started now. */
-  readonly settings: (port: number) => WorkerSettings;
+  /** The settings of a worker that is started now, and which ports it shares with others. */
+  readonly settings: (ports?: Ports) => WorkerSettings;
   /** What workers ask the main thread for. */
   readonly answers: Pick<MainCalls, "figures" | "live" | "limits">;
   readonly log: Log;
@@ -30,9 +31,7 @@ export interface WorkerPoolOptions {
 }
 
 /** The workers of a service. */
-export interface WorkerPool {
-  /** The port that they share. */
-  readonly port: number;
+export interface WorkerPool extends Servers {
   /** Gives all of them other rules. */
   apply(files: readonly RuleFile[]): void;
   forgetLookups(): void;
@@ -41,9 +40,6 @@ export interface WorkerPool {
    * no sum grows smaller. One that does not answer within a second is reported as it last was.
    */
   figures(search?: string): Promise<readonly FiguresSnapshot[]>;
-  drain(): void;
-  /** Ends all of them, letting calls end for so many milliseconds. */
-  stop(grace: number): Promise<void>;
 }
 
 /** Milliseconds beyond the grace until a worker that does not stop is ended. */
@@ -64,34 +60,44 @@ interface PoolState {
   readonly workers: Set<PoolWorker>;
   /** What workers that ended had counted, as a sum. */
   ofEnded: readonly FiguresSnapshot[];
-  /** The port that the workers share; 0 until all of them serve. */
-  port: number;
+  /** The ports that the workers share; `undefined` until all of them serve. */
+  ports: Ports | undefined;
   stopping: boolean;
 }
 
 /** Starts workers; resolves once all of them serve. */
 export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const pool: PoolState = { options, workers: new Set(), ofEnded: [], port: 0, stopping: false };
+  const pool: PoolState = {
+    options,
+    workers: new Set(),
+    ofEnded: [],
+    ports: undefined,
+    stopping: false,
+  };
+  let ports: Ports;
   try {
-    const first = await start(pool, options.settings(0).port);
+    const first = ports = await start(pool);
     await Promise.all(Array.from({ length: options.size - 1 }, () => start(pool, first)));
-    pool.port = first;
+    pool.ports = first;
   } catch (error) {
     await stop(pool, 0);
     throw error;
   }
   return {
-    port: pool.port,
+    ports,
     apply: (files) => callAll(pool, "apply", files),
     forgetLookups: () => callAll(pool, "forgetLookups"),
     figures: (search) => figuresOf(pool, search),
+    async secure(keys) {
+      await Promise.all([...pool.workers].map(({ call }) => call("secure", keys)));
+    },
     drain: () => callAll(pool, "drain"),
     stop: (grace) => stop(pool, grace),
   };
 }
 
-/** Starts a worker; resolves to its port once it serves. */
-function start(pool: PoolState, wanted: number): Promise<number> {
+/** Starts a worker; resolves to its ports once it serves. */
+function start(pool: PoolState, wanted?: Ports): Promise<Ports> {
   const { settings, answers, log, program = workerProgram(import.meta.url, "worker") } =
     pool.options;
   return new Promise((resolve, reject) => {
@@ -117,7 +123,7 @@ function start(pool: PoolState, wanted: number): Promise<number> {
       pool.workers.delete(worker);
       keepFigures(pool, worker);
       reject(new Error(`Cannot start a worker as it ended with ${code}`));
-      if (!pool.stopping && pool.port !== 0) replace(pool, code);
+      if (!pool.stopping && pool.ports !== undefined) replace(pool, code);
     });
   });
 }
@@ -128,7 +134,7 @@ function replace(pool: PoolState, code: number): void {
   log({ event: "worker-ended", level: "error", code });
   setTimeout(() => {
     if (pool.stopping) return;
-    start(pool, pool.port).catch((error) => {
+    start(pool, pool.ports).catch((error) => {
       log({ event: "worker-error", level: "error", error: errorText(error) });
     });
   }, restartAfter);
@@ -163,7 +169,7 @@ async function figuresOf(
 /** Keeps what a worker that ended had counted; keys and threads are of those that live. */
 function keepFigures(pool: PoolState, { figures }: PoolWorker): void {
   if (figures === undefined) return;
-  const ended = { ...figures, keys: [], store: {}, threads: 0 };
+  const ended = { ...figures, keys: [], threads: 0 };
   pool.ofEnded = [addFigures([...pool.ofEnded, ended])];
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from "../clients/connection.ts";
 import type { NodeConnection } from "../connections/node_connection.ts";
-import { hasReplies, type RoundTrip, roundTrip } from "../connections/round_trip.ts";
+import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import type { StoreContext } from "../store_context.ts";
 
@@ -23,7 +23,6 @@ export async function callScript(
   if (!hasReplies(first)) return first;
   const unknown = calls.filter((_, place) => isUnknownScript(first[place]));
   if (unknown.length === 0) return first;
-  context.counters.roundTrips++;
   const second = await send(unknown.map(([, , ...rest]) => ["EVAL", text, ...rest]));
   if (!hasReplies(second)) return second;
   const again = [...second];
@@ -32,7 +31,7 @@ export async function callScript(
   async function send(commands: readonly Command[]): Promise<RoundTrip> {
     const sent = performance.now();
     const written = asking ? commands.flatMap((command) => [["ASKING"], command]) : commands;
-    const trip = await roundTrip(connection, written, context.deadline);
+    const trip = await countedRoundTrip(connection, written, context);
     if (!hasReplies(trip)) return trip;
     const replies = asking ? trip.filter((_, place) => place % 2 === 1) : trip;
     const [reply] = replies;

@@ -51,7 +51,6 @@ export async function casCommit(
   context: StoreContext,
 ): Promise<BatchOutcome> {
   const { clock, values, counters, useServerTime } = context;
-  counters.roundTrips++;
   for (const cell of batch.cells.values()) {
     const guess = values.get(cell.key);
     loadCell(cell, guess?.text, guess);

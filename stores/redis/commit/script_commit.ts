@@ -42,7 +42,6 @@ export async function scriptCommit(
   context: StoreContext,
 ): Promise<BatchOutcome> {
   const { counters, useServerTime } = context;
-  counters.roundTrips++;
   if (!node.connection.open) return notApplied(batch.jobs, connectionLost());
   const own = useServerTime ? -1 : Date.now();
   const groups = groupsOf(batch);

@@ -25,7 +25,7 @@ import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batche
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/node_connection.ts";
-import { hasReplies, roundTrip } from "../connections/round_trip.ts";
+import { countedRoundTrip, hasReplies } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import type { StoreContext } from "../store_context.ts";
 import { connectionLost, failureOfReply, firstError } from "../failures/batch_failure.ts";
@@ -39,8 +39,7 @@ export async function watchCommit(
 ): Promise<BatchOutcome> {
   const commands = loadCommands(node, batch, context);
   node.watching = true;
-  context.counters.roundTrips++;
-  const replies = await roundTrip(node.connection, commands, context.deadline);
+  const replies = await countedRoundTrip(node.connection, commands, context);
   onLoaded();
   if (!hasReplies(replies)) return notApplied(batch.jobs, replies);
   const refusal = firstError(replies);
@@ -117,8 +116,7 @@ async function commit(
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
-  context.counters.roundTrips++;
-  const replies = await roundTrip(node.connection, commands, context.deadline);
+  const replies = await countedRoundTrip(node.connection, commands, context);
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: waiting, failure: replies };
   node.watching = false;
 

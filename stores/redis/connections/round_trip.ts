@@ -1,6 +1,8 @@
 import type { Command, Connection } from "../clients/connection.ts";
 import { patientTimer } from "./patient_timer.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";
+import { countRoundTrip } from "../statistics.ts";
+import type { StoreContext } from "../store_context.ts";
 
 /** The replies to commands sent in one write, or why there are none. */
 export type RoundTrip = readonly unknown[] | BatchFailure;
@@ -33,4 +35,16 @@ export function roundTrip(
       resolve({ kind: "lost", error });
     });
   });
+}
+
+/** A round trip of a batch, which the store's figures count. */
+export async function countedRoundTrip(
+  connection: Connection,
+  commands: readonly Command[],
+  { deadline, counters }: StoreContext,
+): Promise<RoundTrip> {
+  const sent = performance.now();
+  const trip = await roundTrip(connection, commands, deadline);
+  countRoundTrip(counters, commands.length, (performance.now() - sent) / 1_000);
+  return trip;
 }

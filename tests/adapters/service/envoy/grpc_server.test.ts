@@ -11,6 +11,7 @@ import { REQUEST_LIMITS } from "../../../../adapters/service/service.ts";
 import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
 import { serve, type Service } from "../../../../adapters/service/service.ts";
 import { startProgram } from "../../../support/child_process.ts";
+import { runtime } from "../../../support/runtime.ts";
 import { fcOptions } from "../../../support/seed.ts";
 import { rootPath } from "../../../support/tree.ts";
 import { get, SHOP, withService } from "../support/running.ts";
@@ -74,6 +75,9 @@ test("gRPC's own health service says whether the server takes calls, and when it
 });
 
 describe("Envoy's gRPC", () => {
+  // Deno's HTTP/2 may end the process when one of several busy clients leaves.
+  const clients = runtime() === "deno" ? 1 : 2;
+
   test("is answered to a client made of the public protocol", () =>
     withService(async (service) => {
       const [first, second, looked, third] = await ask(service, [
@@ -170,17 +174,21 @@ describe("Envoy's gRPC", () => {
     assert.match(refused?.["retry-after"] ?? "", /^\d+$/);
   });
 
-  test("lets exactly the limit through when many calls are under way", () =>
+  test("lets exactly the limit through when threads share its port and many calls are under way", () =>
     withService(async (service) => {
-      const calls = Array.from({ length: 400 }, () => ({
+      const calls = Array.from({ length: 400 / clients }, () => ({
         domain: "basic",
         descriptors: [{ entries: [{ key: "one_per_minute", value: "a" }] }],
       }));
-      const answers = await ask(service, calls, 100);
-      assert.equal(answers.filter(({ overall_code: code }) => code === "OK").length, 1);
-      assert.equal(answers.filter(({ overall_code: code }) => code === "OVER_LIMIT").length, 399);
+      const asking = Array.from({ length: clients }, () => ask(service, calls, 100));
+      const codes = (await Promise.all(asking)).flat().map(({ overall_code: code }) => code);
+      assert.equal(codes.filter((code) => code === "OK").length, 1);
+      assert.equal(codes.filter((code) => code === "OVER_LIMIT").length, 399);
+      const { calls: counted } = await service.figures();
+      assert.equal(counted["ShouldRateLimit 200"], 400);
     }, {
       grpcPort: 0,
+      threads: clients,
       rules: fileSource(
         `${rootPath}tests/vectors/envoy-config/tests-valid/integration_basic.yaml`,
       ),

@@ -6,8 +6,8 @@ import { figures } from "../../../../adapters/service/metrics/figures.ts";
 import {
   addFigures,
   type FiguresSnapshot,
-  LATENCY_BUCKETS,
 } from "../../../../adapters/service/metrics/figures_snapshot.ts";
+import { LATENCY_BUCKETS } from "../../../../adapters/service/metrics/histogram.ts";
 import { history } from "../../../../adapters/service/metrics/history.ts";
 import { liveDocument } from "../../../../adapters/service/metrics/live_document.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";

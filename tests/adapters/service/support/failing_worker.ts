@@ -20,7 +20,7 @@ const main = portCalls<MainCalls>(parentPort!, () => ({
   stop() {},
 }));
 const word = new Int32Array(workerData.shared as SharedArrayBuffer);
-if (Atomics.load(word, 0) === 0) void main("listening", 4_242);
+if (Atomics.load(word, 0) === 0) void main("listening", { port: 4_242, grpcPort: undefined });
 else {
   Atomics.sub(word, 0, 1);
   void main("failed", "the port is taken");

@@ -19,4 +19,4 @@ const main = portCalls<MainCalls>(parentPort!, () => ({
   figures: () => counted.snapshot(),
   stop() {},
 }));
-void main("listening", 4_242);
+void main("listening", { port: 4_242, grpcPort: undefined });

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import process from "node:process";
 
 import { type ProgramName, requireProgram } from "../../../../.ci/programs.mjs";
+import { readText } from "../../../support/tree.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 
 /** A proxy of this test's own. */
@@ -19,11 +20,16 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** Starts Caddy in front of a page, with a service at a URL that says who may pass. */
+/** Starts Caddy as examples/deploy does, with a service at a URL that says who may have its page. */
 export function startCaddy(service: string): Promise<Proxy> {
   return startProxy("caddy", "SIGTERM", (folder, port) => {
     const file = join(folder, "Caddyfile");
-    writeFileSync(file, caddyfile(port, service));
+    const text = readText("examples/deploy/Caddyfile")
+      .replace(":80 {", `{\nadmin off\nauto_https off\n}\nhttp://127.0.0.1:${port} {`)
+      .replace("limits:8080", new URL(service).host)
+      .replace("/usr/share/caddy", folder);
+    writeFileSync(file, text);
+    writeFileSync(join(folder, "index.html"), "the page");
     return ["run", "--adapter", "caddyfile", "--config", file];
   });
 }
@@ -93,20 +99,6 @@ async function answers(port: number, child: ChildProcess): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error("The server did not start within 15 seconds");
-}
-
-function caddyfile(port: number, service: string): string {
-  return `{
-  admin off
-  auto_https off
-}
-http://127.0.0.1:${port} {
-  forward_auth ${new URL(service).host} {
-    uri /check?from=forwarded
-  }
-  respond "the page" 200
-}
-`;
 }
 
 function nginxConf(

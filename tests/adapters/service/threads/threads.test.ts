@@ -47,6 +47,19 @@ async function assertExact(options: Partial<ServeOptions>, threads: number): Pro
     ) {
       assert.ok(body.split("\n").includes(line), `${line} in\n${body}`);
     }
+    assert.match(body, /^tidegate_loop_delay_seconds_count \d+$/m);
+    if (options.redis === undefined) assert.match(body, /^tidegate_store_keys 1$/m);
+    else {
+      const value = (name: string) =>
+        Number(new RegExp(`^tidegate_redis_${name} (\\d+)$`, "m").exec(body)?.[1]);
+      assert.ok(value("connections_total") >= threads, body);
+      assert.equal(value("decisions_total"), 2 * LIMIT);
+      assert.ok(value("commands_total") > value("round_trip_seconds_count"), body);
+      assert.ok(value("round_trip_seconds_count") >= value("batches_total"), body);
+      assert.ok(value("conflicts_total") >= 0);
+      assert.match(body, /^# TYPE tidegate_redis_commands_total counter$/m);
+      assert.match(body, /^tidegate_redis_round_trip_seconds_bucket\{le="\+Inf"\} \d+$/m);
+    }
     const live = (await get(service, "/v1/live?search=USER")).body;
     const hour = (verdicts: Readonly<Record<string, readonly number[]>>) =>
       ["admitted", "refused"].map((name) => verdicts[name]!.reduce((sum, each) => sum + each));

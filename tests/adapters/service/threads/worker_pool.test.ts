@@ -35,7 +35,7 @@ test("a worker that dies is started again, with the rules of that time", async (
     return { calls, threads };
   };
   try {
-    assert.equal(team.port, 4_242);
+    assert.equal(team.ports.port, 4_242);
     assert.deepEqual(await figures(), { calls: { "files 0": 2 }, threads: 2 });
     files = [{ domain: "a", rules: [] }];
     const again = started();

@@ -1,0 +1,138 @@
+import * as api from "@opentelemetry/api";
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import type { Decision } from "../../core/decision.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
+import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
+import type { Operation, PreparedCall, Store } from "../../core/store.ts";
+
+/** The options of `openTelemetryStore`. */
+export interface OpenTelemetryOptions {
+  /** Default the global one's. */
+  readonly tracer?: api.Tracer | undefined;
+  /** Default the global one's. */
+  readonly meter?: api.Meter | undefined;
+}
+
+/** A call of the store, as far as it is reported. */
+type Call = Pick<Operation, "algorithm" | "cost" | "dry">;
+
+/** A call under way. */
+interface Started {
+  readonly start: number;
+  readonly span: api.Span | undefined;
+}
+
+/** The name of the tracer and of the meter. */
+const NAME = "tidegate";
+
+/**
+ * Makes a store that does what another one does, and reports each decision.
+ *
+ * The span `tidegate.decide` has the attributes `tidegate.policy` (the limit's name),
+ * `tidegate.algorithm`, `tidegate.cost`, `tidegate.dry`, `tidegate.allowed`, `tidegate.remaining` and
+ * `tidegate.limits`, the number of limits that are charged together: of these, the first that refuses
+ * is described. A failure has the name of its error as `error.type`, without the message. The counter
+ * `tidegate.decisions` and the histogram `tidegate.decision.duration` (seconds) have policy, algorithm
+ * and verdict. A tracer or meter that throws changes no decision.
+ *
+ * @param store The store; one that threads share is wrapped in each of them.
+ */
+export function openTelemetryStore<Wrapped extends Store>(
+  store: Wrapped,
+  options: OpenTelemetryOptions = {},
+): Wrapped {
+  const { tracer = api.trace.getTracer(NAME), meter = api.metrics.getMeter(NAME) } = options;
+  const decisions = meter.createCounter("tidegate.decisions", {
+    description: "Decisions by limit.",
+  });
+  const duration = meter.createHistogram("tidegate.decision.duration", {
+    description: "How long decisions took.",
+    unit: "s",
+  });
+
+  const print = firstPrinted();
+  const begin = guarded(
+    () => tracer.startSpan("tidegate.decide", { kind: api.SpanKind.INTERNAL }),
+    print,
+  );
+
+  const report = guarded((calls: readonly Call[], all: readonly Decision[], at: Started) => {
+    all.forEach(({ allowed }, place) =>
+      decisions.add(1, { ...labelsOf(calls[place]!), "tidegate.allowed": allowed })
+    );
+    const place = Math.max(0, all.findIndex(({ allowed }) => !allowed));
+    const { cost, dry } = calls[place]!;
+    const { allowed, remaining } = all[place]!;
+    const labels = { ...labelsOf(calls[place]!), "tidegate.allowed": allowed };
+    duration.record((performance.now() - at.start) / 1_000, labels);
+    at.span?.setAttributes({
+      ...labels,
+      "tidegate.cost": cost,
+      "tidegate.dry": dry,
+      "tidegate.remaining": remaining,
+      "tidegate.limits": calls.length,
+    });
+    at.span?.end();
+  }, print);
+
+  const reportError = guarded((calls: readonly Call[], error: unknown, at: Started) => {
+    // The message may hold what a caller gave for a key.
+    const type = error instanceof Error ? error.name : typeof error;
+    const labels = { ...labelsOf(calls[0]!), "error.type": type };
+    duration.record((performance.now() - at.start) / 1_000, labels);
+    at.span?.setAttributes(labels);
+    at.span?.setStatus({ code: api.SpanStatusCode.ERROR });
+    at.span?.end();
+  }, print);
+
+  /** Runs a call in a span of its own, and reports what it answers. */
+  function observed<Answer>(
+    calls: readonly Call[],
+    call: () => MaybePromise<Answer>,
+    decisionsOf: (answer: Answer) => readonly Decision[],
+  ): MaybePromise<Answer> {
+    const started = { start: performance.now(), span: begin() };
+    const { span } = started;
+    // What the store does for the call, such as a command of a traced client, is a part of it.
+    const run = () =>
+      span === undefined
+        ? call()
+        : api.context.with(api.trace.setSpan(api.context.active(), span), call);
+    const reported = (answer: Answer) => {
+      report(calls, decisionsOf(answer), started);
+      return answer;
+    };
+    return orElse(() => andThen(run(), reported), (error) => {
+      reportError(calls, error, started);
+      throw error;
+    });
+  }
+
+  const { internals } = store;
+  const prepare = internals?.prepare;
+  const prepared = (prefix: string, algorithm: Algorithm): PreparedCall<MaybePromise<Decision>> => {
+    const call = prepare!(prefix, algorithm) as PreparedCall<MaybePromise<Decision>>;
+    return (key, cost, dry, now) =>
+      observed(
+        [{ algorithm, cost, dry }],
+        () => call(key, cost, dry, now),
+        (decision) => [decision],
+      );
+  };
+  const run = store.run as (all: readonly Operation[], now?: number) => MaybePromise<
+    readonly Decision[]
+  >;
+  return {
+    ...store,
+    run: (operations: readonly Operation[], now?: number) =>
+      observed(operations, () => run(operations, now), (all) => all),
+    internals: internals &&
+      { ...internals, ...(prepare === undefined ? {} : { prepare: prepared }) },
+  };
+}
+
+/** What is said of a limit everywhere: as few values as there are limits. */
+function labelsOf({ algorithm: { name, id } }: Call): api.Attributes {
+  return { "tidegate.policy": name, "tidegate.algorithm": id.split("/", 1)[0]! };
+}

@@ -1,0 +1,124 @@
+/*
+ * The certificate of the service: PEM files, which are read again while it runs. Files that cannot be
+ * used leave the old ones in place.
+ */
+
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { TlsOptions } from "node:tls";
+
+import { errorText, type Log } from "./log.ts";
+
+/** Where the certificate is, in PEM. */
+export interface TlsFiles {
+  /** The file of the certificate, and of those between it and the authority's own. */
+  readonly cert: string;
+  /** The file of its private key. */
+  readonly key: string;
+  /** The file of the authorities whose certificates clients must have; without it they need none. */
+  readonly ca?: string | undefined;
+  /** Milliseconds between looks at the files; default 2,000. */
+  readonly pollEvery?: number | undefined;
+}
+
+/** What the files hold. */
+export interface TlsKeys {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string | undefined;
+}
+
+/** The certificate of a service that runs. */
+export interface FollowedTls {
+  /** What holds now. */
+  keys(): TlsKeys;
+  /** Reads the files now; whether those that are there hold. */
+  reload(): Promise<boolean>;
+  close(): void;
+}
+
+/** The options of a server of node:tls; with an authority, clients must have its certificates. */
+export function secureOptions({ cert, key, ca }: TlsKeys): TlsOptions {
+  const own = { cert, key };
+  return ca === undefined ? own : { ...own, ca, requestCert: true, rejectUnauthorized: true };
+}
+
+/**
+ * Reads the files, and follows them.
+ *
+ * @param apply Puts what was read in place.
+ * @throws {Error} If they cannot be used; the message says which one, and why.
+ */
+export async function followTlsKeys(
+  files: TlsFiles,
+  apply: (keys: TlsKeys) => Promise<unknown>,
+  log: Log,
+): Promise<FollowedTls> {
+  let keys = await readTlsKeys(files);
+  let held = JSON.stringify(keys);
+  let seen = held;
+
+  async function take(found: TlsKeys | string): Promise<boolean> {
+    try {
+      if (typeof found === "string") throw new Error(found);
+      if (JSON.stringify(found) !== JSON.stringify(keys)) await apply(keys = found);
+      log({ event: "tls-loaded", level: "info", ends: endOf(found.cert) });
+      return true;
+    } catch (error) {
+      log({ event: "tls-refused", level: "error", reason: errorText(error) });
+      return false;
+    }
+  }
+
+  /** What changed is taken once it has stood still: a certificate and its key are two files. */
+  async function look(): Promise<void> {
+    const found = await readTlsKeys(files).catch(errorText);
+    const mark = JSON.stringify(found);
+    if (mark === seen && mark !== held) await take(found);
+    if (mark === seen) held = mark;
+    seen = mark;
+  }
+
+  const timer = setInterval(look, files.pollEvery ?? 2_000);
+  (timer as { unref?: () => void }).unref?.();
+  return {
+    keys: () => keys,
+    reload: async () => await take(await readTlsKeys(files).catch(errorText)),
+    close: () => clearInterval(timer),
+  };
+}
+
+async function readTlsKeys(files: TlsFiles): Promise<TlsKeys> {
+  const [cert, key, ca] = await Promise.all([
+    readFile(files.cert, "utf8"),
+    readFile(files.key, "utf8"),
+    files.ca === undefined ? undefined : readFile(files.ca, "utf8"),
+  ]);
+  const own = readPart(files.cert, "a certificate", () => new X509Certificate(cert));
+  const secret = readPart(
+    files.key,
+    "a private key without a password",
+    () => createPrivateKey(key),
+  );
+  if (ca !== undefined) readPart(files.ca!, "certificates", () => new X509Certificate(ca));
+  if (!own.checkPrivateKey(secret)) {
+    throw new Error(`Cannot serve TLS as ${files.key} must be the key of ${files.cert}`);
+  }
+  if (Date.parse(own.validTo) < Date.now()) {
+    const rule = `${files.cert} must not have expired`;
+    throw new Error(`Cannot serve TLS as ${rule}: it was valid until ${endOf(cert)}`);
+  }
+  return { cert, key, ca };
+}
+
+function readPart<Part>(file: string, what: string, read: () => Part): Part {
+  try {
+    return read();
+  } catch (cause) {
+    throw new Error(`Cannot serve TLS as ${file} must hold ${what} in PEM`, { cause });
+  }
+}
+
+function endOf(cert: string): string {
+  return new Date(new X509Certificate(cert).validTo).toISOString();
+}
