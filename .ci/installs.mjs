@@ -1,15 +1,13 @@
 // Installs the packed package with npm as applications do: without any of its peers, and beside
 // other versions of them than those that it is developed with. Then tries it there, on every runtime.
-import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { promisify } from "node:util";
 
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
-import { packedArchive, systemNode } from "./package.mjs";
+import { makeProject, systemNode } from "./package.mjs";
 
 /**
  * @typedef {object} Project
@@ -72,7 +70,7 @@ export async function checkInstalls() {
   const top = mkdtempSync(join(tmpdir(), "tidegate-installs-"));
   try {
     const made = await Promise.allSettled(
-      PROJECTS.map((project) => makeProject(join(top, project.name), project)),
+      PROJECTS.map((project) => installProject(join(top, project.name), project)),
     );
     for (const each of made) if (each.status === "rejected") throw each.reason;
     let status = 0;
@@ -103,30 +101,18 @@ function isInstalled({ large }) {
 const OFFLINE_REGEXP = /\b(E?NOTFOUND|EAI_AGAIN|ECONN\w+|E?TIMEDOUT|ENETUNREACH|ENOTCACHED)\b/;
 
 /**
- * Makes a project that depends on the packed package, and has npm install it.
  * @param {string} folder
  * @param {Project} project
  */
-async function makeProject(folder, project) {
-  mkdirSync(folder);
-  const dependencies = { ...project.peers, tidegate: `file:${packedArchive()}` };
-  const manifest = { name: "project", private: true, type: "module", dependencies };
-  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+async function installProject(folder, project) {
   const much = isInstalled(project) ? "--ignore-scripts" : "--package-lock-only";
-  const fetching = ["--prefer-offline", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
-  const options = [...fetching, "--loglevel=error", "--no-audit", "--no-fund"];
-  try {
-    await promisify(execFile)("npm", ["install", much, ...options], {
-      cwd: folder,
-      timeout: 300_000,
-    });
-  } catch (error) {
-    const { stderr = "" } = /** @type {{ stderr?: string }} */ (error);
-    const isOffline = OFFLINE_REGEXP.test(stderr);
-    const rule = isOffline ? "npm must reach its registry" : "npm must install the package";
-    throw Object.assign(
-      new Error(`Cannot check installs as ${rule}: ${stderr}`, { cause: error }),
-      isOffline ? { code: "NO_REGISTRY" } : {},
-    );
-  }
+  const fetching = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
+  const { status, output } = await makeProject(folder, project.peers, [much, ...fetching]);
+  if (status === 0) return;
+  const isOffline = OFFLINE_REGEXP.test(output);
+  const rule = isOffline ? "npm must reach its registry" : "npm must install the package";
+  throw Object.assign(
+    new Error(`Cannot check installs as ${rule}: ${output}`),
+    isOffline ? { code: "NO_REGISTRY" } : {},
+  );
 }

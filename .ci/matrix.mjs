@@ -19,7 +19,7 @@ import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
-import { packedArchive, unpackPackage } from "./package.mjs";
+import { makeProject, packedArchive, unpackPackage } from "./package.mjs";
 
 /** What stands beside the package, in the lowest version that works and in the highest. */
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
@@ -62,11 +62,11 @@ if (made.status !== 0) throw new Error(made.output);
 unpackPackage();
 const top = mkdtempSync(join(tmpdir(), "tidegate-matrix-"));
 try {
-  const runtimes = makeRuntimes();
+  const runtimes = await makeRuntimes();
   const names = Object.keys(entryPoints(readManifests().deno));
   const rows = /** @type {Record<string, string[]>} */ ({});
   for (const project of PROJECTS) {
-    const folder = makeProject(project);
+    const folder = await fillProject(project);
     for (const { command, args } of runtimes) {
       const { output } = await child(command, [...args, "try.mjs"], { cwd: folder });
       for (const name of names) (rows[`${name} ${project}`] ??= []).push(resultOf(output, name));
@@ -82,18 +82,18 @@ try {
   rmSync(top, { recursive: true, force: true });
 }
 
-/** A Node of some version. @param {string} version @returns {Runtime} */
-function makeNode(version) {
+/** A Node of some version. @param {string} version @returns {Promise<Runtime>} */
+async function makeNode(version) {
   const folder = join(top, `node-${version}`);
   const command = join(folder, "node_modules/.bin/node");
-  if (!existsSync(command)) npm(folder, { node: version });
+  if (!existsSync(command)) await installed(makeProject(folder, { node: version }, [], true));
   return { name: `Node ${version}`, command, args: [] };
 }
 
-/** @returns {readonly Runtime[]} */
-function makeRuntimes() {
+/** @returns {Promise<readonly Runtime[]>} */
+async function makeRuntimes() {
   return [
-    ...NODES.map(makeNode),
+    ...await Promise.all(NODES.map(makeNode)),
     { name: "Bun", command: "bun", args: ["run"] },
     {
       name: "Deno",
@@ -104,15 +104,12 @@ function makeRuntimes() {
 }
 
 /** @param {typeof PROJECTS[number]} project */
-function makeProject(project) {
+async function fillProject(project) {
   const folder = join(top, project);
-  const versions = Object.entries(BESIDE).map((
+  const others = Object.entries(BESIDE).map((
     [name, [lowest, highest]],
   ) => [name, project === "lowest" ? lowest : highest]);
-  npm(folder, {
-    tidegate: `file:${packedArchive()}`,
-    ...(project === "alone" ? {} : Object.fromEntries(versions)),
-  });
+  await installed(makeProject(folder, project === "alone" ? {} : Object.fromEntries(others)));
   const tries = Object.entries(entryPoints(readManifests().deno)).map(([path, file], index) => {
     // Alone, the example's own framework is missing; what can be tried is the import.
     const text = project === "alone" && path !== "."
@@ -134,23 +131,17 @@ function exampleOf(file) {
   return example.replaceAll(/^ \* ?/gm, "");
 }
 
-/** @param {string} folder @param {Record<string, string>} dependencies */
-function npm(folder, dependencies) {
-  mkdirSync(folder);
-  const manifest = { name: "project", private: true, type: "module", dependencies };
-  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-  const options = ["--prefer-offline", "--loglevel=error", "--no-audit", "--no-fund"];
-  execFileSync("npm", ["install", ...options], {
-    cwd: folder,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+/** @param {Promise<import("./child.mjs").Ended>} made */
+async function installed(made) {
+  const { status, output } = await made;
+  if (status !== 0) throw new Error(output);
 }
 
 /** What CommonJS gets, by the version of Node. @param {string} cwd */
 async function requiring(cwd) {
   const lines = [];
   for (const version of REQUIRING_NODES) {
-    const { command, name } = makeNode(version);
+    const { command, name } = await makeNode(version);
     const required = await child(command, ["-p", `typeof require("tidegate").gcra`], { cwd });
     const [error] = /ERR_\w+/.exec(required.output) ?? [];
     const imported = `import("tidegate").then(({ gcra }) => console.log(typeof gcra))`;

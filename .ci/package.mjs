@@ -57,6 +57,23 @@ export function packedArchive() {
   return join(consumer, readdirSync(consumer).find((name) => name.endsWith(".tgz")) ?? "");
 }
 
+/**
+ * Makes a project that has the packed package and these others, by npm.
+ * @param {string} folder
+ * @param {Record<string, string>} [others] Versions by name.
+ * @param {readonly string[]} [options] For npm.
+ * @param {boolean} [isBare] Whether it goes without the package.
+ */
+export function makeProject(folder, others = {}, options = [], isBare = false) {
+  mkdirSync(folder);
+  const ours = isBare ? {} : { tidegate: `file:${packedArchive()}` };
+  const dependencies = { ...others, ...ours };
+  const manifest = { name: "project", private: true, type: "module", dependencies };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  const quiet = ["--prefer-offline", "--loglevel=error", "--no-audit", "--no-fund"];
+  return child("npm", ["install", ...quiet, ...options], { cwd: folder });
+}
+
 /** Checks the published types as a consumer's compiler does. */
 export function checkTypes() {
   return tsc(consumer, ["--target", "es2022", "--types", "node"], "types.ts");

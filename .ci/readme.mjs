@@ -58,6 +58,7 @@ const parts = pages.flatMap(partsOf);
 const top = mkdtempSync(join(tmpdir(), "tidegate-readme-"));
 const server = await servePublished();
 const redisPort = 20_000 + process.pid % 10_000;
+const httpPort = redisPort + 10_000;
 const redis = spawn("redis-server", ["--port", String(redisPort), "--save", ""], {
   stdio: "ignore",
 });
@@ -187,7 +188,8 @@ function snippetOf({ text, page }, index, runtime) {
   // Those of frameworks run by `npm run recipes`, inside of their frameworks.
   if (page === "docs/frameworks.md" || runtime.others.test(text.replaceAll(/\/\/.*/g, ""))) return;
   const file = `snippet${index}.ts`;
-  writeFileSync(join(runtime.folder, file), text.replaceAll(":6379", `:${redisPort}`));
+  const local = text.replaceAll(":6379", `:${redisPort}`).replaceAll("8080", String(httpPort));
+  writeFileSync(join(runtime.folder, file), local);
   return runtime.run(file);
 }
 

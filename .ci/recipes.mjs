@@ -2,15 +2,7 @@
 // version of its framework and the packed package, as a newcomer would have it. It must admit ten
 // requests and refuse the next. Writes the seconds that this takes into docs/frameworks.md.
 import { spawn, spawnSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,7 +13,7 @@ import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { filledPage } from "./frameworks_page.mjs";
 import { install, root } from "./install.mjs";
-import { packedArchive, unpackPackage } from "./package.mjs";
+import { makeProject, unpackPackage } from "./package.mjs";
 
 /**
  * @typedef {object} Recipe
@@ -117,24 +109,22 @@ try {
     rows.push(await runRecipe(name, recipe));
     console.log(rows.at(-1)?.join(" | "));
   }
+  const page = join(root, "docs/frameworks.md");
+  const text = filledPage(readFileSync(page, "utf8"));
+  writeFileSync(page, chosen.length === 0 ? withTable(text) : text);
+  spawnSync("deno", ["fmt", "--quiet", page], { cwd: root });
 } finally {
   rmSync(top, { recursive: true, force: true });
 }
-const page = join(root, "docs/frameworks.md");
-const text = filledPage(readFileSync(page, "utf8"));
-writeFileSync(page, chosen.length === 0 ? withTable(text) : text);
-spawnSync("deno", ["fmt", "--quiet", page], { cwd: root });
 
 /** @param {string} name @param {Recipe} recipe */
 async function runRecipe(name, { title, packages, build, check, start, paths }) {
   const folder = join(top, name);
-  mkdirSync(folder);
-  const manifest = { name, private: true, type: "module" };
-  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-  const installed = await run(folder, [
-    ...["npm", "install", "--loglevel=error", "--no-audit", "--no-fund"],
-    ...[packedArchive(), ...packages.split(" ")],
+  const { status, seconds, output } = await makeProject(folder, versionsOf(packages), [
+    // A newcomer's cache is empty.
+    `--cache=${join(top, "cache")}`,
   ]);
+  if (status !== 0) throw new Error(output);
   for (const from of [`.ci/recipes/${name}`, `examples/frameworks/${name}`]) {
     if (existsSync(join(root, from))) cpSync(join(root, from), folder, { recursive: true });
   }
@@ -145,8 +135,18 @@ async function runRecipe(name, { title, packages, build, check, start, paths }) 
   const { version } = JSON.parse(
     readFileSync(join(folder, "node_modules", framework, "package.json"), "utf8"),
   );
-  const seconds = [installed, built, refused].map((time) => time.toFixed(0));
-  return [`${title} ${version}`, ...seconds];
+  const times = [seconds, built, refused].map((time) => time.toFixed(0));
+  return [`${title} ${version}`, ...times];
+}
+
+/** `react-router@8 vite`: their newest versions, or the newest of a major. @param {string} packages */
+function versionsOf(packages) {
+  return Object.fromEntries(
+    packages.split(" ").map((each) => {
+      const at = each.indexOf("@", 1);
+      return at === -1 ? [each, "latest"] : [each.slice(0, at), each.slice(at + 1)];
+    }),
+  );
 }
 
 /** Runs a command; resolves to its seconds. @param {string} cwd @param {string[]} words */

@@ -223,39 +223,30 @@ export function limiterOn(
     prefix,
     consume(key: string, cost = 1): Decision {
       // The checks' common outcomes here, the rest in functions of their own: this is the hot path.
-      if (typeof key !== "string" || key === "") requireKey("consume", key);
-      if (cost >>> 0 !== cost) requireCost("consume", cost);
+      if (typeof key !== "string" || key === "" || cost >>> 0 !== cost) {
+        checkCall("consume", key, cost);
+      }
       const answer = decide(key, cost, false, clock === undefined ? undefined : instant());
       return decided === undefined ? answer : reported(answer, key, cost);
     },
     peek(key: string, cost = 1): Decision {
-      requireKey("peek", key);
-      requireCost("peek", cost);
+      checkCall("peek", key, cost);
       return decide(key, cost, true, instant());
     },
     refund(key: string, cost = 1): Decision {
-      requireKey("refund", key);
-      checkCost("refund", cost, 1);
+      checkCall("refund", key, cost, 1);
       const refund = () => decide(key, -cost, false, instant());
       return reported(wakeAfter(refund, key), key, -cost);
     },
     charge(key: string, cost = 1): Decision {
-      requireKey("charge", key);
-      requireCost("charge", cost);
+      checkCall("charge", key, cost);
       return reported(calls.run(key, charged, cost, instant()), key, cost);
     },
     reset(key: string): void {
-      requireKey("reset", key);
+      checkText("reset", "key", key);
       return wakeAfter(() => calls.delete(key), key);
     },
-    resetAll(): void {
-      if (store.deleteAll === undefined) {
-        const rule = "its store must have deleteAll";
-        throw typeError("reset all keys", rule, store.deleteAll);
-      }
-      const wakeAll = () => [...queues.keys()].forEach((stored) => wakeQueue(queues, stored));
-      return andFinally<void>(() => store.deleteAll!(prefix), wakeAll) as void;
-    },
+    resetAll: () => deleteAll(store, prefix, queues),
     acquire: (key: string, options?: AcquireOptions) => acquire(waiting, key, false, options),
   });
   internals.set(made, {
@@ -285,10 +276,16 @@ function queuesOf(store: Store): WaitingQueues {
   return queues;
 }
 
-function requireKey(action: string, key: string): void {
-  checkText(action, "key", key);
+/** Forgets all keys of a prefix; then whoever waits tries again. */
+function deleteAll(store: Store, prefix: string, queues: WaitingQueues): void {
+  if (store.deleteAll === undefined) {
+    throw typeError("reset all keys", "its store must have deleteAll", store.deleteAll);
+  }
+  const wakeAll = () => [...queues.keys()].forEach((stored) => wakeQueue(queues, stored));
+  return andFinally<void>(() => store.deleteAll!(prefix), wakeAll) as void;
 }
 
-function requireCost(action: string, cost: number): void {
-  if (!(cost >= 0 && Number.isSafeInteger(cost))) checkCost(action, cost, 0);
+function checkCall(action: string, key: string, cost: number, least: number = 0): void {
+  checkText(action, "key", key);
+  checkCost(action, cost, least);
 }

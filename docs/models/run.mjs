@@ -34,6 +34,16 @@ const checks = [
   ["record", ["-DCARELESS=3"], false],
   ["record", ["-DCARELESS=4"], false],
   ["record", ["-DCARELESS=5"], false],
+  ["evict", [], true],
+  ["evict", ["-DTHREADS=3", "-DCALLS=1"], true],
+  ["evict", ["-DCARELESS=1"], false],
+  ["evict", ["-DCARELESS=2"], false],
+  ["evict", ["-DCARELESS=3"], false],
+  ["vet", [], true],
+  ["vet", ["-DCARELESS=1"], false],
+  ["vet", ["-DCARELESS=2"], false],
+  ["vet", ["-DCARELESS=3"], false],
+  ["vet", ["-DCARELESS=4"], false],
 ];
 
 let failed = 0;

@@ -62,7 +62,8 @@ export function startProgram(
         }
       }),
     end(signal) {
-      child.kill(signal);
+      // By its id: of a process ended by `child.kill` Deno says the signal, whatever its status was.
+      if (child.exitCode === null && child.pid !== undefined) process.kill(child.pid, signal);
       const kill = setTimeout(() => child.kill("SIGKILL"), END_WITHIN);
       return status.finally(() => clearTimeout(kill));
     },

@@ -14,6 +14,7 @@ const FILES: ReadonlyMap<string, readonly [file: string, type: string]> = new Ma
   ["/page.js", ["page.js", SCRIPT]],
   ["/charts.js", ["charts.js", SCRIPT]],
   ["/elements.js", ["elements.js", SCRIPT]],
+  ["/try_form.js", ["try_form.js", SCRIPT]],
 ]);
 
 const loaded = new Map<string, Uint8Array<ArrayBuffer>>();

@@ -4,8 +4,8 @@ import { type Fault, faultsIn } from "../fault.ts";
 export const LIMITER_FAULTS: readonly Fault[] = [
   ...faultsIn("core/limiter/limiter.ts", ["limiter"], {
     "`peek` takes": [
-      'requireCost("peek", cost);\n      return decide(key, cost, true, instant());',
-      'requireCost("peek", cost);\n      return decide(key, cost, false, instant());',
+      'checkCall("peek", key, cost);\n      return decide(key, cost, true, instant());',
+      'checkCall("peek", key, cost);\n      return decide(key, cost, false, instant());',
     ],
     "`refund` takes": [
       "const refund = () => decide(key, -cost, false, instant());",

@@ -1,6 +1,7 @@
 // The page of the service: it asks for the figures every two seconds while it is seen, and shows them.
 
 import { callsOf, chartIn, decisionPlot, hourOf, latencyPlot, smallPlot, sumOf } from "./charts.js";
+import { fillForm, followForm, showDomains } from "./try_form.js";
 import {
   byId,
   element,
@@ -46,7 +47,7 @@ token.addEventListener("change", () => {
   void look();
 });
 byId("find", HTMLFormElement).addEventListener("submit", (event) => event.preventDefault());
-byId("try", HTMLFormElement).addEventListener("submit", (event) => void ask(event));
+followForm(withToken, () => void look());
 search.addEventListener("input", () => wait(150));
 for (const order of document.querySelectorAll("[name=order]")) {
   order.addEventListener("change", () => live && showKeys(live));
@@ -287,13 +288,7 @@ function fillButton(text, domain, entries) {
   button.type = "button";
   button.title = "Fill the form";
   button.append(element("bdi", "", visible(text)));
-  button.addEventListener("click", () => {
-    const field = byId("entries", HTMLInputElement);
-    byId("domain", HTMLSelectElement).value = domain;
-    field.value = entries;
-    field.focus();
-    field.setSelectionRange(entries.length, entries.length);
-  });
+  button.addEventListener("click", () => fillForm(domain, entries));
   return button;
 }
 
@@ -311,77 +306,6 @@ function numberCell() {
       cell.className = `number ${value === 0 ? "none" : kind}`.trim();
     },
   };
-}
-
-/** @param {readonly string[]} domains */
-function showDomains(domains) {
-  const select = byId("domain", HTMLSelectElement);
-  const shown = [...select.options].map(({ value }) => value);
-  if (JSON.stringify(shown) === JSON.stringify(domains)) return;
-  const chosen = select.value;
-  select.replaceChildren(...domains.map((domain) => new Option(visible(domain), domain)));
-  if (domains.includes(chosen)) select.value = chosen;
-}
-
-/** The entries that a text describes: `route=login,address=192.0.2.7`. @param {string} text */
-function entriesOf(text) {
-  const plain = (/** @type {string} */ part) =>
-    part.replaceAll("%2C", ",").replaceAll("%3D", "=").replaceAll("%25", "%");
-  return text.split(",").map((pair) => {
-    const [key = "", ...value] = pair.split("=");
-    return [plain(key), plain(value.join("="))];
-  });
-}
-
-/** @param {SubmitEvent} event */
-async function ask(event) {
-  event.preventDefault();
-  const { submitter } = event;
-  const way = submitter instanceof HTMLButtonElement && submitter.value === "consume"
-    ? "consume"
-    : "peek";
-  const answer = byId("answer", HTMLElement);
-  try {
-    const response = await fetch(`v1/${way}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...withToken() },
-      body: JSON.stringify({
-        domain: byId("domain", HTMLSelectElement).value,
-        entries: entriesOf(byId("entries", HTMLInputElement).value),
-        cost: byId("cost", HTMLInputElement).valueAsNumber,
-      }),
-    });
-    const body = await response.json();
-    if (!response.ok) throw new Error(body.detail ?? `status ${response.status}`);
-    answer.replaceChildren(...verdictNodes(body, way));
-    void look();
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    answer.replaceChildren(element("strong", "refused", text));
-  }
-}
-
-/** @param {any} verdict @param {string} way */
-function verdictNodes({ allowed, rules }, way) {
-  const said = allowed ? "admitted" : "refused";
-  const nodes = [
-    element("span", "", way === "peek" ? "It would be " : "It was "),
-    element("strong", said, said),
-  ];
-  if (rules.length === 0) return [...nodes, element("span", "", ": no rule with limits holds.")];
-  const list = element("ul");
-  for (const rule of rules) list.append(element("li", "", ruleText(rule)));
-  return [...nodes, element("span", "", "."), list];
-}
-
-/** @param {any} rule */
-function ruleText({ rule, shadow, limit, remaining, allowed, wouldAllow, retryAfter }) {
-  const name = `${visible(rule)}${shadow ? " (shadow)" : ""}`;
-  if (limit === null) return `${name}: unlimited`;
-  const left = `${remaining} left of a limit of ${limit}`;
-  if (shadow ? wouldAllow : allowed) return `${name}: ${left}`;
-  if (retryAfter === null) return `${name}: never admitted at this cost`;
-  return `${name}: ${left}; again in ${spanText(retryAfter)}`;
 }
 
 /** @returns {Record<string, string>} */

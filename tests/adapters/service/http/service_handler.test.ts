@@ -167,7 +167,7 @@ describe("the service", () => {
       const page = await get(service, "/");
       assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
       assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'self'/);
-      for (const file of ["/page.js", "/charts.js", "/elements.js", "/page.css"]) {
+      for (const file of ["/page.js", "/charts.js", "/elements.js", "/try_form.js", "/page.css"]) {
         assert.equal((await get(service, file)).status, 200);
       }
     }));
@@ -192,8 +192,8 @@ describe("the service", () => {
         });
       }
       const { rules } = await service.figures();
-      const told = rules.map(({ rule, admitted }) => [rule, admitted]).sort();
-      assert.deepEqual(told, [["new", 1], ["override", 2]]);
+      const counts = rules.map(({ rule, admitted }) => [rule, admitted]).sort();
+      assert.deepEqual(counts, [["new", 1], ["override", 2]]);
     }, { rules: source });
   });
 
@@ -258,7 +258,7 @@ describe("the service", () => {
     }, { rules: source });
   });
 
-  test("tells the keys refused most, the most often refused first", () =>
+  test("lists the keys refused most, the most often refused first", () =>
     withService(async (service) => {
       for (let times = 0; times < 8; times++) await post(service, "/v1/consume", asking("loud"));
       for (let times = 0; times < 4; times++) await post(service, "/v1/consume", asking("quiet"));

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { snippetsOf } from "../../.ci/snippets.mjs";
+
+test("snippetsOf finds a page's examples, on their lines, but those to be ignored", () => {
+  const page =
+    "# Title\n\n```ts\nf();\n```\n\n```ts ignore\ng();\n```\n\n```sh\nls\n```\n\n```js\nh();\n```\n";
+  assert.deepEqual(snippetsOf("a.md", page), [
+    { file: "a.md", line: 4, code: "f();\n" },
+    { file: "a.md", line: 16, code: "h();\n" },
+  ]);
+});
+
+test("snippetsOf finds those in a module's comments, however deep, and no text beside them", () => {
+  const module = [
+    "const text = `",
+    "```ts",
+    "no();",
+    "```",
+    "`;",
+    "/** One line. */",
+    "interface A {",
+    "  /**",
+    "   * ```ts",
+    "   * f({",
+    "   *   a: 1 * 2,",
+    "   * });",
+    "   * ```",
+    "   */",
+    "  a(): void;",
+    "}",
+  ].join("\n");
+  assert.deepEqual(snippetsOf("a.ts", module), [
+    { file: "a.ts", line: 10, code: "f({\n  a: 1 * 2,\n});\n" },
+  ]);
+});
