@@ -203,13 +203,13 @@ describe("a process that was held up", () => {
       }));
   }
 
-  const AT_START = { deadline: 50, connectDeadline: 50 };
+  const AT_START = { deadline: 250, connectDeadline: 250, timeout: 5_000 };
 
   test("while it connects does not take itself for a dead server", () =>
     withFake(AT_START, async ({ limiter }) => {
       const call = limiter.consume("a");
       // Once the connection is begun.
-      setImmediate(holdUp, 100);
+      setImmediate(holdUp, 300);
       assert.equal((await call).allowed, true);
     }));
 
@@ -220,7 +220,7 @@ describe("a process that was held up", () => {
         prefix: "api",
       });
       const call = api.consume("a");
-      holdUp(100);
+      holdUp(300);
       assert.equal((await call).allowed, true);
     }));
 });
