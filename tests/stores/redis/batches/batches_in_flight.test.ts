@@ -25,7 +25,7 @@ function batches({ commands }: FakeRedis, from: number): readonly (readonly stri
 
 /** Has the first batch come back when all of them are under way. */
 function delay(fake: FakeRedis): void {
-  fake.faults = (command) => command.includes(FIRST) ? 20 : undefined;
+  fake.faults = (command) => command.includes(FIRST) ? 80 : undefined;
 }
 
 /** What calls came to an error with. */
@@ -150,7 +150,7 @@ describe("calls on many keys, by cas", () => {
       const demoted = new Error("READONLY You can't write against a read only replica.");
       const second = storedKeyOf(KEYS[25]!);
       fake.faults = (command) =>
-        command.includes(FIRST) ? 20 : command.includes(second) ? demoted : undefined;
+        command.includes(FIRST) ? 80 : command.includes(second) ? demoted : undefined;
       const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
       assert.equal(errors.length, 25);
       await new Promise((resolve) => setTimeout(resolve, 26));
