@@ -80,7 +80,7 @@ export function checkTypes() {
 }
 
 /** The entry points that are a peer's own, whose types are made of it. */
-const OF_PEERS = ["tidegate/effect", "tidegate/testing"];
+const OF_PEERS = ["tidegate/effect", "tidegate/otel", "tidegate/testing"];
 
 /** The entry points for places that have no Node and no types of it. */
 const WITHOUT_NODE = ["", "/shared", "/stores", "/redis", "/http", "/hono", "/elysia", "/fetch"];

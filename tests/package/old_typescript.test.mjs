@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 
 /** The entry points whose types are made of a peer's. */
-const OF_PEERS = ["./effect", "./testing", "./package.json"];
+const OF_PEERS = ["./effect", "./otel", "./testing", "./package.json"];
 
 /** The format of modules with which each module resolution is used. */
 const FORMATS = { node10: "commonjs", node16: "node16", bundler: "esnext" };
