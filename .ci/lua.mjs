@@ -31,7 +31,7 @@ import { fileURLToPath } from "node:url";
 
 /**
  * What is known of a value: the Lua that computes it, an object by its fields, or a function.
- * @typedef {{ code: string }} Code
+ * @typedef {{ code: string, isNumber?: boolean, isMutable?: boolean }} Code
  * @typedef {{ fields: Map<string, Value> }} Fields
  * @typedef {{ node: Node, env: Env }} Callable
  * @typedef {Code | Fields | Callable} Value
@@ -54,6 +54,9 @@ import { fileURLToPath } from "node:url";
 
 /** Functions of core that are written in Lua by hand, as they lean on the language's own of texts. */
 const NATIVE = new Map([["countOf", "js_countOf"], ["countsAfter", "js_countsAfter"]]);
+
+/** Functions with loops that are written out all the same: they may end a statement, and no more. */
+const WRITTEN_OUT = new Set(["takeCost"]);
 
 const RESERVED = new Set(["and", "end", "local", "nil", "not", "or", "repeat", "then", "until"]);
 
@@ -92,34 +95,49 @@ const STATIC = new Map(Object.entries({
 }));
 
 /** Methods of the language: functions of what stands before the dot. */
-const METHODS = new Set(["indexOf", "map", "push", "slice"]);
+const METHODS = new Set(["charCodeAt", "indexOf", "map", "push", "slice"]);
 
 /** What the methods and calls above are in Lua. */
 const PRELUDE = `
 local js_ceil, js_floor, js_max, js_min, js_fmod
   = math.ceil, math.floor, math.max, math.min, math.fmod
-local js_find, js_format, js_sub = string.find, string.format, string.sub
-local function js_text(value)
-  return type(value) == 'number' and js_format('%d', value) or value
-end
+local js_byte, js_find, js_format, js_sub = string.byte, string.find, string.format, string.sub
 local function js_isSafeInteger(value)
   return value == js_floor(value) and value < 2 ^ 53 and value > -2 ^ 53
+end
+local function js_countsAfter(head, words)
+  local at, last = #head, #words
+  if js_sub(words, 1, at) ~= head then return nil end
+  local _, _, one, two = js_find(words, '^ ([1-9]%d*) ?(%d*)$', at + 1)
+  if one and #one < 16 then
+    if two == '' and js_byte(words, last) ~= 32 then return { one + 0 } end
+    if two ~= '' and #two < 16 and js_byte(two) ~= 48 then return { one + 0, two + 0 } end
+  end
+  local counts, size = {}, 0
+  while at < last do
+    local _, to, word = js_find(words, '^ (%d+)', at + 1)
+    if not to or to - at > 17 or to - at > 2 and js_byte(word) == 48 then return nil end
+    local count = word + 0
+    if not (count < 2 ^ 53) then return nil end
+    size = size + 1
+    counts[size] = count
+    at = to
+  end
+  return counts
+end
+local function js_charCodeAt(value, at)
+  return js_byte(value, at + 1)
+end
+`.trim();
+
+/** The same, of what only few calls need. */
+const PRELUDE_OF_OTHERS = `
+local function js_text(value)
+  return type(value) == 'number' and js_format('%d', value) or value
 end
 local function js_countOf(word)
   if word == '0' or #word <= 16 and js_find(word, '^[1-9]%d*$') then return tonumber(word) end
   return 0 / 0
-end
-local function js_countsAfter(head, words)
-  local counts, at = {}, #head
-  if js_sub(words, 1, at) ~= head then return nil end
-  while at < #words do
-    local _, to, word = js_find(words, '^ (%d+)', at + 1)
-    local count = to and js_countOf(word)
-    if not count or not (count < 2 ^ 53) then return nil end
-    counts[#counts + 1] = count
-    at = to
-  end
-  return counts
 end
 local function js_indexOf(value, part, from)
   return (js_find(value, part, from + 1, true) or 0) - 1
@@ -138,30 +156,30 @@ end
 `.trim();
 
 /**
- * Compiles a function of a module, and everything that it uses.
+ * Compiles functions of a module, and everything that they use.
  * @param {URL} url
- * @param {string} root The exported function, to be called from Lua by the same name.
- * @returns {string}
+ * @param {readonly string[]} roots The exported functions, to be called from Lua by the same names.
+ * @returns {string[]} The Lua of each, with what it uses and those before it do not.
  */
-export function luaOf(url, root) {
+export function luaOf(url, roots) {
   /** @type {Map<string, Module>} */
   const modules = new Map();
   /** @type {Map<Node, Code>} Functions with loops and constants: what stands in the script by name. */
   const shared = new Map();
   /** @type {Lines} */
-  const constants = [];
+  let constants = [];
   /** @type {Lines} */
-  const functions = [];
+  let functions = [];
   /** @type {string[]} */
-  const functionNames = [];
+  let functionNames = [];
   /** @type {Map<string, number>} How often each name was given. */
   const given = new Map();
 
-  topLevel(read(url), root);
-  const declaration = `local ${functionNames.join(", ")}`;
-  return [PRELUDE, ...constants, declaration, ...functions]
-    .map((line) => typeof line === "string" ? line : block(line))
-    .join("\n");
+  return roots.map((root) => {
+    [constants, functions, functionNames] = [[], [], []];
+    topLevel(read(url), root);
+    return block([...constants, `local ${functionNames.join(", ")}`, ...functions]);
+  });
 
   /** @param {URL} at @returns {Module} */
   function read(at) {
@@ -203,7 +221,8 @@ export function luaOf(url, root) {
     /** @type {Env} */
     const env = { names: new Map(), outer: undefined, module };
     const isFunction = node.type === "FunctionDeclaration";
-    if (isFunction && !hasLoops(node) && name !== root && name !== "transitionBy") {
+    const isWrittenOut = !hasLoops(node) && name !== "transitionBy" || WRITTEN_OUT.has(name);
+    if (isFunction && isWrittenOut && !roots.includes(name)) {
       return { node, env };
     }
     const code = { code: unique(name) };
@@ -268,7 +287,7 @@ export function luaOf(url, root) {
     }
     const code = unique(name);
     out.push(`local ${code} = ${value.code}`);
-    return { code };
+    return { ...value, code };
   }
 
   /** @param {Value} value @param {string} name @returns {Value} */
@@ -431,10 +450,12 @@ export function luaOf(url, root) {
   /** @param {Node} node @param {boolean} isConstant @param {Env} env @param {Lines} out */
   function variable({ id, init }, isConstant, env, out) {
     const value = init === null ? { code: "nil" } : chosen(init, env, out);
-    if (isConstant) return bind(id, kept(value, id.name ?? "whole", out), env, out);
+    // What stands for another variable must not follow it.
+    const isOwn = !isConstant || "isMutable" in value;
+    if (!isOwn) return bind(id, kept(value, id.name ?? "whole", out), env, out);
     const code = unique(id.name);
     out.push(`local ${code} = ${codeOf(value)}`);
-    env.names.set(id.name, { code });
+    env.names.set(id.name, isConstant ? { code } : { code, isMutable: true });
   }
 
   /** A value, or the name of a variable if it is a choice. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
@@ -503,16 +524,11 @@ export function luaOf(url, root) {
         return { code: typeof node.value === "string" ? quoted(node.value) : String(node.value) };
       case "Identifier":
         return lookup(node.name, env);
-      case "TemplateLiteral": {
-        const parts = node.quasis.flatMap((
-          /** @type {Node} */ { value },
-          /** @type {number} */ place,
-        ) => [
-          ...value.cooked === "" ? [] : [quoted(value.cooked)],
-          ...place < node.expressions.length ? [`js_text(${code(node.expressions[place])})`] : [],
-        ]);
-        return { code: parts.join(" .. ") };
-      }
+      case "TemplateLiteral":
+        return template(
+          node.quasis.map((/** @type {Node} */ { value }) => value.cooked),
+          node.expressions.map((/** @type {Node} */ inner) => expression(inner, env, out)),
+        );
       case "UnaryExpression":
         return {
           code: `${node.operator === "!" ? "not " : node.operator}(${code(node.argument)})`,
@@ -545,6 +561,19 @@ export function luaOf(url, root) {
     }
   }
 
+  /** Text around values: in one call if all of them are known to be numbers. @param {readonly string[]} texts @param {readonly Value[]} values @returns {Value} */
+  function template(texts, values) {
+    if (values.every((value) => "isNumber" in value)) {
+      const pattern = quoted(texts.map((text) => text.replaceAll("%", "%%")).join("%d"));
+      return { code: `js_format(${[pattern, ...values.map(codeOf)].join(", ")})` };
+    }
+    const parts = texts.flatMap((text, place) => [
+      ...text === "" ? [] : [quoted(text)],
+      ...values.slice(place, place + 1).map((value) => `js_text(${codeOf(value)})`),
+    ]);
+    return { code: parts.join(" .. ") };
+  }
+
   /** An object: by its fields if there are functions in it, otherwise a table. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
   function object(node, env, out) {
     /** @type {Map<string, Value>} */
@@ -562,7 +591,8 @@ export function luaOf(url, root) {
   function binary(node, left, right, env) {
     if (node.operator === "%") return { code: `js_fmod(${left}, ${right})` };
     const operator = BINARY.get(node.operator) ?? refuse(node, env, node.operator);
-    return { code: `(${left} ${operator} ${right})` };
+    const code = `(${left} ${operator} ${right})`;
+    return "+-*/".includes(node.operator) ? { code, isNumber: true } : { code };
   }
 
   /** @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
@@ -591,7 +621,7 @@ export function luaOf(url, root) {
     );
     if (called !== undefined) return { code: `${codeOf(called)}(${given.join(", ")})` };
     const native = STATIC.get(`${target.object.name}.${target.property.name}`);
-    if (native !== undefined) return { code: `${native}(${given.join(", ")})` };
+    if (native !== undefined) return { code: `${native}(${given.join(", ")})`, isNumber: true };
     const self = codeOf(expression(target.object, env, out));
     return { code: `js_${target.property.name}(${[self, ...given].join(", ")})` };
   }
@@ -650,27 +680,43 @@ function indent(lines) {
 
 /** What the script does around the steps: it reads the keys, and writes what the steps come to. */
 const SHELL = `
-local call, decode = redis.call, cjson.decode
+local call = redis.call
 local reply = call('TIME')
 local count = #KEYS
 if count == 0 then return reply end
-local given = decode(ARGV[1])
-local now, texts = given[1], {}
+local now = ARGV[1] + 0
 if now < 0 then now = js_floor(reply[1] * 1000 + reply[2] / 1000) end
-for first = 1, count, 1000 do
-  local held = call('MGET', unpack(KEYS, first, js_min(first + 999, count)))
-  for place = 1, #held do
-    texts[first - 1 + place] = held[place] or nil
-    reply[#reply + 1] = held[place]
-  end
+local texts = call('MGET', unpack(KEYS, 1, js_min(1000, count)))
+for first = 1001, count, 1000 do
+  local more = call('MGET', unpack(KEYS, first, js_min(first + 999, count)))
+  for place = 1, #more do texts[first - 1 + place] = more[place] end
 end
-runSteps(given[2], given[3], count, texts, now, function(place, text, lifetime)
+local function write(place, text, lifetime)
   if text == nil then
     call('DEL', KEYS[place + 1])
+  elseif lifetime == '' then
+    call('SET', KEYS[place + 1], text, 'KEEPTTL')
   else
     call('SET', KEYS[place + 1], text, 'PX', lifetime)
   end
-end)
+end
+reply[3] = texts
+`.trim();
+
+/** What most calls are: the words of one formula, and a cost that is taken of all keys. */
+const COMMON = `
+if #ARGV > 2 then
+  local formula = { ARGV[4] }
+  for place = 5, #ARGV do formula[place - 3] = ARGV[place] + 0 end
+  takeTicks(formula, ARGV[2] + 0, ARGV[3], texts, now, write)
+  return reply
+end
+`.trim();
+
+/** The others: formulas and steps as JSON. */
+const OTHERS = `
+local steps = cjson.decode(ARGV[2])
+takeSteps(table.remove(steps, 1), steps, count, texts, now, write)
 return reply
 `.trim();
 
@@ -679,7 +725,9 @@ const target = new URL("../stores/redis/script/state_transitions.ts", import.met
 /** The generated file, as it should be. */
 export function stateTransitions() {
   const source = new URL("../stores/redis/script/run_steps.ts", import.meta.url);
-  const text = `${luaOf(source, "runSteps")}\n${SHELL}`;
+  const [ticks, others] = luaOf(source, ["takeTicks", "takeSteps"]);
+  // What few calls need is only defined after the others have returned.
+  const text = [PRELUDE, SHELL, ticks, COMMON, PRELUDE_OF_OTHERS, others, OTHERS].join("\n");
   const sha = createHash("sha1").update(text).digest("hex");
   const inside = text.replaceAll("\\", "\\\\");
   return `// Written by "npm run lua" from run_steps.ts and what it uses: change those.

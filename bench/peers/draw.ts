@@ -106,7 +106,7 @@ export function drawPeers(): void {
     writeFileSync(new URL(`docs/plots/peers_${chapter.section}.svg`, root), `${plot}\n`);
   }
   replace("docs/peers.md", "machine", circumstances(all).join("\n"));
-  replace("README.md", "figures", headlines(all).join("\n"));
+  replace("README.md", "figures", [...headlines(all), ...reservation(all)].join("\n"));
   const deno = fileURLToPath(new URL("node_modules/.bin/deno", root));
   spawnSync(deno, ["fmt", "--quiet", "README.md", "docs/peers.md"], { cwd: fileURLToPath(root) });
 }
@@ -170,6 +170,15 @@ function headlines(all: readonly Results[]): readonly string[] {
       return `| ${label} | ${cells.join(" | ")} |`;
     }),
   ];
+}
+
+/** Says so where the figures are worth little. */
+function reservation(all: readonly Results[]): readonly string[] {
+  const wasBusy = all.some(({ cores, sections }) =>
+    Object.values(sections).some(({ load, isShort }) => isShort || load > cores / 2)
+  );
+  const note = "**Taken on a machine that was busy, some by short runs: expect others.**";
+  return wasBusy ? ["", note] : [];
 }
 
 function circumstances(all: readonly Results[]): readonly string[] {

@@ -9,7 +9,12 @@ const require = createRequire(new URL("package.json", folder));
 /** A package of bench/peers, whose types are not known here. */
 // deno-lint-ignore no-explicit-any
 export function peer(name: string): any {
-  return require(name);
+  try {
+    return require(name);
+  } catch (cause) {
+    const message = `Cannot load ${name}: install it with "npm install --prefix bench/peers"`;
+    throw new Error(message, { cause });
+  }
 }
 
 /** Its version, as installed. */

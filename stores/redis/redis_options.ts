@@ -52,9 +52,10 @@ export interface RedisStoreOptions {
    */
   readonly onOverload?: "throw" | "deny" | undefined;
   /**
-   * How many connections to a server, or to each node of a cluster, each with a batch of its own; a key
-   * is always the same one's. From 1 to 64; default 1, as large batches cost less than small ones, but
-   * by watch in a cluster 16, as a transaction there holds keys of one slot.
+   * How many connections to a server, or to each node of a cluster, each with a batch of its own. By
+   * watch in a cluster, where a transaction holds keys of one slot, so many slots of a node are under
+   * way at a time; otherwise a key is always the same one's. From 1 to 64; default 1, as large batches
+   * cost less than small ones, but by watch in a cluster 16.
    */
   readonly connections?: number | undefined;
   /**

@@ -11,7 +11,6 @@ import type { PreparedCall } from "../../core/store.ts";
 import {
   ANNOUNCED,
   BLOCK,
-  BUCKET,
   CALLS,
   COUNTERS,
   HEAD,
@@ -19,8 +18,6 @@ import {
   OWNER,
   RING,
   RING_SIZE,
-  SLOTS_PER_BUCKET,
-  TAGS,
   TAIL,
   VETTED,
 } from "./layout.ts";
@@ -28,7 +25,7 @@ import { OUT_OF_NODES } from "./memory/nodes.ts";
 import { noteHolder, type StateLayout } from "./states/block_layout.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
-import { isUnchanged } from "./table/table.ts";
+import { isUnchanged, slotByTag } from "./table/table.ts";
 import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { clearMore } from "./threads/announcements.ts";
 import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threads/thread.ts";
@@ -127,7 +124,7 @@ export function preparedCall(
   startOfKeys: () => HashStart,
 ): PreparedCall<Decision> {
   const { memory, thread, spares, nodes } = view;
-  const { ints, floats, bytes, buckets, bucketMask, blocks, blockMask, lastBlock } = memory;
+  const { ints, floats, blocks, blockMask, lastBlock } = memory;
   const { keepsOrder } = memory;
   const versionOne = (blockMask + 1) | 0;
   const { split: { take, decide }, initial, layout, layout: { isNumber } } = stepper;
@@ -137,17 +134,6 @@ export function preparedCall(
   // The key of the last call, and its slot, which is looked at again.
   let lastKey = "";
   let slot = 0;
-
-  /** The first slot of a bucket whose tag is that of the key; 0 if there is none. */
-  function slotByTag(): number {
-    const bucket = buckets + ((fingerprint[0]! >>> 4) & bucketMask) * BUCKET;
-    const tags = bucket * 4 + TAGS;
-    const tag = (fingerprint[1]! >>> 25) + 1;
-    for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
-      if (bytes[tags + place] === tag) return bucket + place;
-    }
-    return 0;
-  }
 
   return function decideOne(key, cost, dry, at) {
     const now = at === undefined ? Date.now() : at;
@@ -159,7 +145,7 @@ export function preparedCall(
     if (key !== lastKey) {
       hashText(keys, key, fingerprint);
       lastKey = key;
-      slot = slotByTag();
+      slot = slotByTag(memory, fingerprint[0]!, fingerprint[1]!);
     }
     const low = fingerprint[0]! & ~3;
     const high = fingerprint[1]!;

@@ -27,6 +27,7 @@ interface SeenKey extends Fingerprint, Readonly<FoundKey> {
 interface OperationBatch {
   readonly operations: readonly Operation[];
   readonly now: number;
+  readonly fingerprints: ReadonlyMap<string, Fingerprint>;
   readonly seen: Map<string, SeenKey>;
 }
 
@@ -44,12 +45,13 @@ export function runBatch(
     const rule = `a batch on the shared store must have at most ${MOST_OPERATIONS} keys`;
     throw new RangeError(errorMessage("run operations", rule, operations.length));
   }
-  const batch: OperationBatch = { operations, now, seen: new Map() };
-  // Known before the call begins, as where a hash begins may be asked of the store itself.
+  // Hashed before the call begins, as where a hash begins may be asked of the store itself.
+  const fingerprints = new Map<string, Fingerprint>();
   for (const { key, replaces } of operations) {
-    fingerprintOf(view, key);
-    if (replaces !== undefined) fingerprintOf(view, replaces.key);
+    fingerprints.set(key, fingerprintOf(view, key));
+    if (replaces !== undefined) fingerprints.set(replaces.key, fingerprintOf(view, replaces.key));
   }
+  const batch: OperationBatch = { operations, now, fingerprints, seen: new Map() };
   enter(view);
   try {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -60,7 +62,7 @@ export function runBatch(
           continue;
         }
         for (const { key, cost } of operations) {
-          if (cost < 0) view.signals.signal(fingerprintOf(view, key).low);
+          if (cost < 0) view.signals.signal(fingerprints.get(key)!.low);
         }
         return decisions;
       } catch (error) {
@@ -99,12 +101,12 @@ function attempt(view: ThreadView, batch: OperationBatch): readonly Decision[] |
 /** Looks a key up: its state, `undefined` if it has none. */
 function look(
   view: ThreadView,
-  { seen, now }: OperationBatch,
+  { seen, now, fingerprints }: OperationBatch,
   stored: string,
   algorithm: Algorithm,
 ): unknown {
   const { table, scan, thread } = view;
-  const { low, high } = fingerprintOf(view, stored);
+  const { low, high } = fingerprints.get(stored)!;
   const block = table.find(low, high) || scan(low, high, now);
   if (block === 0) {
     seen.set(stored, { low, high, algorithm, slot: 0, word: 0, block });

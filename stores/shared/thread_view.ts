@@ -124,9 +124,11 @@ export function fingerprintOf(view: ThreadView, stored: string): Fingerprint {
   return fingerprintFrom(familyStart(view, family), key);
 }
 
+/** Filled anew by each hash: to make a typed array takes longer than to hash a key. */
+const hashed = new Int32Array(2);
+
 /** The fingerprint of a text, from where its hash begins. */
 export function fingerprintFrom(start: HashStart, text: string): Fingerprint {
-  const halves = new Int32Array(2);
-  hashText(start, text, halves);
-  return { low: halves[0]! & ~3, high: halves[1]! };
+  hashText(start, text, hashed);
+  return { low: hashed[0]! & ~3, high: hashed[1]! };
 }

@@ -20,7 +20,7 @@ const entries = Object.keys(manifest.exports)
   .map((path) => path.replace(/^\./, "tidegate"));
 
 /** What a bundle of the first example may come to, in bytes of gzip: all of its checks and messages. */
-const MOST_BUNDLED = 11_600;
+const MOST_BUNDLED = 11_700;
 
 for (const entry of entries) {
   test(`${entry} can be imported`, async () => {

@@ -35,6 +35,7 @@ test("whoever uses a package that is missing learns how to install it", async ()
 
 test("parts made for a package that is missing name it", async () => {
   await assert.rejects(import("tidegate/effect"), /\beffect\b/);
+  await assert.rejects(import("tidegate/otel"), /@opentelemetry\/api/);
   await assert.rejects(import("tidegate/testing"), /\bfast-check\b/);
   await assert.rejects(import("tidegate/otel"), /@opentelemetry\/api\b/);
 });

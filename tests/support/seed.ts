@@ -46,6 +46,18 @@ export function share<T>(cases: readonly T[]): T[] {
   return cases.filter((_, index) => index % count === place);
 }
 
+/**
+ * The test of one case, which passes at once where the case is in the share of another runtime: each
+ * runtime has equally many tests.
+ */
+export function inShare<T, A extends unknown[]>(
+  cases: readonly T[],
+  one: T,
+  work: (...args: A) => Promise<void>,
+): (...args: A) => Promise<void> {
+  return share(cases).includes(one) ? work : () => Promise.resolve();
+}
+
 function given(): number | undefined {
   const value = numberOf("TIDEGATE_SEED");
   return value === undefined ? undefined : value | 0;

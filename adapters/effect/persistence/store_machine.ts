@@ -50,50 +50,36 @@ export function machineOn<State>(
   prefix: string,
   machine: Machine<State>,
 ): Stepper<State> {
-  store.accepts(reducing(machine, (state) => ({ answer: undefined, state, freshAfter: 0 }), noOne));
+  store.accepts(stepping(machine, (state) => [kept(0), state]));
   return function step<Answer>(
     key: string,
     turn: (state: State, now: number) => Turn<Answer, State>,
     now: number | undefined,
   ): MaybePromise<Answer> {
     let last: Answer;
-    const algorithm = reducing(machine, turn, (answer) => last = answer);
+    // It admits everything. A look is not a turn: it leaves the state alone.
+    const algorithm = stepping(machine, (state, at, cost) => {
+      if (cost === 0) return [kept(0), state];
+      const taken = turn(state, at);
+      last = taken.answer;
+      return [kept(Math.max(0, Math.ceil(taken.freshAfter))), taken.state];
+    });
     const stored = storedKeyIn(store, prefix, machine.id, key);
     const ran = store.run([{ key: stored, algorithm, cost: 1, dry: false }], now);
     return andThen<readonly Decision[], Answer>(ran, () => last);
   };
 }
 
-/** A turn as a reducer that admits everything. A look is not a turn: it leaves the state alone. */
-function reducing<Answer, State>(
-  { id, initial, codec }: Machine<State>,
-  turn: (state: State, now: number) => Turn<Answer, State>,
-  report: (answer: Answer) => void,
-): Algorithm {
-  const step: Algorithm<State>["step"] = (state, now, cost) => {
-    if (cost === 0) return [kept(0), state];
-    const taken = turn(state, now);
-    report(taken.answer);
-    return [kept(Math.max(0, Math.ceil(taken.freshAfter))), taken.state];
-  };
-  const algorithm: Algorithm<State> = {
-    name: id,
-    id,
-    policies: [],
-    capacity: 1,
-    initial,
-    codec,
-    step,
-    charge: step,
-  };
-  return algorithm as Algorithm;
+/** A machine with a reducer, as an algorithm. */
+function stepping<State>(machine: Machine<State>, step: Algorithm<State>["step"]): Algorithm {
+  const { id } = machine;
+  const algorithm = { ...machine, name: id, policies: [], capacity: 1, step, charge: step };
+  return algorithm as unknown as Algorithm;
 }
 
 function kept(resetAfter: number): Decision {
   return makeDecision(true, 1, 1, 0, 0, resetAfter, 0, 0, undefined, undefined);
 }
-
-function noOne(): void {}
 
 /**
  * The codec of flat objects of numbers: one word for each field, in order; as text the version and

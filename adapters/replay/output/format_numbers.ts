@@ -19,7 +19,7 @@ const UNITS: readonly (readonly [number, string])[] = [
 
 /** A duration as people say it, to two places: `2.8 h`. */
 export function durationText(milliseconds: number): string {
-  if (milliseconds === Infinity) return "for ever";
+  if (milliseconds === Infinity) return "forever";
   for (const [unit, name] of UNITS) {
     if (milliseconds >= unit) return `${Number((milliseconds / unit).toPrecision(2))} ${name}`;
   }

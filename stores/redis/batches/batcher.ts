@@ -56,6 +56,8 @@ export interface Batcher {
   submit(job: Job): void;
   /** Whether no call waits or is under way. */
   isIdle(): boolean;
+  /** Whether a call on a slot waits or is under way. */
+  serves(slot: number): boolean;
   /** Fails all calls that wait, and closes the connection. */
   close(): void;
 }
@@ -111,6 +113,11 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]): Batcher 
   };
   return {
     submit: (job) => submit(state, job),
+    serves(slot) {
+      if (queue.slots.has(slot)) return true;
+      for (const { jobs } of state.batches) if (jobs[0]?.slot === slot) return true;
+      return false;
+    },
     isIdle: () => queue.size === 0 && inFlight.size === 0 && !state.starting,
     close() {
       closeServer(server);

@@ -31,7 +31,7 @@ import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transi
 import type { StoreContext } from "../store_context.ts";
 import { callScript } from "./call_script.ts";
 
-/** Where the texts that the keys held begin in the reply. */
+/** Where the reply has the texts that the keys held. */
 const AFTER_TIME = 2;
 
 /** Runs a batch as one script call per slot. */
@@ -50,7 +50,7 @@ export async function scriptCommit(
     STATE_TRANSITIONS_SHA,
     String(cells.length),
     ...cells.map(({ key }) => key),
-    programOf(jobs, batch.cells, own),
+    ...programOf(jobs, batch.cells, cells.length, own),
   ]);
   const replies = await callScript(node, STATE_TRANSITIONS, calls, batch.asking, context);
   if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: batch.jobs, failure: replies };
@@ -70,9 +70,9 @@ export async function scriptCommit(
       }
     } else {
       const now = useServerTime ? Math.floor(timeOf(reply)) : own;
-      const held = reply as readonly (string | null)[];
+      const held = (reply as readonly unknown[])[AFTER_TIME] as readonly (string | null)[];
       for (const [place, cell] of cells.entries()) {
-        loadCell(cell, held[AFTER_TIME + place] ?? undefined, undefined);
+        loadCell(cell, held[place] ?? undefined, undefined);
       }
       answer(stepAll(jobs, batch.cells, now, counters));
     }

@@ -8,7 +8,7 @@ import { reconnector } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
 
 /** A server, by one connection or several side by side, each with batches of its own. */
-export interface BatcherPool extends Batcher {
+export interface BatcherPool extends Omit<Batcher, "serves"> {
   /** One for all connections. */
   readonly breaker: CircuitBreaker;
 }
@@ -18,7 +18,8 @@ export interface BatcherPool extends Batcher {
  *
  * @param count How many.
  * @param indexOf Which of them takes a call: the same one for all calls that may share a transaction,
- * so that connections do not race each other for a key.
+ * so that connections do not race each other for a key. Without it one that is idle, but for calls on
+ * a slot that another one serves.
  * @param moved Takes calls whose slot is on another node.
  */
 export function batcherPool(
@@ -26,7 +27,7 @@ export function batcherPool(
   commit: Commit | "auto",
   context: StoreContext,
   count: number,
-  indexOf: (job: Job) => number,
+  indexOf: ((job: Job) => number) | undefined,
   moved: Outcomes["moved"],
 ): BatcherPool {
   const breaker = circuitBreaker();
@@ -35,9 +36,24 @@ export function batcherPool(
     (): Batcher => batcher(reconnector(dial, commit, context, breaker), moved),
   );
   const only = batchers[0]!;
+  /** Where each slot was served last. */
+  const lastOf = new Map<number, Batcher>();
+
+  /** A transaction holds keys of one slot, so as many slots as there are connections are under way. */
+  function batcherOf({ slot }: Job): Batcher {
+    const last = lastOf.get(slot) ?? batchers[slot % count]!;
+    if (last.serves(slot) || last.isIdle()) return last;
+    const idle = batchers.find((each) => each.isIdle()) ?? last;
+    lastOf.set(slot, idle);
+    return idle;
+  }
   return {
     breaker,
-    submit: count === 1 ? only.submit : (job) => batchers[indexOf(job) % count]!.submit(job),
+    submit(job) {
+      if (count === 1) only.submit(job);
+      else if (indexOf === undefined) batcherOf(job).submit(job);
+      else batchers[indexOf(job) % count]!.submit(job);
+    },
     isIdle: () => batchers.every((each) => each.isIdle()),
     close() {
       for (const each of batchers) each.close();

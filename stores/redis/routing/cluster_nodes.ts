@@ -51,7 +51,7 @@ export function nodeAt(
     // A watched transaction holds keys of one slot, so one after the other is slow.
     const { connections = commit === "watch" ? WATCHING : 1 } = context;
     const dial = map.dials.nodeAt(address);
-    node = batcherPool(dial, commit, own, connections, ({ slot }) => slot, moved);
+    node = batcherPool(dial, commit, own, connections, undefined, moved);
     nodes.set(address, node);
   }
   return node;

@@ -6,7 +6,7 @@ import type { Algorithm, Formula } from "../../../core/algorithm.ts";
 import type { Operation } from "../../../core/store.ts";
 import type { Cell } from "../batches/cell.ts";
 import type { Job } from "../batches/job.ts";
-import { FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
+import { FORGET, lettersOf, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
 
 /** What is to be done, before it is written out. */
 interface Draft {
@@ -23,16 +23,22 @@ interface Draft {
 }
 
 /**
- * Writes the program of calls, in their order.
+ * What a script call is given beside the keys, to do what calls ask for in their order: the instant,
+ * and either the cost, how often it is taken of each key, and the words of the one formula, or the
+ * formulas and steps as JSON, which takes the server longer to read.
  *
  * @param cells The cells of their keys, whose places are those of the keys in the script call.
+ * @param count How many keys the script call has.
  * @param now The instant to decide at; below 0, the server's time.
  */
 export function programOf(
   jobs: readonly Job[],
   cells: ReadonlyMap<string, Cell>,
+  count: number,
   now: number,
-): string {
+): readonly string[] {
+  const same = sameOfAll(jobs, count, now);
+  if (same !== undefined) return same;
   const draft: Draft = {
     cells,
     formulas: [],
@@ -43,7 +49,30 @@ export function programOf(
     formula: 0,
   };
   for (const job of jobs) addJob(draft, job);
-  return `[${now},${JSON.stringify(draft.formulas)},[${draft.steps.join()}]]`;
+  const { formulas, steps } = draft;
+  return [`${now}`, `[${JSON.stringify(formulas)}${steps.map((word) => `,${word}`).join("")}]`];
+}
+
+/** The same, of calls that all have one formula and one cost; `undefined` of others. */
+function sameOfAll(
+  jobs: readonly Job[],
+  count: number,
+  now: number,
+): readonly string[] | undefined {
+  const times = new Array<number>(count).fill(0);
+  let formula: Formula | undefined;
+  let common = 0;
+  for (const { at, one, cell } of jobs) {
+    if (one === undefined || at !== undefined) return undefined;
+    const { dry, cost, algorithm } = one;
+    if (dry || cost === 0) continue;
+    const own = algorithm.internals!.formula!;
+    if (formula === undefined) [formula, common] = [own, cost];
+    if (own !== formula || cost !== common) return undefined;
+    times[cell!.place]!++;
+  }
+  if (formula === undefined || formula[0] !== "ticks") return undefined;
+  return [`${now}`, `${common}`, lettersOf(times), ...formula.map(String)];
 }
 
 function addJob(draft: Draft, { at = -1, one, several, cell }: Job): void {

@@ -1,8 +1,10 @@
 /*
- * What the server does with the keys of one script call, as a pure function: it takes every step over
- * the texts that the keys hold, in their order, and writes what comes of them.
+ * What the server does with the keys of one script call, as a pure function: it takes costs over the
+ * texts that the keys hold, and writes what comes of them.
  *
- * Steps are numbers, each a word that says what to do and what it needs:
+ * Mostly all calls have one formula and one cost: then a text says of each key how often it is
+ * taken. Otherwise there are steps, in the order of
+ * the calls: numbers, each a word that says what to do and what it needs:
  *
  * | word | then | what it does |
  * |---|---|---|
@@ -15,7 +17,7 @@
  */
 
 import type { Formula } from "../../../core/algorithm.ts";
-import { type Transition, transitionBy } from "./transition.ts";
+import { type Transition, transitionBy, wholeTransition } from "./transition.ts";
 
 export const TAKE = 0;
 export const FORGET = 1;
@@ -25,58 +27,124 @@ export const TAKE_ALL = 3;
 /** Milliseconds by which a value outlives its use: more than clocks differ and processes stall. */
 export const MARGIN = 5_000;
 /**
- * It may be kept for so many milliseconds more: by cas and watch its expiry is left as it is while in
- * this range, as to set it anew costs the server as much as to write the value.
+ * It may be kept for so many milliseconds more: its expiry is left as it is while in this range, as to
+ * set it anew costs the server as much as to write the value.
  */
 export const LEEWAY = 3_000;
 /** The most milliseconds that a value is kept: 139 years, and a server can add its clock to it. */
 export const LONGEST: number = 2 ** 42;
 
+/** What a key holds; `false` for nothing, as Lua has it. */
+export type Held = string | false;
+
 /**
  * Writes what a key comes to hold.
  *
  * @param text The text; `undefined` to delete the key.
- * @param lifetime Milliseconds that it is to be kept.
+ * @param lifetime Milliseconds that it is to be kept; an empty text to leave its expiry as it is.
  */
 export type Write = (key: number, text: string | undefined, lifetime: string) => void;
 
-/** Takes the steps over the texts of so many keys. */
-export function runSteps(
+/** The letter of the digit 0, a space, and how many digits there are: numbers below 8,100 have two. */
+const ZERO = 32;
+const DIGITS = 90;
+
+/** Numbers as letters, two each, as the server reads a letter in no time. */
+export function lettersOf(numbers: readonly number[]): string {
+  return String.fromCharCode(
+    ...numbers.flatMap((each) => [ZERO + Math.floor(each / DIGITS), ZERO + each % DIGITS]),
+  );
+}
+
+/**
+ * Takes the same cost of each key by the formula `ticks`, which nearly all token and leaky buckets and
+ * GCRAs have.
+ *
+ * @param times How often it is taken of each key, as `lettersOf` writes it.
+ */
+export function takeTicks(
+  [_name, perMillisecond, _1, interval, burst]: Formula,
+  cost: number,
+  times: string,
+  texts: readonly Held[],
+  now: number,
+  write: Write,
+): void {
+  // Compiled with the loop written out in it.
+  const transition = wholeTransition(perMillisecond as number, interval as number, burst as number);
+  takeCost(transition, cost, times, texts, now, write);
+}
+
+/** Takes the same cost of each key. */
+function takeCost(
+  transition: Transition,
+  cost: number,
+  letters: string,
+  texts: readonly Held[],
+  now: number,
+  write: Write,
+): void {
+  for (let key = 0; key * 2 < letters.length; key++) {
+    const high = letters.charCodeAt(key * 2) - ZERO;
+    const times = high * DIGITS + letters.charCodeAt(key * 2 + 1) - ZERO;
+    if (times > 0) {
+      const text = texts[key]!;
+      const held = stateOf(transition, text);
+      const first = held === undefined ? transition.initial : held;
+      // What fits all at once fits one by one, and comes to the same.
+      let state = transition.take(first, now, cost * times);
+      let turn = state === first ? 0 : times;
+      while (turn < times) {
+        const next = transition.take(state, now, cost);
+        if (next === state) break;
+        state = next;
+        turn++;
+      }
+      if (state !== first) {
+        const next = state === transition.initial ? undefined : transition.encode(state);
+        if (next !== text) write(key, next, lifetimeOf(transition, held, state, now));
+      }
+    }
+  }
+}
+
+/** Takes the steps in their order. */
+export function takeSteps(
   formulas: readonly Formula[],
   steps: readonly number[],
   count: number,
-  texts: readonly (string | undefined)[],
+  texts: readonly Held[],
   now: number,
   write: Write,
 ): void {
   const transitions = formulas.map(transitionBy);
-  // By key: its state once it was read, whose state it is once it was replaced, and how long until
-  // it is fresh. Lists side by side, as an object for each key costs more than all the rest.
+  // By key: its state once it was read, whose state it is once it was replaced, and how long it is to
+  // be kept. Lists side by side, as an object for each key costs more than all the rest.
   const states: unknown[] = [];
   const owners: (Transition | undefined)[] = [];
-  const resets: (number | undefined)[] = [];
+  const lifetimes: (string | undefined)[] = [];
 
-  function stateOf(key: number, transition: Transition): unknown {
+  function current(key: number, transition: Transition): unknown {
     const known = states[key];
     if (known !== undefined) return known;
-    const text = texts[key];
-    if (text === undefined || resets[key] !== undefined) return transition.initial;
-    const state = transition.decode(text);
+    if (lifetimes[key] !== undefined) return transition.initial;
+    const state = stateOf(transition, texts[key]!);
     if (state === undefined) return transition.initial;
     states[key] = state;
     return state;
   }
 
   function put(key: number, transition: Transition, state: unknown, instant: number): void {
+    const before = lifetimes[key] === undefined ? states[key] : undefined;
+    lifetimes[key] = lifetimeOf(transition, before, state, instant);
     states[key] = state;
     owners[key] = transition;
-    resets[key] = transition.reset(state, instant);
   }
 
   function take(at: number, instant: number): void {
     const key = steps[at]!;
     const transition = transitions[steps[at + 1]!]!;
-    const held = stateOf(key, transition);
+    const held = current(key, transition);
     let state = held;
     for (let turn = 0; turn < steps[at + 3]!; turn++) {
       const next = transition.take(state, instant, steps[at + 2]!);
@@ -90,7 +158,7 @@ export function runSteps(
     const taken: unknown[] = [];
     for (let place = at; place < end; place += 4) {
       const transition = transitions[steps[place + 1]!]!;
-      const held = stateOf(steps[place]!, transition);
+      const held = current(steps[place]!, transition);
       const next = transition.take(held, instant, steps[place + 2]!);
       if (next === held && steps[place + 2]! > 0) return;
       taken.push(next);
@@ -98,7 +166,7 @@ export function runSteps(
     for (let place = at; place < end; place += 4) {
       const transition = transitions[steps[place + 1]!]!;
       const next = taken[(place - at) / 4];
-      const isChanged = next !== stateOf(steps[place]!, transition);
+      const isChanged = next !== current(steps[place]!, transition);
       if (isChanged && steps[place + 3] === 0) put(steps[place]!, transition, next, instant);
     }
   }
@@ -121,19 +189,41 @@ export function runSteps(
       const key = steps[at + 1]!;
       states[key] = undefined;
       owners[key] = undefined;
-      resets[key] = 0;
+      lifetimes[key] = "";
       at += 2;
     }
   }
 
   for (let key = 0; key < count; key++) {
-    const reset = resets[key];
-    if (reset !== undefined) {
+    const lifetime = lifetimes[key];
+    if (lifetime !== undefined) {
       const text = textOf(owners[key], states[key]);
-      const lifetime = Math.ceil(Math.min(reset, LONGEST) + MARGIN + LEEWAY);
-      if (text !== texts[key]) write(key, text, `${lifetime}`);
+      if (text !== texts[key]) write(key, text, lifetime);
     }
   }
+}
+
+/** The state of a text; `undefined` if there is none, or it is no state. */
+function stateOf(transition: Transition, text: Held): unknown {
+  if (text === false) return undefined;
+  return transition.decode(text);
+}
+
+/**
+ * How long a new state is to be kept; an empty text if it expires when the one before it does. The
+ * instant at which a state is fresh is its own, so all that are fresh within the same `LEEWAY` expire
+ * at the same instant, and nobody need know what was set before.
+ */
+function lifetimeOf(
+  transition: Transition,
+  before: unknown,
+  state: unknown,
+  instant: number,
+): string {
+  const end = Math.floor(transition.reset(state, 0) / LEEWAY);
+  const was = before === undefined ? -1 : Math.floor(transition.reset(before, 0) / LEEWAY);
+  if (was === end) return "";
+  return `${Math.min((end + 1) * LEEWAY - instant, LONGEST) + MARGIN}`;
 }
 
 /** The text that a key comes to hold; `undefined` for none. */

@@ -49,7 +49,11 @@ function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
 }
 
 /** The commonest one, by the reducer that is written out for it. */
-function wholeTransition(perMillisecond: number, interval: number, burst: number): Transition {
+export function wholeTransition(
+  perMillisecond: number,
+  interval: number,
+  burst: number,
+): Transition {
   const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
   const { initial, reset, encode, decode } = transitionOf(arithmetic);
   const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, arithmetic.mostUse, false);

@@ -47,8 +47,11 @@ export interface KeyDropping {
   makeNodes(now: number): void;
 }
 
-/** How room is made in a table, closed over it. */
-export function keyDropping(table: Table): KeyDropping {
+/**
+ * The search for a key to drop, closed over a table: takes one out that is fresh again or, if one in
+ * use may go, of those looked at the one that is fresh first. Its place is the caller's.
+ */
+function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
   const { memory, thread, found, search, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blocks, blockMask, lastBlock, holders, lastNode } = memory;
 
@@ -137,11 +140,7 @@ export function keyDropping(table: Table): KeyDropping {
     return false;
   }
 
-  /**
-   * Takes a key out of the table: one that is fresh again or, if one in use may go, of those looked
-   * at the one that is fresh first. Its place is the caller's.
-   */
-  function drop(now: number, withNodes: boolean): boolean {
+  return function drop(now, withNodes) {
     const isFresh = dropFresh(now, withNodes);
     const { firstSlot, firstWord } = search;
     if (!isFresh) {
@@ -151,8 +150,13 @@ export function keyDropping(table: Table): KeyDropping {
     if (isFresh) count(thread, counter.dropped);
     else table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
     return true;
-  }
+  };
+}
 
+/** How room is made in a table, closed over it. */
+export function keyDropping(table: Table): KeyDropping {
+  const { memory, memory: { ints }, search, throwsWhenFull } = table;
+  const drop = keyToDrop(table);
   return {
     takePlace(now) {
       const capacity = capacityOf(memory);

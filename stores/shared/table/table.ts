@@ -239,6 +239,18 @@ export function bucketOf({ buckets, bucketMask }: Memory, low: number): number {
   return buckets + ((low >>> 4) & bucketMask) * BUCKET;
 }
 
+/** The first slot of a key's bucket that has its tag; 0 if there is none. */
+export function slotByTag(memory: Memory, low: number, high: number): number {
+  const { bytes } = memory;
+  const bucket = bucketOf(memory, low);
+  const tags = bucket * 4 + TAGS;
+  const tag = tagOf(high);
+  for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
+    if (bytes[tags + place] === tag) return bucket + place;
+  }
+  return 0;
+}
+
 /** The tag of a fingerprint: never 0. */
 export function tagOf(high: number): number {
   return (high >>> 25) + 1;

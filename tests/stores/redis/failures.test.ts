@@ -7,6 +7,7 @@ import { ContentionError, gcra, limiter, StoreUnavailableError } from "../../../
 import { withFakeCluster } from "../../support/fake_redis/fake_cluster.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import type { FakeRedis, Fault } from "../../support/fake_redis/fake_redis.ts";
+import { inShare } from "../../support/seed.ts";
 import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 
 /** The command that reads, and the one that commits. */
@@ -57,10 +58,11 @@ describe("a connection that is lost", () => {
     }));
 
   for (const commit of MODES) {
+    const withOne = inShare(MODES, commit, withFake);
     const phase = PHASES[commit].commit;
 
     test(`by ${commit}, before the commit was carried out: unknown, and not tried again`, () =>
-      withFake({ commit }, async ({ fake, limiter }) => {
+      withOne({ commit }, async ({ fake, limiter }) => {
         await limiter.peek("a");
         once(fake, phase, "drop");
         assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
@@ -68,7 +70,7 @@ describe("a connection that is lost", () => {
       }));
 
     test(`by ${commit}, after the commit was carried out: unknown, and charged once`, () =>
-      withFake({ commit }, async ({ fake, limiter }) => {
+      withOne({ commit }, async ({ fake, limiter }) => {
         await limiter.peek("a");
         once(fake, phase, "drop after");
         assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
@@ -76,7 +78,7 @@ describe("a connection that is lost", () => {
       }));
 
     test(`by ${commit}, between two calls is dialled again`, () =>
-      withFake({ commit }, async ({ fake, limiter }) => {
+      withOne({ commit }, async ({ fake, limiter }) => {
         await limiter.consume("a");
         fake.dropAll();
         while (fake.connections() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -112,11 +114,12 @@ describe("a connection that is lost", () => {
 
 describe("a server that is silent", () => {
   for (const commit of MODES) {
+    const withOne = inShare(MODES, commit, withFake);
     for (const phase of ["load", "commit"] as const) {
       const applied = commit === "watch" && phase === "load" ? "no" : "unknown";
 
       test(`by ${commit}, at the ${phase}: ${applied}, within the deadline`, () =>
-        withFake({ commit, deadline: 50 }, async ({ fake, limiter, store }) => {
+        withOne({ commit, deadline: 50 }, async ({ fake, limiter, store }) => {
           await limiter.peek("a");
           once(fake, PHASES[commit][phase], "silence after");
           const calls = Array.from({ length: 20 }, () => failureOf(limiter.consume("a")));
@@ -175,8 +178,9 @@ function holdUp(milliseconds: number): void {
 
 describe("a process that was held up", () => {
   for (const commit of MODES) {
+    const withOne = inShare(MODES, commit, withFake);
     test(`by ${commit} does not take itself for a dead server`, () =>
-      withFake({ commit, deadline: 30 }, async ({ fake, limiter, store }) => {
+      withOne({ commit, deadline: 30 }, async ({ fake, limiter, store }) => {
         await limiter.peek("a");
         always(fake, PHASES[commit].load, 5);
         for (let calls = 0; calls < 5; calls++) {
@@ -189,13 +193,13 @@ describe("a process that was held up", () => {
       }));
   }
 
-  const AT_START = { deadline: 50, connectDeadline: 50 };
+  const AT_START = { deadline: 250, connectDeadline: 250, timeout: 5_000 };
 
   test("while it connects does not take itself for a dead server", () =>
     withFake(AT_START, async ({ limiter }) => {
       const call = limiter.consume("a");
       // Once the connection is begun.
-      setImmediate(holdUp, 100);
+      setImmediate(holdUp, 300);
       assert.equal((await call).allowed, true);
     }));
 
@@ -206,15 +210,16 @@ describe("a process that was held up", () => {
         prefix: "api",
       });
       const call = api.consume("a");
-      holdUp(100);
+      holdUp(300);
       assert.equal((await call).allowed, true);
     }));
 });
 
 describe("a server that hangs up on every command", () => {
   for (const commit of MODES) {
+    const withOne = inShare(MODES, commit, withFake);
     test(`by ${commit} is not dialled over and over`, () =>
-      withFake({ commit }, async ({ fake, limiter, store }) => {
+      withOne({ commit }, async ({ fake, limiter, store }) => {
         await limiter.consume("a");
         always(fake, PHASES[commit].load, "drop");
         const end = performance.now() + 300;

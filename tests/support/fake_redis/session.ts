@@ -2,7 +2,7 @@ import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
 } from "../../../stores/redis/commit/compare_and_set.ts";
-import { runSteps } from "../../../stores/redis/script/run_steps.ts";
+import { takeSteps, takeTicks, type Write } from "../../../stores/redis/script/run_steps.ts";
 import {
   STATE_TRANSITIONS,
   STATE_TRANSITIONS_SHA,
@@ -168,22 +168,31 @@ export function session(state: ServerState): Session {
       return new Error("NOSCRIPT No matching script. Please use EVAL.");
     }
     if (sha === COMPARE_AND_SET_SHA) return compareAndSet(args);
-    return sha === STATE_TRANSITIONS_SHA ? takeSteps(args) : new Error("ERR unknown script");
+    return sha === STATE_TRANSITIONS_SHA ? runSteps(args) : new Error("ERR unknown script");
   }
 
   /** What the other script does: see stores/redis/script/run_steps.ts. */
-  function takeSteps([count = "0", ...rest]: readonly string[]): Reply {
+  function runSteps([count = "0", ...rest]: readonly string[]): Reply {
     const time = carryOut("TIME", []) as readonly string[];
     const keys = rest.slice(0, Number(count));
     if (keys.length === 0) return time;
-    const [given, formulas, steps] = JSON.parse(rest.at(-1)!);
-    const now = given < 0 ? Math.floor(Number(time[0]) * 1_000 + Number(time[1]) / 1_000) : given;
+    const [given = "", ...words] = rest.slice(keys.length);
+    const now = Number(given) < 0
+      ? Math.floor(Number(time[0]) * 1_000 + Number(time[1]) / 1_000)
+      : Number(given);
     const texts = keys.map((key) => keyspace.get(key));
-    runSteps(formulas, steps, keys.length, texts, now, (place, text, lifetime) => {
+    const held = texts.map((text) => text ?? false);
+    const write: Write = (place, text, lifetime) => {
       if (text === undefined) keyspace.delete(keys[place]!);
+      else if (lifetime === "") keyspace.replace(keys[place]!, text);
       else keyspace.set(keys[place]!, text, Number(lifetime));
-    });
-    return [...time, ...texts.map((text) => text ?? null)];
+    };
+    const [first = "", times, name = "", ...numbers] = words;
+    if (times === undefined) {
+      const [formulas, ...steps] = JSON.parse(first);
+      takeSteps(formulas, steps, keys.length, held, now, write);
+    } else takeTicks([name, ...numbers.map(Number)], Number(first), times, held, now, write);
+    return [...time, texts.map((text) => text ?? null)];
   }
 
   /** What one script does: see stores/redis/commit/compare_and_set.ts. */

@@ -24,6 +24,7 @@ import {
   until,
 } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
+import { inShare } from "../../../support/seed.ts";
 import type { RedisProcess } from "../../../support/redis/redis_process.ts";
 
 const MODES = ["watch", "cas"] as const;
@@ -56,17 +57,20 @@ describe("a cluster of six nodes", redis, () => {
   }
 
   for (const commit of MODES) {
-    test(`keeps limits on keys of all nodes, by ${commit}`, async () => {
-      const store = storeOf({ commit });
-      const api = limiter(gcra({ limit: 1, period: "1d", burst: 5 }), { store, prefix: commit });
-      const keys = Array.from({ length: 60 }, (_, place) => `key ${place}`);
-      const decisions = await Promise.all(
-        keys.flatMap((key) => Array.from({ length: 8 }, () => api.consume(key))),
-      );
-      assert.equal(decisions.filter(({ allowed }) => allowed).length, 5 * keys.length);
-      await Promise.all(keys.map((key) => api.reset(key)));
-      assert.equal((await api.peek("key 7", 0)).remaining, 5);
-    });
+    test(
+      `keeps limits on keys of all nodes, by ${commit}`,
+      inShare(MODES, commit, async () => {
+        const store = storeOf({ commit });
+        const api = limiter(gcra({ limit: 1, period: "1d", burst: 5 }), { store, prefix: commit });
+        const keys = Array.from({ length: 60 }, (_, place) => `key ${place}`);
+        const decisions = await Promise.all(
+          keys.flatMap((key) => Array.from({ length: 8 }, () => api.consume(key))),
+        );
+        assert.equal(decisions.filter(({ allowed }) => allowed).length, 5 * keys.length);
+        await Promise.all(keys.map((key) => api.reset(key)));
+        assert.equal((await api.peek("key 7", 0)).remaining, 5);
+      }),
+    );
   }
 
   test("forgets all keys of a prefix on every node, and no others", async () => {
@@ -92,29 +96,32 @@ describe("a cluster of six nodes", redis, () => {
   });
 
   for (const commit of MODES) {
-    test(`keeps a limit while its slot moves to another node, by ${commit}`, async () => {
-      const stores = [storeOf({ commit }), storeOf({ commit })];
-      const limiters = stores.map((store) => limiter(slow, { store, prefix: `move ${commit}` }));
-      const stored = `move ${commit}:{moved}:${slow.id}`;
-      const slot = hashSlot(stored);
-      await Promise.all(limiters.map((api) => api.peek("moved", 0)));
-      const [from, to] = await ownerAndOther(cluster, slot);
+    test(
+      `keeps a limit while its slot moves to another node, by ${commit}`,
+      inShare(MODES, commit, async () => {
+        const stores = [storeOf({ commit }), storeOf({ commit })];
+        const limiters = stores.map((store) => limiter(slow, { store, prefix: `move ${commit}` }));
+        const stored = `move ${commit}:{moved}:${slow.id}`;
+        const slot = hashSlot(stored);
+        await Promise.all(limiters.map((api) => api.peek("moved", 0)));
+        const [from, to] = await ownerAndOther(cluster, slot);
 
-      let admitted = 0;
-      let moving = true;
-      const load = limiters.map(async (api) => {
-        for (let calls = 0; moving || calls < 1_200; calls++) {
-          if (await wasAdmitted(api.consume("moved"))) admitted++;
-          if (calls % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
-        }
-      });
-      await cluster.moveSlot(slot, from, to);
-      moving = false;
-      await Promise.all(load);
-      const used = slow.capacity - (await limiters[0]!.peek("moved", 0)).remaining;
-      assert.equal(admitted, used);
-      assert.ok(await tell<number>(to, "EXISTS", stored), "the key is where its slot is");
-    });
+        let admitted = 0;
+        let moving = true;
+        const load = limiters.map(async (api) => {
+          for (let calls = 0; moving || calls < 1_200; calls++) {
+            if (await wasAdmitted(api.consume("moved"))) admitted++;
+            if (calls % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+          }
+        });
+        await cluster.moveSlot(slot, from, to);
+        moving = false;
+        await Promise.all(load);
+        const used = slow.capacity - (await limiters[0]!.peek("moved", 0)).remaining;
+        assert.equal(admitted, used);
+        assert.ok(await tell<number>(to, "EXISTS", stored), "the key is where its slot is");
+      }),
+    );
   }
 
   test("a master that hangs is left once its replica has taken over", async () => {

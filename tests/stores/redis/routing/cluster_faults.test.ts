@@ -8,6 +8,7 @@ import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import { hashSlot, SLOTS } from "../../../../stores/redis/routing/hash_slot.ts";
 import { addressOf, withFakeCluster } from "../../../support/fake_redis/fake_cluster.ts";
 import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
+import { inShare } from "../../../support/seed.ts";
 import { until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { withListener } from "../../../support/redis/with_listener.ts";
 
@@ -33,9 +34,11 @@ function hang(node: FakeRedis): void {
 }
 
 for (const commit of MODES) {
+  const withNodes = inShare(MODES, commit, withFakeCluster);
+
   describe(`a cluster, by ${commit}`, () => {
     test("a node that hangs is left once another one has its slots", () =>
-      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+      withNodes(3, async ({ nodes, give, storeOf }) => {
         const store = storeOf({ commit, deadline: 250 });
         const api = limiter(slow, { store, prefix: "api" });
         const keys = [0, 1, 2].map((third) => keyIn(third, "api"));
@@ -48,7 +51,7 @@ for (const commit of MODES) {
       }));
 
     test("a node that is cut off from the others is left once they have given its slots away", () =>
-      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+      withNodes(3, async ({ nodes, give, storeOf }) => {
         const store = storeOf({ commit });
         const api = limiter(slow, { store, prefix: "api" });
         const key = keyIn(0, "api");
@@ -66,7 +69,7 @@ for (const commit of MODES) {
       }));
 
     test("calls on other slots are served by stores that start while a node is away", () =>
-      withFakeCluster(3, async ({ nodes, storeOf }) => {
+      withNodes(3, async ({ nodes, storeOf }) => {
         hang(nodes[0]!);
         await nodes[1]!.stop();
         for (let stores = 0; stores < 6; stores++) {
@@ -77,7 +80,7 @@ for (const commit of MODES) {
       }));
 
     test("each node's limits go by its own clock", () =>
-      withFakeCluster(3, async ({ nodes, storeOf }) => {
+      withNodes(3, async ({ nodes, storeOf }) => {
         const log = slidingLog({ limit: 10, period: "1m" });
         const api = limiter(log, { store: storeOf({ commit }), prefix: "api" });
         const [slowKey, fastKey] = [keyIn(0, "api", log), keyIn(1, "api", log)];
@@ -91,7 +94,7 @@ for (const commit of MODES) {
       }));
 
     test("a slot that is moved to a node that joined later is followed there", () =>
-      withFakeCluster(4, async ({ nodes, give, storeOf }) => {
+      withNodes(4, async ({ nodes, give, storeOf }) => {
         const [from, , , to] = nodes as [FakeRedis, FakeRedis, FakeRedis, FakeRedis];
         give(nodes[2]!, 0, SLOTS - 1);
         give(from, 0, 5_000);
@@ -118,7 +121,7 @@ for (const commit of MODES) {
       }));
 
     test("two limits of a key whose slot is in two places are decided one by one", () =>
-      withFakeCluster(3, async ({ nodes, storeOf }) => {
+      withNodes(3, async ({ nodes, storeOf }) => {
         const store = storeOf({ commit });
         const apis = [slow, gcra({ limit: 2, period: "1d" })].map((algorithm) =>
           limiter(algorithm, { store, prefix: "api" })
@@ -136,7 +139,7 @@ for (const commit of MODES) {
       }));
 
     test("calls on all slots of a node are followed at once to the one that took over", () =>
-      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+      withNodes(3, async ({ nodes, give, storeOf }) => {
         const store = storeOf({ commit });
         const api = limiter(slow, { store, prefix: "api" });
         const keys = Array.from({ length: 300 }, (_, n) => `k${n}`);
@@ -147,7 +150,7 @@ for (const commit of MODES) {
       }));
 
     test("a node without slots has no connection any more", () =>
-      withFakeCluster(3, async ({ nodes, give, storeOf }) => {
+      withNodes(3, async ({ nodes, give, storeOf }) => {
         const api = limiter(slow, { store: storeOf({ commit }), prefix: "api" });
         const keys = [0, 1, 2].map((third) => keyIn(third, "api"));
         for (const key of keys) await api.consume(key);
@@ -161,7 +164,7 @@ for (const commit of MODES) {
       }));
 
     test("its password and its addresses are those that the client was given", () =>
-      withFakeCluster(3, async (cluster) => {
+      withNodes(3, async (cluster) => {
         const { nodes } = cluster;
         for (const { state } of nodes) {
           state.password = "secret";
@@ -191,7 +194,7 @@ for (const commit of MODES) {
       }));
 
     test("closed in the middle of a question, it leaves nothing behind", () =>
-      withFakeCluster(3, async ({ nodes, storeOf }) => {
+      withNodes(3, async ({ nodes, storeOf }) => {
         for (const wait of [0, 1, 2, 3, 5, 8]) {
           const store = storeOf({ commit });
           const call = limiter(slow, { store, prefix: "api" }).consume("a");

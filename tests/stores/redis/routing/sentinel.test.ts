@@ -8,6 +8,7 @@ import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
 import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import { tell, until, untilServed } from "../../../support/redis/redis_cluster.ts";
 import { needs } from "../../../support/program.ts";
+import { share } from "../../../support/seed.ts";
 import { withListener } from "../../../support/redis/with_listener.ts";
 import { startSentinel } from "../../../support/redis/redis_sentinel.ts";
 
@@ -29,81 +30,81 @@ describe("a sentinel that is silent", () => {
       await end;
       await until(() => Promise.resolve(sockets.size === 0));
     }));
-
-  test(
-    "is passed over for the next one",
-    needs("redis-server"),
-    () =>
-      withListener(async ({ port }) => {
-        const servers = await startSentinel();
-        const store = redisStore(createSentinel({
-          name: "main",
-          sentinelRootNodes: [{ host: "127.0.0.1", port }, {
-            host: "127.0.0.1",
-            port: servers.port,
-          }],
-        }));
-        try {
-          const api = limiter(algorithm, { store, prefix: "one" });
-          await untilServed(api, "a");
-          servers.master.signal("SIGSTOP");
-          await untilServed(api, "a");
-        } finally {
-          await store.close();
-          servers.master.signal("SIGCONT");
-          await servers.stop();
-        }
-      }),
-  );
 });
 
-describe("a master with a sentinel", needs("redis-server"), () => {
-  test("is found, and its replica once that has taken over", async () => {
-    const servers = await startSentinel();
-    const sentinelRootNodes = [{ host: "127.0.0.1", port: servers.port }];
-    const older = redis5.createSentinel({ name: "main", sentinelRootNodes });
-    older.on("error", () => {});
-    await older.connect();
-    const options = { deadline: 250, connectDeadline: 2_000 };
-    const client = createSentinel({ name: "main", sentinelRootNodes });
-    const stores = [
-      redisStore(client, { ...options, commit: "watch" }),
-      redisStore(client, { ...options, commit: "script" }),
-      redisStore(older, { ...options, commit: "cas" }),
-    ];
-    try {
-      const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "one" }));
-      for (let calls = 0; calls < 10; calls++) {
-        for (const api of limiters) assert.equal((await api.consume("a")).source, undefined);
-      }
-      assert.equal((await limiters[0]!.peek("a", 0)).remaining, 470);
-      const stored = `one:{a}:${algorithm.id}`;
-      await until(async () => {
-        const ends = [servers.master, servers.replica];
-        const [held, known] = await Promise.all(
-          ends.map((server) => tell<string | null>(server, "GET", stored)),
-        );
-        return held === known;
-      });
+/** How a master goes away: its connections end, or they say no more. */
+const ENDINGS = ["SIGKILL", "SIGSTOP"] as const;
 
-      await servers.master.kill();
-      await until(async () =>
-        (await tell<string>(servers.replica, "INFO", "replication").catch(() => ""))
-          .includes("role:master")
-      );
-      const start = performance.now();
-      for (const api of limiters) {
-        await untilServed(api, "a");
-      }
-      if (process.env.TIDEGATE_CHAOS !== undefined) {
-        console.log(`back ${performance.now() - start} ms after the replica took over`);
-      }
-      const { remaining } = await limiters[0]!.peek("a", 0);
-      assert.ok(remaining <= 467 && remaining > 390, `${remaining} are left to the replica`);
-    } finally {
+/** Stores of each commit; the last one's first sentinel is silent, and is passed over. */
+async function storesOf(port: number, silent: number) {
+  const sentinelRootNodes = [{ host: "127.0.0.1", port }];
+  const older = redis5.createSentinel({ name: "main", sentinelRootNodes });
+  older.on("error", () => {});
+  await older.connect();
+  const client = createSentinel({ name: "main", sentinelRootNodes });
+  const passing = createSentinel({
+    name: "main",
+    sentinelRootNodes: [{ host: "127.0.0.1", port: silent }, ...sentinelRootNodes],
+  });
+  const options = { deadline: 250, connectDeadline: 2_000 };
+  const stores = [
+    redisStore(client, { ...options, commit: "watch" }),
+    redisStore(client, { ...options, commit: "script" }),
+    redisStore(older, { ...options, commit: "cas" }),
+    redisStore(passing),
+  ];
+  return {
+    stores,
+    async close() {
       await Promise.all(stores.map((store) => store.close()));
       older.destroy();
-      await servers.stop();
+    },
+  };
+}
+
+async function outlive(ending: (typeof ENDINGS)[number], silent: number) {
+  const servers = await startSentinel();
+  const { stores, close } = await storesOf(servers.port, silent);
+  try {
+    const limiters = stores.map((store) => limiter(algorithm, { store, prefix: "one" }));
+    const passing = limiters.pop()!;
+    for (let calls = 0; calls < 10; calls++) {
+      for (const api of limiters) assert.equal((await api.consume("a")).source, undefined);
     }
-  });
+    assert.equal((await limiters[0]!.peek("a", 0)).remaining, 470);
+    await untilServed(passing, "b");
+    const stored = `one:{a}:${algorithm.id}`;
+    await until(async () => {
+      const ends = [servers.master, servers.replica];
+      const [held, known] = await Promise.all(
+        ends.map((server) => tell<string | null>(server, "GET", stored)),
+      );
+      return held === known;
+    });
+
+    if (ending === "SIGKILL") await servers.master.kill();
+    else servers.master.signal(ending);
+    await until(async () =>
+      (await tell<string>(servers.replica, "INFO", "replication").catch(() => ""))
+        .includes("role:master")
+    );
+    const start = performance.now();
+    for (const api of limiters) await untilServed(api, "a");
+    await untilServed(passing, "b");
+    if (process.env.TIDEGATE_CHAOS !== undefined) {
+      console.log(`back ${performance.now() - start} ms after the replica took over`);
+    }
+    const { remaining } = await limiters[0]!.peek("a", 0);
+    assert.ok(remaining <= 467 && remaining > 390, `${remaining} are left to the replica`);
+  } finally {
+    await close();
+    await servers.stop();
+  }
+}
+
+describe("a master with a sentinel", needs("redis-server"), () => {
+  test("is found, past a silent sentinel too, and its replica once that has taken over", () =>
+    withListener(async ({ port }) => {
+      for (const ending of share(ENDINGS)) await outlive(ending, port);
+    }));
 });

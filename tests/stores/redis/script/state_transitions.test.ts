@@ -8,6 +8,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createClient } from "redis";
 
+import type { Formula } from "../../../../core/algorithm.ts";
 import { stateTransitions } from "../../../../.ci/lua.mjs";
 import {
   algorithms,
@@ -16,7 +17,17 @@ import {
   schedules,
   type Subject,
 } from "../../../../adapters/testing/testing.ts";
-import { runSteps, SET_INSTANT, TAKE } from "../../../../stores/redis/script/run_steps.ts";
+import {
+  type Held,
+  LEEWAY,
+  lettersOf,
+  MARGIN,
+  SET_INSTANT,
+  TAKE,
+  takeSteps,
+  takeTicks,
+  type Write,
+} from "../../../../stores/redis/script/run_steps.ts";
 import { STATE_TRANSITIONS } from "../../../../stores/redis/script/state_transitions.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { fcOptions } from "../../../support/seed.ts";
@@ -29,6 +40,36 @@ test("the script is what `npm run lua` writes", () => {
 
 /** Algorithms that the script knows. */
 const compiled = algorithms().filter(({ algorithm }) => algorithm.internals?.formula !== undefined);
+
+/** What the script is given to take a cost at an instant, of each key so many times. */
+function programOf(
+  formula: Formula,
+  now: number,
+  cost: number,
+  times: readonly number[],
+): string[] {
+  if (formula[0] === "ticks") {
+    return [`${now}`, `${cost}`, lettersOf(times), ...formula.map(String)];
+  }
+  return [`${now}`, JSON.stringify([[formula], ...stepsOf(cost, times)])];
+}
+
+function stepsOf(cost: number, times: readonly number[]): readonly number[] {
+  return times.flatMap((each, key) => [TAKE, key, 0, cost, each]);
+}
+
+/** The same, here. */
+function run(
+  formula: Formula,
+  cost: number,
+  times: readonly number[],
+  texts: readonly Held[],
+  now: number,
+  write: Write,
+): void {
+  if (formula[0] === "ticks") return takeTicks(formula, cost, lettersOf(times), texts, now, write);
+  takeSteps([formula], stepsOf(cost, times), times.length, texts, now, write);
+}
 
 /** The calls of a schedule, and the text that each leaves. */
 function traceOf(subject: Subject, schedule: Parameters<typeof follow>[0]) {
@@ -45,6 +86,42 @@ function traceOf(subject: Subject, schedule: Parameters<typeof follow>[0]) {
   return trace;
 }
 
+test("values expire 5 to 8 seconds after they are fresh, though not every write says so", () => {
+  let kept = 0;
+  const calls = fc.array(fc.tuple(fc.nat(4_000), fc.integer({ min: -2, max: 3 })), {
+    minLength: 9,
+  });
+  fc.assert(
+    fc.property(compiled, fc.nat(2 ** 40), calls, ({ algorithm }, start, calls) => {
+      const formula = algorithm.internals!.formula!;
+      let [now, text, expiry, state] = [
+        start,
+        undefined as string | undefined,
+        0,
+        algorithm.initial,
+      ];
+      for (const [passed, cost] of calls) {
+        now += passed;
+        if (expiry <= now) [text, state] = [undefined, algorithm.initial];
+        state = algorithm.step(state, now, cost)[1];
+        const times = cost === 0 ? 0 : 1;
+        run(formula, cost, [times], [text ?? false], now, (_, next, lifetime) => {
+          text = next;
+          if (lifetime !== "") expiry = now + Number(lifetime);
+          else kept++;
+        });
+        const { resetAfter } = algorithm.step(state, now, 0)[0];
+        // One that is fresh without being `initial` was written before.
+        if (text === undefined || resetAfter === 0) continue;
+        const spare = expiry - now - resetAfter;
+        assert.ok(spare >= MARGIN && spare <= MARGIN + LEEWAY, `${spare} ms`);
+      }
+    }),
+    fcOptions({ numRuns: 100 }),
+  );
+  assert.ok(kept > 0);
+});
+
 withRedis("state transitions inside Redis", (redis) => {
   test("leave the very text that the reducer leaves, call by call", async () => {
     const client = await createClient({ url: redis().url }).connect();
@@ -52,12 +129,12 @@ withRedis("state transitions inside Redis", (redis) => {
     await fc.assert(
       fc.asyncProperty(compiled, schedules(), async (subject, schedule) => {
         const key = `trace ${run++}`;
-        const formulas = [subject.algorithm.internals!.formula!];
+        const formula = subject.algorithm.internals!.formula!;
         const trace = traceOf(subject, schedule);
         const texts = await Promise.all(trace.map(async ({ now, cost }) => {
-          const program = JSON.stringify([now, formulas, [TAKE, 0, 0, cost, 1]]);
+          const given = programOf(formula, now, cost, [1]);
           const [, text] = await Promise.all([
-            client.eval(STATE_TRANSITIONS, { keys: [key], arguments: [program] }),
+            client.eval(STATE_TRANSITIONS, { keys: [key], arguments: given }),
             client.get(key),
           ]);
           return text;
@@ -77,7 +154,7 @@ withRedis("state transitions inside Redis", (redis) => {
         compiled,
         fc.nat(2 ** 41),
         fc.integer({ min: -9, max: 9 }),
-        fc.nat(12),
+        fc.oneof(fc.nat(12), fc.nat(300)),
         async (
           { algorithm },
           now,
@@ -87,11 +164,14 @@ withRedis("state transitions inside Redis", (redis) => {
           const key = `times ${run++}`;
           let state = algorithm.initial;
           for (let turn = 0; turn < times; turn++) state = algorithm.step(state, now, cost)[1];
-          const steps = [SET_INSTANT, now, TAKE, 0, 0, cost, times];
-          const program = JSON.stringify([-1, [algorithm.internals!.formula!], steps]);
-          await client.eval(STATE_TRANSITIONS, { keys: [key], arguments: [program] });
+          const formula = algorithm.internals!.formula!;
+          const steps = JSON.stringify([[formula], SET_INSTANT, now, TAKE, 0, 0, cost, times]);
           const text = state === algorithm.initial ? null : algorithm.codec.encode(state);
-          assert.equal(await client.get(key), text);
+          for (const given of [programOf(formula, now, cost, [times]), ["-1", steps]]) {
+            await client.eval(STATE_TRANSITIONS, { keys: [key], arguments: given });
+            assert.equal(await client.get(key), text);
+            await client.del(key);
+          }
         },
       ),
       fcOptions({ numRuns: 100 }),
@@ -110,7 +190,7 @@ withRedis("state transitions inside Redis", (redis) => {
         schedule,
         changes,
       ) => {
-        const formulas = [subject.algorithm.internals!.formula!];
+        const formula = subject.algorithm.internals!.formula!;
         const trace = traceOf(subject, schedule);
         const texts = changes.map((edits, place) => {
           const text = [...trace[place % trace.length]!.text ?? "t1 0 f1"];
@@ -120,11 +200,11 @@ withRedis("state transitions inside Redis", (redis) => {
         const { now } = trace.at(-1)!;
         const keys = texts.map((_, place) => `text ${place}`);
         await client.mSet(keys.flatMap((key, place) => [key, texts[place]!]));
-        const steps = keys.flatMap((_, place) => [TAKE, place, 0, 1, 1]);
-        const program = JSON.stringify([now, formulas, steps]);
-        await client.eval(STATE_TRANSITIONS, { keys, arguments: [program] });
+        const times = keys.map(() => 1);
+        const given = programOf(formula, now, 1, times);
+        await client.eval(STATE_TRANSITIONS, { keys, arguments: given });
         const expected: (string | null)[] = [...texts];
-        runSteps(formulas, steps, keys.length, texts, now, (place, text) => {
+        run(formula, 1, times, texts, now, (place, text) => {
           expected[place] = text ?? null;
         });
         assert.deepEqual(await client.mGet(keys), expected);
