@@ -55,7 +55,7 @@ const isLong = process.env.TIDEGATE_LONG === "1";
 /** @type {[command: () => string, ...args: string[]][]} */
 const RUNTIMES = [
   [() => systemNode().command, "--test", "--test-reporter=dot"],
-  [() => "bun", "test", "--dots"],
+  [() => "bun", "test", "--dots", "--timeout=300000"],
   [() => "deno", "test", "-A", "--no-check", "--quiet", "--reporter=dot"],
 ];
 

@@ -43,11 +43,11 @@ export interface UnreadLine {
 /** The requests of a block, a row each. */
 export interface Columns {
   /** Milliseconds since the Unix epoch. */
-  readonly at: Float64Array<ArrayBuffer>;
+  readonly at: Float64Array;
   /** Ids of clients. */
-  readonly client: Uint32Array<ArrayBuffer>;
+  readonly client: Uint32Array;
   /** Costs; `undefined` where all are 1. */
-  readonly cost: Float64Array<ArrayBuffer> | undefined;
+  readonly cost: Float64Array | undefined;
   /** The clients that are new, in the order of their ids. */
   readonly keys: readonly string[];
   /** Whether ids count from 0 again. */
