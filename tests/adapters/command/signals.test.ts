@@ -12,7 +12,8 @@ import { rootPath } from "../../support/tree.ts";
 import { startNginx } from "../service/support/proxies.ts";
 import { spawned } from "./support/spawned.ts";
 
-const CALLS = isLong() ? 10_000 : 300;
+/** How many calls at least, and the milliseconds between two of one client. */
+const [CALLS, PAUSE] = isLong() ? [10_000, 0] : [300, 10];
 
 /** Starts a service, and waits until it listens. */
 async function started(rules: string, port: number, delay = "200ms") {
@@ -39,6 +40,7 @@ test(
         const { status, body } = await fetch(`${nginx.url}/shop`);
         await body?.cancel();
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
       }
     });
     try {
