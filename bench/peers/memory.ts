@@ -45,7 +45,10 @@ export async function memoryRows(isShort: boolean): Promise<Row[]> {
   const times = new Map<Loop, number[]>();
   for (let round = -1; round < rounds; round++) {
     collect();
-    for (const { name, loops, share = 1 } of contestants) {
+    // Another one goes first each time: nobody always follows the collection, or the slowest one.
+    const first = (round + 1) * 3 % contestants.length;
+    const inTurn = [...contestants.slice(first), ...contestants.slice(0, first)];
+    for (const { name, loops, share = 1 } of inTurn) {
       for (const verdict of ["admitted", "refused"] as const) {
         const loop = loops[verdict];
         if (loop === undefined) continue;
@@ -302,7 +305,7 @@ function shuffled(keys: string[]): readonly string[] {
   return keys;
 }
 
-/** Every round begins alike; the slowest contestants come last, as their garbage falls on the next. */
+/** Every round begins alike. */
 function collect(): void {
   const { Bun, gc } = globalThis as { Bun?: { gc(force: boolean): void }; gc?: () => void };
   if (Bun !== undefined) Bun.gc(true);
