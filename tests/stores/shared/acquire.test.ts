@@ -93,7 +93,7 @@ test("a refund between a refusal and the sleep after it is not missed", async ()
   for (const each of stores) each.close();
 });
 
-test("threads admit those who wait in others, and one that is killed leaves nothing", async () => {
+test("threads admit those who wait in others, and one that is killed leaves a record at most", async () => {
   const { stores: [store], here } = twoViews();
   const workers = await startWorkers(store, 2);
   const job = { kind: "acquire", limit: 1, key: "key" } satisfies Job;
@@ -111,7 +111,9 @@ test("threads admit those who wait in others, and one that is killed leaves noth
   await workers.stop();
   store.close();
   const { places, blocks, nodes, records } = audit(store.handle);
-  assert.deepEqual([places, blocks, nodes, records], [0, 0, 0, 0]);
+  assert.deepEqual([places, blocks, nodes], [0, 0, 0]);
+  // It may have died in a call: the next thread that needs its record takes it over.
+  assert.ok(records <= 1, `${records} records`);
 });
 
 test("close ends what waits in its thread, and an abort leaves it alone", async () => {
