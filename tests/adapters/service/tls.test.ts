@@ -181,14 +181,16 @@ describe("a certificate that is renewed", () => {
 test("a service does not start with files that cannot be used", async () => {
   const start = (tls: TlsFiles) => serve({ rules: objectSource(SHOP), port: 0, tls });
   const files = filesOf("start");
+  const weak: [TlsFiles, RegExp] = [
+    filesOf("weak", pairs.weak),
+    /weak\.pem .*must hold what TLS accepts/,
+  ];
   const wrong: readonly [files: TlsFiles, message: RegExp][] = [
     [{ ...files, cert: join(folder, "nothing") }, /ENOENT/],
     [{ ...files, cert: files.key }, /must hold a certificate in PEM/],
     [{ ...files, key: files.cert }, /must hold a private key without a password in PEM/],
     [filesOf("expired", pairs.expired), /must not have expired/],
-    ...runtime() === "bun"
-      ? []
-      : [[filesOf("weak", pairs.weak), /weak\.pem .*must hold what TLS accepts/] as const],
+    ...(runtime() === "bun" ? [] : [weak]),
     [{ ...files, key: filesOf("other", pairs.second).key }, /must be the key of/],
     [{ cert: files.cert } as TlsFiles, /key must be the path of a file/],
     [{ ...files, crt: "a" } as TlsFiles, /crt/],
