@@ -221,14 +221,15 @@ export function fastifyRateLimitStore(
       read: counting("read"),
       child(route: StoreParameters) {
         const { method, url } = route.routeInfo ?? {};
-        return storeOf(route, `${scope}${method}${url}-`);
+        // Without spaces of its own, so that nobody's key is taken for another route's.
+        return storeOf(route, `${method} ${encodeURI(`${url}`)} `);
       },
     };
   }
 
   // What `new` calls answers an object of its own.
   function Store(parameters: StoreParameters): FastifyRateLimitStore {
-    return storeOf(parameters, "");
+    return storeOf(parameters, "* ");
   }
   return Store as unknown as new (parameters: object) => FastifyRateLimitStore;
 }

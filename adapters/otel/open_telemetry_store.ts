@@ -58,32 +58,27 @@ export function openTelemetryStore<Wrapped extends Store>(
   );
 
   const report = guarded((calls: readonly Call[], all: readonly Decision[], at: Started) => {
-    all.forEach(({ allowed }, place) =>
-      decisions.add(1, { ...labelsOf(calls[place]!), "tidegate.allowed": allowed })
-    );
     const place = Math.max(0, all.findIndex(({ allowed }) => !allowed));
     const { cost, dry } = calls[place]!;
     const { allowed, remaining } = all[place]!;
     const labels = { ...labelsOf(calls[place]!), "tidegate.allowed": allowed };
-    duration.record((performance.now() - at.start) / 1_000, labels);
-    at.span?.setAttributes({
-      ...labels,
-      "tidegate.cost": cost,
-      "tidegate.dry": dry,
-      "tidegate.remaining": remaining,
-      "tidegate.limits": calls.length,
+    const own = { "tidegate.cost": cost, "tidegate.dry": dry, "tidegate.remaining": remaining };
+    endAfter(at.span, { ...labels, ...own, "tidegate.limits": calls.length }, () => {
+      all.forEach(({ allowed }, place) =>
+        decisions.add(1, { ...labelsOf(calls[place]!), "tidegate.allowed": allowed })
+      );
+      duration.record((performance.now() - at.start) / 1_000, labels);
     });
-    at.span?.end();
   }, print);
 
   const reportError = guarded((calls: readonly Call[], error: unknown, at: Started) => {
     // The message may hold what a caller gave for a key.
     const type = error instanceof Error ? error.name : typeof error;
     const labels = { ...labelsOf(calls[0]!), "error.type": type };
-    duration.record((performance.now() - at.start) / 1_000, labels);
-    at.span?.setAttributes(labels);
     at.span?.setStatus({ code: api.SpanStatusCode.ERROR });
-    at.span?.end();
+    endAfter(at.span, labels, () => {
+      duration.record((performance.now() - at.start) / 1_000, labels);
+    });
   }, print);
 
   /** Runs a call in a span of its own, and reports what it answers. */
@@ -126,10 +121,26 @@ export function openTelemetryStore<Wrapped extends Store>(
   return {
     ...store,
     run: (operations: readonly Operation[], now?: number) =>
-      observed(operations, () => run(operations, now), (all) => all),
+      operations.length === 0
+        ? run(operations, now)
+        : observed(operations, () => run(operations, now), (all) => all),
     internals: internals &&
       { ...internals, ...(prepare === undefined ? {} : { prepare: prepared }) },
   };
+}
+
+/** Measures, and ends the span even if the meter throws. */
+function endAfter(
+  span: api.Span | undefined,
+  attributes: api.Attributes,
+  measure: () => void,
+): void {
+  try {
+    measure();
+  } finally {
+    span?.setAttributes(attributes);
+    span?.end();
+  }
 }
 
 /** What is said of a limit everywhere: as few values as there are limits. */

@@ -5,7 +5,7 @@
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { TlsOptions } from "node:tls";
+import { createSecureContext, type TlsOptions } from "node:tls";
 
 import { errorText, type Log } from "./log.ts";
 
@@ -108,7 +108,14 @@ async function readTlsKeys(files: TlsFiles): Promise<TlsKeys> {
     const rule = `${files.cert} must not have expired`;
     throw new Error(`Cannot serve TLS as ${rule}: it was valid until ${endOf(cert)}`);
   }
-  return { cert, key, ca };
+  const keys = { cert, key, ca };
+  // Servers refuse more than readers do, such as keys that are too small.
+  try {
+    createSecureContext(secureOptions(keys));
+  } catch (cause) {
+    throw new Error(`Cannot serve TLS as ${files.cert} must hold what TLS accepts`, { cause });
+  }
+  return keys;
 }
 
 function readPart<Part>(file: string, what: string, read: () => Part): Part {

@@ -187,7 +187,7 @@ export function preparedCall(
             floats[(to >> 1) + 2] = next as number;
           } else {
             const kind = layout.save(next, spare, block);
-            noteHolder(memory, spare, kind);
+            noteHolder(memory, spare, kind, low, block);
             ints[to] = low | kind;
             thread.isChanging = true;
           }

@@ -6,7 +6,7 @@
  *   buckets   16 words    each a cache line: 12 slots, 12 tags of one byte, 1 intent
  *   threads   512 words   each: what a thread announces, its counters, its batch, what it has spare
  *   blocks    8 words     each a key and its state; block 0 stands for "none"
- *   holders   1 word      for each node, the block of the state whose topmost node it is, or 0
+ *   holders   1 word      for each topmost node, low fingerprint of its key | 1; otherwise 0
  *   nodes     32 words    each a piece of a window, a log or a long state; node 0 stands for "none"
  *
  * Pages that are never touched take no memory, so the arena of nodes, and the keys, grow up to their

@@ -92,7 +92,14 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean {
  * whose state cannot be encoded, fails at once and changes nothing; returns the others.
  */
 export function decideBatch(batch: Batch, now: number, counters: RedisCounters): readonly Job[] {
-  return encodeAll(batch, stepAll(batch.jobs, batch.cells, now, counters), now);
+  const { jobs, cells } = batch;
+  // What was given up meanwhile is not to be charged.
+  const asked = jobs.some(isSettled) ? jobs.filter((job) => !isSettled(job)) : jobs;
+  return encodeAll(batch, stepAll(asked, cells, now, counters), now);
+}
+
+function isSettled({ settled }: Job): boolean {
+  return settled;
 }
 
 /** Decides calls in their order; one whose reducer throws fails at once. Returns the others. */
@@ -104,10 +111,6 @@ export function stepAll(
 ): readonly Job[] {
   const failed = new Set<Job>();
   for (const job of jobs) {
-    if (job.settled) {
-      failed.add(job);
-      continue;
-    }
     try {
       job.answer = step(job, cells, now, counters);
       if (job.several !== undefined) tieCells(job.several.keys, cells);

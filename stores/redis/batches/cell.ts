@@ -94,13 +94,12 @@ export function encodeCell(cell: Cell, now: number): void {
     const rule = "its resetAfter must be milliseconds of at least 0";
     throw new RangeError(errorMessage(`store a state of ${algorithm!.id}`, rule, cell.resetAfter));
   }
-  const resetAfter = Math.min(cell.resetAfter, LONGEST);
-  const least = now + resetAfter + MARGIN;
-  const lives = held !== undefined && least <= cell.keptUntil && cell.keptUntil <= least + LEEWAY;
-  if (!lives) {
-    cell.lifetime = Math.ceil(resetAfter + MARGIN + LEEWAY);
-    cell.keptUntil = now + cell.lifetime;
-  }
+  // As in the script: whoever writes a state keeps it until the same instant. What was known of a text
+  // holds even if others have replaced it meanwhile, and written it again.
+  const freshAt = now + Math.min(cell.resetAfter, LONGEST);
+  const until = (Math.floor(freshAt / LEEWAY) + 1) * LEEWAY + MARGIN;
+  if (held === undefined || cell.keptUntil !== until) cell.lifetime = Math.ceil(until - now);
+  cell.keptUntil = until;
 }
 
 /** Remembers what the server holds once the cell is committed. */

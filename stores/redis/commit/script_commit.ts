@@ -74,6 +74,7 @@ export async function scriptCommit(
       for (const [place, cell] of cells.entries()) {
         loadCell(cell, held[place] ?? undefined, undefined);
       }
+      // Those that were given up meanwhile as well: the server has charged them.
       answer(stepAll(jobs, batch.cells, now, counters));
     }
   }

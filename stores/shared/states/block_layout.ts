@@ -51,11 +51,26 @@ export function visitNodes(
   else if (kind === blockKind.chain && ints[at + CELLS] !== 0) visit(ints[at + CELLS]!, CHAIN);
 }
 
-/** Notes that a block holds its state's topmost node, for whoever needs nodes. */
-export function noteHolder({ ints, blocks, holders }: Memory, block: number, kind: number): void {
+/**
+ * Notes whose key's state has the topmost node of a block, for whoever needs nodes. One that the state
+ * before had is known; whoever writes that may lose the race, and the node be another key's by then.
+ *
+ * @param low The low half of the key's fingerprint.
+ * @param old The block that it is to replace; 0 if there is none.
+ */
+export function noteHolder(
+  { ints, blocks, holders }: Memory,
+  block: number,
+  kind: number,
+  low: number,
+  old: number,
+): void {
   if (kind === blockKind.cells) return;
-  const cell = blocks + block * BLOCK + CELLS + (kind === blockKind.tree ? 2 : 0);
-  ints[holders + ints[cell]!] = block;
+  const cell = CELLS + (kind === blockKind.tree ? 2 : 0);
+  const node = ints[blocks + block * BLOCK + cell]!;
+  const before = blocks + old * BLOCK;
+  if (old !== 0 && (ints[before]! & 3) === kind && ints[before + cell] === node) return;
+  ints[holders + node] = low | 1;
 }
 
 /** Lets go of all nodes of a state that nobody else can reach. */
@@ -85,7 +100,7 @@ export function blockWriting(memory: Memory): WriteBlock {
   return function writeBlock(layout, block, low, high, state, freshAt, old) {
     const at = blocks + block * BLOCK;
     const kind = layout.save(state, block, old);
-    noteHolder(memory, block, kind);
+    noteHolder(memory, block, kind, low, old);
     ints[at] = low | kind;
     ints[at + 1] = high;
     floats[at / 2 + 1] = freshAt;

@@ -3,7 +3,7 @@
  *
  * Keys are looked at from where the last search ended, in any thread: those of 32 buckets, and from
  * time to time those of 4,096, for one that is fresh again. For nodes as many keys that hold some are
- * looked at: each topmost node names its block. If none is fresh, the one that will be first of those
+ * looked at: each topmost node names its key. If none is fresh, the one that will be first of those
  * looked at is evicted, where the store allows it.
  */
 
@@ -107,14 +107,11 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
   function dropFreshHolder(now: number, searched: number): boolean {
     for (let looked = 0, keys = 0; looked < lastNode && keys < searched; looked++) {
       search.node = search.node % lastNode + 1;
-      const block = ints[holders + search.node]!;
-      if (block === 0) continue;
-      const bucket = bucketOf(memory, ints[blocks + block * BLOCK]!);
+      const low = ints[holders + search.node]!;
+      if (low === 0) continue;
+      keys++;
+      const bucket = bucketOf(memory, low);
       for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
-        const held = ints[slot]! & blockMask;
-        // A batch may hold the one that is looked for.
-        if (held !== block && held <= lastBlock) continue;
-        keys++;
         if (dropIfFresh(slot, now, true)) return true;
       }
     }

@@ -283,6 +283,13 @@ describe("the store for @fastify/rate-limit", () => {
     assert.equal((await call(second!, "incr", "one"))?.current, 2);
     assert.equal((await call(first!.child(login), "incr", "one"))?.current, 1);
     assert.equal((await call(second!.child(login), "incr", "one"))?.current, 2);
+    // Keys that clients choose reach no other route.
+    const files = { routeInfo: { method: "POST", url: "/login-as" } };
+    await call(first!, "incr", "POST/login-two");
+    await call(first!, "incr", "POST /login two");
+    await call(first!.child(files), "incr", "three");
+    assert.equal((await call(first!.child(login), "read", "two"))?.current, 0);
+    assert.equal((await call(first!.child(login), "read", "as-three"))?.current, 0);
   });
 
   test("hands errors of the store over, and refuses what it cannot do", async () => {

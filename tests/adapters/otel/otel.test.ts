@@ -180,6 +180,25 @@ test("an SDK that throws changes no decision", () => {
   }
 });
 
+test("a meter that throws leaves no span open, and no operations are none to report", async () => {
+  const fail = () => {
+    throw new Error("full");
+  };
+  const { tracer, spans, end } = sdk();
+  const meter = { createCounter: () => ({ add: fail }), createHistogram: () => ({ record: fail }) };
+  const store = openTelemetryStore(memoryStore(), { tracer, meter: meter as never });
+  const print = console.error;
+  console.error = () => {};
+  try {
+    limiter(gcra({ limit: 1, period: "1h" }), { store, prefix: "api" }).consume(KEY);
+    assert.deepEqual(store.run([]), []);
+  } finally {
+    console.error = print;
+  }
+  assert.deepEqual(spans().map(({ attributes }) => attributes["tidegate.remaining"]), [0]);
+  await end();
+});
+
 test("rules and the service report to the SDK that is registered, and do without one", async () => {
   const rules = objectSource(SHOP);
   const asked = async () => {

@@ -18,7 +18,8 @@ interface Pair {
   readonly key: string;
 }
 
-// The authority signed `first`, `second`, `client` and `expired`; `stranger` signed itself.
+// The authority signed `first`, `second`, `client` and `expired`; `stranger` and `weak`, of 512 bits,
+// signed themselves.
 const pairs: Readonly<Record<string, Pair>> = JSON.parse(
   readText("tests/adapters/service/support/certificates.json"),
 );
@@ -154,6 +155,11 @@ describe("a certificate that is renewed", () => {
         writeFileSync(tls.cert, pairs.expired!.cert);
         writeFileSync(tls.key, pairs.expired!.key);
         await refused(/must not have expired: it was valid until 2026/);
+        if (runtime() !== "bun") {
+          writeFileSync(tls.cert, pairs.weak!.cert);
+          writeFileSync(tls.key, pairs.weak!.key);
+          await refused(/must hold what TLS accepts: .*key too small/);
+        }
         rmSync(tls.cert);
         assert.equal(await service.reload(), false);
         assert.deepEqual(await names(), ["first", "first"]);
@@ -175,11 +181,16 @@ describe("a certificate that is renewed", () => {
 test("a service does not start with files that cannot be used", async () => {
   const start = (tls: TlsFiles) => serve({ rules: objectSource(SHOP), port: 0, tls });
   const files = filesOf("start");
+  const weak: [TlsFiles, RegExp] = [
+    filesOf("weak", pairs.weak),
+    /weak\.pem .*must hold what TLS accepts/,
+  ];
   const wrong: readonly [files: TlsFiles, message: RegExp][] = [
     [{ ...files, cert: join(folder, "nothing") }, /ENOENT/],
     [{ ...files, cert: files.key }, /must hold a certificate in PEM/],
     [{ ...files, key: files.cert }, /must hold a private key without a password in PEM/],
     [filesOf("expired", pairs.expired), /must not have expired/],
+    ...(runtime() === "bun" ? [] : [weak]),
     [{ ...files, key: filesOf("other", pairs.second).key }, /must be the key of/],
     [{ cert: files.cert } as TlsFiles, /key must be the path of a file/],
     [{ ...files, crt: "a" } as TlsFiles, /crt/],

@@ -78,7 +78,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/redis/batches/cell.ts", ["redisStore by watch"], {
     "A value in Redis that expires while it holds use": [
-      "cell.lifetime = Math.ceil(resetAfter + MARGIN + LEEWAY);",
+      "cell.lifetime = Math.ceil(until - now);",
       "cell.lifetime = 1;",
     ],
   }),

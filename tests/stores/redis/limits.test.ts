@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "redis";
 
 import { consumeAll, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
@@ -126,6 +127,22 @@ describe("the time limit of a call", () => {
       const error = await limiter.consume("a").catch((error) => error);
       assert.ok(error instanceof StoreUnavailableError, String(error));
       assert.equal(error.applied, "unknown");
+    }));
+
+  test("is over for a call that the script charges: those after it are not admitted in its place", () =>
+    withFake({ commit: "script", deadline: 2_000, timeout: 400 }, async ({ fake, limiter }) => {
+      await limiter.peek("warm up");
+      fake.faults = ([name]) => name === "EVALSHA" ? 300 : undefined;
+      const before = limiter.consume("b");
+      await sleep(50);
+      const late = limiter.consume("a", 1).catch((error) => error);
+      await sleep(200);
+      const next = limiter.consume("a", 10);
+      assert.ok(await late instanceof StoreUnavailableError);
+      assert.equal((await next).allowed, false);
+      assert.equal((await before).allowed, true);
+      fake.faults = () => undefined;
+      assert.equal((await limiter.peek("a", 0)).remaining, 9);
     }));
 });
 

@@ -7,6 +7,7 @@ import {
   type Limiter,
   limiter,
   slidingLog,
+  slidingWindow,
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
@@ -126,6 +127,38 @@ describe("counts that run on", () => {
 });
 
 describe("a full store", () => {
+  test("of an arena is made by keys for which one thread has lost a race", () => {
+    const store = sharedStore({ capacity: 1_000, maxBytes: 16_384 });
+    const other = attachSharedStore(store.handle);
+    const clock = () => NOW;
+    const tree = slidingWindow({ limit: 500, period: 6_000, precision: 10 });
+    const { take, decide, charge } = tree.internals!.halves!;
+    let meanwhile = () => {};
+    const interrupted = (...given: Parameters<typeof take>) => {
+      const next = take(...given);
+      meanwhile();
+      return next;
+    };
+    const halves = { take: interrupted, decide, charge };
+    const slow = { ...tree, internals: { ...tree.internals, halves } } as Algorithm;
+    const windows = limiter(slow, { store, prefix: "a", clock });
+    const quick = limiter(tree, { store: other, prefix: "a", clock });
+    const numbers = limiter(five, { store, prefix: "b", clock });
+    for (let key = 0; key < 90; key++) {
+      assert.equal(windows.consume(`key ${key}`, 499).allowed, true);
+      meanwhile = () => {
+        meanwhile = () => {};
+        assert.equal(quick.consume(`key ${key}`).allowed, true);
+      };
+      assert.equal(windows.consume(`key ${key}`).allowed, false);
+      // Its blocks go on to keys without nodes.
+      numbers.consume(`key ${key}`);
+    }
+    assert.ok(store.statistics().evictionsForNodes > 0);
+    store.close();
+    other.close();
+  });
+
   test("finds what is fresh before it throws or evicts, wherever it stands", () => {
     for (const onFull of ["throw", "evict"] as const) {
       const store = sharedStore({ capacity: ROOMY, onFull, threads: 2 });

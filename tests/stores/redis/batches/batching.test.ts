@@ -122,7 +122,7 @@ describe("a batch", () => {
       let now = 1_800_000_000_000;
       const fake = await startFakeRedis(() => now);
       const store = redisStore(createClient({ url: fake.url }), { commit, deadline: 1_000 });
-      const api = limiter(gcra({ limit: 1, period: "1s", burst: 100 }), { store, prefix: "api" });
+      const api = limiter(gcra({ limit: 1, period: 900, burst: 100 }), { store, prefix: "api" });
       const key = api.store.internals!.keyOf!("api", api.algorithm.id, "a");
 
       /** Uses units, and answers whether the expiry was set anew. */
@@ -146,6 +146,33 @@ describe("a batch", () => {
         assert.equal(await sets(1), true, "there was none any more");
       } finally {
         await store.close();
+        await fake.stop();
+      }
+    });
+
+    test(`by ${commit} keeps a value while it holds use, though others change it and change it back`, async () => {
+      const now = 1_800_000_000_000;
+      const fake = await startFakeRedis(() => now);
+      const algorithm = gcra({ limit: 1, period: 2_999, burst: 100 });
+      const all = Array.from({ length: 4 }, () => {
+        const store = redisStore(createClient({ url: fake.url }), { commit, deadline: 1_000 });
+        return limiter(algorithm, { store, prefix: "api" });
+      });
+      const key = all[0]!.store.internals!.keyOf!("api", algorithm.id, "a");
+      try {
+        let random = 7;
+        let used = (await all[0]!.consume("a", 3), 3);
+        for (let step = 0; step < 200; step++) {
+          random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
+          const one = all[(random >>> 16) % 4]!;
+          const takes = used === 1 || (used < 6 && (random >>> 20) % 2 === 0);
+          const { resetAfter } = await (takes ? one.consume("a") : one.refund("a"));
+          used += takes ? 1 : -1;
+          const left = fake.keyspace.timeToLive(key) - resetAfter;
+          assert.ok(left > 4_900 && left <= 8_100, `${left} ms beyond its use, at step ${step}`);
+        }
+      } finally {
+        for (const { store } of all) await store.close();
         await fake.stop();
       }
     });
