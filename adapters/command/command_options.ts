@@ -76,7 +76,7 @@ export function defineCommand<const Table extends OptionTable>(
 
 /** The options that every command has. */
 export const COMMON_OPTIONS = {
-  help: { type: "boolean", short: "h", text: "says this" },
+  help: { type: "boolean", short: "h", text: "prints this help" },
   version: { type: "boolean", text: "prints the version" },
 } as const;
 
@@ -85,7 +85,7 @@ export const RULE_OPTIONS = {
   format: {
     type: "string",
     choices: ["auto", "tidegate", "envoy"],
-    text: "the form of the rules; default auto",
+    text: "the format of the rules; default auto",
   },
   "merge-domains": { type: "boolean", text: "files may add to each other's domains" },
   config: {
@@ -99,7 +99,7 @@ export const RULE_OPTIONS = {
 export const TOKEN_OPTION = {
   type: "string",
   value: "TEXT",
-  text: "what calls must bring to change anything or to see a key",
+  text: "the token that calls need to change anything or to see a key",
 } as const;
 
 /**

@@ -30,7 +30,7 @@ export function completionsCommand(others: readonly Command[]): Command {
     name: "completions",
     operands: "SHELL",
     operandChoices: Object.keys(SHELLS),
-    summary: "prints what completes this command in bash, zsh or fish",
+    summary: "prints completions for bash, zsh or fish",
     about: `  bash: tidegate completions bash > ~/.local/share/bash-completion/completions/tidegate
   zsh:  tidegate completions zsh > a file _tidegate in a folder of $fpath
   fish: tidegate completions fish > ~/.config/fish/completions/tidegate.fish`,

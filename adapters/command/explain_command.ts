@@ -29,9 +29,9 @@ import { readAt } from "./rules_at.ts";
 
 const OPTIONS = {
   ...RULE_OPTIONS,
-  domain: { type: "string", value: "NAME", text: "the domain, where the rules have several" },
+  domain: { type: "string", value: "NAME", text: "the domain, if the rules have several" },
   cost: { type: "string", value: "1", text: "units that the call takes" },
-  redis: { type: "string", value: "URL", text: "look at the counters in Redis" },
+  redis: { type: "string", value: "URL", text: "read the counters in Redis" },
   service: { type: "string", value: "URL", text: "ask a running service" },
   token: TOKEN_OPTION,
 } as const;
@@ -42,7 +42,7 @@ type ExplainValues = ValuesOf<typeof OPTIONS>;
 export const explainCommand: Command = defineCommand({
   name: "explain",
   operands: "RULES key=value... [+ key=value...]",
-  summary: "which rules hold for a descriptor, and what they say",
+  summary: "shows which rules match a descriptor, and their limits",
   about: "  A + begins another descriptor of the same call.",
   options: OPTIONS,
   statuses: ["it was explained", "the rules cannot be used"],

@@ -18,11 +18,11 @@ export function overviewText(commands: readonly Command[], bold: Bold): string {
     row(`tidegate ${name} ${operands}`, summary)
   );
   return [
-    `${bold("tidegate")}: limits by rule files, and what limits would do to a log`,
+    `${bold("tidegate")}: limits from rule files, and what limits would do to a log`,
     ...["", ...rows, ""],
-    row("tidegate COMMAND --help", "what a command takes"),
+    row("tidegate COMMAND --help", "the options of a command"),
     row("tidegate --version", "the version"),
-    ...["", ...statusRows(["all is well", "not"], bold)],
+    ...["", ...statusRows(["success", "failure"], bold)],
   ].join("\n");
 }
 
@@ -40,8 +40,9 @@ export function commandText(command: Command, bold: Bold): string {
   ].join("\n");
 }
 
-const VARIABLES = `Every option may be a variable instead: --drain-delay is TIDEGATE_DRAIN_DELAY.
-Arguments count first, then variables, then the file of --config.`;
+const VARIABLES =
+  `Every option can also be an environment variable: --drain-delay is TIDEGATE_DRAIN_DELAY.
+Arguments take precedence over variables, and variables over the file of --config.`;
 
 function optionRows(options: OptionTable): string[] {
   return Object.entries(options).map(([name, option]) => {

@@ -50,10 +50,10 @@ const OPTIONS = {
   rules: { type: "string", value: "RULES", text: "a rule file: what each of its rules would do" },
   compare: {
     type: "boolean",
-    text: "what two rules would have done differently, and to whom",
+    text: "what two rules would have done differently, and to which clients",
   },
   sweep: { type: "string", value: "PERIOD", text: "also find the smallest limits for this period" },
-  format: { type: "string", choices: FORMAT_NAMES, text: "of the log; it is found without" },
+  format: { type: "string", choices: FORMAT_NAMES, text: "of the log; detected by default" },
   time: {
     type: "string",
     value: "NAME",
@@ -63,7 +63,7 @@ const OPTIONS = {
     type: "string",
     value: "NAME",
     text:
-      "whose requests: a column or a path; or ip/64 for addresses, IPv6 ones by so many bits; " +
+      "what identifies a client: a column or a path, or ip/64 for addresses, with the IPv6 prefix; " +
       "default the client's address",
   },
   cost: {
@@ -74,11 +74,11 @@ const OPTIONS = {
   threads: {
     type: "string",
     value: "N",
-    text: "threads that read lines; default none beside the first",
+    text: "extra threads that parse lines; default none",
   },
   json: { type: "boolean", text: "print the report as JSON" },
   html: { type: "string", value: "FILE", text: "write a page with plots" },
-  title: { type: "string", value: "TEXT", text: "what to call it" },
+  title: { type: "string", value: "TEXT", text: "the title of the page" },
 } as const;
 
 type ReplayValues = ValuesOf<typeof OPTIONS>;
@@ -87,8 +87,8 @@ type ReplayValues = ValuesOf<typeof OPTIONS>;
 export const replayCommand: Command = defineCommand({
   name: "replay",
   operands: "LOG... --rule RULE [--rule RULE ...]",
-  summary: "what limits would have done to a log",
-  about: `  A LOG is a file, or - for the standard input, plain or compressed by gzip or zstd.
+  summary: "shows what limits would have done to a log",
+  about: `  A LOG is a file, or - for standard input, plain or compressed with gzip or zstd.
   A RULE is an algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
   slidingWindow:1000/1h,precision=1m`,
   options: OPTIONS,
@@ -109,7 +109,7 @@ async function runReplay(
     );
   }
   if (values.rules !== undefined && (rules.length > 0 || period !== undefined)) {
-    throw usageError("--rules goes without --rule and --sweep", "replay");
+    throw usageError("--rules cannot be combined with --rule or --sweep", "replay");
   }
   const candidates = rules.map(candidateOf);
   const families = period === undefined ? [] : familiesOf(periodOf("period", period));

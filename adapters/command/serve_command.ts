@@ -30,33 +30,37 @@ const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
 
 const OPTIONS = {
   ...RULE_OPTIONS,
-  hostname: { type: "string", value: "127.0.0.1", text: "where to listen" },
-  port: { type: "string", value: "8080", text: "for HTTP; 0 for a free one" },
+  hostname: { type: "string", value: "127.0.0.1", text: "the address to listen on" },
+  port: { type: "string", value: "8080", text: "the port for HTTP; 0 picks a free one" },
   "grpc-port": {
     type: "string",
     value: "8081",
-    text: "for Envoy's gRPC, where its packages are installed",
+    text: "the port for Envoy's gRPC, if its packages are installed",
   },
-  "no-grpc": { type: "boolean", text: "no gRPC" },
-  "tls-cert": { type: "string", value: "FILE", text: "serve TLS by this certificate, in PEM" },
+  "no-grpc": { type: "boolean", text: "do not serve gRPC" },
+  "tls-cert": { type: "string", value: "FILE", text: "serve TLS with this certificate, in PEM" },
   "tls-key": { type: "string", value: "FILE", text: "its private key, in PEM" },
-  "tls-ca": { type: "string", value: "FILE", text: "whose certificates clients must have" },
+  "tls-ca": {
+    type: "string",
+    value: "FILE",
+    text: "authorities that must have signed client certificates, in PEM",
+  },
   threads: {
     type: "string",
     value: "N",
-    text: "that serve; default one for each core, at most 8; one on Node before 22.12",
+    text: "the number of threads; default one per core, at most 8; one on Node before 22.12",
   },
-  capacity: { type: "string", value: "1000000", text: "keys of the embedded store" },
+  capacity: { type: "string", value: "1000000", text: "the number of keys in the embedded store" },
   "drain-delay": {
     type: "string",
     value: "5s",
-    text: "for how long it takes calls after SIGTERM, though it is no longer ready",
+    text: "how long to accept calls after SIGTERM, while no longer ready",
   },
   redis: { type: "string", value: "URL", text: "keep counters in Redis" },
   "on-unavailable": {
     type: "string",
     choices: ["throw", "allow", "deny"],
-    text: "what becomes of calls when Redis does not answer; default throw (503)",
+    text: "what to do with calls when Redis does not answer; default throw (503)",
   },
   "on-lookup-failure": {
     type: "string",
@@ -68,18 +72,22 @@ const OPTIONS = {
   trust: {
     type: "string",
     value: "loopback,10.0.0.0/8",
-    text: "proxies that are believed about client addresses",
+    text: "proxies that are trusted to report client addresses",
   },
-  "ipv6-prefix": { type: "string", value: "64", text: "bits of an IPv6 address that count" },
+  "ipv6-prefix": {
+    type: "string",
+    value: "64",
+    text: "the bits of an IPv6 address that identify a client",
+  },
   "log-level": {
     type: "string",
     choices: ["info", "error", "off"],
-    text: "which events are printed; default info",
+    text: "which events to print; default info",
   },
   shadow: { type: "boolean", text: "refuse nothing, and report what would have been refused" },
   "open-telemetry": {
     type: "boolean",
-    text: "a span and metrics for each decision, by @opentelemetry/api",
+    text: "record a span and metrics for each decision, with @opentelemetry/api",
   },
   "response-headers": {
     type: "boolean",
@@ -93,7 +101,7 @@ type ServeValues = ValuesOf<typeof OPTIONS>;
 export const serveCommand: Command = defineCommand({
   name: "serve",
   operands: "[RULES]",
-  summary: "answers HTTP, Envoy and proxies by these rules",
+  summary: "serves decisions from these rules over HTTP, and to Envoy and other proxies",
   about:
     `  RULES is a YAML or JSON file, a folder of them, or redis://host:port (a hash tidegate:rules).
   Without it serve looks for ${FILES.join(", ")} in this folder, in this order.`,

@@ -22,16 +22,16 @@ export const simulateCommand: Command = defineCommand({
   name: "simulate",
   operands: "KIND",
   operandChoices: TRAFFIC_KINDS,
-  summary: "prints traffic, to try limits on",
+  summary: "prints generated traffic, to test limits with",
   about: `  KIND is ${TRAFFIC_KINDS.join(", ")}.
   tidegate simulate attack | tidegate replay - --rule gcra:60/1m`,
   options: {
-    clients: { type: "string", value: "100", text: "how many clients there are" },
-    rate: { type: "string", value: "20", text: "requests a second, of all of them together" },
-    duration: { type: "string", value: "10m", text: "how long" },
+    clients: { type: "string", value: "100", text: "the number of clients" },
+    rate: { type: "string", value: "20", text: "requests a second, over all clients" },
+    duration: { type: "string", value: "10m", text: "the length of the traffic" },
     seed: { type: "string", value: "1", text: "the same seed makes the same traffic" },
   },
-  statuses: ["all of it was printed", "it could not be made"],
+  statuses: ["all of it was printed", "it could not be generated"],
   async run([kind], { clients, rate, duration = "10m", seed }, tools) {
     if (kind === undefined) {
       throw usageError(`simulate takes a kind: ${TRAFFIC_KINDS.join(", ")}`, "simulate");

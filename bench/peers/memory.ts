@@ -227,7 +227,7 @@ function throttle(): Contestant {
   return {
     name: "p-throttle, one for each key in a Map",
     package: "p-throttle",
-    note: "delays calls, and refuses none; a thousand under way",
+    note: "delays calls, and refuses none; a thousand in flight",
     share: 0.1,
     loops: {
       admitted: crowded((key) => {
@@ -254,7 +254,7 @@ function bottleneck(): Contestant {
   return {
     name: "bottleneck, Group",
     package: "bottleneck",
-    note: "schedules jobs, and refuses none here; a thousand under way",
+    note: "schedules jobs, and refuses none here; a thousand in flight",
     share: 0.05,
     loops: {
       admitted: crowded((key) => group.key(key).schedule(() => Promise.resolve(true))),

@@ -43,7 +43,7 @@ export function forwardedRequest(
     header(FAMILIES[family].uri) !== null || header(FAMILIES[family].method) !== null
   );
   if (from === null && present.length > 1) {
-    return "both X-Original-* and X-Forwarded-* tell a request: name the one to believe in the " +
+    return "both X-Original-* and X-Forwarded-* describe a request: name the one to use in the " +
       "query, /check?from=nginx or /check?from=forwarded";
   }
   const fields = FAMILIES[(from ?? present[0] ?? "nginx") as Family];

@@ -58,7 +58,7 @@ export function staggeredAttempts<Answer>(
       if (underWay === 0) fail(error);
     }
 
-    if (attempts.length === 0) fail(new Error("There is nobody to ask"));
+    if (attempts.length === 0) fail(new Error("There is no server to ask"));
     else start();
   });
 }

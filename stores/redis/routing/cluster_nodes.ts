@@ -86,6 +86,6 @@ export function renewMapSoon(cluster: Cluster): void {
 /** Why nobody waits longer for the map. */
 export function mapTimeout(milliseconds: number): () => never {
   return () => {
-    throw new Error(`The cluster did not tell its slots within ${milliseconds} ms`);
+    throw new Error(`The cluster did not report its slots within ${milliseconds} ms`);
   };
 }

@@ -33,7 +33,7 @@ export function waitForRoute(
   const { maxPending, failJobs, refuseJob } = cluster.context;
   if (unrouted.jobs.length >= maxPending) return refuseJob(job);
   if (!admitsCall(cluster.breaker, false)) {
-    const cause = new Error("The cluster did not tell its slots a moment ago");
+    const cause = new Error("The cluster did not report its slots a moment ago");
     return failJobs([job], "no", cause);
   }
   unrouted.jobs.push(job);

@@ -44,7 +44,7 @@ test("if all fail the error is the last one, and without attempts it says that",
     staggeredAttempts([refuse("one"), refuse("two")], LONG, LONG, () => {}),
     /two/,
   );
-  await assert.rejects(staggeredAttempts([], LONG, LONG, () => {}), /nobody to ask/);
+  await assert.rejects(staggeredAttempts([], LONG, LONG, () => {}), /no server to ask/);
 });
 
 test("nobody waits for all of them, and answers after that are handed back", async () => {
