@@ -115,7 +115,7 @@ async function show(server: Server, one: Case, rounds: number, milliseconds: num
     "p99 ratio": round(slow(name) / slow(one.standard)),
     "round trips": round(middle(name, (figures) => figures.roundTrips), 3),
     "client us": round(middle(name, (figures) => figures.client)),
-    "Redis us": round(middle(name, (figures) => figures.microseconds)),
+    "Redis us": round(middle(name, (figures) => figures.microseconds)) || "-",
   }])));
 }
 
