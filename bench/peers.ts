@@ -27,7 +27,7 @@ if (!process.argv.includes("--draw")) {
   installPeers();
   for (const section of SECTIONS) {
     if (only !== undefined && !only.includes(section)) continue;
-    const [date, load] = [new Date().toISOString().slice(0, 10), loadNow()];
+    const [date, load] = [new Date().toISOString().slice(0, 10), await loadNow()];
     const rows = await MEASURE[section]();
     keepResults(section, { date, load, isShort, rows });
     console.log(section);

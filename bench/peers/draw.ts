@@ -175,7 +175,7 @@ function headlines(all: readonly Results[]): readonly string[] {
 /** Says so where the figures are worth little. */
 function reservation(all: readonly Results[]): readonly string[] {
   const wasBusy = all.some(({ cores, sections }) =>
-    Object.values(sections).some(({ load, isShort }) => isShort || load > cores / 2)
+    Object.values(sections).some(({ load, isShort }) => isShort || load > cores / 4)
   );
   const note = "**Taken on a machine that was busy, some by short runs: expect others.**";
   return wasBusy ? ["", note] : [];
@@ -184,7 +184,7 @@ function reservation(all: readonly Results[]): readonly string[] {
 function circumstances(all: readonly Results[]): readonly string[] {
   return all.map(({ runtime, processor, cores, sections }) => {
     const parts = Object.entries(sections).map(([name, { date, load, isShort }]) =>
-      `${name} ${date}, load ${load}${isShort ? ", a short run" : ""}`
+      `${name} ${date}, ${load} cores busy before${isShort ? ", a short run" : ""}`
     );
     return `- ${runtime}, ${cores} cores of ${processor}: ${parts.join("; ")}`;
   });

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, loadavg } from "node:os";
+import { availableParallelism, cpus } from "node:os";
 
 import { runtime } from "../measure.ts";
 
@@ -60,7 +60,19 @@ export function keepResults(section: Section, measured: Measured): void {
   writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(results, undefined, 2)}\n`);
 }
 
-/** How busy the machine is. */
-export function loadNow(): number {
-  return Math.round(loadavg()[0]! * 10) / 10;
+/**
+ * How many cores are busy while this process waits for a second. Averages of the system would count
+ * the part of the bench that has just ended.
+ */
+export async function loadNow(): Promise<number> {
+  const before = cpus();
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const busy = cpus().map(({ times }, core) => {
+    const was = before[core]!.times;
+    const idle = times.idle - was.idle;
+    const all = Object.values(times).reduce((sum, time) => sum + time, 0) -
+      Object.values(was).reduce((sum, time) => sum + time, 0);
+    return all > 0 ? 1 - idle / all : 0;
+  });
+  return Math.round(busy.reduce((sum, share) => sum + share, 0) * 10) / 10;
 }
