@@ -230,7 +230,7 @@ function get(port, path, localAddress = "127.0.0.1") {
   });
 }
 
-/** Any answer will do, to another client than the one that is counted. @param {number} port */
+/** Waits for any response, sent to a client that the test does not count. @param {number} port */
 async function listening(port) {
   for (const end = performance.now() + START; performance.now() < end;) {
     try {

@@ -113,8 +113,8 @@ export type Formula = readonly (string | number | Formula)[];
  */
 export interface AlgorithmInternals<State = unknown> {
   /**
-   * The reducers split in two, for stores that would rather not build a pair for each call; `step` and
-   * `charge` answer the same without it.
+   * The reducers split in two, for stores that avoid building a pair for each call; `step` and
+   * `charge` give the same results without it.
    */
   readonly halves?: SplitReducer<State> | undefined;
   /** What `take` computes, where numbers can say it. */
@@ -138,8 +138,8 @@ export interface AlgorithmInternals<State = unknown> {
 }
 
 /**
- * The reducers split into the state after a call and the decision about it. For every valid call, with `next = take(state, now, cost)`:
- * `step(state, now, cost)` is `[decide(state, next, now, cost), next]`. And with
+ * The reducers split into the state after a call and the decision about it. For every valid call,
+ * with `next = take(state, now, cost)`: `step(state, now, cost)` is `[decide(state, next, now, cost), next]`. And with
  * `next = charge(state, now, cost)`, `charge` is `[decide(next, next, now, 0), next]`.
  *
  * They check nothing: `now` must be a whole number from 0 to 2^42 and `cost` a safe integer.

@@ -18,10 +18,10 @@
 import process from "node:process";
 import { setTimeout } from "node:timers";
 
-import { suggestOption } from "../../core/toolkit.ts";
 import {
   type Command,
   failureText,
+  hintAt,
   type OptionTable,
   readOptions,
   type Tools,
@@ -109,9 +109,7 @@ async function run(args: readonly string[], tools: Tools, bold: Bold): Promise<n
 
 function unknownCommand(name: string): Error {
   if (name.startsWith("-")) return usageError(`a command comes before its options, as ${name}`);
-  const meant = suggestOption(name, COMMANDS.map((each) => each.name));
-  const hint = meant === undefined ? "" : `: did you mean ${meant}?`;
-  return usageError(`there is no command ${name}${hint}`);
+  return usageError(`there is no command ${name}${hintAt(name, COMMANDS.map(({ name }) => name))}`);
 }
 
 function onReload(reload: () => void): () => void {

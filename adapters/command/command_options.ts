@@ -141,8 +141,7 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
     const { name, rawName, value, inlineValue } = token;
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
     if (option === undefined) {
-      const meant = suggestOption(name, Object.keys(options));
-      const hint = meant === undefined ? "" : `: did you mean --${meant}?`;
+      const hint = hintAt(name, Object.keys(options), "--");
       throw usageError(`there is no option ${rawName}${hint}`, command);
     }
     if (option.type === "boolean") {
@@ -152,6 +151,12 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
     }
   }
   return { values: values as Readonly<Record<string, unknown>>, positionals };
+}
+
+/** What follows the message about an unknown name: the known one that it resembles, if any. */
+export function hintAt(name: string, known: readonly string[], prefix: string = ""): string {
+  const meant = suggestOption(name, known);
+  return meant === undefined ? "" : `: did you mean ${prefix}${meant}?`;
 }
 
 /** A value of an option, as the help shows it. */
@@ -191,9 +196,7 @@ async function readConfig(path: string, known: OptionTable): Promise<Record<stri
       if (Object.hasOwn(known, name)) {
         return [name, valueOf(name, known[name]!, String(value), path)];
       }
-      const meant = suggestOption(name, Object.keys(known));
-      const hint = meant === undefined ? "" : `: did you mean ${meant}?`;
-      throw usageError(`there is no option ${name}, in ${path}${hint}`);
+      throw usageError(`there is no option ${name}, in ${path}${hintAt(name, Object.keys(known))}`);
     }),
   );
 }

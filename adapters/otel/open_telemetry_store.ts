@@ -51,6 +51,10 @@ export function openTelemetryStore<Wrapped extends Store>(
     unit: "s",
   });
 
+  function recordDuration({ start }: Started, labels: api.Attributes): void {
+    duration.record((performance.now() - start) / 1_000, labels);
+  }
+
   const print = firstPrinted();
   const begin = guarded(
     () => tracer.startSpan("tidegate.decide", { kind: api.SpanKind.INTERNAL }),
@@ -67,7 +71,7 @@ export function openTelemetryStore<Wrapped extends Store>(
       all.forEach(({ allowed }, place) =>
         decisions.add(1, { ...labelsOf(calls[place]!), "tidegate.allowed": allowed })
       );
-      duration.record((performance.now() - at.start) / 1_000, labels);
+      recordDuration(at, labels);
     });
   }, print);
 
@@ -76,9 +80,7 @@ export function openTelemetryStore<Wrapped extends Store>(
     const type = error instanceof Error ? error.name : typeof error;
     const labels = { ...labelsOf(calls[0]!), "error.type": type };
     at.span?.setStatus({ code: api.SpanStatusCode.ERROR });
-    endAfter(at.span, labels, () => {
-      duration.record((performance.now() - at.start) / 1_000, labels);
-    });
+    endAfter(at.span, labels, () => recordDuration(at, labels));
   }, print);
 
   /** Runs a call in a span of its own, and reports what it answers. */

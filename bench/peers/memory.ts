@@ -294,7 +294,7 @@ function crowded(call: (key: string) => Promise<boolean>): Loop {
   };
 }
 
-/** In an order without a pattern, the same for every run. */
+/** Shuffles with a fixed seed, so that every run uses the same order. */
 function shuffled(keys: string[]): readonly string[] {
   let seed = 1;
   for (let place = keys.length - 1; place > 0; place--) {

@@ -26,8 +26,8 @@ import type { Codec } from "../codec.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
 
 /**
- * How an algorithm accounts for units. All of it is pure; `now` is a whole number from 0 to 2^42, and `cost`
- * and `units` are whole numbers.
+ * How an algorithm accounts for units. All of it is pure; `now` is a whole number from 0 to 2^42,
+ * and `cost` and `units` are whole numbers.
  */
 export interface Accounting<State> {
   /** The state after adding `units`, 1 or more, whether they are free or not. */
@@ -37,8 +37,8 @@ export interface Accounting<State> {
   /** Whole units that one call could take now; below 0, those beyond the capacity. */
   free(state: State, now: number): number;
   /**
-   * Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. Without it, what is not
-   * free waits until the state is fresh: all of its use ends at once.
+   * Milliseconds until `cost`, 1 to the capacity, is admitted; 0 if it is now. Leave it out if all
+   * use ends at once: a cost that is not free then waits until the state is fresh.
    */
   wait?(state: State, now: number, cost: number): number;
   /** Milliseconds until the state is as good as `initial`; 0 if it is now. */
@@ -152,14 +152,8 @@ function splitBy<State>(
         allowed,
         limit,
         left,
-        allowed
-          ? 0
-          : cost > capacity
-          ? Infinity
-          : wait === undefined
-          ? resetAfter
-          : wait(state, now, cost),
-        left >= capacity ? 0 : wait === undefined ? resetAfter : wait(next, now, left + 1),
+        allowed ? 0 : cost > capacity ? Infinity : wait?.(state, now, cost) ?? resetAfter,
+        left >= capacity ? 0 : wait?.(next, now, left + 1) ?? resetAfter,
         resetAfter,
         allowed && cost > 0 ? delay(state, now) : 0,
         units < 0 ? Math.min(-units, maxDebt) : 0,

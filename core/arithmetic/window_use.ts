@@ -30,7 +30,7 @@ export interface UseForm<Use> {
   readonly codec: Codec<Use>;
 }
 
-/** How many limits one number must hold, so that there is room for debt. */
+/** One number must hold at least this many times the limit, to leave room for debt. */
 const LEAST_PACKED = 16;
 
 /** Whether use is kept as one number: where that holds enough of it beside the last place. */

@@ -2,7 +2,7 @@
  * What a service has counted, as plain data that goes from thread to thread and is added up.
  */
 
-import { OVERRIDE, type RuleSet } from "../../rules/rules.ts";
+import { OVERRIDE, type Rule, type RuleSet } from "../../rules/rules.ts";
 import { addTimes, type Histogram } from "./histogram.ts";
 
 /** Verdicts so far; each call is one of them. */
@@ -82,8 +82,6 @@ export function matchesSearch(search: string, ...texts: readonly string[]): bool
 
 /** Adds up the snapshots of several threads. */
 export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
-  const sum = (number: (snapshot: FiguresSnapshot) => number) =>
-    all.reduce((sum, snapshot) => sum + number(snapshot), 0);
   const roundTrips = all.flatMap(({ roundTrips }) => roundTrips ?? []);
   const times = all.map(({ latency, latencySum }) => ({ counts: latency, sum: latencySum }));
   const { counts: latency, sum: latencySum } = addTimes(times);
@@ -98,7 +96,7 @@ export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
     roundTrips: roundTrips.length === 0 ? undefined : addTimes(roundTrips),
     store: addNumbers(all.map(({ store }) => store)),
     process: Object.assign({}, ...all.map(({ process }) => process)),
-    threads: sum(({ threads }) => threads),
+    threads: all.reduce((sum, { threads }) => sum + threads, 0),
   };
 }
 
@@ -121,9 +119,7 @@ export function figuresOfRules(
   all: readonly RuleFigures[],
   { rules, domains }: RuleSet,
 ): readonly RuleFigures[] {
-  const known = new Set(
-    rules.map(({ domain, name, label }) => ruleName({ domain, rule: name ?? label })),
-  );
+  const known = new Set(rules.map(figuresName));
   for (const domain of domains.keys()) known.add(ruleName({ domain, rule: OVERRIDE }));
   return all.filter((figures) => known.has(ruleName(figures)));
 }
@@ -167,8 +163,15 @@ export function ruleName({ domain, rule }: Pick<RuleFigures, "domain" | "rule">)
   return `${domain}\0${rule}`;
 }
 
-function keyName({ domain, rule, key = "" }: KeyFigures | RuleFigures): string {
-  return `${domain}\0${rule}\0${key}`;
+/** The name by which the figures of a rule are found. */
+export function figuresName(
+  { domain, name, label }: Pick<Rule, "domain" | "name" | "label">,
+): string {
+  return ruleName({ domain, rule: name ?? label });
+}
+
+function keyName(figures: KeyFigures | RuleFigures): string {
+  return `${ruleName(figures)}\0${figures.key ?? ""}`;
 }
 
 function addNumbers(

@@ -13,7 +13,7 @@ import type { RuleFigures } from "./figures_snapshot.ts";
 const WAYS = 8;
 const BUCKETS = 512;
 
-/** Characters by which keys are told apart; the rest of a longer one is left out. */
+/** Only this many leading characters of a key are compared and stored. */
 const LONGEST_KEY = 256;
 
 /** Counters of keys, each with its rule. */

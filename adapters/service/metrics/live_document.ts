@@ -4,10 +4,10 @@
 
 import { OVERRIDE, type Rule, type RuleKind, type RuleSet } from "../../rules/rules.ts";
 import {
+  figuresName,
   type FiguresSnapshot,
   type KeyFigures,
   matchesSearch,
-  ruleName,
   type VerdictFigures,
 } from "./figures_snapshot.ts";
 import type { History, HistoryTotals, VerdictHistory } from "./history.ts";
@@ -165,12 +165,13 @@ function mostActive(found: readonly ShownRule[], history: History): readonly Sho
 }
 
 function callsOf(rule: ShownRule, history: History): number {
-  const { admitted, refused, shadowRefused } = history.verdicts(nameOf(rule));
+  const { admitted, refused, shadowRefused } = history.verdicts(figuresName(rule));
   return admitted + refused + shadowRefused;
 }
 
 function liveRule(rule: ShownRule, shadow: boolean, history: History): LiveRule {
   const { domain, label, name = label, kind, limits, lookup } = rule;
+  const key = figuresName(rule);
   return {
     domain,
     rule: name,
@@ -182,11 +183,7 @@ function liveRule(rule: ShownRule, shadow: boolean, history: History): LiveRule 
       const algorithm = id.slice(0, id.indexOf("/"));
       return policies.map(({ limit, period, burst }) => ({ algorithm, limit, period, burst }));
     }),
-    ...history.verdicts(nameOf(rule)),
-    history: history.minutes(nameOf(rule)),
+    ...history.verdicts(key),
+    history: history.minutes(key),
   };
-}
-
-function nameOf({ domain, label, name }: ShownRule): string {
-  return ruleName({ domain, rule: name ?? label });
 }

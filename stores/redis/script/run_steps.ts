@@ -2,9 +2,9 @@
  * What the server does with the keys of one script call, as a pure function: it takes costs over the
  * texts that the keys hold, and writes what comes of them.
  *
- * Mostly all calls have one formula and one cost: then a text says of each key how often it is
- * taken. Otherwise there are steps, in the order of
- * the calls: numbers, each a word that says what to do and what it needs:
+ * Usually all calls have the same formula and cost: then one text holds how often each key is taken.
+ * Otherwise the calls become steps in their order. A step is a list of numbers: a word that says what
+ * to do, and its arguments:
  *
  * | word | then | what it does |
  * |---|---|---|
@@ -60,7 +60,7 @@ export function lettersOf(numbers: readonly number[]): string {
  * Takes the same cost of each key by the formula `ticks`, which nearly all token and leaky buckets and
  * GCRAs have.
  *
- * @param times How often it is taken of each key, as `lettersOf` writes it.
+ * @param times How often the cost is taken from each key, as `lettersOf` encodes it.
  */
 export function takeTicks(
   [_name, perMillisecond, _1, interval, burst]: Formula,
