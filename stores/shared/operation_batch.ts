@@ -11,10 +11,12 @@ import { errorMessage } from "../../core/options/checks.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact, type Write } from "../../core/transact.ts";
 import { contentionError, enter, MOST_TRIES, recover } from "./decide.ts";
+import type { Fingerprint } from "./fingerprints.ts";
 import { capacityOf, MOST_OPERATIONS } from "./layout.ts";
+import { writeBlock } from "./states/block_layout.ts";
 import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
 import type { FoundKey } from "./table/table.ts";
-import { type Fingerprint, fingerprintOf, layoutFor, type ThreadView } from "./thread_view.ts";
+import { layoutFor, type ThreadView } from "./thread_view.ts";
 import { announceMore, clearMore } from "./threads/announcements.ts";
 import { unlock } from "./threads/thread.ts";
 
@@ -38,6 +40,7 @@ interface OperationBatch {
  */
 export function runBatch(
   view: ThreadView,
+  fingerprintOf: (stored: string) => Fingerprint,
   operations: readonly Operation[],
   now: number,
 ): readonly Decision[] {
@@ -48,8 +51,8 @@ export function runBatch(
   // Hashed before the call begins, as where a hash begins may be asked of the store itself.
   const fingerprints = new Map<string, Fingerprint>();
   for (const { key, replaces } of operations) {
-    fingerprints.set(key, fingerprintOf(view, key));
-    if (replaces !== undefined) fingerprints.set(replaces.key, fingerprintOf(view, replaces.key));
+    fingerprints.set(key, fingerprintOf(key));
+    if (replaces !== undefined) fingerprints.set(replaces.key, fingerprintOf(replaces.key));
   }
   const batch: OperationBatch = { operations, now, fingerprints, seen: new Map() };
   enter(view);
@@ -105,16 +108,16 @@ function look(
   stored: string,
   algorithm: Algorithm,
 ): unknown {
-  const { table, scan, thread } = view;
+  const { found, find, scan, thread } = view;
   const { low, high } = fingerprints.get(stored)!;
-  const block = table.find(low, high) || scan(low, high, now);
+  const block = find(low, high) || scan(low, high, now);
   if (block === 0) {
     seen.set(stored, { low, high, algorithm, slot: 0, word: 0, block });
     return undefined;
   }
-  const { slot, word } = table.found;
+  const { slot, word } = found;
   announceMore(thread, word);
-  table.protectedSlots.push(slot);
+  view.protectedSlots.push(slot);
   seen.set(stored, { low, high, algorithm, slot, word, block });
   const layout = layoutFor(view, algorithm);
   const state = layout.load(block);
@@ -123,10 +126,10 @@ function look(
 }
 
 /** Forgets what the last try saw, so that others may drop and use it. */
-function letGo({ thread, table }: ThreadView, { seen }: OperationBatch): void {
+function letGo({ thread, protectedSlots }: ThreadView, { seen }: OperationBatch): void {
   seen.clear();
   clearMore(thread);
-  table.protectedSlots.length = 0;
+  protectedSlots.length = 0;
 }
 
 /** Whether all keys are yet as the last try found them. */
@@ -154,12 +157,12 @@ function requireRoom({ memory }: ThreadView, keys: number): void {
 
 /** Puts a key into the table in its fresh state. */
 function insertFresh(view: ThreadView, { low, high, algorithm }: SeenKey, now: number): void {
-  const { nodes, spares, table, scan, insert, write } = view;
+  const { memory, nodes, spares, found, protectedSlots, scan, insert } = view;
   if (scan(low, high, now) !== 0) return;
   const layout = layoutFor(view, algorithm);
   // Held for a moment, so that the batch finds it there.
-  write(layout, spares.spare(), low, high, algorithm.initial, now + 1, 0);
-  if (insert(high, now)) table.protectedSlots.push(table.found.slot);
+  writeBlock(memory, layout, spares.spare(), low, high, algorithm.initial, now + 1, 0);
+  if (insert(high, now)) protectedSlots.push(found.slot);
   else nodes.abandon();
 }
 
@@ -207,7 +210,7 @@ function writeNext(
 ): void {
   const layout = layoutFor(view, algorithm);
   const freshAt = state === algorithm.initial ? 0 : now + resetAfter;
-  view.write(layout, block, low, high, state, freshAt, old);
+  writeBlock(view.memory, layout, block, low, high, state, freshAt, old);
 }
 
 /** Lets others go first: longer, and less alike, the more races were lost. */

@@ -47,13 +47,24 @@ export interface KeyDropping {
   makeNodes(now: number): void;
 }
 
-/**
- * The search for a key to drop, closed over a table: takes one out that is fresh again or, if one in
- * use may go, of those looked at the one that is fresh first. Its place is the caller's.
- */
-function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
-  const { memory, thread, found, search, protectedSlots, throwsWhenFull } = table;
+/** How room is made in a table, closed over it. */
+export function keyDropping(table: Table): KeyDropping {
+  const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blocks, blockMask, lastBlock, holders, lastNode } = memory;
+  // What the last search saw: how many keys, a slot that changed meanwhile or that a batch holds, and
+  // the key that will be fresh first.
+  let keysSeen = 0;
+  let changedSlot = 0;
+  let firstSlot = 0;
+  let firstWord = 0;
+  let firstAt = Infinity;
+  // When the last long search was, and until when there is none.
+  let longAt = Infinity;
+  let longAgainAt = 0;
+  /** Searches one after another that found no key that may go. */
+  let fruitless = 0;
+  /** The node that was looked at last for a key that holds some. */
+  let node = 0;
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
     freshAtOf(memory, block) <= now &&
@@ -65,40 +76,38 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
     if (wordAt(memory, slot) === word) {
       return mayGo(word & blockMask, now, withNodes) && removeKey(table, slot, word);
     }
-    search.changedSlot = slot;
+    changedSlot = slot;
     return false;
   }
 
-  /** Drops the key of a slot if it is fresh again; else takes note of one that may be evicted. */
-  function dropIfFresh(slot: number, now: number, withNodes: boolean): boolean {
-    const word = ints[slot]!;
-    const block = word & blockMask;
-    if (block === 0) return false;
-    search.keysSeen++;
-    if (slot === found.slot || protectedSlots.includes(slot)) return false;
-    if (block > lastBlock) {
-      search.changedSlot = slot;
-      return false;
-    }
-    // Not announced, so the block may be another key's: it is looked at again before one is dropped.
-    if (mayGo(block, now, withNodes) && dropAt(slot, word, now, withNodes)) return true;
-    const freshAt = freshAtOf(memory, block);
-    if (!mayGo(block, Infinity, withNodes)) return false;
-    if (search.firstSlot === 0 || freshAt < search.firstAt) {
-      search.firstSlot = slot;
-      search.firstWord = word;
-      search.firstAt = freshAt;
+  /** Drops the first key of a bucket that is fresh again; else takes note of one that may be evicted. */
+  function dropFreshOf(bucket: number, now: number, withNodes: boolean): boolean {
+    for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
+      const word = ints[slot]!;
+      const block = word & blockMask;
+      if (block === 0) continue;
+      keysSeen++;
+      if (slot === found.slot || protectedSlots.includes(slot)) continue;
+      if (block > lastBlock) {
+        changedSlot = slot;
+        continue;
+      }
+      // Not announced, so the block may be another key's: it is looked at again before one is dropped.
+      if (mayGo(block, now, withNodes) && dropAt(slot, word, now, withNodes)) return true;
+      const freshAt = freshAtOf(memory, block);
+      if (!mayGo(block, Infinity, withNodes) || (firstSlot !== 0 && freshAt >= firstAt)) continue;
+      firstSlot = slot;
+      firstWord = word;
+      firstAt = freshAt;
     }
     return false;
   }
 
   /** Looks through buckets, and on, if need be, to the first key that may go. */
   function dropFreshIn(all: number, searched: number, now: number): boolean {
-    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
-      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
-      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
-        if (dropIfFresh(slot, now, false)) return true;
-      }
+    for (let bucket = 0; bucket < searched || (firstSlot === 0 && bucket < all); bucket++) {
+      const place = Atomics.add(ints, header.hand, 1) & bucketMask;
+      if (dropFreshOf(buckets + place * BUCKET, now, false)) return true;
     }
     return false;
   }
@@ -106,14 +115,11 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
   /** Looks at keys that hold nodes, from where the last search ended: most of a store's may have none. */
   function dropFreshHolder(now: number, searched: number): boolean {
     for (let looked = 0, keys = 0; looked < lastNode && keys < searched; looked++) {
-      search.node = search.node % lastNode + 1;
-      const low = ints[holders + search.node]!;
+      node = node % lastNode + 1;
+      const low = ints[holders + node]!;
       if (low === 0) continue;
       keys++;
-      const bucket = bucketOf(memory, low);
-      for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
-        if (dropIfFresh(slot, now, true)) return true;
-      }
+      if (dropFreshOf(bucketOf(memory, low), now, true)) return true;
     }
     return false;
   }
@@ -121,39 +127,37 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
   /** Drops the first key that is fresh again, of those looked at; whether there was one. */
   function dropFresh(now: number, withNodes: boolean): boolean {
     const all = bucketMask + 1;
-    const isLong = now < search.longAt || now >= search.longAgainAt;
+    const isLong = now < longAt || now >= longAgainAt;
     const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
-    search.firstSlot = search.keysSeen = search.changedSlot = 0;
+    firstSlot = keysSeen = changedSlot = 0;
     const isDropped = withNodes
       ? dropFreshHolder(now, isLong ? SEARCHED_LONG : SEARCHED)
       : dropFreshIn(all, searched, now);
     if (isDropped) return true;
     // Lest all wait for a batch whose thread has died.
-    if (search.firstSlot === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
+    if (firstSlot === 0 && changedSlot !== 0) settledWord(thread, changedSlot);
     if (isLong) {
-      search.longAt = now;
-      search.longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
+      longAt = now;
+      longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
     }
     return false;
   }
 
-  return function drop(now, withNodes) {
-    const isFresh = dropFresh(now, withNodes);
-    const { firstSlot, firstWord } = search;
-    if (!isFresh) {
-      if (throwsWhenFull || firstSlot === 0) return false;
-      if (!dropAt(firstSlot, firstWord, Infinity, withNodes)) return false;
+  /**
+   * Takes a key out that is fresh again or, if one in use may go, of those looked at the one that is
+   * fresh first. Its place is the caller's.
+   */
+  function drop(now: number, withNodes: boolean): boolean {
+    if (dropFresh(now, withNodes)) {
+      count(thread, counter.dropped);
+      return true;
     }
-    if (isFresh) count(thread, counter.dropped);
-    else table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
+    if (throwsWhenFull || firstSlot === 0) return false;
+    if (!dropAt(firstSlot, firstWord, Infinity, withNodes)) return false;
+    table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
     return true;
-  };
-}
+  }
 
-/** How room is made in a table, closed over it. */
-export function keyDropping(table: Table): KeyDropping {
-  const { memory, memory: { ints }, search, throwsWhenFull } = table;
-  const drop = keyToDrop(table);
   return {
     takePlace(now) {
       const capacity = capacityOf(memory);
@@ -163,21 +167,21 @@ export function keyDropping(table: Table): KeyDropping {
         if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
       }
       if (drop(now, false)) {
-        search.fruitless = 0;
+        fruitless = 0;
         return true;
       }
-      if (search.keysSeen > 0 && throwsWhenFull) throw fullError(memory);
-      if (search.firstSlot !== 0 || search.changedSlot !== 0) return false;
-      if (search.keysSeen < capacity && ++search.fruitless < FRUITLESS) return false;
-      search.fruitless = 0;
+      if (keysSeen > 0 && throwsWhenFull) throw fullError(memory);
+      if (firstSlot !== 0 || changedSlot !== 0) return false;
+      if (keysSeen < capacity && ++fruitless < FRUITLESS) return false;
+      fruitless = 0;
       // All that there are were found by this call.
-      if (search.keysSeen > 0) throw fullError(memory);
+      if (keysSeen > 0) throw fullError(memory);
       Atomics.add(ints, header.keys, 1);
       return true;
     },
     makeNodes(now) {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
-      else if (throwsWhenFull || (search.firstSlot === 0 && search.changedSlot === 0)) {
+      else if (throwsWhenFull || (firstSlot === 0 && changedSlot === 0)) {
         const rule = "maxBytes of sharedStore must be more than the keys in use take";
         const bytes = 4 * NODE * memory.lastNode;
         throw new StoreFullError(errorMessage("keep a window, a log or a long state", rule, bytes));

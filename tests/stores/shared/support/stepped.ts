@@ -6,8 +6,8 @@
  */
 
 import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
-import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
-import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
+import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 
 /**
  * Receives what a thread is about to do: `get`, `set` or the name of an atomic operation, and at which
@@ -27,7 +27,7 @@ const watched = new WeakMap<
 export function steppedStore(
   { buffer }: SharedStoreHandle,
   before: BeforeStep,
-): ThreadStore {
+): SharedStore {
   function watch<Array extends Words>(array: Array): Array {
     const bytes = array.BYTES_PER_ELEMENT;
     const touch = (what: string, index: number) => before(what, index, bytes);

@@ -29,8 +29,8 @@ import {
   SLOTS_PER_BUCKET,
   STATUS,
 } from "../../../../stores/shared/layout.ts";
-import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
-import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
+import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 
 /** What a location is. */
 export type Region =
@@ -73,7 +73,7 @@ export interface Schedule {
 }
 
 /** What a thread does with the store that it attaches to. */
-export type Script = (attach: () => ThreadStore) => unknown;
+export type Script = (attach: () => SharedStore) => unknown;
 
 interface Write {
   readonly value: number | bigint;

@@ -16,8 +16,12 @@ import {
 } from "../../../../mod.ts";
 import { storedKey } from "../../../../core/stored_key.ts";
 import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
-import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
-import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
+import {
+  type SharedStore,
+  sharedStore,
+  type SharedStoreHandle,
+} from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
 import { NOW } from "./jobs.ts";
 import type { Schedule, Script, Weakening } from "./weak_memory.ts";
@@ -36,7 +40,7 @@ const number = gcra({ limit: LIMIT, period: "1h" });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
 
-function limiterOn(store: ThreadStore, algorithm: Algorithm, now: number = NOW): Limiter {
+function limiterOn(store: SharedStore, algorithm: Algorithm, now: number = NOW): Limiter {
   return limiter(algorithm, { store, prefix: "weak", clock: () => now });
 }
 
