@@ -51,20 +51,21 @@ export interface KeyDropping {
 export function keyDropping(table: Table): KeyDropping {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blocks, blockMask, lastBlock, holders, lastNode } = memory;
-  // What the last search saw: how many keys, a slot that changed meanwhile or that a batch holds, and
-  // the key that will be fresh first.
-  let keysSeen = 0;
-  let changedSlot = 0;
-  let firstSlot = 0;
-  let firstWord = 0;
-  let firstAt = Infinity;
-  // When the last long search was, and until when there is none.
-  let longAt = Infinity;
-  let longAgainAt = 0;
-  /** Searches one after another that found no key that may go. */
-  let fruitless = 0;
-  /** The node that was looked at last for a key that holds some. */
-  let node = 0;
+  const search = {
+    // How many keys; a slot that changed meanwhile, or a batch holds; the key that is fresh first.
+    keysSeen: 0,
+    changedSlot: 0,
+    firstSlot: 0,
+    firstWord: 0,
+    firstAt: Infinity,
+    // When the last long search was, and until when there is none.
+    longAt: Infinity,
+    longAgainAt: 0,
+    // Searches one after another that found no key that may go.
+    fruitless: 0,
+    // The node that was looked at last for a key that holds some.
+    node: 0,
+  };
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
     freshAtOf(memory, block) <= now &&
@@ -76,7 +77,7 @@ export function keyDropping(table: Table): KeyDropping {
     if (wordAt(memory, slot) === word) {
       return mayGo(word & blockMask, now, withNodes) && removeKey(table, slot, word);
     }
-    changedSlot = slot;
+    search.changedSlot = slot;
     return false;
   }
 
@@ -86,26 +87,27 @@ export function keyDropping(table: Table): KeyDropping {
       const word = ints[slot]!;
       const block = word & blockMask;
       if (block === 0) continue;
-      keysSeen++;
+      search.keysSeen++;
       if (slot === found.slot || protectedSlots.includes(slot)) continue;
       if (block > lastBlock) {
-        changedSlot = slot;
+        search.changedSlot = slot;
         continue;
       }
       // Not announced, so the block may be another key's: it is looked at again before one is dropped.
       if (mayGo(block, now, withNodes) && dropAt(slot, word, now, withNodes)) return true;
+      if (!mayGo(block, Infinity, withNodes)) continue;
       const freshAt = freshAtOf(memory, block);
-      if (!mayGo(block, Infinity, withNodes) || (firstSlot !== 0 && freshAt >= firstAt)) continue;
-      firstSlot = slot;
-      firstWord = word;
-      firstAt = freshAt;
+      if (search.firstSlot !== 0 && freshAt >= search.firstAt) continue;
+      search.firstSlot = slot;
+      search.firstWord = word;
+      search.firstAt = freshAt;
     }
     return false;
   }
 
   /** Looks through buckets, and on, if need be, to the first key that may go. */
   function dropFreshIn(all: number, searched: number, now: number): boolean {
-    for (let bucket = 0; bucket < searched || (firstSlot === 0 && bucket < all); bucket++) {
+    for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
       const place = Atomics.add(ints, header.hand, 1) & bucketMask;
       if (dropFreshOf(buckets + place * BUCKET, now, false)) return true;
     }
@@ -115,8 +117,8 @@ export function keyDropping(table: Table): KeyDropping {
   /** Looks at keys that hold nodes, from where the last search ended: most of a store's may have none. */
   function dropFreshHolder(now: number, searched: number): boolean {
     for (let looked = 0, keys = 0; looked < lastNode && keys < searched; looked++) {
-      node = node % lastNode + 1;
-      const low = ints[holders + node]!;
+      search.node = search.node % lastNode + 1;
+      const low = ints[holders + search.node]!;
       if (low === 0) continue;
       keys++;
       if (dropFreshOf(bucketOf(memory, low), now, true)) return true;
@@ -127,18 +129,18 @@ export function keyDropping(table: Table): KeyDropping {
   /** Drops the first key that is fresh again, of those looked at; whether there was one. */
   function dropFresh(now: number, withNodes: boolean): boolean {
     const all = bucketMask + 1;
-    const isLong = now < longAt || now >= longAgainAt;
+    const isLong = now < search.longAt || now >= search.longAgainAt;
     const searched = Math.min(all, isLong ? SEARCHED_LONG : SEARCHED);
-    firstSlot = keysSeen = changedSlot = 0;
+    search.firstSlot = search.keysSeen = search.changedSlot = 0;
     const isDropped = withNodes
       ? dropFreshHolder(now, isLong ? SEARCHED_LONG : SEARCHED)
       : dropFreshIn(all, searched, now);
     if (isDropped) return true;
     // Lest all wait for a batch whose thread has died.
-    if (firstSlot === 0 && changedSlot !== 0) settledWord(thread, changedSlot);
+    if (search.firstSlot === 0 && search.changedSlot !== 0) settledWord(thread, search.changedSlot);
     if (isLong) {
-      longAt = now;
-      longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
+      search.longAt = now;
+      search.longAgainAt = now + searched / SEARCHED_PER_MILLISECOND;
     }
     return false;
   }
@@ -152,8 +154,8 @@ export function keyDropping(table: Table): KeyDropping {
       count(thread, counter.dropped);
       return true;
     }
-    if (throwsWhenFull || firstSlot === 0) return false;
-    if (!dropAt(firstSlot, firstWord, Infinity, withNodes)) return false;
+    if (throwsWhenFull || search.firstSlot === 0) return false;
+    if (!dropAt(search.firstSlot, search.firstWord, Infinity, withNodes)) return false;
     table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
     return true;
   }
@@ -167,21 +169,21 @@ export function keyDropping(table: Table): KeyDropping {
         if (Atomics.compareExchange(ints, header.keys, keys, keys + 1) === keys) return true;
       }
       if (drop(now, false)) {
-        fruitless = 0;
+        search.fruitless = 0;
         return true;
       }
-      if (keysSeen > 0 && throwsWhenFull) throw fullError(memory);
-      if (firstSlot !== 0 || changedSlot !== 0) return false;
-      if (keysSeen < capacity && ++fruitless < FRUITLESS) return false;
-      fruitless = 0;
+      if (search.keysSeen > 0 && throwsWhenFull) throw fullError(memory);
+      if (search.firstSlot !== 0 || search.changedSlot !== 0) return false;
+      if (search.keysSeen < capacity && ++search.fruitless < FRUITLESS) return false;
+      search.fruitless = 0;
       // All that there are were found by this call.
-      if (keysSeen > 0) throw fullError(memory);
+      if (search.keysSeen > 0) throw fullError(memory);
       Atomics.add(ints, header.keys, 1);
       return true;
     },
     makeNodes(now) {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
-      else if (throwsWhenFull || (firstSlot === 0 && changedSlot === 0)) {
+      else if (throwsWhenFull || (search.firstSlot === 0 && search.changedSlot === 0)) {
         const rule = "maxBytes of sharedStore must be more than the keys in use take";
         const bytes = 4 * NODE * memory.lastNode;
         throw new StoreFullError(errorMessage("keep a window, a log or a long state", rule, bytes));

@@ -55,34 +55,36 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
   const { ints, bytes, blocks, blockMask } = memory;
   // What the last scan saw, a slot of 0 where there was none: the first empty slot, one whose key is
   // fresh again, and the one whose key will be first.
-  let bucket = 0;
-  let intent = 0;
-  let emptySlot = 0;
-  let emptyWord = 0;
-  let freshSlot = 0;
-  let freshWord = 0;
-  let soonestSlot = 0;
-  let soonestWord = 0;
-  let soonestAt = Infinity;
+  const seen = {
+    bucket: 0,
+    intent: 0,
+    emptySlot: 0,
+    emptyWord: 0,
+    freshSlot: 0,
+    freshWord: 0,
+    soonestSlot: 0,
+    soonestWord: 0,
+    soonestAt: Infinity,
+  };
 
   /** Takes note of a slot that another key could be put into. */
   function noteSlot(slot: number, word: number, now: number): void {
     const block = word & blockMask;
     if (block === 0) {
-      if (emptySlot !== 0) return;
-      emptySlot = slot;
-      emptyWord = word;
+      if (seen.emptySlot !== 0) return;
+      seen.emptySlot = slot;
+      seen.emptyWord = word;
       return;
     }
     const freshAt = freshAtOf(memory, block);
     if (protectedSlots.includes(slot)) return;
     if (freshAt <= now) {
-      freshSlot = slot;
-      freshWord = word;
-    } else if (freshAt < soonestAt) {
-      soonestSlot = slot;
-      soonestWord = word;
-      soonestAt = freshAt;
+      seen.freshSlot = slot;
+      seen.freshWord = word;
+    } else if (freshAt < seen.soonestAt) {
+      seen.soonestSlot = slot;
+      seen.soonestWord = word;
+      seen.soonestAt = freshAt;
     }
   }
 
@@ -93,6 +95,7 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
    * @returns Whether that intent was still there.
    */
   function breakIntent(): boolean {
+    const { bucket, intent } = seen;
     const at = bucket + INTENT;
     for (let tries = 0; tries < INTENT_PATIENCE; tries++) {
       if (Atomics.load(ints, at) !== intent) return false;
@@ -105,12 +108,13 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
     }
     const cleared = ((intent >>> 5) + 1) << 5;
     if (Atomics.compareExchange(ints, at, intent, cleared) !== intent) return false;
-    intent = cleared;
+    seen.intent = cleared;
     return true;
   }
 
   /** Steps 2 and 3; `isChanging` is left to the caller. */
   function fill(slot: number, word: number, high: number): boolean {
+    const { bucket, intent } = seen;
     const mine = (((intent >>> 5) + 1) << 5) | ACTIVE | (slot - bucket);
     if (Atomics.compareExchange(ints, bucket + INTENT, intent, mine) !== intent) return false;
     const next = nextWord(memory, word & ~blockMask) | spares.spare();
@@ -143,6 +147,7 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
   }
 
   function fillOne(high: number, now: number): boolean {
+    const { emptySlot, emptyWord, freshSlot, freshWord, soonestSlot, soonestWord } = seen;
     if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, now);
     if (emptySlot === 0) {
       if (throwsWhenFull || soonestSlot === 0) throw fullError(memory);
@@ -158,12 +163,12 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
   return {
     scan(low, high, now) {
       count(thread, counter.scans);
-      bucket = bucketOf(memory, low);
-      do intent = Atomics.load(ints, bucket + INTENT); while (
-        (intent & ACTIVE) !== 0 && !breakIntent()
+      const bucket = seen.bucket = bucketOf(memory, low);
+      do seen.intent = Atomics.load(ints, bucket + INTENT); while (
+        (seen.intent & ACTIVE) !== 0 && !breakIntent()
       );
-      emptySlot = freshSlot = soonestSlot = 0;
-      soonestAt = Infinity;
+      seen.emptySlot = seen.freshSlot = seen.soonestSlot = 0;
+      seen.soonestAt = Infinity;
       for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
         const word = settledWord(thread, slot);
         const block = word & blockMask;
