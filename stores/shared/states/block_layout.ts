@@ -8,7 +8,7 @@ import { BLOCK, type Memory } from "../layout.ts";
 import { type CellType, CHAIN, type NodeShape, rootIn } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
 
-/** Numbers; a tree and its newest slot; running totals; a chain of cells. */
+/** Numbers; a tree and its newest bucket; running totals; a chain of cells. */
 export const blockKind = { cells: 0, tree: 1, totals: 2, chain: 3 } as const;
 
 /** Where the cells of a block begin, in 32-bit words. */
