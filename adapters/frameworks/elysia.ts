@@ -36,8 +36,7 @@ import {
 } from "../http/servers/fetch_response.ts";
 import { gate, type Verdict } from "../http/gate/gate.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
-import { type HitContext, hitContext } from "./hit_stores.ts";
-import type { HitStoreOptions } from "./hit_stores.ts";
+import { type HitContext, hitContext, type HitStoreOptions } from "./hit_stores.ts";
 import type {
   ClientKeyOptions,
   Outcome,
@@ -280,9 +279,6 @@ export function clientKey(
  * // app.use(plugin);
  * ```
  */
-export function elysiaRateLimitContext(options: HitStoreOptions = {}): HitContext {
-  return hitContext(options);
-}
+export const elysiaRateLimitContext: (options?: HitStoreOptions) => HitContext = hitContext;
 
-export type { HitContext } from "./hit_stores.ts";
-export type { HitStoreOptions } from "./hit_stores.ts";
+export type { HitContext, HitStoreOptions } from "./hit_stores.ts";

@@ -86,7 +86,7 @@ const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";
 
 /** A store for express-rate-limit and hono-rate-limiter. */
-export function hitStore(options: HitStoreOptions): HitStore {
+export function hitStore(options: HitStoreOptions = {}): HitStore {
   const counterBy = hitCounters(options);
   const now = options.clock ?? Date.now;
   let counter: HitCounter | undefined;
@@ -116,7 +116,7 @@ export function hitStore(options: HitStoreOptions): HitStore {
 }
 
 /** A context for elysia-rate-limit. */
-export function hitContext(options: HitStoreOptions): HitContext {
+export function hitContext(options: HitStoreOptions = {}): HitContext {
   const windows = hitWindows(options);
   const now = options.clock ?? Date.now;
   let usual: number | undefined;

@@ -172,7 +172,8 @@ export function throttlerStorage(options: HitStoreOptions = {}): ThrottlerStorag
 }
 
 const source: RequestSource<NestRequest, ServerResponse> = {
-  address: ({ ip, socket }) => ip ?? socket.remoteAddress,
+  address: ({ socket }) => socket.remoteAddress,
+  trustedAddress: ({ ip, socket }) => ip ?? socket.remoteAddress,
   header: (request, name) => nodeHeader(request, name),
   signal: (_request, response) => closingOf(response),
 };
