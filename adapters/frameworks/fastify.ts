@@ -30,7 +30,7 @@ import {
   type NodeReplies,
 } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
-import { type Hits, type HitStoreOptions, hitWindows } from "./hit_stores.ts";
+import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
 /** What is needed of Fastify's request. */
 export interface FastifyRequestLike {
@@ -211,8 +211,8 @@ export function fastifyRateLimitStore(
       orElse(
         () =>
           andThen(
-            windows(window)[way](`${scope}${key}`, shown),
-            (result) => done(null, result),
+            windows(window)[way](`${scope}${key}`),
+            ({ count, resetAfter }) => done(null, { current: count, ttl: resetAfter }),
           ),
         (error) => done(error as Error),
       );
@@ -232,10 +232,6 @@ export function fastifyRateLimitStore(
     return storeOf(parameters, "* ");
   }
   return Store as unknown as new (parameters: object) => FastifyRateLimitStore;
-}
-
-function shown({ count, resetAfter }: Hits): { current: number; ttl: number } {
-  return { current: count, ttl: resetAfter };
 }
 
 export type { HitStoreOptions } from "./hit_stores.ts";

@@ -15,7 +15,7 @@ import {
   typeError,
 } from "../../../core/options/checks.ts";
 import { clientKeyOf, type RequestSource } from "../address/client_key.ts";
-import { readHeaderForms } from "../fields/header_form.ts";
+import { readHeaderForms } from "../fields/header_writer.ts";
 import { type LimitPlan, limitPlan } from "./limit_plan.ts";
 import type { AnyLimiter, RateLimitOptions } from "./rate_limit_options.ts";
 import { type RefundRule, refundRule } from "./refund_rule.ts";
