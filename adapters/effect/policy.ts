@@ -160,30 +160,23 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
       Schema.withDecodingDefaultKey(Effect.succeed("gcra")),
     ),
   }),
-  Schema.Struct({ ...Burst, algorithm: Schema.Literal("leakyBucket") }),
-  Schema.Struct({
+  struct("leakyBucket", Burst),
+  struct("tokenBucket", {
     ...Burst,
-    algorithm: Schema.Literal("tokenBucket"),
     refill: Schema.optionalKey(Schema.Literals(["greedy", "interval"])),
   }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("leakyQueue"), queue: Schema.Number }),
-  Schema.Struct({
+  struct("leakyQueue", { ...Base, queue: Schema.Number }),
+  struct("fixedWindow", {
     ...Base,
-    algorithm: Schema.Literal("fixedWindow"),
     anchor: Schema.optionalKey(
       Schema.Union([Schema.Literals(["epoch", "first"]), Schema.Number]),
     ),
   }),
-  Schema.Struct({
-    ...Base,
-    algorithm: Schema.Literal("slidingWindow"),
-    precision: PeriodSchema,
-  }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingLog") }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingCounter") }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("lockout"), lock: PeriodSchema }),
-  Schema.Struct({
-    algorithm: Schema.Literal("all"),
+  struct("slidingWindow", { ...Base, precision: PeriodSchema }),
+  struct("slidingLog", Base),
+  struct("slidingCounter", Base),
+  struct("lockout", { ...Base, lock: PeriodSchema }),
+  struct("all", {
     policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
   }),
 ]).check(Schema.makeFilter((policy) => faultOf(policy)));
@@ -196,19 +189,11 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
  */
 export function algorithmOf(policy: Policy): Algorithm {
   if (policy.algorithm === "all") return all(...policy.policies.map(algorithmOf));
-  const period = Duration.toMillis(policy.period);
-  switch (policy.algorithm) {
-    case "slidingWindow":
-      return algorithmOfOptions({
-        ...policy,
-        period,
-        precision: Duration.toMillis(policy.precision),
-      });
-    case "lockout":
-      return algorithmOfOptions({ ...policy, period, lock: Duration.toMillis(policy.lock) });
-    default:
-      return algorithmOfOptions({ ...policy, period });
-  }
+  const options = Object.entries(policy).map(([name, value]) => [
+    name,
+    Duration.isDuration(value) ? Duration.toMillis(value) : value,
+  ]);
+  return algorithmOfOptions(Object.fromEntries(options));
 }
 
 /**
@@ -243,6 +228,13 @@ export function limitConfig(
     Config.schema(Policy, path),
     (policy) => limit(prefix, algorithmOf(policy), options),
   );
+}
+
+function struct<Name extends string, Fields extends Schema.Struct.Fields>(
+  name: Name,
+  fields: Fields,
+) {
+  return Schema.Struct({ ...fields, algorithm: Schema.Literal(name) });
 }
 
 /** Why a policy makes no algorithm; `undefined` if it does. */

@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 
 import type { Algorithm } from "../../core/algorithm.ts";
+import { numbersCodec } from "../../core/arithmetic/numbers_codec.ts";
 import type { Codec } from "../../core/codec.ts";
 import type { Decision } from "../../core/decision.ts";
 import { storedKeyIn } from "../../core/limiter/prepare_call.ts";
@@ -98,17 +99,21 @@ interface Turn {
   readonly freshAfter: number;
 }
 
-/** How slots are kept: what names them in stored keys, a fresh one, and what their text begins with. */
+/** How slots are kept: what names them in stored keys, and their codec. */
 interface Kind {
   readonly id: string;
   readonly fresh: Slot;
-  readonly text: string;
+  readonly codec: Codec<Slot>;
 }
 
 /** A counter holds what was taken, and when it starts anew. */
-export const COUNTER: Kind = { id: "effectFixedWindow", fresh: [0, 0], text: "c1" };
+export const COUNTER: Kind = kindOf("effectFixedWindow", "c1", [0, 0]);
 /** A bucket holds what is left, and when the current interval began; a fresh one is full. */
-export const BUCKET: Kind = { id: "effectTokenBucket", fresh: [Infinity, 0], text: "b1 0" };
+export const BUCKET: Kind = kindOf("effectTokenBucket", "b1 0", [Infinity, 0]);
+
+function kindOf(id: string, version: string, fresh: Slot): Kind {
+  return { id, fresh, codec: numbersCodec(version, fresh, (slot) => !slot.some(Number.isNaN)) };
+}
 
 /**
  * Takes tokens from a counter that each token keeps alive for one refill interval longer; answers
@@ -155,9 +160,8 @@ function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverfl
  *
  * @throws {RangeError} If the store cannot hold its slots.
  */
-function stepperOn(store: Store, prefix: string, { id, fresh, text }: Kind) {
+function stepperOn(store: Store, prefix: string, { id, fresh, codec }: Kind) {
   function algorithmOf(step: Algorithm<Slot>["step"]): Algorithm {
-    const codec = slotCodec(text, fresh);
     const parts = { name: id, id, policies: [], capacity: 1, initial: fresh, codec };
     return { ...parts, step, charge: step } as unknown as Algorithm;
   }
@@ -194,30 +198,4 @@ function failed(cause: unknown): Effect.Effect<never, RateLimiterError> {
   return Effect.fail(
     new RateLimiterError({ reason: new RateLimitStoreError({ message, cause }) }),
   );
-}
-
-const NUMBER_REGEXP = /^(?:-?\d+(\.\d+)?(e[+-]\d+)?|Infinity)$/;
-
-/** The codec of slots: two words; as text the version and the two numbers. */
-export function slotCodec(version: string, fresh: Slot): Codec<Slot> {
-  function slotOf([tokens = NaN, instant = NaN, ...more]: readonly number[]): Slot | undefined {
-    if (Number.isNaN(tokens + instant) || more.length > 0) return undefined;
-    return tokens === fresh[0] && instant === fresh[1] ? fresh : [tokens, instant];
-  }
-  return {
-    maxWords: 2,
-    write(slot, words, offset) {
-      words.set(slot, offset);
-      return 2;
-    },
-    read: (words, offset, count) => slotOf([...words.subarray(offset, offset + count)]),
-    encode: (slot) => [version, ...slot].join(" "),
-    decode(text) {
-      if (!text.startsWith(`${version} `)) return undefined;
-      const numbers = text.slice(version.length + 1).split(" ");
-      return numbers.every((number) => NUMBER_REGEXP.test(number))
-        ? slotOf(numbers.map(Number))
-        : undefined;
-    },
-  };
 }
