@@ -74,7 +74,6 @@ takeTicks = function(argument, cost, times, texts, now, write)
  local mostUse = js_max(burst, js_min(MOST_USE, js_floor(exact)))
  local tolerance = (burst * interval)
  local tolerance_1 = (burst * interval)
- local maxDebt = (mostUse - burst)
  do
   local key = 0
   while ((key * 2) < #times) do
@@ -408,7 +407,6 @@ transitionBy = function(formula)
   local mostUse_1 = js_max(d, js_min(MOST_USE, js_floor(exact_1)))
   local tolerance_2 = (d * c)
   local tolerance_3 = (d * c)
-  local maxDebt_1 = (mostUse_1 - d)
   do return {
    initial = 0,
    take = function(tat, now_2, cost_2)
@@ -1652,4 +1650,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "addfea52dd10eaf7e9427244039cdb0eb01e47d6";
+export const STATE_TRANSITIONS_SHA = "aa66c40e41908e88a224c08311b9545151b87a2f";
