@@ -228,8 +228,8 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
   gcra: kindOf({ ...rate, algorithm: "gcra", rule: gcraRule }),
 };
 
-/** What subjects are drawn of: the factories, and `all`. */
-export type SubjectName = KindName | "all";
+/** The factories of `tidegate`, and the token bucket once for each way to refill it. */
+export type SubjectName = AlgorithmName | "tokenBucketByInterval" | "all";
 
 function atoms(): fc.Arbitrary<Subject> {
   return fc.oneof(...Object.values(kinds).map((kind) => kind.subjects()));

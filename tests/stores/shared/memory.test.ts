@@ -4,7 +4,6 @@ import {
   type Algorithm,
   gcra,
   type Limiter,
-  limiter,
   slidingLog,
   slidingWindow,
   StoreFullError,
@@ -20,11 +19,7 @@ import {
   VETTED,
 } from "../../../stores/shared/layout.ts";
 import { attachThread, usedRecords } from "../../../stores/shared/threads/thread.ts";
-import {
-  attachSharedStore,
-  type SharedStore,
-  sharedStore,
-} from "../../../stores/shared/shared_store.ts";
+import { attachSharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
 import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";

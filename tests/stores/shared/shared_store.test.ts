@@ -285,25 +285,6 @@ describe("keys", () => {
     for (const key of keys) assert.equal(api.peek(key, 0).remaining, 1, key.slice(0, 20));
     assert.equal(store.statistics(NOW).keys, keys.length);
   });
-
-  test("are the same for a limiter alone and in calls on several", () => {
-    const store = sharedStore({ capacity: 1_000, threads: 4 });
-    const options = { store, clock: () => NOW };
-    const one = limiter(small, { ...options, prefix: "one" });
-    const other = limiter(all(small, slidingWindow({ limit: 2, period: 100, precision: 1 })), {
-      ...options,
-      prefix: "other",
-    });
-    const both = [{ limiter: one, key: "a}b" }, { limiter: other, key: "a}b" }];
-    one.consume("a}b");
-    assert.equal(consumeAll(both).allowed, true);
-    assert.equal(one.peek("a}b", 0).remaining, 0);
-    assert.equal(other.peek("a}b", 0).remaining, 1);
-    assert.equal(consumeAll(both).allowed, false);
-    assert.equal(other.peek("a}b", 0).remaining, 1);
-    one.reset("a}b");
-    assert.equal(one.peek("a}b", 0).remaining, 2);
-  });
 });
 
 describe("what does not fit", () => {
@@ -413,17 +394,6 @@ describe("a handle", () => {
     ints[header.maxCapacity]! -= 4;
     ints[header.nodes]! += 1;
     assert.throws(() => attachSharedStore(whole), /its first node must be \d+: current value is/);
-  });
-
-  test("leads to the same keys, until its store is closed", () => {
-    const other = attachSharedStore(store.handle);
-    const here = limiterOn(store, small);
-    const there = limiterOn(other, small);
-    here.consume("key");
-    assert.equal(there.peek("key", 0).remaining, 1);
-    other.close();
-    assert.throws(() => there.consume("key"), StoreUnavailableError);
-    assert.equal(here.consume("key").remaining, 0);
   });
 
   test("attaches as many threads as the store allows, and those that were idle give way", () => {

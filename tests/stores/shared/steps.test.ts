@@ -4,12 +4,10 @@ import {
   type Algorithm,
   gcra,
   type Limiter,
-  limiter,
   slidingLog,
   slidingWindow,
   StoreFullError,
 } from "../../../mod.ts";
-import type { SyncStore } from "../../../core/store.ts";
 import {
   attachSharedStore,
   type SharedStore,
