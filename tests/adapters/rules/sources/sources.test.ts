@@ -9,7 +9,6 @@ import { createClient } from "redis";
 import {
   fileSource,
   followRules,
-  objectSource,
   type RedisRulesClient,
   redisSource,
   type RedisSubscriber,
@@ -263,23 +262,6 @@ test("a source is closed where its first load fails, and is not waited for where
   void followed.reload();
   await followed.close();
   assert.equal(closed, 2);
-});
-
-test("an object in code can be changed while it is used", async () => {
-  const file = (limit: number) => ({
-    domain: "shop",
-    rules: [{ key: "user", limits: [{ limit, period: "1h" as const }] }],
-  });
-  const source = objectSource(file(10));
-  const { limit, followed } = await following(source);
-  assert.equal(limit(), 10);
-  source.set(file(20));
-  await followed.reload();
-  assert.equal(limit(), 20);
-  source.set({ domain: "shop", rules: [{ key: "" }] });
-  assert.equal(await followed.reload(), false);
-  assert.equal(limit(), 20);
-  await followed.close();
 });
 
 withRedis("Redis", (redis) => {
