@@ -142,9 +142,6 @@ async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undef
   const port = integerOf(values["grpc-port"], "grpc-port");
   if (port !== undefined) return port;
   try {
-    if ("Deno" in globalThis) {
-      throw new Error("Deno's HTTP/2 may end the process: see docs/serve.md");
-    }
     await loadGrpc();
     return 8081;
   } catch (error) {

@@ -81,14 +81,15 @@ export function rateLimit<
   checkOptions<TrpcRateLimitOptions<Call>>(action, options, {
     limiter: true,
     key: true,
-    cost: true,
+    cost(action, option, value) {
+      if (typeof value !== "function") checkInteger(action, option, value, 0);
+    },
   });
   const { limiter, key, cost = 1 } = options;
   checkFunction(action, "key", key);
   if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
     throw new TypeError(errorMessage(action, "limiter must be a limiter or a function", limiter));
   }
-  if (typeof cost !== "function") checkInteger(action, "cost", cost, 0);
 
   return async function limitRate(call) {
     const chosen = typeof limiter === "function" ? await limiter(call) : limiter;

@@ -13,7 +13,18 @@
 import type { Policy } from "../../../core/algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { type HeaderForm, readHeaderForms } from "./header_form.ts";
+
+/**
+ * In which header fields a response states the limit:
+ *
+ * | form | fields |
+ * |---|---|
+ * | `"draft-11"` | `RateLimit-Policy: "api";q=100;w=60` and `RateLimit: "api";r=50;t=30` |
+ * | `"draft-7"` | `RateLimit-Policy: 100;w=60` and `RateLimit: limit=100, remaining=50, reset=30` |
+ * | `"draft-6"` | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` (in seconds) |
+ * | `"legacy"` | `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (Unix time) |
+ */
+export type HeaderForm = "draft-11" | "draft-7" | "draft-6" | "legacy";
 
 /** A header field: its name and its value. */
 export type HeaderField = readonly [name: string, value: string];
@@ -53,6 +64,7 @@ type FormWriter = (
   partition: string | undefined,
 ) => void;
 
+const FORMS: readonly HeaderForm[] = ["draft-11", "draft-7", "draft-6", "legacy"];
 /** The largest integer of a structured field. */
 const LARGEST_INTEGER = 999_999_999_999_999;
 const ACTION = "write rate limit headers";
@@ -98,6 +110,31 @@ export function headerWriter(
     for (const writeForm of writers) writeForm(fields, quotas, now, partition);
     return fields;
   };
+}
+
+/**
+ * Reads the option `headers`.
+ *
+ * @throws {TypeError} If a form is unknown, or two of them write the same field.
+ */
+export function readHeaderForms(
+  action: string,
+  headers: HeaderForm | readonly HeaderForm[] | false,
+): readonly HeaderForm[] {
+  const forms = headers === false ? [] : typeof headers === "string" ? [headers] : headers;
+  const unknown = Array.isArray(forms) ? forms.findIndex((form) => !FORMS.includes(form)) : 0;
+  if (unknown !== -1) {
+    const names = FORMS.map((form) => `"${form}"`).join(", ");
+    const given = Array.isArray(forms) ? forms[unknown] : headers;
+    throw new TypeError(
+      errorMessage(action, `headers must be one or more of ${names}, or false`, given),
+    );
+  }
+  if (forms.includes("draft-11") && forms.includes("draft-7")) {
+    const rule = 'headers must not be both "draft-11" and "draft-7", which write one field';
+    throw new TypeError(errorMessage(action, rule, headers));
+  }
+  return FORMS.filter((form) => forms.includes(form));
 }
 
 /** The names that policies are given in the fields, quoted by no one yet: those twice numbered. */

@@ -16,7 +16,7 @@ import {
   RateLimiter,
   RateLimitStoreError,
 } from "../../../adapters/effect/effect.ts";
-import { whenSettled } from "../../../adapters/effect/when_settled.ts";
+import { whenSettled } from "../../../adapters/effect/bound_limit.ts";
 import {
   gcra,
   leakyQueue,

@@ -14,8 +14,6 @@ export type RateLimitedFields = Schema.TaggedStruct<"RateLimited", {
   readonly decision: typeof Decision;
 }>;
 
-const schema = Schema.TaggedError<RateLimited>();
-
 /**
  * A limit refused, or a wait for one would have been too long.
  *
@@ -55,7 +53,7 @@ export interface RateLimited extends Cause.YieldableError {
 
 /** The class and the schema of `RateLimited`. */
 export const RateLimited: Schema.Class<RateLimited, RateLimitedFields, Cause.YieldableError> = class
-  extends schema("RateLimited", {
+  extends Schema.TaggedError<RateLimited>()("RateLimited", {
     prefix: Schema.String,
     key: Schema.String,
     cost: Schema.Number,
@@ -73,3 +71,44 @@ export const RateLimited: Schema.Class<RateLimited, RateLimitedFields, Cause.Yie
       `limit must have room: it would come ${when}`;
   }
 };
+
+/** Why a store did not answer. */
+export type StoreErrorReason = "unavailable" | "contention" | "full" | "overloaded";
+
+/** The fields of `RateLimitStoreError`. */
+export type RateLimitStoreErrorFields = Schema.TaggedStruct<"RateLimitStoreError", {
+  readonly reason: Schema.Literals<["unavailable", "contention", "full", "overloaded"]>;
+  readonly applied: Schema.Literals<["no", "unknown"]>;
+  readonly message: typeof Schema.String;
+  readonly cause: Schema.Defect;
+}>;
+
+/** The store did not answer. */
+export interface RateLimitStoreError extends Cause.YieldableError {
+  /** What `Effect.catchTag` catches it by. */
+  readonly _tag: "RateLimitStoreError";
+  /**
+   * Why: it could not be reached in time (`"unavailable"`), lost the race for a key too often
+   * (`"contention"`), is full and set to refuse then (`"full"`), or has too many calls waiting for it
+   * (`"overloaded"`), which is a refusal and no outage.
+   */
+  readonly reason: StoreErrorReason;
+  /** Whether the call may have been charged all the same. */
+  readonly applied: "no" | "unknown";
+  /** What could not be done, and why. */
+  readonly message: string;
+  /** What the store threw. */
+  readonly cause: unknown;
+}
+
+/** The class and the schema of `RateLimitStoreError`. */
+export const RateLimitStoreError: Schema.Class<
+  RateLimitStoreError,
+  RateLimitStoreErrorFields,
+  Cause.YieldableError
+> = Schema.TaggedError<RateLimitStoreError>()("RateLimitStoreError", {
+  reason: Schema.Literals(["unavailable", "contention", "full", "overloaded"]),
+  applied: Schema.Literals(["no", "unknown"]),
+  message: Schema.String,
+  cause: Schema.Defect(),
+});
