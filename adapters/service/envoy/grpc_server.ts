@@ -19,7 +19,7 @@ import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import { loadPackage } from "../../packages/load_package.ts";
 import type { CallSettings } from "../http/call_settings.ts";
 import { listenOn, type ListenOptions } from "../http/listen_on.ts";
-import { type TokenCheck, tokenCheck } from "../http/token_check.ts";
+import { type TokenCheck, tokenCheck } from "../http/request_access.ts";
 import { type VerdictFields, verdictFields } from "../http/verdict_fields.ts";
 import type { Figures } from "../metrics/figures.ts";
 import type { TlsKeys } from "../tls_keys.ts";

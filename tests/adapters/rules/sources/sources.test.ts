@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createClient } from "redis";
@@ -17,6 +16,7 @@ import {
   type RuleSource,
   type Verdict,
 } from "../../../../adapters/rules/rules.ts";
+import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 
 const REQUEST = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
@@ -71,15 +71,6 @@ const loaded = (rules: number) => (event: RulesEvent) =>
   event.event === "rules-loaded" && event.rules === rules;
 const refused = (reason: RegExp) => (event: RulesEvent) =>
   event.event === "rules-refused" && reason.test(event.reason);
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-rules-"));
-  try {
-    await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 describe("a file", () => {
   const quick = { pollEvery: 50, settle: 10 };
