@@ -105,7 +105,7 @@ function checkJobs(snippets) {
     checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),
-    checkJob("Public API", 4, checkApi),
+    checkJob("Public API", 1, checkApi, { after: "Build" }),
   ];
 }
 

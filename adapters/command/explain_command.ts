@@ -29,10 +29,10 @@ import { readAt } from "./rules_at.ts";
 
 const OPTIONS = {
   ...RULE_OPTIONS,
-  domain: { type: "string", value: "NAME", text: "the domain, if the rules have several" },
-  cost: { type: "string", value: "1", text: "units that the call takes" },
-  redis: { type: "string", value: "URL", text: "read the counters in Redis" },
-  service: { type: "string", value: "URL", text: "ask a running service" },
+  domain: { value: "NAME", text: "the domain, if the rules have several" },
+  cost: { value: "1", text: "units that the call takes" },
+  redis: { value: "URL", text: "read the counters in Redis" },
+  service: { value: "URL", text: "ask a running service" },
   token: TOKEN_OPTION,
 } as const;
 

@@ -28,9 +28,8 @@ import {
   type ServerSettings,
   startServers,
 } from "./threads/thread_servers.ts";
-import type { WorkerSettings } from "./threads/worker_calls.ts";
 import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
-import { startWorkers, type WorkerPool } from "./threads/worker_pool.ts";
+import { startWorkers, type WorkerPool, type WorkerSettings } from "./threads/worker_pool.ts";
 import { type FollowedTls, followTlsKeys, type TlsKeys } from "./tls_keys.ts";
 
 /** A service that runs. */

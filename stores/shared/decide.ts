@@ -22,7 +22,7 @@ import {
   VETTED,
 } from "./layout.ts";
 import { OUT_OF_NODES } from "./memory/nodes.ts";
-import { noteHolder, type StateLayout } from "./states/block_layout.ts";
+import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged, slotByTag } from "./table/table.ts";
@@ -58,9 +58,7 @@ export type DecideOn = (
 
 /** The general way to decide, closed over a thread's view of the store. */
 export function decideIn(view: ThreadView): DecideOn {
-  const { memory, memory: { ints }, thread, nodes, spares, table, scan, insert, write, signals } =
-    view;
-  const { found } = table;
+  const { memory, memory: { ints }, thread, nodes, spares, found, find, scan, signals } = view;
 
   /** One try; `undefined` if another thread was faster. */
   function attempt(
@@ -71,7 +69,7 @@ export function decideIn(view: ThreadView): DecideOn {
     dry: boolean,
     now: number,
   ): Decision | undefined {
-    const block = table.find(low, high) || scan(low, high, now);
+    const block = find(low, high) || scan(low, high, now);
     const held = block === 0 ? undefined : layout.load(block);
     if (block !== 0 && !isUnchanged(memory, found.slot, found.word)) return undefined;
     const state = held === undefined ? initial : held;
@@ -82,8 +80,8 @@ export function decideIn(view: ThreadView): DecideOn {
     }
     if (block === 0 && next === initial) return decision;
     const freshAt = next === initial ? 0 : now + decision.resetAfter;
-    write(layout, spares.spare(), low, high, next, freshAt, block);
-    if (block === 0 ? insert(high, now) : table.replace()) return decision;
+    writeBlock(memory, layout, spares.spare(), low, high, next, freshAt, block);
+    if (block === 0 ? view.insert(high, now) : view.replace()) return decision;
     nodes.abandon();
     return undefined;
   }
@@ -228,7 +226,7 @@ export function preparedCall(
  * @throws {StoreUnavailableError} If the store is closed.
  * @throws {StoreFullError} If the thread has lost its record, and there is none for it.
  */
-export function enter({ memory: { ints }, thread, nodes, table }: ThreadView): void {
+export function enter({ memory: { ints }, thread, nodes, protectedSlots }: ThreadView): void {
   requireOpen(thread);
   const { isChanging, isInCall } = thread;
   // Nobody knows what was done of a change that was cut short.
@@ -238,7 +236,7 @@ export function enter({ memory: { ints }, thread, nodes, table }: ThreadView): v
   nodes.abandon();
   if (!isInCall && !isChanging) return;
   clearMore(thread);
-  table.protectedSlots.length = 0;
+  protectedSlots.length = 0;
 }
 
 /** Throws a `StoreUnavailableError` if the store is closed. */

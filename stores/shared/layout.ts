@@ -139,6 +139,9 @@ export const header = {
   owners: 50,
 } as const;
 
+/** What the header says of the store's sizes. */
+const SIZES = ["capacity", "maxCapacity", "buckets", "threads", "nodes"] as const;
+
 const SIGNALS = 64;
 /** Words of signals; a power of two. */
 export const SIGNAL_COUNT = 1_024;
@@ -156,7 +159,7 @@ export interface Sizes {
   readonly nodes: number;
 }
 
-/** The buffer of a store as views, and where its parts begin. */
+/** The buffer of a store as views, where its parts begin, and how many there are of each. */
 export interface Memory {
   readonly buffer: SharedArrayBuffer;
   readonly ints: Int32Array;
@@ -185,21 +188,28 @@ export interface Memory {
 }
 
 /** Where the parts of a store of these sizes begin. */
-function placesOf({ maxCapacity, buckets, threads, nodes }: Sizes) {
+function placesOf({ maxCapacity, buckets, threads, nodes: lastNode }: Sizes) {
   const records = BUCKETS + buckets * BUCKET;
   const blocks = records + threads * RECORD;
   const lastBlock = maxCapacity + threads * SPARES_PER_THREAD;
   const holders = blocks + (lastBlock + 1) * BLOCK;
-  const nodeStart = Math.ceil((holders + nodes + 1) / NODE) * NODE;
+  const nodes = Math.ceil((holders + lastNode + 1) / NODE) * NODE;
   const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
+  // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
   return {
-    records,
-    blocks,
-    lastBlock,
-    holders,
-    nodeStart,
-    blockBits,
-    byteLength: 4 * (nodeStart + (nodes + 1) * NODE),
+    maxCapacity: maxCapacity | 0,
+    threads: threads | 0,
+    bucketMask: (buckets - 1) | 0,
+    signals: SIGNALS,
+    buckets: BUCKETS,
+    records: records | 0,
+    blocks: blocks | 0,
+    holders: holders | 0,
+    nodes: nodes | 0,
+    lastNode: lastNode | 0,
+    lastBlock: lastBlock | 0,
+    firstMark: (lastBlock + 1) | 0,
+    blockMask: (2 ** blockBits - 1) | 0,
   };
 }
 
@@ -228,28 +238,23 @@ export function growCapacity({ ints }: Memory, capacity: number): void {
 
 /** The bytes that a store of these sizes takes, before it holds anything. */
 export function byteLengthOf(sizes: Sizes): number {
-  return placesOf(sizes).byteLength;
+  return 4 * (placesOf(sizes).nodes + (sizes.nodes + 1) * NODE);
 }
 
 /** Allocates a store and writes its header. */
 export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
-  const places = placesOf(sizes);
-  const buffer = new SharedArrayBuffer(places.byteLength);
-  const ints = new Int32Array(buffer);
+  const memory = viewsOf(new SharedArrayBuffer(byteLengthOf(sizes)), sizes);
+  const { ints, blocks, nodes } = memory;
+  for (const name of SIZES) ints[header[name]] = sizes[name];
   ints[header.version] = VERSION;
-  ints[header.capacity] = sizes.capacity;
-  ints[header.maxCapacity] = sizes.maxCapacity;
-  ints[header.buckets] = sizes.buckets;
-  ints[header.threads] = sizes.threads;
-  ints[header.nodes] = sizes.nodes;
   ints[header.throwsWhenFull] = throwsWhenFull ? 1 : 0;
-  ints[header.blocks] = places.blocks;
-  ints[header.nodeStart] = places.nodeStart;
-  const [low, high] = crypto.getRandomValues(new Int32Array(2));
-  ints[header.hashKeyLow] = low!;
-  ints[header.hashKeyHigh] = high!;
+  ints[header.blocks] = blocks;
+  ints[header.nodeStart] = nodes;
+  crypto.getRandomValues(new Int32Array(2)).forEach((word, place) => {
+    ints[header.hashKeyLow + place] = word;
+  });
   Atomics.store(ints, header.magic, MAGIC);
-  return viewsOf(buffer, sizes);
+  return memory;
 }
 
 /**
@@ -271,24 +276,20 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   const ints = new Int32Array(buffer, 0, SIGNALS);
   expect("magic number", ints[header.magic]!, MAGIC);
   expect("layout version", ints[header.version]!, VERSION);
-  const sizes = {
-    capacity: Atomics.load(ints, header.capacity),
-    maxCapacity: ints[header.maxCapacity]!,
-    buckets: ints[header.buckets]!,
-    threads: ints[header.threads]!,
-    nodes: ints[header.nodes]!,
-  };
-  const { capacity, maxCapacity, buckets, threads, nodes } = sizes;
+  const [capacity, maxCapacity, buckets, threads, nodes] = SIZES.map((name) =>
+    Atomics.load(ints, header[name])
+  ) as [number, number, number, number, number];
+  const sizes = { capacity, maxCapacity, buckets, threads, nodes };
   const places = placesOf(sizes);
   within("largest capacity", maxCapacity, 1, 2 ** 24);
   within("capacity", capacity, 1, maxCapacity);
   within("number of threads", threads, 1, 2 ** 12);
   within("number of nodes", nodes, 0, 2 ** 24 - 1);
-  expect("number of bytes", buffer.byteLength, places.byteLength);
+  expect("number of bytes", buffer.byteLength, byteLengthOf(sizes));
   const isRoomy = buckets > bucketsFor(maxCapacity, false);
   expect("number of buckets", buckets, bucketsFor(maxCapacity, isRoomy));
   expect("first block", ints[header.blocks]!, places.blocks);
-  expect("first node", ints[header.nodeStart]!, places.nodeStart);
+  expect("first node", ints[header.nodeStart]!, places.nodes);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
   within("number of places taken", ints[header.keys]!, 0, 2 ** 31 - 1);
   // Threads may be in the middle of counting up past the end and back.
@@ -311,27 +312,13 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
 }
 
 function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
-  const { records, blocks, lastBlock, holders, nodeStart, blockBits } = placesOf(sizes);
   return {
     buffer,
     ints: new Int32Array(buffer),
     floats: new Float64Array(buffer),
     bigs: new BigInt64Array(buffer),
     bytes: new Uint8Array(buffer),
-    // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
-    maxCapacity: sizes.maxCapacity | 0,
-    threads: sizes.threads | 0,
-    bucketMask: (sizes.buckets - 1) | 0,
-    signals: SIGNALS,
-    buckets: BUCKETS,
-    records: records | 0,
-    blocks: blocks | 0,
-    holders: holders | 0,
-    nodes: nodeStart | 0,
-    lastNode: sizes.nodes | 0,
-    lastBlock: lastBlock | 0,
-    firstMark: (lastBlock + 1) | 0,
-    blockMask: (2 ** blockBits - 1) | 0,
+    ...placesOf(sizes),
     keepsOrder: keepsOrder(),
   };
 }

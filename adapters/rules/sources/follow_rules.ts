@@ -1,22 +1,17 @@
 /*
  * Keeping an engine at what its source says.
  *
- * Reloads go one after the other; a change that comes during one starts another. A load that fails
- * leaves the old rules in place, and is reported.
+ * Reloads go one after the other; a change that comes during one starts another. In a load everything
+ * is read and understood before anything is changed. Whatever goes wrong (the source is gone, cut off,
+ * malformed, too large) leaves the old rules in place, and is reported.
  */
 
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import {
-  readDocuments,
-  type ReadRules,
-  type ReadRulesOptions,
-  type RuleSet,
-} from "../files/read_rules.ts";
+import { readDocuments, type ReadRulesOptions, type RuleSet } from "../files/read_rules.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
-import type { RuleProblem } from "../files/rule_problem.ts";
-import { type LoadedRules, loadRules, type RefusedRules, refusedRules } from "./load_rules.ts";
+import { problemText, type RuleProblem } from "../files/rule_problem.ts";
 import { checkSource, type RuleSource } from "./rule_source.ts";
 
 /** The longest wait for a load under way at the end, in milliseconds. */
@@ -94,7 +89,17 @@ export async function followRules(
   options: FollowRulesOptions,
 ): Promise<FollowedRules> {
   const print = firstPrinted();
-  const state = checkedFollowing(source, options, print);
+  checkFollowing(source, options);
+  const state: Following = {
+    source,
+    options,
+    report: guarded(options.onEvent ?? noOne, print),
+    held: [],
+    running: undefined,
+    again: false,
+    closed: false,
+    refusal: "",
+  };
   const onLimitsChanged = guarded(options.onLimitsChanged ?? noOne, print);
   if (!await reload(state)) {
     await source.close?.();
@@ -121,8 +126,7 @@ export async function followRules(
 /** A source that is followed, and how far that has come. */
 interface Following {
   readonly source: RuleSource;
-  readonly read: (documents: readonly RuleDocument[]) => Promise<ReadRules>;
-  readonly apply: FollowRulesOptions["apply"];
+  readonly options: FollowRulesOptions;
   readonly report: (event: RulesEvent) => void;
   /** The documents whose rules hold. */
   held: readonly RuleDocument[];
@@ -135,12 +139,7 @@ interface Following {
   refusal: string;
 }
 
-/** Checks what `followRules` was given; nothing is loaded yet. */
-function checkedFollowing(
-  source: RuleSource,
-  options: FollowRulesOptions,
-  print: (error: unknown) => void,
-): Following {
+function checkFollowing(source: RuleSource, options: FollowRulesOptions): void {
   checkOptions<FollowRulesOptions>("follow rules", options, {
     format: true,
     mergeDomains: true,
@@ -151,59 +150,87 @@ function checkedFollowing(
   });
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
-  const { read = readDocuments } = options;
-  return {
-    source,
-    read: (documents) => read(documents, options),
-    apply: options.apply,
-    report: guarded(options.onEvent ?? noOne, print),
-    held: [],
-    running: undefined,
-    again: false,
-    closed: false,
-    refusal: "",
-  };
 }
 
 function reload(state: Following): Promise<boolean> {
-  if (state.running === undefined) state.running = load(state);
+  if (state.running === undefined) state.running = loadAll(state);
   else state.again = true;
   return state.running;
 }
 
 /** Loads until nothing has changed meanwhile; whether the source's rules hold. */
-async function load(state: Following): Promise<boolean> {
+async function loadAll(state: Following): Promise<boolean> {
   let holds: boolean;
   do {
     state.again = false;
-    const loaded = await loadRules(state.source, state.held, state.read);
-    holds = await take(state, loaded).catch((error) => refuse(state, refusedRules(error)));
+    holds = await load(state).then(() => true, (error) => refuse(state, error));
   } while (state.again && !state.closed);
   state.running = undefined;
   return holds;
 }
 
-async function take(state: Following, loaded: LoadedRules): Promise<boolean> {
-  if (loaded.outcome === "refused") return refuse(state, loaded);
-  if (loaded.outcome === "loaded") {
-    if (state.closed) return false;
-    const { rules, documents, problems } = loaded;
-    await state.apply(rules, documents);
-    state.held = documents;
-    const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
-    state.report({ event: "rules-loaded", source: state.source.name, ...counted });
+/** Loads the source once, and puts its rules in place; throws what keeps them from being used. */
+async function load(state: Following): Promise<void> {
+  const { source, options: { read = readDocuments, ...options }, held } = state;
+  const documents = await source.load();
+  if (held.length > 0 && sameDocuments(held, documents)) return void (state.refusal = "");
+  const cut = documents.find((document) => isCutOff(held, document));
+  if (cut !== undefined) {
+    throw new Error(
+      `${cut.name} must not end where its earlier version went on: it may have been cut off ` +
+        "(if it is meant, end it with the line ...)",
+    );
   }
+  const { rules, problems } = await read(documents, options);
+  if (rules === undefined) {
+    const errors = problems.filter(({ severity }) => severity === "error");
+    const reason = errors.slice(0, 10).map(problemText).join("; ");
+    throw Object.assign(new Error(reason), { problems });
+  }
+  if (state.closed) throw new Error("the source is not followed any more");
+  await options.apply(rules, documents);
+  state.held = documents;
   state.refusal = "";
-  return true;
+  const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
+  state.report({ event: "rules-loaded", source: source.name, ...counted });
 }
 
 /** Reported once: a source that stays broken is loaded again and again. */
-function refuse(state: Following, { reason, problems }: RefusedRules): false {
+function refuse(state: Following, error: unknown): false {
+  const reason = error instanceof Error ? error.message : String(error);
+  const { problems = [] } = Object(error) as { readonly problems?: readonly RuleProblem[] };
   if (reason !== state.refusal && !state.closed) {
     state.report({ event: "rules-refused", source: state.source.name, reason, problems });
   }
   state.refusal = reason;
   return false;
+}
+
+function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocument[]): boolean {
+  return one.length === other.length && one.every((document, place) => {
+    const twin = other[place]!;
+    if (document.name !== twin.name) return false;
+    return "text" in document
+      ? "text" in twin && document.text === twin.text
+      : "data" in twin && document.data === twin.data;
+  });
+}
+
+/**
+ * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or it
+ * is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
+ * number; who means it says so by the mark.
+ */
+function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
+  const before = held.find(({ name }) => name === document.name);
+  if (before === undefined || !("text" in before) || !("text" in document)) return false;
+  if (hasEndMark(document.text)) return false;
+  const [old, now] = [before.text.trimEnd(), document.text.trimEnd()];
+  return hasEndMark(before.text) || (old.length > now.length && old.startsWith(now));
+}
+
+function hasEndMark(text: string): boolean {
+  return /(^|\n)\.\.\.\s*$/.test(text);
 }
 
 function noOne(): void {}

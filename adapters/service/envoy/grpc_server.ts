@@ -85,8 +85,8 @@ const CODES = { 400: 3, 401: 16, 503: 14 } as const;
 /**
  * Starts Envoy's rate limit service.
  *
- * @throws {Error} If a package is not installed or too old; the message names the command that
- * installs it.
+ * @throws {Error} On Deno, and if a package is not installed or too old; the message names the command
+ * that installs it.
  */
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const [grpc, loader] = await loadGrpc();
@@ -203,11 +203,22 @@ async function outcomeOf(
   }
 }
 
-/** Loads the packages that the server is made by. */
-export function loadGrpc(): Promise<
+/**
+ * Loads the packages that the server is made by.
+ *
+ * @throws {Error} On Deno: a client that disconnects after some hundred calls ends the process there.
+ */
+export async function loadGrpc(): Promise<
   [typeof import("@grpc/grpc-js"), typeof import("@grpc/proto-loader")]
 > {
-  return Promise.all([
+  // https://github.com/denoland/deno/issues/36788
+  if ("Deno" in globalThis) {
+    throw new Error(
+      "Cannot serve gRPC on Deno as its HTTP/2 crashes when a client disconnects: run the service on " +
+        "Node or Bun, or without a port for gRPC",
+    );
+  }
+  return await Promise.all([
     loadPackage({
       name: "@grpc/grpc-js",
       action: "serve gRPC",

@@ -12,8 +12,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { isPromise, withTimeout } from "../../../core/toolkit.ts";
 import { secureOptions, type TlsKeys } from "../tls_keys.ts";
 import { fetchCall, type IncomingCall } from "./incoming_call.ts";
-import { type HttpFault, tooLarge } from "./problem_response.ts";
-import type { ServiceAnswer } from "./service_answer.ts";
+import { type ServiceAnswer, tooLarge } from "./service_answer.ts";
 import type { ServiceHandler } from "./service_handler.ts";
 
 /** For how long a server waits for its clients, in milliseconds. */
@@ -228,7 +227,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-function readBody(incoming: IncomingMessage, most: number): Promise<string | HttpFault> {
+function readBody(incoming: IncomingMessage, most: number): Promise<string | ServiceAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;

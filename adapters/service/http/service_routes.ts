@@ -11,13 +11,25 @@ import type { CallSettings } from "./call_settings.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { pageFile } from "./page_file.ts";
-import { jsonResponse, problemOf } from "./problem_response.ts";
 import type { RequestAccess } from "./request_access.ts";
-import { bodyRoute, getRoute, type Route } from "./route.ts";
 import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
 import type { RequestTarget } from "./request_target.ts";
-import type { ServiceAnswer } from "./service_answer.ts";
+import { jsonResponse, problemOf, type ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";
+
+/** A route of the service. */
+export interface Route {
+  /** What its calls are counted as. */
+  readonly name: string;
+  /** The methods that it takes, as the field Allow lists them; any of them if `undefined`. */
+  readonly allow: "POST" | "GET, HEAD" | undefined;
+  /** Whether a call must bring the token, where there is one: to change anything, or to see a key. */
+  readonly needsToken: boolean;
+  /** Answers a call that has no body, or whose body is of no interest. */
+  readonly answer?: ReturnType<typeof checkCall> | undefined;
+  /** Answers a body. */
+  readonly answerBody?: ((text: string) => MaybePromise<ServiceAnswer>) | undefined;
+}
 
 /** What routes need. */
 export interface RouteOptions
@@ -31,6 +43,8 @@ export interface RouteOptions
   readonly isReady: () => boolean;
 }
 
+const BODY_ROUTE = { allow: "POST", needsToken: true } as const;
+
 const ACTIONS: readonly RequestAction[] = ["consume", "peek", "refund", "reset"];
 
 /** Makes what finds the route of a path. */
@@ -41,10 +55,16 @@ export function serviceRoutes(
   const { limits, allFigures } = options;
   const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
   const named: readonly Route[] = [
-    ...ACTIONS.map((action) =>
-      bodyRoute(`/v1/${action}`, (text) => answerVerdicts(engine, limits, action, text))
-    ),
-    bodyRoute("/json", (text) => answerEnvoy(engine, limits, text, fieldsOf)),
+    ...ACTIONS.map((action): Route => ({
+      ...BODY_ROUTE,
+      name: `/v1/${action}`,
+      answerBody: (text) => answerVerdicts(engine, limits, action, text),
+    })),
+    {
+      ...BODY_ROUTE,
+      name: "/json",
+      answerBody: (text) => answerEnvoy(engine, limits, text, fieldsOf),
+    },
     { name: "/check", allow: undefined, needsToken: true, answer: checkCall(engine, options) },
   ];
   const routes = new Map<string, Route>([
@@ -55,6 +75,11 @@ export function serviceRoutes(
     ["/v1/live", getRoute((call, target) => live(options, call, target))],
   ]);
   return (path) => routes.get(path) ?? FILE_ROUTE;
+}
+
+/** A route that shows something to anybody. */
+function getRoute(answer: Route["answer"]): Route {
+  return { name: "other", allow: "GET, HEAD", needsToken: false, answer };
 }
 
 const FILE_ROUTE: Route = getRoute((_call, { path }) =>

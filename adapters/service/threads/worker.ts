@@ -16,8 +16,8 @@ import { observedStore } from "../observed_store.ts";
 import { storeOnRedis } from "../store_on_redis.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
 import { type ServiceThread, serviceThread } from "./service_thread.ts";
-import { type Ports, type Servers, startServers } from "./thread_servers.ts";
-import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
+import { type Servers, startServers } from "./thread_servers.ts";
+import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_pool.ts";
 
 if (parentPort !== null) await work(parentPort, workerData as WorkerSettings);
 
@@ -28,8 +28,7 @@ async function work(
   const main: PortCall<MainCalls> = portCalls(port, () => worker);
   const worker = openWorker(main, settings);
   try {
-    const { listen } = await worker;
-    await main("listening", await listen());
+    await main("listening", (await (await worker).servers).ports);
   } catch (error) {
     await main("failed", errorText(error));
   }
@@ -38,28 +37,24 @@ async function work(
 async function openWorker(
   main: PortCall<MainCalls>,
   settings: WorkerSettings,
-): Promise<WorkerCalls & { listen(): Promise<Ports> }> {
+): Promise<WorkerCalls & { readonly servers: Promise<Servers> }> {
   const store = await openStore(main, settings);
   const thread = threadOn(main, settings, store);
   // Rules take effect in the order in which they came.
   let applied = apply(thread, settings.files);
-  let servers: Servers | undefined;
+  const servers = applied.then(() => startServers(thread, settings, logError(main)));
   return {
-    async listen() {
-      await applied;
-      servers = await startServers(thread, settings, logError(main));
-      return servers.ports;
-    },
+    servers,
     apply: (files) => applied = applied.then(() => apply(thread, files)).catch(logError(main)),
     forgetLookups: () => thread.engine.forgetLookups(),
     figures: (search) => thread.figures.snapshot(search),
-    drain() {
+    async drain() {
       thread.drain();
-      servers?.drain();
+      (await servers).drain();
     },
-    secure: (keys) => servers?.secure(keys),
+    secure: async (keys) => (await servers).secure(keys),
     async stop(grace) {
-      await servers?.stop(grace);
+      await (await servers).stop(grace);
       await thread.close();
     },
   };

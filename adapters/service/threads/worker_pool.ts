@@ -6,13 +6,54 @@
 import { Worker } from "node:worker_threads";
 
 import { withTimeout } from "../../../core/toolkit.ts";
-import type { RuleFile } from "../../rules/rules.ts";
-import { errorText, type Log } from "../log.ts";
+import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
+import type { KeyLimits, RuleFile } from "../../rules/rules.ts";
+import { errorText, type Log, type LogEvent } from "../log.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
+import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
+import type { RedisOptions } from "../store_on_redis.ts";
+import type { TlsKeys } from "../tls_keys.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
-import type { Ports, Servers } from "./thread_servers.ts";
+import type { Ports, Servers, ServerSettings } from "./thread_servers.ts";
 import { workerProgram } from "./worker_program.ts";
-import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
+
+/** What a worker starts with. */
+export interface WorkerSettings extends ServerSettings {
+  readonly store: { readonly handle: SharedStoreHandle } | { readonly redis: RedisOptions };
+  /** The rules, which the main thread has read. */
+  readonly files: readonly RuleFile[];
+  /** Whether limits of keys can be asked for. */
+  readonly lookups: boolean;
+  readonly openTelemetry: boolean;
+}
+
+/** What the main thread may call in a worker. */
+export interface WorkerCalls {
+  /** Puts rules in place. */
+  apply(files: readonly RuleFile[]): Promise<void>;
+  forgetLookups(): void;
+  figures(search?: string): FiguresSnapshot;
+  drain(): Promise<void>;
+  /** Puts another certificate in place. */
+  secure(keys: TlsKeys): Promise<void>;
+  /** Ends the server and the store, letting calls end for so many milliseconds. */
+  stop(grace: number): Promise<void>;
+}
+
+/** What a worker may call in the main thread. */
+export interface MainCalls {
+  /** The worker serves, on these ports. */
+  listening(ports: Ports): void;
+  /** The worker cannot serve. */
+  failed(message: string): void;
+  log(event: LogEvent): void;
+  /** What all threads have counted. */
+  figures(): Promise<FiguresSnapshot>;
+  /** What the page shows. */
+  live(request: LiveRequest): Promise<LiveDocument>;
+  /** The limits of a key's own. */
+  limits(domain: string, key: string): Promise<KeyLimits>;
+}
 
 /** The options of a pool of workers. */
 export interface WorkerPoolOptions {
@@ -88,9 +129,7 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
     apply: (files) => callAll(pool, "apply", files),
     forgetLookups: () => callAll(pool, "forgetLookups"),
     figures: (search) => figuresOf(pool, search),
-    async secure(keys) {
-      await Promise.all([...pool.workers].map(({ call }) => call("secure", keys)));
-    },
+    secure: (keys) => secure(pool, keys),
     drain: () => callAll(pool, "drain"),
     stop: (grace) => stop(pool, grace),
   };
@@ -152,6 +191,17 @@ function callAll<Name extends keyof WorkerCalls>(
   }
 }
 
+async function secure({ workers }: PoolState, keys: TlsKeys): Promise<void> {
+  await Promise.all([...workers].map(async (worker) => {
+    try {
+      await worker.call("secure", keys);
+    } catch (error) {
+      // What takes the place of one that has ended starts with them.
+      if (workers.has(worker)) throw error;
+    }
+  }));
+}
+
 async function figuresOf(
   { workers, ofEnded }: PoolState,
   search: string | undefined,
@@ -180,8 +230,6 @@ async function stop(pool: PoolState, grace: number): Promise<void> {
 
 /** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
 async function ended({ thread, call }: PoolWorker, grace: number): Promise<unknown> {
-  const exited = new Promise<void>((resolve) => void thread.on("exit", () => resolve()));
-  const stopped = Promise.race([exited, call("stop", grace)]).catch(() => {});
-  await withTimeout(stopped, grace + STOP_WITHIN, () => {});
+  await withTimeout(call("stop", grace).catch(() => {}), grace + STOP_WITHIN, () => {});
   return await thread.terminate();
 }

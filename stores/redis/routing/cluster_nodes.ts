@@ -9,7 +9,6 @@ import { valueCache } from "../batches/value_cache.ts";
 import type { CircuitBreaker } from "../connections/circuit_breaker.ts";
 import type { Commit } from "../commit/choose_commit.ts";
 import { serverClock } from "../connections/server_clock.ts";
-import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
 import { type ClusterMap, renewSlots } from "./cluster_map.ts";
@@ -28,7 +27,7 @@ export interface Cluster {
   readonly commit: Commit | "auto";
   readonly context: StoreContext;
   /** Receives calls that a node sent elsewhere. */
-  readonly moved: (jobs: readonly Job[], failure: BatchFailure) => void;
+  readonly moved: (jobs: readonly Job[], error: Error) => void;
   /** Whether the cluster says who has which slot. */
   readonly breaker: CircuitBreaker;
   /** From when on the map may be renewed. */

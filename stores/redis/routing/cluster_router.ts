@@ -36,7 +36,7 @@ export function clusterRouter(
     nodes,
     commit,
     context,
-    moved: (jobs, failure) => redirect(cluster, submit, jobs, failure),
+    moved: (jobs, error) => redirect(cluster, submit, jobs, error),
     breaker: circuitBreaker(),
     renewalAt: 0,
     closed: false,

@@ -2,7 +2,6 @@ import type { Job } from "../batches/job.ts";
 import type { Dial } from "../clients/connection.ts";
 import type { Commit } from "../commit/choose_commit.ts";
 import { untilProbe } from "../connections/circuit_breaker.ts";
-import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { fnv1a } from "../../fnv1a.ts";
 import { batcherPool } from "./batcher_pool.ts";
@@ -22,7 +21,7 @@ export function singleRouter(
   const { connections = 1 } = context;
   const { breaker, submit, close } = batcherPool(dial, commit, context, connections, hashOf, moved);
 
-  function moved(jobs: readonly Job[], { error }: BatchFailure): void {
+  function moved(jobs: readonly Job[], error: Error): void {
     context.failJobs(jobs, "no", new Error(`${error.message} (${clusterHint})`, { cause: error }));
   }
 

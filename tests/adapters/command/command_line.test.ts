@@ -14,6 +14,7 @@ import { ruleEngine } from "../../../adapters/rules/rules.ts";
 import { commandLine } from "../../../adapters/service/service.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
+import { runtime } from "../../support/runtime.ts";
 import { readText, rootPath } from "../../support/tree.ts";
 import { spawned } from "./support/spawned.ts";
 import { SHOP, withService } from "../service/support/running.ts";
@@ -342,7 +343,8 @@ describe("tidegate refuses, with a status of 2 and a hint,", () => {
 });
 
 test("tidegate serve runs until it receives a signal, and logs each event as JSON", async () => {
-  const options = ["--port", "0", "--grpc-port", "0", "--threads", "2", "--drain-delay", "0"];
+  const grpc = runtime() === "deno" ? ["--no-grpc"] : ["--grpc-port", "0"];
+  const options = ["--port", "0", ...grpc, "--threads", "2", "--drain-delay", "0"];
   const { child, ended } = spawned("serve", EXAMPLE, ...options);
   const events: Record<string, unknown>[] = [];
   let complaints = "";

@@ -55,7 +55,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("stores/shared/states/segment_tree.ts", ["windows of a sharedStore"], {
-    "Units beside a tree's root that are forgotten when the next slot begins": [
+    "Units beside a tree's root that are forgotten when the next bucket begins": [
       "if (tree.pending > 0) addTo(shape, root, before, tree.pending);",
       "",
     ],

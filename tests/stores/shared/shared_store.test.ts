@@ -21,7 +21,8 @@ import {
 } from "../../../stores/shared/shared_store.ts";
 import { ANNOUNCED, attachMemory, header } from "../../../stores/shared/layout.ts";
 import { isLong } from "../../support/seed.ts";
-import { inSteps, steppedStore } from "./support/stepped.ts";
+import { steppedStore } from "./support/stepped.ts";
+import { whereWatched } from "./support/watched_memory.ts";
 
 const NOW = 1_790_000_000_000;
 /** Keys that are put in one after another, and users of windows of many sub-buckets. */
@@ -208,7 +209,7 @@ describe("grow", () => {
 });
 
 test("room in the arena is made in some hundred steps, however many keys take none of it", () => {
-  inSteps(() => {
+  whereWatched(() => {
     const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
     const options = { prefix: "api", clock: () => NOW };
     const numbers = limiter(small, { ...options, store });
@@ -254,7 +255,7 @@ describe("statistics", () => {
   });
 
   test("take a few steps for each thread, whatever the capacity", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const steps = [10, 100_000].map((capacity) => {
         let taken = 0;
         const { handle } = sharedStore({ capacity, threads: 3, maxBytes: 0 });

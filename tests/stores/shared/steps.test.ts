@@ -30,7 +30,8 @@ import {
 import { share, upTo } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
 import { NOTHING } from "./support/memory_laws.ts";
-import { inSteps, steppedStore } from "./support/stepped.ts";
+import { steppedStore } from "./support/stepped.ts";
+import { whereWatched } from "./support/watched_memory.ts";
 
 const NOW = 1_790_000_000_000;
 const LIMIT = 3;
@@ -171,7 +172,7 @@ describe("a thread that is killed at any step", () => {
   for (const [form, algorithm] of Object.entries(algorithms)) {
     for (const [name, work] of Object.entries(calls)) {
       test(`of ${name}, ${form}: loses at most what is documented, and stops nobody`, () => {
-        inSteps(() => {
+        whereWatched(() => {
           const steps = stepsOf(storeOf(1), algorithm, work);
           for (const last of share(upTo(steps))) {
             for (const threads of [1, 2]) {
@@ -188,7 +189,7 @@ describe("a thread that is killed at any step", () => {
 
       for (const [how, cut] of Object.entries(cuts)) {
         test(`of ${name}, ${form}, ${how}, and lives on: the same`, () => {
-          inSteps(() => {
+          whereWatched(() => {
             const steps = stepsOf(storeOf(1), algorithm, work);
             for (const last of share(upTo(steps))) {
               const store = storeOf(2);
@@ -207,7 +208,7 @@ describe("a thread that is killed at any step", () => {
   }
 
   test("of a call on all keys of a full store leaves room for one of another bucket", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const keys = keysOf(0, 5, 5);
       const [other] = keysOf(1, 1, 5) as [string];
       const work = {
@@ -226,7 +227,7 @@ describe("a thread that is killed at any step", () => {
   });
 
   test("as it puts a key in leaves a place too few, which fails calls on as many keys", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const number = algorithms.number!;
       const work = calls["a first call"]!;
       const steps = stepsOf(storeOf(2, 2), number, work);
@@ -243,7 +244,7 @@ describe("a thread that is killed at any step", () => {
   });
 
   test("of an insertion does not keep calls on two keys of its bucket from an end", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const work = calls["a first call"]!;
       const steps = stepsOf(storeOf(2, 4), algorithms.number!, work);
       for (let last = 0; last < steps; last++) {
@@ -260,7 +261,7 @@ describe("a thread that stands still at any step", () => {
   for (const [form, algorithm] of Object.entries(algorithms)) {
     for (const [name, work] of Object.entries(calls)) {
       test(`of ${name}, ${form}: goes on as if nothing had been`, () => {
-        inSteps(() => {
+        whereWatched(() => {
           for (const threads of [1, 2]) {
             // The other thread's calls may add a few steps.
             let steps = stepsOf(storeOf(threads), algorithm, work);
@@ -293,7 +294,7 @@ describe("a thread that stands still at any step", () => {
   }
 
   test("reads of a block that is pooled meanwhile whose it was", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const store = storeOf(4, 2_000);
       const memory = attachMemory(store.handle.buffer);
       let api: Limiter | undefined;
@@ -332,7 +333,7 @@ describe("a thread that stands still at any step", () => {
   });
 
   test("of attaching gets a record, whatever others that attach and call have taken meanwhile", () => {
-    inSteps(() => {
+    whereWatched(() => {
       for (let stop = 0, isDone = false; !isDone; stop++) {
         const store = sharedStore({ capacity: 12, threads: 3, maxBytes: 0 });
         const callers = [limiterOn(store)];
@@ -351,7 +352,7 @@ describe("a thread that stands still at any step", () => {
   });
 
   test("loses its record as often as it takes one, and works only with one of its own", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const store = storeOf(1);
       const memory = attachMemory(store.handle.buffer);
       const lock = memory.records + ANNOUNCED;

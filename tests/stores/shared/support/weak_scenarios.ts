@@ -16,11 +16,15 @@ import {
 } from "../../../../mod.ts";
 import { storedKey } from "../../../../core/stored_key.ts";
 import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
-import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
-import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
+import {
+  type SharedStore,
+  sharedStore,
+  type SharedStoreHandle,
+} from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
 import { NOW } from "./jobs.ts";
-import type { Schedule, Script, Weakening } from "./weak_memory.ts";
+import type { Region, Schedule, Script, Weakening } from "./weak_memory.ts";
 
 const LIMIT = 3;
 
@@ -36,7 +40,7 @@ const number = gcra({ limit: LIMIT, period: "1h" });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
 
-function limiterOn(store: ThreadStore, algorithm: Algorithm, now: number = NOW): Limiter {
+function limiterOn(store: SharedStore, algorithm: Algorithm, now: number = NOW): Limiter {
   return limiter(algorithm, { store, prefix: "weak", clock: () => now });
 }
 
@@ -99,6 +103,12 @@ const take = (key: "one" | "two") => (api: Limiter, got: number[]) => {
   if (api.consume(key).allowed) got[key === "one" ? 0 : 1]!++;
 };
 
+const takeBoth = (keys: readonly string[]) => (api: Limiter, got: number[]) => {
+  const { allowed } = consumeAll(keys.map((key) => ({ limiter: api, key })));
+  if (allowed) [0, 1].forEach((place) => got[place]!++);
+  return allowed;
+};
+
 /** Scenarios by what they exercise. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
   "find and replace a number": () => admitting(number, 2, 2, take("one"), {}),
@@ -143,10 +153,9 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
       2,
       2,
       (api, got, thread) => {
-        const keys = thread === 0 ? ["one", "two"] : ["two", "one"];
-        const entries = keys.map((key) => ({ limiter: api, key }));
-        if (consumeAll(entries).allowed) [0, 1].forEach((place) => got[place]!++);
-        else take("two")(api, got);
+        if (!takeBoth(thread === 0 ? ["one", "two"] : ["two", "one"])(api, got)) {
+          take("two")(api, got);
+        }
       },
       { blocks: 16 },
       ["one", "two"],
@@ -157,9 +166,8 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
       2,
       2,
       (api, got, thread) => {
-        if (thread === 1) return take("one")(api, got);
-        const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
-        if (consumeAll(entries).allowed) [0, 1].forEach((place) => got[place]!++);
+        if (thread === 1) take("one")(api, got);
+        else takeBoth(["one", "two"])(api, got);
       },
       { blocks: 16 },
       ["one", "two"],
@@ -295,114 +303,76 @@ export function stoppedSchedule(accesses: number, seed: number): Schedule {
   };
 }
 
-const rmw = (what: string) => what === "compareExchange";
+/** An atomic operation on such a location that is a plain one. */
+function plain(region: Region, ...operations: readonly string[]): Partial<Weakening> {
+  return { isPlain: (what, at) => at === region && operations.includes(what) };
+}
+
+/** Stores to such a location that wait for an operation on another one. */
+function late(region: Region, until: Region, operation = "compareExchange"): Partial<Weakening> {
+  return {
+    isDelayed: (at) => at === region,
+    endsDelay: (what, at) => at === until && what === operation,
+  };
+}
+
+const SWAP = "compareExchange";
+
+/** Faults of memory order, by the scenario in which each must be found, with what shows it first. */
+const faults: Readonly<Record<string, Readonly<Record<string, Partial<Weakening>>>>> = {
+  "find and replace a number": {
+    "the swap of a slot is a load and a store": plain("slot", SWAP),
+    "a slot is looked at again by a plain load": plain("slot", "load"),
+    "a block is written after its slot was swapped": late("block", "slot"),
+    "blocks, nodes and records are handed out by a load and a store": plain("header", "add"),
+  },
+  "find and replace a number, again and again": {
+    "what others announce is read by plain loads": { seed: 46, ...plain("announced", "load") },
+    "a word is announced by plain accesses on a processor that keeps the order": {
+      seed: 76,
+      isOrdered: true,
+      ...plain("announced", SWAP, "store", "add", "sub"),
+    },
+    "a word is announced after the second look at its slot": {
+      seed: 21,
+      ...late("announced", "slot", "load"),
+    },
+  },
+  "take over the record of a thread that goes on": {
+    "a record is locked by a load and a store": { seed: 4, ...plain("announced", SWAP) },
+    "a record is unlocked, and a word announced, by plain stores": {
+      seed: 14,
+      ...plain("announced", "store"),
+    },
+  },
+  "replace a log": {
+    "nodes are written after their slot was swapped": late("node", "slot"),
+    "the head of a pool is swapped by a load and a store": plain("pool", SWAP),
+    "the head of a pool is read by a plain load": { seed: 13, ...plain("pool", "load") },
+  },
+  "give units back to one that waits": {
+    "a wait is marked by a load and a store": plain("signal", SWAP),
+    "a wait is marked after its call": late("signal", "announced", "store"),
+  },
+  "insert a key, as another slot of its bucket becomes free": {
+    "an intent is set by a load and a store": { seed: 342, ...plain("intent", SWAP) },
+  },
+  "insert two keys": {
+    "places of keys are counted by a load and a store": {
+      seed: 47,
+      ...plain("keys", SWAP, "store", "add", "sub"),
+    },
+  },
+  "several keys at once and a single one": {
+    "the status of a batch is set by a load and a store": { seed: 126, ...plain("status", SWAP) },
+    "the entries of a batch are written after its first mark": {
+      seed: 83,
+      ...late("batch", "slot"),
+    },
+  },
+};
 
 /** Faults of memory order; each must be found in one of the scenarios. */
-export const weakenings: readonly Weakening[] = [
-  {
-    name: "the swap of a slot is a load and a store",
-    scenario: "find and replace a number",
-    isPlain: (what, region) => rmw(what) && region === "slot",
-  },
-  {
-    name: "a slot is looked at again by a plain load",
-    scenario: "find and replace a number",
-    isPlain: (what, region) => what === "load" && region === "slot",
-  },
-  {
-    name: "a record is locked by a load and a store",
-    scenario: "take over the record of a thread that goes on",
-    seed: 4,
-    isPlain: (what, region) => rmw(what) && region === "announced",
-  },
-  {
-    name: "a record is unlocked, and a word announced, by plain stores",
-    scenario: "take over the record of a thread that goes on",
-    seed: 14,
-    isPlain: (what, region) => what === "store" && region === "announced",
-  },
-  {
-    name: "what others announce is read by plain loads",
-    scenario: "find and replace a number, again and again",
-    seed: 46,
-    isPlain: (what, region) => what === "load" && region === "announced",
-  },
-  {
-    name: "a word is announced by plain accesses on a processor that keeps the order",
-    scenario: "find and replace a number, again and again",
-    seed: 76,
-    isOrdered: true,
-    isPlain: (what, region) => what !== "load" && region === "announced",
-  },
-  {
-    name: "a word is announced after the second look at its slot",
-    scenario: "find and replace a number, again and again",
-    seed: 21,
-    isDelayed: (region) => region === "announced",
-    endsDelay: (what, region) => region === "slot" && what === "load",
-  },
-  {
-    name: "a block is written after its slot was swapped",
-    scenario: "find and replace a number",
-    isDelayed: (region) => region === "block",
-    endsDelay: (what, region) => region === "slot" && rmw(what),
-  },
-  {
-    name: "nodes are written after their slot was swapped",
-    scenario: "replace a log",
-    isDelayed: (region) => region === "node",
-    endsDelay: (what, region) => region === "slot" && rmw(what),
-  },
-  {
-    name: "a wait is marked by a load and a store",
-    scenario: "give units back to one that waits",
-    isPlain: (what, region) => rmw(what) && region === "signal",
-  },
-  {
-    name: "a wait is marked after its call",
-    scenario: "give units back to one that waits",
-    isDelayed: (region) => region === "signal",
-    endsDelay: (what, region) => region === "announced" && what === "store",
-  },
-  {
-    name: "an intent is set by a load and a store",
-    scenario: "insert a key, as another slot of its bucket becomes free",
-    seed: 342,
-    isPlain: (what, region) => rmw(what) && region === "intent",
-  },
-  {
-    name: "the status of a batch is set by a load and a store",
-    scenario: "several keys at once and a single one",
-    seed: 126,
-    isPlain: (what, region) => rmw(what) && region === "status",
-  },
-  {
-    name: "the entries of a batch are written after its first mark",
-    scenario: "several keys at once and a single one",
-    seed: 83,
-    isDelayed: (region) => region === "batch",
-    endsDelay: (what, region) => region === "slot" && rmw(what),
-  },
-  {
-    name: "the head of a pool is swapped by a load and a store",
-    scenario: "replace a log",
-    isPlain: (what, region) => rmw(what) && region === "pool",
-  },
-  {
-    name: "the head of a pool is read by a plain load",
-    scenario: "replace a log",
-    seed: 13,
-    isPlain: (what, region) => what === "load" && region === "pool",
-  },
-  {
-    name: "places of keys are counted by a load and a store",
-    scenario: "insert two keys",
-    seed: 47,
-    isPlain: (what, region) => what !== "load" && region === "keys",
-  },
-  {
-    name: "blocks, nodes and records are handed out by a load and a store",
-    scenario: "find and replace a number",
-    isPlain: (what, region) => what === "add" && region === "header",
-  },
-];
+export const weakenings: readonly Weakening[] = Object.entries(faults).flatMap((
+  [scenario, named],
+) => Object.entries(named).map(([name, fault]) => ({ name, scenario, ...fault })));

@@ -1,6 +1,12 @@
-import { count } from "../format_numbers.ts";
-import { legend, linear, roundSteps, timeAxis, valueAxis } from "./axis.ts";
-import { element, label, line, picture, track } from "./svg.ts";
+import { count } from "../adapters/replay/output/format_numbers.ts";
+import {
+  legend,
+  linear,
+  roundSteps,
+  timeAxis,
+  valueAxis,
+} from "../adapters/replay/output/plots/axis.ts";
+import { element, label, line, picture, track } from "../adapters/replay/output/plots/svg.ts";
 
 /** A line of the plot. */
 export interface Series {
