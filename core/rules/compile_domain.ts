@@ -147,9 +147,8 @@ function nodeOf(
   const { domain, makeLimit, firstIndex, rules } = compilation;
   const { key, value, share, rules: inner = [] } = written;
   const index = firstIndex + rules.length;
-  const { rule, faults } = compileRule(written, { index, domain, label }, path, makeLimit);
+  const rule = compileRule(written, { index, domain, label }, path, makeLimit, compilation.faults);
   rules.push(rule);
-  compilation.faults.push(...faults);
   return {
     rule,
     shared: share === true && value !== undefined ? entryText(key, value) : undefined,
