@@ -38,8 +38,8 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "for (let child = 1; child < count; child++) {",
     ],
     "A sum of the tree that is set where it should be added to": [
-      "ints[at + branch]! += units;\n    if (level === 0) return root;",
-      "ints[at + branch] = units;\n    if (level === 0) return root;",
+      "ints[at + branch]! += added;\n    if (level === 0) return root;",
+      "ints[at + branch] = added;\n    if (level === 0) return root;",
     ],
   }),
   ...faultsIn("stores/shared/states/stored_timeline.ts", ["sharedStore"], {
@@ -76,8 +76,8 @@ export const SHARED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/shared/states/running_totals.ts", ["sharedStore"], {
     "A log whose closed bucket is not written": [
-      "append(shape, root, base.tail, base.newest, base.total);",
-      "",
+      "append(shape, root, tail++, old.newest, old.total);",
+      "tail++;",
     ],
   }),
   ...faultsIn("stores/shared/memory/spare_blocks.ts", ["memory of a sharedStore"], {
