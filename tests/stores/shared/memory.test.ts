@@ -9,15 +9,7 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
-import {
-  ANNOUNCED,
-  attachMemory,
-  CALLS,
-  HEAD,
-  header,
-  TAIL,
-  VETTED,
-} from "../../../stores/shared/layout.ts";
+import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { attachThread, usedRecords } from "../../../stores/shared/threads/thread.ts";
 import { attachSharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
@@ -98,8 +90,8 @@ describe("counts that run on", () => {
       const [record] = usedRecords(memory) as [number];
       const { ints } = memory;
       // The ring stands 128 entries round the same way.
-      const turns = Math.round((start - (ints[record + HEAD]! >>> 0)) / 128) * 128;
-      for (const count of [HEAD, VETTED, TAIL]) ints[record + count]! += turns;
+      const turns = Math.round((start - (ints[record + field.head]! >>> 0)) / 128) * 128;
+      for (const count of [field.head, field.vetted, field.tail]) ints[record + count]! += turns;
       for (let round = 0; round < 400; round++) {
         takeAll(api, "after", 5);
         for (let key = 0; key < 5; key++) api.reset(`after ${key}`);
@@ -297,7 +289,7 @@ describe("records of threads that make no calls", () => {
     }));
     assert.equal(calls.size, 20);
     for (let second = 10; second < 100; second += 9) {
-      for (const record of usedRecords(memory)) memory.ints[record + CALLS]!++;
+      for (const record of usedRecords(memory)) memory.ints[record + field.calls]!++;
       assert.equal(calls.has(attachThread(memory, NOW + second * 1_000).record), false);
     }
   });
@@ -312,7 +304,7 @@ test("a closed store announces nothing in a record that is another thread's", ()
   const other = limiterOn(attachSharedStore(store.handle));
   other.consume("key");
   const [record] = usedRecords(memory) as [number];
-  memory.ints[record + ANNOUNCED] = 77;
+  memory.ints[record + field.announced] = 77;
   assert.throws(() => closed.consume("key"), StoreUnavailableError);
-  assert.equal(memory.ints[record + ANNOUNCED], 77);
+  assert.equal(memory.ints[record + field.announced], 77);
 });
