@@ -48,13 +48,11 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "while (entries > RING * RING * span) {",
     ],
   }),
-  ...faultsIn("stores/shared/states/segment_tree.ts", ["threads on a sharedStore"], {
+  ...faultsIn("stores/shared/states/segment_tree.ts", ["windows of a sharedStore"], {
     "A tree that is changed in place, by calls that lose the race too": [
       "const root = nodes.copy(old);",
       "const root = old;",
     ],
-  }),
-  ...faultsIn("stores/shared/states/segment_tree.ts", ["windows of a sharedStore"], {
     "Units beside a tree's root that are forgotten when the next bucket begins": [
       "if (tree.pending > 0) addTo(shape, root, before, tree.pending);",
       "",

@@ -17,6 +17,7 @@ import { audit } from "./support/audit.ts";
 import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 import { memoryLaws, NOTHING } from "./support/memory_laws.ts";
+import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
 
 /** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */
@@ -108,15 +109,8 @@ describe("a full store", () => {
     const store = sharedStore({ capacity: 1_000, maxBytes: 16_384 });
     const other = attachSharedStore(store.handle);
     const tree = slidingWindow({ limit: 500, period: 6_000, precision: 10 });
-    const { take, decide, charge } = tree.internals!.halves!;
     let meanwhile = () => {};
-    const interrupted = (...given: Parameters<typeof take>) => {
-      const next = take(...given);
-      meanwhile();
-      return next;
-    };
-    const halves = { take: interrupted, decide, charge };
-    const slow = { ...tree, internals: { ...tree.internals, halves } } as Algorithm;
+    const slow = interrupted(tree, () => meanwhile());
     const windows = limiterOn(store, slow);
     const quick = limiterOn(other, tree);
     const numbers = limiterOn(store);
