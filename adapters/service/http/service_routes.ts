@@ -7,7 +7,7 @@ import type { RuleEngine } from "../../rules/rules.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import { METRICS_TYPE, metricsText } from "../metrics/metrics_text.ts";
 import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdicts.ts";
-import type { CallSettings } from "./call_settings.ts";
+import type { CallSettings } from "../serve_options.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { pageFile } from "./page_file.ts";

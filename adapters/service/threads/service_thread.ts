@@ -11,7 +11,7 @@ import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
-import type { CallSettings } from "../http/call_settings.ts";
+import type { CallSettings } from "../serve_options.ts";
 
 /** What a thread of the service is made of. */
 export interface ThreadOptions extends CallSettings {

@@ -3,7 +3,7 @@
  */
 
 import { type GrpcServer, grpcServer } from "../envoy/grpc_server.ts";
-import type { CallSettings } from "../http/call_settings.ts";
+import type { CallSettings } from "../serve_options.ts";
 import { startHttpServer } from "../http/http_server.ts";
 import type { TlsKeys } from "../tls_keys.ts";
 import type { ServiceThread } from "./service_thread.ts";
