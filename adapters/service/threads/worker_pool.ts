@@ -10,11 +10,11 @@ import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
 import type { KeyLimits, RuleFile } from "../../rules/rules.ts";
 import { errorLog, type Log, type LogEvent } from "../log.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
-import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
+import type { LiveRequest } from "../metrics/live_document.ts";
 import type { RedisOptions } from "../store_on_redis.ts";
 import type { TlsKeys } from "../tls_keys.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
-import type { Ports, Servers, ServerSettings } from "./thread_servers.ts";
+import type { Ports, Servers, ServerSettings } from "./service_thread.ts";
 import { workerProgram } from "./worker_program.ts";
 
 /** What a worker starts with. */
@@ -47,10 +47,8 @@ export interface MainCalls {
   /** The worker cannot serve. */
   failed(message: string): void;
   log(event: LogEvent): void;
-  /** What all threads have counted. */
-  figures(): Promise<FiguresSnapshot>;
-  /** What the page shows. */
-  live(request: LiveRequest): Promise<LiveDocument>;
+  /** What the metrics of all threads are, or what the page shows. */
+  show(what: "metrics" | LiveRequest): Promise<string>;
   /** The limits of a key's own. */
   limits(domain: string, key: string): Promise<KeyLimits>;
 }
@@ -61,7 +59,7 @@ export interface WorkerPoolOptions {
   /** The settings of a worker that is started now, and which ports it shares with others. */
   readonly settings: (ports?: Ports) => WorkerSettings;
   /** What workers ask the main thread for. */
-  readonly answers: Pick<MainCalls, "figures" | "live" | "limits">;
+  readonly answers: Pick<MainCalls, "show" | "limits">;
   readonly log: Log;
   /** Called for each worker that died, and is started again. */
   readonly onRestart?: (() => void) | undefined;

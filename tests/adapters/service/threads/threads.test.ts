@@ -96,25 +96,6 @@ describe("2 threads over the shared store", () => {
     await (await start()).stop(0);
   });
 
-  test("keep what was used under a limit that is changed", () => {
-    const file = (limit: number) => ({
-      domain: "shop",
-      rules: [{ key: "user", limits: [{ limit, period: "1d" as const }] }],
-    });
-    const source = objectSource(file(100));
-    return withService(async (service) => {
-      await post(service, "/v1/consume", { entries: { user: "42" }, cost: 100 });
-      source.set(file(110));
-      await service.reload();
-      const ask = (cost: number) =>
-        post(service, "/v1/consume", { entries: { user: "42" }, cost }, { connection: "close" });
-      // Both threads have the new limit once a row of answers shows it.
-      for (let row = 0; row < 20; row++) if ((await ask(0)).body.limit !== 110) row = -1;
-      const answers = await Promise.all(Array.from({ length: 20 }, () => ask(1)));
-      assert.equal(answers.filter(({ body }) => body.allowed).length, 10);
-    }, { threads: 2, rules: source });
-  });
-
   test("share limits of keys of their own, which the main thread looks up", () =>
     withService(async (service) => {
       const verdicts = [];
