@@ -9,7 +9,7 @@ import { type LogEvent, serve, type ServeOptions } from "../../../../adapters/se
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { rootPath } from "../../../support/tree.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
-import { get, post, SHOP, withService } from "../support/running.ts";
+import { get, oneRule, post, SHOP, withService } from "../support/running.ts";
 
 const HALF_A_BODY = "POST /v1/consume HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{";
 
@@ -391,11 +391,7 @@ describe("the service refuses with a problem:", () => {
 });
 
 test("the page takes no units of anybody, and shows no keys to those who may not see them", async () => {
-  const rules = objectSource({
-    domain: "shop",
-    rules: [{ key: "user", limits: [{ limit: 2, period: "1h" }] }],
-    routes: [{ descriptors: [{ user: "{header.x-user}" }] }],
-  });
+  const rules = oneRule("user", 2, [{ descriptors: [{ user: "{header.x-user}" }] }]);
   const lines = ["X-User: a"];
   const page = { method: "GET", path: "/", body: "", lines };
   const live = { method: "GET", path: "/v1/live", body: "", lines: [] };
@@ -619,11 +615,7 @@ describe("a check for a proxy", () => {
         assert.match(asked.headers.get("ratelimit") ?? "", /r=\d/, path);
       }
     }, {
-      rules: objectSource({
-        domain: "shop",
-        rules: [{ key: "route", limits: [{ limit: 9, period: "1h" }] }],
-        routes: [{ path: "/api/*", descriptors: [{ route: "api" }] }],
-      }),
+      rules: oneRule("route", 9, [{ path: "/api/*", descriptors: [{ route: "api" }] }]),
     }));
 
   test("is about the request that the proxy tells of, whatever the client has written", () =>
@@ -655,13 +647,7 @@ describe("a check for a proxy", () => {
   test("has no fields where the name of a limit cannot stand in one", () =>
     withService(async (service) => {
       assert.equal((await check(service, "/users/42")).status, 200);
-    }, {
-      rules: objectSource({
-        domain: "shop",
-        rules: [{ key: "user", name: "gr\u00fc\u00dfe", limits: [{ limit: 3, period: "1h" }] }],
-        routes: [{ path: "/users/:id", descriptors: [{ user: "{path.id}" }] }],
-      }),
-    }));
+    }, { rules: oneRule("user", 3, SHOP.routes, { name: "gr\u00fc\u00dfe" }) }));
 
   /** Of whom proxies tell, one after the other, and what a login is answered. */
   const CLIENTS:
@@ -780,10 +766,8 @@ test("a store that does not answer is a 503, and is told in the log", async () =
 
 for (const [onFailure, status] of [[undefined, 503], ["default", 200]] as const) {
   test(`with a rule that waits for a key's limits, a lookup that fails is a ${status}`, () => {
-    const rules = objectSource({
-      domain: "shop",
-      rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1h" }] }],
-    }, () => Promise.reject(new Error("the source is away")));
+    const away = () => Promise.reject(new Error("the source is away"));
+    const rules = oneRule("user", 1, [], { lookup: "wait" }, away);
     return withService(async (service) => {
       assert.equal((await post(service, "/v1/consume", asking("a"))).status, status);
     }, { rules, lookupCache: { onFailure } });
@@ -800,10 +784,7 @@ test("a service stops gracefully: what is under way is answered", async () => {
     await opened;
     return undefined;
   };
-  const rules = objectSource({
-    domain: "shop",
-    rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1h" }] }],
-  }, lookup);
+  const rules = oneRule("user", 1, [], { lookup: "wait" }, lookup);
   await withService(async (service) => {
     const underWay = post(service, "/v1/consume", asking("a"), { connection: "close" });
     await waiting;

@@ -3,21 +3,17 @@ import { renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 
-import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
+import { fileSource } from "../../../../adapters/rules/rules.ts";
 import { serve, type ServeOptions, type Service } from "../../../../adapters/service/service.ts";
 import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { isLong } from "../../../support/seed.ts";
-import { get, post, withService } from "../support/running.ts";
+import { get, oneRule, post, withService } from "../support/running.ts";
 
 const LIMIT = isLong() ? 200 : 100;
 
-const rules = () =>
-  objectSource({
-    domain: "shop",
-    rules: [{ key: "user", limits: [{ limit: LIMIT, period: "1d" }] }],
-  });
+const rules = () => oneRule("user", LIMIT);
 
 /** Asks so often, over many connections; counts the admitted. */
 async function admitted(service: Service, times: number): Promise<number> {
@@ -108,11 +104,11 @@ describe("2 threads over the shared store", () => {
       assert.deepEqual(verdicts, [true, true, true, false]);
     }, {
       threads: 2,
-      rules: objectSource(
-        {
-          domain: "shop",
-          rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1d" }] }],
-        },
+      rules: oneRule(
+        "user",
+        1,
+        [],
+        { lookup: "wait" },
         (_domain, key) =>
           Promise.resolve(key === "user=42" ? [{ limit: 3, period: "1d" as const }] : undefined),
       ),
