@@ -22,7 +22,7 @@ import { addressKey } from "../http/http.ts";
 import type { CallSettings } from "./http/call_settings.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
-import { tokenCheck } from "./http/token_check.ts";
+import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
 import type { RedisOptions } from "./store_on_redis.ts";
 import type { TlsFiles } from "./tls_keys.ts";

@@ -3,8 +3,7 @@ import type { Law } from "./law.ts";
 import { acquireLaws } from "./laws/acquire_laws.ts";
 import { callLaws } from "./laws/call_laws.ts";
 import type { MakeLimiter } from "./laws/make_limiter.ts";
-import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
-import { algorithms } from "./arbitraries/subjects.ts";
+import { algorithms, subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
 
 export type { MakeLimiter };
 

@@ -3,13 +3,12 @@
  * leakyQueue) on the scale of instants that is exact for their numbers.
  */
 
-import type { Algorithm, Formula } from "../algorithm.ts";
+import type { Algorithm, ArrivalRate, Formula } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
 import { mostUnits } from "../arithmetic/counts.ts";
-import { type Arithmetic, buildAlgorithm, type Parts } from "./build_algorithm.ts";
+import { type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks.ts";
 import { type FineInstant, fineTicks, fitsOneNumber, wholeTicks } from "../arithmetic/ticks.ts";
-import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { type BurstOptions, readBurst } from "../options/rate_options.ts";
 
 /** What a continuously drained algorithm keeps: its TAT, as one number where that is exact. */
@@ -64,8 +63,8 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
   const formula = ["ticks", perMillisecond, 1, interval, burst] as const;
   const { mostUse } = arithmetic;
-  const split = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
-  return build(bucket, arithmetic, formula, split) as Algorithm<ArrivalState>;
+  const arrival = { limit, perMillisecond, interval, burst, mostUse, queues };
+  return build(bucket, arithmetic, formula, arrival) as Algorithm<ArrivalState>;
 }
 
 /** Instants of one number, on a clock that moves by `perStep` ticks at each multiple of `step` ms. */
@@ -97,7 +96,7 @@ function build<Instant>(
   bucket: ArrivalTimeOptions,
   arithmetic: Arithmetic<Instant>,
   formula: Formula,
-  split?: Parts<Instant>["split"],
+  arrival?: ArrivalRate,
 ): Algorithm<Instant> {
   const { accounting } = arithmetic;
   return buildAlgorithm({
@@ -108,6 +107,6 @@ function build<Instant>(
     limit: bucket.limit,
     period: bucket.period,
     formula,
-    split,
+    arrival,
   });
 }

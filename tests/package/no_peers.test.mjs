@@ -21,7 +21,7 @@ test("whoever uses a package that is missing learns how to install it", async ()
   });
   await assert.rejects(async () => await serve({ rules, port: 0, grpcPort: 0, log() {} }), {
     message: "Deno" in globalThis
-      ? /^Cannot serve gRPC on Deno /
+      ? /^Cannot serve gRPC on Deno/
       : "Cannot serve gRPC as the package @grpc/grpc-js must be installed: " +
         "run npm install @grpc/grpc-js",
   });

@@ -17,7 +17,7 @@ test("whoever uses one of them learns which version is needed, and which is ther
   await assert.rejects(
     async () => await serve({ rules, port: 0, grpcPort: 0, log() {} }),
     "Deno" in globalThis
-      ? /^Error: Cannot serve gRPC on Deno /
+      ? /^Error: Cannot serve gRPC on Deno/
       : /^Error: Cannot serve gRPC as the package @grpc\/grpc-js must be version 1\.11 or later \(.*\): current value is 1\.9\.\d+$/,
   );
   await assert.rejects(

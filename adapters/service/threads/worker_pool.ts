@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import { withTimeout } from "../../../core/toolkit.ts";
 import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
 import type { KeyLimits, RuleFile } from "../../rules/rules.ts";
-import { errorText, type Log, type LogEvent } from "../log.ts";
+import { errorLog, type Log, type LogEvent } from "../log.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveDocument, LiveRequest } from "../metrics/live_document.ts";
 import type { RedisOptions } from "../store_on_redis.ts";
@@ -157,7 +157,7 @@ function start(pool: PoolState, wanted?: Ports): Promise<Ports> {
       figures: undefined,
     };
     pool.workers.add(worker);
-    thread.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
+    thread.on("error", errorLog(log, "worker-error"));
     thread.on("exit", (code) => {
       pool.workers.delete(worker);
       keepFigures(pool, worker);
@@ -173,9 +173,7 @@ function replace(pool: PoolState, code: number): void {
   log({ event: "worker-ended", level: "error", code });
   setTimeout(() => {
     if (pool.stopping) return;
-    start(pool, pool.ports).catch((error) => {
-      log({ event: "worker-error", level: "error", error: errorText(error) });
-    });
+    start(pool, pool.ports).catch(errorLog(log, "worker-error"));
   }, restartAfter);
 }
 
@@ -185,9 +183,7 @@ function callAll<Name extends keyof WorkerCalls>(
   ...args: Parameters<WorkerCalls[Name]>
 ): void {
   for (const { call } of workers) {
-    call(name, ...args).catch((error) => {
-      log({ event: "worker-error", level: "error", error: errorText(error) });
-    });
+    call(name, ...args).catch(errorLog(log, "worker-error"));
   }
 }
 

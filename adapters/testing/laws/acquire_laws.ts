@@ -3,7 +3,7 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { RateLimitedError } from "../../../core/errors.ts";
 import type { AcquireOptions } from "../../../core/limiter/acquire.ts";
 import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
-import type { Subject } from "../arbitraries/subject.ts";
+import type { Subject } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { virtualClock } from "../virtual_clock.ts";
 import { expectSame } from "./expect_same.ts";

@@ -5,8 +5,8 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { follow, type Schedule } from "../arbitraries/schedule.ts";
-import { gridsOf, type Subject } from "../arbitraries/subject.ts";
+import { follow, type Schedule } from "../arbitraries/schedules.ts";
+import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { type Row, table } from "../table.ts";
 import { sameDecision } from "./same_decision.ts";
 

@@ -2,8 +2,14 @@ import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
 import { type ReferenceStore, referenceStore } from "./reference_store.ts";
-import { costOf, type Move, type Wait, waitOf } from "../arbitraries/schedule.ts";
-import { schedules, type SchedulesOptions } from "../arbitraries/schedules.ts";
+import {
+  costOf,
+  type Move,
+  schedules,
+  type SchedulesOptions,
+  type Wait,
+  waitOf,
+} from "../arbitraries/schedules.ts";
 import { operationOn, runOn, type StoreSlot } from "./store_slots.ts";
 
 /** What commands know of the store that they are run on. */

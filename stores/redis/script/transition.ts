@@ -12,7 +12,7 @@ import {
 import { type Arithmetic, takeBy } from "../../../core/algorithms/build_algorithm.ts";
 import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
-import { wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
+import { wholeTake } from "../../../core/arithmetic/whole_arrival_time.ts";
 import { wideUse } from "../../../core/arithmetic/window_use.ts";
 import type { Codec } from "../../../core/codec.ts";
 
@@ -52,7 +52,7 @@ export function wholeTransition(
 ): Transition {
   const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
   const { initial, reset, encode, decode } = transitionOf(arithmetic);
-  const { take } = wholeArrivalTime(1, perMillisecond, interval, burst, arithmetic.mostUse, false);
+  const take = wholeTake(perMillisecond, interval, burst, arithmetic.mostUse);
   return { initial, take: take as Transition["take"], reset, encode, decode };
 }
 

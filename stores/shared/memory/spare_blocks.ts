@@ -30,12 +30,8 @@ const PATIENCE = 1_000_000;
 export interface SpareBlocks {
   /** The block to write into; the same one until it is spent. */
   spare(): number;
-  /** Puts a block that was swapped out in the place of the spare one. */
-  swapped(block: number): void;
-  /** Takes the spare one as spent, with nothing in return. */
+  /** Takes the spare one as spent; `add` gives it back, or what came in its place. */
   spent(): void;
-  /** Takes the spare one for good; `add` gives it back, or what came in its place. */
-  take(): number;
   /** Adds a block to those given up. */
   add(block: number): void;
 }
@@ -99,21 +95,10 @@ export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
     return ints[ringPlace(record, ints[record + HEAD]!)]!;
   }
 
-  function spent(): void {
-    ints[thread.record + HEAD]!++;
-  }
-
   return {
     spare,
-    spent,
-    swapped(block) {
-      push(block);
-      spent();
-    },
-    take() {
-      const block = spare();
-      spent();
-      return block;
+    spent() {
+      ints[thread.record + HEAD]!++;
     },
     add(block) {
       push(block);

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
@@ -11,32 +10,17 @@ import { createClient } from "redis";
 
 import { boldOn } from "../../../adapters/command/help_text.ts";
 import { ruleEngine } from "../../../adapters/rules/rules.ts";
-import { commandLine } from "../../../adapters/service/service.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
+import { inFolder } from "../../support/in_folder.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { runtime } from "../../support/runtime.ts";
 import { readText, rootPath } from "../../support/tree.ts";
+import { run, runWith } from "./support/run_command.ts";
 import { spawned } from "./support/spawned.ts";
 import { SHOP, withService } from "../service/support/running.ts";
 
 const USED = { limit: 2, period: "1h" } as const;
 const EXAMPLE = `${rootPath}examples/rules.yaml`;
-
-/** Runs the command, and collects what it prints. */
-function run(...args: readonly string[]) {
-  return runWith({}, ...args);
-}
-
-async function runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  const printed: string[] = [];
-  const complaints: string[] = [];
-  const status = await commandLine(args, {
-    print: (line) => printed.push(line),
-    complain: (line) => complaints.push(line),
-    env,
-  });
-  return { status, printed: printed.join("\n"), complaints: complaints.join("\n") };
-}
 
 describe("tidegate lint", () => {
   test("finds nothing wrong with the example, not even a warning", async () => {
@@ -154,8 +138,7 @@ withRedis("tidegate with Redis", (redis) => {
       cost: 2,
     });
     await store.close();
-    const folder = mkdtempSync(join(tmpdir(), "tidegate-explain-"));
-    try {
+    await inFolder(async (folder) => {
       const file = join(folder, "rules.json");
       writeFileSync(file, JSON.stringify(rules));
       const { printed } = await run("explain", file, "user=42", "--redis", redis().url);
@@ -164,9 +147,7 @@ withRedis("tidegate with Redis", (redis) => {
       assert.match(printed, /refused by user$/);
       const other = await run("explain", file, "user=43", "--redis", redis().url);
       assert.match(other.printed, /admits; 1 of 2 left/);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    });
   });
 });
 
@@ -275,11 +256,10 @@ test("tidegate --version is that of the package", async () => {
   assert.deepEqual(await run("--version"), { status: 0, printed: version, complaints: "" });
 });
 
-test("options come from arguments, or else from variables, or else from the file of --config", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-config-"));
-  const rules = join(folder, "rules.json");
-  const [json, yaml, bad] = ["a.json", "b.yaml", "c.json"].map((name) => join(folder, name));
-  try {
+test("options come from arguments, or else from variables, or else from the file of --config", () =>
+  inFolder(async (folder) => {
+    const rules = join(folder, "rules.json");
+    const [json, yaml, bad] = ["a.json", "b.yaml", "c.json"].map((name) => join(folder, name));
     // Each format takes this file for another thing, or for none.
     writeFileSync(rules, '{ "domain": "shop", "rules": [{ "key": "user", "unlimited": true }] }');
     writeFileSync(json!, '{ "format": "envoy", "strict": true }');
@@ -300,10 +280,7 @@ test("options come from arguments, or else from variables, or else from the file
     assert.match(unknown.complaints, /no option fromat, in .*c.json: did you mean format\?/);
     const flag = await runWith({ TIDEGATE_STRICT: "yes" }, "lint", rules);
     assert.match(flag.complaints, /strict must be true or false, not yes, in TIDEGATE_STRICT/);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+  }));
 
 describe("tidegate refuses, with a status of 2 and a hint,", () => {
   const cases: readonly [args: readonly string[], message: RegExp][] = [

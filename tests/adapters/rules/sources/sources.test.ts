@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createClient } from "redis";
@@ -9,7 +8,6 @@ import { createClient } from "redis";
 import {
   fileSource,
   followRules,
-  objectSource,
   type RedisRulesClient,
   redisSource,
   type RedisSubscriber,
@@ -18,6 +16,7 @@ import {
   type RuleSource,
   type Verdict,
 } from "../../../../adapters/rules/rules.ts";
+import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 
 const REQUEST = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
@@ -72,15 +71,6 @@ const loaded = (rules: number) => (event: RulesEvent) =>
   event.event === "rules-loaded" && event.rules === rules;
 const refused = (reason: RegExp) => (event: RulesEvent) =>
   event.event === "rules-refused" && reason.test(event.reason);
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-rules-"));
-  try {
-    await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 describe("a file", () => {
   const quick = { pollEvery: 50, settle: 10 };
@@ -263,23 +253,6 @@ test("a source is closed where its first load fails, and is not waited for where
   void followed.reload();
   await followed.close();
   assert.equal(closed, 2);
-});
-
-test("an object in code can be changed while it is used", async () => {
-  const file = (limit: number) => ({
-    domain: "shop",
-    rules: [{ key: "user", limits: [{ limit, period: "1h" as const }] }],
-  });
-  const source = objectSource(file(10));
-  const { limit, followed } = await following(source);
-  assert.equal(limit(), 10);
-  source.set(file(20));
-  await followed.reload();
-  assert.equal(limit(), 20);
-  source.set({ domain: "shop", rules: [{ key: "" }] });
-  assert.equal(await followed.reload(), false);
-  assert.equal(limit(), 20);
-  await followed.close();
 });
 
 withRedis("Redis", (redis) => {

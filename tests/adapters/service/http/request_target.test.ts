@@ -136,13 +136,16 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
       return { status, body };
     };
     assert.equal((await ask("GET", "/login")).status, 200);
-    for (const path of LOGIN_FORMS) {
+    for (const path of [...LOGIN_FORMS, "/\\login", "/login?a=/../b", "/login#a"]) {
       for (const method of ["GET", "HEAD"]) {
         assert.equal((await ask(method, path)).status, 429, `${method} ${path}`);
       }
     }
     for (const path of ["/logi", "/log/in", "/login/a", "/login%252f", "/"]) {
       assert.equal((await ask("GET", path)).status, 200, path);
+    }
+    for (const path of ["login", "/%", "/%zz", "/%ff", "http://host/login"]) {
+      assert.equal((await ask("GET", path)).status, 400, path);
     }
     assert.equal((await ask("POST", "/login")).status, 200);
     // What routes take of a path is one, too, and a pattern may end with a slash.

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 
 import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
 import { serve, type ServeOptions, type Service } from "../../../../adapters/service/service.ts";
+import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { isLong } from "../../../support/seed.ts";
@@ -226,12 +226,11 @@ rules:
   const ROUNDS = isLong() ? 3 : 2;
 
   for (const threads of [1, 2]) {
-    test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, async () => {
-      const folder = mkdtempSync(join(tmpdir(), "tidegate-reload-"));
-      const file = join(folder, "rules.yaml");
-      let loads = 0;
-      const refusals = new Set<string>();
-      try {
+    test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, () =>
+      inFolder(async (folder) => {
+        const file = join(folder, "rules.yaml");
+        let loads = 0;
+        const refusals = new Set<string>();
         writeFileSync(file, version("a"));
         const source = fileSource(file, { pollEvery: 20, settle: 1 });
         await withService(async (service) => {
@@ -274,9 +273,6 @@ rules:
         });
         assert.ok(loads >= 4, `only ${loads} loads`);
         assert.ok(refusals.size >= 5, `only ${[...refusals].join("; ")}`);
-      } finally {
-        rmSync(folder, { recursive: true, force: true });
-      }
-    });
+      }));
   }
 });

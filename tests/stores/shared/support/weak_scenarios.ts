@@ -6,24 +6,18 @@
 import assert from "node:assert/strict";
 import {
   type Algorithm,
-  consumeAll,
   gcra,
   type Limiter,
-  limiter,
   slidingLog,
   slidingWindow,
   StoreFullError,
 } from "../../../../mod.ts";
 import { storedKey } from "../../../../core/stored_key.ts";
 import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
-import {
-  type SharedStore,
-  sharedStore,
-  type SharedStoreHandle,
-} from "../../../../stores/shared/shared_store.ts";
+import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
-import { NOW } from "./jobs.ts";
+import { consumeKeys, limiterOn } from "./limiter_on.ts";
 import type { Region, Schedule, Script, Weakening } from "./weak_memory.ts";
 
 const LIMIT = 3;
@@ -39,10 +33,6 @@ export interface Scenario {
 const number = gcra({ limit: LIMIT, period: "1h" });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
-
-function limiterOn(store: SharedStore, algorithm: Algorithm, now: number = NOW): Limiter {
-  return limiter(algorithm, { store, prefix: "weak", clock: () => now });
-}
 
 /** A store whose words come back after two changes, with few blocks to spare. */
 function narrowStore(
@@ -104,7 +94,7 @@ const take = (key: "one" | "two") => (api: Limiter, got: number[]) => {
 };
 
 const takeBoth = (keys: readonly string[]) => (api: Limiter, got: number[]) => {
-  const { allowed } = consumeAll(keys.map((key) => ({ limiter: api, key })));
+  const allowed = consumeKeys(api, ...keys);
   if (allowed) [0, 1].forEach((place) => got[place]!++);
   return allowed;
 };
@@ -208,7 +198,7 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     const scripts: Script[] = [
       (attach) => {
         const store = attach();
-        store.internals!.watch!(storedKey("weak", single.id, "one"));
+        store.internals!.watch!(storedKey("test", single.id, "one"));
         isRefused = !limiterOn(store, single).consume("one").allowed;
         store.close();
       },

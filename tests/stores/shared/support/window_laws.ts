@@ -4,14 +4,13 @@ import { type Law, law } from "../../../../adapters/testing/law.ts";
 import {
   type Algorithm,
   type Limiter,
-  limiter,
   memoryStore,
   slidingLog,
   slidingWindow,
 } from "../../../../mod.ts";
 import { sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { audit } from "./audit.ts";
-import { NOW } from "./jobs.ts";
+import { limiterOn, NOW } from "./limiter_on.ts";
 import { NOTHING } from "./memory_laws.ts";
 
 /** Windows of each form and number of levels in the store. */
@@ -51,9 +50,8 @@ export const windowLaws: readonly Law[] = Object.entries(windows).map(([name, al
     fc.property(fc.array(call, { minLength: 10, maxLength: 150 }), (calls) => {
       const store = sharedStore({ capacity: 10, maxBytes: 2 ** 20, threads: 2 });
       const now = { value: NOW };
-      const options = { prefix: "test", clock: () => now.value };
-      const shared = limiter(algorithm, { ...options, store });
-      const memory = limiter(algorithm, { ...options, store: memoryStore() });
+      const [shared, memory] = [store, memoryStore()]
+        .map((each) => limiterOn(each, algorithm, () => now.value)) as [Limiter, Limiter];
       for (const { wait, cost } of calls) {
         now.value += wait;
         assert.deepEqual(perform(shared, cost), perform(memory, cost));
