@@ -20,5 +20,5 @@ async function job(number: number): Promise<string> {
   }
 }
 
-const jobs = Array.from({ length: 13 }, (_, index) => job(index + 1));
+const jobs = Array.from({ length: 20 }, (_, index) => job(index + 1));
 for (const line of await Promise.all(jobs)) console.log(line);

@@ -10,7 +10,7 @@ const PROGRAMS: Readonly<Record<string, readonly RegExp[]>> = {
   job_queue: [
     /^job 1 at \d+ ms$/,
     /^job 11 at \d+ ms$/,
-    /^job 13 refused: a place is free in \d+ ms$/,
+    /^job 20 refused: a place is free in \d+ ms$/,
   ],
   llm_tokens: [
     /^ada: answered, 1900 tokens left$/,
