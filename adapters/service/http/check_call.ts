@@ -1,9 +1,17 @@
 /*
  * `GET /check`: a proxy asks whether a client's request may go on.
  *
- * The proxy describes the request in header fields (see forwarded_request.ts); `/check?from=nginx`
- * or `?from=forwarded` says in which. The routes of the rules turn it into descriptors. The client's
- * address is that of X-Forwarded-For as far as trusted proxies vouch for it.
+ * The proxy describes the request in header fields, of one of two families:
+ *
+ *   from=nginx       X-Original-URI, X-Original-Method: what its configuration sets
+ *   from=forwarded   X-Forwarded-Uri, X-Forwarded-Method: Traefik and Caddy
+ *
+ * A proxy passes on what its client sent of the other family. So only one is ever believed: that
+ * which is named in the query, `/check?from=nginx`, or the only one that is there. Where both are there
+ * and none is named, nobody can say whose word which is.
+ *
+ * The routes of the rules turn the request into descriptors. The client's address is that of
+ * X-Forwarded-For as far as trusted proxies vouch for it.
  *
  * nginx knows only 2xx, 401 and 403 as answers to `auth_request`; so the status of a refusal can be
  * chosen in the query: `/check?status=403`.
@@ -13,12 +21,26 @@ import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
 import type { CallSettings } from "../serve_options.ts";
-import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
-import type { RequestTarget } from "./request_target.ts";
+import { canonicalPath, type RequestTarget } from "./request_target.ts";
 import { problemOf, type ServiceAnswer } from "./service_answer.ts";
 import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
+
+/** The method, in capitals, and the path of a request that a proxy asks about. */
+interface ForwardedRequest {
+  readonly method: string;
+  readonly path: string;
+}
+
+const FAMILIES = {
+  nginx: { uri: "x-original-uri", method: "x-original-method" },
+  forwarded: { uri: "x-forwarded-uri", method: "x-forwarded-method" },
+} as const;
+
+type Family = keyof typeof FAMILIES;
+
+const NAMES = Object.keys(FAMILIES) as readonly Family[];
 
 /** The statuses that a refusal can be given. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
@@ -96,4 +118,29 @@ function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): Ser
   const failed = verdict.decision?.source === "policy";
   const kind = failed ? "temporary-reduced-capacity" : "quota-exceeded";
   return { status, headers, body: JSON.stringify({ ...problem(kind, violated), status }) };
+}
+
+/**
+ * The request that a proxy asks about, or why nobody can say which it is.
+ *
+ * @param from The family to believe; `null` if it is not named.
+ */
+function forwardedRequest(
+  { header, method }: IncomingCall,
+  from: string | null,
+): ForwardedRequest | string {
+  if (from !== null && !NAMES.includes(from as Family)) {
+    return `from must be one of ${NAMES.join(", ")}`;
+  }
+  const present = NAMES.filter((family) =>
+    header(FAMILIES[family].uri) !== null || header(FAMILIES[family].method) !== null
+  );
+  if (from === null && present.length > 1) {
+    return "both X-Original-* and X-Forwarded-* describe a request: name the one to use in the " +
+      "query, /check?from=nginx or /check?from=forwarded";
+  }
+  const fields = FAMILIES[(from ?? present[0] ?? "nginx") as Family];
+  const path = canonicalPath(header(fields.uri) ?? "/");
+  if (path === undefined) return `${fields.uri} must be the path of a request`;
+  return { method: (header(fields.method) ?? method).toUpperCase(), path };
 }

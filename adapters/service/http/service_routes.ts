@@ -2,19 +2,23 @@
  * The routes of the service: of each path who may call it, by which method, and what answers.
  */
 
-import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
-import type { RuleEngine } from "../../rules/rules.ts";
+import { allOf, andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
+import { decideCall, jsonOfAnswer } from "../envoy/decide_call.ts";
+import { readCall } from "../envoy/read_call.ts";
 import { METRICS_TYPE } from "../metrics/metrics_text.ts";
-import { answerEnvoy, answerVerdicts, type RequestAction } from "./answer_verdicts.ts";
 import type { CallSettings } from "../serve_options.ts";
 import { checkCall } from "./check_call.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { pageFile } from "./page_file.ts";
+import { readRequest } from "./read_request.ts";
 import type { RequestAccess } from "./request_access.ts";
+import type { RequestLimits } from "./request_bounds.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import type { RequestTarget } from "./request_target.ts";
-import { jsonResponse, problemOf, type ServiceAnswer } from "./service_answer.ts";
-import { verdictFields } from "./verdict_fields.ts";
+import { jsonResponse, parseJson, problemOf, type ServiceAnswer } from "./service_answer.ts";
+import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
+import { verdictJson } from "./verdict_json.ts";
 
 /** A route of the service. */
 export interface Route {
@@ -29,6 +33,9 @@ export interface Route {
   /** Answers a body. */
   readonly answerBody?: ((text: string) => MaybePromise<ServiceAnswer>) | undefined;
 }
+
+/** What a request wants of the counters. */
+type RequestAction = "consume" | "peek" | "refund" | "reset";
 
 /** What routes need. */
 export interface RouteOptions
@@ -109,4 +116,58 @@ function live(
 ): MaybePromise<ServiceAnswer> {
   const search = new URLSearchParams(query).get("search")?.slice(0, LONGEST_SEARCH) ?? "";
   return andThen(show({ search, own: access.isOwn(call) }), (text) => jsonResponse(text));
+}
+
+/** Answers a body with one request, or with a list of them. */
+function answerVerdicts(
+  engine: RuleEngine,
+  limits: RequestLimits,
+  action: RequestAction,
+  text: string,
+): MaybePromise<ServiceAnswer> {
+  const { domains } = engine.rules;
+  const body = readRequest(
+    text,
+    domains.size === 1 ? domains.keys().next().value : undefined,
+    limits,
+  );
+  if (!("many" in body)) return body;
+  const { many, requests } = body;
+  for (const { domain } of requests) {
+    if (domains.has(domain)) continue;
+    const name = JSON.stringify(domain.slice(0, 100));
+    return problemOf(404, `there are no rules for the domain ${name}`);
+  }
+  if (action === "reset") return answerReset(engine, requests);
+  const decide = engine[action];
+  return many
+    ? andThen(
+      allOf(requests.map((request) => decide(request))),
+      (verdicts) => jsonResponse(`[${verdicts.map(verdictJson).join(",")}]`),
+    )
+    : andThen(decide(requests[0]!), (verdict) => jsonResponse(verdictJson(verdict)));
+}
+
+async function answerReset(
+  engine: RuleEngine,
+  requests: readonly RuleRequest[],
+): Promise<ServiceAnswer> {
+  const counts = await Promise.all(requests.map((request) => engine.reset(request)));
+  return jsonResponse(`{"reset":${counts.reduce((sum, each) => sum + each, 0)}}`);
+}
+
+/** Answers a call of Envoy in JSON. */
+function answerEnvoy(
+  engine: RuleEngine,
+  limits: RequestLimits,
+  text: string,
+  fieldsOf: VerdictFields | undefined,
+): MaybePromise<ServiceAnswer> {
+  const data = parseJson(text);
+  const call = data === undefined ? "the body must be JSON" : readCall(data, limits);
+  if (typeof call === "string") return problemOf(400, call);
+  return andThen(
+    decideCall(engine, call, fieldsOf),
+    (answer) => jsonResponse(jsonOfAnswer(answer), answer.overallCode === "OK" ? 200 : 429),
+  );
 }

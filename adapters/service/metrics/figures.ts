@@ -9,7 +9,6 @@ import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
 import { countTime, noTimes } from "./histogram.ts";
 import { type KeyCounters, keyCounters, keyFigures, turnKeys } from "./key_counters.ts";
 import { countKey } from "./key_sketch.ts";
-import { loopDelays } from "./loop_delays.ts";
 import {
   countedRules,
   countersOf,
@@ -125,4 +124,23 @@ function callFigures(calls: CallCounters): FiguresSnapshot["calls"] {
     [...statuses].map(([status, number]) => [`${route} ${status}`, number] as const)
   );
   return Object.fromEntries(flat);
+}
+
+/** Milliseconds between looks. */
+const EVERY = 100;
+
+/**
+ * Measures how late a thread's timers come, on runtimes without a measure of their own as well: for so
+ * long its calls wait, too.
+ */
+function loopDelays() {
+  const times = noTimes();
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    countTime(times, Math.max(0, now - last - EVERY) / 1_000);
+    last = now;
+  }, EVERY);
+  (timer as { unref?: () => void }).unref?.();
+  return { times, stop: () => clearInterval(timer) };
 }

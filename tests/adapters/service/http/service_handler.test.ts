@@ -21,28 +21,19 @@ describe("the service", () => {
       const first = await post(service, "/v1/consume", asking("42", 2));
       assert.equal(first.status, 200);
       assert.equal(first.headers.get("content-type"), "application/json");
-      assert.deepEqual(first.body, {
+      const { nextAfter, resetAfter } = first.body;
+      const left = { limit: 3, remaining: 1 };
+      const decision = {
         allowed: true,
-        limit: 3,
-        remaining: 1,
+        ...left,
         retryAfter: 0,
-        nextAfter: first.body.nextAfter,
-        resetAfter: first.body.resetAfter,
+        nextAfter,
+        resetAfter,
         delay: 0,
         debt: 0,
-        rules: [{
-          rule: "per-user",
-          shadow: false,
-          allowed: true,
-          limit: 3,
-          remaining: 1,
-          retryAfter: 0,
-          nextAfter: first.body.nextAfter,
-          resetAfter: first.body.resetAfter,
-          delay: 0,
-          debt: 0,
-        }],
-      });
+      };
+      const rules = [{ rule: "per-user", shadow: false, ...decision }];
+      assert.deepEqual(first.body, { ...decision, rules });
       assert.equal((await post(service, "/v1/peek", asking("42", 2))).body.allowed, false);
       assert.equal((await post(service, "/v1/peek", asking("42", 1))).body.remaining, 0);
       assert.equal((await post(service, "/v1/refund", asking("42", 1))).body.remaining, 2);
@@ -304,7 +295,7 @@ describe("the service refuses with a problem:", () => {
       assert.equal(body.remaining, 3, "nothing was charged");
     }));
 
-  test("more limits at once than the store charges, and more units than numbers hold", async () => {
+  test("more limits at once than the store charges", async () => {
     const limits = [{ limit: 2, period: "1m" }, { limit: 3, period: "1h" }] as const;
     const rules = objectSource({ domain: "shop", rules: [{ key: "user", limits }] });
     const errors: unknown[] = [];
@@ -314,12 +305,6 @@ describe("the service refuses with a problem:", () => {
       const many = await post(service, "/v1/consume", { descriptors: users });
       assert.equal(many.status, 400);
       assert.match(many.body.detail, /at most 24 limits together on this store/);
-      const twice = [1, 2].map(() => ({ entries: { user: "1" }, cost: Number.MAX_SAFE_INTEGER }));
-      for (const path of ["/v1/consume", "/v1/peek", "/v1/refund"]) {
-        const answer = await post(service, path, { descriptors: twice });
-        assert.equal(answer.status, 200, path);
-        assert.equal(answer.body.allowed, path === "/v1/refund", path);
-      }
     }, { rules, log, store: sharedStore({ capacity: 100 }) });
     assert.deepEqual(errors, []);
   });
