@@ -654,6 +654,9 @@ function luaOf(url, roots, known) {
         return binary(node, code(node.left), code(node.right), env);
       case "ConditionalExpression": {
         const { type, name, operator } = bare(node.consequent);
+        // What is not there is not called.
+        const known = codeOf(expression(node.test, env, []));
+        if (known === "(nil == nil)") return expression(node.consequent, env, out);
         const isSafe = SAFE.has(type) && name !== "undefined" && !/^[!=<>]/.test(operator ?? "");
         if (!isSafe) refuse(node, env, "a choice in the middle of an expression");
         const [test, then, other] = [node.test, node.consequent, node.alternate]

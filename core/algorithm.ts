@@ -101,7 +101,7 @@ export interface Algorithm<State = unknown> {
 
 /**
  * The arithmetic of an algorithm as data: the name of a function and the numbers that make it, or
- * of `all` the formulas of its parts. A store that has the same function somewhere else, as Redis
+ * of `all` the formulas of its parts, and of one whose step is its charge its own. A store that has the same function somewhere else, as Redis
  * has, can run the state transition there.
  */
 export type Formula = readonly (string | number | Formula)[];

@@ -5,7 +5,7 @@
 
 import type { Algorithm, Formula, SplitReducer } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
-import { reducersOf } from "./build_algorithm.ts";
+import { chargeOr, reducersOf } from "./build_algorithm.ts";
 import { typeError } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
@@ -114,6 +114,22 @@ export function takeAll(
   };
 }
 
+/** The charge of all parts together, of a cost above 0. */
+export function chargeAll(
+  charges: readonly SplitReducer<unknown>["charge"][],
+): SplitReducer<AllState>["charge"] {
+  return function charge(states, now, cost) {
+    const next: unknown[] = [];
+    let isChanged = false;
+    for (let place = 0; place < charges.length; place++) {
+      const charged = charges[place]!(states[place], now, cost);
+      if (charged !== states[place]) isChanged = true;
+      next.push(charged);
+    }
+    return isChanged ? next : states;
+  };
+}
+
 function allReducer(
   parts: readonly SplitReducer<unknown>[],
   initial: AllState,
@@ -129,11 +145,7 @@ function allReducer(
     take,
     decide: (states: AllState, next: AllState, now: number, cost: number) =>
       combineDecisions(decideParts(parts, states, next, now, cost), capacity),
-    charge(states: AllState, now: number, cost: number): AllState {
-      if (cost <= 0) return take(states, now, cost);
-      const next = parts.map((part, place) => part.charge(states[place], now, cost));
-      return next.every((state, place) => state === states[place]) ? states : next;
-    },
+    charge: chargeOr(take, chargeAll(parts.map(({ charge }) => charge))),
   });
 }
 

@@ -88,7 +88,11 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const { take, decide } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
-  const split = Object.freeze({ take, decide, charge: chargeWith(take, maxDebt, accounting) });
+  const split = Object.freeze({
+    take,
+    decide,
+    charge: chargeOr(take, chargeBy(maxDebt, accounting)),
+  });
   return Object.freeze({
     name,
     id: parts.id.join("/"),
@@ -170,14 +174,20 @@ function splitBy<State>(
   };
 }
 
-/** How a charge adds: all of it while the key owes less than the most, and otherwise up to that. */
-function chargeWith<State>(
+/** The charge of a cost above 0 as that of any: what is given back is taken. */
+export function chargeOr<State>(
   take: SplitReducer<State>["take"],
+  charge: SplitReducer<State>["charge"],
+): SplitReducer<State>["charge"] {
+  return (state, now, cost) => cost > 0 ? charge(state, now, cost) : take(state, now, cost);
+}
+
+/** How a cost above 0 is charged: all of it while the key owes less than the most, and otherwise up to that. */
+export function chargeBy<State>(
   maxDebt: number,
   { add, free, compact }: Accounting<State>,
 ): SplitReducer<State>["charge"] {
   return function charge(state, now, cost) {
-    if (cost <= 0) return take(state, now, cost);
     const units = Math.min(cost, maxDebt + free(state, now));
     if (units <= 0) return state;
     return add(compact === undefined ? state : compact(state, now), now, units);

@@ -80,7 +80,10 @@ export function withoutRefunds(algorithm: Algorithm): Algorithm {
 
 /** The same algorithm, but its step is its charge. */
 export function charging(algorithm: Algorithm): Algorithm {
-  return withStep(algorithm, charging, algorithm.charge);
+  const charged = withStep(algorithm, charging, algorithm.charge);
+  const inner = algorithm.internals?.formula;
+  const formula = inner === undefined ? undefined : ["charge", inner];
+  return { ...charged, internals: { ...charged.internals, formula } };
 }
 
 /** Milliseconds until the queue that delays calls is empty: of an `all`, that of its parts. */

@@ -12,7 +12,7 @@ export function chooseCommit({ watched, one, several }: Job, mode: Commit): Comm
   if (watched) return "watch";
   if (mode !== "script") return mode;
   const isKnown = one === undefined
-    ? several === undefined || several.operations.every(isCompiled)
+    ? several === undefined || areCompiled(several.operations)
     : isCompiled(one);
   return isKnown ? "script" : "cas";
 }
@@ -20,4 +20,13 @@ export function chooseCommit({ watched, one, several }: Job, mode: Commit): Comm
 /** Whether the script can do what an operation asks for. */
 function isCompiled({ algorithm, replaces }: Operation): boolean {
   return algorithm.internals?.formula !== undefined && replaces === undefined;
+}
+
+/** The same of several: the script would take a charge among them that changes nothing for refused. */
+function areCompiled(operations: readonly Operation[]): boolean {
+  return operations.every(isCompiled) && (operations.length === 1 || !operations.some(isCharge));
+}
+
+function isCharge({ algorithm }: Operation): boolean {
+  return algorithm.internals?.formula?.[0] === "charge";
 }

@@ -4,9 +4,14 @@
  */
 
 import type { Formula, SplitReducer } from "../../../core/algorithm.ts";
-import { decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
+import { chargeAll, decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
 import { arrivalArithmetic } from "../../../core/algorithms/arrival_time_algorithm.ts";
-import { type Arithmetic, takeBy } from "../../../core/algorithms/build_algorithm.ts";
+import {
+  type Arithmetic,
+  chargeBy,
+  chargeOr,
+  takeBy,
+} from "../../../core/algorithms/build_algorithm.ts";
 import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
 import { fineTicks, wholeTicks } from "../../../core/arithmetic/ticks.ts";
@@ -18,6 +23,8 @@ import type { Codec } from "../../../core/codec.ts";
 export interface Transition<State = unknown> {
   readonly initial: State;
   readonly take: SplitReducer<State>["take"];
+  /** Charges a cost above 0. */
+  readonly charge: SplitReducer<State>["charge"];
   /** Milliseconds until the state is fresh. */
   readonly reset: (state: State, now: number) => number;
   readonly encode: Codec<State>["encode"];
@@ -27,20 +34,29 @@ export interface Transition<State = unknown> {
 /** The transition of a formula. */
 export function transitionBy(formula: Formula): Transition {
   const [name, a, b, c, d] = formula as readonly [string, number, number, number, number];
-  if (name === "ticks") return wholeTransition(a, c, d);
-  if (name === "steps") return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d));
+  if (name === "ticks" || name === "steps") {
+    return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d));
+  }
   if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c));
   if (name === "counter") return transitionOf(counterArithmetic(a, b));
   if (name === "window") return windowTransition(a, b, c, d);
+  if (name === "charge") return chargingTransition(transitionBy(formula[1] as Formula));
   return allTransition(formula as readonly Formula[]);
 }
 
 function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
-  const { initial, accounting, codec } = arithmetic;
+  const { capacity, mostUse = capacity, initial, accounting, codec } = arithmetic;
   const take = takeBy(accounting);
+  const charge = chargeBy(mostUse - capacity, accounting);
   const { encode, decode } = codec;
-  const transition = { initial, take, reset: accounting.reset, encode, decode };
+  const transition = { initial, take, charge, reset: accounting.reset, encode, decode };
   return transition as unknown as Transition;
+}
+
+/** One that charges where the other one takes. */
+function chargingTransition(inner: Transition): Transition {
+  const { initial, take, charge, reset, encode, decode } = inner;
+  return { initial, take: chargeOr(take, charge), charge, reset, encode, decode };
 }
 
 /** The commonest one, by the reducer that is written out for it. */
@@ -50,9 +66,9 @@ export function wholeTransition(
   burst: number,
 ): Transition {
   const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, burst);
-  const { initial, reset, encode, decode } = transitionOf(arithmetic);
+  const { initial, charge, reset, encode, decode } = transitionOf(arithmetic);
   const take = wholeTake(perMillisecond, interval, burst, arithmetic.mostUse);
-  return { initial, take: take as Transition["take"], reset, encode, decode };
+  return { initial, take: take as Transition["take"], charge, reset, encode, decode };
 }
 
 /**
@@ -79,6 +95,7 @@ function allTransition(formula: readonly Formula[]): Transition {
   const transition: Transition<readonly unknown[]> = {
     initial,
     take: takeAll(parts.map((part) => part.take), () => true, initial),
+    charge: chargeAll(parts.map((part) => part.charge)),
     reset(states, now) {
       let longest = 0;
       for (let place = 0; place < parts.length; place++) {

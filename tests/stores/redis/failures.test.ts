@@ -8,7 +8,7 @@ import { withFakeCluster } from "../../support/fake_redis/fake_cluster.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
 import type { FakeRedis, Fault } from "../../support/fake_redis/fake_redis.ts";
 import { inShare } from "../../support/seed.ts";
-import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
+import { PATIENT, storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 
 /** The command that reads, and the one that commits. */
 const PHASES = {
@@ -291,7 +291,7 @@ describe("an error that the server replies", () => {
   ) {
     test(`MOVED, to a client of one node: the error asks for ${must}`, () =>
       withFake({}, async ({ fake }) => {
-        const store = redisStore(make(fake.url));
+        const store = redisStore(make(fake.url), PATIENT);
         const api = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "api" });
         fake.faults = ([name]) => name === "WATCH" ? new Error("MOVED 1 127.0.0.1:1") : undefined;
         const error = await unavailable(api.consume("a"));

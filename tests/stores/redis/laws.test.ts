@@ -8,7 +8,8 @@ import { fcOptions } from "../../support/seed.ts";
 
 for (const commit of ["watch", "cas", "script"] as const) {
   withRedis(`redisStore by ${commit}`, (redis) => {
-    const make = () => redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000 });
+    const make = () =>
+      redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000, timeout: 30_000 });
     for (const law of storeLaws(make, { reuse: true, writes: () => writesTo(redis().url) })) {
       test(`${commit}: ${law.name}`, () => law.run(fcOptions({ numRuns: 12 })));
     }

@@ -25,7 +25,7 @@ withRedis("an error reply", (redis) => {
         ["ACL", "SETUSER", "narrow", "on", ">secret", "~good:*", "+@all"],
       );
       const url = redis().url.replace("redis://", "redis://narrow:secret@");
-      const store = redisStore(createClient({ url }), { commit, deadline: 5_000 });
+      const store = redisStore(createClient({ url }), { commit, deadline: 5_000, timeout: 30_000 });
       const good = limiter(algorithm, { store, prefix: "good" });
       const bad = limiter(algorithm, { store, prefix: "bad" });
       await good.consume("warm up");
@@ -70,7 +70,11 @@ withRedis("a server that takes no writes", (redis) => {
     for (const [code, settings, cure] of REFUSALS) {
       test(`still answers those that only look, by ${commit} (${code})`, async () => {
         const admin = await createClient({ url: redis().url }).connect();
-        const store = redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000 });
+        const store = redisStore(createClient({ url: redis().url }), {
+          commit,
+          deadline: 5_000,
+          timeout: 30_000,
+        });
         const api = limiter(algorithm, { store, prefix: `${code} ${commit}` });
         await api.consume("a", 40);
         await admin.sendCommand(["CONFIG", "SET", ...settings]);

@@ -20,7 +20,11 @@ withRedis("values on a real server", (redis) => {
   for (const commit of MODES) {
     test(`of another type or of no text count as absent, and are replaced, by ${commit}`, async () => {
       const client = await createClient({ url: redis().url }).connect();
-      const store = redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000 });
+      const store = redisStore(createClient({ url: redis().url }), {
+        commit,
+        deadline: 5_000,
+        timeout: 30_000,
+      });
       const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: commit });
       const stored = (key: string) => `${commit}:{${key}}:gcra/1/86400000/10`;
       await client.lPush(stored("list"), ["a", "b"]);
@@ -46,7 +50,11 @@ withRedis("values on a real server", (redis) => {
     await client.flushAll();
     const tagged = { hashTag: (key: string) => key.slice(0, 1) };
     const stores = [{}, tagged].map((options) =>
-      redisStore(createClient({ url: redis().url }), { ...options, deadline: 5_000 })
+      redisStore(createClient({ url: redis().url }), {
+        ...options,
+        deadline: 5_000,
+        timeout: 30_000,
+      })
     );
     const prefixes = ["a*[b]?^-\\{c}", "a*", "a", "a:b"];
     for (const store of stores) {
@@ -115,7 +123,7 @@ withRedis("values on a real server", (redis) => {
     const pool = createClientPool({ url: redis().url });
     pool.on("error", () => {});
     await pool.connect();
-    const store = redisStore(pool, { deadline: 5_000 });
+    const store = redisStore(pool, { deadline: 5_000, timeout: 30_000 });
     const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: "pool" });
     assert.equal((await api.consume("a")).remaining, 9);
     await store.close();
@@ -124,7 +132,11 @@ withRedis("values on a real server", (redis) => {
 
   test("are decided on by the server's time, or by the client's if the options say so", async () => {
     for (const time of ["server", "client"] as const) {
-      const store = redisStore(createClient({ url: redis().url }), { time, deadline: 5_000 });
+      const store = redisStore(createClient({ url: redis().url }), {
+        time,
+        deadline: 5_000,
+        timeout: 30_000,
+      });
       const api = limiter(gcra({ limit: 10, period: "1s" }), { store, prefix: time });
       await api.consume("a", 10);
       await new Promise((resolve) => setTimeout(resolve, 120));

@@ -83,7 +83,7 @@ withRedis("the same trace", (redis) => {
       test(`of ${name} is decided on Redis by ${commit} as in memory and in shared memory`, async () => {
         const client = createClient({ url: redis().url });
         // Keys of two slots are one here: it is no cluster.
-        const store = redisStore(client, { commit, deadline: 5_000 });
+        const store = redisStore(client, { commit, deadline: 5_000, timeout: 30_000 });
         const algorithm = policy(name, 50);
         let run = 0;
         try {

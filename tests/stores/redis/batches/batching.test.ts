@@ -8,6 +8,7 @@ import {
   COMPARE_AND_SET_SHA,
 } from "../../../../stores/redis/commit/compare_and_set.ts";
 import { redisStore } from "../../../../stores/redis/redis_store.ts";
+import { STATE_TRANSITIONS_SHA } from "../../../../stores/redis/script/state_transitions.ts";
 import { startFakeRedis } from "../../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 
@@ -267,6 +268,26 @@ describe("a batch", () => {
       }));
   }
 });
+
+test("a charge goes by the script, several at once by compare and set, and none is refused", () =>
+  withFake({ commit: "script" }, async ({ fake, limiter: one, store }) => {
+    await one.peek("warm up");
+    const before = fake.commands.length;
+    assert.equal((await one.charge("a", 12)).debt, 2);
+    const { debt } = await one.charge("a", 2 ** 40);
+    assert.equal((await one.charge("a", 1)).debt, debt);
+    const two = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "two" });
+    const entries = [one, two].map((limiter) => ({ limiter, key: "a", charge: true }));
+    assert.equal((await consumeAll(entries)).allowed, true);
+    assert.equal((await two.peek("a", 0)).remaining, 0);
+    const scripts = fake.commands.slice(before).map(([, sha]) => sha);
+    assert.deepEqual(scripts.slice(0, 4), [
+      STATE_TRANSITIONS_SHA,
+      STATE_TRANSITIONS_SHA,
+      STATE_TRANSITIONS_SHA,
+      COMPARE_AND_SET_SHA,
+    ]);
+  }));
 
 describe("a call that joins a batch under way", () => {
   test("is counted among those that may wait", () =>

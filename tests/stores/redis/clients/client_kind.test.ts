@@ -136,7 +136,7 @@ withRedis("lost connections", (redis) => {
     test(`of ${name} are dialled again, by each commit`, async () => {
       for (const commit of share(["watch", "cas", "script"] as const)) {
         const { client, end } = await make(redis());
-        const store = redisStore(client, { commit, deadline: 5_000 });
+        const store = redisStore(client, { commit, deadline: 5_000, timeout: 30_000 });
         const api = limiter(algorithm, { store, prefix: `${name} ${commit}` });
         for (let left = 9; left > 5; left--) {
           assert.equal((await api.consume("a")).remaining, left);
@@ -199,7 +199,7 @@ withRedis("lost connections", (redis) => {
         ),
     };
     for (const commit of ["cas", "script", "auto"] as const) {
-      const store = redisStore(sender, { commit, deadline: 5_000 });
+      const store = redisStore(sender, { commit, deadline: 5_000, timeout: 30_000 });
       const api = limiter(algorithm, { store, prefix: `sender ${commit}` });
       const decisions = await Promise.all([api.consume("a", 3), api.consume("a", 3)]);
       assert.deepEqual(decisions.map(({ remaining }) => remaining), [7, 4]);
@@ -236,7 +236,7 @@ describe("lost connections of a cluster", redisServer, () => {
   test("of ioredis are dialled again, by script", async () => {
     const { port } = new URL(node.url);
     const given = new IoCluster([{ host: "127.0.0.1", port: Number(port) }], { lazyConnect: true });
-    const store = redisStore(given, { commit: "script", deadline: 5_000 });
+    const store = redisStore(given, { commit: "script", deadline: 5_000, timeout: 30_000 });
     const api = limiter(algorithm, { store, prefix: "ioredis" });
     for (const key of ["a", "b", "c"]) assert.equal((await api.consume(key)).remaining, 9);
     await tell(node, "CLIENT", "KILL", "TYPE", "normal");
@@ -248,7 +248,7 @@ describe("lost connections of a cluster", redisServer, () => {
 
   for (const [name, make] of CLUSTERS) {
     test(`of ${name} are dialled again`, async () => {
-      const store = redisStore(make(node.url), { deadline: 5_000 });
+      const store = redisStore(make(node.url), { deadline: 5_000, timeout: 30_000 });
       const api = limiter(algorithm, { store, prefix: name });
       for (let left = 9; left > 5; left--) {
         assert.equal((await api.consume("a")).remaining, left);

@@ -9,6 +9,7 @@ import fc from "fast-check";
 import { createClient } from "redis";
 
 import type { Formula } from "../../../../core/algorithm.ts";
+import { charging } from "../../../../core/limiter/wrapped_algorithm.ts";
 import { stateTransitions } from "../../../../.ci/lua.mjs";
 import {
   algorithms,
@@ -38,8 +39,12 @@ test("the script is what `npm run lua` writes", () => {
   assert.equal(readFileSync(FILE, "utf8"), stateTransitions());
 });
 
-/** Algorithms that the script knows. */
-const compiled = algorithms().filter(({ algorithm }) => algorithm.internals?.formula !== undefined);
+/** Algorithms that the script knows, and those whose step is the charge of one. */
+const compiled = fc.tuple(algorithms(), fc.boolean()).filter(([{ algorithm }]) =>
+  algorithm.internals?.formula !== undefined
+).map(([subject, charges]) =>
+  charges ? { ...subject, algorithm: charging(subject.algorithm) } : subject
+);
 
 /** What the script is given to take a cost at an instant, of each key so many times. */
 function programOf(
