@@ -16,45 +16,16 @@ import {
   sweep,
   type TextSource,
 } from "../../../adapters/replay/replay.ts";
-import {
-  type Algorithm,
-  all,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  leakyQueue,
-  lockout,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from "../../../mod.ts";
+import { type Algorithm, fixedWindow, gcra } from "../../../mod.ts";
+import { names, policy } from "../../support/policies.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
 import { recount } from "./support/recount.ts";
 
 /** Every algorithm, with a limit. */
 const FAMILIES: readonly { name: string; make: (limit: number) => Algorithm }[] = [
-  { name: "fixedWindow", make: (limit) => fixedWindow({ limit, period: "10s" }) },
+  ...names.map((name) => ({ name, make: (limit: number) => policy(name, limit, 10_800) })),
   { name: "first", make: (limit) => fixedWindow({ limit, period: "10s", anchor: "first" }) },
-  { name: "slidingLog", make: (limit) => slidingLog({ limit, period: "10s" }) },
-  { name: "slidingCounter", make: (limit) => slidingCounter({ limit, period: "10s" }) },
-  {
-    name: "slidingWindow",
-    make: (limit) => slidingWindow({ limit, period: "10s", precision: "1s" }),
-  },
-  { name: "tokenBucket", make: (limit) => tokenBucket({ limit, period: "10s" }) },
-  {
-    name: "interval",
-    make: (limit) => tokenBucket({ limit, period: "10s", refill: "interval" }),
-  },
-  { name: "leakyBucket", make: (limit) => leakyBucket({ limit, period: "10s" }) },
-  { name: "leakyQueue", make: (limit) => leakyQueue({ limit, period: "10s", queue: 2 }) },
-  { name: "gcra", make: (limit) => gcra({ limit, period: "10s", burst: 3 }) },
-  { name: "lockout", make: (limit) => lockout({ limit, period: "10s", lock: "20s" }) },
-  {
-    name: "all",
-    make: (limit) => all(gcra({ limit, period: "10s" }), slidingLog({ limit, period: "1m" })),
-  },
+  { name: "burst", make: (limit) => gcra({ limit, period: "10s", burst: 3 }) },
 ];
 
 const two = (number: number) => String(number).padStart(2, "0");
