@@ -74,6 +74,7 @@ export function limiter(
 export type {
   Algorithm,
   AlgorithmInternals,
+  ArrivalRate,
   Formula,
   Policy,
   SplitReducer,

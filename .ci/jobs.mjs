@@ -225,8 +225,8 @@ function argumentsOf(name, report, list) {
 function packageJobs(plan) {
   const types = "Types of the built package";
   const name = `The built package on Node ${systemNode().major}`;
-  const check = () => {
-    unpackPackage();
+  const check = async () => {
+    await unpackPackage();
     return checkTypes();
   };
   return [

@@ -106,6 +106,22 @@ export interface Algorithm<State = unknown> {
  */
 export type Formula = readonly (string | number | Formula)[];
 
+/** What arrival times are counted by, where instants are one number of whole ticks. */
+export interface ArrivalRate {
+  /** The policy's limit. */
+  readonly limit: number;
+  /** Ticks of a millisecond. */
+  readonly perMillisecond: number;
+  /** The emission interval in ticks. */
+  readonly interval: number;
+  /** Units that a fresh key admits at one instant. */
+  readonly burst: number;
+  /** The most units that may be in use. */
+  readonly mostUse: number;
+  /** Whether an admitted call waits for its start. */
+  readonly queues: boolean;
+}
+
 /**
  * What an algorithm may bring beyond its reducer, for the stores of this package.
  *
@@ -119,6 +135,8 @@ export interface AlgorithmInternals<State = unknown> {
   readonly halves?: SplitReducer<State> | undefined;
   /** What `take` computes, where numbers can say it. */
   readonly formula?: Formula | undefined;
+  /** Of an arrival time in one number of whole ticks: what it is counted by. */
+  readonly arrival?: ArrivalRate | undefined;
   /** Of `all`: its parts, whose states are the items of its state, in order. */
   readonly parts?: readonly Algorithm[] | undefined;
   /**

@@ -13,8 +13,8 @@ export function makeDecision(
   resetAfter: number,
   delay: number,
   debt: number,
-  source: Decision["source"],
-  parts: Decision["parts"],
+  source?: Decision["source"],
+  parts?: Decision["parts"],
 ): Decision {
   return {
     allowed,
@@ -50,7 +50,5 @@ export function fixDecisionShape(): void {
     anything,
     anything,
     anything,
-    undefined,
-    undefined,
   );
 }

@@ -20,9 +20,10 @@
  * its arithmetic.
  */
 
-import type { Algorithm, Formula, Policy, SplitReducer } from "../algorithm.ts";
+import type { Algorithm, ArrivalRate, Formula, Policy, SplitReducer } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
+import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
 
 /**
@@ -71,20 +72,22 @@ export interface Parts<State> extends Arithmetic<State> {
   readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
   readonly slots?: number;
-  /** Written out where the accounting is too slow; it must answer the same. */
-  readonly split?: Omit<SplitReducer<State>, "charge"> | undefined;
+  /** Of an arrival time in one number: what it is counted by. */
+  readonly arrival?: ArrivalRate | undefined;
 }
 
 /** Builds an algorithm of its parts. */
 export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
-  const { limit, period, capacity, initial, codec, accounting } = parts;
+  const { limit, period, capacity, initial, codec, accounting, arrival } = parts;
   const action = `create ${parts.id[0]}`;
   if (parts.name !== undefined) checkText(action, "name", parts.name);
   const name = parts.name ?? nameOf(limit, period);
   const policy: Policy = Object.freeze({ name, limit, period, burst: capacity });
   fixDecisionShape();
   const maxDebt = (parts.mostUse ?? capacity) - capacity;
-  const { take, decide } = parts.split ?? splitBy(limit, capacity, maxDebt, accounting);
+  const { take, decide } = arrival === undefined
+    ? splitBy(limit, capacity, maxDebt, accounting)
+    : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
   const split = Object.freeze({ take, decide, charge: chargeWith(take, maxDebt, accounting) });
   return Object.freeze({
     name,
@@ -94,7 +97,12 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
     initial,
     ...reducersOf(split),
     codec,
-    internals: Object.freeze({ halves: split, slots: parts.slots, formula: parts.formula }),
+    internals: Object.freeze({
+      halves: split,
+      slots: parts.slots,
+      formula: parts.formula,
+      arrival,
+    }),
   });
 }
 
@@ -157,8 +165,6 @@ function splitBy<State>(
         resetAfter,
         allowed && cost > 0 ? delay(state, now) : 0,
         units < 0 ? Math.min(-units, maxDebt) : 0,
-        undefined,
-        undefined,
       );
     },
   };

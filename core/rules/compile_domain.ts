@@ -144,12 +144,11 @@ function nodeOf(
   path: RuleFault["path"],
   label: string,
 ): RuleNode {
-  const { domain, makeLimit, firstIndex, rules } = compilation;
+  const { domain, makeLimit, firstIndex, rules, faults } = compilation;
   const { key, value, share, rules: inner = [] } = written;
   const index = firstIndex + rules.length;
-  const { rule, faults } = compileRule(written, { index, domain, label }, path, makeLimit);
+  const rule = compileRule(written, { index, domain, label }, path, makeLimit, faults);
   rules.push(rule);
-  compilation.faults.push(...faults);
   return {
     rule,
     shared: share === true && value !== undefined ? entryText(key, value) : undefined,

@@ -45,22 +45,18 @@ export interface RuleFault {
   readonly message: string;
 }
 
-/** A rule, and what is wrong with how it is written. */
-export interface CompiledRule {
-  readonly rule: Rule;
-  readonly faults: readonly RuleFault[];
-}
-
-/** Compiles one rule, without those for the entry that follows. */
+/** Compiles one rule, without those for the entry that follows; adds what is wrong with it. */
 export function compileRule(
   written: RuleOptions,
   { index, domain, label }: Pick<Rule, "index" | "domain" | "label">,
   path: RuleFault["path"],
   makeLimit: typeof algorithmOf,
-): CompiledRule {
+  faults: RuleFault[],
+): Rule {
   const { name, replaces = [], shadow, quota, detailed, lookup } = written;
-  const { limits, faults } = compileLimits(written.limits ?? [], path, makeLimit);
-  const rule: Rule = {
+  addVerdictFaults(written, path, faults);
+  const limits = compileLimits(written.limits ?? [], path, makeLimit, faults);
+  return {
     index,
     domain,
     label,
@@ -74,7 +70,6 @@ export function compileRule(
     replaces,
     lookup,
   };
-  return { rule, faults: [...verdictFaults(written, path), ...faults] };
 }
 
 /** The limits that can be made of what is written; two of the same would share a counter. */
@@ -82,9 +77,9 @@ function compileLimits(
   written: readonly LimitOptions[],
   path: RuleFault["path"],
   makeLimit: typeof algorithmOf,
-): { readonly limits: readonly Algorithm[]; readonly faults: readonly RuleFault[] } {
+  faults: RuleFault[],
+): readonly Algorithm[] {
   const limits: Algorithm[] = [];
-  const faults: RuleFault[] = [];
   written.forEach((options, place) => {
     const here = [...path, "limits", place];
     try {
@@ -95,17 +90,17 @@ function compileLimits(
       }
       limits.push(limit);
     } catch (error) {
-      faults.push({ path: here, message: messageOf(error) });
+      faults.push({ path: here, message: error instanceof Error ? error.message : String(error) });
     }
   });
-  return { limits, faults };
+  return limits;
 }
 
-function verdictFaults(
+function addVerdictFaults(
   { name, replaces = [], limits, unlimited, blocked, lookup }: RuleOptions,
   path: RuleFault["path"],
-): readonly RuleFault[] {
-  const faults: RuleFault[] = [];
+  faults: RuleFault[],
+): void {
   const given = [limits !== undefined, unlimited === true, blocked === true];
   if (given.filter(Boolean).length > 1) {
     faults.push({ path, message: "a rule has either limits, or unlimited, or blocked" });
@@ -121,15 +116,10 @@ function verdictFaults(
     const place = [...path, "replaces", replaces.indexOf(name)];
     faults.push({ path: place, message: `a rule cannot replace itself: ${name}` });
   }
-  return faults;
 }
 
 function kindOf({ limits, unlimited, blocked }: RuleOptions): RuleKind {
   if (unlimited === true) return "unlimited";
   if (blocked === true) return "blocked";
   return limits === undefined ? "open" : "limited";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -49,7 +49,7 @@ export const NO_RULE_VERDICT: Verdict = Object.freeze({
 /** The decision of a blocked rule: never, but for a look. */
 export function blockedDecision(cost: number): Decision {
   const allowed = cost <= 0;
-  return makeDecision(allowed, 0, 0, allowed ? 0 : Infinity, 0, 0, 0, 0, undefined, undefined);
+  return makeDecision(allowed, 0, 0, allowed ? 0 : Infinity, 0, 0, 0, 0);
 }
 
 /**

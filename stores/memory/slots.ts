@@ -182,7 +182,7 @@ export function requireRoom(slots: Slots, newKeys: () => number, now: number): v
 }
 
 /** Drops keys that have been fresh for a while. */
-function sweep(slots: Slots, now: number): void {
+export function sweep(slots: Slots, now: number): void {
   const { queue } = slots;
   for (let step = 0; step < STEPS && dueAt(queue) + LINGER <= now; step++) {
     const slot = firstSlot(queue);

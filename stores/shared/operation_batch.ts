@@ -158,7 +158,8 @@ function batchOf(
         const write = toWrite.get(stored);
         if (write !== undefined) {
           const { state, resetAfter } = write;
-          block = spares.take();
+          block = spares.spare();
+          spares.spent();
           taken.push(block);
           replaced.push(old);
           const freshAt = state === algorithm.initial ? 0 : now + resetAfter;

@@ -13,36 +13,7 @@ import { keyTable, LONGEST_KEY } from "./key_table.ts";
 import { type Field, FORMS, type Layout } from "./layout.ts";
 import { lineFields } from "./line_fields.ts";
 import type { LogRecord, ReadLogOptions } from "./read_log_options.ts";
-
-/** A line that could not be read. */
-export interface UnreadLine {
-  /** Its number, counted from 1. */
-  readonly line: number;
-  /** Its text, shortened to 200 characters. */
-  readonly text: string;
-  /** Why. */
-  readonly reason: string;
-}
-
-/** The requests of a block, a row each. */
-export interface Columns {
-  /** Milliseconds since the Unix epoch. */
-  readonly at: Float64Array;
-  /** Ids of clients. */
-  readonly client: Uint32Array;
-  /** Costs; `undefined` where all are 1. */
-  readonly cost: Float64Array | undefined;
-  /** The clients that are new, in the order of their ids. */
-  readonly keys: readonly string[];
-  /** Whether ids count from 0 again. */
-  readonly restarts: boolean;
-  /** Lines of the block, those of no request among them. */
-  readonly lines: number;
-  /** How many lines could not be read. */
-  readonly unread: number;
-  /** The first of them. */
-  readonly firstUnread: readonly UnreadLine[];
-}
+import type { Columns, UnreadLine } from "./trace.ts";
 
 /** Reads blocks of whole lines, one after the other. */
 export type BlockParser = (block: Uint8Array, layout: Layout) => Columns;

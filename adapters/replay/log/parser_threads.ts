@@ -1,8 +1,9 @@
 import { Worker } from "node:worker_threads";
 
 import type { Layout } from "./layout.ts";
-import { blockParser, type Columns } from "./parse_block.ts";
+import { blockParser } from "./parse_block.ts";
 import type { ReadLogOptions } from "./read_log_options.ts";
+import type { Columns } from "./trace.ts";
 
 /** What reads lines: this thread, or others. */
 export interface Parsers {

@@ -1,11 +1,18 @@
 import { checkInteger, checkOptions, errorMessage, formatValue } from "../../../core/toolkit.ts";
 import { sectionsOf } from "./find_layout.ts";
 import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";
-import { type Columns, SHOWN_LINES } from "./parse_block.ts";
+import { SHOWN_LINES } from "./parse_block.ts";
 import { ownParser, type Parsers, parserThreads } from "./parser_threads.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
 import { LOG_OPTIONS, type ReadLogOptions } from "./read_log_options.ts";
-import { addColumns, type LogEntry, type LogFacts, type Trace, traceBuilder } from "./trace.ts";
+import {
+  addColumns,
+  type Columns,
+  type LogEntry,
+  type LogFacts,
+  type Trace,
+  traceBuilder,
+} from "./trace.ts";
 
 /** The options of `readTrace`. */
 export interface ReadTraceOptions extends ReadLogOptions {
@@ -26,12 +33,7 @@ export interface NamedLog {
 }
 
 /** How much of a log has been read. */
-export interface ReadSoFar {
-  /** Bytes, decompressed. */
-  readonly bytes: number;
-  /** Lines. */
-  readonly lines: number;
-}
+export type ReadSoFar = Pick<LogFacts, "bytes" | "lines">;
 
 const MAX_LINE = 65_536;
 const MAX_CLIENTS = 100_000;

@@ -4,7 +4,6 @@
  */
 
 import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/toolkit.ts";
-import type { Columns, UnreadLine } from "./parse_block.ts";
 
 /** One request of a log. */
 export interface LogEntry {
@@ -22,6 +21,16 @@ export type LogSource =
   | Iterable<LogEntry>
   | AsyncIterable<LogEntry>
   | (() => Iterable<LogEntry> | AsyncIterable<LogEntry>);
+
+/** A line that could not be read. */
+export interface UnreadLine {
+  /** Its number, counted from 1. */
+  readonly line: number;
+  /** Its text, shortened to 200 characters. */
+  readonly text: string;
+  /** Why. */
+  readonly reason: string;
+}
 
 /** What there was to a log beside its requests. */
 export interface LogFacts {
@@ -73,21 +82,30 @@ export interface TraceRows {
   readonly cost: Float64Array | undefined;
 }
 
-/** A trace that grows. */
-export interface TraceBuilder extends Omit<Trace, "clients" | "counts" | "rows"> {
-  requests: number;
-  units: number;
-  untracked: number;
-  backSteps: number;
-  start: number;
-  end: number;
-  log: LogFacts | undefined;
-  readonly clients: string[];
-  readonly counts: number[];
-  readonly rows: TraceRows[];
-  readonly ids: Map<string, number>;
-  readonly maxClients: number;
+/** The requests of a block, with ids of the parser's own. */
+export interface Columns extends TraceRows {
+  /** The clients that are new, in the order of their ids. */
+  readonly keys: readonly string[];
+  /** Whether ids count from 0 again. */
+  readonly restarts: boolean;
+  /** Lines of the block, those of no request among them. */
+  readonly lines: number;
+  /** How many lines could not be read. */
+  readonly unread: number;
+  /** The first of them. */
+  readonly firstUnread: readonly UnreadLine[];
 }
+
+/** A trace that grows. */
+export type TraceBuilder =
+  & { -readonly [Key in Exclude<keyof Trace, "clients" | "counts" | "rows">]: Trace[Key] }
+  & {
+    readonly clients: string[];
+    readonly counts: number[];
+    readonly rows: TraceRows[];
+    readonly ids: Map<string, number>;
+    readonly maxClients: number;
+  };
 
 const UNTRACKED = 0xffff_ffff;
 

@@ -37,10 +37,12 @@ export async function casCommit(
     text: COMPARE_AND_SET,
     sha: COMPARE_AND_SET_SHA,
     argumentsOf(call) {
-      const groups = groupsOf(call.cells);
-      call.cells = groups.flat();
-      const sizes = groups.length === call.cells.length ? [] : groups.map(({ length }) => length);
-      const words = [sizes.join(" ")];
+      const words = [""];
+      if (call.cells.some(({ tied }) => tied)) {
+        const groups = groupsOf(call.cells);
+        call.cells = groups.flat();
+        words[0] = groups.map(({ length }) => length).join(" ");
+      }
       for (const cell of call.cells) {
         const { held = "", next = "", lifetime } = cell;
         words.push(held, next, lifetime === 0 ? "" : String(lifetime));

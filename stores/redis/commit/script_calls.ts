@@ -46,7 +46,7 @@ export async function commitByScript(
   const commands = calls.map((call) => {
     const rest = script.argumentsOf(call);
     const keys = call.cells.map(({ key }) => key);
-    return ["EVALSHA", script.sha, String(keys.length), ...keys, ...rest];
+    return ["EVALSHA", script.sha, String(keys.length)].concat(keys, rest);
   });
   const replies = await callScript(node, script.text, commands, asking, context);
   if (!hasReplies(replies)) return failedTogether(jobs, replies, "unknown");
@@ -63,10 +63,14 @@ export async function commitByScript(
 /** The calls of each slot, and each that must be alone. */
 function callsOf(jobs: readonly Job[], cells: Batch["cells"]): readonly ScriptCall[] {
   const calls = new Map<number | string, ScriptCall>();
+  let last: number | string | undefined;
+  let call: ScriptCall = { jobs: [], cells: [] };
   for (const job of jobs) {
     const name = job.cell!.alone ?? job.slot;
-    let call = calls.get(name);
-    if (call === undefined) calls.set(name, call = { jobs: [], cells: [] });
+    if (name !== last) {
+      call = calls.get(name) ?? { jobs: [], cells: [] };
+      calls.set(last = name, call);
+    }
     call.jobs.push(job);
     if (job.several === undefined) addCell(call, job.cell!);
     else for (const key of job.several.keys) addCell(call, cells.get(key)!);

@@ -111,7 +111,8 @@ export function openTable(
         thread.isChanging = false;
         return false;
       }
-      spares.swapped(block);
+      spares.spent();
+      spares.add(block);
       nodes.commit();
       thread.isChanging = false;
       return true;

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { arrivalTime, startTime } from "../../../core/arithmetic/arrival_time.ts";
 import { buildAlgorithm } from "../../../core/algorithms/build_algorithm.ts";
 import { wholeTicks } from "../../../core/arithmetic/ticks.ts";
-import { wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
+import { takeInPlace, wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
 import { fcOptions } from "../../support/seed.ts";
 
 const scales = fc.record({
@@ -45,17 +45,22 @@ test("the reducer written out answers as the one by its accounting", () => {
         accounting,
         codec: scale.codec,
       }).internals!.halves!;
-      const written = wholeArrivalTime(limit, perMillisecond, interval, burst, mostUse, queues);
+      const rate = { limit, perMillisecond, interval, burst, mostUse, queues };
+      const written = wholeArrivalTime(rate);
       let tat = 0;
       let now = 1_700_000_000_000;
       for (const { gap, cost } of calls) {
         now += gap;
         const next = general.take(tat, now, cost);
+        const decision = general.decide(tat, next, now, cost);
         assert.equal(written.take(tat, now, cost), next);
-        assert.deepEqual(
-          written.decide(tat, next, now, cost),
-          general.decide(tat, next, now, cost),
-        );
+        assert.deepEqual(written.decide(tat, next, now, cost), decision);
+        for (const dry of cost > 0 ? [true, false] : []) {
+          const cells = Float64Array.of(tat, -1);
+          assert.deepEqual(takeInPlace(rate, cells, 0, now, cost, dry), decision);
+          const isKept = !dry && next !== tat;
+          assert.deepEqual([...cells], isKept ? [next, now + decision.resetAfter] : [tat, -1]);
+        }
         tat = next;
       }
     }),

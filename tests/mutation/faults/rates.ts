@@ -28,12 +28,12 @@ export const RATE_FAULTS: readonly Fault[] = [
       "Math.floor(((remaining + 1) * interval - room) / perMillisecond)",
     ],
     "`resetAfter` rounded to the nearest": [
-      "ceilDiv(ahead, perMillisecond),",
-      "Math.round(ahead / perMillisecond),",
+      "ceilDiv(burst * interval - room, perMillisecond),",
+      "Math.round((burst * interval - room) / perMillisecond),",
     ],
     "A cost above the burst is promised for later": [
       "cost > burst ? Infinity : ceilDiv(",
-      "cost > burst ? ceilDiv(ahead, perMillisecond) : ceilDiv(",
+      "cost > burst ? ceilDiv(burst * interval - room, perMillisecond) : ceilDiv(",
     ],
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyBucket"], {
@@ -54,12 +54,12 @@ export const RATE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["leakyQueue"], {
     "A call of the queue starts before its place: the delay rounded down": [
-      "ceilDiv(tat - tick, perMillisecond) : 0",
-      "Math.floor((tat - tick) / perMillisecond) : 0",
+      "delay > 0 ? ceilDiv(delay, perMillisecond) : 0",
+      "delay > 0 ? Math.floor(delay / perMillisecond) : 0",
     ],
     "A call of the queue starts when its last place does, not its first": [
-      "queues && allowed && cost > 0 ? delay(tat, tick) : 0",
-      "queues && allowed && cost > 0 ? delay(next - interval, tick) : 0",
+      "queues && allowed && cost > 0 ? tat - tick : 0",
+      "queues && allowed && cost > 0 ? next - interval - tick : 0",
     ],
   }),
   ...faultsIn("core/algorithms/leaky_queue.ts", ["leakyQueue"], {
@@ -111,8 +111,8 @@ export const RATE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/token_bucket.ts", ["tokenBucketByInterval"], {
     "A bucket that is refilled by one token less": [
-      "...ticksArithmetic(limit, period, 1, burst),",
-      "...ticksArithmetic(Math.max(1, limit - 1), period, 1, burst),",
+      "...arrivalArithmetic(wholeTicks(limit, period), 1, burst),",
+      "...arrivalArithmetic(wholeTicks(Math.max(1, limit - 1), period), 1, burst),",
     ],
   }),
   ...faultsIn("core/algorithms/build_algorithm.ts", ["leakyQueue"], {

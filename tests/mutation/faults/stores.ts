@@ -26,6 +26,12 @@ export const STORE_FAULTS: readonly Fault[] = [
       "",
     ],
   }),
+  ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["memoryStore"], {
+    "A dry run writes the state that lies in the store": [
+      "if (allowed && !dry) {",
+      "if (allowed) {",
+    ],
+  }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
     "A key with a brace in it is another limiter's": [
       "return `${escaped(prefix)}:{${escaped(key)}}:${id}`;",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Law, law } from "../../../../adapters/testing/law.ts";
-import { consumeAll, limiter, StoreFullError } from "../../../../mod.ts";
+import { StoreFullError } from "../../../../mod.ts";
 import {
   attachSharedStore,
   type SharedStore,
@@ -9,7 +9,7 @@ import {
 } from "../../../../stores/shared/shared_store.ts";
 import { attachMemory } from "../../../../stores/shared/layout.ts";
 import { audit } from "./audit.ts";
-import { NOW } from "./jobs.ts";
+import { consumeKeys, limiterOn, NOW } from "./limiter_on.ts";
 import { names, policy } from "../../../support/policies.ts";
 
 /** Nothing lost. */
@@ -71,8 +71,7 @@ function perform(
   now: { value: number },
 ): void {
   const thread = threads[place]!;
-  const options = { store: thread, prefix: "test", clock: () => now.value };
-  const own = limiter(policy(names[name]!, 50), options);
+  const own = limiterOn(thread, policy(names[name]!, 50), () => now.value);
   switch (kind) {
     case "wait":
       now.value += milliseconds;
@@ -86,7 +85,7 @@ function perform(
       return thread.grow(Math.min(maxCapacity, thread.statistics().capacity + count % 21));
     }
     case "all":
-      return void consumeAll(keys.map((each) => ({ limiter: own, key: `key ${each}` })));
+      return void consumeKeys(own, ...keys.map((each) => `key ${each}`));
     case "many":
     case "none":
       for (let each = 0; each < count; each++) {

@@ -6,10 +6,8 @@
 import assert from "node:assert/strict";
 import {
   type Algorithm,
-  consumeAll,
   gcra,
   type Limiter,
-  limiter,
   slidingLog,
   slidingWindow,
   StoreFullError,
@@ -23,7 +21,7 @@ import {
 } from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
-import { NOW } from "./jobs.ts";
+import { consumeKeys, limiterOn } from "./limiter_on.ts";
 import type { Region, Schedule, Script, Weakening } from "./weak_memory.ts";
 
 const LIMIT = 3;
@@ -39,10 +37,6 @@ export interface Scenario {
 const number = gcra({ limit: LIMIT, period: "1h" });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
-
-function limiterOn(store: SharedStore, algorithm: Algorithm, now: number = NOW): Limiter {
-  return limiter(algorithm, { store, prefix: "weak", clock: () => now });
-}
 
 /** A store whose words come back after two changes, with few blocks to spare. */
 function narrowStore(
@@ -68,17 +62,15 @@ function admitting(
   held: readonly string[] = ["one"],
 ): Scenario {
   const { handle, narrow, open } = narrowStore(sizes);
-  const before = open();
-  for (const key of held) limiterOn(before, algorithm).consume(key);
-  before.close();
+  hold(open, algorithm, ...held);
   const got = Array.from({ length: threads }, () => [0, 0]);
-  const scripts = got.map((own, thread): Script => (attach) => {
-    own.fill(0);
-    const store = attach();
-    const api = limiterOn(store, algorithm);
-    for (let each = 0; each < calls; each++) call(api, own, thread);
-    store.close();
-  });
+  const scripts = got.map((own, thread) =>
+    script((store) => {
+      own.fill(0);
+      const api = limiterOn(store, algorithm);
+      for (let each = 0; each < calls; each++) call(api, own, thread);
+    })
+  );
   return {
     handle,
     narrow,
@@ -104,10 +96,24 @@ const take = (key: "one" | "two") => (api: Limiter, got: number[]) => {
 };
 
 const takeBoth = (keys: readonly string[]) => (api: Limiter, got: number[]) => {
-  const { allowed } = consumeAll(keys.map((key) => ({ limiter: api, key })));
+  const allowed = consumeKeys(api, ...keys);
   if (allowed) [0, 1].forEach((place) => got[place]!++);
   return allowed;
 };
+
+/** A thread that attaches, calls and closes its store. */
+const script = (call: (store: SharedStore) => void): Script => (attach) => {
+  const store = attach();
+  call(store);
+  store.close();
+};
+
+/** Takes from a key, before the threads begin. */
+function hold(open: () => SharedStore, algorithm: Algorithm, ...keys: readonly string[]): void {
+  const store = open();
+  for (const key of keys) limiterOn(store, algorithm).consume(key);
+  store.close();
+}
 
 /** Scenarios by what they exercise. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
@@ -174,49 +180,36 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     ),
   "forget a key that another one takes from": () => {
     const { handle, narrow, open } = narrowStore({ blocks: 12, nodes: 20 });
-    const before = open();
-    limiterOn(before, log).consume("one");
-    before.close();
-    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
-      const store = attach();
-      const api = limiterOn(store, log);
-      for (let call = 0; call < 2; call++) {
-        if (thread === 0) api.reset("one");
-        else api.consume("one");
-      }
-      store.close();
-    });
+    hold(open, log, "one");
+    const scripts = [0, 1].map((thread) =>
+      script((store) => {
+        const { reset, consume } = limiterOn(store, log);
+        for (let call = 0; call < 2; call++) (thread === 0 ? reset : consume)("one");
+      })
+    );
     return { handle, narrow, scripts, check: () => checkWhole(handle, 4) };
   },
   "evict keys from a full store": () => {
     const { handle, narrow, open } = narrowStore({ capacity: 1, blocks: 12, onFull: "evict" });
-    open().close();
-    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
-      const store = attach();
-      for (let call = 0; call < 2; call++) limiterOn(store, number).consume(`${thread} ${call}`);
-      store.close();
-    });
+    hold(open, number);
+    const scripts = [0, 1].map((thread) =>
+      script((store) => {
+        for (let call = 0; call < 2; call++) limiterOn(store, number).consume(`${thread} ${call}`);
+      })
+    );
     return { handle, narrow, scripts, check: () => checkWhole(handle, 1) };
   },
   "give units back to one that waits": () => {
     const { handle, narrow, open } = narrowStore({});
     const single = gcra({ limit: 1, period: "1h" });
-    const before = open();
-    limiterOn(before, single).consume("one");
-    before.close();
+    hold(open, single, "one");
     let isRefused = false;
-    const scripts: Script[] = [
-      (attach) => {
-        const store = attach();
-        store.internals!.watch!(storedKey("weak", single.id, "one"));
+    const scripts = [
+      script((store) => {
+        store.internals!.watch!(storedKey("test", single.id, "one"));
         isRefused = !limiterOn(store, single).consume("one").allowed;
-        store.close();
-      },
-      (attach) => {
-        const store = attach();
-        limiterOn(store, single).refund("one");
-        store.close();
-      },
+      }),
+      script((store) => void limiterOn(store, single).refund("one")),
     ];
     return {
       handle,
