@@ -23,7 +23,7 @@ import { RateLimitedError } from "../../core/errors.ts";
 import { refundingNewest, withMaxDelay } from "../../core/limiter/wrapped_algorithm.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
-import { refundUnits } from "../http/gate/refund_units.ts";
+import { refundUnits } from "../http/gate/refunds.ts";
 import {
   type BoundLimit,
   failOrDie,

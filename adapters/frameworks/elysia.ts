@@ -42,7 +42,7 @@ import type {
   Outcome,
   RateLimitOptions,
 } from "../http/gate/rate_limit_options.ts";
-import { GONE_STATUS } from "../http/gate/refund_rule.ts";
+import { GONE_STATUS } from "../http/gate/refunds.ts";
 
 /** An app that has the plugin: the decision is on the context. */
 export type WithRateLimit<App> = App & {

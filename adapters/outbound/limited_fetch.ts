@@ -17,8 +17,11 @@
  * @module
  */
 
+import { mayDelay } from "../../core/algorithms/may_delay.ts";
+import { isStoreError, RateLimitedError } from "../../core/errors.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
-import { isStoreError } from "../../core/errors.ts";
+import { makeDecision } from "../../core/make_decision.ts";
+import { sleep } from "../../core/sleep.ts";
 import { type FetchCall, fetchCall, isRepeatable } from "./fetch_call.ts";
 import {
   type Fetch,
@@ -28,7 +31,6 @@ import {
   type LimitedFetchOptions,
 } from "./fetch_options.ts";
 import { type LimitsTold, readLimits, waitFor } from "./read_limits.ts";
-import { waitForTurn, waitOrThrow } from "./wait_for_turn.ts";
 
 /** The first wait where the server does not say how long; doubled with each retry. */
 const FIRST_BACKOFF = 1_000;
@@ -101,6 +103,58 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
 
 export type { Fetch, FetchRequest, LimitedFetchOptions, Retry } from "./fetch_options.ts";
 export { type LimitsTold, type Quota, readLimits } from "./read_limits.ts";
+
+/**
+ * Waits until a request may be sent.
+ *
+ * @throws {RateLimitedError} If that would be after its deadline.
+ * @throws What its signal was aborted with; what it had taken is given back.
+ */
+async function waitForTurn(settings: FetchSettings, call: FetchCall): Promise<void> {
+  const { limiter, cost, passed, pauses } = settings;
+  const { key, pauseKey, signal, deadline } = call;
+  while (true) {
+    await waitOutPause(settings, call);
+    if (limiter === undefined) return;
+    const maxWait = Math.max(0, deadline - passed());
+    const { source } = await limiter.acquire(key, { cost, maxWait, signal });
+    // The server may have announced a pause meanwhile: what is held until its end would be sent in
+    // one burst.
+    if (!signal?.aborted && pauses.left(pauseKey, passed()) === 0) return;
+    // Others may stand behind a place in a queue, so that it cannot be given back.
+    const mayGiveBack = cost > 0 && source !== "policy" && !mayDelay(limiter.algorithm);
+    if (mayGiveBack) await limiter.refund(key, cost);
+    signal?.throwIfAborted();
+  }
+}
+
+/** Waits; an abort of the signal ends it with the signal's reason. */
+async function waitOrThrow(
+  { clock }: FetchSettings,
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!await sleep(clock, milliseconds, signal)) throw signal!.reason;
+}
+
+async function waitOutPause(settings: FetchSettings, call: FetchCall): Promise<void> {
+  const { passed, pauses } = settings;
+  const { key, pauseKey, signal, deadline } = call;
+  const leftNow = () => pauses.left(pauseKey, passed());
+  for (let left = leftNow(); left > 0; left = leftNow()) {
+    if (passed() + left > deadline) throw tooLong(key, left);
+    await waitOrThrow(settings, left, signal);
+  }
+}
+
+function tooLong(key: string, pause: number): RateLimitedError {
+  const refusal = makeDecision(false, 0, 0, pause, pause, pause, 0, 0, "policy", undefined);
+  return new RateLimitedError(
+    `Cannot fetch from ${JSON.stringify(key)} as the server's pause must end within maxWait: ` +
+      `it ends in ${pause} ms`,
+    refusal,
+  );
+}
 
 /** Whose limit a response is about. */
 function keyOfAnswer(

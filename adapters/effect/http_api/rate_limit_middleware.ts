@@ -8,7 +8,7 @@ import { applyHeaders } from "../../http/fields/apply_headers.ts";
 import type { HeaderField } from "../../http/fields/header_writer.ts";
 import { gate, type Verdict } from "../../http/gate/gate.ts";
 import type { Outcome } from "../../http/gate/rate_limit_options.ts";
-import { GONE_STATUS } from "../../http/gate/refund_rule.ts";
+import { GONE_STATUS } from "../../http/gate/refunds.ts";
 import type { Refusal } from "../../http/gate/refusal.ts";
 import { fetchOutcome } from "../../http/servers/fetch_response.ts";
 import { type Decision, withDurations } from "../decision.ts";

@@ -18,7 +18,7 @@ import { clientKeyOf, type RequestSource } from "../address/client_key.ts";
 import { readHeaderForms } from "../fields/header_writer.ts";
 import { type LimitPlan, limitPlan } from "./limit_plan.ts";
 import type { AnyLimiter, RateLimitOptions } from "./rate_limit_options.ts";
-import { type RefundRule, refundRule } from "./refund_rule.ts";
+import { type RefundRule, refundRule } from "./refunds.ts";
 
 /** The options of any adapter: only their functions know what a request is. */
 type Options = RateLimitOptions<unknown, unknown>;

@@ -10,8 +10,7 @@ import { retryAfterField } from "../fields/retry_after.ts";
 import type { GateSettings } from "./gate_settings.ts";
 import type { LimitPlan } from "./limit_plan.ts";
 import type { Outcome } from "./rate_limit_options.ts";
-import { settlement } from "./refund_rule.ts";
-import { refundUnits } from "./refund_units.ts";
+import { refundUnits, settlement } from "./refunds.ts";
 import { changedRefusal, type Refusal, refusalOf } from "./refusal.ts";
 
 /** What becomes of a request. */

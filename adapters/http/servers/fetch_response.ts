@@ -6,7 +6,7 @@ import type { RequestSource } from "../address/client_key.ts";
 import { applyHeaders } from "../fields/apply_headers.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
 import type { Outcome } from "../gate/rate_limit_options.ts";
-import { GONE_STATUS } from "../gate/refund_rule.ts";
+import { GONE_STATUS } from "../gate/refunds.ts";
 import type { Refusal } from "../gate/refusal.ts";
 
 /** Where the address of a client is found: Bun's server is called, Deno's information holds it. */

@@ -10,7 +10,7 @@ import { applyHeaders, type HeaderHolder } from "../fields/apply_headers.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
 import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
-import { GONE_STATUS } from "../gate/refund_rule.ts";
+import { GONE_STATUS } from "../gate/refunds.ts";
 import type { Refusal } from "../gate/refusal.ts";
 
 /** How requests of node:http are read. */

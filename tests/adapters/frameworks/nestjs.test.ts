@@ -74,6 +74,23 @@ describe("tidegate/nestjs", () => {
     });
   });
 
+  for (const [trustedProxies, client] of [[undefined, "192.0.2.1"], [["loopback"], "192.0.2.9"]]) {
+    test(`believes the platform about addresses unless trustedProxies is given: ${client}`, async () => {
+      const keys: string[] = [];
+      const guard = rateLimitGuard({
+        limiter: limiter(gcra({ limit: 1, period: "1h" })),
+        trustedProxies: trustedProxies as string[] | undefined,
+        onDecision: (_decision, _request, key) => keys.push(key),
+      });
+      const socket = { remoteAddress: "127.0.0.1" };
+      const request = { ip: "192.0.2.1", socket, headers: { "x-forwarded-for": "192.0.2.9" } };
+      const response = { getHeader: () => undefined, setHeader() {} };
+      const http = { getRequest: () => request, getResponse: () => response };
+      await guard.canActivate({ switchToHttp: () => http });
+      assert.deepEqual(keys, [client]);
+    });
+  }
+
   test("answers with what respond says, be it text or JSON", async () => {
     const body = (text: string) =>
       rateLimitGuard({
