@@ -42,6 +42,11 @@ export function afterRealTime(milliseconds: number, wake: () => void): () => voi
   return () => clearTimeout(timer);
 }
 
+/** Lets the time of a clock pass: by its own `after`, or in real time. */
+export function timerOf(clock: Pick<Clock, "after"> | undefined): NonNullable<Clock["after"]> {
+  return clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake);
+}
+
 /** Requires a clock to be a function. */
 export function checkClock(action: string, clock: unknown): void {
   if (clock !== undefined) checkFunction(action, "clock", clock);

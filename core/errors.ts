@@ -52,30 +52,18 @@ export class StoreUnavailableError extends Error {
 export class ContentionError extends Error {
   /** The name of the class. */
   override readonly name = "ContentionError";
-  /** Makes the error of what could not be done. */
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
 }
 
 /** A store holds as many keys in use as it can, and its policy is to throw; nothing was charged. */
 export class StoreFullError extends Error {
   /** The name of the class. */
   override readonly name = "StoreFullError";
-  /** Makes the error of what could not be done. */
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
 }
 
 /** More calls wait for a store than it may keep waiting; nothing was charged. */
 export class StoreOverloadedError extends Error {
   /** The name of the class. */
   override readonly name = "StoreOverloadedError";
-  /** Makes the error of what could not be done. */
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
 }
 
 /** Whether an error says that too many calls wait, by its name: no failure policy may admit them. */

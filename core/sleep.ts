@@ -1,4 +1,4 @@
-import { afterRealTime, type Clock } from "./clock.ts";
+import { type Clock, timerOf } from "./clock.ts";
 
 /**
  * Waits for so many milliseconds of a clock, or until a signal is aborted.
@@ -26,8 +26,6 @@ export function sleep(
     }
     signal?.addEventListener("abort", abort);
     const wake = () => end(true);
-    cancel = clock?.after === undefined
-      ? afterRealTime(milliseconds, wake)
-      : clock.after(milliseconds, wake);
+    cancel = timerOf(clock)(milliseconds, wake);
   });
 }

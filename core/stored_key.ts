@@ -28,16 +28,13 @@ function escaped(text: string): string {
     : text;
 }
 
-/** A stored key in two: whose it is (prefix and id), and the limiter's key. */
-export interface SplitKey {
-  /** Prefix and id, escaped: the same for all keys of one limiter. */
-  readonly family: string;
-  /** The limiter's key, as it was given. */
-  readonly key: string;
-}
-
-/** Takes a stored key apart; those of another form are each a family of their own. */
-export function splitStoredKey(stored: string): SplitKey {
+/**
+ * Takes a stored key apart: into whose it is (prefix and id, escaped: the same for all keys of one
+ * limiter) and the limiter's key, as it was given. Those of another form are each a family of their own.
+ */
+export function splitStoredKey(
+  stored: string,
+): { readonly family: string; readonly key: string } {
   const start = stored.indexOf(":{");
   const end = stored.indexOf("}:", start);
   if (start === -1 || end === -1) return { family: stored, key: stored };

@@ -21,7 +21,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 
 import type { Decision } from "../../core/decision.ts";
 import { andThen, orElse } from "../../core/maybe_promise.ts";
-import { errorMessage } from "../../core/options/checks.ts";
+import { rangeError } from "../../core/options/checks.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import {
   closingOf,
@@ -205,7 +205,7 @@ export function fastifyRateLimitStore(
   function storeOf(parameters: StoreParameters, scope: string): FastifyRateLimitStore {
     for (const option of ["continueExceeding", "exponentialBackoff"] as const) {
       if (parameters[option] !== true) continue;
-      throw new RangeError(errorMessage("count hits", `${option} must be false`, true));
+      throw rangeError("count hits", `${option} must be false`, true);
     }
     const counting = (way: "hit" | "read"): FastifyRateLimitStore["incr"] => (key, done, window) =>
       orElse(

@@ -11,7 +11,7 @@ import { isOverload, isStoreError } from "../../core/errors.ts";
 import { checkPrefix } from "../../core/limiter/check_limiter.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
-import { checkOptions, errorMessage } from "../../core/options/checks.ts";
+import { checkOptions, typeError } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
@@ -93,7 +93,7 @@ export function hitStore(options: HitStoreOptions = {}): HitStore {
 
   function ready(): HitCounter {
     if (counter !== undefined) return counter;
-    throw new TypeError(errorMessage(ACTION, "init must have been called", undefined));
+    throw typeError(ACTION, "init must have been called", undefined);
   }
 
   function infoOf({ count, resetAfter }: Hits): HitInfo {
@@ -132,7 +132,7 @@ export function hitContext(options: HitStoreOptions = {}): HitContext {
     },
     increment(key, given = usual) {
       if (given === undefined) {
-        throw new TypeError(errorMessage(ACTION, "duration must be known", given));
+        throw typeError(ACTION, "duration must be known", given);
       }
       const duration = Math.ceil(given);
       return nativePromise(andThen(windows(duration).hit(key), ({ count, resetAfter }) => {

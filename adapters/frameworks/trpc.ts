@@ -24,12 +24,7 @@
 
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
-import {
-  checkFunction,
-  checkInteger,
-  checkOptions,
-  errorMessage,
-} from "../../core/options/checks.ts";
+import { checkFunction, checkInteger, checkOptions, typeError } from "../../core/options/checks.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of what tRPC hands over to a middleware. */
@@ -88,7 +83,7 @@ export function rateLimit<
   const { limiter, key, cost = 1 } = options;
   checkFunction(action, "key", key);
   if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
-    throw new TypeError(errorMessage(action, "limiter must be a limiter or a function", limiter));
+    throw typeError(action, "limiter must be a limiter or a function", limiter);
   }
 
   return async function limitRate(call) {

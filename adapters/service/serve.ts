@@ -10,24 +10,20 @@ import { takePort } from "./http/shared_port.ts";
 import { errorLog, type LogEvent } from "./log.ts";
 import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
 import { type History, history } from "./metrics/history.ts";
-import {
-  type LiveDocument,
-  liveDocument,
-  type LiveRequest,
-  type StoreKind,
-} from "./metrics/live_document.ts";
+import { liveDocument, type LiveRequest, type StoreKind } from "./metrics/live_document.ts";
+import { metricsText } from "./metrics/metrics_text.ts";
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
 import { observedStore } from "./observed_store.ts";
 import { readServeOptions, type ServeOptions, type ServeSettings } from "./serve_options.ts";
 import { storeOnRedis } from "./store_on_redis.ts";
 import { readInWorker } from "./threads/read_in_worker.ts";
-import { type ServiceThread, serviceThread } from "./threads/service_thread.ts";
 import {
   type Ports,
   type Servers,
   type ServerSettings,
-  startServers,
-} from "./threads/thread_servers.ts";
+  type ServiceThread,
+  serviceThread,
+} from "./threads/service_thread.ts";
 import { startWorkers, type WorkerPool, type WorkerSettings } from "./threads/worker_pool.ts";
 import { type FollowedTls, followTlsKeys } from "./tls_keys.ts";
 
@@ -146,11 +142,9 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
       ...settings.calls,
       store,
       lookup: settings.source.lookup,
-      allFigures: () => allFigures(service),
-      live: (request) => live(service, request),
+      show: (what) => show(service, what),
       reportsStore: true,
-      onError: errorLog(log),
-      onLookupError: errorLog(log, "lookup-failed"),
+      log,
     }),
     workers: undefined,
     servers: undefined,
@@ -190,14 +184,15 @@ async function recorded(
   return figures;
 }
 
-/** What the page shows. */
-async function live(service: RunningService, request: LiveRequest): Promise<LiveDocument> {
+/** What the metrics are, or what the page shows. */
+async function show(service: RunningService, request: "metrics" | LiveRequest): Promise<string> {
+  if (request === "metrics") return metricsText(await allFigures(service));
   const { settings, events, followed, startedAt, thread, history } = service;
   const { source, calls: { shadow, token } } = settings;
   const figures = await recorded(service, request.own ? request.search : undefined);
   const reason = followed?.refusal ?? "";
   const failedAt = reason === "" ? null : events.refusedAt;
-  return liveDocument({
+  const document = liveDocument({
     now: Date.now(),
     startedAt,
     needsToken: token !== undefined,
@@ -208,6 +203,7 @@ async function live(service: RunningService, request: LiveRequest): Promise<Live
     shadow,
     storeKind: service.storeKind,
   }, request);
+  return JSON.stringify(document);
 }
 
 /** The store of these settings, and of which kind it is. */
@@ -293,7 +289,7 @@ async function listen(service: RunningService): Promise<Ports> {
   const { thread, settings } = service;
   const servers = service.servers = settings.threads > 1
     ? await startPool(service)
-    : await startServers(thread, serverSettings(service), errorLog(settings.log));
+    : await thread.serve(serverSettings(service));
   service.ends.push(() => servers.stop(service.grace));
   return servers.ports;
 }
@@ -309,8 +305,7 @@ async function startPool(service: RunningService): Promise<WorkerPool> {
     size: threads,
     settings: (shared) => workerSettings(service, shared),
     answers: {
-      figures: () => allFigures(service),
-      live: (request) => live(service, request),
+      show: (what) => show(service, what),
       limits: async (domain, key) => await source.lookup?.(domain, key),
     },
     onRestart: () => service.events.restarts++,

@@ -8,7 +8,13 @@ import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
 import { mostUnits } from "../arithmetic/counts.ts";
 import { type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact, checkRange, greatestCommonDivisor } from "../options/checks.ts";
-import { type FineInstant, fineTicks, fitsOneNumber, wholeTicks } from "../arithmetic/ticks.ts";
+import {
+  type FineInstant,
+  fineTicks,
+  fitsOneNumber,
+  type Ticks,
+  wholeTicks,
+} from "../arithmetic/ticks.ts";
 import { type BurstOptions, readBurst } from "../options/rate_options.ts";
 
 /** What a continuously drained algorithm keeps: its TAT, as one number where that is exact. */
@@ -56,37 +62,23 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
   if (!fitsOneNumber(perMillisecond, furthest)) {
-    const arithmetic = fineArithmetic(perMillisecond, interval, burst);
+    const arithmetic = arrivalArithmetic(fineTicks(perMillisecond), interval, burst);
     const formula = ["fine", perMillisecond, interval, burst] as const;
     return build(bucket, arithmetic, formula) as Algorithm<ArrivalState>;
   }
-  const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
+  const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, burst);
   const formula = ["ticks", perMillisecond, 1, interval, burst] as const;
   const { mostUse } = arithmetic;
   const arrival = { limit, perMillisecond, interval, burst, mostUse, queues };
   return build(bucket, arithmetic, formula, arrival) as Algorithm<ArrivalState>;
 }
 
-/** Instants of one number, on a clock that moves by `perStep` ticks at each multiple of `step` ms. */
-export function ticksArithmetic(
-  perStep: number,
-  step: number,
+/** The arithmetic of arrival times, by a scale of instants. */
+export function arrivalArithmetic<Instant>(
+  scale: Ticks<Instant>,
   interval: number,
   burst: number,
-): Required<Arithmetic<number>> {
-  const scale = wholeTicks(perStep, step);
-  const mostUse = mostUnits(burst, scale.furthest / interval);
-  const accounting = arrivalTime(scale, interval, burst, mostUse);
-  return { capacity: burst, mostUse, initial: scale.initial, accounting, codec: scale.codec };
-}
-
-/** Instants of two numbers. */
-export function fineArithmetic(
-  perMillisecond: number,
-  interval: number,
-  burst: number,
-): Required<Arithmetic<FineInstant>> {
-  const scale = fineTicks(perMillisecond);
+): Required<Arithmetic<Instant>> {
   const mostUse = mostUnits(burst, scale.furthest / interval);
   const accounting = arrivalTime(scale, interval, burst, mostUse);
   return { capacity: burst, mostUse, initial: scale.initial, accounting, codec: scale.codec };

@@ -9,7 +9,6 @@ import { fieldsOf } from "./fields_of.ts";
 import { all } from "./all.ts";
 import { reducersOf } from "./build_algorithm.ts";
 import type { Decision } from "../decision.ts";
-import { makeDecision } from "../make_decision.ts";
 import { splitReducer } from "./split_reducer.ts";
 
 /**
@@ -74,18 +73,15 @@ function scaledReducer<State>(
 ): SplitReducer<State> {
   function scaled(decision: Decision, next: State, now: number): Decision {
     const remaining = unitsIn(decision.remaining);
-    return makeDecision(
-      decision.allowed,
-      Math.max(1, unitsIn(decision.limit)),
+    return {
+      ...decision,
+      limit: Math.max(1, unitsIn(decision.limit)),
       remaining,
-      decision.retryAfter,
-      remaining >= capacity ? 0 : decide(next, next, now, counted(remaining + 1)).retryAfter,
-      decision.resetAfter,
-      decision.delay,
-      unitsFor(decision.debt),
-      decision.source,
-      undefined,
-    );
+      nextAfter: remaining >= capacity
+        ? 0
+        : decide(next, next, now, counted(remaining + 1)).retryAfter,
+      debt: unitsFor(decision.debt),
+    };
   }
 
   return {

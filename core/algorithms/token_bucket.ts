@@ -7,7 +7,8 @@ import {
   checkRange,
   LAST_INSTANT,
 } from "../options/checks.ts";
-import { type ArrivalState, burstAlgorithm, ticksArithmetic } from "./arrival_time_algorithm.ts";
+import { arrivalArithmetic, type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
+import { wholeTicks } from "../arithmetic/ticks.ts";
 import { type BurstOptions, RATE_OPTIONS, readBurst } from "../options/rate_options.ts";
 
 /** The options of `tokenBucket`. */
@@ -74,7 +75,7 @@ function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
     Math.ceil(burst / limit) * period,
   );
   return buildAlgorithm<number>({
-    ...ticksArithmetic(limit, period, 1, burst),
+    ...arrivalArithmetic(wholeTicks(limit, period), 1, burst),
     formula: ["steps", limit, period, 1, burst],
     name: options.name,
     id: ["tokenBucket", limit, period, burst, "interval"],

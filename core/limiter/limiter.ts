@@ -8,7 +8,7 @@ import { acquire, type AcquireOptions } from "./acquire.ts";
 import { andFinally, andThen, type MaybePromise } from "../maybe_promise.ts";
 import { type MaybeDecision, prepareCall } from "./prepare_call.ts";
 import { checkCost, checkNow, checkText, typeError } from "../options/checks.ts";
-import { afterRealTime, type Clock, passingTime } from "../clock.ts";
+import { type Clock, passingTime, timerOf } from "../clock.ts";
 import type { Decision } from "../decision.ts";
 import { failureReport, guarded } from "../guarded.ts";
 import type { QueueLimiter, WaitingQueues } from "./waiting_queue.ts";
@@ -211,7 +211,7 @@ export function limiterOn(
     maxWaiting,
     waiting: 0,
     passing: passingTime(clock),
-    after: clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake),
+    after: timerOf(clock),
     run,
     watch: (key) => store.internals?.watch?.(calls.storedKey(key)),
   };

@@ -16,7 +16,7 @@ import type { Decision } from "../decision.ts";
 import { RateLimitedError } from "../errors.ts";
 import type { MaybePromise } from "../maybe_promise.ts";
 import type { WatchedKey } from "../store.ts";
-import { projectAdmission, type Projection } from "./project_admission.ts";
+import { LAST_INSTANT } from "../options/checks.ts";
 import type { Attempt, StateAt } from "./wrapped_algorithm.ts";
 
 /** What a queue needs of a limiter. */
@@ -47,6 +47,12 @@ export interface WaitRequest {
   readonly signal: AbortSignal | undefined;
   /** Whether an abort is reported only when what was taken meanwhile has been given back. */
   readonly afterUndo: boolean;
+}
+
+/** An admission to come: the state after it, and when it is. */
+export interface Projection extends StateAt {
+  /** Milliseconds until the call starts. */
+  readonly wait: number;
 }
 
 /** A caller in a queue. */
@@ -288,6 +294,24 @@ export function refuseHopeless(queue: WaitingQueue): void {
       queue.projected++;
     }
   }
+}
+
+/** Admits a call as soon as it can be, if nothing else happens before. */
+function projectAdmission(
+  algorithm: Algorithm,
+  from: StateAt,
+  now: number,
+  cost: number,
+): Projection {
+  let at = Math.max(from.at, now);
+  if (at > LAST_INSTANT) return { state: from.state, at: Infinity, wait: Infinity };
+  let [decision, state] = algorithm.step(from.state, at, cost);
+  if (!decision.allowed) {
+    at += decision.retryAfter;
+    if (!(at <= LAST_INSTANT)) return { state: from.state, at: Infinity, wait: Infinity };
+    [decision, state] = algorithm.step(from.state, at, cost);
+  }
+  return { state, at, wait: at - now + decision.delay };
 }
 
 /** The error of an `acquire` that is refused: what was requested, and when it could be admitted. */

@@ -3,7 +3,6 @@
  */
 
 import type { Decision } from "../../core/decision.ts";
-import { makeDecision } from "../../core/make_decision.ts";
 
 /**
  * A decision some milliseconds later, as far as it is known without the state: waits are shorter,
@@ -14,20 +13,14 @@ export function ageDecision(
   milliseconds: number,
   remaining: number = decision.remaining,
 ): Decision {
-  const { allowed, limit, retryAfter, nextAfter, resetAfter, delay, debt, source, parts } =
-    decision;
-  return makeDecision(
-    allowed,
-    limit,
+  return {
+    ...decision,
     remaining,
-    sooner(retryAfter, milliseconds),
-    sooner(nextAfter, milliseconds),
-    sooner(resetAfter, milliseconds),
-    delay,
-    debt,
-    source,
-    parts?.map((part) => ageDecision(part, milliseconds)),
-  );
+    retryAfter: sooner(decision.retryAfter, milliseconds),
+    nextAfter: sooner(decision.nextAfter, milliseconds),
+    resetAfter: sooner(decision.resetAfter, milliseconds),
+    parts: decision.parts?.map((part) => ageDecision(part, milliseconds)),
+  };
 }
 
 /** What is left of a wait; never 0, as that would say that it is over. */

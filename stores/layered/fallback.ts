@@ -9,7 +9,6 @@ import { checkOptions, checkStore, rangeError, typeError } from "../../core/opti
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import { prepareCall } from "../../core/limiter/prepare_call.ts";
-import { makeDecision } from "../../core/make_decision.ts";
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import type { AsyncStore, Operation, PreparedCall, Store, SyncStore } from "../../core/store.ts";
 import { wrapStore } from "./wrap_store.ts";
@@ -127,41 +126,30 @@ function scaledBy(share: number): (algorithm: Algorithm) => Algorithm {
   };
 }
 
-/** A single call; units are given back to the other store first. */
+/** A single call. */
 function fallbackCall(
   stores: FallbackStores,
   prefix: string,
   algorithm: Algorithm,
 ): PreparedCall<MaybePromise<Decision>> {
   const { decide, operation } = prepareCall(stores.first, prefix, algorithm);
-
-  function decideOrFallBack(
-    key: string,
-    cost: number,
-    dry: boolean,
-    now: number | undefined,
-  ): MaybePromise<Decision> {
+  return function decideOne(key, cost, dry, now) {
+    const only = (decisions: Decisions) => andThen(decisions, ([decision]) => decision!);
+    const operations = () => [{ ...operation(key, cost), dry }];
+    if (cost < 0 && !dry) return only(run(stores, operations(), now));
     return orElse<Decision>(() => decide(key, cost, dry, now), (error) => {
       rethrowUnlessUndecided(error);
-      const decisions = runOther(stores, [{ ...operation(key, cost), dry }], now);
-      return andThen(decisions, ([decision]) => decision!);
+      return only(runOther(stores, operations(), now));
     });
-  }
-
-  return function decideOne(key, cost, dry, now) {
-    if (cost >= 0 || dry) return decideOrFallBack(key, cost, dry, now);
-    const left = refundOther(stores, operation(key, cost), now);
-    return andThen(left, (cost) => decideOrFallBack(key, cost, dry, now));
   };
 }
 
+/** Runs operations; units are given back to the other store first. */
 function run(stores: FallbackStores, operations: readonly Operation[], now?: number): Decisions {
   const [only] = operations;
   if (operations.length > 1 || only!.cost >= 0 || only!.dry) return runAll(stores, operations, now);
-  return andThen(
-    refundOther(stores, only!, now),
-    (cost) => runAll(stores, [{ ...only!, cost }], now),
-  );
+  const left = refundOther(stores, only!, now);
+  return andThen(left, (cost) => runAll(stores, [{ ...only!, cost }], now));
 }
 
 function runAll(stores: FallbackStores, operations: readonly Operation[], now?: number): Decisions {
@@ -221,18 +209,5 @@ function rethrowUnlessUndecided(error: unknown): void {
 
 /** A decision that says who made it. */
 function markFallback(decision: Decision): Decision {
-  const { allowed, limit, remaining, retryAfter, nextAfter, resetAfter, delay, debt, parts } =
-    decision;
-  return makeDecision(
-    allowed,
-    limit,
-    remaining,
-    retryAfter,
-    nextAfter,
-    resetAfter,
-    delay,
-    debt,
-    "fallback",
-    parts?.map(markFallback),
-  );
+  return { ...decision, source: "fallback", parts: decision.parts?.map(markFallback) };
 }

@@ -70,38 +70,41 @@ export const FRESH_AT = 2;
 /** Words of a node. */
 export const NODE = 32;
 
-/** Words of a thread's record; below, where its parts lie. */
+/** Words of a thread's record. */
 export const RECORD = 512;
-/** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
-export const ANNOUNCED = 0;
-/** The number of the thread whose the record is; 0 if it was never used, -1 if it was given back. */
-export const OWNER = 1;
-/** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
-export const CALLS = 3;
-export const CALLS_SEEN = 2;
-export const CALLS_SEEN_AT = 15;
-/** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
-export const HEAD = 4;
-export const VETTED = 5;
-export const TAIL = 6;
-/** The batch: number and state; how many slots it takes. */
-export const STATUS = 7;
-export const BATCH_SIZE = 8;
-/** How many more words the thread announces, and the words. */
-export const SEEN_SIZE = 9;
-export const SEEN = 192;
-/** How many free nodes the thread keeps, and their numbers. */
-export const KEPT_SIZE = 14;
-export const KEPT = 384;
-/** Counters, each written by its thread alone. */
-export const COUNTERS = 16;
-/** The batch's slots: three words each. */
-export const BATCH = 48;
-export const MOST_KEYS_OF_BATCH = 48;
-/** Each operation may have a second key: the one that it takes over from. */
-export const MOST_OPERATIONS: number = MOST_KEYS_OF_BATCH / 2;
-/** The ring of spare blocks. */
-export const RING = 256;
+/** Where its parts lie. */
+export const field = {
+  /** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
+  announced: 0,
+  /** The number of the thread whose the record is; 0 if it was never used, -1 if it was given back. */
+  owner: 1,
+  /** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
+  calls: 3,
+  callsSeen: 2,
+  callsSeenAt: 15,
+  /** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
+  head: 4,
+  vetted: 5,
+  tail: 6,
+  /** The batch: number and state; how many slots it takes. */
+  status: 7,
+  batchSize: 8,
+  /** How many more words the thread announces, and the words. */
+  seenSize: 9,
+  seen: 192,
+  /** How many free nodes the thread keeps, and their numbers. */
+  keptSize: 14,
+  kept: 384,
+  /** Counters, each written by its thread alone. */
+  counters: 16,
+  /** The batch's slots: three words each. */
+  batch: 48,
+  /** The ring of spare blocks. */
+  ring: 256,
+} as const;
+/** Of 48 keys of a batch, as each operation may have a second one: that which it takes over from. */
+export const MOST_OPERATIONS = 24;
+/** Places of the ring of spare blocks. */
 export const RING_SIZE = 128;
 
 /** Words of the header. */

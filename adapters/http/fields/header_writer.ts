@@ -11,7 +11,7 @@
  * Source: draft-ietf-httpapi-ratelimit-headers, revisions 06, 07 and 11.
  */
 import type { Policy } from "../../../core/algorithm.ts";
-import { errorMessage } from "../../../core/options/checks.ts";
+import { rangeError, typeError } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 
 /**
@@ -126,13 +126,11 @@ export function readHeaderForms(
   if (unknown !== -1) {
     const names = FORMS.map((form) => `"${form}"`).join(", ");
     const given = Array.isArray(forms) ? forms[unknown] : headers;
-    throw new TypeError(
-      errorMessage(action, `headers must be one or more of ${names}, or false`, given),
-    );
+    throw typeError(action, `headers must be one or more of ${names}, or false`, given);
   }
   if (forms.includes("draft-11") && forms.includes("draft-7")) {
     const rule = 'headers must not be both "draft-11" and "draft-7", which write one field';
-    throw new TypeError(errorMessage(action, rule, headers));
+    throw typeError(action, rule, headers);
   }
   return FORMS.filter((form) => forms.includes(form));
 }
@@ -151,9 +149,9 @@ export function distinctNames(policies: readonly Policy[]): readonly string[] {
 function checkPolicy({ name, limit, period }: Policy): void {
   quoteString(name);
   if (!(limit <= LARGEST_INTEGER)) {
-    throw new RangeError(errorMessage(ACTION, "limit must have at most 15 digits", limit));
+    throw rangeError(ACTION, "limit must have at most 15 digits", limit);
   }
-  if (!(period > 0)) throw new RangeError(errorMessage(ACTION, "period must be above 0", period));
+  if (!(period > 0)) throw rangeError(ACTION, "period must be above 0", period);
 }
 
 function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
@@ -244,7 +242,7 @@ function seconds(milliseconds: number): number {
 function quoteString(text: string): string {
   if (!STRING_REGEXP.test(text)) {
     const rule = "a policy's name must be of printable ASCII characters";
-    throw new RangeError(errorMessage(ACTION, rule, text));
+    throw rangeError(ACTION, rule, text);
   }
   return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }

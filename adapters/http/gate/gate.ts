@@ -86,8 +86,18 @@ function decideRequest(
   request: unknown,
   info: unknown,
 ): MaybePromise<Verdict> {
+  const { skip, choose, plan } = settings;
+  return skip === undefined && choose === undefined
+    ? findKey(settings, request, info, plan!)
+    : chooseLimiter(settings, request, info);
+}
+
+function chooseLimiter(
+  settings: GateSettings,
+  request: unknown,
+  info: unknown,
+): MaybePromise<Verdict> {
   const { skip, choose, plan, planOf } = settings;
-  if (skip === undefined && choose === undefined) return findKey(settings, request, info, plan!);
   return andThen(skip?.(request, info), (skipped): MaybePromise<Verdict> => {
     if (skipped) return UNLIMITED;
     if (choose === undefined) return findKey(settings, request, info, plan!);

@@ -88,55 +88,92 @@ export async function followRules(
   source: RuleSource,
   options: FollowRulesOptions,
 ): Promise<FollowedRules> {
-  const print = firstPrinted();
   checkFollowing(source, options);
-  const state: Following = {
-    source,
-    options,
-    report: guarded(options.onEvent ?? noOne, print),
-    held: [],
-    running: undefined,
-    again: false,
-    closed: false,
-    refusal: "",
-  };
-  const onLimitsChanged = guarded(options.onLimitsChanged ?? noOne, print);
-  if (!await reload(state)) {
-    await source.close?.();
-    throw new Error(`Cannot load rules from ${source.name}: ${state.refusal}`);
+  const { read = readDocuments, apply, onEvent = noOne, onLimitsChanged = noOne, ...how } = options;
+  const print = firstPrinted();
+  const report = guarded(onEvent, print);
+  /** The documents whose rules hold. */
+  let held: readonly RuleDocument[] = [];
+  /** The load under way, and whether another one is to follow it. */
+  let running: Promise<boolean> | undefined;
+  let again = false;
+  let closed = false;
+  /** Why the last load failed; empty if it did not. */
+  let refusal = "";
+
+  function reload(): Promise<boolean> {
+    if (running === undefined) running = loadAll();
+    else again = true;
+    return running;
   }
-  const stop = source.watch?.(() => void reload(state), onLimitsChanged);
+
+  /** Loads until nothing has changed meanwhile; whether the source's rules hold. */
+  async function loadAll(): Promise<boolean> {
+    let holds: boolean;
+    do {
+      again = false;
+      holds = await load().then(() => true, refuse);
+    } while (again && !closed);
+    running = undefined;
+    return holds;
+  }
+
+  /** Loads the source once, and puts its rules in place; throws what keeps them from being used. */
+  async function load(): Promise<void> {
+    const documents = await source.load();
+    if (held.length > 0 && sameDocuments(held, documents)) return void (refusal = "");
+    const cut = documents.find((document) => isCutOff(held, document));
+    if (cut !== undefined) {
+      throw new Error(
+        `${cut.name} must not end where its earlier version went on: it may have been cut off ` +
+          "(if it is meant, end it with the line ...)",
+      );
+    }
+    const { rules, problems } = await read(documents, how);
+    if (rules === undefined) {
+      const errors = problems.filter(({ severity }) => severity === "error");
+      const reason = errors.slice(0, 10).map(problemText).join("; ");
+      throw Object.assign(new Error(reason), { problems });
+    }
+    if (closed) throw new Error("the source is not followed any more");
+    await apply(rules, documents);
+    held = documents;
+    refusal = "";
+    const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
+    report({ event: "rules-loaded", source: source.name, ...counted });
+  }
+
+  /** Reported once: a source that stays broken is loaded again and again. */
+  function refuse(error: unknown): false {
+    const reason = error instanceof Error ? error.message : String(error);
+    const { problems = [] } = Object(error) as { readonly problems?: readonly RuleProblem[] };
+    if (reason !== refusal && !closed) {
+      report({ event: "rules-refused", source: source.name, reason, problems });
+    }
+    refusal = reason;
+    return false;
+  }
+
+  if (!await reload()) {
+    await source.close?.();
+    throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
+  }
+  const stop = source.watch?.(() => void reload(), guarded(onLimitsChanged, print));
   // What changed between the first load and the watcher's start.
-  if (stop !== undefined) void reload(state);
+  if (stop !== undefined) void reload();
   return {
     get refusal(): string {
-      return state.refusal;
+      return refusal;
     },
-    reload: () => reload(state),
+    reload,
     async close(): Promise<void> {
-      state.closed = true;
+      closed = true;
       stop?.();
       // A source that hangs is not waited for: what it loads later is dropped.
-      await withTimeout<unknown>(state.running ?? Promise.resolve(), LAST_LOAD, noOne);
+      await withTimeout<unknown>(running ?? Promise.resolve(), LAST_LOAD, noOne);
       await source.close?.();
     },
   };
-}
-
-/** A source that is followed, and how far that has come. */
-interface Following {
-  readonly source: RuleSource;
-  readonly options: FollowRulesOptions;
-  readonly report: (event: RulesEvent) => void;
-  /** The documents whose rules hold. */
-  held: readonly RuleDocument[];
-  /** The load under way. */
-  running: Promise<boolean> | undefined;
-  /** Whether another load is to follow it. */
-  again: boolean;
-  closed: boolean;
-  /** Why the last load failed; empty if it did not. */
-  refusal: string;
 }
 
 function checkFollowing(source: RuleSource, options: FollowRulesOptions): void {
@@ -150,60 +187,6 @@ function checkFollowing(source: RuleSource, options: FollowRulesOptions): void {
   });
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
-}
-
-function reload(state: Following): Promise<boolean> {
-  if (state.running === undefined) state.running = loadAll(state);
-  else state.again = true;
-  return state.running;
-}
-
-/** Loads until nothing has changed meanwhile; whether the source's rules hold. */
-async function loadAll(state: Following): Promise<boolean> {
-  let holds: boolean;
-  do {
-    state.again = false;
-    holds = await load(state).then(() => true, (error) => refuse(state, error));
-  } while (state.again && !state.closed);
-  state.running = undefined;
-  return holds;
-}
-
-/** Loads the source once, and puts its rules in place; throws what keeps them from being used. */
-async function load(state: Following): Promise<void> {
-  const { source, options: { read = readDocuments, ...options }, held } = state;
-  const documents = await source.load();
-  if (held.length > 0 && sameDocuments(held, documents)) return void (state.refusal = "");
-  const cut = documents.find((document) => isCutOff(held, document));
-  if (cut !== undefined) {
-    throw new Error(
-      `${cut.name} must not end where its earlier version went on: it may have been cut off ` +
-        "(if it is meant, end it with the line ...)",
-    );
-  }
-  const { rules, problems } = await read(documents, options);
-  if (rules === undefined) {
-    const errors = problems.filter(({ severity }) => severity === "error");
-    const reason = errors.slice(0, 10).map(problemText).join("; ");
-    throw Object.assign(new Error(reason), { problems });
-  }
-  if (state.closed) throw new Error("the source is not followed any more");
-  await options.apply(rules, documents);
-  state.held = documents;
-  state.refusal = "";
-  const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
-  state.report({ event: "rules-loaded", source: source.name, ...counted });
-}
-
-/** Reported once: a source that stays broken is loaded again and again. */
-function refuse(state: Following, error: unknown): false {
-  const reason = error instanceof Error ? error.message : String(error);
-  const { problems = [] } = Object(error) as { readonly problems?: readonly RuleProblem[] };
-  if (reason !== state.refusal && !state.closed) {
-    state.report({ event: "rules-refused", source: state.source.name, reason, problems });
-  }
-  state.refusal = reason;
-  return false;
 }
 
 function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocument[]): boolean {

@@ -17,7 +17,7 @@ import type {
 import { withTimeout } from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import { loadPackage } from "../../packages/load_package.ts";
-import type { CallSettings } from "../http/call_settings.ts";
+import type { CallSettings } from "../serve_options.ts";
 import { listenOn, type ListenOptions } from "../http/listen_on.ts";
 import { type TokenCheck, tokenCheck } from "../http/request_access.ts";
 import { type VerdictFields, verdictFields } from "../http/verdict_fields.ts";

@@ -12,7 +12,7 @@
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
-import type { CallSettings } from "./call_settings.ts";
+import type { CallSettings } from "../serve_options.ts";
 import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";

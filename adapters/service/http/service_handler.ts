@@ -11,7 +11,7 @@
 import { andThen, isStoreError, type MaybePromise, orElse } from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import type { Figures } from "../metrics/figures.ts";
-import type { CallSettings } from "./call_settings.ts";
+import type { CallSettings } from "../serve_options.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { type RequestAccess, requestAccess } from "./request_access.ts";
 import { requestTarget } from "./request_target.ts";
@@ -20,7 +20,7 @@ import { type Route, type RouteOptions, serviceRoutes } from "./service_routes.t
 
 /** The options of `serviceHandler`. */
 export interface ServiceHandlerOptions
-  extends CallSettings, Pick<RouteOptions, "allFigures" | "live" | "isReady"> {
+  extends CallSettings, Pick<RouteOptions, "show" | "isReady"> {
   /** What this thread counts. */
   readonly figures: Figures;
   /** Receives errors that no client caused. */

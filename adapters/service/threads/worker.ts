@@ -15,8 +15,7 @@ import { errorLog, errorText, type Log } from "../log.ts";
 import { observedStore } from "../observed_store.ts";
 import { storeOnRedis } from "../store_on_redis.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
-import { type ServiceThread, serviceThread } from "./service_thread.ts";
-import { type Servers, startServers } from "./thread_servers.ts";
+import { type Servers, type ServiceThread, serviceThread } from "./service_thread.ts";
 import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_pool.ts";
 
 if (parentPort !== null) await work(parentPort, workerData as WorkerSettings);
@@ -43,7 +42,7 @@ async function openWorker(
   const thread = threadOn(main, settings, store, log);
   // Rules take effect in the order in which they came.
   let applied = apply(thread, settings.files);
-  const servers = applied.then(() => startServers(thread, settings, errorLog(log)));
+  const servers = applied.then(() => thread.serve(settings));
   return {
     servers,
     apply: (files) => applied = applied.then(() => apply(thread, files)).catch(errorLog(log)),
@@ -78,12 +77,10 @@ function threadOn(
     ...settings,
     store,
     lookup: settings.lookups ? (domain, key) => main("limits", domain, key) : undefined,
-    allFigures: () => main("figures"),
-    live: (request) => main("live", request),
+    show: (what) => main("show", what),
     // A shared store is reported by the main thread; what Redis is asked, each thread knows itself.
     reportsStore: "redis" in settings.store,
-    onError: errorLog(log),
-    onLookupError: errorLog(log, "lookup-failed"),
+    log,
   });
 }
 

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type {
   LockoutRuleOptions,
   SlidingLogRuleOptions,
@@ -8,7 +9,6 @@ import type { LeakyQueueRuleOptions, RateRuleOptions } from "../models/rate_rule
 import type { FixedWindowRuleOptions } from "../models/window_rules.ts";
 import { EXACT, greatestCommonDivisor } from "./max_debt.ts";
 
-const LAST_INSTANT = 2 ** 42;
 /** The longest duration that can be added to every instant. */
 const FURTHEST = EXACT - LAST_INSTANT;
 const YEAR = 31_536_000_000;

@@ -1,8 +1,6 @@
 import fc from "fast-check";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
-
-/** The last instant that a reducer takes. */
-const LAST_INSTANT = 2 ** 42;
 
 /** What a move waits for before it calls; `by` moves the instant by a few milliseconds. */
 export type Wait =

@@ -2,7 +2,6 @@ import { type Batcher, batcher } from "../batches/batcher.ts";
 import type { Outcomes } from "../batches/handle_outcome.ts";
 import type { Job } from "../batches/job.ts";
 import type { Dial } from "../clients/connection.ts";
-import type { Commit } from "../commit/choose_commit.ts";
 import { type CircuitBreaker, circuitBreaker } from "../connections/circuit_breaker.ts";
 import { reconnector } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
@@ -18,7 +17,6 @@ import type { StoreContext } from "../store_context.ts";
  */
 export function batcherPool(
   dial: Dial,
-  commit: Commit | "auto",
   context: StoreContext,
   count: number,
   indexOf: ((job: Job) => number) | undefined,
@@ -27,7 +25,7 @@ export function batcherPool(
   const breaker = circuitBreaker();
   const batchers = Array.from(
     { length: count },
-    () => batcher(reconnector(dial, commit, context, breaker), moved),
+    () => batcher(reconnector(dial, context, breaker), moved),
   );
   const only = batchers[0]!;
 

@@ -11,28 +11,24 @@
 
 import type { Job } from "../batches/job.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
-import { type Cluster, nodeAt, renewMapSoon } from "./cluster_nodes.ts";
+import type { Cluster } from "./cluster.ts";
+import { nodeAt, renewMapSoon } from "./cluster_nodes.ts";
 
 /** How often nodes may send a call elsewhere before it fails, as the cluster does not settle. */
 const MOST_REDIRECTS = 32;
 
 /** Takes calls back from a node that could not run them, and submits them where they belong. */
-export function redirect(
-  cluster: Cluster,
-  submit: (job: Job) => void,
-  jobs: readonly Job[],
-  error: Error,
-): void {
-  const { map, context: { failJobs } } = cluster;
+export function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
+  const { slots, context: { failJobs } } = cluster;
   const again = jobs.filter((job) => ++job.redirects < MOST_REDIRECTS);
   failJobs(jobs.filter((job) => job.redirects >= MOST_REDIRECTS), "no", error);
   const [word, slot, address = ""] = error.message.split(" ");
   if (word === "ASK") askNode(cluster, again, address);
   else if (word === "MOVED") {
-    map.known.owners[Number(slot)] = address;
+    slots.owners[Number(slot)] = address;
     renewMapSoon(cluster);
-    submitAll(again, submit);
-  } else if (word === "TRYAGAIN") void retryLater(again, submit);
+    submitAll(cluster, again);
+  } else if (word === "TRYAGAIN") void retryLater(cluster, again);
   else {
     renewMapSoon(cluster);
     failJobs(again, "no", error);
@@ -49,14 +45,14 @@ function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void 
   }
 }
 
-async function retryLater(jobs: readonly Job[], submit: (job: Job) => void): Promise<void> {
+async function retryLater(cluster: Cluster, jobs: readonly Job[]): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 8));
   // Together they would be sent away again: keys of theirs are in both places.
   for (const job of jobs) job.alone = true;
-  submitAll(jobs, submit);
+  submitAll(cluster, jobs);
 }
 
-function submitAll(jobs: readonly Job[], submit: (job: Job) => void): void {
+function submitAll({ submit }: Cluster, jobs: readonly Job[]): void {
   for (const job of jobs) {
     job.asking = false;
     submit(job);

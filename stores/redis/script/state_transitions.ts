@@ -219,8 +219,8 @@ local decode = function(text_2)
  end
  do return nil end
 end
-local countsAt = function(state_4, now_7, period)
- local window = js_floor((now_7 / period))
+local countsAt = function(state_4, now_9, period)
+ local window = js_floor((now_9 / period))
  if (window <= state_4.window) then
   do return state_4 end
  end
@@ -228,30 +228,30 @@ local countsAt = function(state_4, now_7, period)
  do return { window = window, previous = previous, current = 0 } end
 end
 encodeAll = function(codecs, states_3)
- local text_6 = 'a1'
+ local text_7 = 'a1'
  for place_6 = 0, #codecs - 1 do
   local own = codecs[place_6 + 1].encode(states_3[place_6 + 1])
-  text_6 = js_text(text_6) .. ' ' .. js_text(#own) .. ':' .. js_text(own)
+  text_7 = js_text(text_7) .. ' ' .. js_text(#own) .. ':' .. js_text(own)
  end
- do return text_6 end
+ do return text_7 end
 end
-decodeAll = function(codecs_1, initial_3, text_8)
- if (js_slice(text_8, 0, 2) ~= 'a1') then
+decodeAll = function(codecs_1, initial_3, text_9)
+ if (js_slice(text_9, 0, 2) ~= 'a1') then
   do return nil end
  end
  local states_4 = {  }
  local isFresh_1 = true
  local start = 2
  for place_7 = 0, #codecs_1 - 1 do
-  local colon = js_indexOf(text_8, ':', start)
-  if ((colon < 0) or (js_slice(text_8, start, (start + 1)) ~= ' ')) then
+  local colon = js_indexOf(text_9, ':', start)
+  if ((colon < 0) or (js_slice(text_9, start, (start + 1)) ~= ' ')) then
    do return nil end
   end
-  local end_1 = ((colon + 1) + js_countOf(js_slice(text_8, (start + 1), colon)))
-  if not ((end_1 <= #text_8)) then
+  local end_1 = ((colon + 1) + js_countOf(js_slice(text_9, (start + 1), colon)))
+  if not ((end_1 <= #text_9)) then
    do return nil end
   end
-  local state_8 = codecs_1[place_7 + 1].decode(js_slice(text_8, (colon + 1), end_1))
+  local state_8 = codecs_1[place_7 + 1].decode(js_slice(text_9, (colon + 1), end_1))
   if (state_8 == nil) then
    do return nil end
   end
@@ -261,7 +261,7 @@ decodeAll = function(codecs_1, initial_3, text_8)
   states_4[#states_4 + 1] = state_8
   start = end_1
  end
- if (start ~= #text_8) then
+ if (start ~= #text_9) then
   do return nil end
  end
  do return (isFresh_1 and initial_3 or states_4) end
@@ -279,43 +279,43 @@ allTransition = function(formula_1)
  end)
  do return {
   initial = initial_2,
-  take = function(states, now_12, cost_6)
-   if (cost_6 == 0) then
+  take = function(states, now_14, cost_7)
+   if (cost_7 == 0) then
     do return states end
    end
-   local next_2 = {  }
+   local next_3 = {  }
    local isChanged = false
    local isFresh = true
    for place_4 = 0, #takes - 1 do
     local state_7 = states[place_4 + 1]
-    local taken = takes[place_4 + 1](state_7, now_12, cost_6)
+    local taken = takes[place_4 + 1](state_7, now_14, cost_7)
     if (taken ~= state_7) then
      isChanged = true
-    elseif ((cost_6 > 0) and true) then
+    elseif ((cost_7 > 0) and true) then
      do return states end
     end
     if (taken ~= initial_2[place_4 + 1]) then
      isFresh = false
     end
-    next_2[#next_2 + 1] = taken
+    next_3[#next_3 + 1] = taken
    end
    if not (isChanged) then
     do return states end
    end
-   do return (isFresh and initial_2 or next_2) end
+   do return (isFresh and initial_2 or next_3) end
   end,
-  reset = function(states_1, now_13)
+  reset = function(states_1, now_15)
    local longest = 0
    for place_5 = 0, #parts - 1 do
-    longest = js_max(longest, parts[place_5 + 1].reset(states_1[place_5 + 1], now_13))
+    longest = js_max(longest, parts[place_5 + 1].reset(states_1[place_5 + 1], now_15))
    end
    do return longest end
   end,
   encode = function(states_2)
    do return encodeAll(parts, states_2) end
   end,
-  decode = function(text_7)
-   do return decodeAll(parts, initial_2, text_7) end
+  decode = function(text_8)
+   do return decodeAll(parts, initial_2, text_8) end
   end,
  } end
 end
@@ -325,168 +325,216 @@ transitionBy = function(formula)
  local b = formula[3]
  local c = formula[4]
  local d = formula[5]
- if ((name == 'ticks') or (name == 'steps')) then
-  local last_1 = (js_ceil((LAST_INSTANT / b)) * a)
-  local furthest_1 = js_min((((2 ^ 53) - 1) - last_1), (js_floor((FURTHEST / b)) * a))
+ if (name == 'ticks') then
+  local last_1 = (js_ceil(LAST_INSTANT) * a)
+  local furthest_1 = js_min((((2 ^ 53) - 1) - last_1), (js_floor(FURTHEST) * a))
   local exact_1 = (furthest_1 / c)
   local mostUse_1 = js_max(d, js_min(MOST_USE, js_floor(exact_1)))
-  local tolerance_2 = (d * c)
+  local tolerance_3 = (d * c)
   do return {
    initial = 0,
-   take = function(state_1, now_2, cost_2)
-    if (cost_2 > 0) then
-     local ticks_2 = (state_1 - (js_floor((now_2 / b)) * a))
-     if (cost_2 <= js_floor(((tolerance_2 - ((ticks_2 > 0) and ticks_2 or 0)) / c))) then
-      local ticks_3 = (cost_2 * c)
-      local instant = (js_floor((now_2 / b)) * a)
-      do return (((state_1 > instant) and state_1 or instant) + ticks_3) end
-     end
-     do return state_1 end
+   take = function(tat, now_2, cost_2)
+    local tick_2 = (now_2 * a)
+    if ((cost_2 > d) or (cost_2 == 0)) then
+     do return tat end
     end
     if (cost_2 < 0) then
      local units_2 = -(cost_2)
-     local decrement = (((units_2 < mostUse_1) and units_2 or mostUse_1) * c)
-     local ticks_4 = (state_1 - (js_floor((now_2 / b)) * a))
-     if (decrement < ((ticks_4 > 0) and ticks_4 or 0)) then
+     local earlier_2 = (tat - (((units_2 < mostUse_1) and units_2 or mostUse_1) * c))
+     do return ((earlier_2 > tick_2) and earlier_2 or 0) end
+    end
+    local next_2 = (((tat > tick_2) and tat or tick_2) + (cost_2 * c))
+    do return (((next_2 - tick_2) <= tolerance_3) and next_2 or tat) end
+   end,
+   reset = function(tat_1, now_3)
+    local wait_4 = (js_ceil((tat_1 / a)) - now_3)
+    do return ((wait_4 > 0) and wait_4 or 0) end
+   end,
+   encode = function(at_1)
+    local steps_2 = js_floor((at_1 / a))
+    local ticks_2 = (at_1 - (steps_2 * a))
+    if (ticks_2 == 0) then
+     do return js_format('t1 %d', steps_2) end
+    end
+    do return js_format('t1 %d %d', steps_2, ticks_2) end
+   end,
+   decode = function(text_1)
+    local instant = decode(text_1)
+    if (instant == nil) then
+     do return nil end
+    end
+    local millisecond_1 = instant[1]
+    local ticks_3 = instant[2]
+    if ((js_fmod(millisecond_1, 1) ~= 0) or not ((ticks_3 < a))) then
+     do return nil end
+    end
+    local at_2 = ((millisecond_1 * a) + ticks_3)
+    do return ((js_isSafeInteger(at_2) and (at_2 >= 0)) and at_2 or nil) end
+   end,
+  } end
+ end
+ if (name == 'steps') then
+  local last_2 = (js_ceil((LAST_INSTANT / b)) * a)
+  local furthest_2 = js_min((((2 ^ 53) - 1) - last_2), (js_floor((FURTHEST / b)) * a))
+  local exact_2 = (furthest_2 / c)
+  local mostUse_2 = js_max(d, js_min(MOST_USE, js_floor(exact_2)))
+  local tolerance_4 = (d * c)
+  do return {
+   initial = 0,
+   take = function(state_1, now_4, cost_3)
+    if (cost_3 > 0) then
+     local ticks_4 = (state_1 - (js_floor((now_4 / b)) * a))
+     if (cost_3 <= js_floor(((tolerance_4 - ((ticks_4 > 0) and ticks_4 or 0)) / c))) then
+      local ticks_5 = (cost_3 * c)
+      local instant_1 = (js_floor((now_4 / b)) * a)
+      do return (((state_1 > instant_1) and state_1 or instant_1) + ticks_5) end
+     end
+     do return state_1 end
+    end
+    if (cost_3 < 0) then
+     local units_3 = -(cost_3)
+     local decrement = (((units_3 < mostUse_2) and units_3 or mostUse_2) * c)
+     local ticks_6 = (state_1 - (js_floor((now_4 / b)) * a))
+     if (decrement < ((ticks_6 > 0) and ticks_6 or 0)) then
       do return (state_1 - decrement) end
      end
      do return 0 end
     end
     do return state_1 end
    end,
-   reset = function(tat, now_3)
-    local wait_4 = ((js_ceil((tat / a)) * b) - now_3)
-    do return ((wait_4 > 0) and wait_4 or 0) end
+   reset = function(tat_2, now_5)
+    local wait_5 = ((js_ceil((tat_2 / a)) * b) - now_5)
+    do return ((wait_5 > 0) and wait_5 or 0) end
    end,
-   encode = function(at_1)
-    local steps_2 = js_floor((at_1 / a))
-    local millisecond_1 = (steps_2 * b)
-    local ticks_5 = (at_1 - (steps_2 * a))
-    if (ticks_5 == 0) then
-     do return js_format('t1 %d', millisecond_1) end
+   encode = function(at_3)
+    local steps_3 = js_floor((at_3 / a))
+    local millisecond_2 = (steps_3 * b)
+    local ticks_7 = (at_3 - (steps_3 * a))
+    if (ticks_7 == 0) then
+     do return js_format('t1 %d', millisecond_2) end
     end
-    do return js_format('t1 %d %d', millisecond_1, ticks_5) end
+    do return js_format('t1 %d %d', millisecond_2, ticks_7) end
    end,
-   decode = function(text_1)
-    local instant_1 = decode(text_1)
-    if (instant_1 == nil) then
+   decode = function(text_3)
+    local instant_2 = decode(text_3)
+    if (instant_2 == nil) then
      do return nil end
     end
-    local millisecond_2 = instant_1[1]
-    local ticks_6 = instant_1[2]
-    if ((js_fmod(millisecond_2, b) ~= 0) or not ((ticks_6 < a))) then
+    local millisecond_3 = instant_2[1]
+    local ticks_8 = instant_2[2]
+    if ((js_fmod(millisecond_3, b) ~= 0) or not ((ticks_8 < a))) then
      do return nil end
     end
-    local at_2 = (((millisecond_2 / b) * a) + ticks_6)
-    do return ((js_isSafeInteger(at_2) and (at_2 >= 0)) and at_2 or nil) end
+    local at_4 = (((millisecond_3 / b) * a) + ticks_8)
+    do return ((js_isSafeInteger(at_4) and (at_4 >= 0)) and at_4 or nil) end
    end,
   } end
  end
  if (name == 'fine') then
   local initial = { millisecond = 0, ticks = 0 }
-  local furthest_2 = js_min(((2 ^ 53) - 1), (FURTHEST * a))
-  local exact_2 = (furthest_2 / b)
-  local mostUse_2 = js_max(c, js_min(MOST_USE, js_floor(exact_2)))
-  local tolerance_3 = (c * b)
+  local furthest_3 = js_min(((2 ^ 53) - 1), (FURTHEST * a))
+  local exact_3 = (furthest_3 / b)
+  local mostUse_3 = js_max(c, js_min(MOST_USE, js_floor(exact_3)))
+  local tolerance_5 = (c * b)
   do return {
    initial = initial,
-   take = function(state_2, now_4, cost_3)
-    if (cost_3 > 0) then
-     local ticks_7 = (((state_2.millisecond - now_4) * a) + state_2.ticks)
-     if (cost_3 <= js_floor(((tolerance_3 - ((ticks_7 > 0) and ticks_7 or 0)) / b))) then
-      local ticks_8 = (cost_3 * b)
-      local whole = js_floor((ticks_8 / a))
-      local rest = (ticks_8 - (whole * a))
+   take = function(state_2, now_6, cost_4)
+    if (cost_4 > 0) then
+     local ticks_9 = (((state_2.millisecond - now_6) * a) + state_2.ticks)
+     if (cost_4 <= js_floor(((tolerance_5 - ((ticks_9 > 0) and ticks_9 or 0)) / b))) then
+      local ticks_10 = (cost_4 * b)
+      local whole = js_floor((ticks_10 / a))
+      local rest = (ticks_10 - (whole * a))
       local choice_2
-      if (state_2.millisecond >= now_4) then
+      if (state_2.millisecond >= now_6) then
        choice_2 = { state_2.millisecond, state_2.ticks }
       else
-       choice_2 = { now_4, 0 }
+       choice_2 = { now_6, 0 }
       end
-      local millisecond_3 = choice_2[1]
+      local millisecond_4 = choice_2[1]
       local beyond = choice_2[2]
       if (beyond >= (a - rest)) then
-       local millisecond_4 = ((millisecond_3 + whole) + 1)
-       local ticks_9 = (beyond - (a - rest))
-       do return { millisecond = millisecond_4, ticks = ticks_9 } end
+       local millisecond_5 = ((millisecond_4 + whole) + 1)
+       local ticks_11 = (beyond - (a - rest))
+       do return { millisecond = millisecond_5, ticks = ticks_11 } end
       end
-      local millisecond_5 = (millisecond_3 + whole)
-      local ticks_10 = (beyond + rest)
-      do return { millisecond = millisecond_5, ticks = ticks_10 } end
+      local millisecond_6 = (millisecond_4 + whole)
+      local ticks_12 = (beyond + rest)
+      do return { millisecond = millisecond_6, ticks = ticks_12 } end
      end
      do return state_2 end
     end
-    if (cost_3 < 0) then
-     local units_3 = -(cost_3)
-     local decrement_1 = (((units_3 < mostUse_2) and units_3 or mostUse_2) * b)
-     local ticks_11 = (((state_2.millisecond - now_4) * a) + state_2.ticks)
-     if (decrement_1 < ((ticks_11 > 0) and ticks_11 or 0)) then
+    if (cost_4 < 0) then
+     local units_4 = -(cost_4)
+     local decrement_1 = (((units_4 < mostUse_3) and units_4 or mostUse_3) * b)
+     local ticks_13 = (((state_2.millisecond - now_6) * a) + state_2.ticks)
+     if (decrement_1 < ((ticks_13 > 0) and ticks_13 or 0)) then
       local whole_1 = js_floor((decrement_1 / a))
       local rest_1 = (decrement_1 - (whole_1 * a))
       if (state_2.ticks >= rest_1) then
-       local millisecond_6 = (state_2.millisecond - whole_1)
-       local ticks_12 = (state_2.ticks - rest_1)
-       do return { millisecond = millisecond_6, ticks = ticks_12 } end
+       local millisecond_7 = (state_2.millisecond - whole_1)
+       local ticks_14 = (state_2.ticks - rest_1)
+       do return { millisecond = millisecond_7, ticks = ticks_14 } end
       end
-      local millisecond_7 = ((state_2.millisecond - whole_1) - 1)
-      local ticks_13 = (state_2.ticks + (a - rest_1))
-      do return { millisecond = millisecond_7, ticks = ticks_13 } end
+      local millisecond_8 = ((state_2.millisecond - whole_1) - 1)
+      local ticks_15 = (state_2.ticks + (a - rest_1))
+      do return { millisecond = millisecond_8, ticks = ticks_15 } end
      end
      do return initial end
     end
     do return state_2 end
    end,
-   reset = function(tat_1, now_5)
-    local wait_5 = ((tat_1.millisecond + js_ceil((tat_1.ticks / a))) - now_5)
-    do return ((wait_5 > 0) and wait_5 or 0) end
+   reset = function(tat_3, now_7)
+    local wait_6 = ((tat_3.millisecond + js_ceil((tat_3.ticks / a))) - now_7)
+    do return ((wait_6 > 0) and wait_6 or 0) end
    end,
-   encode = function(at_3)
-    if (at_3.ticks == 0) then
-     do return 't1 ' .. js_text(at_3.millisecond) end
+   encode = function(at_5)
+    if (at_5.ticks == 0) then
+     do return 't1 ' .. js_text(at_5.millisecond) end
     end
-    do return 't1 ' .. js_text(at_3.millisecond) .. ' ' .. js_text(at_3.ticks) end
+    do return 't1 ' .. js_text(at_5.millisecond) .. ' ' .. js_text(at_5.ticks) end
    end,
-   decode = function(text_3)
-    local held = decode(text_3)
+   decode = function(text_4)
+    local held = decode(text_4)
     if (held == nil) then
      do return nil end
     end
-    local millisecond_8 = held[1]
-    local ticks_14 = held[2]
-    if ((not ((js_isSafeInteger(millisecond_8) and (millisecond_8 >= 0))) or not ((js_isSafeInteger(ticks_14) and (ticks_14 >= 0)))) or (ticks_14 >= a)) then
+    local millisecond_9 = held[1]
+    local ticks_16 = held[2]
+    if ((not ((js_isSafeInteger(millisecond_9) and (millisecond_9 >= 0))) or not ((js_isSafeInteger(ticks_16) and (ticks_16 >= 0)))) or (ticks_16 >= a)) then
      do return nil end
     end
-    do return (((millisecond_8 == 0) and (ticks_14 == 0)) and initial or { millisecond = millisecond_8, ticks = ticks_14 }) end
+    do return (((millisecond_9 == 0) and (ticks_16 == 0)) and initial or { millisecond = millisecond_9, ticks = ticks_16 }) end
    end,
   } end
  end
  if (name == 'counter') then
-  local exact_3 = (((2 ^ 53) - 1) / b)
-  local mostUse_3 = js_max(a, js_min(MOST_USE, js_floor(exact_3)))
+  local exact_4 = (((2 ^ 53) - 1) / b)
+  local mostUse_4 = js_max(a, js_min(MOST_USE, js_floor(exact_4)))
   do return {
    initial = FRESH,
-   take = function(state_3, now_6, cost_4)
-    if (cost_4 > 0) then
-     local counts_2 = countsAt(state_3, now_6, b)
-     local elapsed = (now_6 - (counts_2.window * b))
-     if (cost_4 <= ((a - js_ceil(((counts_2.previous * ((elapsed > 0) and (b - elapsed) or b)) / b))) - counts_2.current)) then
-      local whole_2 = countsAt(state_3, now_6, b)
-      local current = (whole_2.current + cost_4)
+   take = function(state_3, now_8, cost_5)
+    if (cost_5 > 0) then
+     local counts_2 = countsAt(state_3, now_8, b)
+     local elapsed = (now_8 - (counts_2.window * b))
+     if (cost_5 <= ((a - js_ceil(((counts_2.previous * ((elapsed > 0) and (b - elapsed) or b)) / b))) - counts_2.current)) then
+      local whole_2 = countsAt(state_3, now_8, b)
+      local current = (whole_2.current + cost_5)
       do return { window = whole_2.window, previous = whole_2.previous, current = current } end
      end
      do return state_3 end
     end
-    if (cost_4 < 0) then
-     local units_4 = -(cost_4)
-     local age = (js_floor((now_6 / b)) - state_3.window)
+    if (cost_5 < 0) then
+     local units_5 = -(cost_5)
+     local age = (js_floor((now_8 / b)) - state_3.window)
      if (age > 1) then
       do return FRESH end
      end
-     if (units_4 < state_3.current) then
-      local current_1 = (state_3.current - units_4)
+     if (units_5 < state_3.current) then
+      local current_1 = (state_3.current - units_5)
       do return { window = state_3.window, previous = state_3.previous, current = current_1 } end
      end
-     local older = ((age == 1) and 0 or (state_3.previous - (units_4 - state_3.current)))
+     local older = ((age == 1) and 0 or (state_3.previous - (units_5 - state_3.current)))
      if (older > 0) then
       local window_1 = (state_3.window - 1)
       do return { window = window_1, previous = 0, current = older } end
@@ -495,7 +543,7 @@ transitionBy = function(formula)
     end
     do return state_3 end
    end,
-   reset = function(state_5, now_8)
+   reset = function(state_5, now_10)
     local result_5
     if (0 >= state_5.current) then
      local room = (0 - state_5.current)
@@ -512,13 +560,13 @@ transitionBy = function(formula)
       result_5 = (((window_2 + 1) * b) - js_floor(((0 * b) / state_5.current)))
      end
     end
-    do return js_max(0, (result_5 - now_8)) end
+    do return js_max(0, (result_5 - now_10)) end
    end,
    encode = function(argument_1)
     do return 'c1 ' .. js_text(argument_1.window) .. ' ' .. js_text(argument_1.previous) .. ' ' .. js_text(argument_1.current) end
    end,
-   decode = function(text_4)
-    local counts_3 = js_countsAfter('c1', text_4)
+   decode = function(text_5)
+    local counts_3 = js_countsAfter('c1', text_5)
     if ((counts_3 == nil) or (#counts_3 ~= 3)) then
      do return nil end
     end
@@ -528,7 +576,7 @@ transitionBy = function(formula)
     if ((not ((js_isSafeInteger(window_3) and (window_3 >= 0))) or not ((js_isSafeInteger(previous_1) and (previous_1 >= 0)))) or not ((js_isSafeInteger(current_2) and (current_2 >= 0)))) then
      do return nil end
     end
-    if ((previous_1 > mostUse_3) or (current_2 > mostUse_3)) then
+    if ((previous_1 > mostUse_4) or (current_2 > mostUse_4)) then
      do return nil end
     end
     if (current_2 == 0) then
@@ -540,17 +588,17 @@ transitionBy = function(formula)
  end
  if (name == 'window') then
   local offset = js_fmod((b - c), b)
-  local last_2 = js_floor(((LAST_INSTANT + offset) / b))
+  local last_3 = js_floor(((LAST_INSTANT + offset) / b))
   local isOpened = (c < 0)
-  local last_3 = (isOpened and LAST_INSTANT or last_2)
+  local last_4 = (isOpened and LAST_INSTANT or last_3)
   local place = -(math.huge)
   local initial_1 = { place = place, used = 0 }
-  local usedNow = function(use, now_10)
+  local usedNow = function(use, now_12)
    local result_6
    if isOpened then
-    result_6 = ((now_10 < (use.place + b)) and use.place or now_10)
+    result_6 = ((now_12 < (use.place + b)) and use.place or now_12)
    else
-    local index = js_floor(((now_10 + offset) / b))
+    local index = js_floor(((now_12 + offset) / b))
     result_6 = ((index > use.place) and index or use.place)
    end
    if (result_6 == use.place) then
@@ -560,14 +608,14 @@ transitionBy = function(formula)
   end
   do return {
    initial = initial_1,
-   take = function(state_6, now_9, cost_5)
-    if (cost_5 > 0) then
-     if (cost_5 <= (a - usedNow(state_6, now_9))) then
+   take = function(state_6, now_11, cost_6)
+    if (cost_6 > 0) then
+     if (cost_6 <= (a - usedNow(state_6, now_11))) then
       local result_7
       if isOpened then
-       result_7 = ((now_9 < (state_6.place + b)) and state_6.place or now_9)
+       result_7 = ((now_11 < (state_6.place + b)) and state_6.place or now_11)
       else
-       local index_1 = js_floor(((now_9 + offset) / b))
+       local index_1 = js_floor(((now_11 + offset) / b))
        result_7 = ((index_1 > state_6.place) and index_1 or state_6.place)
       end
       local choice_3
@@ -576,24 +624,24 @@ transitionBy = function(formula)
       else
        choice_3 = 0
       end
-      local used = (choice_3 + cost_5)
+      local used = (choice_3 + cost_6)
       do return { place = result_7, used = used } end
      end
      do return state_6 end
     end
-    if (cost_5 < 0) then
-     local units_5 = -(cost_5)
-     local count_1 = usedNow(state_6, now_9)
-     if (units_5 < count_1) then
-      local used_1 = (count_1 - units_5)
+    if (cost_6 < 0) then
+     local units_6 = -(cost_6)
+     local count_1 = usedNow(state_6, now_11)
+     if (units_6 < count_1) then
+      local used_1 = (count_1 - units_6)
       do return { place = state_6.place, used = used_1 } end
      end
      do return initial_1 end
     end
     do return state_6 end
    end,
-   reset = function(use_1, now_11)
-    if (usedNow(use_1, now_11) == 0) then
+   reset = function(use_1, now_13)
+    if (usedNow(use_1, now_13) == 0) then
      do return 0 end
     end
     local result_9
@@ -602,22 +650,22 @@ transitionBy = function(formula)
     else
      result_9 = (((use_1.place + 1) * b) - offset)
     end
-    do return (result_9 - now_11) end
+    do return (result_9 - now_13) end
    end,
    encode = function(use_2)
     do return ((use_2.used == 0) and 'f1' or 'f1 ' .. js_text(use_2.place) .. ' ' .. js_text(use_2.used)) end
    end,
-   decode = function(text_5)
-    if (text_5 == 'f1') then
+   decode = function(text_6)
+    if (text_6 == 'f1') then
      do return initial_1 end
     end
-    local counts_4 = js_countsAfter('f1', text_5)
+    local counts_4 = js_countsAfter('f1', text_6)
     if ((counts_4 == nil) or (#counts_4 ~= 2)) then
      do return nil end
     end
     local place_1 = counts_4[1]
     local used_2 = counts_4[2]
-    if (((((js_isSafeInteger(place_1) and (place_1 >= 0)) and (place_1 <= last_3)) and (js_isSafeInteger(used_2) and (used_2 >= 0))) and (used_2 >= 1)) and (used_2 <= d)) then
+    if (((((js_isSafeInteger(place_1) and (place_1 >= 0)) and (place_1 <= last_4)) and (js_isSafeInteger(used_2) and (used_2 >= 0))) and (used_2 >= 1)) and (used_2 <= d)) then
      local place_2 = counts_4[1]
      local used_3 = counts_4[2]
      do return { place = place_2, used = used_3 } end
@@ -628,13 +676,13 @@ transitionBy = function(formula)
  end
  do return allTransition(formula) end
 end
-local lifetimeOf = function(transition_2, before_1, state_10, instant_3)
+local lifetimeOf = function(transition_2, before_1, state_10, instant_4)
  local end_2 = js_floor((transition_2.reset(state_10, 0) / LEEWAY))
  local was = ((before_1 == nil) and -(1) or js_floor((transition_2.reset(before_1, 0) / LEEWAY)))
  if (was == end_2) then
   do return '' end
  end
- do return js_format('%d', (js_min((((end_2 + 1) * LEEWAY) - instant_3), LONGEST) + MARGIN)) end
+ do return js_format('%d', (js_min((((end_2 + 1) * LEEWAY) - instant_4), LONGEST) + MARGIN)) end
 end
 takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
  local transitions = js_map(formulas, transitionBy)
@@ -650,11 +698,11 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
    do return transition_1.initial end
   end
   local result_10
-  local text_9 = texts_1[key_2 + 1]
-  if (text_9 == false) then
+  local text_10 = texts_1[key_2 + 1]
+  if (text_10 == false) then
    result_10 = nil
   else
-   result_10 = transition_1.decode(text_9)
+   result_10 = transition_1.decode(text_10)
   end
   if (result_10 == nil) then
    do return transition_1.initial end
@@ -662,69 +710,69 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
   states_5[key_2 + 1] = result_10
   do return result_10 end
  end
- local take = function(at_4, instant_2)
-  local key_1 = steps_1[at_4 + 1]
-  local transition = transitions[steps_1[(at_4 + 1) + 1] + 1]
+ local take = function(at_6, instant_3)
+  local key_1 = steps_1[at_6 + 1]
+  local transition = transitions[steps_1[(at_6 + 1) + 1] + 1]
   local held_1 = current_3(key_1, transition)
   local state_9 = held_1
-  for turn_1 = 0, steps_1[(at_4 + 3) + 1] - 1 do
-   local next_3 = transition.take(state_9, instant_2, steps_1[(at_4 + 2) + 1])
-   if (next_3 == state_9) then
+  for turn_1 = 0, steps_1[(at_6 + 3) + 1] - 1 do
+   local next_4 = transition.take(state_9, instant_3, steps_1[(at_6 + 2) + 1])
+   if (next_4 == state_9) then
     break
    end
-   state_9 = next_3
+   state_9 = next_4
   end
   if (state_9 ~= held_1) then
    local before = ((lifetimes[key_1 + 1] == nil) and states_5[key_1 + 1] or nil)
-   lifetimes[key_1 + 1] = lifetimeOf(transition, before, state_9, instant_2)
+   lifetimes[key_1 + 1] = lifetimeOf(transition, before, state_9, instant_3)
    states_5[key_1 + 1] = state_9
    owners[key_1 + 1] = transition
   end
  end
- local takeEach = function(at_5, end_3, instant_4)
+ local takeEach = function(at_7, end_3, instant_5)
   local taken_1 = {  }
-  for place_8 = at_5, end_3 - 1, 4 do
+  for place_8 = at_7, end_3 - 1, 4 do
    local transition_3 = transitions[steps_1[(place_8 + 1) + 1] + 1]
    local held_2 = current_3(steps_1[place_8 + 1], transition_3)
-   local next_4 = transition_3.take(held_2, instant_4, steps_1[(place_8 + 2) + 1])
-   if ((next_4 == held_2) and (steps_1[(place_8 + 2) + 1] > 0)) then
+   local next_5 = transition_3.take(held_2, instant_5, steps_1[(place_8 + 2) + 1])
+   if ((next_5 == held_2) and (steps_1[(place_8 + 2) + 1] > 0)) then
     do return end
    end
-   taken_1[#taken_1 + 1] = next_4
+   taken_1[#taken_1 + 1] = next_5
   end
-  for place_9 = at_5, end_3 - 1, 4 do
+  for place_9 = at_7, end_3 - 1, 4 do
    local transition_4 = transitions[steps_1[(place_9 + 1) + 1] + 1]
-   local next_5 = taken_1[((place_9 - at_5) / 4) + 1]
-   local isChanged_1 = (next_5 ~= current_3(steps_1[place_9 + 1], transition_4))
+   local next_6 = taken_1[((place_9 - at_7) / 4) + 1]
+   local isChanged_1 = (next_6 ~= current_3(steps_1[place_9 + 1], transition_4))
    if (isChanged_1 and (steps_1[(place_9 + 3) + 1] == 0)) then
     local key_3 = steps_1[place_9 + 1]
     local before_2 = ((lifetimes[key_3 + 1] == nil) and states_5[key_3 + 1] or nil)
-    lifetimes[key_3 + 1] = lifetimeOf(transition_4, before_2, next_5, instant_4)
-    states_5[key_3 + 1] = next_5
+    lifetimes[key_3 + 1] = lifetimeOf(transition_4, before_2, next_6, instant_5)
+    states_5[key_3 + 1] = next_6
     owners[key_3 + 1] = transition_4
    end
   end
  end
- local instant_5 = now_1
- local at_6 = 0
- while (at_6 < #steps_1) do
-  local word = steps_1[at_6 + 1]
+ local instant_6 = now_1
+ local at_8 = 0
+ while (at_8 < #steps_1) do
+  local word = steps_1[at_8 + 1]
   if (word == TAKE) then
-   take((at_6 + 1), instant_5)
-   at_6 = at_6 + 5
+   take((at_8 + 1), instant_6)
+   at_8 = at_8 + 5
   elseif (word == TAKE_ALL) then
-   local end_4 = ((at_6 + 2) + (steps_1[(at_6 + 1) + 1] * 4))
-   takeEach((at_6 + 2), end_4, instant_5)
-   at_6 = end_4
+   local end_4 = ((at_8 + 2) + (steps_1[(at_8 + 1) + 1] * 4))
+   takeEach((at_8 + 2), end_4, instant_6)
+   at_8 = end_4
   elseif (word == SET_INSTANT) then
-   instant_5 = ((steps_1[(at_6 + 1) + 1] < 0) and now_1 or steps_1[(at_6 + 1) + 1])
-   at_6 = at_6 + 2
+   instant_6 = ((steps_1[(at_8 + 1) + 1] < 0) and now_1 or steps_1[(at_8 + 1) + 1])
+   at_8 = at_8 + 2
   else
-   local key_4 = steps_1[(at_6 + 1) + 1]
+   local key_4 = steps_1[(at_8 + 1) + 1]
    states_5[key_4 + 1] = nil
    owners[key_4 + 1] = nil
    lifetimes[key_4 + 1] = ''
-   at_6 = at_6 + 2
+   at_8 = at_8 + 2
   end
  end
  for key_5 = 0, count - 1 do
@@ -750,4 +798,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "b85fe744248c9a6cab9a47814f4ae58806fab4fc";
+export const STATE_TRANSITIONS_SHA = "cbe4b9b183b2d3b0dc51cf2d42ac161519130012";

@@ -5,13 +5,11 @@
 
 import type { Formula, SplitReducer } from "../../../core/algorithm.ts";
 import { decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
-import {
-  fineArithmetic,
-  ticksArithmetic,
-} from "../../../core/algorithms/arrival_time_algorithm.ts";
+import { arrivalArithmetic } from "../../../core/algorithms/arrival_time_algorithm.ts";
 import { type Arithmetic, takeBy } from "../../../core/algorithms/build_algorithm.ts";
 import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
+import { fineTicks, wholeTicks } from "../../../core/arithmetic/ticks.ts";
 import { wholeTake } from "../../../core/arithmetic/whole_arrival_time.ts";
 import { wideUse } from "../../../core/arithmetic/window_use.ts";
 import type { Codec } from "../../../core/codec.ts";
@@ -29,8 +27,9 @@ export interface Transition<State = unknown> {
 /** The transition of a formula. */
 export function transitionBy(formula: Formula): Transition {
   const [name, a, b, c, d] = formula as readonly [string, number, number, number, number];
-  if (name === "ticks" || name === "steps") return transitionOf(ticksArithmetic(a, b, c, d));
-  if (name === "fine") return transitionOf(fineArithmetic(a, b, c));
+  if (name === "ticks") return wholeTransition(a, c, d);
+  if (name === "steps") return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d));
+  if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c));
   if (name === "counter") return transitionOf(counterArithmetic(a, b));
   if (name === "window") return windowTransition(a, b, c, d);
   return allTransition(formula as readonly Formula[]);
@@ -50,7 +49,7 @@ export function wholeTransition(
   interval: number,
   burst: number,
 ): Transition {
-  const arithmetic = ticksArithmetic(perMillisecond, 1, interval, burst);
+  const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, burst);
   const { initial, reset, encode, decode } = transitionOf(arithmetic);
   const take = wholeTake(perMillisecond, interval, burst, arithmetic.mostUse);
   return { initial, take: take as Transition["take"], reset, encode, decode };

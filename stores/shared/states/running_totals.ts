@@ -191,31 +191,26 @@ class TotalsTimeline implements StoredTimeline {
 /** The root of the new version that an edit describes; its old one keeps what they share. */
 function editTotals(edit: EditedTimeline): number {
   const { newest, units, floor } = edit;
-  const base = edit.base as TotalsTimeline;
-  const { shape } = base;
-  if (base.newest < floor) {
-    shape.nodes.drop(base.root, TOTALS);
-    return writeRoot(shape, newRoot(shape), newest, units, 0, 0, 0);
-  }
-  const total = base.total + units;
-  if (total > Number.MAX_SAFE_INTEGER) {
+  const old = edit.base as TotalsTimeline;
+  const { shape, shape: { nodes } } = old;
+  const total = old.total + units;
+  if (old.newest < floor || total > Number.MAX_SAFE_INTEGER) {
     const held = bucketsFrom(edit, floor);
-    shape.nodes.drop(base.root, TOTALS);
+    nodes.drop(old.root, TOTALS);
     return buildTotals(shape, held);
   }
-  const root = shape.nodes.copy(base.root);
+  const root = nodes.copy(old.root);
+  let { base, head, tail } = old;
   if (units < 0) {
-    const tail = base.search(1, total);
-    prune(base, root, base.head, tail);
-    return writeRoot(shape, root, newest, total, base.base, base.head, tail);
+    tail = old.search(1, total);
+    prune(old, root, head, tail);
+  } else if (newest !== old.newest) {
+    head = old.firstAtOrAfter(floor);
+    base = old.totalBefore(head);
+    prune(old, root, head, tail);
+    append(shape, root, tail++, old.newest, old.total);
   }
-  if (newest === base.newest) {
-    return writeRoot(shape, root, newest, total, base.base, base.head, base.tail);
-  }
-  const head = base.firstAtOrAfter(floor);
-  prune(base, root, head, base.tail);
-  append(shape, root, base.tail, base.newest, base.total);
-  return writeRoot(shape, root, newest, total, base.totalBefore(head), head, base.tail + 1);
+  return writeRoot(shape, root, newest, total, base, head, tail);
 }
 
 /** The root of the totals of these buckets, at least one: numbers and units, in order of time. */

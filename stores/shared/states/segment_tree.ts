@@ -238,7 +238,7 @@ function editTree({ base, newest, units, floor }: EditedTimeline): TreeRoot {
   const at = nodes.at(root);
   const last = Math.floor(newest / span);
   const later = dropOutside(shape, at, Math.floor(before / span), Math.floor(floor / span), last);
-  if (units < 0) takeFrom(shape, at, last & 15, newest - last * span, -pending - later);
+  if (units < 0) addTo(shape, root, newest, pending + later, false, true);
   else {
     if (tree.pending > 0) addTo(shape, root, before, tree.pending);
     addTo(shape, root, newest, units);
@@ -292,13 +292,19 @@ function dropChild(
   if (child !== 0) nodes.drop(child, treeOf(levels - 1));
 }
 
-/** Adds along one path of a root that is new already; `fresh` if all below it is. */
+/**
+ * Adds along one path of a root that is new already, below 0 too.
+ *
+ * @param fresh Whether all below it is new.
+ * @param isLast Whether the bucket is the newest afterwards: what is later is cleared.
+ */
 function addTo(
   shape: TreeShape,
   root: number,
   bucket: number,
   units: number,
   fresh = false,
+  isLast = false,
 ): number {
   const { ints, nodes, span, levels } = shape;
   const group = Math.floor(bucket / span);
@@ -306,8 +312,9 @@ function addTo(
   let width = span;
   let at = nodes.at(root);
   let branch = group & 15;
+  let added = units;
   for (let level = levels;; level--) {
-    ints[at + branch]! += units;
+    ints[at + branch]! += added;
     if (level === 0) return root;
     const child = ints[at + BRANCHES + branch]!;
     const isOwn = fresh || nodes.isNew(child);
@@ -317,36 +324,18 @@ function addTo(
     if (level > 1) width /= BRANCHES;
     branch = level > 1 ? Math.floor(offset / width) : offset;
     if (level > 1) offset -= branch * width;
+    if (isLast) added += clearAfter(shape, at, branch, level - 1);
   }
 }
 
-/** Takes units away along the path to the bucket that is newest afterwards; clears what is later. */
-function takeFrom(
-  shape: TreeShape,
-  root: number,
-  first: number,
-  start: number,
-  units: number,
-): void {
-  const { ints, nodes, levels } = shape;
-  let { span: width } = shape;
-  let at = root;
-  let branch = first;
-  let offset = start;
-  let left = units;
-  for (let level = levels;; level--) {
-    ints[at + branch]! -= left;
-    if (level === 0) return;
-    const next = nodes.copy(ints[at + BRANCHES + branch]!);
-    ints[at + BRANCHES + branch] = next;
-    at = nodes.at(next);
-    if (level > 1) width /= BRANCHES;
-    branch = level > 1 ? Math.floor(offset / width) : offset;
-    if (level > 1) offset -= branch * width;
-    for (let later = branch + 1; later < (level > 1 ? BRANCHES : LEAF_BUCKETS); later++) {
-      left -= ints[at + later]!;
-      if (level > 1) dropChild(shape, at, later, level - 1);
-      else ints[at + later] = 0;
-    }
+/** Clears what is after a branch of a node that is new already: how many units that was. */
+function clearAfter(shape: TreeShape, at: number, branch: number, levels: number): number {
+  const { ints } = shape;
+  let cleared = 0;
+  for (let later = branch + 1; later < (levels > 0 ? BRANCHES : LEAF_BUCKETS); later++) {
+    cleared += ints[at + later]!;
+    if (levels > 0) dropChild(shape, at, later, levels);
+    else ints[at + later] = 0;
   }
+  return cleared;
 }

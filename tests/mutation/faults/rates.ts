@@ -111,8 +111,8 @@ export const RATE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/token_bucket.ts", ["tokenBucketByInterval"], {
     "A bucket that is refilled by one token less": [
-      "...ticksArithmetic(limit, period, 1, burst),",
-      "...ticksArithmetic(Math.max(1, limit - 1), period, 1, burst),",
+      "...arrivalArithmetic(wholeTicks(limit, period), 1, burst),",
+      "...arrivalArithmetic(wholeTicks(Math.max(1, limit - 1), period), 1, burst),",
     ],
   }),
   ...faultsIn("core/algorithms/build_algorithm.ts", ["leakyQueue"], {

@@ -9,15 +9,7 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
-import {
-  ANNOUNCED,
-  attachMemory,
-  CALLS,
-  HEAD,
-  header,
-  TAIL,
-  VETTED,
-} from "../../../stores/shared/layout.ts";
+import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { attachThread, usedRecords } from "../../../stores/shared/threads/thread.ts";
 import { attachSharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
@@ -25,6 +17,7 @@ import { audit } from "./support/audit.ts";
 import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 import { memoryLaws, NOTHING } from "./support/memory_laws.ts";
+import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
 
 /** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */
@@ -98,8 +91,8 @@ describe("counts that run on", () => {
       const [record] = usedRecords(memory) as [number];
       const { ints } = memory;
       // The ring stands 128 entries round the same way.
-      const turns = Math.round((start - (ints[record + HEAD]! >>> 0)) / 128) * 128;
-      for (const count of [HEAD, VETTED, TAIL]) ints[record + count]! += turns;
+      const turns = Math.round((start - (ints[record + field.head]! >>> 0)) / 128) * 128;
+      for (const count of [field.head, field.vetted, field.tail]) ints[record + count]! += turns;
       for (let round = 0; round < 400; round++) {
         takeAll(api, "after", 5);
         for (let key = 0; key < 5; key++) api.reset(`after ${key}`);
@@ -116,15 +109,8 @@ describe("a full store", () => {
     const store = sharedStore({ capacity: 1_000, maxBytes: 16_384 });
     const other = attachSharedStore(store.handle);
     const tree = slidingWindow({ limit: 500, period: 6_000, precision: 10 });
-    const { take, decide, charge } = tree.internals!.halves!;
     let meanwhile = () => {};
-    const interrupted = (...given: Parameters<typeof take>) => {
-      const next = take(...given);
-      meanwhile();
-      return next;
-    };
-    const halves = { take: interrupted, decide, charge };
-    const slow = { ...tree, internals: { ...tree.internals, halves } } as Algorithm;
+    const slow = interrupted(tree, () => meanwhile());
     const windows = limiterOn(store, slow);
     const quick = limiterOn(other, tree);
     const numbers = limiterOn(store);
@@ -297,7 +283,7 @@ describe("records of threads that make no calls", () => {
     }));
     assert.equal(calls.size, 20);
     for (let second = 10; second < 100; second += 9) {
-      for (const record of usedRecords(memory)) memory.ints[record + CALLS]!++;
+      for (const record of usedRecords(memory)) memory.ints[record + field.calls]!++;
       assert.equal(calls.has(attachThread(memory, NOW + second * 1_000).record), false);
     }
   });
@@ -312,7 +298,7 @@ test("a closed store announces nothing in a record that is another thread's", ()
   const other = limiterOn(attachSharedStore(store.handle));
   other.consume("key");
   const [record] = usedRecords(memory) as [number];
-  memory.ints[record + ANNOUNCED] = 77;
+  memory.ints[record + field.announced] = 77;
   assert.throws(() => closed.consume("key"), StoreUnavailableError);
-  assert.equal(memory.ints[record + ANNOUNCED], 77);
+  assert.equal(memory.ints[record + field.announced], 77);
 });

@@ -19,7 +19,7 @@ import {
   type SharedStoreHandle,
   type SharedStoreOptions,
 } from "../../../stores/shared/shared_store.ts";
-import { ANNOUNCED, attachMemory, header } from "../../../stores/shared/layout.ts";
+import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { isLong } from "../../support/seed.ts";
 import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
@@ -410,7 +410,7 @@ describe("a handle", () => {
     const idle = limiterOn(store, small);
     attachSharedStore(store.handle);
     const { ints, records } = attachMemory(store.handle.buffer);
-    ints[records + ANNOUNCED] = 1;
+    ints[records + field.announced] = 1;
     assert.throws(
       () => idle.consume("key"),
       /^StoreFullError: Cannot decide in a thread whose record another one has taken over .* is 1$/,

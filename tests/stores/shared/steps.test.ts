@@ -14,14 +14,13 @@ import {
   sharedStore,
 } from "../../../stores/shared/shared_store.ts";
 import {
-  ANNOUNCED,
   attachMemory,
   BLOCK,
   BUCKET,
+  field,
   header,
   INTENT,
   type Memory,
-  OWNER,
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
 import { share, upTo } from "../../support/seed.ts";
@@ -345,14 +344,16 @@ describe("a thread that stands still at any step", () => {
     whereWatched(() => {
       const store = storeOf(1);
       const memory = attachMemory(store.handle.buffer);
-      const lock = memory.records + ANNOUNCED;
+      const lock = memory.records + field.announced;
       let other: Limiter | undefined;
       let takeovers = 0;
       let isAttaching = false;
       const own = steppedStore(store.handle, (what, index, bytes) => {
         if (bytes !== 4) return;
         if (what === "add" && index === header.owners) isAttaching = true;
-        if (what === "compareExchange" && index === memory.records + OWNER) isAttaching = false;
+        if (what === "compareExchange" && index === memory.records + field.owner) {
+          isAttaching = false;
+        }
         if (what === "compareExchange" && index === lock && !isAttaching && takeovers < 4) {
           takeovers++;
           other ??= attached(store, number);

@@ -48,11 +48,13 @@ function ask(
   });
 }
 
-const user = (value: string, more: object = {}) => ({
-  domain: "shop",
-  descriptors: [{ entries: [{ key: "user", value }] }],
+const of = (value: string, more: object = {}, key = "user") => ({
+  entries: [{ key, value }],
   ...more,
 });
+const shop = (...descriptors: readonly object[]) => ({ domain: "shop", descriptors });
+const user = (value: string, more: object = {}) => ({ ...shop(of(value)), ...more });
+const codesOf = (all: readonly { readonly code: string }[] = []) => all.map(({ code }) => code);
 
 /** A test of a service with gRPC: one that does not start, on Deno. */
 function test(name: string, check: () => Promise<void>): void {
@@ -63,12 +65,8 @@ function test(name: string, check: () => Promise<void>): void {
 }
 
 test("gRPC's own health service says whether the server takes calls, and when it stops", async () => {
-  const service = await serve({
-    rules: objectSource(SHOP),
-    port: 0,
-    grpcPort: 0,
-    drainDelay: 1_000,
-  });
+  const rules = objectSource(SHOP);
+  const service = await serve({ rules, port: 0, grpcPort: 0, drainDelay: 1_000 });
   const client = startProgram("node", [
     "tests/adapters/service/support/health_client.mjs",
     String(service.grpcPort),
@@ -82,19 +80,15 @@ test("gRPC's own health service says whether the server takes calls, and when it
   assert.equal(await client.ended, 0);
 });
 
+const OVER = "OVER_LIMIT";
+
 describe("Envoy's gRPC", () => {
   test("is answered to a client made of the public protocol", () =>
     withService(async (service) => {
       const [first, second, looked, third] = await ask(service, [
         user("42", { hits_addend: 2 }),
         user("42"),
-        {
-          domain: "shop",
-          descriptors: [{
-            entries: [{ key: "user", value: "42" }],
-            hits_addend: { value: 0 },
-          }],
-        },
+        shop(of("42", { hits_addend: { value: 0 } })),
         user("42"),
       ]);
       assert.equal(first?.overall_code, "OK");
@@ -107,57 +101,35 @@ describe("Envoy's gRPC", () => {
       assert.equal(second?.overall_code, "OK");
       assert.equal(second?.statuses[0]?.limit_remaining ?? 0, 0);
       assert.equal(looked?.overall_code, "OK");
-      assert.deepEqual(
-        [third?.overall_code, third?.statuses[0]?.code],
-        ["OVER_LIMIT", "OVER_LIMIT"],
-      );
-      assert.match(
-        (await get(service, "/metrics")).body,
-        /route="ShouldRateLimit",status="200"} 4/,
-      );
+      assert.deepEqual([third?.overall_code, third?.statuses[0]?.code], [OVER, OVER]);
+      const { body } = await get(service, "/metrics");
+      assert.match(body, /route="ShouldRateLimit",status="200"} 4/);
     }, { grpcPort: 0 }));
 
   test("with limits of its own, unlimited and unknown descriptors, in one call", () =>
     withService(async (service) => {
-      const call = {
-        domain: "shop",
-        descriptors: [
-          {
-            entries: [{ key: "user", value: "42" }],
-            limit: { requests_per_unit: 1, unit: "WEEK" },
-          },
-          { entries: [{ key: "user", value: "admin" }] },
-          { entries: [{ key: "who", value: "knows" }] },
-        ],
-      };
+      const limit = { requests_per_unit: 1, unit: "WEEK" };
+      const call = shop(of("42", { limit }), of("admin"), of("knows", {}, "who"));
       const [first, second] = await ask(service, [call, call]);
-      assert.deepEqual(first?.statuses.map(({ code }) => code), ["OK", "OK", "OK"]);
+      assert.deepEqual(codesOf(first?.statuses), ["OK", "OK", "OK"]);
       assert.equal(first?.statuses[0]?.current_limit?.unit, "WEEK");
       assert.equal(first?.statuses[1]?.limit_remaining, 4_294_967_295);
-      assert.equal(second?.overall_code, "OVER_LIMIT");
-      assert.deepEqual(second?.statuses.map(({ code }) => code), ["OVER_LIMIT", "OK", "OK"]);
+      assert.equal(second?.overall_code, OVER);
+      assert.deepEqual(codesOf(second?.statuses), [OVER, "OK", "OK"]);
     }, { grpcPort: 0 }));
 
   test("gives back the units of negative hits, before other descriptors take any", () =>
     withService(async (service) => {
-      const entries = [{ key: "user", value: "42" }];
-      const back = (hits: number) => ({
-        entries,
-        hits_addend: { value: hits },
-        is_negative_hits: true,
-      });
-      const other = { entries: [{ key: "user", value: "43" }] };
-      const [full, over, given, again, none] = await ask(service, [
+      const answers = await ask(service, [
         user("42", { hits_addend: 3 }),
         user("42"),
-        { domain: "shop", descriptors: [other, back(2)] },
+        shop(of("43"), of("42", { hits_addend: { value: 2 }, is_negative_hits: true })),
         user("42", { hits_addend: 2 }),
         user("42"),
       ]);
-      assert.deepEqual(
-        [full, over, given, again, none].map((answer) => answer?.overall_code),
-        ["OK", "OVER_LIMIT", "OK", "OK", "OVER_LIMIT"],
-      );
+      const codes = answers.map(({ overall_code: code }) => code);
+      assert.deepEqual(codes, ["OK", OVER, "OK", "OK", OVER]);
+      const given = answers[2];
       assert.deepEqual(given?.statuses.map(({ limit_remaining: left }) => left), [2, 2]);
     }, { grpcPort: 0 }));
 
@@ -211,24 +183,17 @@ describe("Envoy's gRPC", () => {
   test("that is malformed is INVALID_ARGUMENT", () =>
     withService(async (service) => {
       const bad = [
-        { domain: "", descriptors: user("a").descriptors },
-        { domain: "shop", descriptors: [] },
-        { domain: "shop", descriptors: [{ entries: [] }] },
+        user("a", { domain: "" }),
+        shop(),
+        shop({ entries: [] }),
         user("a".repeat(2_000)),
-        { domain: "shop", descriptors: Array(40).fill(user("a").descriptors[0]) },
-        {
-          domain: "shop",
-          descriptors: [{
-            ...user("a").descriptors[0],
-            hits_addend: { value: "9007199254740993" },
-          }],
-        },
+        shop(...Array(40).fill(of("a"))),
+        shop(of("a", { hits_addend: { value: "9007199254740993" } })),
       ];
       // Another program may write more than the protocol's 32 bits.
       const limit = { requestsPerUnit: 2 ** 60, unit: "MINUTE" };
-      const descriptors = [{ entries: [{ key: "user", value: "a" }], limit }];
       assert.match(
-        String(readCall({ domain: "shop", descriptors }, REQUEST_LIMITS)),
+        String(readCall(shop(of("a", { limit })), REQUEST_LIMITS)),
         /requestsPerUnit must be an integer from 0 to 4294967295/,
       );
       for (const { error, details } of await ask(service, bad)) {

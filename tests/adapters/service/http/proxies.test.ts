@@ -1,21 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { needs } from "../../../support/program.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { type Proxy, startCaddy, startNginx } from "../support/proxies.ts";
-import { withService } from "../support/running.ts";
+import { oneRule, withService } from "../support/running.ts";
 
 const LIMIT = 25;
 
 /** So slow that nothing comes back within the test. */
-const rules = objectSource({
-  domain: "front",
-  rules: [{ key: "address", limits: [{ limit: LIMIT, period: "1d" }] }],
-  routes: [{ path: "/shop/*", methods: ["GET"], descriptors: [{ address: "{address}" }] }],
-});
+const descriptors = [{ address: "{address}" }];
+const rules = oneRule("address", LIMIT, [{ path: "/shop/*", methods: ["GET"], descriptors }]);
 
 /** What a client might write to be taken for another, or its request for another one. */
 const lies = [
@@ -108,16 +104,9 @@ test(
         });
       }
     }, {
-      rules: objectSource({
-        domain: "front",
-        rules: [{ key: "address", limits: [{ limit: 1, period: "1d" }] }],
-        routes: [{
-          path: "/login",
-          ignoreCase: true,
-          methods: ["GET"],
-          descriptors: [{ address: "{address}" }],
-        }],
-      }),
+      rules: oneRule("address", 1, [
+        { path: "/login", ignoreCase: true, methods: ["GET"], descriptors },
+      ]),
     }),
 );
 

@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { objectSource } from "../../../../adapters/rules/rules.ts";
 import type { ServeOptions } from "../../../../adapters/service/service.ts";
 import { type RawRequest, rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
-import { withService } from "../support/running.ts";
+import { oneRule, withService } from "../support/running.ts";
 
-const rules = () =>
-  objectSource({
-    domain: "front",
-    rules: [{ key: "address", limits: [{ limit: 1, period: "1d" }] }],
-    routes: [{ descriptors: [{ address: "{address}" }] }],
-  });
+const rules = () => oneRule("address", 1, [{ descriptors: [{ address: "{address}" }] }]);
 
 /** Ways to ask for `/check`. */
 const VALID: readonly RawRequest[] = [
@@ -157,16 +151,12 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
     assert.equal((await ask("HEAD", "/head")).status, 429);
     assert.equal((await ask("GET", "/head")).status, 200);
   }, {
-    rules: objectSource({
-      domain: "front",
-      rules: [{ key: "what", limits: [{ limit: 1, period: "1d" }] }],
-      routes: [
-        { path: "/login", ignoreCase: true, methods: ["GET"], descriptors: [{ what: "{method}" }] },
-        { path: "/Users/:Id", ignoreCase: true, descriptors: [{ what: "{path.Id}" }] },
-        { path: "/static/*", descriptors: [{ what: "{path}" }] },
-        { path: "/head", methods: ["HEAD"], descriptors: [{ what: "head" }] },
-      ],
-    }),
+    rules: oneRule("what", 1, [
+      { path: "/login", ignoreCase: true, methods: ["GET"], descriptors: [{ what: "{method}" }] },
+      { path: "/Users/:Id", ignoreCase: true, descriptors: [{ what: "{path.Id}" }] },
+      { path: "/static/*", descriptors: [{ what: "{path}" }] },
+      { path: "/head", methods: ["HEAD"], descriptors: [{ what: "head" }] },
+    ]),
   }));
 
 test("an invalid Host is refused whatever the path", () =>

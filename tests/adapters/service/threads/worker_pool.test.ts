@@ -11,8 +11,7 @@ import { addFigures } from "../../../../adapters/service/metrics/figures_snapsho
 import type { LogEvent } from "../../../../adapters/service/log.ts";
 
 const answers = {
-  figures: () => Promise.resolve(addFigures([])),
-  live: () => Promise.reject(new Error("no page")),
+  show: () => Promise.reject(new Error("no page")),
   limits: () => Promise.resolve(undefined),
 };
 

@@ -26,7 +26,7 @@ function batches({ commands }: FakeRedis, from: number): readonly (readonly stri
 
 /** Has the first batch come back when all of them are under way. */
 function delay(fake: FakeRedis): void {
-  fake.faults = (command) => command.includes(FIRST) ? 80 : undefined;
+  fake.faults = (command) => command.includes(FIRST) ? 500 : undefined;
 }
 
 /** What calls came to an error with. */

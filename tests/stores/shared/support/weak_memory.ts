@@ -15,19 +15,14 @@
  */
 
 import {
-  ANNOUNCED,
   attachMemory,
-  BATCH,
-  BATCH_SIZE,
   BUCKET,
+  field,
   header,
   INTENT,
   type Memory,
-  OWNER,
   RECORD,
-  SEEN,
   SLOTS_PER_BUCKET,
-  STATUS,
 } from "../../../../stores/shared/layout.ts";
 import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
@@ -325,9 +320,9 @@ function regionOf(memory: Memory, bytes: number, index: number): Region {
   }
   if (index < blocks) {
     const place = (index - records) % RECORD;
-    if (place === ANNOUNCED) return "announced";
-    if (place === BATCH_SIZE || (place >= BATCH && place < SEEN)) return "batch";
-    return place === OWNER ? "owner" : place === STATUS ? "status" : "record";
+    if (place === field.announced) return "announced";
+    if (place === field.batchSize || (place >= field.batch && place < field.seen)) return "batch";
+    return place === field.owner ? "owner" : place === field.status ? "status" : "record";
   }
   return index < nodes ? "block" : "node";
 }

@@ -14,7 +14,11 @@ import {
 } from "../../../../mod.ts";
 import { storedKey } from "../../../../core/stored_key.ts";
 import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
-import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import {
+  type SharedStore,
+  sharedStore,
+  type SharedStoreHandle,
+} from "../../../../stores/shared/shared_store.ts";
 import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
 import { consumeKeys, limiterOn } from "./limiter_on.ts";
@@ -58,17 +62,15 @@ function admitting(
   held: readonly string[] = ["one"],
 ): Scenario {
   const { handle, narrow, open } = narrowStore(sizes);
-  const before = open();
-  for (const key of held) limiterOn(before, algorithm).consume(key);
-  before.close();
+  hold(open, algorithm, ...held);
   const got = Array.from({ length: threads }, () => [0, 0]);
-  const scripts = got.map((own, thread): Script => (attach) => {
-    own.fill(0);
-    const store = attach();
-    const api = limiterOn(store, algorithm);
-    for (let each = 0; each < calls; each++) call(api, own, thread);
-    store.close();
-  });
+  const scripts = got.map((own, thread) =>
+    script((store) => {
+      own.fill(0);
+      const api = limiterOn(store, algorithm);
+      for (let each = 0; each < calls; each++) call(api, own, thread);
+    })
+  );
   return {
     handle,
     narrow,
@@ -98,6 +100,20 @@ const takeBoth = (keys: readonly string[]) => (api: Limiter, got: number[]) => {
   if (allowed) [0, 1].forEach((place) => got[place]!++);
   return allowed;
 };
+
+/** A thread that attaches, calls and closes its store. */
+const script = (call: (store: SharedStore) => void): Script => (attach) => {
+  const store = attach();
+  call(store);
+  store.close();
+};
+
+/** Takes from a key, before the threads begin. */
+function hold(open: () => SharedStore, algorithm: Algorithm, ...keys: readonly string[]): void {
+  const store = open();
+  for (const key of keys) limiterOn(store, algorithm).consume(key);
+  store.close();
+}
 
 /** Scenarios by what they exercise. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
@@ -164,49 +180,36 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     ),
   "forget a key that another one takes from": () => {
     const { handle, narrow, open } = narrowStore({ blocks: 12, nodes: 20 });
-    const before = open();
-    limiterOn(before, log).consume("one");
-    before.close();
-    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
-      const store = attach();
-      const api = limiterOn(store, log);
-      for (let call = 0; call < 2; call++) {
-        if (thread === 0) api.reset("one");
-        else api.consume("one");
-      }
-      store.close();
-    });
+    hold(open, log, "one");
+    const scripts = [0, 1].map((thread) =>
+      script((store) => {
+        const { reset, consume } = limiterOn(store, log);
+        for (let call = 0; call < 2; call++) (thread === 0 ? reset : consume)("one");
+      })
+    );
     return { handle, narrow, scripts, check: () => checkWhole(handle, 4) };
   },
   "evict keys from a full store": () => {
     const { handle, narrow, open } = narrowStore({ capacity: 1, blocks: 12, onFull: "evict" });
-    open().close();
-    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
-      const store = attach();
-      for (let call = 0; call < 2; call++) limiterOn(store, number).consume(`${thread} ${call}`);
-      store.close();
-    });
+    hold(open, number);
+    const scripts = [0, 1].map((thread) =>
+      script((store) => {
+        for (let call = 0; call < 2; call++) limiterOn(store, number).consume(`${thread} ${call}`);
+      })
+    );
     return { handle, narrow, scripts, check: () => checkWhole(handle, 1) };
   },
   "give units back to one that waits": () => {
     const { handle, narrow, open } = narrowStore({});
     const single = gcra({ limit: 1, period: "1h" });
-    const before = open();
-    limiterOn(before, single).consume("one");
-    before.close();
+    hold(open, single, "one");
     let isRefused = false;
-    const scripts: Script[] = [
-      (attach) => {
-        const store = attach();
+    const scripts = [
+      script((store) => {
         store.internals!.watch!(storedKey("test", single.id, "one"));
         isRefused = !limiterOn(store, single).consume("one").allowed;
-        store.close();
-      },
-      (attach) => {
-        const store = attach();
-        limiterOn(store, single).refund("one");
-        store.close();
-      },
+      }),
+      script((store) => void limiterOn(store, single).refund("one")),
     ];
     return {
       handle,
