@@ -18,8 +18,8 @@ import {
   dropSlot,
   keepNumber,
   keepState,
+  makeRoom,
   openSlots,
-  requireRoom,
   type Slots,
   stateIn,
   sweep,
@@ -164,8 +164,7 @@ function memoryCall(
 ): PreparedCall<Decision> {
   /** The slot of a key that the first map has not. */
   function findSlot(key: string): number | undefined {
-    const { further, slots: first } = table;
-    return first.size > 0 && further.length === 0 ? undefined : findFurther(key);
+    return table.slots.size > 0 && table.maps.length === 1 ? undefined : findFurther(key);
   }
 
   function findFurther(key: string): number | undefined {
@@ -230,7 +229,7 @@ function stateUnder(slots: Slots, stored: string, algorithm: Algorithm): unknown
 function write(slots: Slots, writes: readonly Write[], now: number): void {
   const isNew = ({ key, algorithm, state }: Write) =>
     state !== algorithm.initial && find(slots, key, algorithm).slot === undefined;
-  if (slots.onFull === "throw") requireRoom(slots, () => writes.filter(isNew).length, now);
+  if (slots.onFull === "throw") makeRoom(slots, () => writes.filter(isNew).length, now);
   for (const { key: stored, algorithm, state, resetAfter } of writes) {
     const { table, key, slot } = find(slots, stored, algorithm);
     keepState(slots, table, key, slot, state, algorithm.initial, now + resetAfter, now);
