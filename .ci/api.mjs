@@ -1,23 +1,28 @@
 // `npm run api` writes docs/api.txt: one line for each public symbol and each of its members, by entry
 // point. The checks compare it, so that a change of the API is seen where a change is reviewed.
-import { spawnSync } from "node:child_process";
+import { parse } from "@babel/parser";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import process from "node:process";
 
+import { build } from "./build.mjs";
 import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 
+/** @typedef {any} Node A node of the syntax tree. */
+
 const REPORT = join(root, "docs/api.txt");
 
-/** The report as the sources have it now. */
+/** What each module exports: the lines of each symbol. @type {Map<string, [name: string, lines: string[]][]>} */
+const modules = new Map();
+
+/** The report, of the declarations that were built. */
 export function apiReport() {
   const { deno, npm } = readManifests();
   return Object.entries(entryPoints(deno)).map(([path, file]) => {
-    const name = path.replace(/^\./, npm.name);
-    const lines = symbolsOf(file).flatMap(linesOf).sort();
-    return [`# ${name}`, "", ...new Set(lines), ""].join("\n");
+    const lines = exportsOf(join(root, "dist", file)).flatMap(([, lines]) => lines).sort();
+    return [`# ${path.replace(/^\./, npm.name)}`, "", ...new Set(lines), ""].join("\n");
   }).join("\n");
 }
 
@@ -47,164 +52,55 @@ function linesMissing(text, other) {
   return other.split("\n").filter((line) => !known.has(line));
 }
 
-/** @param {string} file @returns {any[]} */
-function symbolsOf(file) {
-  const args = ["doc", "--json", "--quiet", "--no-npm", file];
-  const { stdout, stderr } = spawnSync("deno", args, {
-    cwd: root,
-    encoding: "utf8",
-    env: { ...process.env, NO_COLOR: "1" },
-    maxBuffer: 2 ** 26,
+/**
+ * What a module exports: what it declares, and what others declare.
+ * @param {string} file A source, which stands for its declarations.
+ * @returns {[name: string, lines: string[]][]}
+ */
+function exportsOf(file) {
+  const earlier = modules.get(file);
+  if (earlier !== undefined) return earlier;
+  const text = readFileSync(file.replace(/\.ts$/, ".d.ts"), "utf8");
+  const { program } = parse(text, {
+    sourceType: "module",
+    plugins: [["typescript", { dts: true }]],
   });
-  if (stdout === "") throw new Error(`Cannot read the symbols of ${file}: ${stderr}`);
-  return Object.values(JSON.parse(stdout).nodes).flatMap((/** @type {any} */ node) => node.symbols);
+  /** @type {[name: string, lines: string[]][]} */
+  const found = program.body.flatMap((/** @type {Node} */ { declaration, source, specifiers }) => {
+    if (source) {
+      // What a peer declares is its own.
+      if (!source.value.startsWith(".")) return [];
+      const known = exportsOf(resolve(file, "..", source.value));
+      const names = specifiers?.map((/** @type {Node} */ { local }) => local.name);
+      return known.filter(([name]) => names?.includes(name) ?? true);
+    }
+    if (!declaration) return [];
+    const { id } = declaration.declarations?.[0] ?? declaration;
+    return [[id.name, linesOf(declaration, text)]];
+  });
+  modules.set(file, found);
+  return found;
 }
 
-/** @param {any} symbol @returns {string[]} */
-function linesOf({ name, declarations }) {
-  // Where a function is overloaded, nobody can call what stands above its body.
-  const isPublic = (/** @type {any} */ { declarationKind, def }) =>
-    declarationKind === "export" && !(declarations.length > 1 && def.hasBody);
-  return declarations.filter(isPublic)
-    .flatMap((/** @type {any} */ { kind, def }) => {
-      switch (kind) {
-        case "function":
-          return [`function ${name}${signature(def)}`];
-        case "variable":
-          return [`const ${name}: ${type(def.tsType)}`];
-        case "typeAlias":
-          return [`type ${name}${typeParams(def)} = ${type(def.tsType)}`];
-        case "interface":
-        case "class":
-          return declaredType(kind, name, def);
-        default:
-          return []; // A reference: the symbol's own entry point lists it.
-      }
-    });
-}
-
-/** @param {string} kind @param {string} name @param {any} def */
-function declaredType(kind, name, def) {
-  const parents = [def.extends].flat().filter(Boolean).map((each) =>
-    typeof each === "string" ? each : type(each)
-  );
-  const head = `${kind} ${name}${typeParams(def)}`;
-  const made = (def.constructors ?? []).map((/** @type {any} */ { params: list }) =>
-    `new${params(list)}`
-  );
+/** @param {Node} node @param {string} text @returns {string[]} */
+function linesOf(node, text) {
+  const slice = (/** @type {number} */ start, /** @type {number} */ end) =>
+    text.slice(start, end).replaceAll(/\/\*[^]*?\*\//g, "").replaceAll(/\s+/g, " ")
+      .replace(/^declare /, "").replace(/[;{ ]+$/, "");
+  if (node.body === undefined) return [slice(node.start, node.end)];
+  const head = slice(node.start, node.body.start);
+  const members = node.body.body.map((/** @type {Node} */ { start, end }) => slice(start, end));
   return [
-    parents.length === 0 ? head : `${head} extends ${parents.join(", ")}`,
-    ...[...made, ...members(def)].map((member) => `${kind} ${name}: ${member}`),
-  ];
-}
-
-/** @param {any} def @returns {string[]} */
-function members({ properties = [], methods = [], callSignatures = [], indexSignatures = [] }) {
-  return [
-    ...properties.map((/** @type {any} */ each) =>
-      `${each.readonly ? "readonly " : ""}${key(each)}: ${type(each.tsType)}`
-    ),
-    ...methods.map((/** @type {any} */ each) =>
-      each.kind === "getter"
-        ? `get ${key(each)}: ${type(each.functionDef.returnType)}`
-        : `${key(each)}${signature(each.functionDef ?? each)}`
-    ),
-    ...callSignatures.map((/** @type {any} */ each) =>
-      signature({ ...each, returnType: each.tsType })
-    ),
-    ...indexSignatures.map((/** @type {any} */ each) =>
-      `[${each.params.map(param).join(", ")}]: ${type(each.tsType)}`
+    head,
+    ...members.map((/** @type {string} */ member) =>
+      `${head.split(/[ <]/, 2).join(" ")}: ${member}`
     ),
   ];
-}
-
-/** @param {any} member */
-function key({ name, optional }) {
-  return optional ? `${name}?` : name;
-}
-
-/** @param {any} def @returns {string} */
-function signature(def) {
-  return `${typeParams(def)}${params(def.params)}: ${type(def.returnType)}`;
-}
-
-/** @param {any[]} list */
-function params(list) {
-  return `(${list.map(param).join(", ")})`;
-}
-
-/** @param {any} each @returns {string} */
-function param(each) {
-  switch (each.kind) {
-    case "rest":
-      return `...${param(each.arg)}: ${type(each.tsType)}`;
-    case "assign":
-      return `${each.left.name}?: ${type(each.left.tsType ?? each.tsType)}`;
-    case "identifier":
-      return each.tsType === undefined ? key(each) : `${key(each)}: ${type(each.tsType)}`;
-    default:
-      return `options: ${type(each.tsType)}`;
-  }
-}
-
-/** @param {any} def @returns {string} */
-function typeParams({ typeParams: list = [] }) {
-  return list.length === 0 ? "" : `<${list.map(typeParam).join(", ")}>`;
-}
-
-/** @param {any} each @returns {string} */
-function typeParam({ name, constraint, default: standard }) {
-  const bound = constraint === undefined ? "" : ` extends ${type(constraint)}`;
-  return `${name}${bound}${standard === undefined ? "" : ` = ${type(standard)}`}`;
-}
-
-/** @param {any} node @returns {string} */
-function type(node) {
-  if (node === undefined) return "unknown";
-  const { kind, value, repr } = node;
-  switch (kind) {
-    case "typeRef":
-      return value.typeParams === undefined
-        ? value.typeName
-        : `${value.typeName}<${value.typeParams.map(type).join(", ")}>`;
-    case "union":
-      return value.map(type).join(" | ");
-    case "intersection":
-      return value.map(type).join(" & ");
-    case "array":
-      return `${type(value)}[]`;
-    case "tuple":
-      return `[${value.map(type).join(", ")}]`;
-    case "rest":
-      return `...${type(value)}`;
-    case "parenthesized":
-      return `(${type(value)})`;
-    case "typeOperator":
-      return `${value.operator} ${type(value.tsType)}`;
-    case "typeQuery":
-      return `typeof ${repr}`;
-    case "literal":
-      return value.kind === "string" ? JSON.stringify(value.string) : repr;
-    case "fnOrConstructor":
-      return `${typeParams(value)}${params(value.params)} => ${type(value.tsType)}`;
-    case "typeLiteral":
-      return `{ ${members(value).join("; ")} }`;
-    case "mapped":
-      return `{ [${value.typeParam.name} in ${type(value.typeParam.constraint)}]: ${
-        type(value.tsType)
-      } }`;
-    case "indexedAccess":
-      return `${type(value.objType)}[${type(value.indexType)}]`;
-    case "conditional":
-      return `${type(value.checkType)} extends ${type(value.extendsType)} ? ${
-        type(value.trueType)
-      } : ${type(value.falseType)}`;
-    default:
-      return repr ?? kind;
-  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   install();
+  const { status, output } = await build();
+  if (status !== 0) throw new Error(output);
   writeFileSync(REPORT, apiReport());
 }

@@ -69,7 +69,10 @@ export async function child(command, args, { env = {}, cwd = root, onOutput } = 
       output += `Cannot run ${command}: ${error.message}\n`;
       resolve(127);
     });
-    started.on("exit", (code) => resolve(hung ? 124 : code ?? 1));
+    started.on("exit", (code, signal) => {
+      if (signal !== null && !hung) output += `\n${command} was ended by ${signal}\n`;
+      resolve(hung ? 124 : code ?? 1);
+    });
   });
   const seconds = (performance.now() - begun) / 1000;
   clearTimeout(silence);

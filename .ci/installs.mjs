@@ -1,13 +1,12 @@
 // Installs the packed package with npm as applications do: without any of its peers, and beside
 // other versions of them than those that it is developed with. Then tries it there, on every runtime.
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
-import { makeProject, systemNode } from "./package.mjs";
+import { inFolder, makeProject, systemNode } from "./package.mjs";
 
 /**
  * @typedef {object} Project
@@ -65,10 +64,9 @@ const RUNTIMES = [
  * @returns {Promise<import("./child.mjs").Ended>}
  * @throws {Error} With the code `"NO_REGISTRY"` if npm cannot reach its registry.
  */
-export async function checkInstalls() {
+export function checkInstalls() {
   const begun = performance.now();
-  const top = mkdtempSync(join(tmpdir(), "tidegate-installs-"));
-  try {
+  return inFolder("installs", async (top) => {
     const made = await Promise.allSettled(
       PROJECTS.map((project) => installProject(join(top, project.name), project)),
     );
@@ -87,9 +85,7 @@ export async function checkInstalls() {
       }
     }
     return { status, left, seconds: (performance.now() - begun) / 1000, output };
-  } finally {
-    rmSync(top, { recursive: true, force: true });
-  }
+  });
 }
 
 /** @param {Project} project */

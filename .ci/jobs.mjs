@@ -105,7 +105,7 @@ function checkJobs(snippets) {
     checkJob("Format", 1, () => child("deno", ["fmt", "--check", "--quiet"])),
     checkJob("Lint", 1, () => child("deno", ["lint", "--quiet"])),
     checkJob("Documentation", 1, () => child("deno", doc)),
-    checkJob("Public API", 4, checkApi),
+    checkJob("Public API", 1, checkApi, { after: "Build" }),
   ];
 }
 
@@ -225,8 +225,8 @@ function argumentsOf(name, report, list) {
 function packageJobs(plan) {
   const types = "Types of the built package";
   const name = `The built package on Node ${systemNode().major}`;
-  const check = () => {
-    unpackPackage();
+  const check = async () => {
+    await unpackPackage();
     return checkTypes();
   };
   return [

@@ -4,7 +4,8 @@
 // Redis runs the whole script anew for each call, so what it defines costs time whether it is used or
 // not. Therefore nothing is left of how the sources are put together: a function without loops is
 // written out where it is called, and an object of functions is known here and gone there. What is
-// left is what a hand would write.
+// left is what a hand would write. Only where most calls do not get, a function of several lines that
+// is called more than once stays one.
 //
 // It knows the small part of TypeScript that those functions are written in, and refuses the rest by
 // file and line. They must be pure, as calls are moved in front of the statement that they are in.
@@ -12,7 +13,7 @@
 // | TypeScript | Lua 5.1 |
 // |---|---|
 // | `x[n]`, of arrays alone | `x[n + 1]` |
-// | `a ? b : c` | a statement where it stands alone; otherwise `a and b or c`, so b must be a number or text |
+// | `a ? b : c` | `a and b or c` where b is a number or text; otherwise a statement, if it stands alone |
 // | `${n}` | `%d`, so n must be whole: `tostring` rounds to 14 digits |
 // | `a % b` | `math.fmod`: `%` takes the sign of the divisor |
 // | `undefined` | `nil`, so no array may hold it, and its length is not asked for where it might |
@@ -33,13 +34,14 @@ import { fileURLToPath } from "node:url";
  * What is known of a value: the Lua that computes it, an object by its fields, or a function.
  * @typedef {{ code: string, isNumber?: boolean, isMutable?: boolean }} Code
  * @typedef {{ fields: Map<string, Value> }} Fields
- * @typedef {{ node: Node, env: Env }} Callable
+ * @typedef {{ node: Node, env: Env, name?: string }} Callable
  * @typedef {Code | Fields | Callable} Value
  */
 
 /**
- * The names in scope, from the inside out, and the module around them.
- * @typedef {{ names: Map<string, Value>, outer: Env | undefined, module: Module }} Env
+ * The names in scope, from the inside out, the lines that they stand in, the calls that they are
+ * written out for, and the module around them.
+ * @typedef {{ names: Map<string, Value>, outer: Env | undefined, lines: Lines, path: string, module: Module }} Env
  */
 
 /**
@@ -54,6 +56,9 @@ import { fileURLToPath } from "node:url";
 
 /** Functions of core that are written in Lua by hand, as they lean on the language's own of texts. */
 const NATIVE = new Map([["countOf", "js_countOf"], ["countsAfter", "js_countsAfter"]]);
+
+/** How many lines a function has at least that is not written out at each of its calls. */
+const LEAST_LINES = 7;
 
 /** Functions with loops that are written out all the same: they may end a statement, and no more. */
 const WRITTEN_OUT = new Set(["takeCost"]);
@@ -159,9 +164,12 @@ end
  * Compiles functions of a module, and everything that they use.
  * @param {URL} url
  * @param {readonly string[]} roots The exported functions, to be called from Lua by the same names.
- * @returns {string[]} The Lua of each, with what it uses and those before it do not.
+ * In the first one, everything is written out.
+ * @param {ReadonlyMap<string, number>} known How often functions are written out, if that is known.
+ * @returns {{ texts: string[], repeats: Map<string, number> }} The Lua of each, with what it uses and
+ * those before it do not, and how often functions of several lines were written out.
  */
-export function luaOf(url, roots) {
+function luaOf(url, roots, known) {
   /** @type {Map<string, Module>} */
   const modules = new Map();
   /** @type {Map<Node, Code>} Functions with loops and constants: what stands in the script by name. */
@@ -175,11 +183,27 @@ export function luaOf(url, roots) {
   /** @type {Map<string, number>} How often each name was given. */
   const given = new Map();
 
-  return roots.map((root) => {
+  /** @type {Map<Node, Callable>} Functions without loops. */
+  const callables = new Map();
+  /** @type {Map<string, number>} How often each function of several lines was written out. */
+  const repeats = new Map();
+  /** @type {Set<string>} Functions that are no longer than a call of them. */
+  const small = new Set();
+  /** @type {Set<Finish>} Those that end the function that they are in. */
+  const endings = new Set([toCaller]);
+  /** @type {Map<Env, Map<Node, Code>>} Inner functions that were not. */
+  const inner = new Map();
+  let isCommon = true;
+
+  const texts = roots.map((root, place) => {
+    isCommon = place === 0;
     [constants, functions, functionNames] = [[], [], []];
+    callables.clear();
     topLevel(read(url), root);
     return block([...constants, `local ${functionNames.join(", ")}`, ...functions]);
   });
+  for (const name of small) repeats.set(name, 0);
+  return { texts, repeats };
 
   /** @param {URL} at @returns {Module} */
   function read(at) {
@@ -216,14 +240,22 @@ export function luaOf(url, roots) {
     if (imported !== undefined) return topLevel(read(imported[1]), imported[0]);
     const node = module.declared.get(name);
     if (node === undefined) throw new Error(`${module.url.pathname} declares no ${name}`);
-    const known = shared.get(node);
-    if (known !== undefined) return known;
+    const made = shared.get(node);
+    if (made !== undefined) return made;
     /** @type {Env} */
-    const env = { names: new Map(), outer: undefined, module };
+    const env = {
+      names: new Map(),
+      outer: undefined,
+      lines: functions,
+      path: module.url.href,
+      module,
+    };
     const isFunction = node.type === "FunctionDeclaration";
     const isWrittenOut = !hasLoops(node) && name !== "transitionBy" || WRITTEN_OUT.has(name);
     if (isFunction && isWrittenOut && !roots.includes(name)) {
-      return { node, env };
+      const callable = callables.get(node) ?? { node, env };
+      callables.set(node, callable);
+      return callable;
     }
     const code = { code: unique(name) };
     shared.set(node, code);
@@ -244,21 +276,26 @@ export function luaOf(url, roots) {
 
   /** A function as Lua. @param {Callable} callable @returns {Lines} */
   function functionLines({ node, env }) {
-    const inner = within(env);
     /** @type {Lines} */
     const out = [];
+    const inner = within(env, out);
     const parameters = node.params.map((/** @type {Node} */ parameter) => {
       const code = unique(parameter.type === "Identifier" ? parameter.name : "argument");
       bind(parameter, { code }, inner, out);
       return code;
     });
-    body(node, inner, out, (value, at) => at.push(`do return ${codeOf(value)} end`));
+    body(node, inner, out, toCaller);
     return [`function(${parameters.join(", ")})`, out, "end"];
   }
 
-  /** @param {Env} env @returns {Env} */
-  function within(env) {
-    return { names: new Map(), outer: env, module: env.module };
+  /** Returns a value from a function that is one. @type {Finish} */
+  function toCaller(value, out) {
+    out.push(`do return ${codeOf(value)} end`);
+  }
+
+  /** @param {Env} env @param {Lines} lines @param {string} path @returns {Env} */
+  function within(env, lines, path = env.path) {
+    return { names: new Map(), outer: env, lines, path, module: env.module };
   }
 
   /** Gives the names of a pattern to a value and its parts. @param {Node} pattern @param {Value} value @param {Env} env @param {Lines} out */
@@ -314,10 +351,12 @@ export function luaOf(url, roots) {
    * @param {readonly Node[]} nodes @param {Env} outer @param {Lines} out @param {Finish} finish
    */
   function statements(nodes, outer, out, finish) {
-    const env = within(outer);
+    const env = within(outer, out);
     for (const [place, node] of nodes.entries()) {
       const isLast = place === nodes.length - 1;
-      if (node.type === "IfStatement" && returns(node.consequent) && !isLast) {
+      if (
+        node.type === "IfStatement" && returns(node.consequent) && !isLast && !endings.has(finish)
+      ) {
         // What comes after it is its other branch.
         branch(node.test, env, out, [
           (at) => statements(blockOf(node.consequent), env, at, finish),
@@ -340,6 +379,8 @@ export function luaOf(url, roots) {
       return lines;
     });
     out.push(`if ${condition} then`, then);
+    const isChain = /^if /.test(String(other[0])) && other.indexOf("end") === other.length - 1;
+    if (isChain) return void out.push(`else${other[0]}`, ...other.slice(1));
     if (other.length > 0) out.push("else", other);
     out.push("end");
   }
@@ -348,30 +389,91 @@ export function luaOf(url, roots) {
   function giveBack(node, env, out, finish) {
     const value = bare(node);
     if (value.type === "ConditionalExpression") {
+      const simple = simpleChoice(value, env);
+      if (simple !== undefined) return finish(simple, out);
       const { test, consequent, alternate } = value;
+      if (endings.has(finish)) {
+        branch(test, env, out, [(at) => giveBack(consequent, env, at, finish)]);
+        return giveBack(alternate, env, out, finish);
+      }
       const ways = [consequent, alternate].map((way) => (/** @type {Lines} */ at) =>
         giveBack(way, env, at, finish)
       );
       return branch(test, env, out, ways);
     }
     const called = value.type === "CallExpression" ? callee(value, env) : undefined;
-    if (called !== undefined && "node" in called) return inline(called, value, env, out, finish);
+    if (called !== undefined && "node" in called) {
+      const kept = keptCall(called, value, env, out);
+      return kept === undefined ? inline(called, value, env, out, finish) : finish(kept, out);
+    }
     finish(expression(value, env, out), out);
+  }
+
+  /** A choice as an expression; `undefined` if it has to be a statement. @param {Node} node @param {Env} env @returns {Value | undefined} */
+  function simpleChoice(node, env) {
+    const before = new Map(repeats);
+    try {
+      return expression(node, env, []);
+    } catch {
+      for (const [name, count] of before) repeats.set(name, count);
+      return undefined;
+    }
   }
 
   /** Writes a function out where it is called. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
   function inline({ node: target, env: own }, node, env, out, finish) {
-    const inner = within(own);
+    const inner = within(own, out, `${env.path}/${node.start}`);
     for (const [place, parameter] of target.params.entries()) {
       const name = parameter.type === "Identifier" ? parameter.name : "argument";
       const argument = node.arguments[place] ?? parameter.right;
       bind(parameter, kept(expression(argument, env, out), name, out), inner, out);
     }
-    body(target, inner, out, finish);
+    const before = sizeOf(out);
+    let isPlain = true;
+    /** @type {Finish} */
+    const noting = (value, at) => {
+      isPlain &&= "code" in value;
+      finish(value, at);
+    };
+    if (endings.has(finish)) endings.add(noting);
+    body(target, inner, out, noting);
+    if (isCommon || !isPlain || sizeOf(out) - before < LEAST_LINES) return;
+    const name = nameOf(target, own);
+    repeats.set(name, (repeats.get(name) ?? 0) + 1);
+  }
+
+  /** A call of a function that is not written out; `undefined` of one that is. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @returns {Code | undefined} */
+  function keptCall(called, node, env, out) {
+    if (isCommon || !((known.get(nameOf(called.node, called.env)) ?? 0) > 1)) return undefined;
+    const values = node.arguments.map((/** @type {Node} */ one) => expression(one, env, out));
+    if (!values.every((/** @type {Value} */ value) => "code" in value)) return undefined;
+    return { code: `${innerFunction(called).code}(${values.map(codeOf).join(", ")})` };
+  }
+
+  /** The name of a function that stands where what it uses is declared. @param {Callable} called @returns {Code} */
+  function innerFunction({ node, env, name = "of" }) {
+    const functions = inner.get(env) ?? new Map();
+    inner.set(env, functions);
+    let code = functions.get(node);
+    if (code === undefined) {
+      const own = unique(node.id?.name ?? name);
+      functions.set(node, code = { code: own });
+      const [head, ...rest] = functionLines({ node, env });
+      env.lines.push(`local ${own} = ${head}`, ...rest);
+      if (sizeOf(rest) < LEAST_LINES) small.add(nameOf(node, env));
+    }
+    return code;
+  }
+
+  /** What a function is known by. @param {Node} node @param {Env} env */
+  function nameOf(node, env) {
+    return `${env.path}:${node.start}`;
   }
 
   /** What a function that is written out returns: itself if that is known, or the name of a variable. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
   function result(called, node, env, out) {
+    const kept = keptCall(called, node, env, out);
+    if (kept !== undefined) return kept;
     const from = out.length;
     /** @type {[Value, Lines, number][]} */
     const ends = [];
@@ -424,15 +526,9 @@ export function luaOf(url, roots) {
       case "WhileStatement":
         loop(node, env, out, finish);
         break;
-      case "ForStatement": {
-        const inner = within(env);
-        /** @type {Lines} */
-        const lines = [];
-        statement(node.init, inner, lines, finish);
-        loop(node, inner, lines, finish);
-        out.push("do", lines, "end");
+      case "ForStatement":
+        counted(node, env, out, finish);
         break;
-      }
       default:
         refuse(node, env, node.type);
     }
@@ -443,8 +539,22 @@ export function luaOf(url, roots) {
     /** @type {Lines} */
     const lines = [];
     statements(blockOf(node.body), env, lines, finish);
-    if (node.update) effect(node.update, env, lines);
     out.push(`while ${fixed(node.test, env)} do`, lines, "end");
+  }
+
+  /** A loop that counts up to a limit; what is in it changes neither. @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  function counted({ init, test, update, body }, env, out, finish) {
+    const [{ id, init: first }] = init.declarations;
+    if (test.operator !== "<" || test.left.name !== id.name) refuse(test, env, "such a loop");
+    /** @type {Lines} */
+    const lines = [];
+    const inner = within(env, lines);
+    const code = unique(id.name);
+    const bounds = [fixed(first, env), `${fixed(test.right, env)} - 1`];
+    if (update.right !== undefined) bounds.push(fixed(update.right, env));
+    inner.names.set(id.name, { code });
+    statements(blockOf(body), inner, lines, finish);
+    out.push(`for ${code} = ${bounds.join(", ")} do`, lines, "end");
   }
 
   /** @param {Node} node @param {boolean} isConstant @param {Env} env @param {Lines} out */
@@ -461,6 +571,8 @@ export function luaOf(url, roots) {
   /** A value, or the name of a variable if it is a choice. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
   function chosen(node, env, out) {
     if (bare(node).type !== "ConditionalExpression") return expression(node, env, out);
+    const simple = simpleChoice(bare(node), env);
+    if (simple !== undefined) return simple;
     const code = unique("choice");
     out.push(`local ${code}`);
     giveBack(node, env, out, (value, at) => at.push(`${code} = ${codeOf(value)}`));
@@ -471,8 +583,11 @@ export function luaOf(url, roots) {
   function effect(node, env, out) {
     if (node.type === "CallExpression") {
       const called = callee(node, env);
-      if (called !== undefined && "node" in called) inline(called, node, env, out, () => {});
-      else if (bare(node.callee).property?.name === "push") {
+      if (called !== undefined && "node" in called) {
+        const kept = keptCall(called, node, env, out);
+        if (kept === undefined) inline(called, node, env, out, () => {});
+        else out.push(kept.code);
+      } else if (bare(node.callee).property?.name === "push") {
         const values = codeOf(expression(node.callee.object, env, out));
         out.push(`${values}[#${values} + 1] = ${codeOf(expression(node.arguments[0], env, out))}`);
       } else out.push(codeOf(expression(node, env, out)));
@@ -579,7 +694,9 @@ export function luaOf(url, roots) {
     /** @type {Map<string, Value>} */
     const fields = new Map();
     for (const { key, value } of node.properties) {
-      fields.set(key.name, kept(expression(value, env, out), key.name, out));
+      const known = expression(value, env, out);
+      const isFunction = "node" in known && known.node.id?.name === undefined;
+      fields.set(key.name, kept(isFunction ? { ...known, name: key.name } : known, key.name, out));
     }
     const isKnown = [...fields.values()].some((value) => !("code" in value));
     if (isKnown) return { fields };
@@ -591,6 +708,9 @@ export function luaOf(url, roots) {
   function binary(node, left, right, env) {
     if (node.operator === "%") return { code: `js_fmod(${left}, ${right})` };
     const operator = BINARY.get(node.operator) ?? refuse(node, env, node.operator);
+    const isSame = "*/".includes(operator) && right === "1" ||
+      "+-".includes(operator) && right === "0";
+    if (isSame) return { code: left, isNumber: true };
     const code = `(${left} ${operator} ${right})`;
     return "+-*/".includes(node.operator) ? { code, isNumber: true } : { code };
   }
@@ -673,6 +793,20 @@ function block(lines) {
   return lines.map((line) => typeof line === "string" ? line : indent(line)).join("\n");
 }
 
+/** How many lines there are. @param {Lines} lines @returns {number} */
+function sizeOf(lines) {
+  return lines.reduce((sum, one) => sum + (typeof one === "string" ? 1 : sizeOf(one)), 0);
+}
+
+/** Leaves out variables that nothing uses. @param {string} text @returns {string} */
+function withoutUnused(text) {
+  const used = text.replace(
+    /^ *local (\w+) = (?!function|\{$).*\n/gm,
+    (line, name) => text.match(new RegExp(`\\b${name}\\b`, "g"))?.length === 1 ? "" : line,
+  );
+  return used === text ? text : withoutUnused(used);
+}
+
 /** @param {Lines} lines */
 function indent(lines) {
   return block(lines).replaceAll(/^/gm, " ");
@@ -725,9 +859,14 @@ const target = new URL("../stores/redis/script/state_transitions.ts", import.met
 /** The generated file, as it should be. */
 export function stateTransitions() {
   const source = new URL("../stores/redis/script/run_steps.ts", import.meta.url);
-  const [ticks, others] = luaOf(source, ["takeTicks", "takeSteps"]);
+  const roots = ["takeTicks", "takeSteps"];
+  const { repeats } = luaOf(source, roots, new Map());
+  const { repeats: small } = luaOf(source, roots, repeats);
+  const [ticks, others] = luaOf(source, roots, new Map([...repeats, ...small])).texts;
   // What few calls need is only defined after the others have returned.
-  const text = [PRELUDE, SHELL, ticks, COMMON, PRELUDE_OF_OTHERS, others, OTHERS].join("\n");
+  const text = withoutUnused(
+    [PRELUDE, SHELL, ticks, COMMON, PRELUDE_OF_OTHERS, others, OTHERS].join("\n"),
+  );
   const sha = createHash("sha1").update(text).digest("hex");
   const inside = text.replaceAll("\\", "\\\\");
   return `// Written by "npm run lua" from run_steps.ts and what it uses: change those.

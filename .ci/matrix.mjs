@@ -1,25 +1,14 @@
 // `npm run matrix` writes docs/compatibility.md: every entry point of the packed package on every
 // runtime, without any other package, and beside the lowest and the highest version of those that it
 // works with. Each cell is a run of the first example of that entry point, as its users have it.
-import { execFileSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { build } from "./build.mjs";
 import { child } from "./child.mjs";
-import { install, root } from "./install.mjs";
+import { root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
-import { makeProject, packedArchive, unpackPackage } from "./package.mjs";
+import { inFolder, makeProject, must, packAnew, packedArchive } from "./package.mjs";
 
 /** What stands beside the package, in the lowest version that works and in the highest. */
 const BESIDE = /** @type {Record<string, readonly [lowest: string, highest: string]>} */ ({
@@ -56,44 +45,35 @@ const PROJECTS = /** @type {const} */ (["alone", "lowest", "highest"]);
 
 /** @typedef {{ readonly name: string, readonly command: string, readonly args: readonly string[] }} Runtime */
 
-install();
-const made = await build();
-if (made.status !== 0) throw new Error(made.output);
-unpackPackage();
-const top = mkdtempSync(join(tmpdir(), "tidegate-matrix-"));
-try {
-  const runtimes = await makeRuntimes();
-  const names = Object.keys(entryPoints(readManifests().deno));
+const names = Object.keys(entryPoints(readManifests().deno));
+await packAnew();
+await inFolder("matrix", async (top) => {
+  const runtimes = await makeRuntimes(top);
   const rows = /** @type {Record<string, string[]>} */ ({});
   for (const project of PROJECTS) {
-    const folder = await fillProject(project);
+    const folder = await fillProject(top, project);
     for (const { command, args } of runtimes) {
       const { output } = await child(command, [...args, "try.mjs"], { cwd: folder });
       for (const name of names) (rows[`${name} ${project}`] ??= []).push(resultOf(output, name));
     }
   }
-  const more = [await requiring(join(top, "alone")), await installing()];
-  writeFileSync(
-    join(root, "docs/compatibility.md"),
-    page(runtimes, names, rows) + more.join("\n"),
-  );
-  execFileSync("deno", ["fmt", "--quiet", "docs/compatibility.md"], { cwd: root });
-} finally {
-  rmSync(top, { recursive: true, force: true });
-}
+  const more = [await requiring(top), await installing(top)];
+  writeFileSync(join(root, "docs/compatibility.md"), page(runtimes, rows) + more.join("\n"));
+  await must(root, ["deno", "fmt", "--quiet", "docs/compatibility.md"]);
+});
 
-/** A Node of some version. @param {string} version @returns {Promise<Runtime>} */
-async function makeNode(version) {
+/** A Node of some version. @param {string} top @param {string} version @returns {Promise<Runtime>} */
+async function makeNode(top, version) {
   const folder = join(top, `node-${version}`);
   const command = join(folder, "node_modules/.bin/node");
   if (!existsSync(command)) await installed(makeProject(folder, { node: version }, [], true));
   return { name: `Node ${version}`, command, args: [] };
 }
 
-/** @returns {Promise<readonly Runtime[]>} */
-async function makeRuntimes() {
+/** @param {string} top @returns {Promise<readonly Runtime[]>} */
+async function makeRuntimes(top) {
   return [
-    ...await Promise.all(NODES.map(makeNode)),
+    ...await Promise.all(NODES.map((version) => makeNode(top, version))),
     { name: "Bun", command: "bun", args: ["run"] },
     {
       name: "Deno",
@@ -103,8 +83,8 @@ async function makeRuntimes() {
   ];
 }
 
-/** @param {typeof PROJECTS[number]} project */
-async function fillProject(project) {
+/** @param {string} top @param {typeof PROJECTS[number]} project */
+async function fillProject(top, project) {
   const folder = join(top, project);
   const others = Object.entries(BESIDE).map((
     [name, [lowest, highest]],
@@ -118,9 +98,7 @@ async function fillProject(project) {
     writeFileSync(join(folder, `example${index}.mjs`), text);
     return `await attempt(${JSON.stringify(path)}, () => import("./example${index}.mjs"));`;
   });
-  copyFileSync(join(root, ".ci/matrix_attempt.mjs"), join(folder, "attempt.mjs"));
-  const lines = [`import { attempt } from "./attempt.mjs";`, ...tries, "process.exit(0);"];
-  writeFileSync(join(folder, "try.mjs"), lines.join("\n"));
+  writeFileSync(join(folder, "try.mjs"), [...tries, "process.exit(0);", attempt].join("\n"));
   return folder;
 }
 
@@ -137,11 +115,18 @@ async function installed(made) {
   if (status !== 0) throw new Error(output);
 }
 
-/** What CommonJS gets, by the version of Node. @param {string} cwd */
-async function requiring(cwd) {
+/** Runs one example, and prints in a line whether it works. @param {string} name @param {() => Promise<unknown>} run */
+async function attempt(name, run) {
+  const result = await run().then(() => "works", (error) => String(error?.message ?? error));
+  console.log(`try ${name} ${result.split("\n")[0]}`);
+}
+
+/** What CommonJS gets, by the version of Node. @param {string} top */
+async function requiring(top) {
+  const cwd = join(top, "alone");
   const lines = [];
   for (const version of REQUIRING_NODES) {
-    const { command, name } = await makeNode(version);
+    const { command, name } = await makeNode(top, version);
     const required = await child(command, ["-p", `typeof require("tidegate").gcra`], { cwd });
     const [error] = /ERR_\w+/.exec(required.output) ?? [];
     const imported = `import("tidegate").then(({ gcra }) => console.log(typeof gcra))`;
@@ -158,8 +143,8 @@ ${lines.join("\n")}
 `;
 }
 
-/** Which package managers install the package into an empty project. */
-async function installing() {
+/** Which package managers install the package into an empty project. @param {string} top */
+async function installing(top) {
   const lines = [];
   for (const [name, [command = "", ...args]] of Object.entries(MANAGERS)) {
     const cwd = join(top, `by-${name}`);
@@ -193,10 +178,9 @@ function resultOf(output, name) {
 
 /**
  * @param {readonly Runtime[]} runtimes
- * @param {readonly string[]} names
  * @param {Record<string, readonly string[]>} rows
  */
-function page(runtimes, names, rows) {
+function page(runtimes, rows) {
   const notes = /** @type {string[]} */ ([]);
   const header = ["entry point", ...runtimes.map((runtime) => runtime.name)];
   const lines = names.map((name) => [

@@ -16,8 +16,9 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 
+import { build } from "./build.mjs";
 import { child } from "./child.mjs";
-import { root } from "./install.mjs";
+import { install, root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 
 const consumer = join(root, "node_modules/.cache/consumer");
@@ -37,13 +38,49 @@ export function systemNode() {
   throw new Error("Cannot find the system's own node: there must be one on the PATH");
 }
 
+/**
+ * Runs a task in a new folder, which is removed afterwards.
+ * @template Result
+ * @param {string} name
+ * @param {(folder: string) => Promise<Result>} task
+ */
+export async function inFolder(name, task) {
+  const folder = mkdtempSync(join(tmpdir(), `tidegate-${name}-`));
+  try {
+    return await task(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Runs a command that has to succeed.
+ * @param {string} cwd
+ * @param {readonly string[]} words
+ * @param {Record<string, string>} [env]
+ */
+export async function must(cwd, [command = "", ...args], env) {
+  const ended = await child(command, args, { cwd, ...env && { env } });
+  if (ended.status === 0) return ended;
+  throw new Error(`Cannot run "${command} ${args.join(" ")}" in ${cwd}:\n${ended.output}`);
+}
+
+/** Builds the package, packs it, and calls `unpackPackage`. */
+export async function packAnew() {
+  install();
+  const { status, output } = await build();
+  if (status !== 0) throw new Error(output);
+  await unpackPackage();
+}
+
 /** Packs and unpacks the package, and lays the tries beside it. */
-export function unpackPackage() {
+export async function unpackPackage() {
   rmSync(consumer, { recursive: true, force: true });
   const home = join(consumer, "node_modules/tidegate");
   mkdirSync(home, { recursive: true });
-  must("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", consumer], root);
-  must("tar", ["-xzf", packedArchive(), "--strip-components=1", "-C", home], root);
+  const packing = ["--silent", "--ignore-scripts", "--pack-destination", consumer];
+  await must(root, ["npm", "pack", ...packing]);
+  await must(root, ["tar", "-xzf", packedArchive(), "--strip-components=1", "-C", home]);
   for (const name of readdirSync(join(root, "tests/package"))) {
     copyFileSync(join(root, "tests/package", name), join(consumer, name));
   }
@@ -86,9 +123,8 @@ const OF_PEERS = ["tidegate/effect", "tidegate/otel", "tidegate/testing"];
 const WITHOUT_NODE = ["", "/shared", "/stores", "/redis", "/http", "/hono", "/elysia", "/fetch"];
 
 /** Checks the published types where no peer is installed: in a folder that none is above. */
-export async function checkBareTypes() {
-  const bare = mkdtempSync(join(tmpdir(), "tidegate-bare-"));
-  try {
+export function checkBareTypes() {
+  return inFolder("bare", async (bare) => {
     const modules = join(bare, "node_modules");
     mkdirSync(join(modules, "@types"), { recursive: true });
     cpSync(join(consumer, "node_modules/tidegate"), join(modules, "tidegate"), { recursive: true });
@@ -100,9 +136,7 @@ export async function checkBareTypes() {
     const node = await tsc(bare, ["--lib", "es2022", "--types", "node"], "node.ts");
     if (node.status !== 0) return node;
     return await tsc(bare, ["--lib", "es2022,dom", "--types", ""], "web.ts");
-  } finally {
-    rmSync(bare, { recursive: true, force: true });
-  }
+  });
 }
 
 /** @param {string} cwd @param {string[]} options @param {string} file */
@@ -142,15 +176,4 @@ function importsOf(names) {
   const imports = names.map((name, index) => `import * as entry${index} from "${name}";`);
   const uses = names.map((_, index) => `entry${index}`).join(", ");
   return `${imports.join("\n")}\nexport const entries: readonly object[] = [${uses}];\n`;
-}
-
-/** @param {string} command @param {string[]} args @param {string} cwd */
-function must(command, args, cwd) {
-  const { status, stderr } = spawnSync(command, args, {
-    cwd,
-    encoding: "utf8",
-    stdio: ["ignore", "ignore", "pipe"],
-    timeout: 120_000,
-  });
-  if (status !== 0) throw new Error(`Cannot run "${command} ${args.join(" ")}": ${stderr}`);
 }

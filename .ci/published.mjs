@@ -1,41 +1,28 @@
 // Serves what would be published to JSR over HTTP, as JSR does, and tries it on Deno from there.
-import {
-  copyFileSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
+import { inFolder } from "./package.mjs";
 
 /** Runs tests/package/published.test.mjs in a project whose tidegate comes by HTTP. */
 export async function checkPublished() {
   const server = await servePublished();
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  const project = mkdtempSync(join(tmpdir(), "tidegate-published-"));
-  try {
+  const file = "published.test.mjs";
+  return inFolder("published", async (project) => {
     symlinkSync(join(root, "node_modules"), join(project, "node_modules"));
-    copyFileSync(
-      join(root, "tests/package/published.test.mjs"),
-      join(project, "published.test.mjs"),
-    );
+    copyFileSync(join(root, "tests/package", file), join(project, file));
     const config = { nodeModulesDir: "manual", imports: importsFrom(`http://127.0.0.1:${port}/`) };
     writeFileSync(join(project, "deno.json"), JSON.stringify(config));
     return await child("deno", ["test", "-A", "--no-check", "--quiet", "--no-lock"], {
       cwd: project,
       env: { DENO_DIR: join(project, "cache") },
     });
-  } finally {
-    server.close();
-    rmSync(project, { recursive: true, force: true });
-  }
+  }).finally(() => server.close());
 }
 
 /** Serves what would be published. @returns {Promise<import("node:http").Server>} */

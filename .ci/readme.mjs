@@ -2,24 +2,14 @@
 // that has the package as its users get it: packed on Node and Bun, over HTTP as from JSR on Deno.
 // A snippet passes if it ends well, or still serves after a while. Prints a table.
 import { spawn } from "node:child_process";
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { build } from "./build.mjs";
 import { child } from "./child.mjs";
-import { install, root } from "./install.mjs";
-import { packedArchive, unpackPackage } from "./package.mjs";
+import { root } from "./install.mjs";
+import { inFolder, must, packAnew, packedArchive } from "./package.mjs";
 import { importsFrom, servePublished } from "./published.mjs";
 
 /** How long a program that does not end must run to count as a server, in seconds. */
@@ -47,15 +37,11 @@ const RULES = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 5, peri
 /** What is installed beside tidegate for snippets, where the name alone is not right. */
 const VERSIONS = /** @type {Record<string, string>} */ ({ redis: "redis@6", "@types/node": "" });
 
-install();
-const made = await build();
-if (made.status !== 0) throw new Error(made.output);
-unpackPackage();
+await packAnew();
 const given = process.argv.slice(2);
 const docs = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const pages = given.length > 0 ? given : ["README.md", ...docs.map((name) => `docs/${name}`)];
 const parts = pages.flatMap(partsOf);
-const top = mkdtempSync(join(tmpdir(), "tidegate-readme-"));
 const server = await servePublished();
 const redisPort = 20_000 + process.pid % 10_000;
 const httpPort = redisPort + 10_000;
@@ -64,9 +50,9 @@ const redis = spawn("redis-server", ["--port", String(redisPort), "--save", ""],
 });
 redis.on("error", () => console.log("There is no redis-server: its snippets will fail"));
 let failures = 0;
-try {
+await inFolder("readme", async (top) => {
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  const runtimes = await makeRuntimes(`http://127.0.0.1:${port}/`);
+  const runtimes = await makeRuntimes(top, `http://127.0.0.1:${port}/`);
   console.log(`| what | ${runtimes.map(({ name }) => name).join(" | ")} |`);
   console.log(`| --- | ${runtimes.map(() => "---").join(" | ")} |`);
   for (const [index, part] of parts.entries()) {
@@ -77,11 +63,10 @@ try {
     const title = part.kind === "command" ? `\`${first}\`` : "snippet";
     console.log(`| ${part.page}:${part.line} ${title} | ${cells.join(" | ")} |`);
   }
-} finally {
+}).finally(() => {
   server.close();
   redis.kill();
-  rmSync(top, { recursive: true, force: true });
-}
+});
 console.log(failures === 0 ? "all of it works" : `${failures} failed`);
 process.exitCode = failures === 0 ? 0 : 1;
 
@@ -113,8 +98,8 @@ function partsOf(page) {
   return found.sort((a, b) => a.line - b.line);
 }
 
-/** @param {string} published @returns {Promise<Runtime[]>} */
-async function makeRuntimes(published) {
+/** @param {string} top @param {string} published @returns {Promise<Runtime[]>} */
+async function makeRuntimes(top, published) {
   const names = [...new Set(parts.filter(({ kind }) => kind === "snippet").flatMap(importedBy))];
   const folders = ["node", "bun", "deno"].map((name) => join(top, name));
   for (const folder of folders) {
@@ -130,7 +115,8 @@ async function makeRuntimes(published) {
   await must(deno, ["npm", "install", "--loglevel=error", ...beside]);
   const config = { nodeModulesDir: "manual", imports: importsFrom(published) };
   writeFileSync(join(deno, "deno.json"), JSON.stringify(config));
-  const log = await must(node, ["npx", "tidegate", "simulate", "attack", "--duration", "1m"]);
+  const simulate = "node_modules/.bin/tidegate simulate attack --duration 1m";
+  const { output: log } = await must(node, simulate.split(" "));
   for (const folder of folders) writeFileSync(join(folder, "access.log"), log);
   const onDeno = ["deno", "run", "-A", "--quiet", "--no-check", "--no-lock"];
   return [
@@ -207,13 +193,6 @@ function wordsOf({ text }, { name, tidegate, others }) {
   if (others.test(text)) return;
   if (!isInstall(text) || name === "Deno") return;
   return words.map((word) => /tidegate/.test(word) ? packedArchive() : word);
-}
-
-/** @param {string} cwd @param {string[]} words */
-async function must(cwd, words) {
-  const { status, output } = await child(words[0] ?? "", words.slice(1), { cwd });
-  if (status !== 0) throw new Error(`${words.join(" ")} failed:\n${output}`);
-  return output;
 }
 
 /** @param {string} command */

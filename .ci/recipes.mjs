@@ -1,19 +1,16 @@
 // `npm run recipes [NAME...]`: each recipe of examples/frameworks in a fresh project, with the newest
 // version of its framework and the packed package, as a newcomer would have it. It must admit ten
 // requests and refuse the next. Writes the seconds that this takes into docs/frameworks.md.
-import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 
-import { build } from "./build.mjs";
-import { child } from "./child.mjs";
 import { filledPage } from "./frameworks_page.mjs";
-import { install, root } from "./install.mjs";
-import { makeProject, unpackPackage } from "./package.mjs";
+import { root } from "./install.mjs";
+import { inFolder, makeProject, must, packAnew } from "./package.mjs";
 
 /**
  * @typedef {object} Recipe
@@ -96,29 +93,23 @@ const BURST = 10;
 /** How long a framework may take to start, in milliseconds. */
 const START = 60_000;
 
-install();
-const made = await build();
-if (made.status !== 0) throw new Error(made.output);
-unpackPackage();
 const chosen = process.argv.slice(2);
-const top = mkdtempSync(join(tmpdir(), "tidegate-recipes-"));
 const rows = /** @type {string[][]} */ ([]);
-try {
+await packAnew();
+await inFolder("recipes", async (top) => {
   for (const [name, recipe] of Object.entries(RECIPES)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue;
-    rows.push(await runRecipe(name, recipe));
+    rows.push(await runRecipe(top, name, recipe));
     console.log(rows.at(-1)?.join(" | "));
   }
   const page = join(root, "docs/frameworks.md");
   const text = filledPage(readFileSync(page, "utf8"));
   writeFileSync(page, chosen.length === 0 ? withTable(text) : text);
-  spawnSync("deno", ["fmt", "--quiet", page], { cwd: root });
-} finally {
-  rmSync(top, { recursive: true, force: true });
-}
+  await must(root, ["deno", "fmt", "--quiet", page]);
+});
 
-/** @param {string} name @param {Recipe} recipe */
-async function runRecipe(name, { title, packages, build, check, start, paths }) {
+/** @param {string} top @param {string} name @param {Recipe} recipe */
+async function runRecipe(top, name, { title, packages, build, check, start, paths }) {
   const folder = join(top, name);
   const { status, seconds, output } = await makeProject(folder, versionsOf(packages), [
     // A newcomer's cache is empty.
@@ -128,8 +119,9 @@ async function runRecipe(name, { title, packages, build, check, start, paths }) 
   for (const from of [`.ci/recipes/${name}`, `examples/frameworks/${name}`]) {
     if (existsSync(join(root, from))) cpSync(join(root, from), folder, { recursive: true });
   }
-  const built = build === undefined ? 0 : await run(folder, build.split(" "));
-  if (check !== undefined) await run(folder, [...TSC, ...check.split(" ")]);
+  const run = (/** @type {string[]} */ words) => must(folder, words, environment(folder));
+  const built = build === undefined ? 0 : (await run(build.split(" "))).seconds;
+  if (check !== undefined) await run([...TSC, ...check.split(" ")]);
   const refused = await untilRefused(folder, start, paths);
   const [framework = ""] = /^@?[^@ ]+/.exec(packages) ?? [];
   const { version } = JSON.parse(
@@ -147,13 +139,6 @@ function versionsOf(packages) {
       return at === -1 ? [each, "latest"] : [each.slice(0, at), each.slice(at + 1)];
     }),
   );
-}
-
-/** Runs a command; resolves to its seconds. @param {string} cwd @param {string[]} words */
-async function run(cwd, [command = "", ...args]) {
-  const { status, seconds, output } = await child(command, args, { cwd, env: environment(cwd) });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")} in ${cwd} failed:\n${output}`);
-  return seconds;
 }
 
 /** @param {string} folder @returns {Record<string, string>} */

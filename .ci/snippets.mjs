@@ -16,6 +16,7 @@ const LANGUAGES = ["ts", "js", "typescript", "javascript"];
  * @property {string} file Where it stands.
  * @property {number} line Its first line there.
  * @property {string} code
+ * @property {boolean} runs Whether it is run, rather than only checked (`ts check`).
  */
 
 /**
@@ -26,13 +27,15 @@ const LANGUAGES = ["ts", "js", "typescript", "javascript"];
 export function writeSnippets(files) {
   rmSync(join(root, FOLDER), { recursive: true, force: true });
   const tests = files.flatMap((file) => snippetsOf(file, readFileSync(join(root, file), "utf8")))
-    .map(({ file, line, code }) => {
+    .map(({ file, line, code, runs }) => {
       const path = `${FOLDER}/${file}/${line}.ts`;
       mkdirSync(dirname(join(root, path)), { recursive: true });
       // It is a module, and exports nothing, as what is exported would need its types written out.
       const inner = code.replaceAll(/^export (?=\w)(?!default)/gm, "");
       writeFileSync(join(root, path), `${"\n".repeat(line - 1)}${inner}export {};\n`);
-      return `Deno.test("${file}:${line}", async () => void await import("../${path}"));\n`;
+      return runs
+        ? `Deno.test("${file}:${line}", async () => void await import("../${path}"));\n`
+        : `void (() => import("../${path}"));\n`;
     });
   const runner = `${FOLDER}/all.test.ts`;
   writeFileSync(join(root, runner), tests.join(""));
@@ -51,7 +54,8 @@ export function snippetsOf(file, text) {
     ({ 1: info = "", 2: code = "", index }) => {
       const [language = "", ...words] = info.trim().split(/[\s,]+/);
       if (!LANGUAGES.includes(language) || words.includes("ignore")) return [];
-      return [{ file, line: prose.slice(0, index).split("\n").length + 1, code }];
+      const line = prose.slice(0, index).split("\n").length + 1;
+      return [{ file, line, code, runs: !words.includes("check") }];
     },
   );
 }

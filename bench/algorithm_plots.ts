@@ -11,7 +11,7 @@
 import { createReadStream, mkdirSync, writeFileSync } from "node:fs";
 import process from "node:process";
 
-import { seriesPlot } from "../adapters/replay/output/plots/series_plot.ts";
+import { seriesPlot } from "./series_plot.ts";
 import { sweepPlot } from "../adapters/replay/output/plots/sweep_plot.ts";
 import { timelinePlot } from "../adapters/replay/output/plots/timeline_plot.ts";
 import {

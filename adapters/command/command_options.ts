@@ -12,10 +12,12 @@ import { errorText } from "../service/log.ts";
 
 /** An option as the table of its command has it. */
 export interface Option {
-  readonly type: "string" | "boolean";
   /** What the help says of it. */
   readonly text: string;
-  /** What the help shows for its value: an example, the default, or what kind of value it is. */
+  /**
+   * What the help shows for its value: an example, the default, or what kind of value it is. An option
+   * without it, and without choices, takes no value.
+   */
   readonly value?: string;
   /** The values that it may have. */
   readonly choices?: readonly string[];
@@ -27,10 +29,10 @@ export interface Option {
 /** The options of a command by their names. */
 export type OptionTable = Readonly<Record<string, Option>>;
 
-type ValueOf<Given extends Option> = Given extends { readonly type: "boolean" } ? boolean
-  : Given extends { readonly multiple: true } ? readonly string[]
+type ValueOf<Given extends Option> = Given extends { readonly multiple: true } ? readonly string[]
   : Given extends { readonly choices: readonly (infer Choice)[] } ? Choice
-  : string;
+  : Given extends { readonly value: string } ? string
+  : boolean;
 
 /** The values of the options of a table. */
 export type ValuesOf<Table extends OptionTable> = {
@@ -76,28 +78,19 @@ export function defineCommand<const Table extends OptionTable>(
 
 /** The options that every command has. */
 export const COMMON_OPTIONS = {
-  help: { type: "boolean", short: "h", text: "prints this help" },
-  version: { type: "boolean", text: "prints the version" },
+  help: { short: "h", text: "prints this help" },
+  version: { text: "prints the version" },
 } as const;
 
 /** How rules are read, and the options of those who read them from elsewhere, too. */
 export const RULE_OPTIONS = {
-  format: {
-    type: "string",
-    choices: ["auto", "tidegate", "envoy"],
-    text: "the format of the rules; default auto",
-  },
-  "merge-domains": { type: "boolean", text: "files may add to each other's domains" },
-  config: {
-    type: "string",
-    value: "FILE",
-    text: 'options in JSON or YAML: { "drain-delay": "5s" }',
-  },
+  format: { choices: ["auto", "tidegate", "envoy"], text: "the format of the rules; default auto" },
+  "merge-domains": { text: "files may add to each other's domains" },
+  config: { value: "FILE", text: 'options in JSON or YAML: { "drain-delay": "5s" }' },
 } as const;
 
 /** The token of a service that does not answer everybody. */
 export const TOKEN_OPTION = {
-  type: "string",
   value: "TEXT",
   text: "the token that calls need to change anything or to see a key",
 } as const;
@@ -130,7 +123,12 @@ export async function readOptions(
 function parseOptions(command: string, args: readonly string[], options: OptionTable) {
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
-    options,
+    options: Object.fromEntries(
+      Object.entries(options).map(([name, option]) => [name, {
+        ...option,
+        type: takesValue(option) ? "string" : "boolean",
+      }]),
+    ),
     allowPositionals: true,
     // The errors are ours: those of runtimes differ.
     strict: false,
@@ -144,7 +142,7 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
       const hint = hintAt(name, Object.keys(options), "--");
       throw usageError(`there is no option ${rawName}${hint}`, command);
     }
-    if (option.type === "boolean") {
+    if (!takesValue(option)) {
       if (value !== undefined) throw usageError(`${rawName} takes no value`, command);
     } else if (value === undefined || (inlineValue === false && /^-./.test(value))) {
       throw usageError(`${rawName} needs a value, such as ${exampleOf(option)}`, command);
@@ -157,6 +155,11 @@ function parseOptions(command: string, args: readonly string[], options: OptionT
 export function hintAt(name: string, known: readonly string[], prefix: string = ""): string {
   const meant = suggestOption(name, known);
   return meant === undefined ? "" : `: did you mean ${prefix}${meant}?`;
+}
+
+/** Whether a value follows an option. */
+export function takesValue({ value, choices }: Option): boolean {
+  return (value ?? choices) !== undefined;
 }
 
 /** A value of an option, as the help shows it. */
@@ -203,7 +206,7 @@ async function readConfig(path: string, known: OptionTable): Promise<Record<stri
 
 /** The value of an option that is no argument. */
 function valueOf(name: string, option: Option, text: string, from: string): string | boolean {
-  if (option.type === "string") return text;
+  if (takesValue(option)) return text;
   if (text === "true" || text === "false") return text === "true";
   throw usageError(`${name} must be true or false, not ${text}, in ${from}`);
 }

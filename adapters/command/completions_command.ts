@@ -7,6 +7,7 @@ import {
   COMMON_OPTIONS,
   defineCommand,
   type OptionTable,
+  takesValue,
   usageError,
 } from "./command_options.ts";
 
@@ -53,7 +54,7 @@ function wordsOf({ options }: Command): Word[] {
   return Object.entries(table).map(([name, option]) => ({
     name,
     text: option.text.replaceAll(/['"`:[\]\\]/g, ""),
-    takesValue: option.type === "string",
+    takesValue: takesValue(option),
     choices: option.choices ?? [],
   }));
 }

@@ -3,13 +3,13 @@
  * are.
  */
 
+import { memoryStore } from "../../mod.ts";
 import {
   type Descriptor,
   explainMatch,
   explainReplaced,
   explainVerdict,
   problemText,
-  type RuleEngine,
   ruleEngine,
   type RuleRequest,
   type RuleSet,
@@ -29,10 +29,10 @@ import { readAt } from "./rules_at.ts";
 
 const OPTIONS = {
   ...RULE_OPTIONS,
-  domain: { type: "string", value: "NAME", text: "the domain, if the rules have several" },
-  cost: { type: "string", value: "1", text: "units that the call takes" },
-  redis: { type: "string", value: "URL", text: "read the counters in Redis" },
-  service: { type: "string", value: "URL", text: "ask a running service" },
+  domain: { value: "NAME", text: "the domain, if the rules have several" },
+  cost: { value: "1", text: "units that the call takes" },
+  redis: { value: "URL", text: "read the counters in Redis" },
+  service: { value: "URL", text: "ask a running service" },
   token: TOKEN_OPTION,
 } as const;
 
@@ -80,24 +80,16 @@ async function explainCounters(
   { redis }: ExplainValues,
   { print }: Tools,
 ): Promise<void> {
-  await withEngine(rules, redis, async (engine) => {
+  // A person waits longer than a request may.
+  const store = redis === undefined
+    ? memoryStore()
+    : await storeOnRedis({ url: redis, deadline: 5_000 }, () => {});
+  try {
     print(redis === undefined ? "for keys never used:" : `with the counters of ${redis}:`);
     const { domain, descriptors } = request;
     explainReplaced(rules.domains.get(domain)!, descriptors).forEach(print);
-    explainVerdict(await engine.peek(request), descriptors).forEach(print);
-  });
-}
-
-async function withEngine(
-  rules: RuleSet,
-  url: string | undefined,
-  work: (engine: RuleEngine) => Promise<void>,
-): Promise<void> {
-  if (url === undefined) return await work(ruleEngine({ rules }));
-  // A person waits longer than a request may.
-  const store = await storeOnRedis({ url, deadline: 5_000 }, () => {});
-  try {
-    await work(ruleEngine({ rules, store }));
+    const verdict = await ruleEngine({ rules, store }).peek(request);
+    explainVerdict(verdict, descriptors).forEach(print);
   } finally {
     await store.close();
   }

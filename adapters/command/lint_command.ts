@@ -12,10 +12,7 @@ export const lintCommand: Command = defineCommand({
   operands: "RULES...",
   summary: "checks rule files",
   about: "  RULES is a YAML or JSON file, a folder of them, or redis://host:port.",
-  options: {
-    ...RULE_OPTIONS,
-    strict: { type: "boolean", text: "warnings count as errors" },
-  },
+  options: { ...RULE_OPTIONS, strict: { text: "warnings count as errors" } },
   statuses: ["the rules can be used", "they cannot"],
   async run(operands, values, tools) {
     if (operands.length === 0) throw usageError("lint takes the rules to check", "lint");

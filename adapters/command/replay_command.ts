@@ -41,44 +41,26 @@ import { type ReadProgress, readProgress } from "./read_progress.ts";
 const SWEPT: readonly AlgorithmName[] = ["fixedWindow", "slidingCounter", "slidingLog", "gcra"];
 
 const OPTIONS = {
-  rule: {
-    type: "string",
-    value: "RULE",
-    multiple: true,
-    text: "a limit to try; several are compared",
-  },
-  rules: { type: "string", value: "RULES", text: "a rule file: what each of its rules would do" },
-  compare: {
-    type: "boolean",
-    text: "what two rules would have done differently, and to which clients",
-  },
-  sweep: { type: "string", value: "PERIOD", text: "also find the smallest limits for this period" },
-  format: { type: "string", choices: FORMAT_NAMES, text: "of the log; detected by default" },
-  time: {
-    type: "string",
-    value: "NAME",
-    text: "the column, or the path in an object, that holds the time",
-  },
+  rule: { value: "RULE", multiple: true, text: "a limit to try; several are compared" },
+  rules: { value: "RULES", text: "a rule file: what each of its rules would do" },
+  compare: { text: "what two rules would have done differently, and to which clients" },
+  sweep: { value: "PERIOD", text: "also find the smallest limits for this period" },
+  format: { choices: FORMAT_NAMES, text: "of the log; detected by default" },
+  time: { value: "NAME", text: "the column, or the path in an object, that holds the time" },
   key: {
-    type: "string",
     value: "NAME",
     text:
       "what identifies a client: a column or a path, or ip/64 for addresses, with the IPv6 prefix; " +
       "default the client's address",
   },
   cost: {
-    type: "string",
     value: "NAME[,NAME]",
     text: "columns or paths that hold what a request costs; default 1",
   },
-  threads: {
-    type: "string",
-    value: "N",
-    text: "extra threads that parse lines; default none",
-  },
-  json: { type: "boolean", text: "print the report as JSON" },
-  html: { type: "string", value: "FILE", text: "write a page with plots" },
-  title: { type: "string", value: "TEXT", text: "the title of the page" },
+  threads: { value: "N", text: "extra threads that parse lines; default none" },
+  json: { text: "print the report as JSON" },
+  html: { value: "FILE", text: "write a page with plots" },
+  title: { value: "TEXT", text: "the title of the page" },
 } as const;
 
 type ReplayValues = ValuesOf<typeof OPTIONS>;

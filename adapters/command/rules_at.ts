@@ -52,40 +52,6 @@ export async function sourceOf(
   // While the connection is down a read fails at once, rather than wait and be kept.
   const client = createClient({ url: path, disableOfflineQueue: true });
   const source = redisSource(client as unknown as RedisRulesClient);
-  // The path may hold a password.
-  const dial = firstDial(client, new URL(path).host, onError);
-  return {
-    ...source,
-    async load() {
-      await dial.connected();
-      return await source.load();
-    },
-    close() {
-      dial.cancel(new Error("the source was closed"));
-      if (client.isOpen) client.destroy();
-      return Promise.resolve();
-    },
-  };
-}
-
-/** The part of a client that dials. */
-interface Dialler {
-  connect(): Promise<unknown>;
-  on(event: "error", listener: (error: unknown) => void): unknown;
-}
-
-interface FirstDial {
-  /** Resolves once the client is connected; dials at the first call. */
-  connected(): Promise<void>;
-  /** Dials no longer. */
-  cancel(error: unknown): void;
-}
-
-function firstDial(
-  client: Dialler,
-  host: string,
-  onError?: (error: unknown) => void,
-): FirstDial {
   let dialled: Promise<void> | undefined;
   let cancel: (error: unknown) => void = () => {};
   let last: unknown;
@@ -99,11 +65,23 @@ function firstDial(
     try {
       await withTimeout<unknown>(Promise.race([client.connect(), cancelled]), FIRST_DIAL, late);
     } catch (error) {
-      throw new Error(`Cannot reach Redis at ${host}: ${errorText(last ?? error)}`);
+      // The path may hold a password.
+      throw new Error(`Cannot reach Redis at ${new URL(path).host}: ${errorText(last ?? error)}`);
     }
   }
 
-  return { connected: () => dialled ??= dial(), cancel: (error) => cancel(error) };
+  return {
+    ...source,
+    async load() {
+      await (dialled ??= dial());
+      return await source.load();
+    },
+    close() {
+      cancel(new Error("the source was closed"));
+      if (client.isOpen) client.destroy();
+      return Promise.resolve();
+    },
+  };
 }
 
 function late(): never {

@@ -30,69 +30,47 @@ const FILES: readonly string[] = ["rules.yaml", "rules.yml", "rules.json"];
 
 const OPTIONS = {
   ...RULE_OPTIONS,
-  hostname: { type: "string", value: "127.0.0.1", text: "the address to listen on" },
-  port: { type: "string", value: "8080", text: "the port for HTTP; 0 picks a free one" },
-  "grpc-port": {
-    type: "string",
-    value: "8081",
-    text: "the port for Envoy's gRPC, if its packages are installed",
-  },
-  "no-grpc": { type: "boolean", text: "do not serve gRPC" },
-  "tls-cert": { type: "string", value: "FILE", text: "serve TLS with this certificate, in PEM" },
-  "tls-key": { type: "string", value: "FILE", text: "its private key, in PEM" },
+  hostname: { value: "127.0.0.1", text: "the address to listen on" },
+  port: { value: "8080", text: "the port for HTTP; 0 picks a free one" },
+  "grpc-port": { value: "8081", text: "the port for Envoy's gRPC, if its packages are installed" },
+  "no-grpc": { text: "do not serve gRPC" },
+  "tls-cert": { value: "FILE", text: "serve TLS with this certificate, in PEM" },
+  "tls-key": { value: "FILE", text: "its private key, in PEM" },
   "tls-ca": {
-    type: "string",
     value: "FILE",
     text: "authorities that must have signed client certificates, in PEM",
   },
   threads: {
-    type: "string",
     value: "N",
     text: "the number of threads; default one per core, at most 8; one on Node before 22.12",
   },
-  capacity: { type: "string", value: "1000000", text: "the number of keys in the embedded store" },
+  capacity: { value: "1000000", text: "the number of keys in the embedded store" },
   "drain-delay": {
-    type: "string",
     value: "5s",
     text: "how long to accept calls after SIGTERM, while no longer ready",
   },
-  redis: { type: "string", value: "URL", text: "keep counters in Redis" },
+  redis: { value: "URL", text: "keep counters in Redis" },
   "on-unavailable": {
-    type: "string",
     choices: ["throw", "allow", "deny"],
     text: "what to do with calls when Redis does not answer; default throw (503)",
   },
   "on-lookup-failure": {
-    type: "string",
     choices: ["throw", "default"],
     text: "whether a rule that waits for a key's own limits fails without them (503), which is " +
       "the default, or decides by its own",
   },
   token: TOKEN_OPTION,
   trust: {
-    type: "string",
     value: "loopback,10.0.0.0/8",
     text: "proxies that are trusted to report client addresses",
   },
-  "ipv6-prefix": {
-    type: "string",
-    value: "64",
-    text: "the bits of an IPv6 address that identify a client",
-  },
-  "log-level": {
-    type: "string",
-    choices: ["info", "error", "off"],
-    text: "which events to print; default info",
-  },
-  shadow: { type: "boolean", text: "refuse nothing, and report what would have been refused" },
+  "ipv6-prefix": { value: "64", text: "the bits of an IPv6 address that identify a client" },
+  "log-level": { choices: ["info", "error", "off"], text: "which events to print; default info" },
+  shadow: { text: "refuse nothing, and report what would have been refused" },
   "open-telemetry": {
-    type: "boolean",
     text: "record a span and metrics for each decision, with @opentelemetry/api",
   },
-  "response-headers": {
-    type: "boolean",
-    text: "have Envoy add RateLimit fields to its answers",
-  },
+  "response-headers": { text: "have Envoy add RateLimit fields to its answers" },
 } as const;
 
 type ServeValues = ValuesOf<typeof OPTIONS>;
@@ -164,9 +142,6 @@ async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undef
   const port = integerOf(values["grpc-port"], "grpc-port");
   if (port !== undefined) return port;
   try {
-    if ("Deno" in globalThis) {
-      throw new Error("Deno's HTTP/2 may end the process: see docs/serve.md");
-    }
     await loadGrpc();
     return 8081;
   } catch (error) {

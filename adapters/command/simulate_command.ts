@@ -26,10 +26,10 @@ export const simulateCommand: Command = defineCommand({
   about: `  KIND is ${TRAFFIC_KINDS.join(", ")}.
   tidegate simulate attack | tidegate replay - --rule gcra:60/1m`,
   options: {
-    clients: { type: "string", value: "100", text: "the number of clients" },
-    rate: { type: "string", value: "20", text: "requests a second, over all clients" },
-    duration: { type: "string", value: "10m", text: "the length of the traffic" },
-    seed: { type: "string", value: "1", text: "the same seed makes the same traffic" },
+    clients: { value: "100", text: "the number of clients" },
+    rate: { value: "20", text: "requests a second, over all clients" },
+    duration: { value: "10m", text: "the length of the traffic" },
+    seed: { value: "1", text: "the same seed makes the same traffic" },
   },
   statuses: ["all of it was printed", "it could not be generated"],
   async run([kind], { clients, rate, duration = "10m", seed }, tools) {

@@ -24,11 +24,15 @@ import { refundingNewest, withMaxDelay } from "../../core/limiter/wrapped_algori
 import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
 import { refundUnits } from "../http/gate/refund_units.ts";
-import { type BoundLimit, failOrDie, recordVerdict, storeEffect } from "./bound_limit.ts";
+import {
+  type BoundLimit,
+  failOrDie,
+  recordVerdict,
+  storeEffect,
+  whenSettled,
+} from "./bound_limit.ts";
 import { withDurations } from "./decision.ts";
-import { RateLimited } from "./rate_limited.ts";
-import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
-import { whenSettled } from "./when_settled.ts";
+import { RateLimited, type RateLimitStoreError } from "./errors.ts";
 
 /** An admitted call, and how to take it back. */
 export interface Admission {

@@ -1,14 +1,25 @@
 /*
  * A limit bound to a store and to a fiber's clock, and what every call on it does: a store's errors
  * become typed failures, and verdicts are counted and traced.
+ *
+ * A limiter takes its clock when it is made; a fiber may be given another one at any time, a
+ * `TestClock` above all. So the service keeps a limiter for each clock that it meets, all of them on
+ * one store, and each call goes to the limiter of its own fiber's clock.
+ *
+ * The default clock is no clock of its own: it is `Date.now`. A fiber on it leaves the
+ * time to the store, which on Redis is the server's.
  */
 
 import * as Clock from "effect/Clock";
+import * as Context from "effect/Context";
+import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import type * as Fiber from "effect/Fiber";
+import * as Scheduler from "effect/Scheduler";
 
 import type { Clock as LimiterClock } from "../../core/clock.ts";
 import type { Decision } from "../../core/decision.ts";
+import { isStoreError, type StoreUnavailableError } from "../../core/errors.ts";
 import {
   type AsyncLimiter,
   internalsOf,
@@ -16,12 +27,11 @@ import {
   type LimiterInternals,
   limiterOn,
 } from "../../core/limiter/limiter.ts";
+import { isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import type { Store } from "../../core/store.ts";
+import { RateLimitStoreError, type StoreErrorReason } from "./errors.ts";
 import type { Limit } from "./limit.ts";
-import { limiterClock } from "./limiter_clock.ts";
 import { type LimitMetrics, limitMetrics } from "./limit_metrics.ts";
-import { type RateLimitStoreError, storeErrorOf } from "./rate_limit_store_error.ts";
-import type { SpanAttributes } from "./when_settled.ts";
 
 /** A limit on a store and a clock. */
 export interface BoundLimit {
@@ -86,6 +96,25 @@ export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreEr
   return error === undefined ? Effect.die(cause) : Effect.fail(error);
 }
 
+const REASONS: Readonly<Record<string, StoreErrorReason>> = {
+  StoreUnavailableError: "unavailable",
+  ContentionError: "contention",
+  StoreFullError: "full",
+  StoreOverloadedError: "overloaded",
+};
+
+/** The typed error of what a store threw; `undefined` if a store does not throw such a thing. */
+function storeErrorOf(cause: unknown): RateLimitStoreError | undefined {
+  if (!isStoreError(cause)) return undefined;
+  const { name, message, applied } = cause as StoreUnavailableError;
+  return new RateLimitStoreError({
+    reason: REASONS[name]!,
+    applied: applied === "unknown" ? "unknown" : "no",
+    message: String(message),
+    cause,
+  });
+}
+
 /** Counts a verdict, and makes it an event of the span at hand. */
 export function recordVerdict(
   fiber: Fiber.Fiber<unknown, unknown>,
@@ -103,3 +132,67 @@ export function recordVerdict(
     "tidegate.remaining": decision.remaining,
   });
 }
+
+/**
+ * The clock of a fiber, as a limiter takes it; `undefined` if it is the default one.
+ *
+ * Waiting on it is a fiber that sleeps on the same clock, under the scheduler of the fiber at hand.
+ */
+function limiterClock(
+  fiber: Fiber.Fiber<unknown, unknown>,
+  clock: Clock.Clock,
+): LimiterClock | undefined {
+  if (isDefault(clock)) return undefined;
+  const context = Context.make(Clock.Clock, clock).pipe(
+    Context.add(Scheduler.Scheduler, fiber.getRef(Scheduler.Scheduler)),
+  );
+
+  function after(milliseconds: number, wake: () => void): () => void {
+    let awaited = true;
+    // A sleep of no length ends at once; what waits must know how to cancel before.
+    const wakeNext = Effect.sync(() => queueMicrotask(() => awaited && wake()));
+    const sleep = Effect.andThen(clock.sleep(Duration.millis(milliseconds)), wakeNext);
+    const sleeper = Effect.runForkWith(context)(sleep);
+    return function cancel(): void {
+      awaited = false;
+      sleeper.interruptUnsafe();
+    };
+  }
+
+  return Object.assign(() => clock.currentTimeMillisUnsafe(), { after });
+}
+
+/** The time of a clock; `undefined` of the default one. */
+export function timeOf(clock: Clock.Clock): number | undefined {
+  return isDefault(clock) ? undefined : clock.currentTimeMillisUnsafe();
+}
+
+function isDefault(clock: Clock.Clock): boolean {
+  return clock === Context.get(Context.empty(), Clock.Clock);
+}
+
+/** The attributes of a call's span. */
+export type SpanAttributes = Readonly<Record<string, unknown>>;
+
+/**
+ * Goes on with an answer: at once, or when its promise is kept.
+ *
+ * The wait for a promise cannot be interrupted: calls on a store are short, and whoever made one
+ * must know whether it was charged. It is a span, if it is given a name. A rejection is a defect.
+ */
+export function whenSettled<Answer, A, E>(
+  answer: MaybePromise<Answer>,
+  next: (answer: Answer) => Effect.Effect<A, E>,
+  name?: string,
+  attributes?: SpanAttributes,
+): Effect.Effect<A, E> {
+  if (!isPromise(answer)) return next(answer);
+  const promise = Promise.resolve(answer);
+  // An interrupt may come before anybody awaits it; a rejection must not end the process then.
+  promise.catch(noOne);
+  const awaited = Effect.uninterruptible(Effect.promise(() => promise));
+  const traced = name === undefined ? awaited : Effect.withSpan(awaited, name, { attributes });
+  return Effect.flatMap(traced, next);
+}
+
+function noOne(): void {}

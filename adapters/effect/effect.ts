@@ -30,20 +30,14 @@
 
 export type { Admission } from "./admission.ts";
 export { Decision } from "./decision.ts";
+export * from "./errors.ts";
 export * from "./http_api/rate_limit_middleware.ts";
 export type { Found, RateLimitOptions, Route } from "./http_api/rate_limit_options.ts";
 export * from "./http_api/rate_limit_problems.ts";
 export * from "./layers.ts";
 export * from "./limit.ts";
-export { limitConfig } from "./limit_config.ts";
 export { decisionsMetric, unitsMetric, waitMetric } from "./limit_metrics.ts";
-export { layerRateLimiterStore } from "./persistence/rate_limiter_store.ts";
+export { layerRateLimiterStore } from "./rate_limiter_store.ts";
 export * from "./policy.ts";
-export * from "./rate_limited.ts";
 export * from "./rate_limiter.ts";
-export {
-  RateLimitStoreError,
-  type RateLimitStoreErrorFields,
-  type StoreErrorReason,
-} from "./rate_limit_store_error.ts";
 export * from "./with_limit.ts";

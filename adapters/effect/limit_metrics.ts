@@ -25,18 +25,13 @@ export const unitsMetric: Metric.Counter<number> = Metric.counter(UNITS, unitsOp
 export const waitMetric: Metric.Histogram<Duration.Duration> = Metric.timer(WAIT, waitOptions);
 
 /** What a limit's calls count, in the registry of a fiber's context. */
-export interface LimitMetrics {
-  /** Counts a verdict; a look (cost 0) is none. */
-  count(decision: Decision, cost: number, context: Context.Context<never>): void;
-  /** Notes how long an admitted fiber waited. */
-  waited(milliseconds: number, context: Context.Context<never>): void;
-}
+export type LimitMetrics = ReturnType<typeof limitMetrics>;
 
 /**
  * The metrics of one limit: the series of the metrics above that bear its prefix, made once, as
  * attributes that are added for each update cost several times the update.
  */
-export function limitMetrics(prefix: string): LimitMetrics {
+export function limitMetrics(prefix: string) {
   const units = Metric.counter(UNITS, { ...unitsOptions, attributes: { prefix } });
   const wait = Metric.timer(WAIT, { ...waitOptions, attributes: { prefix } });
   const counters = new Map<string, Metric.Counter<number>>();
@@ -53,12 +48,14 @@ export function limitMetrics(prefix: string): LimitMetrics {
   }
 
   return {
-    count({ allowed, source = "store" }, cost, context) {
+    /** Counts a verdict; a look (cost 0) is none. */
+    count({ allowed, source }: Decision, cost: number, context: Context.Context<never>): void {
       if (cost === 0) return;
-      counterOf(allowed ? "admitted" : "refused", source).updateUnsafe(1, context);
+      counterOf(allowed ? "admitted" : "refused", source ?? "store").updateUnsafe(1, context);
       if (allowed) units.updateUnsafe(cost, context);
     },
-    waited: (milliseconds, context) =>
+    /** Notes how long an admitted fiber waited. */
+    waited: (milliseconds: number, context: Context.Context<never>): void =>
       wait.updateUnsafe(Duration.millis(Math.max(0, milliseconds)), context),
   };
 }

@@ -1,3 +1,5 @@
+import * as Config from "effect/Config";
+import type * as ConfigProvider from "effect/ConfigProvider";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import * as Option from "effect/Option";
@@ -7,6 +9,7 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { all } from "../../core/algorithms/all.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
 import { algorithmOf as algorithmOfOptions } from "../../core/rules/limit_options.ts";
+import { type Limit, limit, type LimitOptions } from "./limit.ts";
 import { Result, SchemaGetter, SchemaIssue } from "./needs_effect_4_1.ts";
 
 /** What every policy of a single limit has. */
@@ -157,30 +160,23 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
       Schema.withDecodingDefaultKey(Effect.succeed("gcra")),
     ),
   }),
-  Schema.Struct({ ...Burst, algorithm: Schema.Literal("leakyBucket") }),
-  Schema.Struct({
+  struct("leakyBucket", Burst),
+  struct("tokenBucket", {
     ...Burst,
-    algorithm: Schema.Literal("tokenBucket"),
     refill: Schema.optionalKey(Schema.Literals(["greedy", "interval"])),
   }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("leakyQueue"), queue: Schema.Number }),
-  Schema.Struct({
+  struct("leakyQueue", { ...Base, queue: Schema.Number }),
+  struct("fixedWindow", {
     ...Base,
-    algorithm: Schema.Literal("fixedWindow"),
     anchor: Schema.optionalKey(
       Schema.Union([Schema.Literals(["epoch", "first"]), Schema.Number]),
     ),
   }),
-  Schema.Struct({
-    ...Base,
-    algorithm: Schema.Literal("slidingWindow"),
-    precision: PeriodSchema,
-  }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingLog") }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("slidingCounter") }),
-  Schema.Struct({ ...Base, algorithm: Schema.Literal("lockout"), lock: PeriodSchema }),
-  Schema.Struct({
-    algorithm: Schema.Literal("all"),
+  struct("slidingWindow", { ...Base, precision: PeriodSchema }),
+  struct("slidingLog", Base),
+  struct("slidingCounter", Base),
+  struct("lockout", { ...Base, lock: PeriodSchema }),
+  struct("all", {
     policies: Schema.NonEmptyArray(Schema.suspend((): Schema.Codec<Policy, unknown> => Policy)),
   }),
 ]).check(Schema.makeFilter((policy) => faultOf(policy)));
@@ -193,19 +189,52 @@ export const Policy: Schema.Codec<Policy, unknown> = Schema.Union([
  */
 export function algorithmOf(policy: Policy): Algorithm {
   if (policy.algorithm === "all") return all(...policy.policies.map(algorithmOf));
-  const period = Duration.toMillis(policy.period);
-  switch (policy.algorithm) {
-    case "slidingWindow":
-      return algorithmOfOptions({
-        ...policy,
-        period,
-        precision: Duration.toMillis(policy.precision),
-      });
-    case "lockout":
-      return algorithmOfOptions({ ...policy, period, lock: Duration.toMillis(policy.lock) });
-    default:
-      return algorithmOfOptions({ ...policy, period });
-  }
+  const options = Object.entries(policy).map(([name, value]) => [
+    name,
+    Duration.isDuration(value) ? Duration.toMillis(value) : value,
+  ]);
+  return algorithmOfOptions(Object.fromEntries(options));
+}
+
+/**
+ * A limit from the configuration: the policy at a path, by the names of its options.
+ *
+ * With `ConfigProvider.constantCase` on the environment, the path `api` reads `API_LIMIT`,
+ * `API_PERIOD`, `API_ALGORITHM` and so on; the parts of `all` are `API_POLICIES_0_LIMIT` and so on.
+ *
+ * @param prefix What the limit's keys begin with.
+ * @param path Where the policy lies in the configuration; at the prefix unless given.
+ * @param options Those of `limit`.
+ *
+ * @example From the environment
+ * ```ts
+ * import { ConfigProvider, Effect } from "effect";
+ * import { limitConfig } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const env = { API_ALGORITHM: "tokenBucket", API_LIMIT: "100", API_PERIOD: "1m", API_BURST: "20" };
+ * const provider = ConfigProvider.constantCase(ConfigProvider.fromEnv({ env }));
+ *
+ * const api = await Effect.runPromise(limitConfig("api").parse(provider));
+ * assert.equal(api.algorithm.id, "tokenBucket/100/60000/20");
+ * ```
+ */
+export function limitConfig(
+  prefix: string,
+  path: string | ConfigProvider.Path = prefix,
+  options: LimitOptions = {},
+): Config.Config<Limit> {
+  return Config.map(
+    Config.schema(Policy, path),
+    (policy) => limit(prefix, algorithmOf(policy), options),
+  );
+}
+
+function struct<Name extends string, Fields extends Schema.Struct.Fields>(
+  name: Name,
+  fields: Fields,
+) {
+  return Schema.Struct({ ...fields, algorithm: Schema.Literal(name) });
 }
 
 /** Why a policy makes no algorithm; `undefined` if it does. */

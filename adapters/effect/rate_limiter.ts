@@ -8,12 +8,16 @@ import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import type { Store } from "../../core/store.ts";
 import { type Admission, take, waitFor } from "./admission.ts";
 import { checkOptions } from "../../core/options/checks.ts";
-import { type Binder, limitBinder, recordVerdict, storeEffect } from "./bound_limit.ts";
+import {
+  type Binder,
+  limitBinder,
+  recordVerdict,
+  storeEffect,
+  whenSettled,
+} from "./bound_limit.ts";
 import { type Decision, withDurations } from "./decision.ts";
 import type { Limit } from "./limit.ts";
-import type { RateLimited } from "./rate_limited.ts";
-import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
-import { whenSettled } from "./when_settled.ts";
+import type { RateLimited, RateLimitStoreError } from "./errors.ts";
 
 /** The options of a wait. */
 export interface AcquireOptions {

@@ -6,8 +6,7 @@ import { dual } from "effect/Function";
 import { checkOptions } from "../../core/options/checks.ts";
 import type { Limit } from "./limit.ts";
 import { RateLimiter } from "./rate_limiter.ts";
-import type { RateLimited } from "./rate_limited.ts";
-import type { RateLimitStoreError } from "./rate_limit_store_error.ts";
+import type { RateLimited, RateLimitStoreError } from "./errors.ts";
 
 /** The options of `withLimit`. */
 export interface WithLimitOptions<A = unknown, E = unknown> {

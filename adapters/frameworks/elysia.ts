@@ -34,10 +34,9 @@ import {
   isResponse,
   refusedResponse,
 } from "../http/servers/fetch_response.ts";
-import { gate, type Verdict } from "../http/gate/gate.ts";
+import { gate } from "../http/gate/gate.ts";
 import type { HeaderField } from "../http/fields/header_writer.ts";
-import { type HitContext, hitContext } from "./hit_stores.ts";
-import type { HitStoreOptions } from "./hit_stores.ts";
+import { type HitContext, hitContext, type HitStoreOptions } from "./hit_stores.ts";
 import type {
   ClientKeyOptions,
   Outcome,
@@ -105,34 +104,27 @@ export function rateLimit(
 
   async function limitRate(context: HookContext): Promise<Response | undefined> {
     const { request, server, set } = context;
-    let verdict: Verdict | Promise<Verdict>;
     try {
-      verdict = decide(request, server);
-      if (isPromise(verdict)) verdict = await verdict;
+      const answer = decide(request, server);
+      const { decision, headers, refusal, settle } = isPromise(answer) ? await answer : answer;
+      const before = context[FIELDS];
+      const fields = context[FIELDS] = before === undefined ? [headers] : [...before, headers];
+      if (decision !== undefined) context.rateLimit = decision;
+      if (refusal !== undefined) {
+        // Elysia calls no other hook for what is answered here.
+        for (const settle of context[SETTLE] ?? []) settle({ status: refusal.status });
+        const refused = onRefused && (() => onRefused(refusal, request, server));
+        return finishOwn(await refusedResponse(refused, refusal, []), set.headers, fields);
+      }
+      if (settle !== undefined) {
+        context[SETTLE] = [...context[SETTLE] ?? [], settle];
+        // Some servers never abort a signal that is first read when the client has gone.
+        context[SIGNAL] = request.signal;
+      }
     } catch (error) {
       // Elysia would answer with the status at hand, which is 200.
       set.status = 500;
       throw error;
-    }
-    const before = context[FIELDS];
-    context[FIELDS] = before === undefined ? [verdict.headers] : [...before, verdict.headers];
-    if (verdict.decision !== undefined) context.rateLimit = verdict.decision;
-    if (verdict.refusal !== undefined) {
-      // Elysia calls no other hook for what is answered here.
-      for (const settle of context[SETTLE] ?? []) settle({ status: verdict.refusal.status });
-      try {
-        const { refusal } = verdict;
-        const refused = onRefused && (() => onRefused(refusal, request, server));
-        return finishOwn(await refusedResponse(refused, refusal, []), set.headers, context[FIELDS]);
-      } catch (error) {
-        set.status = 500;
-        throw error;
-      }
-    }
-    if (verdict.settle !== undefined) {
-      context[SETTLE] = [...context[SETTLE] ?? [], verdict.settle];
-      // Some servers never abort a signal that is first read when the client has gone.
-      context[SIGNAL] = request.signal;
     }
   }
 
@@ -280,9 +272,6 @@ export function clientKey(
  * // app.use(plugin);
  * ```
  */
-export function elysiaRateLimitContext(options: HitStoreOptions = {}): HitContext {
-  return hitContext(options);
-}
+export const elysiaRateLimitContext: (options?: HitStoreOptions) => HitContext = hitContext;
 
-export type { HitContext } from "./hit_stores.ts";
-export type { HitStoreOptions } from "./hit_stores.ts";
+export type { HitContext, HitStoreOptions } from "./hit_stores.ts";

@@ -68,7 +68,7 @@ export type ExpressMiddleware<Request extends ExpressRequest> = (
 export function rateLimit<Request extends ExpressRequest = ExpressRequest>(
   options: RateLimitOptions<Request, ExpressResponse>,
 ): ExpressMiddleware<Request> {
-  const limit = limitOnNode(options, sourceFor(options), replies);
+  const limit = limitOnNode(options, source, replies);
   return (request, response, next) => limit(request, response, () => next(), next);
 }
 
@@ -86,7 +86,7 @@ export function decisionOf(response: Pick<ExpressResponse, "locals">): Decision 
 export function clientKey<Request extends ExpressRequest = ExpressRequest>(
   options: ClientKeyOptions<Request, ExpressResponse> = {},
 ): (request: Request, response: ExpressResponse) => string | undefined {
-  return clientKeyOf(options, sourceFor(options));
+  return clientKeyOf(options, source);
 }
 
 /**
@@ -111,9 +111,7 @@ export function clientKey<Request extends ExpressRequest = ExpressRequest>(
  * // app.use(limit);
  * ```
  */
-export function expressRateLimitStore(options: HitStoreOptions = {}): HitStore {
-  return hitStore(options);
-}
+export const expressRateLimitStore: (options?: HitStoreOptions) => HitStore = hitStore;
 
 export type { HitInfo, HitStore, HitStoreOptions } from "./hit_stores.ts";
 
@@ -122,19 +120,11 @@ const replies: NodeReplies<unknown, ExpressResponse> = {
   keep: (decision, _request, response) => response.locals["rateLimit"] = decision,
 };
 
-const byTrustProxy: RequestSource<ExpressRequest, ExpressResponse> = {
+const source: RequestSource<ExpressRequest, ExpressResponse> = {
   ...nodeSource,
-  address: (request) => request.ip,
+  trustedAddress: (request) => request.ip,
   trustsProxies: (request) => {
     const { app } = request as { readonly app?: { enabled?(setting: string): boolean } };
     return app?.enabled?.("trust proxy") === true;
   },
 };
-
-/** Without a list of its own, the middleware believes whom the app believes. */
-function sourceFor<Request extends ExpressRequest>(
-  options: ClientKeyOptions<Request, ExpressResponse>,
-): RequestSource<ExpressRequest, ExpressResponse> {
-  // `gate` reports options that are not an object.
-  return options?.trustedProxies === undefined ? byTrustProxy : nodeSource;
-}

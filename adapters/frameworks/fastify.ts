@@ -21,7 +21,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 
 import type { Decision } from "../../core/decision.ts";
 import { andThen, orElse } from "../../core/maybe_promise.ts";
-import { errorMessage } from "../../core/options/checks.ts";
+import { rangeError } from "../../core/options/checks.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import {
   closingOf,
@@ -30,7 +30,7 @@ import {
   type NodeReplies,
 } from "../http/servers/node_response.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
-import { type Hits, type HitStoreOptions, hitWindows } from "./hit_stores.ts";
+import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
 /** What is needed of Fastify's request. */
 export interface FastifyRequestLike {
@@ -134,7 +134,7 @@ export function rateLimit<Request extends FastifyRequestLike = FastifyRequestLik
 export function rateLimitHook<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: RateLimitOptions<Request, FastifyReplyLike>,
 ): FastifyHook<NoInfer<Request>> {
-  const limit = limitOnNode(options, sourceFor(options), replies);
+  const limit = limitOnNode(options, source, replies);
   return (request, reply, done) =>
     limit(request, reply, () => done(), (error) => done(error as Error));
 }
@@ -153,7 +153,7 @@ export function decisionOf(request: object): Decision | undefined {
 export function clientKey<Request extends FastifyRequestLike = FastifyRequestLike>(
   options: ClientKeyOptions<Request, FastifyReplyLike> = {},
 ): (request: Request, reply: FastifyReplyLike) => string | undefined {
-  return clientKeyOf(options, sourceFor(options));
+  return clientKeyOf(options, source);
 }
 
 /** What @fastify/rate-limit needs of a store. */
@@ -205,14 +205,14 @@ export function fastifyRateLimitStore(
   function storeOf(parameters: StoreParameters, scope: string): FastifyRateLimitStore {
     for (const option of ["continueExceeding", "exponentialBackoff"] as const) {
       if (parameters[option] !== true) continue;
-      throw new RangeError(errorMessage("count hits", `${option} must be false`, true));
+      throw rangeError("count hits", `${option} must be false`, true);
     }
     const counting = (way: "hit" | "read"): FastifyRateLimitStore["incr"] => (key, done, window) =>
       orElse(
         () =>
           andThen(
-            windows(window)[way](`${scope}${key}`, shown),
-            (result) => done(null, result),
+            windows(window)[way](`${scope}${key}`),
+            ({ count, resetAfter }) => done(null, { current: count, ttl: resetAfter }),
           ),
         (error) => done(error as Error),
       );
@@ -234,10 +234,6 @@ export function fastifyRateLimitStore(
   return Store as unknown as new (parameters: object) => FastifyRateLimitStore;
 }
 
-function shown({ count, resetAfter }: Hits): { current: number; ttl: number } {
-  return { current: count, ttl: resetAfter };
-}
-
 export type { HitStoreOptions } from "./hit_stores.ts";
 
 const replies: NodeReplies<object, FastifyReplyLike> = {
@@ -257,23 +253,11 @@ const replies: NodeReplies<object, FastifyReplyLike> = {
   raw: ({ raw }) => raw,
 };
 
-const ofSocket: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
+const source: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
   address: ({ raw }) => raw.socket.remoteAddress,
+  trustedAddress: ({ ip }) => ip,
+  // Without the option `trustProxy` there are none.
+  trustsProxies: (request) => (request as { readonly ips?: unknown }).ips !== undefined,
   header: ({ raw }, name) => nodeHeader(raw, name),
   signal: (_request, { raw }) => closingOf(raw),
 };
-
-const byTrustProxy: RequestSource<FastifyRequestLike, FastifyReplyLike> = {
-  ...ofSocket,
-  address: ({ ip }) => ip,
-  // Without the option `trustProxy` there are none.
-  trustsProxies: (request) => (request as { readonly ips?: unknown }).ips !== undefined,
-};
-
-/** Without a list of its own, the plugin believes whom the server believes. */
-function sourceFor<Request extends FastifyRequestLike>(
-  options: ClientKeyOptions<Request, FastifyReplyLike>,
-): RequestSource<FastifyRequestLike, FastifyReplyLike> {
-  // `gate` reports options that are not an object.
-  return options?.trustedProxies === undefined ? byTrustProxy : ofSocket;
-}

@@ -10,8 +10,8 @@ import type { Decision } from "../../core/decision.ts";
 import { isOverload, isStoreError } from "../../core/errors.ts";
 import { checkPrefix } from "../../core/limiter/check_limiter.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
-import { andThen, orElse } from "../../core/maybe_promise.ts";
-import { checkOptions, errorMessage } from "../../core/options/checks.ts";
+import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
+import { checkOptions, typeError } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
@@ -80,20 +80,20 @@ export interface HitContext {
 const MOST_HITS = 1_000_000_000;
 /** What stands for an empty key, which others count like any other and stores do not take. */
 const EMPTY_KEY = "(empty)";
-/** Milliseconds after which a hit that was refused for overload may come again. */
-const OVERLOAD_WAIT = 1_000;
+/** What a hit counts as that the store had no room for; it may come again after a second. */
+const OVERLOADED: Hits = { count: MOST_HITS, resetAfter: 1_000 };
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";
 
 /** A store for express-rate-limit and hono-rate-limiter. */
-export function hitStore(options: HitStoreOptions): HitStore {
+export function hitStore(options: HitStoreOptions = {}): HitStore {
   const counterBy = hitCounters(options);
   const now = options.clock ?? Date.now;
   let counter: HitCounter | undefined;
 
   function ready(): HitCounter {
     if (counter !== undefined) return counter;
-    throw new TypeError(errorMessage(ACTION, "init must have been called", undefined));
+    throw typeError(ACTION, "init must have been called", undefined);
   }
 
   function infoOf({ count, resetAfter }: Hits): HitInfo {
@@ -107,8 +107,11 @@ export function hitStore(options: HitStoreOptions): HitStore {
       const period = Math.ceil(windowMs);
       counter = counterBy(fixedWindow({ limit: MOST_HITS, period, anchor: "first" }));
     },
-    get: (key) => ready().read(key, (hits) => hits.count === 0 ? undefined : infoOf(hits)),
-    increment: (key) => ready().hit(key, infoOf),
+    get: (key) =>
+      nativePromise(
+        andThen(ready().read(key), (hits) => hits.count === 0 ? undefined : infoOf(hits)),
+      ),
+    increment: (key) => nativePromise(andThen(ready().hit(key), infoOf)),
     decrement: (key) => ready().takeBack(key),
     resetKey: (key) => ready().forget(key),
     resetAll: () => ready().forgetAll(),
@@ -116,7 +119,7 @@ export function hitStore(options: HitStoreOptions): HitStore {
 }
 
 /** A context for elysia-rate-limit. */
-export function hitContext(options: HitStoreOptions): HitContext {
+export function hitContext(options: HitStoreOptions = {}): HitContext {
   const windows = hitWindows(options);
   const now = options.clock ?? Date.now;
   let usual: number | undefined;
@@ -129,13 +132,13 @@ export function hitContext(options: HitStoreOptions): HitContext {
     },
     increment(key, given = usual) {
       if (given === undefined) {
-        throw new TypeError(errorMessage(ACTION, "duration must be known", given));
+        throw typeError(ACTION, "duration must be known", given);
       }
       const duration = Math.ceil(given);
-      return windows(duration).hit(key, ({ count, resetAfter }) => {
+      return nativePromise(andThen(windows(duration).hit(key), ({ count, resetAfter }) => {
         const end = now() + resetAfter;
         return { count, nextReset: new Date(end), start: end - Math.max(duration, resetAfter) };
-      });
+      }));
     },
     decrement: (key) => anyWindow.takeBack(key),
     reset: (key) => key === undefined ? anyWindow.forgetAll() : anyWindow.forget(key),
@@ -158,25 +161,14 @@ export function hitWindows(options: HitStoreOptions): (duration: number) => HitC
   };
 }
 
-/** Counts the hits of keys, each in a window of its own. */
-export interface HitCounter {
-  /** Counts a hit, and shows how many there are. */
-  hit<Shown>(key: string, show: (hits: Hits) => Shown): Awaitable<Shown>;
-  /** Shows how many there are. */
-  read<Shown>(key: string, show: (hits: Hits) => Shown): Awaitable<Shown>;
-  /** Takes a hit back. */
-  takeBack(key: string): Awaitable<void>;
-  /** Forgets the key. */
-  forget(key: string): Awaitable<void>;
-  /** Forgets all keys of the prefix. */
-  forgetAll(): Awaitable<void>;
-}
-
 /** How often a key was hit in its window, and the milliseconds until that ends. */
 export interface Hits {
   readonly count: number;
   readonly resetAfter: number;
 }
+
+/** Counts the hits of keys, each in a window of its own. */
+export type HitCounter = ReturnType<ReturnType<typeof hitCounters>>;
 
 /**
  * Makes what makes counters of windows whose limit is `MOST_HITS`. Windows with the same id are one
@@ -184,7 +176,7 @@ export interface Hits {
  *
  * @throws {TypeError} If a store comes without a prefix.
  */
-function hitCounters(options: HitStoreOptions): (window: Algorithm) => HitCounter {
+function hitCounters(options: HitStoreOptions) {
   checkOptions<HitStoreOptions>("create a store of hits", options, {
     store: true,
     prefix: true,
@@ -193,32 +185,28 @@ function hitCounters(options: HitStoreOptions): (window: Algorithm) => HitCounte
   const { store = memoryStore(), prefix = "hits", clock } = options;
   if (options.store !== undefined) checkPrefix(options.prefix);
 
-  return function hitCounter(window) {
+  return function hitCounter(window: Algorithm) {
     const limiter = limiterOn(window, store, prefix, { clock }) as AnyLimiter;
     return {
-      hit: (key, show) =>
-        nativePromise(orElse(
-          () => andThen(limiter.consume(storable(key)), (decision) => show(hitsOf(decision))),
-          (error) => {
-            // Some middlewares let failures pass, and so a crowd would pass by being one.
-            if (!isOverload(error)) throw error;
-            return show({ count: MOST_HITS, resetAfter: OVERLOAD_WAIT });
-          },
-        )),
-      read: (key, show) =>
-        nativePromise(
-          andThen(limiter.peek(storable(key), 0), (decision) => show(hitsOf(decision))),
-        ),
+      /** Counts a hit, and answers how many there are. */
+      hit: (key: string): MaybePromise<Hits> =>
+        orElse(() => andThen(limiter.consume(storable(key)), hitsOf), (error) => {
+          // Some middlewares let failures pass, and so a crowd would pass by being one.
+          if (!isOverload(error)) throw error;
+          return OVERLOADED;
+        }),
+      /** Answers how many there are. */
+      read: (key: string): MaybePromise<Hits> => andThen(limiter.peek(storable(key), 0), hitsOf),
       /**
-       * What cannot be taken back stays counted: the safe side. The response is there, and some
-       * middlewares would make an error of it.
+       * Takes a hit back. What cannot be taken back stays counted: the safe side. The response is
+       * there, and some middlewares would make an error of it.
        */
-      takeBack: (key) =>
+      takeBack: (key: string): Awaitable<void> =>
         nativePromise(orElse<unknown>(() => limiter.refund(storable(key)), (error) => {
           if (!isStoreError(error)) throw error;
         })) as Awaitable<void>,
-      forget: (key) => limiter.reset(storable(key)),
-      forgetAll: () => limiter.resetAll(),
+      forget: (key: string): Awaitable<void> => limiter.reset(storable(key)),
+      forgetAll: (): Awaitable<void> => limiter.resetAll(),
     };
   };
 }

@@ -1,18 +1,12 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { buildAlgorithm } from "../../core/algorithms/build_algorithm.ts";
+import { numbersCodec } from "../../core/arithmetic/numbers_codec.ts";
 import { checkInteger, checkRange, LAST_INSTANT } from "../../core/options/checks.ts";
-import type { Codec } from "../../core/codec.ts";
 
-/** What is kept of a key: its window, and the hits in it. */
-export interface HitWindow {
-  /** The first millisecond. */
-  readonly start: number;
-  /** The first millisecond after it. */
-  readonly end: number;
-  readonly hits: number;
-}
+/** What is kept of a key: its window's first millisecond, the first one after it, and its hits. */
+export type HitWindow = readonly [start: number, end: number, hits: number];
 
-const INITIAL: HitWindow = Object.freeze({ start: 0, end: 0, hits: 0 });
+const INITIAL: HitWindow = Object.freeze([0, 0, 0] as const);
 
 /**
  * A window that the first hit opens, and that a hit of a longer duration extends. None shortens it,
@@ -30,7 +24,7 @@ export function hitWindow(limit: number, duration: number): Algorithm<HitWindow>
 
   /** The window that a hit at `now` falls in, without it. */
   const current = (window: HitWindow, now: number): HitWindow =>
-    now < window.end ? window : { start: now, end: now, hits: 0 };
+    now < window[1] ? window : [now, now, 0];
 
   return buildAlgorithm<HitWindow>({
     name: undefined,
@@ -41,44 +35,20 @@ export function hitWindow(limit: number, duration: number): Algorithm<HitWindow>
     initial: INITIAL,
     accounting: {
       add(window, now, units) {
-        const { start, end, hits } = current(window, now);
-        return { start, end: Math.max(end, start + duration), hits: hits + units };
+        const [start, end, hits] = current(window, now);
+        return [start, Math.max(end, start + duration), hits + units];
       },
       giveBack(window, now, units) {
-        const { start, end, hits } = current(window, now);
-        return units < hits ? { start, end, hits: hits - units } : INITIAL;
+        const [start, end, hits] = current(window, now);
+        return units < hits ? [start, end, hits - units] : INITIAL;
       },
-      free: (window, now) => limit - current(window, now).hits,
-      reset: (window, now) => current(window, now).end - now,
+      free: (window, now) => limit - current(window, now)[2],
+      reset: (window, now) => current(window, now)[1] - now,
     },
-    codec: codecOf(limit),
+    codec: numbersCodec("h1", INITIAL, (window) => {
+      const [start, end, hits] = window;
+      return window.every(Number.isSafeInteger) && start >= 0 && start <= LAST_INSTANT &&
+        end > start && hits >= 1 && hits <= limit;
+    }),
   });
-}
-
-const TEXT_REGEXP = /^h1 (0|[1-9]\d{0,15}) ([1-9]\d{0,15}) ([1-9]\d{0,15})$/;
-
-function codecOf(limit: number): Codec<HitWindow> {
-  function windowOf(start: number, end: number, hits: number): HitWindow | undefined {
-    if (hits === 0) return start === 0 && end === 0 ? INITIAL : undefined;
-    const isWindow = [start, end, hits].every(Number.isSafeInteger) &&
-      start >= 0 && start <= LAST_INSTANT && end > start && hits >= 1 && hits <= limit;
-    return isWindow ? { start, end, hits } : undefined;
-  }
-  return {
-    maxWords: 3,
-    write({ start, end, hits }, words, offset) {
-      words.set([start, end, hits], offset);
-      return 3;
-    },
-    read: (words, offset, count) =>
-      count === 3 ? windowOf(words[offset]!, words[offset + 1]!, words[offset + 2]!) : undefined,
-    encode: ({ start, end, hits }) => hits === 0 ? "h1" : `h1 ${start} ${end} ${hits}`,
-    decode(text) {
-      if (text === "h1") return INITIAL;
-      const match = TEXT_REGEXP.exec(text);
-      return match === null
-        ? undefined
-        : windowOf(Number(match[1]), Number(match[2]), Number(match[3]));
-    },
-  };
 }

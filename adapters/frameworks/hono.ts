@@ -152,9 +152,7 @@ export function clientKey<Context extends HonoContext = HonoContext>(
  * // app.use(limit);
  * ```
  */
-export function honoRateLimiterStore(options: HitStoreOptions = {}): HitStore {
-  return hitStore(options);
-}
+export const honoRateLimiterStore: (options?: HitStoreOptions) => HitStore = hitStore;
 
 export type { HitInfo, HitStore, HitStoreOptions } from "./hit_stores.ts";
 

@@ -78,7 +78,7 @@ export type KoaMiddleware<Context extends KoaContext> = (
 export function rateLimit<Context extends KoaContext = KoaContext>(
   options: RateLimitOptions<Context, ServerResponse>,
 ): KoaMiddleware<Context> {
-  const decide = gate(options, sourceFor(options));
+  const decide = gate(options, source);
 
   return async function limitRate(context, next) {
     const { decision, headers, refusal, settle } = await decide(context, context.res);
@@ -114,29 +114,17 @@ export function rateLimit<Context extends KoaContext = KoaContext>(
 export function clientKey<Context extends KoaContext = KoaContext>(
   options: ClientKeyOptions<Context, ServerResponse> = {},
 ): (context: Context) => string | undefined {
-  const keyOf = clientKeyOf(options, sourceFor(options));
+  const keyOf = clientKeyOf(options, source);
   return (context) => keyOf(context, context.res);
 }
 
-const bySocket: RequestSource<KoaContext, ServerResponse> = {
+const source: RequestSource<KoaContext, ServerResponse> = {
   address: ({ req }) => req.socket.remoteAddress,
+  trustedAddress: ({ ip }) => ip,
+  trustsProxies: ({ app }) => app.proxy,
   header: ({ req }, name) => nodeHeader(req, name),
   signal: (_context, response) => closingOf(response),
 };
-
-const byApp: RequestSource<KoaContext, ServerResponse> = {
-  ...bySocket,
-  address: ({ ip }) => ip,
-  trustsProxies: ({ app }) => app.proxy,
-};
-
-/** Without a list of its own, the middleware believes whom the app believes. */
-function sourceFor<Context extends KoaContext>(
-  options: ClientKeyOptions<Context, ServerResponse>,
-): RequestSource<KoaContext, ServerResponse> {
-  // `gate` reports options that are not an object.
-  return options?.trustedProxies === undefined ? byApp : bySocket;
-}
 
 function setFields(context: KoaContext, headers: readonly HeaderField[]): void {
   if (context.headerSent) return;

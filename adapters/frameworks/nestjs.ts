@@ -29,7 +29,7 @@ import type { RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import { closingOf, nodeHeader, nodeReplies, whenEnded } from "../http/servers/node_response.ts";
 import { loadPackage } from "../packages/load_package.ts";
 import type { Refusal } from "../http/gate/refusal.ts";
-import { type Hits, type HitStoreOptions, hitWindows } from "./hit_stores.ts";
+import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 
 /** What is needed of Nest's execution context. */
 export interface NestContext {
@@ -149,18 +149,17 @@ export interface ThrottlerStorage {
  */
 export function throttlerStorage(options: HitStoreOptions = {}): ThrottlerStorage {
   const windows = hitWindows(options);
-  const same = (hits: Hits) => hits;
   const seconds = (milliseconds: number) => Math.ceil(milliseconds / 1_000);
 
   return {
     async increment(key, ttl, limit, blockDuration, throttlerName) {
       const blocked = `${throttlerName} blocked ${key}`;
-      const block = await windows(blockDuration).read(blocked, same);
+      const block = await windows(blockDuration).read(blocked);
       const { hit, read } = windows(ttl);
       const counted = block.count > 0 ? read : hit;
-      const { count, resetAfter } = await counted(`${throttlerName} ${key}`, same);
+      const { count, resetAfter } = await counted(`${throttlerName} ${key}`);
       const begins = block.count === 0 && count > limit;
-      const { resetAfter: left } = begins ? await windows(blockDuration).hit(blocked, same) : block;
+      const { resetAfter: left } = begins ? await windows(blockDuration).hit(blocked) : block;
       return {
         totalHits: block.count > 0 ? Math.max(count, limit + 1) : count,
         timeToExpire: seconds(resetAfter),
@@ -172,7 +171,8 @@ export function throttlerStorage(options: HitStoreOptions = {}): ThrottlerStorag
 }
 
 const source: RequestSource<NestRequest, ServerResponse> = {
-  address: ({ ip, socket }) => ip ?? socket.remoteAddress,
+  address: ({ socket }) => socket.remoteAddress,
+  trustedAddress: ({ ip, socket }) => ip ?? socket.remoteAddress,
   header: (request, name) => nodeHeader(request, name),
   signal: (_request, response) => closingOf(response),
 };

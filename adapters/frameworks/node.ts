@@ -20,7 +20,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
-import { checkFunction } from "../../core/options/checks.ts";
+import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
@@ -30,6 +30,7 @@ import {
   nodeReplies,
   nodeSource,
 } from "../http/servers/node_response.ts";
+import { GATE_OPTIONS } from "../http/gate/gate_settings.ts";
 import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 
 /** A request of node:http, or of node:http2's compatible interface. */
@@ -87,18 +88,13 @@ export function rateLimit<
   handler: NodeHandler<NoInfer<Request>, NoInfer<Response>>,
 ) => LimitedNodeHandler<NoInfer<Request>, NoInfer<Response>> {
   const replies = nodeReplies as unknown as NodeReplies<Request, Response>;
-  const isObject = typeof options === "object" && options !== null;
-  const { onError, ...others } = isObject ? options : { onError: undefined };
-  // What is no object is left to the gate to refuse.
-  const limit = limitOnNode(
-    isObject ? others as typeof options : options,
-    sourceOf<Request, Response>(),
-    replies,
-  );
-  const report = guarded(
-    onError ?? ((error: unknown) => console.error(error)),
-    firstPrinted(),
-  );
+  checkOptions<NodeRateLimitOptions<Request, Response>>("create rateLimit", options, {
+    ...GATE_OPTIONS,
+    onError: checkFunction,
+  });
+  const { onError = (error: unknown) => console.error(error), ...others } = options;
+  const limit = limitOnNode<Request, Response>(others, source, replies);
+  const report = guarded(onError, firstPrinted());
   return function limitHandler(handler) {
     checkFunction("limit a handler", "handler", handler);
     return (request, response) =>
@@ -126,13 +122,8 @@ export function clientKey<
 >(
   options: ClientKeyOptions<Request, Response> = {},
 ): (request: Request, response: Response) => string | undefined {
-  return clientKeyOf(options, sourceOf<Request, Response>());
+  return clientKeyOf<Request, Response>(options, source);
 }
 
 /** Both kinds of requests and responses are read in the same way. */
-function sourceOf<Request extends NodeRequest, Response extends NodeResponse>(): RequestSource<
-  Request,
-  Response
-> {
-  return nodeSource as unknown as RequestSource<Request, Response>;
-}
+const source = nodeSource as unknown as RequestSource<NodeRequest, NodeResponse>;

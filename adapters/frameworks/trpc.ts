@@ -24,12 +24,7 @@
 
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
-import {
-  checkFunction,
-  checkInteger,
-  checkOptions,
-  errorMessage,
-} from "../../core/options/checks.ts";
+import { checkFunction, checkInteger, checkOptions, typeError } from "../../core/options/checks.ts";
 import type { AnyLimiter, Awaitable } from "../http/gate/rate_limit_options.ts";
 
 /** What is needed of what tRPC hands over to a middleware. */
@@ -81,14 +76,15 @@ export function rateLimit<
   checkOptions<TrpcRateLimitOptions<Call>>(action, options, {
     limiter: true,
     key: true,
-    cost: true,
+    cost(action, option, value) {
+      if (typeof value !== "function") checkInteger(action, option, value, 0);
+    },
   });
   const { limiter, key, cost = 1 } = options;
   checkFunction(action, "key", key);
   if (typeof limiter !== "function" && typeof limiter?.consume !== "function") {
-    throw new TypeError(errorMessage(action, "limiter must be a limiter or a function", limiter));
+    throw typeError(action, "limiter must be a limiter or a function", limiter);
   }
-  if (typeof cost !== "function") checkInteger(action, "cost", cost, 0);
 
   return async function limitRate(call) {
     const chosen = typeof limiter === "function" ? await limiter(call) : limiter;

@@ -1,10 +1,9 @@
 import * as api from "@opentelemetry/api";
 
-import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
-import type { Operation, PreparedCall, Store } from "../../core/store.ts";
+import type { Operation, Store } from "../../core/store.ts";
 
 /** The options of `openTelemetryStore`. */
 export interface OpenTelemetryOptions {
@@ -13,9 +12,6 @@ export interface OpenTelemetryOptions {
   /** Default the global one's. */
   readonly meter?: api.Meter | undefined;
 }
-
-/** A call of the store, as far as it is reported. */
-type Call = Pick<Operation, "algorithm" | "cost" | "dry">;
 
 /** A call under way. */
 interface Started {
@@ -61,7 +57,7 @@ export function openTelemetryStore<Wrapped extends Store>(
     print,
   );
 
-  const report = guarded((calls: readonly Call[], all: readonly Decision[], at: Started) => {
+  const report = guarded((calls: readonly Operation[], all: readonly Decision[], at: Started) => {
     const place = Math.max(0, all.findIndex(({ allowed }) => !allowed));
     const { cost, dry } = calls[place]!;
     const { allowed, remaining } = all[place]!;
@@ -75,7 +71,7 @@ export function openTelemetryStore<Wrapped extends Store>(
     });
   }, print);
 
-  const reportError = guarded((calls: readonly Call[], error: unknown, at: Started) => {
+  const reportError = guarded((calls: readonly Operation[], error: unknown, at: Started) => {
     // The message may hold what a caller gave for a key.
     const type = error instanceof Error ? error.name : typeof error;
     const labels = { ...labelsOf(calls[0]!), "error.type": type };
@@ -83,22 +79,20 @@ export function openTelemetryStore<Wrapped extends Store>(
     endAfter(at.span, labels, () => recordDuration(at, labels));
   }, print);
 
-  /** Runs a call in a span of its own, and reports what it answers. */
-  function observed<Answer>(
-    calls: readonly Call[],
-    call: () => MaybePromise<Answer>,
-    decisionsOf: (answer: Answer) => readonly Decision[],
-  ): MaybePromise<Answer> {
+  /** Decides in a span of its own, and reports what is answered. */
+  function observed(calls: readonly Operation[], now?: number): MaybePromise<readonly Decision[]> {
+    const decide = () => store.run(calls, now) as MaybePromise<readonly Decision[]>;
+    if (calls.length === 0) return decide();
     const started = { start: performance.now(), span: begin() };
     const { span } = started;
     // What the store does for the call, such as a command of a traced client, is a part of it.
     const run = () =>
       span === undefined
-        ? call()
-        : api.context.with(api.trace.setSpan(api.context.active(), span), call);
-    const reported = (answer: Answer) => {
-      report(calls, decisionsOf(answer), started);
-      return answer;
+        ? decide()
+        : api.context.with(api.trace.setSpan(api.context.active(), span), decide);
+    const reported = (decisions: readonly Decision[]) => {
+      report(calls, decisions, started);
+      return decisions;
     };
     return orElse(() => andThen(run(), reported), (error) => {
       reportError(calls, error, started);
@@ -107,27 +101,11 @@ export function openTelemetryStore<Wrapped extends Store>(
   }
 
   const { internals } = store;
-  const prepare = internals?.prepare;
-  const prepared = (prefix: string, algorithm: Algorithm): PreparedCall<MaybePromise<Decision>> => {
-    const call = prepare!(prefix, algorithm) as PreparedCall<MaybePromise<Decision>>;
-    return (key, cost, dry, now) =>
-      observed(
-        [{ algorithm, cost, dry }],
-        () => call(key, cost, dry, now),
-        (decision) => [decision],
-      );
-  };
-  const run = store.run as (all: readonly Operation[], now?: number) => MaybePromise<
-    readonly Decision[]
-  >;
   return {
     ...store,
-    run: (operations: readonly Operation[], now?: number) =>
-      operations.length === 0
-        ? run(operations, now)
-        : observed(operations, () => run(operations, now), (all) => all),
-    internals: internals &&
-      { ...internals, ...(prepare === undefined ? {} : { prepare: prepared }) },
+    run: observed,
+    // A prepared call would pass by.
+    internals: internals && { ...internals, prepare: undefined },
   };
 }
 
@@ -146,6 +124,6 @@ function endAfter(
 }
 
 /** What is said of a limit everywhere: as few values as there are limits. */
-function labelsOf({ algorithm: { name, id } }: Call): api.Attributes {
+function labelsOf({ algorithm: { name, id } }: Operation): api.Attributes {
   return { "tidegate.policy": name, "tidegate.algorithm": id.split("/", 1)[0]! };
 }

@@ -26,14 +26,17 @@ export function fetchCall(
   input: string | URL | Request,
   init: RequestInit | undefined,
 ): FetchCall {
-  const headers = headersOf(input, init);
+  const own = input instanceof Request ? input : undefined;
+  const headers = new Headers(init?.headers ?? own?.headers);
   // An iterator has been used up by now.
-  const sent = isIterator(init?.headers) ? { ...init, headers } : init;
-  const request = { method: methodOf(input, init), headers, input, init: sent };
-  const key = keyOf(new URL(input instanceof Request ? input.url : input), request);
+  const isUsedUp = typeof (init?.headers as Partial<Iterator<unknown>>)?.next === "function";
+  const sent = isUsedUp ? { ...init, headers } : init;
+  const request = { method: init?.method ?? own?.method ?? "GET", headers, input, init: sent };
+  const key = keyOf(new URL(own?.url ?? input as string | URL), request);
   checkText("fetch", "key", key);
-  const pauseKey = pauseKeyOf(key, request);
-  return { request, key, pauseKey, signal: signalOf(input, init), deadline: passed() + maxWait };
+  // In `init`, `null` takes away the signal of a `Request`.
+  const signal = init?.signal === undefined ? own?.signal : init.signal ?? undefined;
+  return { request, key, pauseKey: pauseKeyOf(key, request), signal, deadline: passed() + maxWait };
 }
 
 /**
@@ -49,25 +52,4 @@ function isValue(body: unknown): boolean {
   return body === undefined || body === null || typeof body === "string" ||
     body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob ||
     body instanceof URLSearchParams || body instanceof FormData;
-}
-
-function headersOf(input: string | URL | Request, init: RequestInit | undefined): Headers {
-  return new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
-}
-
-function isIterator(headers: unknown): boolean {
-  return typeof (headers as Partial<Iterator<unknown>> | undefined)?.next === "function";
-}
-
-function methodOf(input: string | URL | Request, init: RequestInit | undefined): string {
-  return init?.method ?? (input instanceof Request ? input.method : "GET");
-}
-
-/** The signal of a request; `null` in `init` takes away that of a `Request`. */
-function signalOf(
-  input: string | URL | Request,
-  init: RequestInit | undefined,
-): AbortSignal | undefined {
-  const own = input instanceof Request ? input.signal : undefined;
-  return init?.signal === undefined ? own : init.signal ?? undefined;
 }

@@ -1,7 +1,7 @@
 /*
  * The options of `limitedFetch`, and what it works by: checked once, with their defaults.
  */
-import { checkClock, type Clock, passingTime } from "../../core/clock.ts";
+import { type Clock, passingTime } from "../../core/clock.ts";
 import { gcra } from "../../core/algorithms/gcra.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter/limiter.ts";
@@ -10,6 +10,7 @@ import {
   checkInteger,
   checkMilliseconds,
   checkOptions,
+  type OptionNames,
   typeError,
 } from "../../core/options/checks.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
@@ -106,7 +107,7 @@ const ACTION = "create limitedFetch";
  * @throws {RangeError} If an option is out of range.
  */
 export function fetchSettings(options: LimitedFetchOptions): FetchSettings {
-  checkFetchOptions(options);
+  checkOptions<LimitedFetchOptions>(ACTION, options, OPTIONS);
   const { limiter, key = hostOf, cost = 1, maxWait = 60_000, maxPause = 3_600_000 } = options;
   const { retries = 3, clock = Date.now, budget = defaultBudget(clock), onRetry } = options;
   const { fetch = globalThis.fetch, random = Math.random } = options;
@@ -133,31 +134,29 @@ function defaultBudget(clock: Clock): Limiter {
   return limiterOn(rate, memoryStore({ maxKeys: 1_000 }), "retries", { clock }) as Limiter;
 }
 
-function checkFetchOptions(options: LimitedFetchOptions): void {
-  checkOptions<LimitedFetchOptions>(ACTION, options, {
-    limiter: true,
-    key: true,
-    cost: true,
-    maxWait: true,
-    maxPause: true,
-    retries: true,
-    budget: true,
-    onRetry: true,
-    fetch: true,
-    clock: true,
-    random: true,
-  });
-  const { limiter, budget, cost = 1, maxWait = 0, maxPause = 0, retries = 0, clock } = options;
-  checkInteger(ACTION, "retries", retries, 0);
-  checkInteger(ACTION, "cost", cost, 0);
-  checkClock(ACTION, clock);
-  checkMilliseconds(ACTION, "maxWait", maxWait, { infinite: true });
-  checkMilliseconds(ACTION, "maxPause", maxPause, { infinite: true });
-  for (const [option, value] of Object.entries({ limiter, budget })) {
-    if (value === undefined || typeof value?.acquire === "function") continue;
-    throw typeError(ACTION, `${option} must be a limiter`, value);
-  }
-  for (const option of ["key", "onRetry", "fetch", "random"] as const) {
-    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
-  }
+const OPTIONS: OptionNames<LimitedFetchOptions> = {
+  limiter: checkLimiter,
+  key: checkFunction,
+  cost: checkCount,
+  maxWait: checkPatience,
+  maxPause: checkPatience,
+  retries: checkCount,
+  budget: checkLimiter,
+  onRetry: checkFunction,
+  fetch: checkFunction,
+  clock: checkFunction,
+  random: checkFunction,
+};
+
+function checkLimiter(action: string, option: string, value: unknown): void {
+  if (typeof (value as Partial<Limiter> | null)?.acquire === "function") return;
+  throw typeError(action, `${option} must be a limiter`, value);
+}
+
+function checkCount(action: string, option: string, value: unknown): void {
+  checkInteger(action, option, value, 0);
+}
+
+function checkPatience(action: string, option: string, value: unknown): void {
+  checkMilliseconds(action, option, value, { infinite: true });
 }

@@ -3,13 +3,12 @@
  * stands for what cannot be read.
  */
 
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-/** `Mon, 24 Nov 2025 16:00:05 GMT` */
-const IMF_REGEXP = /^\w{3}, (\d{2}) (\w{3}) (\d{4}) (\d{2}:\d{2}:\d{2}) GMT$/;
-/** `Monday, 24-Nov-25 16:00:05 GMT` */
-const RFC_850_REGEXP = /^\w+, (\d{2})-(\w{3})-(\d{2}) (\d{2}:\d{2}:\d{2}) GMT$/;
-/** `Mon Nov 24 16:00:05 2025` */
-const ASCTIME_REGEXP = /^\w{3} (\w{3}) ([\d ]\d) (\d{2}:\d{2}:\d{2}) (\d{4})$/;
+/** The three forms of dates of RFC 9110, 5.6.7. */
+const DATE_REGEXPS = [
+  /^\w{3}, (?<day>\d{2}) (?<month>\w{3}) (?<year>\d{4}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,
+  /^\w+, (?<day>\d{2})-(?<month>\w{3})-(?<year>\d{2}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,
+  /^\w{3} (?<month>\w{3}) (?<day>[\d ]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/,
+];
 const DURATION_REGEXP = /^(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?$/;
 const RFC_3339_REGEXP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
@@ -60,28 +59,23 @@ function until(instant: number | undefined, now: number): number | undefined {
 }
 
 /**
- * Reads a date in one of the three forms of RFC 9110, 5.6.7, as milliseconds since the Unix epoch.
+ * Reads a date in one of the three forms of RFC 9110, 5.6.7, as milliseconds since the Unix epoch;
+ * `NaN` if there is no such day or time.
  *
  * @param now The time now, for the century of a year of two digits.
  */
 export function parseHttpDate(text: string, now: number): number | undefined {
-  const imf = IMF_REGEXP.exec(text);
-  if (imf !== null) return instantOf(imf[1]!, imf[2]!, Number(imf[3]), imf[4]!);
-  const asctime = ASCTIME_REGEXP.exec(text);
-  if (asctime !== null) {
-    return instantOf(asctime[2]!, asctime[1]!, Number(asctime[4]), asctime[3]!);
+  for (const form of DATE_REGEXPS) {
+    const { day, month, year, time } = form.exec(text)?.groups ?? {};
+    if (year !== undefined) return Date.parse(`${day} ${month} ${fullYear(year, now)} ${time} GMT`);
   }
-  const old = RFC_850_REGEXP.exec(text);
-  if (old === null) return undefined;
-  // A year of two digits that seems to be over 50 years ahead is of the past (RFC 9110, 5.6.7).
-  const thisYear = new Date(now).getUTCFullYear();
-  const year = thisYear - thisYear % 100 + Number(old[3]);
-  return instantOf(old[1]!, old[2]!, year > thisYear + 50 ? year - 100 : year, old[4]!);
+  return undefined;
 }
 
-function instantOf(day: string, month: string, year: number, time: string): number | undefined {
-  const place = MONTHS.indexOf(month);
-  if (place === -1) return undefined;
-  const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
-  return Date.UTC(year, place, Number(day), hours, minutes, seconds);
+/** A year of two digits that seems to be over 50 years ahead is of the past (RFC 9110, 5.6.7). */
+function fullYear(text: string, now: number): number {
+  if (text.length > 2) return Number(text);
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - thisYear % 100 + Number(text);
+  return year > thisYear + 50 ? year - 100 : year;
 }

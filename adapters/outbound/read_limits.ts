@@ -106,41 +106,34 @@ function readDraft(field: string, policy: string | null): readonly Quota[] {
 }
 
 function readItems(field: string, policy: string | null): readonly Quota[] {
-  const members = parseStructuredList(field) ?? [];
   const limits = new Map(
-    (policy === null ? [] : parseStructuredList(policy) ?? []).map((
+    (parseStructuredList(policy ?? "") ?? []).map((
       { value, parameters },
     ) => [value, countOf(parameters.get("q"))]),
   );
   const quotas: Quota[] = [];
-  for (const { value, parameters } of members.slice(0, MOST_QUOTAS)) {
-    const remaining = countOf(parameters.get("r"));
+  for (const { value, parameters } of (parseStructuredList(field) ?? []).slice(0, MOST_QUOTAS)) {
+    const [remaining, time] = ["r", "t"].map((key) => countOf(parameters.get(key)));
     if (typeof value !== "string" || remaining === undefined) return [];
-    const time = countOf(parameters.get("t"));
     quotas.push({
       name: value,
       limit: limits.get(value),
       remaining,
-      resetAfter: time === undefined ? undefined : time * 1000,
+      resetAfter: time && time * 1000,
     });
   }
   return quotas;
 }
 
 function readDictionary(field: string): readonly Quota[] {
-  const values = new Map<string, number>();
+  const values: Record<string, number> = {};
   for (const member of field.slice(0, 256).split(",")) {
     const match = /^\s*(limit|remaining|reset)\s*=\s*(\d{1,15})\s*(?:;.*)?$/.exec(member);
-    if (match !== null) values.set(match[1]!, Number(match[2]));
+    if (match !== null) values[match[1]!] = Number(match[2]);
   }
-  const reset = values.get("reset");
-  if (values.get("remaining") === undefined) return [];
-  return [{
-    name: "",
-    limit: values.get("limit"),
-    remaining: values.get("remaining"),
-    resetAfter: reset === undefined ? undefined : reset * 1000,
-  }];
+  const { limit, remaining, reset } = values;
+  if (remaining === undefined) return [];
+  return [{ name: "", limit, remaining, resetAfter: reset && reset * 1000 }];
 }
 
 /** The forms in which limit, remaining and reset are fields of their own. */

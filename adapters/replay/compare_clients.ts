@@ -39,8 +39,8 @@ export interface Comparer {
 /** Makes the comparison of two candidates; it keeps the `most` clients that they part on. */
 export function comparer(most: number): Comparer {
   const sums = { onlyFirst: 0, onlySecond: 0, both: 0, clientsApart: 0 };
-  const clients: ClientComparison[] = [];
   const apart = ({ onlyFirst, onlySecond }: ClientComparison) => onlyFirst + onlySecond;
+  const clients = firstFew(most, (one: ClientComparison, other) => apart(other) - apart(one));
   return {
     add(key, requests, first, second) {
       let refusedFirst = 0;
@@ -58,11 +58,9 @@ export function comparer(most: number): Comparer {
       sums.both += both;
       if (onlyFirst + onlySecond === 0) return;
       sums.clientsApart++;
-      clients.push({ key, requests, onlyFirst, onlySecond, both });
+      const client = { key, requests, onlyFirst, onlySecond, both };
+      if (clients.admits(client)) clients.add(client);
     },
-    comparison: () => ({
-      ...sums,
-      clients: firstFew(clients, most, (one, other) => apart(other) - apart(one)),
-    }),
+    comparison: () => ({ ...sums, clients: clients.items() }),
   };
 }

@@ -1,6 +1,6 @@
 import { mayDelay, splitReducer } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
-import { addRefusal, endLockOut, type LockOut, noLockOut } from "./lock_out.ts";
+import type { ClientRequests } from "./log/trace.ts";
 
 /** What became of one client's requests under one limit. */
 export interface Tally {
@@ -8,27 +8,41 @@ export interface Tally {
   deniedUnits: number;
   delayed: number;
   delay: number;
-  readonly lockOut: LockOut;
+  /** Since when it cannot get in; -1 if its last request was admitted. */
+  since: number;
+  /** Until when, as the last refusal said. */
+  until: number;
+  /** Its longest lock-out: milliseconds. */
+  lockOut: number;
 }
 
-/** Decides a client's requests: those of the rows `from` to `to`, which are in order of time. */
+/** Makes the tally of a client without requests. */
+export function emptyTally(): Tally {
+  return { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, since: -1, until: 0, lockOut: 0 };
+}
+
+/** Takes note of a refusal. */
+export function addRefusal(tally: Tally, now: number, cost: number, retryAfter: number): void {
+  tally.denied++;
+  tally.deniedUnits += cost;
+  if (now >= tally.until) endLockOut(tally, now);
+  if (tally.since < 0) tally.since = now;
+  tally.until = now + retryAfter;
+}
+
+/** Ends a lock-out: a client that stays away longer than it must is not locked out for all that time. */
+export function endLockOut(tally: Tally, now: number): void {
+  if (tally.since < 0) return;
+  tally.lockOut = Math.max(tally.lockOut, Math.min(now, tally.until) - tally.since);
+  tally.since = -1;
+}
+
+/** Decides a client's requests. */
 export interface ClientDecider {
-  /** Says in `verdicts`, for each row counted from `from`, whether it is refused: 1, else 0. */
-  decide(
-    at: Float64Array,
-    cost: Float64Array | undefined,
-    from: number,
-    to: number,
-    verdicts: Uint8Array,
-  ): Tally;
+  /** Says in `verdicts`, for each request, whether it is refused: 1, else 0. */
+  decide(requests: ClientRequests, verdicts: Uint8Array): Tally;
   /** How many of them are refused; counts no further than `most`. */
-  refusals(
-    at: Float64Array,
-    cost: Float64Array | undefined,
-    from: number,
-    to: number,
-    most: number,
-  ): number;
+  refusals(requests: ClientRequests, most: number): number;
 }
 
 /** Makes the decider of an algorithm: a fold of its reducer. */
@@ -37,25 +51,22 @@ export function clientDecider(algorithm: Algorithm): ClientDecider {
   const { take, decide } = splitReducer(algorithm);
   const delays = mayDelay(algorithm);
   return {
-    decide(at, cost, from, to, verdicts) {
-      const tally = { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, lockOut: noLockOut() };
-      const { lockOut } = tally;
+    decide({ at, cost }, verdicts) {
+      const tally = emptyTally();
       let state = initial;
-      for (let row = from; row < to; row++) {
+      for (let row = 0; row < at.length; row++) {
         const now = at[row]!;
         const units = cost === undefined ? 1 : cost[row]!;
         const next = take(state, now, units);
         // A refusal changes nothing; nor does an algorithm that keeps nothing.
         const refusal = next === state ? decide(state, next, now, units) : undefined;
         if (refusal !== undefined && !refusal.allowed) {
-          verdicts[row - from] = 1;
-          tally.denied++;
-          tally.deniedUnits += units;
-          addRefusal(lockOut, now, refusal.retryAfter);
+          verdicts[row] = 1;
+          addRefusal(tally, now, units, refusal.retryAfter);
           continue;
         }
-        verdicts[row - from] = 0;
-        if (lockOut.since >= 0) endLockOut(lockOut, now);
+        verdicts[row] = 0;
+        if (tally.since >= 0) endLockOut(tally, now);
         if (delays) {
           const { delay } = decide(state, next, now, units);
           if (delay > 0) tally.delayed++;
@@ -63,15 +74,15 @@ export function clientDecider(algorithm: Algorithm): ClientDecider {
         }
         state = next;
       }
-      endLockOut(lockOut, Infinity);
+      endLockOut(tally, Infinity);
       return tally;
     },
-    refusals(at, cost, from, to, most) {
+    refusals({ at, cost }, most) {
       // Nobody is refused who takes no more, all in all, than a fresh key admits at once.
-      if (cost === undefined && to - from <= capacity) return 0;
+      if (cost === undefined && at.length <= capacity) return 0;
       let state = initial;
       let refused = 0;
-      for (let row = from; row < to && refused < most; row++) {
+      for (let row = 0; row < at.length && refused < most; row++) {
         const now = at[row]!;
         const units = cost === undefined ? 1 : cost[row]!;
         const next = take(state, now, units);

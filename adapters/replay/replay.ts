@@ -27,13 +27,11 @@
 export type { Candidate } from "./candidate.ts";
 export type { ClientComparison, Comparison } from "./compare_clients.ts";
 export type { LogFormat } from "./log/layout.ts";
-export type { LogRecord, UnreadLine } from "./log/parse_block.ts";
 export type { TextSource } from "./log/read_blocks.ts";
+export type { ColumnOptions, LogRecord, ReadLogOptions } from "./log/read_log_options.ts";
 export {
-  type ColumnOptions,
   type NamedLog,
   readLog,
-  type ReadLogOptions,
   type ReadSoFar,
   readTrace,
   type ReadTraceOptions,
@@ -45,6 +43,7 @@ export {
   sortedLog,
   type Trace,
   type TraceRows,
+  type UnreadLine,
 } from "./log/trace.ts";
 export { replay, type ReplayOptions } from "./replay_log.ts";
 export { replayRules } from "./replay_rules.ts";

@@ -5,12 +5,12 @@
 
 import { checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
+import { candidateTally } from "./candidate_tally.ts";
+import { comparer } from "./compare_clients.ts";
 import { clientDecider } from "./decide_client.ts";
-import { eachClient, type LogSource, type Trace, traceOf } from "./log/trace.ts";
-import { comparer, type Comparison } from "./compare_clients.ts";
-import type { CandidateReport, ClientReport, ReplayReport } from "./replay_report.ts";
-import { smallestLimits } from "./sweep.ts";
-import { firstFew } from "./first_few.ts";
+import { type ClientRequests, eachClient, type LogSource, traceOf } from "./log/trace.ts";
+import type { ReplayReport } from "./replay_report.ts";
+import { decidersOf, largestUse, smallestLimit } from "./sweep.ts";
 import { addTo, emptyBins, type TimeBins } from "./time_bins.ts";
 
 /** The options of `replay`. */
@@ -23,17 +23,6 @@ export interface ReplayOptions {
   readonly bins?: number | undefined;
   /** Whether to compare the first two candidates; default false. */
   readonly compare?: boolean | undefined;
-}
-
-/** What one candidate adds up over all clients, and what it did to each. */
-interface Total {
-  denied: number;
-  deniedUnits: number;
-  delayed: number;
-  delay: number;
-  readonly deniedOf: Uint32Array;
-  readonly lockOutOf: Float64Array;
-  readonly timeline: ReturnType<typeof emptyBins>;
 }
 
 /**
@@ -72,42 +61,52 @@ export async function replay(
   candidates: readonly Candidate[],
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
-  const asked = readOptions(options);
-  const { maxClients, topClients, bins } = asked;
+  const { maxClients, topClients, bins, compare } = readOptions(options);
   const named = readCandidates(candidates);
-  if (asked.compare && named.length !== 2) {
+  if (compare && named.length !== 2) {
     const rule = "two candidates are needed to compare them";
     throw new RangeError(errorMessage("replay a log", rule, named.length));
   }
   const trace = await traceOf("replay a log", source, maxClients);
-  const { totals, smallest, comparison } = decideTrace(trace, named, asked);
-  const shown = totals.map((total) => worthShowing(trace, total, topClients));
-  const timelines = timelinesOf(trace, named, shown, bins);
-  const { requests, units, untracked, backSteps, start, end, log } = trace;
+  const { requests, units, clients, counts, untracked, backSteps, start, end, log } = trace;
+  const ceiling = largestUse(trace);
+  const busiest = counts.reduce((most, count) => Math.max(most, count), 0);
+  const trials = named.map(({ name, algorithm, make }) => ({
+    tally: candidateTally({ name, id: algorithm.id }, trace, bins, topClients),
+    decider: clientDecider(algorithm),
+    verdicts: new Uint8Array(busiest),
+    deciderOf: make && decidersOf(make),
+    smallest: make && 1,
+  }));
+  const compared = compare ? comparer(topClients) : undefined;
+  const all = emptyBins(start, end, bins);
+
+  eachClient(trace, (client, requests) => {
+    const { at, cost } = requests;
+    const key = clients[client]!;
+    for (let row = 0; row < at.length; row++) addTo(all, at[row]!, cost?.[row] ?? 1, false);
+    for (const trial of trials) {
+      const { verdicts, deciderOf, smallest } = trial;
+      const tally = trial.decider.decide(requests, verdicts);
+      trial.tally.add(key, at.length, tally, () => clientTimeline(requests, verdicts, bins));
+      for (let row = 0; row < at.length && tally.denied > 0; row++) {
+        if (verdicts[row] === 1) addTo(trial.tally.timeline, at[row]!, cost?.[row] ?? 1, true);
+      }
+      // Most clients are decided once: by the largest limit that one before them needs.
+      if (deciderOf !== undefined && smallest !== Infinity) {
+        trial.smallest = smallestLimit(deciderOf, smallest!, ceiling, requests);
+      }
+    }
+    compared?.add(key, at.length, trials[0]!.verdicts, trials[1]!.verdicts);
+  });
   return {
-    ...{ requests, units, clients: trace.clients.length, untracked, start, end, backSteps, log },
-    candidates: named.map(({ name, algorithm }, place): CandidateReport => {
-      const total = totals[place]!;
-      return {
-        name,
-        id: algorithm.id,
-        denied: total.denied,
-        deniedUnits: total.deniedUnits,
-        delayed: total.delayed,
-        delay: total.delay,
-        ...hitBy(trace, total),
-        clients: shown[place]!.map((client, row): ClientReport => ({
-          key: trace.clients[client]!,
-          requests: trace.counts[client]!,
-          denied: total.deniedOf[client]!,
-          lockOut: total.lockOutOf[client]!,
-          timeline: timelines[place]![row]!,
-        })),
-        timeline: total.timeline,
-        smallest: smallest[place],
-      };
+    ...{ requests, units, clients: clients.length, untracked, start, end, backSteps, log },
+    candidates: trials.map(({ tally, smallest }) => {
+      const { allowed, denied } = tally.timeline;
+      all.allowed.forEach((units, bin) => allowed[bin] = units - denied[bin]!);
+      return tally.report(smallest);
     }),
-    comparison,
+    comparison: compared?.comparison(),
   };
 }
 
@@ -126,112 +125,12 @@ function readOptions(options: ReplayOptions) {
   return { maxClients, topClients, bins: bins + bins % 2, compare };
 }
 
-/** Decides all requests for each candidate. */
-function decideTrace(
-  trace: Trace,
-  candidates: readonly Candidate[],
-  { bins, compare, topClients }: ReturnType<typeof readOptions>,
-): {
-  readonly totals: readonly Total[];
-  readonly smallest: readonly (number | undefined)[];
-  readonly comparison: Comparison | undefined;
-} {
-  const { start, end, counts, clients } = trace;
-  const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
-  const busiest = counts.reduce((most, count) => Math.max(most, count), 0);
-  const verdicts = deciders.map(() => new Uint8Array(busiest));
-  const totals = deciders.map((): Total => ({
-    ...{ denied: 0, deniedUnits: 0, delayed: 0, delay: 0 },
-    deniedOf: new Uint32Array(clients.length),
-    lockOutOf: new Float64Array(clients.length),
-    timeline: emptyBins(start, end, bins),
-  }));
-  const all = emptyBins(start, end, bins);
-  const { smallest, raise } = smallestLimits(trace, candidates);
-  const compared = compare ? comparer(topClients) : undefined;
-
-  eachClient(trace, (client, at, cost, from, to) => {
-    for (let row = from; row < to; row++) {
-      addTo(all, at[row]!, cost === undefined ? 1 : cost[row]!, false);
-    }
-    for (let place = 0; place < deciders.length; place++) {
-      const total = totals[place]!;
-      const refused = verdicts[place]!;
-      const tally = deciders[place]!.decide(at, cost, from, to, refused);
-      total.delayed += tally.delayed;
-      total.delay += tally.delay;
-      if (tally.denied === 0) continue;
-      total.denied += tally.denied;
-      total.deniedUnits += tally.deniedUnits;
-      total.deniedOf[client] = tally.denied;
-      total.lockOutOf[client] = tally.lockOut.longest;
-      for (let row = from; row < to; row++) {
-        if (refused[row - from] === 1) addTo(total.timeline, at[row]!, cost?.[row] ?? 1, true);
-      }
-    }
-    raise(at, cost, from, to);
-    compared?.add(clients[client]!, to - from, verdicts[0]!, verdicts[1]!);
-  });
-  for (const { timeline } of totals) {
-    all.allowed.forEach((units, bin) => timeline.allowed[bin] = units - timeline.denied[bin]!);
-  }
-  return { totals, smallest, comparison: compared?.comparison() };
-}
-
-/** The clients that were refused most often, then those with the most requests. */
-function worthShowing(
-  { counts }: Trace,
-  { deniedOf }: Total,
+function clientTimeline(
+  { at, cost }: ClientRequests,
+  verdicts: Uint8Array,
   most: number,
-): readonly number[] {
-  return firstFew(
-    counts.keys(),
-    most,
-    (one, other) =>
-      deniedOf[other]! - deniedOf[one]! || counts[other]! - counts[one]! || one - other,
-  );
-}
-
-function hitBy(
-  { clients }: Trace,
-  { deniedOf, lockOutOf }: Total,
-): Pick<CandidateReport, "clientsHit" | "longestLockOut"> {
-  let clientsHit = 0;
-  let longest: { key: string; milliseconds: number } | undefined;
-  for (let client = 0; client < clients.length; client++) {
-    if (deniedOf[client] === 0) continue;
-    clientsHit++;
-    const milliseconds = lockOutOf[client]!;
-    if (longest === undefined || milliseconds > longest.milliseconds) {
-      longest = { key: clients[client]!, milliseconds };
-    }
-  }
-  return { clientsHit, longestLockOut: longest };
-}
-
-/** The timelines of the clients that are shown: they are decided once more. */
-function timelinesOf(
-  trace: Trace,
-  candidates: readonly Candidate[],
-  shown: readonly (readonly number[])[],
-  most: number,
-): readonly (readonly TimeBins[])[] {
-  const timelines: TimeBins[][] = candidates.map(() => []);
-  const deciders = candidates.map(({ algorithm }) => clientDecider(algorithm));
-  const isShown = new Uint8Array(trace.clients.length);
-  for (const client of shown.flat()) isShown[client] = 1;
-  eachClient(trace, (client, at, cost, from, to) => {
-    const verdicts = new Uint8Array(to - from);
-    shown.forEach((clients, place) => {
-      const row = clients.indexOf(client);
-      if (row === -1) return;
-      deciders[place]!.decide(at, cost, from, to, verdicts);
-      const bins = emptyBins(at[from]!, at[to - 1]!, most);
-      for (let row = from; row < to; row++) {
-        addTo(bins, at[row]!, cost?.[row] ?? 1, verdicts[row - from] === 1);
-      }
-      timelines[place]![row] = bins;
-    });
-  }, isShown);
-  return timelines;
+): TimeBins {
+  const bins = emptyBins(at[0]!, at.at(-1)!, most);
+  at.forEach((instant, row) => addTo(bins, instant, cost?.[row] ?? 1, verdicts[row] === 1));
+  return bins;
 }

@@ -8,12 +8,12 @@
 import { memoryStore } from "../../mod.ts";
 import { addressKey } from "../http/http.ts";
 import { type Descriptor, ruleEngine, type RuleSet, type Verdict } from "../rules/rules.ts";
-import { firstFew } from "./first_few.ts";
-import { addRefusal, endLockOut, type LockOut, noLockOut } from "./lock_out.ts";
-import type { LogRecord } from "./log/parse_block.ts";
+import { type CandidateTally, candidateTally } from "./candidate_tally.ts";
+import { addRefusal, emptyTally, endLockOut, type Tally } from "./decide_client.ts";
+import type { LogRecord } from "./log/read_log_options.ts";
 import { type NamedLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
 import { eachRequest, type Trace } from "./log/trace.ts";
-import type { CandidateReport, ReplayReport } from "./replay_report.ts";
+import type { ReplayReport } from "./replay_report.ts";
 import { addTo, emptyBins, type FilledBins } from "./time_bins.ts";
 
 /** What a request asks the rules for. */
@@ -24,21 +24,15 @@ interface Asked {
 }
 
 /** What became of one counter, or of one client. */
-interface KeyTally {
+interface KeyTally extends Tally {
   requests: number;
-  denied: number;
-  readonly lockOut: LockOut;
   readonly timeline: FilledBins;
 }
 
 /** What a rule, or all of them together, did. */
 interface RuleTally {
-  readonly name: string;
-  readonly id: string;
-  denied: number;
-  deniedUnits: number;
+  readonly total: CandidateTally;
   readonly keys: Map<string, KeyTally>;
-  readonly timeline: FilledBins;
 }
 
 /** What the parts of an HTTP request are called in logs, the likeliest first. */
@@ -74,7 +68,13 @@ export async function replayRules(
   const clients = tallies[0]!.keys.size;
   return {
     ...{ requests, units, clients, untracked, start, end, backSteps, log },
-    candidates: tallies.map(candidateReport),
+    candidates: tallies.map(({ total, keys }) => {
+      for (const [key, own] of keys) {
+        endLockOut(own, Infinity);
+        total.add(key, own.requests, own, () => own.timeline);
+      }
+      return total.report();
+    }),
     comparison: undefined,
   };
 }
@@ -85,8 +85,8 @@ function decideRules(trace: Trace, rules: RuleSet, name: string): readonly RuleT
   const engine = ruleEngine({ rules, store, clock: () => now });
   const asked = trace.clients.map((text) => JSON.parse(text) as readonly Asked[]);
   const tallyOf = (name: string, id: string): RuleTally => ({
-    ...{ name, id, denied: 0, deniedUnits: 0, keys: new Map() },
-    timeline: emptyBins(trace.start, trace.end, MOST_BINS),
+    total: candidateTally({ name, id }, trace, MOST_BINS, MOST_SHOWN),
+    keys: new Map(),
   });
   const all = tallyOf(name, name);
   const ofRules = rules.rules.map(({ label, name, shadow, limits }) =>
@@ -109,7 +109,7 @@ function decideRules(trace: Trace, rules: RuleSet, name: string): readonly RuleT
 }
 
 function add(
-  tally: RuleTally,
+  { total, keys }: RuleTally,
   { end }: Trace,
   key: string,
   at: number,
@@ -117,45 +117,17 @@ function add(
   allowed: boolean,
   retryAfter: number,
 ): void {
-  let own = tally.keys.get(key);
+  let own = keys.get(key);
   if (own === undefined) {
     // Few bins: there may be many keys.
-    const timeline = emptyBins(at, end, 60);
-    tally.keys.set(key, own = { requests: 0, denied: 0, lockOut: noLockOut(), timeline });
+    own = { ...emptyTally(), requests: 0, timeline: emptyBins(at, end, 60) };
+    keys.set(key, own);
   }
   own.requests++;
   addTo(own.timeline, at, cost, !allowed);
-  addTo(tally.timeline, at, cost, !allowed);
-  if (allowed) return endLockOut(own.lockOut, at);
-  own.denied++;
-  tally.denied++;
-  tally.deniedUnits += cost;
-  addRefusal(own.lockOut, at, retryAfter);
-}
-
-function candidateReport(
-  { name, id, denied, deniedUnits, keys, timeline }: RuleTally,
-): CandidateReport {
-  for (const { lockOut } of keys.values()) endLockOut(lockOut, Infinity);
-  const hit = [...keys].filter(([, { denied }]) => denied > 0);
-  const [longest] = firstFew(
-    hit,
-    1,
-    ([, one], [, other]) => other.lockOut.longest - one.lockOut.longest,
-  );
-  return {
-    ...{ name, id, denied, deniedUnits, delayed: 0, delay: 0, timeline, smallest: undefined },
-    clientsHit: hit.length,
-    longestLockOut: longest && { key: longest[0], milliseconds: longest[1].lockOut.longest },
-    clients: firstFew(
-      keys,
-      MOST_SHOWN,
-      ([, one], [, other]) => other.denied - one.denied || other.requests - one.requests,
-    )
-      .map(([key, { requests, denied, lockOut, timeline }]) => ({
-        ...{ key, requests, denied, lockOut: lockOut.longest, timeline },
-      })),
-  };
+  addTo(total.timeline, at, cost, !allowed);
+  if (allowed) endLockOut(own, at);
+  else addRefusal(own, at, cost, retryAfter);
 }
 
 /** What a line's request asks the rules for, domain by domain. */

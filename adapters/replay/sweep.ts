@@ -10,7 +10,13 @@
 import { checkChoice, checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
 import { type ClientDecider, clientDecider } from "./decide_client.ts";
-import { eachClient, type LogSource, type Trace, traceOf } from "./log/trace.ts";
+import {
+  type ClientRequests,
+  eachClient,
+  type LogSource,
+  type Trace,
+  traceOf,
+} from "./log/trace.ts";
 
 /** An algorithm whose limit is to be found. */
 export interface SweepFamily {
@@ -91,18 +97,24 @@ export async function sweep(
   const { points, shares, of, maxClients } = readOptions(families, options);
   const trace = await traceOf("sweep a limit", source, maxClients);
   const ceiling = largestUse(trace);
-  const swept = families.map((family) => sweptFamily(family, trace));
-  eachClient(trace, (client, at, cost, from, to) => {
+  const swept = families.map(({ make }): SweptFamily => ({
+    deciderOf: decidersOf(make),
+    smallest: new Float64Array(trace.clients.length),
+    known: new Map(),
+  }));
+  eachClient(trace, (client, requests) => {
     for (const { deciderOf, smallest } of swept) {
-      smallest[client] = smallestLimit(deciderOf, 1, ceiling, at, cost, from, to);
+      smallest[client] = smallestLimit(deciderOf, 1, ceiling, requests);
     }
   });
   tryLimits(trace, swept, spread(1, ceiling, points));
   const { from, to } = slope(swept.map(({ known }) => known), ceiling);
   tryLimits(trace, swept, spread(from, to, points));
-  return swept.map((family) => ({
-    name: family.name,
-    points: curveOf(family.known, from, to),
+  return swept.map((family, place) => ({
+    name: families[place]!.name,
+    points: [...family.known.values()]
+      .filter(({ limit }) => limit >= from && limit <= to)
+      .sort((a, b) => a.limit - b.limit),
     smallest: shares.map((share) => ({
       share,
       limit: of === "clients"
@@ -114,21 +126,18 @@ export async function sweep(
 
 /** What is known of a family. */
 interface SweptFamily {
-  readonly name: string;
-  readonly deciderOf: (limit: number) => ClientDecider;
+  readonly deciderOf: DeciderOf;
   /** Of each client, the smallest limit that never refuses it. */
   readonly smallest: Float64Array;
   /** The limits that were tried on all requests. */
   readonly known: Map<number, SweepPoint>;
 }
 
-function sweptFamily({ name, make }: SweepFamily, { clients }: Trace): SweptFamily {
-  const smallest = new Float64Array(clients.length);
-  return { name, deciderOf: decidersOf(make), smallest, known: new Map() };
-}
+/** The decider of a family with a limit. */
+export type DeciderOf = (limit: number) => ClientDecider;
 
 /** The deciders of a family; low limits, which most clients need, are kept. */
-function decidersOf(make: (limit: number) => Algorithm): (limit: number) => ClientDecider {
+export function decidersOf(make: SweepFamily["make"]): DeciderOf {
   const made = new Map<number, ClientDecider>();
   return (limit) => {
     let decider = made.get(limit);
@@ -140,48 +149,14 @@ function decidersOf(make: (limit: number) => Algorithm): (limit: number) => Clie
   };
 }
 
-/**
- * The smallest limit of each candidate that refuses nobody, once it was raised for every client;
- * `undefined` for candidates that make no other limits. Most clients are decided once: by the
- * largest limit that one before them needs.
- */
-export function smallestLimits(
-  trace: Trace,
-  candidates: readonly { readonly make?: ((limit: number) => Algorithm) | undefined }[],
-): {
-  readonly smallest: readonly (number | undefined)[];
-  readonly raise: (
-    at: Float64Array,
-    cost: Float64Array | undefined,
-    from: number,
-    to: number,
-  ) => void;
-} {
-  const ceiling = largestUse(trace);
-  const deciders = candidates.map(({ make }) => make && decidersOf(make));
-  const smallest = deciders.map((deciderOf): number | undefined => deciderOf && 1);
-  return {
-    smallest,
-    raise(at, cost, from, to) {
-      deciders.forEach((deciderOf, place) => {
-        if (deciderOf === undefined || smallest[place] === Infinity) return;
-        smallest[place] = smallestLimit(deciderOf, smallest[place]!, ceiling, at, cost, from, to);
-      });
-    },
-  };
-}
-
 /** The smallest limit from `least` to `most` that never refuses a client; `Infinity` if none. */
-function smallestLimit(
-  deciderOf: (limit: number) => ClientDecider,
+export function smallestLimit(
+  deciderOf: DeciderOf,
   least: number,
   most: number,
-  at: Float64Array,
-  cost: Float64Array | undefined,
-  from: number,
-  to: number,
+  requests: ClientRequests,
 ): number {
-  const refuses = (limit: number) => deciderOf(limit).refusals(at, cost, from, to, 1) > 0;
+  const refuses = (limit: number) => deciderOf(limit).refusals(requests, 1) > 0;
   if (!refuses(least)) return least;
   let tooLow = least;
   let enough = Math.min(2 * least, most);
@@ -210,10 +185,10 @@ function tryLimits(
       return { known, smallest, limit, decider, denied: 0, hit: 0 };
     })
   );
-  eachClient(trace, (client, at, cost, from, to) => {
+  eachClient(trace, (client, requests) => {
     for (const trial of trials) {
       if (trial.smallest[client]! <= trial.limit) continue;
-      trial.denied += trial.decider.refusals(at, cost, from, to, Infinity);
+      trial.denied += trial.decider.refusals(requests, Infinity);
       trial.hit++;
     }
   });
@@ -226,23 +201,12 @@ function tryLimits(
   }
 }
 
-/** The points between two limits, by rising limit. */
-function curveOf(
-  tried: ReadonlyMap<number, SweepPoint>,
-  from: number,
-  to: number,
-): readonly SweepPoint[] {
-  return [...tried.values()]
-    .filter(({ limit }) => limit >= from && limit <= to)
-    .sort((a, b) => a.limit - b.limit);
-}
-
 /** The smallest limit that hits at most a share of the clients. */
 function limitForClients({ smallest }: SweptFamily, share: number): number {
-  const sorted = smallest.slice().sort();
+  const sorted = smallest.toSorted();
   let hit = 0;
   while (hit < sorted.length && (hit + 1) / sorted.length <= share) hit++;
-  return hit === sorted.length ? 1 : sorted[sorted.length - 1 - hit]!;
+  return sorted.at(-1 - hit) ?? 1;
 }
 
 /** The smallest limit that refuses at most a share of the requests. */
@@ -287,7 +251,7 @@ function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
 }
 
 /** The units of the busiest client: a limit of as many refuses nobody. */
-function largestUse({ counts, rows }: Trace): number {
+export function largestUse({ counts, rows }: Trace): number {
   const units = Float64Array.from(counts);
   for (const { client, cost } of rows) {
     cost?.forEach((units_, row) => units[client[row]!]! += units_ - 1);

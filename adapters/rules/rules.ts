@@ -39,8 +39,7 @@ export {
 } from "./files/read_rules.ts";
 export { type RuleEngine, ruleEngine, type RuleEngineOptions } from "./engine/rule_engine.ts";
 export { isTooManyLimits, type RuleRequest } from "./engine/rule_request.ts";
-export type { KeyLimitsOptions } from "./engine/key_limits.ts";
-export type { KeyLimits, KeyLookup } from "./engine/key_lookup.ts";
+export type { KeyLimits, KeyLimitsOptions, KeyLookup } from "./engine/key_limits.ts";
 export {
   type FollowedRules,
   followRules,

@@ -32,3 +32,8 @@ export function errorText(error: unknown): string {
   const cause = error.cause === undefined ? "" : `: ${errorText(error.cause)}`;
   return `${error.message}${cause}`;
 }
+
+/** What logs errors as events of this name. */
+export function errorLog(log: Log, event = "error"): (error: unknown, key?: string) => void {
+  return (error, key) => log({ event, level: "error", error: errorText(error), key });
+}

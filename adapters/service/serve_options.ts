@@ -19,10 +19,9 @@ import {
   type RuleSource,
 } from "../rules/rules.ts";
 import { addressKey } from "../http/http.ts";
-import type { CallSettings } from "./http/call_settings.ts";
 import { REQUEST_LIMITS, type RequestLimits } from "./http/request_bounds.ts";
 import { sharesPort } from "./http/shared_port.ts";
-import { tokenCheck } from "./http/token_check.ts";
+import { tokenCheck } from "./http/request_access.ts";
 import type { Log } from "./log.ts";
 import type { RedisOptions } from "./store_on_redis.ts";
 import type { TlsFiles } from "./tls_keys.ts";
@@ -86,17 +85,23 @@ export interface ServeOptions {
   readonly log?: Log | undefined;
 }
 
+type Given<Name extends keyof ServeOptions> = Required<Pick<ServeOptions, Name>>;
+
+/** How calls are served; the same on every thread. */
+export interface CallSettings
+  extends
+    Pick<ServeOptions, "token" | "lookupCache">,
+    Given<"maxBody" | "maxConnections" | "trustedProxies" | "responseHeaders">,
+    Given<"shadow" | "ipv6Prefix"> {
+  readonly limits: RequestLimits;
+}
+
 /** The options of a service with the defaults in place. */
 export interface ServeSettings
-  extends Pick<ServeOptions, "format" | "mergeDomains" | "grpcPort" | "tls" | "redis" | "store"> {
+  extends
+    Pick<ServeOptions, "format" | "mergeDomains" | "grpcPort" | "tls" | "redis" | "store">,
+    Given<"hostname" | "port" | "threads" | "capacity" | "drainDelay" | "openTelemetry"> {
   readonly source: RuleSource;
-  readonly hostname: string;
-  readonly port: number;
-  readonly threads: number;
-  readonly capacity: number;
-  readonly drainDelay: number;
-  readonly openTelemetry: boolean;
-  /** How every thread serves calls. */
   readonly calls: CallSettings;
   /** Where events go; it does not throw, and repeats no error without end. */
   readonly log: Log;

@@ -10,7 +10,7 @@ import { unitLaws } from "./laws/unit_laws.ts";
 import { verdictLaws } from "./laws/verdict_laws.ts";
 import { checkVisits } from "./laws/visits.ts";
 import { schedules, type SchedulesOptions } from "./arbitraries/schedules.ts";
-import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
+import { subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
 
 const visitLaws = [
   ...verdictLaws,

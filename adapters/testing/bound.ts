@@ -1,4 +1,4 @@
-import type { RateRuleOptions } from "./models/rate.ts";
+import type { RateRuleOptions } from "./models/rate_rules.ts";
 
 /**
  * The most that an algorithm admits over spans of time: a promise about units, not about states.

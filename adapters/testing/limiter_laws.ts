@@ -1,10 +1,8 @@
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Law } from "./law.ts";
 import { acquireLaws } from "./laws/acquire_laws.ts";
-import { callLaws } from "./laws/call_laws.ts";
-import type { MakeLimiter } from "./laws/make_limiter.ts";
-import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
-import { algorithms } from "./arbitraries/subjects.ts";
+import { callLaws, type MakeLimiter } from "./laws/call_laws.ts";
+import { algorithms, subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
 
 export type { MakeLimiter };
 

@@ -5,8 +5,7 @@ import { raceLaws } from "./laws/race_laws.ts";
 import { type MakeStore, storeFixture } from "./laws/store_fixture.ts";
 import { traceLaws, writeLaw } from "./laws/trace_laws.ts";
 import { closingLaw, upkeepLaws } from "./laws/upkeep_laws.ts";
-import { subjectArbitrary, type Subjects } from "./arbitraries/subject_arbitrary.ts";
-import { algorithms } from "./arbitraries/subjects.ts";
+import { algorithms, subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
 
 /** What the laws of a store draw from. */
 export interface StoreLawsOptions {

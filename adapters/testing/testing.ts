@@ -34,37 +34,29 @@ export * from "./ledger.ts";
 export * from "./limiter_laws.ts";
 export * from "./linearization.ts";
 export * from "./models/all_rule.ts";
-export * from "./models/fixed_window_rule.ts";
-export * from "./models/gcra_rule.ts";
-export { judge, type Judgement } from "./models/judge.ts";
-export * from "./models/leaky_bucket_rule.ts";
-export * from "./models/leaky_queue_rule.ts";
-export * from "./models/lockout_rule.ts";
-export * from "./models/model.ts";
-export type { RateRuleOptions } from "./models/rate.ts";
+export { judge, type Judgement, type Model, model } from "./models/judge.ts";
+export * from "./models/log_rules.ts";
+export * from "./models/rate_rules.ts";
 export * from "./models/rule.ts";
-export * from "./models/sliding_counter_rule.ts";
-export {
-  type Entry,
-  slidingLogRule,
-  type SlidingLogRuleOptions,
-} from "./models/sliding_log_rule.ts";
-export * from "./models/sliding_window_rule.ts";
-export * from "./models/token_bucket_rule.ts";
+export * from "./models/window_rules.ts";
 export * from "./arbitraries/policies.ts";
 export * from "./stores/reference_store.ts";
 export * from "./arbitraries/rule_sets.ts";
-export * from "./arbitraries/schedule.ts";
 export * from "./stores/scheduled_store.ts";
 export * from "./arbitraries/schedules.ts";
 export * from "./stores/store_commands.ts";
 export * from "./store_laws.ts";
 export * from "./stores/store_slots.ts";
 export * from "./stores/stores_in_turn.ts";
-export * from "./arbitraries/subject.ts";
-export type { Subjects } from "./arbitraries/subject_arbitrary.ts";
-export * from "./arbitraries/subjects.ts";
-export type { KindName } from "./arbitraries/kinds.ts";
+export {
+  algorithms,
+  gridsOf,
+  type KindName,
+  type Subject,
+  type SubjectName,
+  type Subjects,
+  subjects,
+} from "./arbitraries/subjects.ts";
 export type { AlgorithmName } from "../../core/rules/limit_options.ts";
 export * from "./table.ts";
 export * from "./virtual_clock.ts";

@@ -65,14 +65,11 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const anchor = readAnchor(options.anchor ?? "epoch", rate.period);
   const { limit, period } = rate;
   const windows = anchor === "first" ? opened(period) : inRow(period, anchor);
-  const isPacked = fitsOneNumber(limit, windows.last);
-  const form = (isPacked ? packedUse : wideUse)(limit, windows.last) as UseForm<FixedWindowState>;
-  const kind = isPacked ? "packed" : "wide";
+  const formOf = fitsOneNumber(limit, windows.last) ? packedUse : wideUse;
+  const form = formOf(limit, windows.last) as UseForm<FixedWindowState>;
   return buildAlgorithm({
     ...windowArithmetic(limit, windows, form),
-    formula: anchor === "first"
-      ? [`${kind}Opened`, limit, period]
-      : [`${kind}InRow`, limit, period, anchor],
+    formula: ["window", limit, period, anchor === "first" ? -1 : anchor, form.most],
     name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
     limit,

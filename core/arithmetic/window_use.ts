@@ -74,8 +74,11 @@ export function packedUse(limit: number, lastPlace: number): UseForm<number> {
 }
 
 /** The form of two numbers. */
-export function wideUse(limit: number, lastPlace: number): UseForm<WideUse> {
-  const most = mostUnits(limit, 2 ** 53);
+export function wideUse(
+  limit: number,
+  lastPlace: number,
+  most: number = mostUnits(limit, 2 ** 53),
+): UseForm<WideUse> {
   const initial: WideUse = Object.freeze({ place: -Infinity, used: 0 });
   const of = (place: number, used: number): WideUse => ({ place, used });
   const { encode, decode, isUse } = useText(most, lastPlace);

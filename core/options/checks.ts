@@ -106,11 +106,14 @@ export function checkFunction(action: string, option: string, value: unknown): v
   throw typeError(action, `${option} must be a function`, value);
 }
 
-/** The names of options: the compiler sees to it that none is missing. */
-export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true };
+/** Checks an option that is given. */
+export type OptionCheck = (action: string, option: string, value: unknown) => void;
+
+/** The names of options, with their checks: the compiler sees to it that none is missing. */
+export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true | OptionCheck };
 
 /**
- * Requires options to be an object, and each that is given to be known.
+ * Requires options to be an object, and each that is given to be known and to pass its check.
  *
  * @throws {TypeError} That names the unknown option, and the known one that comes nearest.
  */
@@ -126,6 +129,10 @@ export function checkOptions<Options>(
     if (value !== undefined && !Object.hasOwn(known, name)) {
       throw new TypeError(unknownOption(action, name, Object.keys(known)));
     }
+  }
+  for (const [name, check] of Object.entries<true | OptionCheck>(known)) {
+    const value = (options as Readonly<Record<string, unknown>>)[name];
+    if (check !== true && value !== undefined) check(action, name, value);
   }
 }
 

@@ -144,10 +144,10 @@ function nodeOf(
   path: RuleFault["path"],
   label: string,
 ): RuleNode {
-  const { domain, makeLimit, firstIndex, rules } = compilation;
+  const { domain, makeLimit, firstIndex, rules, faults } = compilation;
   const { key, value, share, rules: inner = [] } = written;
   const index = firstIndex + rules.length;
-  const rule = compileRule(written, { index, domain, label }, path, makeLimit, compilation.faults);
+  const rule = compileRule(written, { index, domain, label }, path, makeLimit, faults);
   rules.push(rule);
   return {
     rule,

@@ -45,11 +45,7 @@ export interface RuleFault {
   readonly message: string;
 }
 
-/**
- * Compiles one rule, without those for the entry that follows.
- *
- * @param faults Receives what is wrong with how it is written.
- */
+/** Compiles one rule, without those for the entry that follows; adds what is wrong with it. */
 export function compileRule(
   written: RuleOptions,
   { index, domain, label }: Pick<Rule, "index" | "domain" | "label">,
@@ -94,7 +90,7 @@ function compileLimits(
       }
       limits.push(limit);
     } catch (error) {
-      faults.push({ path: here, message: messageOf(error) });
+      faults.push({ path: here, message: error instanceof Error ? error.message : String(error) });
     }
   });
   return limits;
@@ -126,8 +122,4 @@ function kindOf({ limits, unlimited, blocked }: RuleOptions): RuleKind {
   if (unlimited === true) return "unlimited";
   if (blocked === true) return "blocked";
   return limits === undefined ? "open" : "limited";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -71,7 +71,7 @@ export interface RedisStoreOptions {
 }
 
 /** The options, with their defaults. */
-type ReadOptions =
+export type ReadOptions =
   & Pick<RedisStoreOptions, Optional>
   & {
     [Option in keyof Omit<RedisStoreOptions, Optional>]-?: NonNullable<RedisStoreOptions[Option]>;

@@ -85,17 +85,13 @@ export interface RedisStore extends AsyncStore {
  * ```
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
-  const { commit, hashTag, ...limits } = readRedisOptions(options);
+  const given = readRedisOptions(options);
+  const { hashTag } = given;
   const counters = redisCounters();
   const context: StoreContext = {
-    deadline: limits.deadline,
-    connectDeadline: limits.connectDeadline,
-    useServerTime: limits.time === "server",
-    timeout: limits.timeout,
-    maxPending: limits.maxPending,
-    connections: limits.connections,
-    cacheBytes: limits.cacheBytes,
-    values: valueCache(limits.cacheBytes),
+    ...given,
+    useServerTime: given.time === "server",
+    values: valueCache(given.cacheBytes),
     clock: serverClock(),
     counters,
     failJobs(jobs, applied, cause) {
@@ -103,16 +99,16 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
         if (job.settled) continue;
         counters.unavailable++;
         const charged = isLook(job) ? "no" : applied;
-        answerUnavailable(job, charged, cause, limits.onUnavailable, router.untilProbe);
+        answerUnavailable(job, charged, cause, given.onUnavailable, router.untilProbe);
       }
     },
     refuseJob(job) {
       counters.overloaded++;
-      answerOverloaded(job, limits.maxPending, limits.onOverload);
+      answerOverloaded(job, given.maxPending, given.onOverload);
     },
   };
   const remembered = cachedKeys();
-  const router = chooseRouter(client, commit, context);
+  const router = chooseRouter(client, context);
   let closed = false;
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
@@ -136,7 +132,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     accepts() {},
     delete: (key) => submit<undefined>(router, key, undefined, undefined, undefined),
     deleteAll(prefix) {
-      if (!closed) return deletePrefix(router, prefix, limits.connectDeadline);
+      if (!closed) return deletePrefix(router, prefix, given.connectDeadline);
       const message = "Cannot delete the keys of a prefix as the redisStore must be open";
       return Promise.reject(new StoreUnavailableError(message, "no"));
     },

@@ -8,21 +8,9 @@ import { splitReducer } from "../../core/algorithms/split_reducer.ts";
 import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import type { PreparedCall } from "../../core/store.ts";
-import {
-  ANNOUNCED,
-  BLOCK,
-  CALLS,
-  COUNTERS,
-  HEAD,
-  header,
-  OWNER,
-  RING,
-  RING_SIZE,
-  TAIL,
-  VETTED,
-} from "./layout.ts";
+import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
 import { OUT_OF_NODES } from "./memory/nodes.ts";
-import { noteHolder, type StateLayout } from "./states/block_layout.ts";
+import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
 import { isUnchanged, slotByTag } from "./table/table.ts";
@@ -58,9 +46,8 @@ export type DecideOn = (
 
 /** The general way to decide, closed over a thread's view of the store. */
 export function decideIn(view: ThreadView): DecideOn {
-  const { memory, memory: { ints }, thread, nodes, spares, table, scan, insert, write, signals } =
-    view;
-  const { found } = table;
+  const { memory, memory: { ints }, thread, nodes, spares, signals } = view;
+  const { found, find, scan, insert, replace } = view;
 
   /** One try; `undefined` if another thread was faster. */
   function attempt(
@@ -71,7 +58,7 @@ export function decideIn(view: ThreadView): DecideOn {
     dry: boolean,
     now: number,
   ): Decision | undefined {
-    const block = table.find(low, high) || scan(low, high, now);
+    const block = find(low, high) || scan(low, high, now);
     const held = block === 0 ? undefined : layout.load(block);
     if (block !== 0 && !isUnchanged(memory, found.slot, found.word)) return undefined;
     const state = held === undefined ? initial : held;
@@ -82,8 +69,8 @@ export function decideIn(view: ThreadView): DecideOn {
     }
     if (block === 0 && next === initial) return decision;
     const freshAt = next === initial ? 0 : now + decision.resetAfter;
-    write(layout, spares.spare(), low, high, next, freshAt, block);
-    if (block === 0 ? insert(high, now) : table.replace()) return decision;
+    writeBlock(memory, layout, spares.spare(), low, high, next, freshAt, block);
+    if (block === 0 ? insert(high, now) : replace()) return decision;
     nodes.abandon();
     return undefined;
   }
@@ -155,7 +142,7 @@ export function preparedCall(
     if (
       block === 0 || block > lastBlock || cost < 0 ||
       // Not to be had while another thread looks whose the record is, or after a call was cut short.
-      Atomics.compareExchange(ints, record + ANNOUNCED, 0, word) !== 0
+      Atomics.compareExchange(ints, record + field.announced, 0, word) !== 0
     ) {
       lastKey = "";
       return decideOn(stepper, low, high, cost, dry, now);
@@ -163,22 +150,22 @@ export function preparedCall(
     try {
       const start = blocks + block * BLOCK;
       if (
-        ints[record + OWNER] === thread.owner &&
+        ints[record + field.owner] === thread.owner &&
         (keepsOrder ? ints[slot]! : Atomics.load(ints, slot)) === word &&
         (ints[start]! & ~3) === low && ints[start + 1] === high
       ) {
         const held = isNumber ? floats[(start >> 1) + 2]! : layout.load(block);
         const state = held === undefined ? initial : held;
-        ints[record + CALLS]!++;
+        ints[record + field.calls]!++;
         const next = take(state, now, cost);
         const decision = decide(state, next, now, cost);
         if (next === state || dry) {
           if (keepsOrder ? ints[slot] === word : isUnchanged(memory, slot, word)) return decision;
         } else {
-          const head = ints[record + HEAD]!;
-          const spare = head === ints[record + VETTED]
+          const head = ints[record + field.head]!;
+          const spare = head === ints[record + field.vetted]
             ? spares.spare()
-            : ints[record + RING + (head & (RING_SIZE - 1))]!;
+            : ints[record + field.ring + (head & (RING_SIZE - 1))]!;
           const to = blocks + spare * BLOCK;
           ints[to + 1] = high;
           floats[(to >> 1) + 1] = next === initial ? 0 : now + decision.resetAfter;
@@ -193,18 +180,18 @@ export function preparedCall(
           }
           const changed = (((word & ~blockMask) + versionOne) | 0) | spare;
           // Taken before it is known to be spent: a call that is cut short may lose a block, no more.
-          ints[record + HEAD]!++;
+          ints[record + field.head]!++;
           if (Atomics.compareExchange(ints, slot, word, changed) === word) {
-            const tail = ints[record + TAIL]!;
-            ints[record + RING + (tail & (RING_SIZE - 1))] = block;
-            ints[record + TAIL] = tail + 1;
+            const tail = ints[record + field.tail]!;
+            ints[record + field.ring + (tail & (RING_SIZE - 1))] = block;
+            ints[record + field.tail] = tail + 1;
             if (isNumber) return decision;
             nodes.commit();
             thread.isChanging = false;
             return decision;
           }
-          ints[record + HEAD]!--;
-          ints[record + COUNTERS + counter.contention]!++;
+          ints[record + field.head]!--;
+          ints[record + field.counters + counter.contention]!++;
           thread.isChanging = false;
         }
       }
@@ -213,8 +200,8 @@ export function preparedCall(
       if (isNumber || thread.isChanging) throw error;
     } finally {
       if (isNumber || !thread.isChanging) {
-        if (keepsOrder) ints[record + ANNOUNCED] = 0;
-        else Atomics.store(ints, record + ANNOUNCED, 0);
+        if (keepsOrder) ints[record + field.announced] = 0;
+        else Atomics.store(ints, record + field.announced, 0);
       }
     }
     lastKey = "";
@@ -228,17 +215,17 @@ export function preparedCall(
  * @throws {StoreUnavailableError} If the store is closed.
  * @throws {StoreFullError} If the thread has lost its record, and there is none for it.
  */
-export function enter({ memory: { ints }, thread, nodes, table }: ThreadView): void {
+export function enter({ memory: { ints }, thread, nodes, protectedSlots }: ThreadView): void {
   requireOpen(thread);
   const { isChanging, isInCall } = thread;
   // Nobody knows what was done of a change that was cut short.
   if (isChanging) nodes.forget();
   lockOwnRecord(thread);
-  ints[thread.record + CALLS]!++;
+  ints[thread.record + field.calls]!++;
   nodes.abandon();
   if (!isInCall && !isChanging) return;
   clearMore(thread);
-  table.protectedSlots.length = 0;
+  protectedSlots.length = 0;
 }
 
 /** Throws a `StoreUnavailableError` if the store is closed. */

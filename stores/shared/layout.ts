@@ -70,38 +70,41 @@ export const FRESH_AT = 2;
 /** Words of a node. */
 export const NODE = 32;
 
-/** Words of a thread's record; below, where its parts lie. */
+/** Words of a thread's record. */
 export const RECORD = 512;
-/** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
-export const ANNOUNCED = 0;
-/** The number of the thread whose the record is; 0 if it was never used, -1 if it was given back. */
-export const OWNER = 1;
-/** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
-export const CALLS = 3;
-export const CALLS_SEEN = 2;
-export const CALLS_SEEN_AT = 15;
-/** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
-export const HEAD = 4;
-export const VETTED = 5;
-export const TAIL = 6;
-/** The batch: number and state; how many slots it takes. */
-export const STATUS = 7;
-export const BATCH_SIZE = 8;
-/** How many more words the thread announces, and the words. */
-export const SEEN_SIZE = 9;
-export const SEEN = 192;
-/** How many free nodes the thread keeps, and their numbers. */
-export const KEPT_SIZE = 14;
-export const KEPT = 384;
-/** Counters, each written by its thread alone. */
-export const COUNTERS = 16;
-/** The batch's slots: three words each. */
-export const BATCH = 48;
-export const MOST_KEYS_OF_BATCH = 48;
-/** Each operation may have a second key: the one that it takes over from. */
-export const MOST_OPERATIONS: number = MOST_KEYS_OF_BATCH / 2;
-/** The ring of spare blocks. */
-export const RING = 256;
+/** Where its parts lie. */
+export const field = {
+  /** The slot word that the thread works on, or 1 before it has read one; 0 between calls. */
+  announced: 0,
+  /** The number of the thread whose the record is; 0 if it was never used, -1 if it was given back. */
+  owner: 1,
+  /** Calls, modulo 2^32: a sign of life; how many, and in which second, whoever attached last saw. */
+  calls: 3,
+  callsSeen: 2,
+  callsSeenAt: 15,
+  /** The ring of spare blocks: those to use next, those found to be nobody's, those given up last. */
+  head: 4,
+  vetted: 5,
+  tail: 6,
+  /** The batch: number and state; how many slots it takes. */
+  status: 7,
+  batchSize: 8,
+  /** How many more words the thread announces, and the words. */
+  seenSize: 9,
+  seen: 192,
+  /** How many free nodes the thread keeps, and their numbers. */
+  keptSize: 14,
+  kept: 384,
+  /** Counters, each written by its thread alone. */
+  counters: 16,
+  /** The batch's slots: three words each. */
+  batch: 48,
+  /** The ring of spare blocks. */
+  ring: 256,
+} as const;
+/** Of 48 keys of a batch, as each operation may have a second one: that which it takes over from. */
+export const MOST_OPERATIONS = 24;
+/** Places of the ring of spare blocks. */
 export const RING_SIZE = 128;
 
 /** Words of the header. */
@@ -139,6 +142,9 @@ export const header = {
   owners: 50,
 } as const;
 
+/** What the header says of the store's sizes. */
+const SIZES = ["capacity", "maxCapacity", "buckets", "threads", "nodes"] as const;
+
 const SIGNALS = 64;
 /** Words of signals; a power of two. */
 export const SIGNAL_COUNT = 1_024;
@@ -156,7 +162,7 @@ export interface Sizes {
   readonly nodes: number;
 }
 
-/** The buffer of a store as views, and where its parts begin. */
+/** The buffer of a store as views, where its parts begin, and how many there are of each. */
 export interface Memory {
   readonly buffer: SharedArrayBuffer;
   readonly ints: Int32Array;
@@ -185,21 +191,28 @@ export interface Memory {
 }
 
 /** Where the parts of a store of these sizes begin. */
-function placesOf({ maxCapacity, buckets, threads, nodes }: Sizes) {
+function placesOf({ maxCapacity, buckets, threads, nodes: lastNode }: Sizes) {
   const records = BUCKETS + buckets * BUCKET;
   const blocks = records + threads * RECORD;
   const lastBlock = maxCapacity + threads * SPARES_PER_THREAD;
   const holders = blocks + (lastBlock + 1) * BLOCK;
-  const nodeStart = Math.ceil((holders + nodes + 1) / NODE) * NODE;
+  const nodes = Math.ceil((holders + lastNode + 1) / NODE) * NODE;
   const blockBits = Math.ceil(Math.log2(lastBlock + threads + 2));
+  // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
   return {
-    records,
-    blocks,
-    lastBlock,
-    holders,
-    nodeStart,
-    blockBits,
-    byteLength: 4 * (nodeStart + (nodes + 1) * NODE),
+    maxCapacity: maxCapacity | 0,
+    threads: threads | 0,
+    bucketMask: (buckets - 1) | 0,
+    signals: SIGNALS,
+    buckets: BUCKETS,
+    records: records | 0,
+    blocks: blocks | 0,
+    holders: holders | 0,
+    nodes: nodes | 0,
+    lastNode: lastNode | 0,
+    lastBlock: lastBlock | 0,
+    firstMark: (lastBlock + 1) | 0,
+    blockMask: (2 ** blockBits - 1) | 0,
   };
 }
 
@@ -228,28 +241,23 @@ export function growCapacity({ ints }: Memory, capacity: number): void {
 
 /** The bytes that a store of these sizes takes, before it holds anything. */
 export function byteLengthOf(sizes: Sizes): number {
-  return placesOf(sizes).byteLength;
+  return 4 * (placesOf(sizes).nodes + (sizes.nodes + 1) * NODE);
 }
 
 /** Allocates a store and writes its header. */
 export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
-  const places = placesOf(sizes);
-  const buffer = new SharedArrayBuffer(places.byteLength);
-  const ints = new Int32Array(buffer);
+  const memory = viewsOf(new SharedArrayBuffer(byteLengthOf(sizes)), sizes);
+  const { ints, blocks, nodes } = memory;
+  for (const name of SIZES) ints[header[name]] = sizes[name];
   ints[header.version] = VERSION;
-  ints[header.capacity] = sizes.capacity;
-  ints[header.maxCapacity] = sizes.maxCapacity;
-  ints[header.buckets] = sizes.buckets;
-  ints[header.threads] = sizes.threads;
-  ints[header.nodes] = sizes.nodes;
   ints[header.throwsWhenFull] = throwsWhenFull ? 1 : 0;
-  ints[header.blocks] = places.blocks;
-  ints[header.nodeStart] = places.nodeStart;
-  const [low, high] = crypto.getRandomValues(new Int32Array(2));
-  ints[header.hashKeyLow] = low!;
-  ints[header.hashKeyHigh] = high!;
+  ints[header.blocks] = blocks;
+  ints[header.nodeStart] = nodes;
+  crypto.getRandomValues(new Int32Array(2)).forEach((word, place) => {
+    ints[header.hashKeyLow + place] = word;
+  });
   Atomics.store(ints, header.magic, MAGIC);
-  return viewsOf(buffer, sizes);
+  return memory;
 }
 
 /**
@@ -271,24 +279,20 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
   const ints = new Int32Array(buffer, 0, SIGNALS);
   expect("magic number", ints[header.magic]!, MAGIC);
   expect("layout version", ints[header.version]!, VERSION);
-  const sizes = {
-    capacity: Atomics.load(ints, header.capacity),
-    maxCapacity: ints[header.maxCapacity]!,
-    buckets: ints[header.buckets]!,
-    threads: ints[header.threads]!,
-    nodes: ints[header.nodes]!,
-  };
-  const { capacity, maxCapacity, buckets, threads, nodes } = sizes;
+  const [capacity, maxCapacity, buckets, threads, nodes] = SIZES.map((name) =>
+    Atomics.load(ints, header[name])
+  ) as [number, number, number, number, number];
+  const sizes = { capacity, maxCapacity, buckets, threads, nodes };
   const places = placesOf(sizes);
   within("largest capacity", maxCapacity, 1, 2 ** 24);
   within("capacity", capacity, 1, maxCapacity);
   within("number of threads", threads, 1, 2 ** 12);
   within("number of nodes", nodes, 0, 2 ** 24 - 1);
-  expect("number of bytes", buffer.byteLength, places.byteLength);
+  expect("number of bytes", buffer.byteLength, byteLengthOf(sizes));
   const isRoomy = buckets > bucketsFor(maxCapacity, false);
   expect("number of buckets", buckets, bucketsFor(maxCapacity, isRoomy));
   expect("first block", ints[header.blocks]!, places.blocks);
-  expect("first node", ints[header.nodeStart]!, places.nodeStart);
+  expect("first node", ints[header.nodeStart]!, places.nodes);
   within("policy when full", ints[header.throwsWhenFull]!, 0, 1);
   within("number of places taken", ints[header.keys]!, 0, 2 ** 31 - 1);
   // Threads may be in the middle of counting up past the end and back.
@@ -311,27 +315,13 @@ export function attachMemory(buffer: SharedArrayBuffer): Memory {
 }
 
 function viewsOf(buffer: SharedArrayBuffer, sizes: Sizes): Memory {
-  const { records, blocks, lastBlock, holders, nodeStart, blockBits } = placesOf(sizes);
   return {
     buffer,
     ints: new Int32Array(buffer),
     floats: new Float64Array(buffer),
     bigs: new BigInt64Array(buffer),
     bytes: new Uint8Array(buffer),
-    // As 32-bit numbers, whatever way they were computed: engines keep the two kinds apart.
-    maxCapacity: sizes.maxCapacity | 0,
-    threads: sizes.threads | 0,
-    bucketMask: (sizes.buckets - 1) | 0,
-    signals: SIGNALS,
-    buckets: BUCKETS,
-    records: records | 0,
-    blocks: blocks | 0,
-    holders: holders | 0,
-    nodes: nodeStart | 0,
-    lastNode: sizes.nodes | 0,
-    lastBlock: lastBlock | 0,
-    firstMark: (lastBlock + 1) | 0,
-    blockMask: (2 ** blockBits - 1) | 0,
+    ...placesOf(sizes),
     keepsOrder: keepsOrder(),
   };
 }

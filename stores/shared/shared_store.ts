@@ -30,16 +30,15 @@ import {
   errorMessage,
 } from "../../core/options/checks.ts";
 import type { Algorithm } from "../../core/algorithm.ts";
-import type { SyncStore } from "../../core/store.ts";
 import type { OnEvict } from "./eviction_report.ts";
-import { attachMemory, bucketsFor, byteLengthOf, createMemory, type Memory } from "./layout.ts";
+import { attachMemory, bucketsFor, byteLengthOf, createMemory } from "./layout.ts";
 import { nodesForAll, nodesForOne } from "./memory/nodes.ts";
 import { nodesOfState } from "./states/state_layout.ts";
-import { openThreadStore } from "./thread_store.ts";
-import type { SharedStoreStatistics, StatisticsOptions } from "./statistics.ts";
+import { openThreadStore, type SharedStore, type SharedStoreHandle } from "./thread_store.ts";
 
 export type { Evictions, OnEvict } from "./eviction_report.ts";
 export type { SharedStoreStatistics, StatisticsOptions } from "./statistics.ts";
+export type { SharedStore, SharedStoreHandle } from "./thread_store.ts";
 
 /** The options of `sharedStore`. */
 export interface SharedStoreOptions {
@@ -81,39 +80,6 @@ export interface SharedStoreOptions {
 export interface AttachOptions {
   /** Is told of keys that this thread forgets although they are in use, at most once a second. */
   readonly onEvict?: OnEvict | undefined;
-}
-
-/**
- * What a thread needs to attach to a store: a plain object that `postMessage`, `workerData` and
- * BroadcastChannel carry.
- */
-export interface SharedStoreHandle {
-  /** Says what it is. */
-  readonly kind: "tidegate/shared";
-  /** The memory of the store. */
-  readonly buffer: SharedArrayBuffer;
-}
-
-/** A store in shared memory, as one thread sees it. */
-export interface SharedStore extends SyncStore {
-  /** What another thread needs to attach to it. */
-  readonly handle: SharedStoreHandle;
-  /**
-   * Lets the store hold so many keys, in all threads from their next new key on. It takes one step,
-   * at any time; no key moves, and none is forgotten. A store that holds as many already is left as
-   * it is.
-   *
-   * @param capacity The most keys, a positive integer, at most the store's `maxCapacity`.
-   * @throws {RangeError} If it is more.
-   */
-  grow(capacity: number): void;
-  /**
-   * What the store holds, in all threads together.
-   *
-   * @param options `full` to look at all keys, which is linear in the capacity, and the instant to
-   * count live keys at; a number stands for both.
-   */
-  statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
 
 const MOST_KEYS = 16_000_000;
@@ -166,7 +132,7 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   // Offsets are 32-bit numbers of 4-byte words.
   const together = "capacity and maxBytes together, in bytes,";
   checkInteger(action, together, byteLengthOf(sizes), 0, 2 ** 32);
-  return storeOf(createMemory(sizes, onFull === "throw"), onEvict);
+  return openThreadStore(createMemory(sizes, onFull === "throw"), onEvict);
 }
 
 /** The bytes of an arena in which so many keys of any of these algorithms fit. */
@@ -209,13 +175,5 @@ export function attachSharedStore(
     const rule = 'the kind of its handle must be "tidegate/shared"';
     throw new TypeError(errorMessage(action, rule, handle.kind));
   }
-  return storeOf(attachMemory(handle.buffer), options.onEvict);
-}
-
-function storeOf(memory: Memory, onEvict: OnEvict | undefined): SharedStore {
-  const handle: SharedStoreHandle = Object.freeze({
-    kind: "tidegate/shared",
-    buffer: memory.buffer,
-  });
-  return { ...openThreadStore(memory, onEvict), handle };
+  return openThreadStore(attachMemory(handle.buffer), options.onEvict);
 }

@@ -1,105 +1,128 @@
 /*
- * A store in shared memory as the limiters of one thread call it: what `shared_store.ts` hands out,
- * but for its handle.
+ * A store in shared memory as the limiters of one thread call it.
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { checkCost, checkInteger, checkNow, errorMessage } from "../../core/options/checks.ts";
-import type { Operation, PreparedCall, SyncStore, WatchedKey } from "../../core/store.ts";
-import { keyFamily } from "../../core/stored_key.ts";
+import type { Operation, SyncStore, WatchedKey } from "../../core/store.ts";
 import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
+import { fingerprints } from "./fingerprints.ts";
 import { growCapacity, type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
 import { nodesForOne } from "./memory/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
 import { nodesOfState } from "./states/state_layout.ts";
 import { type SharedStoreStatistics, statisticsOf, type StatisticsOptions } from "./statistics.ts";
 import { forgetKey } from "./table/table.ts";
-import {
-  familyStart,
-  fingerprintFrom,
-  fingerprintOf,
-  openView,
-  renewFamilies,
-} from "./thread_view.ts";
+import { openView } from "./thread_view.ts";
 import { detachThread, unlock } from "./threads/thread.ts";
 
-/** What a store in shared memory does, beside its handle. */
-export interface ThreadStore extends SyncStore {
-  readonly internals: SyncStore["internals"];
-  /** Lets the store hold so many keys, if it does not hold as many yet. */
+/**
+ * What a thread needs to attach to a store: a plain object that `postMessage`, `workerData` and
+ * BroadcastChannel carry.
+ */
+export interface SharedStoreHandle {
+  /** Says what it is. */
+  readonly kind: "tidegate/shared";
+  /** The memory of the store. */
+  readonly buffer: SharedArrayBuffer;
+}
+
+/** A store in shared memory, as one thread sees it. */
+export interface SharedStore extends SyncStore {
+  /** What another thread needs to attach to it. */
+  readonly handle: SharedStoreHandle;
+  /**
+   * Lets the store hold so many keys, in all threads from their next new key on. It takes one step,
+   * at any time; no key moves, and none is forgotten. A store that holds as many already is left as
+   * it is.
+   *
+   * @param capacity The most keys, a positive integer, at most the store's `maxCapacity`.
+   * @throws {RangeError} If it is more.
+   */
   grow(capacity: number): void;
+  /**
+   * What the store holds, in all threads together.
+   *
+   * @param options `full` to look at all keys, which is linear in the capacity, and the instant to
+   * count live keys at; a number stands for both.
+   */
   statistics(options?: StatisticsOptions | number): SharedStoreStatistics;
 }
 
 /** Opens a store for the calling thread. */
-export function openThreadStore(memory: Memory, onEvict?: OnEvict): ThreadStore {
-  const view = openView(memory, (view) => (name, algorithm, cost) => {
-    const { low, high } = fingerprintFrom(view.start, name);
-    // At the first of all instants: no limiter's key is taken for fresh.
-    return decideOn(stepperOf(view, algorithm), low, high, cost, cost === 0, 0);
-  }, onEvict);
+export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore {
+  const view = openView(memory, onEvict);
+  const { thread, signals } = view;
   const decideOn = decideIn(view);
+  const prints = fingerprints(
+    memory.ints,
+    // At the first of all instants: no limiter's key is taken for fresh.
+    ({ low, high }, algorithm, cost) =>
+      decideOn(stepperOf(view, algorithm), low, high, cost, cost === 0, 0),
+  );
 
   function run(operations: readonly Operation[], at?: number): readonly Decision[] {
-    requireOpen(view.thread);
+    requireOpen(thread);
     const now = checkNow(at ?? Date.now());
     for (const { cost } of operations) checkCost("run an operation", cost);
-    renewFamilies(view);
+    prints.renew();
     const [first] = operations;
     if (operations.length !== 1 || first === undefined || first.replaces !== undefined) {
-      return runBatch(view, operations, now);
+      return runBatch(view, prints.of, operations, now);
     }
     const { key, algorithm, cost, dry } = first;
-    const { low, high } = fingerprintOf(view, key);
+    const { low, high } = prints.of(key);
     return [decideOn(stepperOf(view, algorithm), low, high, cost, dry, now)];
   }
 
-  function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Decision> {
-    return preparedCall(view, decideOn, stepperOf(view, algorithm), () => {
-      renewFamilies(view);
-      return familyStart(view, keyFamily(prefix, algorithm.id));
-    });
-  }
-
   function forget(stored: string): void {
-    requireOpen(view.thread);
-    renewFamilies(view);
-    const { low, high } = fingerprintOf(view, stored);
+    requireOpen(thread);
+    prints.renew();
+    const { low, high } = prints.of(stored);
     enter(view);
     try {
-      while (view.scan(low, high, 0) !== 0 && !forgetKey(view.table));
+      while (view.scan(low, high, 0) !== 0 && !forgetKey(view));
     } finally {
-      unlock(view.thread);
+      unlock(thread);
     }
-    view.signals.signal(low);
+    signals.signal(low);
   }
 
   function watch(stored: string): WatchedKey {
     let watched;
     // Once more if its prefix was reset meanwhile, as the key then has another word.
-    do watched = view.signals.watch(fingerprintOf(view, stored).low); while (renewFamilies(view));
+    do watched = signals.watch(prints.of(stored).low); while (prints.renew());
     return watched;
   }
 
   function close(): void {
-    detachThread(view.thread);
-    view.signals.close();
+    detachThread(thread);
+    signals.close();
   }
 
   return {
+    handle: Object.freeze({ kind: "tidegate/shared", buffer: memory.buffer }),
     run,
-    internals: { prepare, watch, mostOperations: MOST_OPERATIONS },
+    internals: {
+      prepare: (prefix, algorithm) =>
+        preparedCall(view, decideOn, stepperOf(view, algorithm), () => {
+          prints.renew();
+          return prints.startOf(prefix, algorithm.id);
+        }),
+      watch,
+      mostOperations: MOST_OPERATIONS,
+    },
     accepts: (algorithm) => requireNodes(memory, algorithm),
     delete: forget,
     deleteAll(prefix) {
-      requireOpen(view.thread);
-      view.generations.raise(prefix);
-      view.signals.signalAll();
+      requireOpen(thread);
+      prints.forgetAll(prefix);
+      signals.signalAll();
     },
     grow(capacity) {
-      requireOpen(view.thread);
+      requireOpen(thread);
       checkInteger("grow the shared store", "capacity", capacity, 1, memory.maxCapacity);
       growCapacity(memory, capacity);
     },

@@ -5,10 +5,10 @@ import { snippetsOf } from "../../.ci/snippets.mjs";
 
 test("snippetsOf finds a page's examples, on their lines, but those to be ignored", () => {
   const page =
-    "# Title\n\n```ts\nf();\n```\n\n```ts ignore\ng();\n```\n\n```sh\nls\n```\n\n```js\nh();\n```\n";
+    "# Title\n\n```ts\nf();\n```\n\n```ts ignore\ng();\n```\n\n```sh\nls\n```\n\n```js check\nh();\n```\n";
   assert.deepEqual(snippetsOf("a.md", page), [
-    { file: "a.md", line: 4, code: "f();\n" },
-    { file: "a.md", line: 16, code: "h();\n" },
+    { file: "a.md", line: 4, code: "f();\n", runs: true },
+    { file: "a.md", line: 16, code: "h();\n", runs: false },
   ]);
 });
 
@@ -32,6 +32,6 @@ test("snippetsOf finds those in a module's comments, however deep, and no text b
     "}",
   ].join("\n");
   assert.deepEqual(snippetsOf("a.ts", module), [
-    { file: "a.ts", line: 10, code: "f({\n  a: 1 * 2,\n});\n" },
+    { file: "a.ts", line: 10, code: "f({\n  a: 1 * 2,\n});\n", runs: true },
   ]);
 });

@@ -108,7 +108,9 @@ describe("the service answers as it is asked by", () => {
 
   test("envoy.yaml", () =>
     withService(async (service) => {
-      const { listeners: [web] } = file("envoy.yaml").static_resources;
+      const { listeners: [web], clusters } = file("envoy.yaml").static_resources;
+      const { services: { envoy: _envoy, ...called } } = file("envoy.compose.yaml");
+      assert.deepEqual(clusters.map(({ name }: { name: string }) => name), Object.keys(called));
       const { route_config, http_filters } = web.filter_chains[0].filters[0].typed_config;
       const { domain } = http_filters[0].typed_config;
       const [{ actions: [action] }] = route_config.virtual_hosts[0].rate_limits;

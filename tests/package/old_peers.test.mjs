@@ -3,18 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { createClient } from "redis";
-import { gcra, limiter } from "tidegate";
 import { redisStore } from "tidegate/redis";
 import { objectSource, redisSource, yamlReader } from "tidegate/rules";
 import { serve } from "tidegate/serve";
 
 const rules = objectSource({ domain: "shop", rules: [{ key: "user", unlimited: true }] });
-
-test("the core works", () => {
-  const api = limiter(gcra({ limit: 1, period: "1m" }));
-  assert.equal(api.consume("a").allowed, true);
-  assert.equal(api.consume("a").allowed, false);
-});
 
 test("whoever uses one of them learns which version is needed, and which is there", async () => {
   await assert.rejects(
@@ -23,7 +16,9 @@ test("whoever uses one of them learns which version is needed, and which is ther
   );
   await assert.rejects(
     async () => await serve({ rules, port: 0, grpcPort: 0, log() {} }),
-    /^Error: Cannot serve gRPC as the package @grpc\/grpc-js must be version 1\.11 or later \(.*\): current value is 1\.9\.\d+$/,
+    "Deno" in globalThis
+      ? /^Error: Cannot serve gRPC on Deno/
+      : /^Error: Cannot serve gRPC as the package @grpc\/grpc-js must be version 1\.11 or later \(.*\): current value is 1\.9\.\d+$/,
   );
   await assert.rejects(
     import("tidegate/testing"),

@@ -1,19 +1,36 @@
-/*
- * Rate limiting for HttpApi as a middleware: `limit_request.ts` decides, and the verdict is written
- * to the response just before it is sent, be it the handler's or the problem.
- */
-
+import * as Clock from "effect/Clock";
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
 
-import { HttpApiMiddleware, HttpEffect, HttpServerRequest } from "../needs_effect_4_1.ts";
+import { isPromise } from "../../../core/maybe_promise.ts";
+import { applyHeaders } from "../../http/fields/apply_headers.ts";
+import type { HeaderField } from "../../http/fields/header_writer.ts";
+import { gate, type Verdict } from "../../http/gate/gate.ts";
+import type { Outcome } from "../../http/gate/rate_limit_options.ts";
+import { GONE_STATUS } from "../../http/gate/refund_rule.ts";
+import type { Refusal } from "../../http/gate/refusal.ts";
+import { fetchOutcome } from "../../http/servers/fetch_response.ts";
 import { type Decision, withDurations } from "../decision.ts";
-import type { RateLimiter } from "../rate_limiter.ts";
-import { limitRequests } from "./limit_request.ts";
-import { checkLayerOptions, type RateLimitOptions } from "./rate_limit_options.ts";
+import type { Limit } from "../limit.ts";
+import { type LimitMetrics, limitMetrics } from "../limit_metrics.ts";
+import {
+  HttpApiMiddleware,
+  HttpEffect,
+  HttpServerRequest,
+  HttpServerResponse,
+} from "../needs_effect_4_1.ts";
+import { RateLimiter } from "../rate_limiter.ts";
+import {
+  checkLayerOptions,
+  type Found,
+  type Info,
+  type RateLimitOptions,
+  type Request,
+  requestSource,
+  type Route,
+} from "./rate_limit_options.ts";
 import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
-import { outcomeOf, refused, withFields } from "./write_verdict.ts";
 
 /** What the middleware is to the types of an API: its errors, and that it needs nothing. */
 export interface RateLimitConfig {
@@ -117,4 +134,129 @@ export function layerRateLimit<R = never>(
     return middleware;
   });
   return Layer.effect(RateLimit, make);
+}
+
+/** Runs the options, then the gate; `undefined` if the request is not limited. */
+type LimitRequest<R> = (
+  request: Request,
+  route: Route,
+) => Effect.Effect<Verdict | undefined, never, R>;
+
+/** Makes the gate of a layer; what goes wrong in it is logged in the context of the request. */
+function limitRequests<R>(
+  options: RateLimitOptions<R>,
+): Effect.Effect<LimitRequest<R>, never, RateLimiter> {
+  const { limit, skip, key, cost = 1, ...rest } = options;
+  /** The context of each request that is being decided, for what is logged later. */
+  const contexts = new WeakMap<Request, Context.Context<never>>();
+  const metrics = new WeakMap<Limit, LimitMetrics>();
+
+  /** Logs what went wrong with a request, be it answered by then or not. */
+  function logFailure(error: unknown, request: Request): void {
+    const logging = Effect.logError("Cannot limit the rate of a request", error);
+    Effect.runForkWith(contexts.get(request)!)(logging);
+  }
+
+  return Effect.gen(function* () {
+    const clock = yield* Clock.Clock;
+    const limiter = yield* RateLimiter;
+    const decide = gate<Request, Info>({
+      ...rest,
+      limiter: (_request, info) => info.limiter,
+      key: key === undefined ? undefined : (_request, info) => info.key,
+      cost: (_request, info) => info.cost,
+      onFailure: logFailure,
+      now: () => clock.currentTimeMillisUnsafe(),
+    }, requestSource);
+
+    return Effect.fnUntraced(function* (request, { endpoint, group }) {
+      const route: Route = { endpoint, group };
+      const chosen = typeof limit === "function" ? limit(request, route) : limit;
+      if (chosen === undefined) return undefined;
+      if (skip !== undefined && (yield* found(skip(request, route)))) return undefined;
+      const info = {
+        ...route,
+        limiter: yield* limiter.limiterOf(chosen),
+        key: key === undefined ? undefined : yield* found(key(request, route)),
+        cost: typeof cost === "number" ? cost : yield* found(cost(request, route)),
+      };
+      const context = yield* Effect.context();
+      contexts.set(request, context);
+      const verdict = yield* verdictOf((signal) => decide(request, { ...info, signal }));
+      if (verdict.decision !== undefined) {
+        const own = metrics.get(chosen) ?? limitMetrics(chosen.prefix);
+        metrics.set(chosen, own);
+        own.count(verdict.decision, info.cost, context);
+      }
+      return verdict;
+    });
+  });
+}
+
+/**
+ * The verdict; an interrupt aborts what it waits for, and lets it end. A client that goes away then is
+ * one for the rule of refunds, as one that does so later.
+ */
+function verdictOf(
+  call: (signal: AbortSignal) => Verdict | Promise<Verdict>,
+): Effect.Effect<Verdict> {
+  return Effect.callback<Verdict>((resume, signal) => {
+    const verdict = call(signal);
+    if (!isPromise(verdict)) return resume(Effect.succeed(verdict));
+    verdict.then(
+      (verdict) => resume(Effect.succeed(verdict)),
+      (cause) => resume(Effect.die(cause)),
+    );
+    return Effect.promise(() => verdict.then(goneBefore, noOne));
+  });
+}
+
+function found<A, R>(value: Found<A, R>): Effect.Effect<A, never, R> {
+  return Effect.isEffect(value) ? value : Effect.succeed(value);
+}
+
+function goneBefore({ settle }: Verdict): void {
+  settle?.({ status: GONE_STATUS });
+}
+
+function noOne(): void {}
+
+/** How a request ended: where the client has gone away, that is how, whatever the handler made of it. */
+function outcomeOf(
+  { source }: Request,
+  { status }: HttpServerResponse.HttpServerResponse,
+): Outcome {
+  // A request of a web handler, or of a server of Node's kind.
+  const { signal, socket } = source as { signal?: AbortSignal; socket?: { destroyed?: boolean } };
+  return socket?.destroyed === true ? { status: GONE_STATUS } : fetchOutcome({ status }, signal);
+}
+
+/** The response with the verdict's fields, beside those of others. */
+function withFields(
+  response: HttpServerResponse.HttpServerResponse,
+  fields: readonly HeaderField[],
+): HttpServerResponse.HttpServerResponse {
+  const own = new Map<string, string>();
+  applyHeaders({
+    get: (name) => own.get(name) ?? response.headers[name.toLowerCase()],
+    set: (name, value) => own.set(name, value),
+  }, fields);
+  return HttpServerResponse.setHeaders(response, own);
+}
+
+/** The problem that a refusal is; or its response, where it is none of the API. */
+function refused({ status, body }: Refusal): Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  QuotaExceeded | TemporaryReducedCapacity
+> {
+  if (status === 429) return Effect.fail(new QuotaExceeded(violatedBy(body)));
+  if (status === 503) return Effect.fail(new TemporaryReducedCapacity(violatedBy(body)));
+  // An unknown address, or a bad key: no problem of the API, and not one to be declared by it.
+  return Effect.succeed(
+    HttpServerResponse.text(body, { status, contentType: "application/problem+json" }),
+  );
+}
+
+function violatedBy(body: string): { readonly "violated-policies": readonly string[] } {
+  return { "violated-policies": JSON.parse(body)["violated-policies"] ?? [] };
 }

@@ -12,6 +12,7 @@ import * as Option from "effect/Option";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
 import type { RequestSource } from "../../http/address/client_key.ts";
 import { gate } from "../../http/gate/gate.ts";
+import { GATE_OPTIONS } from "../../http/gate/gate_settings.ts";
 import type {
   AnyLimiter,
   RateLimitOptions as GateOptions,
@@ -36,21 +37,17 @@ export type Found<A, R> = A | Effect.Effect<A, never, R>;
  * @typeParam R What the effects among the options need.
  */
 export interface RateLimitOptions<R = never> extends
-  Pick<
+  Omit<
     GateOptions<HttpServerRequest.HttpServerRequest, Route>,
-    | "address"
-    | "exposeHeaders"
-    | "forwardedHeader"
-    | "headers"
-    | "ipv6Prefix"
-    | "jitter"
-    | "partition"
-    | "random"
-    | "refund"
-    | "shadow"
-    | "trustedProxies"
-    | "unit"
-    | "unknownAddress"
+    | "cost"
+    | "key"
+    | "limiter"
+    | "now"
+    | "onDecision"
+    | "onFailure"
+    | "onRefused"
+    | "respond"
+    | "skip"
   > {
   /** The limit, or a function that chooses one; `undefined` lets the request pass. */
   readonly limit:
@@ -83,6 +80,8 @@ export interface Info extends Route {
 }
 
 const ACTION = "create layerRateLimit";
+const { limiter: _limiter, respond: _respond, onRefused: _onRefused, ...OTHERS } = GATE_OPTIONS;
+const { onDecision: _onDecision, onFailure: _onFailure, now: _now, ...SHARED } = OTHERS;
 
 /**
  * Checks the options of `layerRateLimit`: those of the gate as every adapter does, with the limit in
@@ -92,25 +91,7 @@ const ACTION = "create layerRateLimit";
  * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
  */
 export function checkLayerOptions<R>(options: RateLimitOptions<R>): void {
-  checkOptions<RateLimitOptions<R>>(ACTION, options, {
-    limit: true,
-    key: true,
-    cost: true,
-    skip: true,
-    address: true,
-    exposeHeaders: true,
-    forwardedHeader: true,
-    headers: true,
-    ipv6Prefix: true,
-    jitter: true,
-    partition: true,
-    random: true,
-    refund: true,
-    shadow: true,
-    trustedProxies: true,
-    unit: true,
-    unknownAddress: true,
-  });
+  checkOptions<RateLimitOptions<R>>(ACTION, options, { ...SHARED, limit: true });
   const { limit, ...others } = options;
   const isChosen = typeof limit === "function";
   if (!isChosen && !isLimit(limit)) {
@@ -118,20 +99,16 @@ export function checkLayerOptions<R>(options: RateLimitOptions<R>): void {
   }
   const limiter = isChosen ? limit : { algorithm: limit.algorithm, consume: limit.algorithm.step };
   const checked = { ...others, limiter: limiter as unknown as AnyLimiter };
-  gate(checked as unknown as GateOptions<Request, Info>, requestSource(options.trustedProxies));
+  gate(checked as unknown as GateOptions<Request, Info>, requestSource);
 }
 
-/** How requests are read: the socket's address where proxies are named, otherwise the server's. */
-export function requestSource(
-  trustedProxies: readonly string[] = [],
-): RequestSource<Request, Info> {
-  return {
-    address: ({ remoteAddress, peerAddress }) =>
-      Option.getOrUndefined(trustedProxies.length === 0 ? remoteAddress : peerAddress),
-    header: ({ headers }, name) => headers[name],
-    signal: (_request, { signal }) => signal,
-  };
-}
+/** How requests are read. */
+export const requestSource: RequestSource<Request, Info> = {
+  address: ({ peerAddress }) => Option.getOrUndefined(peerAddress),
+  trustedAddress: ({ remoteAddress }) => Option.getOrUndefined(remoteAddress),
+  header: ({ headers }, name) => headers[name],
+  signal: (_request, { signal }) => signal,
+};
 
 function isLimit(limit: Limit | undefined): boolean {
   return typeof limit?.prefix === "string" && typeof limit.algorithm?.step === "function";

@@ -1,4 +1,4 @@
-import { errorMessage } from "../../../core/options/checks.ts";
+import { typeError } from "../../../core/options/checks.ts";
 import { hopsOfForwarded, hopsOfList } from "./forwarded_hops.ts";
 import { type Address, formatAddress, parseAddress } from "./ip_address.ts";
 import { trustedProxies } from "./trusted_proxies.ts";
@@ -74,11 +74,11 @@ export function forwardedField({ trustedProxies, forwardedHeader }: ForwardingOp
   if (forwardedHeader === undefined) return "x-forwarded-for";
   if (typeof forwardedHeader !== "string" || !FIELD_NAME_REGEXP.test(forwardedHeader)) {
     const rule = "forwardedHeader must be the name of a header field";
-    throw new TypeError(errorMessage(action, rule, forwardedHeader));
+    throw typeError(action, rule, forwardedHeader);
   }
   if (trustedProxies === undefined) {
     const rule = "forwardedHeader needs trustedProxies, whose word is believed";
-    throw new TypeError(errorMessage(action, rule, trustedProxies));
+    throw typeError(action, rule, trustedProxies);
   }
   return forwardedHeader.toLowerCase();
 }

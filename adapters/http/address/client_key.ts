@@ -10,6 +10,11 @@ export interface RequestSource<Request, Info = undefined> {
   address(request: Request, info: Info): string | undefined;
   /** A header field; `null` or `undefined` if there is none. Its name is in lower case. */
   header(request: Request, name: string): string | null | undefined;
+  /**
+   * The address that the framework's own setting of trusted proxies finds. It counts unless
+   * `trustedProxies` is given, or there is no such setting.
+   */
+  trustedAddress?(request: Request, info: Info): string | undefined;
   /** Aborted when the client goes away. */
   signal(request: Request, info: Info): AbortSignal | undefined;
   /** Whether the framework has found the address behind proxies, by a setting of its own. */
@@ -39,7 +44,8 @@ export function clientKeyOf<Request, Info>(
     forwardedHeader: true,
   });
   const { trustedProxies = [], ipv6Prefix = 64 } = options;
-  const address = options.address ?? source.address;
+  const ofFramework = options.trustedProxies === undefined ? source.trustedAddress : undefined;
+  const address = options.address ?? ofFramework ?? source.address;
   checkPrefixLength(action, ipv6Prefix);
   checkFunction(action, "address", address);
   const field = forwardedField(options);

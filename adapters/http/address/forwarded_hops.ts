@@ -16,37 +16,29 @@ const MOST_HOPS = 32;
 
 /** The entries of an X-Forwarded-For field from the right, trimmed. */
 export function* hopsOfList(field: string): Generator<string> {
-  const text = field.slice(-LONGEST_HEADER);
-  let end = text.length;
-  for (let hop = 0; hop < MOST_HOPS; hop++) {
-    const comma = end === 0 ? -1 : text.lastIndexOf(",", end - 1);
-    yield comma === -1 && text.length < field.length ? "" : text.slice(comma + 1, end).trim();
-    if (comma === -1) return;
-    end = comma;
-  }
-  yield "";
+  for (const element of elementsFromRight(field, false)) yield element.trim();
 }
 
 /** What the elements of a Forwarded field (RFC 7239) give as `for`, from the right; `""` for none. */
 export function* hopsOfForwarded(field: string): Generator<string> {
-  for (const element of elementsFromRight(field)) yield forOf(element);
+  for (const element of elementsFromRight(field, true)) yield forOf(element);
 }
 
 /**
- * The elements from the right. A comma within quotes divides nothing.
+ * The elements from the right. A comma within quotes, if there can be any, divides nothing.
  *
  * Quotes are read from the right too, so that a client's quote without an end spoils what the
  * client wrote and no more. In an element that is well-formed a quote with an odd number of
  * backslashes before it stands for itself, and any other begins or ends a string.
  */
-function* elementsFromRight(field: string): Generator<string> {
+function* elementsFromRight(field: string, hasQuotes: boolean): Generator<string> {
   const text = field.slice(-LONGEST_HEADER);
   let quoted = false;
   let end = text.length;
   let hops = 0;
   for (let place = text.length - 1; place >= 0; place--) {
     const character = text[place];
-    if (character === '"' && !(quoted && isEscaped(text, place))) quoted = !quoted;
+    if (hasQuotes && character === '"' && !(quoted && isEscaped(text, place))) quoted = !quoted;
     if (character !== "," || quoted) continue;
     yield text.slice(place + 1, end);
     end = place;

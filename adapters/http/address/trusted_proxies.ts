@@ -1,4 +1,4 @@
-import { errorMessage } from "../../../core/options/checks.ts";
+import { typeError } from "../../../core/options/checks.ts";
 import { type Address, isFour, maskAddress, parseAddress } from "./ip_address.ts";
 
 /** Names for the networks that one's own proxies are commonly in. */
@@ -24,14 +24,14 @@ interface Network {
 export function trustedProxies(list: readonly string[]): (address: Address) => boolean {
   const action = "trust proxies";
   if (!Array.isArray(list)) {
-    throw new TypeError(errorMessage(action, "trustedProxies must be an array", list));
+    throw typeError(action, "trustedProxies must be an array", list);
   }
   const networks = list.flatMap((entry) => NAMED.get(entry) ?? [entry]).map((entry) => {
     const network = typeof entry === "string" ? parseNetwork(entry) : undefined;
     if (network !== undefined) return network;
     const rule = "trustedProxies must hold addresses, networks such as 10.0.0.0/8, " +
       `or ${[...NAMED.keys()].join(", ")}`;
-    throw new TypeError(errorMessage(action, rule, entry));
+    throw typeError(action, rule, entry);
   });
   return (address) => networks.some((network) => holds(network, address));
 }

@@ -9,6 +9,7 @@ export interface HeaderHolder {
 }
 
 const EXPOSED = "Access-Control-Expose-Headers";
+const MEMBER_REGEXP = /(?:"(?:\\.?|[^"\\])*"?|[^",])+/gs;
 const NAME_REGEXP = /^"(?:[^"\\]|\\.)*"/;
 
 /**
@@ -54,19 +55,7 @@ function joinLists(before: string, after: string): string {
  * list may be a stranger's, where the response was fetched.
  */
 function membersOf(list: string): readonly string[] {
-  const members: string[] = [];
-  let quoted = false;
-  let start = 0;
-  for (let place = 0; place < list.length; place++) {
-    const character = list[place];
-    if (character === '"') quoted = !quoted;
-    else if (character === "\\" && quoted) place++;
-    else if (character === "," && !quoted) {
-      members.push(list.slice(start, place));
-      start = place + 1;
-    }
-  }
-  members.push(list.slice(start));
+  const members = list.match(MEMBER_REGEXP) ?? [];
   return members.map((member) => member.trim()).filter((member) => member !== "");
 }
 

@@ -11,9 +11,20 @@
  * Source: draft-ietf-httpapi-ratelimit-headers, revisions 06, 07 and 11.
  */
 import type { Policy } from "../../../core/algorithm.ts";
-import { errorMessage } from "../../../core/options/checks.ts";
+import { rangeError, typeError } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { type HeaderForm, readHeaderForms } from "./header_form.ts";
+
+/**
+ * In which header fields a response states the limit:
+ *
+ * | form | fields |
+ * |---|---|
+ * | `"draft-11"` | `RateLimit-Policy: "api";q=100;w=60` and `RateLimit: "api";r=50;t=30` |
+ * | `"draft-7"` | `RateLimit-Policy: 100;w=60` and `RateLimit: limit=100, remaining=50, reset=30` |
+ * | `"draft-6"` | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` (in seconds) |
+ * | `"legacy"` | `X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (Unix time) |
+ */
+export type HeaderForm = "draft-11" | "draft-7" | "draft-6" | "legacy";
 
 /** A header field: its name and its value. */
 export type HeaderField = readonly [name: string, value: string];
@@ -53,6 +64,7 @@ type FormWriter = (
   partition: string | undefined,
 ) => void;
 
+const FORMS: readonly HeaderForm[] = ["draft-11", "draft-7", "draft-6", "legacy"];
 /** The largest integer of a structured field. */
 const LARGEST_INTEGER = 999_999_999_999_999;
 const ACTION = "write rate limit headers";
@@ -100,6 +112,29 @@ export function headerWriter(
   };
 }
 
+/**
+ * Reads the option `headers`.
+ *
+ * @throws {TypeError} If a form is unknown, or two of them write the same field.
+ */
+export function readHeaderForms(
+  action: string,
+  headers: HeaderForm | readonly HeaderForm[] | false,
+): readonly HeaderForm[] {
+  const forms = headers === false ? [] : typeof headers === "string" ? [headers] : headers;
+  const unknown = Array.isArray(forms) ? forms.findIndex((form) => !FORMS.includes(form)) : 0;
+  if (unknown !== -1) {
+    const names = FORMS.map((form) => `"${form}"`).join(", ");
+    const given = Array.isArray(forms) ? forms[unknown] : headers;
+    throw typeError(action, `headers must be one or more of ${names}, or false`, given);
+  }
+  if (forms.includes("draft-11") && forms.includes("draft-7")) {
+    const rule = 'headers must not be both "draft-11" and "draft-7", which write one field';
+    throw typeError(action, rule, headers);
+  }
+  return FORMS.filter((form) => forms.includes(form));
+}
+
 /** The names that policies are given in the fields, quoted by no one yet: those twice numbered. */
 export function distinctNames(policies: readonly Policy[]): readonly string[] {
   const taken = new Set<string>();
@@ -114,9 +149,9 @@ export function distinctNames(policies: readonly Policy[]): readonly string[] {
 function checkPolicy({ name, limit, period }: Policy): void {
   quoteString(name);
   if (!(limit <= LARGEST_INTEGER)) {
-    throw new RangeError(errorMessage(ACTION, "limit must have at most 15 digits", limit));
+    throw rangeError(ACTION, "limit must have at most 15 digits", limit);
   }
-  if (!(period > 0)) throw new RangeError(errorMessage(ACTION, "period must be above 0", period));
+  if (!(period > 0)) throw rangeError(ACTION, "period must be above 0", period);
 }
 
 function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
@@ -207,7 +242,7 @@ function seconds(milliseconds: number): number {
 function quoteString(text: string): string {
   if (!STRING_REGEXP.test(text)) {
     const rule = "a policy's name must be of printable ASCII characters";
-    throw new RangeError(errorMessage(ACTION, rule, text));
+    throw rangeError(ACTION, rule, text);
   }
   return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }

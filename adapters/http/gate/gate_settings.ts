@@ -10,10 +10,12 @@ import {
   checkFunction,
   checkMilliseconds,
   checkOptions,
-  errorMessage,
+  type OptionCheck,
+  type OptionNames,
+  typeError,
 } from "../../../core/options/checks.ts";
 import { clientKeyOf, type RequestSource } from "../address/client_key.ts";
-import { readHeaderForms } from "../fields/header_form.ts";
+import { readHeaderForms } from "../fields/header_writer.ts";
 import { type LimitPlan, limitPlan } from "./limit_plan.ts";
 import type { AnyLimiter, RateLimitOptions } from "./rate_limit_options.ts";
 import { type RefundRule, refundRule } from "./refund_rule.ts";
@@ -60,7 +62,10 @@ export function gateSettings(
   options: Options,
   source: RequestSource<unknown, unknown>,
 ): GateSettings {
-  checkRateLimitOptions(options);
+  checkOptions<Options>(ACTION, options, GATE_OPTIONS);
+  if (typeof options.limiter !== "function" && typeof options.limiter?.consume !== "function") {
+    throw typeError(ACTION, "it needs a limiter, such as limiter(...)", options.limiter);
+  }
   const { limiter, key, headers = "draft-11", shadow = false, onFailure } = options;
   const { partition, onDecision } = options;
   const plan = typeof limiter === "function" ? undefined : limitPlan(limiter, options);
@@ -98,78 +103,43 @@ export function gateSettings(
   };
 }
 
-/** Checks the options that are checked nowhere else. */
-function checkRateLimitOptions(options: Options): void {
-  checkOptions<Options>(ACTION, options, {
-    limiter: true,
-    key: true,
-    address: true,
-    ipv6Prefix: true,
-    trustedProxies: true,
-    forwardedHeader: true,
-    unknownAddress: true,
-    cost: true,
-    skip: true,
-    headers: true,
-    unit: true,
-    exposeHeaders: true,
-    partition: true,
-    refund: true,
-    shadow: true,
-    jitter: true,
-    respond: true,
-    onRefused: true,
-    onDecision: true,
-    onFailure: true,
-    random: true,
-    now: true,
-  });
-  const { limiter, cost = 1, jitter = 0, unknownAddress, unit, refund, shadow, exposeHeaders } =
-    options;
-  const requireIt = (holds: boolean, rule: string, value: unknown) => {
-    if (!holds) throw new TypeError(errorMessage(ACTION, rule, value));
-  };
-  requireIt(
-    typeof limiter === "function" || typeof limiter?.consume === "function",
-    "it needs a limiter, such as limiter(...)",
-    limiter,
-  );
-  if (typeof cost !== "function") checkCost(ACTION, cost, 0);
-  checkMilliseconds(ACTION, "jitter", jitter);
-  if (unknownAddress !== undefined) {
-    checkChoice(ACTION, "unknownAddress", unknownAddress, ["refuse", "admit"]);
-  }
-  if (unit !== undefined) {
-    checkChoice(ACTION, "unit", unit, ["requests", "content-bytes", "concurrent-requests"]);
-  }
-  requireIt(
-    [undefined, "failed", "successful"].includes(refund as string) || typeof refund === "function",
-    'refund must be "failed" or "successful" or a function',
-    refund,
-  );
-  requireIt(
-    ["undefined", "boolean", "function"].includes(typeof shadow),
-    "shadow must be a boolean or a function",
-    shadow,
-  );
-  requireIt(
-    ["undefined", "boolean"].includes(typeof exposeHeaders),
-    "exposeHeaders must be a boolean",
-    exposeHeaders,
-  );
-  for (const option of FUNCTIONS) {
-    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
-  }
+/** The options of a gate, with the checks of those that are checked nowhere else. */
+export const GATE_OPTIONS: OptionNames<Options> = {
+  limiter: true,
+  key: checkFunction,
+  address: true,
+  ipv6Prefix: true,
+  trustedProxies: true,
+  forwardedHeader: true,
+  unknownAddress: oneOf("refuse", "admit"),
+  cost(action, _option, value) {
+    if (typeof value !== "function") checkCost(action, value as number, 0);
+  },
+  skip: checkFunction,
+  headers: true,
+  unit: oneOf("requests", "content-bytes", "concurrent-requests"),
+  exposeHeaders: ofType("a boolean", "boolean"),
+  partition: checkFunction,
+  refund(action, option, value) {
+    if (value === "failed" || value === "successful" || typeof value === "function") return;
+    throw typeError(action, `${option} must be "failed" or "successful" or a function`, value);
+  },
+  shadow: ofType("a boolean or a function", "boolean", "function"),
+  jitter: checkMilliseconds,
+  respond: checkFunction,
+  onRefused: checkFunction,
+  onDecision: checkFunction,
+  onFailure: checkFunction,
+  random: checkFunction,
+  now: checkFunction,
+};
+
+function oneOf(...choices: readonly string[]): OptionCheck {
+  return (action, option, value) => checkChoice(action, option, value, choices);
 }
 
-const FUNCTIONS = [
-  "key",
-  "skip",
-  "partition",
-  "respond",
-  "onRefused",
-  "onDecision",
-  "onFailure",
-  "random",
-  "now",
-] as const;
+function ofType(what: string, ...types: readonly string[]): OptionCheck {
+  return (action, option, value) => {
+    if (!types.includes(typeof value)) throw typeError(action, `${option} must be ${what}`, value);
+  };
+}

@@ -1,4 +1,4 @@
-import { errorMessage } from "../../../core/options/checks.ts";
+import { typeError } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
 
@@ -18,25 +18,13 @@ export interface Refusal {
 const ACTION = "answer a refused client by respond";
 
 /** The answer to a client whose address is not known, where that is a reason to refuse. */
-export const UNKNOWN_ADDRESS: Refusal = refusalWith({
-  type: "about:blank",
-  title: "Forbidden",
-  status: 403,
-});
+export const UNKNOWN_ADDRESS: Refusal = plainRefusal(403, "Forbidden");
 
 /** The answer to a client whose key is longer than a store should keep. */
-export const KEY_TOO_LONG: Refusal = refusalWith({
-  type: "about:blank",
-  title: "Request Header Fields Too Large",
-  status: 431,
-});
+export const KEY_TOO_LONG: Refusal = plainRefusal(431, "Request Header Fields Too Large");
 
 /** The answer to a client without a key, or with one that is no text. */
-export const BAD_KEY: Refusal = refusalWith({
-  type: "about:blank",
-  title: "Bad Request",
-  status: 400,
-});
+export const BAD_KEY: Refusal = plainRefusal(400, "Bad Request");
 
 /** The answer where the store cannot decide. */
 export const UNAVAILABLE: Refusal = refusalWith(problem("temporary-reduced-capacity", []));
@@ -66,19 +54,23 @@ export function changedRefusal(usual: Refusal, change: Partial<Refusal> | undefi
   if (!change) return usual;
   const { status = usual.status, contentType = usual.contentType, body = usual.body } = change;
   if (!(Number.isInteger(status) && status >= 200 && status <= 599)) {
-    throw new TypeError(errorMessage(ACTION, "status must be an integer from 200 to 599", status));
+    throw typeError(ACTION, "status must be an integer from 200 to 599", status);
   }
   if (typeof contentType !== "string" || !CONTENT_TYPE_REGEXP.test(contentType)) {
     const rule = "contentType must be of printable ASCII characters";
-    throw new TypeError(errorMessage(ACTION, rule, contentType));
+    throw typeError(ACTION, rule, contentType);
   }
   if (typeof body !== "string" || (body !== "" && BODILESS.has(status))) {
     const rule = "body must be a string, and empty with the status 204, 205 or 304";
-    throw new TypeError(errorMessage(ACTION, rule, body));
+    throw typeError(ACTION, rule, body);
   }
   return { status, contentType, body };
 }
 
 function refusalWith(body: Pick<Problem, "type" | "title" | "status">): Refusal {
   return { status: body.status, contentType: PROBLEM_TYPE, body: JSON.stringify(body) };
+}
+
+function plainRefusal(status: number, title: string): Refusal {
+  return refusalWith({ type: "about:blank", title, status });
 }

@@ -8,9 +8,10 @@ import {
   isResponse,
   refusedResponse,
 } from "./fetch_response.ts";
+import { clientKeyOf } from "../address/client_key.ts";
 import { nativePromise } from "../native_promise.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
-import type { Awaitable, RateLimitOptions } from "../gate/rate_limit_options.ts";
+import type { Awaitable, ClientKeyOptions, RateLimitOptions } from "../gate/rate_limit_options.ts";
 
 /** What a handler answers; nothing when it has upgraded the request to a websocket, on Bun. */
 export type Answer = Response | undefined | void;
@@ -85,6 +86,30 @@ export function rateLimit<Info = unknown>(
       return nativePromise(andThen(verdict, (verdict) => answer(verdict, handler, request, info!)));
     };
   };
+}
+
+/**
+ * Makes the default `key`, to be combined with something else.
+ *
+ * @param options Whom to believe about addresses, as in `rateLimit`.
+ * @returns What finds the key of a request's client, its address; `undefined` if it is not known.
+ *
+ * @example
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { clientKey, rateLimit } from "tidegate/http";
+ *
+ * const client = clientKey({ trustedProxies: ["10.0.0.0/8"] });
+ * const limited = rateLimit({
+ *   limiter: limiter(gcra({ limit: 5, period: "1m" })),
+ *   key: (request, info) => `${client(request, info)} ${new URL(request.url).pathname}`,
+ * });
+ * ```
+ */
+export function clientKey<Info = unknown>(
+  options: ClientKeyOptions<Request, Info> = {},
+): (request: Request, info: Info) => string | undefined {
+  return clientKeyOf(options, fetchSource);
 }
 
 function proceed<Info, Answers extends Answer>(

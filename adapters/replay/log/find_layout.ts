@@ -105,7 +105,7 @@ function bestLayout(sample: Buffer, options: LayoutOptions): FoundLayout | undef
     // The caller's other names are checked once the form is known.
     const layout = layoutOf(name, columns, { ...options, key: undefined, cost: [] });
     if (layout === undefined) continue;
-    const { at, unread } = blockParser(layout)(sample.subarray(header));
+    const { at, unread } = blockParser()(sample.subarray(header), layout);
     // Nothing but a header is a log without requests, not one of another form.
     const isWanted = unread === 0 || options.format !== undefined;
     if (at.length > most || (best === undefined && isWanted)) {

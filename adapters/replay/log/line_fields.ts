@@ -16,8 +16,8 @@ export interface LineFields {
   time(): number;
   /** The client's id; -1 if it has no name. */
   client(table: KeyTable): number;
-  /** The number in a field; `NaN` if it holds none. */
-  number(field: Field): number;
+  /** The client as text; `undefined` if it has no name. */
+  host(): string | undefined;
   /** A field as text; `undefined` if it is absent. */
   text(field: Field): string | undefined;
   /** All fields by name. */
@@ -112,7 +112,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       }
       return table.idOf(line, from, to);
     },
-    number: (field) => Number(text(field) || NaN),
+    host: () => key && text(key),
     text,
     all: () =>
       Object.fromEntries(
@@ -171,16 +171,23 @@ function objectFields({ time, key }: Layout): LineFields {
   const encoder = new TextEncoder();
   let object: unknown;
 
-  function valueOf(fields: readonly Field[]): unknown {
-    for (const { name } of fields) {
+  /** The first of these fields that has a value. */
+  function present(fields: readonly Field[]): Field | undefined {
+    return fields.find(({ name }) => {
       const value = valueAt(object, name);
-      if (value !== undefined && value !== null && value !== "") return value;
-    }
-    return undefined;
+      return value !== undefined && value !== null && value !== "";
+    });
   }
 
-  function textOf(value: unknown): string {
+  function text({ name }: Field): string | undefined {
+    const value = valueAt(object, name);
+    if (value === undefined) return undefined;
     return typeof value === "object" ? JSON.stringify(value) : String(value);
+  }
+
+  function host(): string | undefined {
+    const field = present(key);
+    return field && text(field);
   }
 
   return {
@@ -192,7 +199,8 @@ function objectFields({ time, key }: Layout): LineFields {
       return typeof object === "object" && object !== null;
     },
     time() {
-      const value = valueOf(time);
+      const field = present(time);
+      const value = field && valueAt(object, field.name);
       if (typeof value === "number") return instantOf(value);
       if (typeof value !== "string") return -1;
       const { written } = encoder.encodeInto(value.trim(), scratch);
@@ -200,23 +208,17 @@ function objectFields({ time, key }: Layout): LineFields {
     },
     client(table) {
       if (key.length === 0) return table.idOfText("all");
-      const field = key.find(({ name }) =>
-        valueOf([{ name, place: 0, part: "whole" }]) !== undefined
-      );
-      if (field === undefined) return -1;
-      const value = textOf(valueAt(object, field.name));
-      return table.idOfText(field.part === "address" ? value.replace(PORT_REGEXP, "$1$2") : value);
+      const isAddress = present(key)?.part === "address";
+      const value = host() ?? "";
+      return table.idOfText(isAddress ? value.replace(PORT_REGEXP, "$1$2") : value);
     },
-    number: ({ name }) => Number(valueAt(object, name) ?? NaN),
-    text: (field) => {
-      const value = valueAt(object, field.name);
-      return value === undefined ? undefined : textOf(value);
-    },
+    host,
+    text,
     all: () =>
       Object.fromEntries(
         [...Object.keys(object as object), ...pathsOf(object, 500)].map((name) => [
           name,
-          textOf(valueAt(object, name)),
+          text({ name, place: 0, part: "whole" })!,
         ]),
       ),
   };

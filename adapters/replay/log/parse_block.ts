@@ -11,57 +11,24 @@ import { Buffer } from "node:buffer";
 import { addressKey } from "../../http/http.ts";
 import { keyTable, LONGEST_KEY } from "./key_table.ts";
 import { type Field, FORMS, type Layout } from "./layout.ts";
-import { type LineFields, lineFields } from "./line_fields.ts";
+import { lineFields } from "./line_fields.ts";
+import type { LogRecord, ReadLogOptions } from "./read_log_options.ts";
+import type { Columns, UnreadLine } from "./trace.ts";
 
-/** What a line of a log says, for keys and costs that are functions. */
-export interface LogRecord {
-  /** When: whole milliseconds since the Unix epoch. */
-  readonly at: number;
-  /** The client's host or address; empty if the log has none. */
-  readonly host: string;
-  /** The other fields, by their names: those of the form, or the columns of the header line. */
-  readonly fields: Readonly<Record<string, string>>;
+/** Reads blocks of whole lines, one after the other. */
+export type BlockParser = (block: Uint8Array, layout: Layout) => Columns;
+
+/** Makes a parser, which begins anew at each change of the layout. */
+export function blockParser(options: ReadLogOptions = {}): BlockParser {
+  let known: string | undefined;
+  let parse: (block: Uint8Array) => Columns;
+  return (block, layout) => {
+    const text = JSON.stringify(layout);
+    if (text !== known) parse = layoutParser(layout, options);
+    known = text;
+    return parse(block);
+  };
 }
-
-/** What a caller makes of lines by functions of its own. */
-export interface RecordFunctions {
-  readonly key?: ((record: LogRecord) => string) | undefined;
-  readonly cost?: ((record: LogRecord) => number) | undefined;
-  readonly onUnread?: ((line: UnreadLine) => void) | undefined;
-}
-
-/** A line that could not be read. */
-export interface UnreadLine {
-  /** Its number, counted from 1. */
-  readonly line: number;
-  /** Its text, shortened to 200 characters. */
-  readonly text: string;
-  /** Why. */
-  readonly reason: string;
-}
-
-/** The requests of a block, a row each. */
-export interface Columns {
-  /** Milliseconds since the Unix epoch. */
-  readonly at: Float64Array;
-  /** Ids of clients. */
-  readonly client: Uint32Array;
-  /** Costs; `undefined` where all are 1. */
-  readonly cost: Float64Array | undefined;
-  /** The clients that are new, in the order of their ids. */
-  readonly keys: readonly string[];
-  /** Whether ids count from 0 again. */
-  readonly restarts: boolean;
-  /** Lines of the block, those of no request among them. */
-  readonly lines: number;
-  /** How many lines could not be read. */
-  readonly unread: number;
-  /** The first of them. */
-  readonly firstUnread: readonly UnreadLine[];
-}
-
-/** Reads a block of whole lines. */
-export type BlockParser = (block: Uint8Array) => Columns;
 
 /** How many unread lines are kept to be shown. */
 export const SHOWN_LINES = 3;
@@ -70,12 +37,15 @@ const NEWLINE = 10;
 const RETURN = 13;
 const HASH = 0x23;
 
-/** Makes the reader of a layout. */
-export function blockParser(layout: Layout, functions: RecordFunctions = {}): BlockParser {
-  const { key, cost, onUnread } = functions;
+function layoutParser(
+  layout: Layout,
+  { key, cost, onBadLine }: ReadLogOptions,
+): (block: Uint8Array) => Columns {
+  const keyOf = typeof key === "function" ? key : undefined;
+  const costOf = typeof cost === "function" ? cost : undefined;
   const { network } = layout;
   const table = keyTable();
-  const usesRecord = key !== undefined || cost !== undefined;
+  const usesRecord = keyOf !== undefined || costOf !== undefined;
   const fields = lineFields(layout, usesRecord);
   const hasComments = FORMS[layout.format].directives === true;
   let ats = new Float64Array(1 << 12);
@@ -94,17 +64,19 @@ export function blockParser(layout: Layout, functions: RecordFunctions = {}): Bl
     at = fields.time();
     if (at < 0) return `no time can be read in ${namesOf(layout.time)}`;
     const record = usesRecord ? recordOf() : undefined;
-    if (cost !== undefined) units = cost(record!);
-    else if (layout.cost.length > 0) units = sumOf(fields, layout.cost);
+    if (costOf !== undefined) units = costOf(record!);
+    else if (layout.cost.length > 0) {
+      units = 0;
+      for (const field of layout.cost) units += Number(fields.text(field) || NaN);
+    }
     if (!Number.isSafeInteger(units) || units < 1) return "its cost is no positive integer";
-    client = key === undefined ? fields.client(table) : table.idOfText(key(record!));
+    client = keyOf === undefined ? fields.client(table) : table.idOfText(keyOf(record!));
     if (client >= 0) return undefined;
     return `no client of 1 to ${LONGEST_KEY} bytes is named in ${namesOf(layout.key) || "its key"}`;
   }
 
   function recordOf(): LogRecord {
-    const [field] = layout.key;
-    return { at, host: field === undefined ? "" : fields.text(field) ?? "", fields: fields.all() };
+    return { at, host: fields.host() ?? "", fields: fields.all() };
   }
 
   function grow(): void {
@@ -139,10 +111,10 @@ export function blockParser(layout: Layout, functions: RecordFunctions = {}): Bl
         if (units !== 1) isOne = false;
         continue;
       }
-      if (unread++ >= SHOWN_LINES && onUnread === undefined) continue;
+      if (unread++ >= SHOWN_LINES && onBadLine === undefined) continue;
       const text = bytes.toString("utf8", from, Math.min(to, from + 800)).slice(0, 200);
       if (unread <= SHOWN_LINES) firstUnread.push({ line: lines, text, reason });
-      onUnread?.({ line: lines, text, reason });
+      onBadLine?.(text, reason);
     }
     const keys = table.takeNew();
     return {
@@ -156,12 +128,6 @@ export function blockParser(layout: Layout, functions: RecordFunctions = {}): Bl
       firstUnread,
     };
   };
-}
-
-function sumOf(fields: LineFields, named: readonly Field[]): number {
-  let sum = 0;
-  for (const field of named) sum += fields.number(field);
-  return sum;
 }
 
 function namesOf(fields: readonly Field[]): string {

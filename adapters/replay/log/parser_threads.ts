@@ -1,11 +1,13 @@
 import { Worker } from "node:worker_threads";
 
 import type { Layout } from "./layout.ts";
-import type { Columns } from "./parse_block.ts";
+import { blockParser } from "./parse_block.ts";
+import type { ReadLogOptions } from "./read_log_options.ts";
+import type { Columns } from "./trace.ts";
 
-/** Threads that read lines. */
-export interface ParserThreads {
-  /** How many there are. */
+/** What reads lines: this thread, or others. */
+export interface Parsers {
+  /** How many other threads there are. */
   readonly size: number;
   /** Reads a block in one of them; `parser` says in which. */
   parse(
@@ -16,6 +18,16 @@ export interface ParserThreads {
   close(): Promise<unknown>;
 }
 
+/** Reads lines in this thread. */
+export function ownParser(options: ReadLogOptions): Parsers {
+  const parse = blockParser(options);
+  return {
+    size: 0,
+    parse: async (block, layout) => ({ columns: await parse(block, layout), parser: 0 }),
+    close: () => Promise.resolve(),
+  };
+}
+
 /** What waits for a block's columns. */
 interface Waiting {
   readonly resolve: (columns: Columns) => void;
@@ -23,7 +35,7 @@ interface Waiting {
 }
 
 /** Starts threads that read lines. Blocks go to them in turn; each answers in order. */
-export function parserThreads(size: number): ParserThreads {
+export function parserThreads(size: number): Parsers {
   const workers = Array.from({ length: size }, () => startWorker());
   let turn = 0;
   return {

@@ -1,63 +1,18 @@
-import {
-  checkInteger,
-  checkOptions,
-  errorMessage,
-  formatValue,
-  type OptionNames,
-} from "../../../core/toolkit.ts";
+import { checkInteger, checkOptions, errorMessage, formatValue } from "../../../core/toolkit.ts";
 import { sectionsOf } from "./find_layout.ts";
-import { FORMAT_NAMES, type Layout, type LayoutOptions, type LogFormat } from "./layout.ts";
-import {
-  type BlockParser,
-  blockParser,
-  type Columns,
-  type LogRecord,
-  type RecordFunctions,
-  SHOWN_LINES,
-  type UnreadLine,
-} from "./parse_block.ts";
-import { type ParserThreads, parserThreads } from "./parser_threads.ts";
+import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";
+import { SHOWN_LINES } from "./parse_block.ts";
+import { ownParser, type Parsers, parserThreads } from "./parser_threads.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
-import { addColumns, type LogEntry, type Trace, type TraceBuilder, traceBuilder } from "./trace.ts";
-
-/** The names of columns, or the paths of values in objects: `request.client_ip`. */
-export interface ColumnOptions {
-  /** Holds the time; default one with a usual name, such as `time`, `timestamp` or `ts`. */
-  readonly time?: string | undefined;
-  /** Holds the client; default one with a usual name, such as `remote_addr`, `client` or `host`. */
-  readonly host?: string | undefined;
-}
-
-/** The options of `readLog`. */
-export interface ReadLogOptions {
-  /** The form of the lines; default the one that reads most of the first lines. */
-  readonly format?: LogFormat | undefined;
-  /** Which columns hold the time and the client, in any case of letters. */
-  readonly columns?: ColumnOptions | undefined;
-  /**
-   * Whose a request was: a column; `ip/64` for the address, of IPv6 ones so many bits; or a
-   * function. Default the client's host, or `"all"` where the log has none.
-   */
-  readonly key?: string | ((record: LogRecord) => string) | undefined;
-  /**
-   * Units that a request took: columns, which are summed, or a function; default 1. What is no
-   * positive integer is not taken for one.
-   */
-  readonly cost?: string | readonly string[] | ((record: LogRecord) => number) | undefined;
-  /** The longest line in bytes; longer ones are no entries; default 65,536. */
-  readonly maxLine?: number | undefined;
-  /** Called with each line that is no entry, shortened to 200 characters, and why. */
-  readonly onBadLine?: ((line: string, reason: string) => void) | undefined;
-}
-
-const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
-  format: true,
-  columns: true,
-  key: true,
-  cost: true,
-  maxLine: true,
-  onBadLine: true,
-};
+import { LOG_OPTIONS, type ReadLogOptions } from "./read_log_options.ts";
+import {
+  addColumns,
+  type Columns,
+  type LogEntry,
+  type LogFacts,
+  type Trace,
+  traceBuilder,
+} from "./trace.ts";
 
 /** The options of `readTrace`. */
 export interface ReadTraceOptions extends ReadLogOptions {
@@ -78,12 +33,7 @@ export interface NamedLog {
 }
 
 /** How much of a log has been read. */
-export interface ReadSoFar {
-  /** Bytes, decompressed. */
-  readonly bytes: number;
-  /** Lines. */
-  readonly lines: number;
-}
+export type ReadSoFar = Pick<LogFacts, "bytes" | "lines">;
 
 const MAX_LINE = 65_536;
 const MAX_CLIENTS = 100_000;
@@ -111,7 +61,7 @@ export async function* readLog(
 ): AsyncGenerator<LogEntry> {
   checkOptions("read a log", options, LOG_OPTIONS);
   let keys: string[] = [];
-  for await (const { columns } of readColumns(text, "a log", options, undefined)) {
+  for await (const { columns } of readColumns(text, "a log", options, ownParser(options))) {
     if (columns.restarts) keys = [];
     keys.push(...columns.keys);
     const { at, client, cost } = columns;
@@ -159,19 +109,19 @@ export async function readTrace(
   const usesFunctions = [rest.key, rest.cost, rest.onBadLine].some((option) =>
     typeof option === "function"
   );
-  const pool = threads > 0 && !usesFunctions ? parserThreads(threads) : undefined;
+  const parsers = threads > 0 && !usesFunctions ? parserThreads(threads) : ownParser(rest);
   /** What the ids of each parser are in the trace. */
   const ids: number[][] = Array.from({ length: threads + 1 }, () => []);
   try {
     for (const { name, log } of isList(text) ? text : [{ name: "a log", log: text }]) {
-      for await (const read of readColumns(log, name, rest, pool)) {
+      for await (const read of readColumns(log, name, rest, parsers)) {
         addColumns(trace, ids[read.parser]!, read.columns);
-        addFacts(trace, read);
-        onProgress?.(trace.log!);
+        trace.log = withFacts(trace.log, read.facts);
+        onProgress?.(trace.log);
       }
     }
   } finally {
-    await pool?.close();
+    await parsers.close();
   }
   return trace;
 }
@@ -180,26 +130,27 @@ function isList(text: TextSource | readonly NamedLog[]): text is readonly NamedL
   return Array.isArray(text) && text.length > 0 && text.every((item) => item?.log !== undefined);
 }
 
-function addFacts(trace: TraceBuilder, { columns, bytes, layout }: ReadColumns): void {
-  const before = trace.log ??
-    { lines: 0, bytes: 0, unread: 0, firstUnread: [], formats: [], keys: [] };
-  const shown = columns.firstUnread.slice(0, SHOWN_LINES - before.firstUnread.length);
-  trace.log = {
-    lines: before.lines + columns.lines,
-    bytes: before.bytes + bytes,
-    unread: before.unread + columns.unread,
-    firstUnread: [...before.firstUnread, ...shown],
-    formats: [...new Set([...before.formats, layout.format])],
-    keys: [...new Set([...before.keys, ...layout.key.map(({ name }) => name)])],
+/** What is known of a log, and of what came after it. */
+function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
+  return {
+    lines: one.lines + other.lines,
+    bytes: one.bytes + other.bytes,
+    unread: one.unread + other.unread,
+    firstUnread: [...one.firstUnread, ...other.firstUnread].slice(0, SHOWN_LINES),
+    formats: [...new Set([...one.formats, ...other.formats])],
+    keys: [...new Set([...one.keys, ...other.keys])],
   };
 }
+
+const NO_FACTS: LogFacts = {
+  ...{ lines: 0, bytes: 0, unread: 0, firstUnread: [], formats: [], keys: [] },
+};
 
 /** Columns, and what they were read from. */
 interface ReadColumns {
   readonly columns: Columns;
-  readonly bytes: number;
+  readonly facts: LogFacts;
   readonly parser: number;
-  readonly layout: Layout;
 }
 
 /** Reads a log as columns, in the order of its lines. */
@@ -207,88 +158,74 @@ async function* readColumns(
   text: TextSource,
   name: string,
   options: ReadLogOptions,
-  pool: ParserThreads | undefined,
+  parsers: Parsers,
 ): AsyncGenerator<ReadColumns> {
-  const { wanted, functions } = readOptions(name, options);
+  const wanted = layoutOptions(name, options);
   /** What is being read; as many blocks as keep the threads busy. */
-  const pending: (() => Promise<ReadColumns> | ReadColumns)[] = [];
-  const sums = { lines: 0, requests: 0, unread: 0 };
-  let firstUnread: readonly UnreadLine[] = [];
+  const pending: (() => Promise<ReadColumns>)[] = [];
   let layout: Layout | undefined;
-  let parse: BlockParser | undefined;
+  let all = NO_FACTS;
+  let requests = 0;
+  /** Lines before those that are read next. */
+  let before = 0;
 
   async function next(): Promise<ReadColumns> {
     const read = await pending.shift()!();
-    const { columns } = read;
-    const numbered = columns.firstUnread.map((line) => ({ ...line, line: line.line + sums.lines }));
-    sums.lines += columns.lines;
-    sums.requests += columns.at.length;
-    sums.unread += columns.unread;
-    firstUnread = [...firstUnread, ...numbered].slice(0, SHOWN_LINES);
-    return { ...read, columns: { ...columns, firstUnread: numbered } };
+    const firstUnread = read.columns.firstUnread.map(({ line, ...rest }) => ({
+      line: line + before,
+      ...rest,
+    }));
+    const facts = { ...read.facts, firstUnread };
+    before += facts.lines;
+    requests += read.columns.at.length;
+    all = withFacts(all, facts);
+    return { ...read, facts };
   }
 
   for await (const block of readBlocks(text, wanted)) {
-    for (const section of sectionsOf(block, layout, wanted)) {
-      const { bytes } = section;
-      if (section.layout !== layout) parse = undefined;
-      layout = section.layout;
-      if (sums.lines === 0) sums.lines = section.headerLines;
-      const of = { bytes: bytes.length, layout };
-      if (pool === undefined) {
-        const columns = (parse ??= blockParser(layout, functions))(bytes);
-        pending.push(() => ({ ...of, columns, parser: 0 }));
-      } else {
-        const parsing = pool.parse(bytes, layout);
-        // It is awaited later, or never, if one before it fails.
-        parsing.catch(() => {});
-        pending.push(async () => ({ ...of, ...await parsing }));
-      }
-      if (pending.length > (pool?.size ?? 0) * 2) yield await next();
+    for (const { bytes, headerLines, ...section } of sectionsOf(block, layout, wanted)) {
+      before += headerLines;
+      const { format, key } = layout = section.layout;
+      const parsing = parsers.parse(bytes, layout);
+      // It is awaited later, or never, if one before it fails.
+      parsing.catch(() => {});
+      pending.push(async () => {
+        const { columns, parser } = await parsing;
+        const { lines, unread, firstUnread } = columns;
+        const keys = key.map(({ name }) => name);
+        const facts = { lines, unread, firstUnread, bytes: bytes.length, formats: [format], keys };
+        return { columns, facts, parser };
+      });
+      if (pending.length > parsers.size * 2) yield await next();
     }
   }
   while (pending.length > 0) yield await next();
-  if (sums.requests === 0 && sums.unread > 0) {
-    throw nothingRead(wanted, layout!, sums.unread, firstUnread);
-  }
+  if (requests === 0 && all.unread > 0) throw nothingRead(wanted, layout!, all);
 }
 
-function readOptions(
-  name: string,
-  options: ReadLogOptions,
-): { readonly wanted: LayoutOptions; readonly functions: RecordFunctions } {
-  const { format, columns = {}, key, cost, maxLine = MAX_LINE, onBadLine } = options;
+function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
+  const { format, columns = {}, key, cost = [], maxLine = MAX_LINE } = options;
   checkInteger("read a log", "maxLine", maxLine, 1);
   if (format !== undefined && !FORMAT_NAMES.includes(format)) {
     const rule = `format must be one of ${FORMAT_NAMES.join(", ")}`;
     throw new TypeError(errorMessage("read a log", rule, format));
   }
-  const keyFunction = typeof key === "function" ? key : undefined;
-  const costFunction = typeof cost === "function" ? cost : undefined;
   return {
-    wanted: {
-      name,
-      format,
-      time: columns.time,
-      key: typeof key === "string" ? key : columns.host,
-      cost: typeof cost === "string" ? [cost] : Array.isArray(cost) ? cost : [],
-      maxLine,
-    },
-    functions: {
-      key: keyFunction,
-      cost: costFunction,
-      onUnread: onBadLine && (({ text, reason }) => onBadLine(text, reason)),
-    },
+    name,
+    format,
+    time: columns.time,
+    key: typeof key === "string" ? key : columns.host,
+    cost: typeof cost === "function" ? [] : [cost].flat(),
+    maxLine,
   };
 }
 
 function nothingRead(
   { name }: LayoutOptions,
   { format }: Layout,
-  unread: number,
-  lines: readonly UnreadLine[],
+  { unread, firstUnread }: LogFacts,
 ): TypeError {
-  const shown = lines.map(({ line, text, reason }) =>
+  const shown = firstUnread.map(({ line, text, reason }) =>
     `\n  ${line}: ${formatValue(text)}: ${reason}`
   );
   return new TypeError(

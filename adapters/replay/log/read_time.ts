@@ -10,20 +10,7 @@
 
 import { LAST_INSTANT } from "../../../core/toolkit.ts";
 
-const MONTHS: readonly number[] = [
-  "jan",
-  "feb",
-  "mar",
-  "apr",
-  "may",
-  "jun",
-  "jul",
-  "aug",
-  "sep",
-  "oct",
-  "nov",
-  "dec",
-]
+const MONTHS: readonly number[] = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ")
   .map((name) => name.charCodeAt(0) << 16 | name.charCodeAt(1) << 8 | name.charCodeAt(2));
 const DAYS: readonly number[] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const DAY = 86_400_000;

@@ -4,7 +4,6 @@
  */
 
 import { checkInteger, errorMessage, LAST_INSTANT } from "../../../core/toolkit.ts";
-import type { Columns, UnreadLine } from "./parse_block.ts";
 
 /** One request of a log. */
 export interface LogEntry {
@@ -22,6 +21,16 @@ export type LogSource =
   | Iterable<LogEntry>
   | AsyncIterable<LogEntry>
   | (() => Iterable<LogEntry> | AsyncIterable<LogEntry>);
+
+/** A line that could not be read. */
+export interface UnreadLine {
+  /** Its number, counted from 1. */
+  readonly line: number;
+  /** Its text, shortened to 200 characters. */
+  readonly text: string;
+  /** Why. */
+  readonly reason: string;
+}
 
 /** What there was to a log beside its requests. */
 export interface LogFacts {
@@ -73,21 +82,30 @@ export interface TraceRows {
   readonly cost: Float64Array | undefined;
 }
 
-/** A trace that grows. */
-export interface TraceBuilder extends Omit<Trace, "clients" | "counts" | "rows"> {
-  requests: number;
-  units: number;
-  untracked: number;
-  backSteps: number;
-  start: number;
-  end: number;
-  log: LogFacts | undefined;
-  readonly clients: string[];
-  readonly counts: number[];
-  readonly rows: TraceRows[];
-  readonly ids: Map<string, number>;
-  readonly maxClients: number;
+/** The requests of a block, with ids of the parser's own. */
+export interface Columns extends TraceRows {
+  /** The clients that are new, in the order of their ids. */
+  readonly keys: readonly string[];
+  /** Whether ids count from 0 again. */
+  readonly restarts: boolean;
+  /** Lines of the block, those of no request among them. */
+  readonly lines: number;
+  /** How many lines could not be read. */
+  readonly unread: number;
+  /** The first of them. */
+  readonly firstUnread: readonly UnreadLine[];
 }
+
+/** A trace that grows. */
+export type TraceBuilder =
+  & { -readonly [Key in Exclude<keyof Trace, "clients" | "counts" | "rows">]: Trace[Key] }
+  & {
+    readonly clients: string[];
+    readonly counts: number[];
+    readonly rows: TraceRows[];
+    readonly ids: Map<string, number>;
+    readonly maxClients: number;
+  };
 
 const UNTRACKED = 0xffff_ffff;
 
@@ -107,7 +125,13 @@ export function traceBuilder(maxClients: number): TraceBuilder {
 export function addColumns(trace: TraceBuilder, ids: number[], columns: Columns): void {
   if (columns.restarts) ids.length = 0;
   for (const key of columns.keys) ids.push(idOf(trace, key));
-  const { at, client, cost } = columns;
+  const { client } = columns;
+  for (let row = 0; row < client.length; row++) client[row] = ids[client[row]!]!;
+  addRows(trace, columns);
+}
+
+/** Adds rows whose ids are those of the trace. */
+function addRows(trace: TraceBuilder, { at, client, cost }: TraceRows): void {
   const { counts } = trace;
   let { start, end, units, untracked, backSteps } = trace;
   let kept = 0;
@@ -117,7 +141,7 @@ export function addColumns(trace: TraceBuilder, ids: number[], columns: Columns)
     else end = instant;
     if (instant < start) start = instant;
     if (cost !== undefined) units += cost[row]!;
-    const id = ids[client[row]!]!;
+    const id = client[row]!;
     if (id === UNTRACKED) {
       untracked++;
       continue;
@@ -173,20 +197,10 @@ async function traceOfEntries(
   const trace = traceBuilder(maxClients);
   let entries: LogEntry[] = [];
   function add(): void {
-    const keys: string[] = [];
-    const places = new Map<string, number>();
-    const client = Uint32Array.from(entries, ({ key }) => {
-      let place = places.get(key);
-      if (place === undefined) {
-        places.set(key, place = keys.length);
-        keys.push(key);
-      }
-      return place;
-    });
     const at = Float64Array.from(entries, ({ at }) => Math.floor(at));
+    const client = Uint32Array.from(entries, ({ key }) => idOf(trace, key));
     const cost = Float64Array.from(entries, ({ cost }) => cost);
-    const none = { lines: 0, unread: 0, firstUnread: [], restarts: false };
-    addColumns(trace, [], { at, client, cost, keys, ...none });
+    addRows(trace, { at, client, cost });
     entries = [];
   }
   for await (const entry of openSource(action, source)) {
@@ -247,14 +261,12 @@ export async function sortedLog(
   return entries.sort((a, b) => a.at - b.at);
 }
 
-/** One client's requests, in order of time: those of the rows `from` to `to`. */
-export type ClientVisit = (
-  client: number,
-  at: Float64Array,
-  cost: Float64Array | undefined,
-  from: number,
-  to: number,
-) => void;
+/** One client's requests, in order of time. */
+export interface ClientRequests {
+  readonly at: Float64Array;
+  /** Costs; `undefined` where all are 1. */
+  readonly cost: Float64Array | undefined;
+}
 
 /** The most requests that are put in order at once. */
 const ROWS_AT_ONCE = 1 << 21;
@@ -263,44 +275,39 @@ const ROWS_AT_ONCE = 1 << 21;
  * Visits clients, one after the other, each with all of its requests. Memory is bounded by the
  * requests of the busiest client; where there are many requests, some clients at a time are taken
  * from the trace.
- *
- * @param chosen The clients to visit, marked by 1; default all.
  */
 export function eachClient(
-  trace: Trace,
-  visit: ClientVisit,
-  chosen?: Uint8Array,
+  { counts, rows, backSteps }: Trace,
+  visit: (client: number, requests: ClientRequests) => void,
 ): void {
-  const { counts, rows, backSteps } = trace;
   const hasCost = rows.some(({ cost }) => cost !== undefined);
   const places = new Uint32Array(counts.length);
   for (let first = 0, last = 0; first < counts.length; first = last) {
     let total = 0;
     for (; last < counts.length; last++) {
-      const count = chosen?.[last] === 0 ? 0 : counts[last]!;
+      const count = counts[last]!;
       if (total > 0 && total + count > ROWS_AT_ONCE) break;
       places[last] = total;
       total += count;
     }
-    if (total === 0) continue;
     const at = new Float64Array(total);
     const cost = hasCost ? new Float64Array(total).fill(1) : undefined;
     for (const part of rows) {
       const { length } = part.client;
       for (let row = 0; row < length; row++) {
         const client = part.client[row]!;
-        if (client < first || client >= last || chosen?.[client] === 0) continue;
+        if (client < first || client >= last) continue;
         const place = places[client]!++;
         at[place] = part.at[row]!;
         if (part.cost !== undefined) cost![place] = part.cost[row]!;
       }
     }
     for (let client = first; client < last; client++) {
-      if (chosen?.[client] === 0) continue;
       const to = places[client]!;
       const from = to - counts[client]!;
-      if (backSteps > 0) putInOrder(at, cost, from, to);
-      visit(client, at, cost, from, to);
+      const requests = { at: at.subarray(from, to), cost: cost?.subarray(from, to) };
+      if (backSteps > 0) putInOrder(requests);
+      visit(client, requests);
     }
   }
 }
@@ -327,20 +334,13 @@ export function eachRequest(
   }
 }
 
-/** Puts rows in order of time; those of one instant stay as they were. */
-function putInOrder(
-  at: Float64Array,
-  cost: Float64Array | undefined,
-  from: number,
-  to: number,
-): void {
-  let isOrdered = true;
-  for (let row = from + 1; row < to && isOrdered; row++) isOrdered = at[row]! >= at[row - 1]!;
-  if (isOrdered) return;
-  const order = Array.from({ length: to - from }, (_, place) => from + place)
-    .sort((one, other) => at[one]! - at[other]! || one - other);
-  const ats = order.map((row) => at[row]!);
-  const costs = order.map((row) => cost?.[row] ?? 1);
-  at.set(ats, from);
-  cost?.set(costs, from);
+/** Puts requests in order of time; those of one instant stay as they were. */
+function putInOrder({ at, cost }: ClientRequests): void {
+  let ordered = 1;
+  while (ordered < at.length && at[ordered]! >= at[ordered - 1]!) ordered++;
+  if (ordered >= at.length) return;
+  const order = [...at.keys()].sort((one, other) => at[one]! - at[other]! || one - other);
+  const costs = cost && order.map((row) => cost[row]!);
+  at.sort();
+  if (costs !== undefined) cost!.set(costs);
 }

@@ -10,18 +10,21 @@ export function percent(part: number, whole: number): string {
   return share < 0.01 ? "< 0.01" : share < 10 ? share.toFixed(2) : share.toFixed(1);
 }
 
-const UNITS: readonly (readonly [number, string])[] = [
+/** Units of time in milliseconds, the longest first. */
+export const TIME_UNITS: readonly (readonly [number, string])[] = [
   [86_400_000, "d"],
   [3_600_000, "h"],
   [60_000, "min"],
   [1_000, "s"],
+  [1, "ms"],
 ];
 
 /** A duration as people say it, to two places: `2.8 h`. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === Infinity) return "forever";
-  for (const [unit, name] of UNITS) {
-    if (milliseconds >= unit) return `${Number((milliseconds / unit).toPrecision(2))} ${name}`;
+  for (const [unit, name] of TIME_UNITS) {
+    if (milliseconds < unit || unit === 1) continue;
+    return `${Number((milliseconds / unit).toPrecision(2))} ${name}`;
   }
   return `${milliseconds} ms`;
 }
@@ -31,8 +34,8 @@ export function instantText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** A stranger's text, short and fit for a terminal: without characters that command it. */
-export function numberText(text: string): string {
+/** Text of a log, short and fit for a terminal: without characters that control it. */
+export function safeText(text: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
   // deno-lint-ignore no-control-regex
   return shown.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");

@@ -1,12 +1,18 @@
 import { checkOptions } from "../../../core/toolkit.ts";
-import { count, durationText, instantText, numberText, percent } from "./format_numbers.ts";
+import { count, durationText, instantText, percent } from "./format_numbers.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { escaped } from "./plots/svg.ts";
 import { sweepPlot } from "./plots/sweep_plot.ts";
 import { timelinePlot } from "./plots/timeline_plot.ts";
-import { answers, comparedRequests, notes, unreadLines } from "./report_text.ts";
-import { shareName } from "./replay_table.ts";
-import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
+import {
+  answers,
+  comparedRequests,
+  comparisonRows,
+  notes,
+  sweepRows,
+  unreadLines,
+} from "./report_text.ts";
+import type { ClientReport, ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
 
 /** The options of `replayPage`. */
@@ -69,19 +75,16 @@ function summaryOf({ requests, units, clients, start, end }: ReplayReport): stri
 }
 
 function candidateTable({ candidates, requests, clients }: ReplayReport): string {
-  const head = ["candidate", "refused", "%", "clients hit", "longest lock-out"];
-  const rows = candidates.map((candidate) => [
-    candidate.name,
-    count(candidate.denied),
-    percent(candidate.denied, requests),
-    `${count(candidate.clientsHit)} of ${count(clients)}`,
-    lockOutOf(candidate),
+  return table([
+    ["candidate", "refused", "%", "clients hit", "longest lock-out"],
+    ...candidates.map(({ name, denied, clientsHit, longestLockOut }) => [
+      name,
+      count(denied),
+      percent(denied, requests),
+      `${count(clientsHit)} of ${count(clients)}`,
+      longestLockOut === undefined ? "none" : durationText(longestLockOut.milliseconds),
+    ]),
   ]);
-  return table(head, rows);
-}
-
-function lockOutOf({ longestLockOut }: CandidateReport): string {
-  return longestLockOut === undefined ? "none" : durationText(longestLockOut.milliseconds);
 }
 
 function unreadSection(report: ReplayReport): readonly string[] {
@@ -114,40 +117,30 @@ function clientSection({ candidates, start, end }: ReplayReport): readonly strin
 
 function comparisonSection({ comparison, candidates }: ReplayReport): readonly string[] {
   if (comparison === undefined) return [];
-  const head = ["client", "requests", "only first", "only second", "both"];
-  const rows = comparison.clients.map(({ key, requests, onlyFirst, onlySecond, both }) => [
-    numberText(key),
-    ...[requests, onlyFirst, onlySecond, both].map(count),
-  ]);
   return [
     "<h2>What the two would have done differently</h2>",
     ...comparedRequests(comparison, candidates).map((text) => `<p>${escaped(text)}</p>`),
-    ...(rows.length === 0 ? [] : [table(head, rows)]),
+    ...(comparison.clients.length === 0 ? [] : [table(comparisonRows(comparison))]),
   ];
 }
 
 function sweepSection(sweeps: readonly SweepReport[]): readonly string[] {
-  const [first] = sweeps;
-  if (first === undefined) return [];
-  const head = ["algorithm", ...first.smallest.map(({ share }) => shareName(share))];
-  const rows = sweeps.map(({ name, smallest }) => [
-    name,
-    ...smallest.map(({ limit }) => count(limit)),
-  ]);
+  if (sweeps.length === 0) return [];
   return [
     "<h2>How low may the limit be?</h2>",
     figure((width) => sweepPlot("Requests refused against the limit", sweeps, width)),
     "<p>The smallest limit that hits at most so many:</p>",
-    table(head, rows),
+    table(sweepRows(sweeps)),
   ];
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = (tag: string, row: readonly string[]) =>
-    `<tr>${row.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
-  return `<div class="wide"><table>${cells("th", head)}${
-    rows.map((row) => cells("td", row)).join("")
-  }</table></div>`;
+/** A table of rows, the first of which is its head. */
+function table(rows: readonly (readonly string[])[]): string {
+  const html = rows.map((row, place) => {
+    const tag = place === 0 ? "th" : "td";
+    return `<tr>${row.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
+  });
+  return `<div class="wide"><table>${html.join("")}</table></div>`;
 }
 
 /** A plot in two widths: text that shrinks with its picture cannot be read on a telephone. */

@@ -1,6 +1,13 @@
-import { count, durationText, numberText, percent } from "./format_numbers.ts";
+import { count, durationText, percent, safeText } from "./format_numbers.ts";
 import type { CandidateReport, ReplayReport } from "../replay_report.ts";
-import { answers, comparedRequests, notes, unreadLines } from "./report_text.ts";
+import {
+  answers,
+  comparedRequests,
+  comparisonRows,
+  notes,
+  sweepRows,
+  unreadLines,
+} from "./report_text.ts";
 import type { SweepReport } from "../sweep.ts";
 
 /**
@@ -21,7 +28,7 @@ export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[]
     ...candidateTable(report),
     ...report.candidates.flatMap(hardestHit),
     ...comparisonTable(report),
-    ...(sweeps.length > 0 ? ["", "smallest limit that hits", ...smallestTable(sweeps)] : []),
+    ...(sweeps.length > 0 ? ["", "smallest limit that hits", ...aligned(sweepRows(sweeps))] : []),
   ].join("\n");
 }
 
@@ -55,7 +62,7 @@ function hardestHit({ name, clients }: CandidateReport): readonly string[] {
     ...aligned([
       ["client", "denied", "of", "longest lock-out"],
       ...hit.map(({ key, denied, requests, lockOut }) => [
-        numberText(key),
+        safeText(key),
         count(denied),
         count(requests),
         durationText(lockOut),
@@ -69,27 +76,8 @@ function comparisonTable({ comparison, candidates }: ReplayReport): readonly str
   return [
     "",
     ...comparedRequests(comparison, candidates),
-    ...aligned([
-      ["client", "requests", "only first", "only second", "both"],
-      ...comparison.clients.map(({ key, requests, onlyFirst, onlySecond, both }) => [
-        numberText(key),
-        ...[requests, onlyFirst, onlySecond, both].map(count),
-      ]),
-    ]),
+    ...aligned(comparisonRows(comparison)),
   ];
-}
-
-function smallestTable(sweeps: readonly SweepReport[]): readonly string[] {
-  const shares = sweeps[0]!.smallest.map(({ share }) => share);
-  return aligned([
-    ["algorithm", ...shares.map(shareName)],
-    ...sweeps.map(({ name, smallest }) => [name, ...smallest.map(({ limit }) => count(limit))]),
-  ]);
-}
-
-/** A share in words: `nobody`, `0.1 %`. */
-export function shareName(share: number): string {
-  return share === 0 ? "nobody" : `${Number((share * 100).toPrecision(3))} %`;
 }
 
 /** Columns of one width each: the first to the left, numbers to the right. */

@@ -5,7 +5,8 @@
 import type { Comparison } from "../compare_clients.ts";
 import { FORMAT_NAMES } from "../log/layout.ts";
 import type { CandidateReport, ReplayReport } from "../replay_report.ts";
-import { count, numberText, percent } from "./format_numbers.ts";
+import type { SweepReport } from "../sweep.ts";
+import { count, percent, safeText } from "./format_numbers.ts";
 
 /** The answers: of limits, or of a rule file as a whole; its rules count other clients. */
 export function answers(report: ReplayReport): readonly string[] {
@@ -45,6 +46,28 @@ export function comparedRequests(
   ];
 }
 
+/** The clients on whose requests two candidates differ, as rows of a table. */
+export function comparisonRows({ clients }: Comparison): readonly (readonly string[])[] {
+  return [
+    ["client", "requests", "only first", "only second", "both"],
+    ...clients.map(({ key, requests, onlyFirst, onlySecond, both }) => [
+      safeText(key),
+      ...[requests, onlyFirst, onlySecond, both].map(count),
+    ]),
+  ];
+}
+
+/** The smallest limits, as rows of a table. */
+export function sweepRows(sweeps: readonly SweepReport[]): readonly (readonly string[])[] {
+  const shares = sweeps[0]!.smallest.map(({ share }) =>
+    share === 0 ? "nobody" : `${Number((share * 100).toPrecision(3))} %`
+  );
+  return [
+    ["algorithm", ...shares],
+    ...sweeps.map(({ name, smallest }) => [name, ...smallest.map(({ limit }) => count(limit))]),
+  ];
+}
+
 /** What is odd about the log, in sentences without an end. */
 export function notes(report: ReplayReport): readonly string[] {
   const { backSteps, untracked, log } = report;
@@ -69,7 +92,7 @@ export function unreadLines(report: ReplayReport): readonly string[] {
   const { log } = report;
   if (log === undefined || log.unread * 100 <= log.lines) return [];
   const first = log.firstUnread.map(({ line, text, reason }) =>
-    `line ${count(line)}: ${numberText(text)}: ${reason}`
+    `line ${count(line)}: ${safeText(text)}: ${reason}`
   );
   return [unreadText(report), ...first, `the forms known are ${FORMAT_NAMES.join(", ")}`];
 }

@@ -30,6 +30,13 @@ export interface BoundVerdict {
   readonly capacity: number;
 }
 
+/** What decides by these limits, of which there are none unless it is "limited". */
+export function boundVerdict(kind: RuleKind, limits: readonly BoundLimit[]): BoundVerdict {
+  const algorithms = limits.map(({ algorithm }) => algorithm);
+  const capacity = Math.min(...algorithms.map((each) => each.capacity));
+  return { kind, limits, algorithms, capacity: limits.length === 0 ? 0 : capacity };
+}
+
 /** A configuration on a store: what one call sees from beginning to end. */
 export interface BoundRules {
   readonly set: RuleSet;
@@ -73,13 +80,13 @@ export function boundRule(on: RuleStore, bound: BoundRules, rule: Rule): BoundVe
 }
 
 function bindRule(on: RuleStore, { set, before, instant }: BoundRules, rule: Rule): BoundVerdict {
-  const { kind, limits: algorithms, capacity, domain } = rule;
+  const { kind, limits, domain } = rule;
   const last = before && sameRule(before, rule);
   const lastLimits = before === undefined || last === undefined
     ? []
     : boundRule(on, before, last).limits;
-  const limits = bindLimits(on, set.domains.get(domain)!, algorithms, lastLimits, instant);
-  return { kind, limits, algorithms, capacity };
+  const bound = bindLimits(on, set.domains.get(domain)!, limits, lastLimits, instant);
+  return boundVerdict(kind, bound);
 }
 
 function sameRule(before: BoundRules, rule: Rule): Rule | undefined {

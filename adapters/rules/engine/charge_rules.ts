@@ -20,7 +20,7 @@ import {
   verdictOf,
 } from "../../../core/rules/rules.ts";
 import type { Operation } from "../../../core/store.ts";
-import { type BoundLimit, type BoundVerdict, operationOn } from "./bound_rules.ts";
+import { type BoundVerdict, boundVerdict, operationOn } from "./bound_rules.ts";
 import { isChanging } from "./older_limits.ts";
 import { tooManyLimits } from "./rule_request.ts";
 import type { RuleStore } from "./rule_store.ts";
@@ -73,14 +73,9 @@ export function chargePrepared(
 
 /** A limit that came with its descriptor. */
 export function overriding(limit: Algorithm | "blocked"): BoundVerdict {
-  if (limit === "blocked") return { kind: "blocked", limits: [], algorithms: [], capacity: 0 };
-  const only: BoundLimit = {
-    algorithm: limit,
-    call: undefined,
-    charged: charging(limit),
-    older: [],
-  };
-  return { kind: "limited", limits: [only], algorithms: [limit], capacity: limit.capacity };
+  if (limit === "blocked") return boundVerdict(limit, []);
+  const only = { algorithm: limit, call: undefined, charged: charging(limit), older: [] };
+  return boundVerdict("limited", [only]);
 }
 
 /** Charges rules that are enforced, all or none; several quotas, where at least one admits. */

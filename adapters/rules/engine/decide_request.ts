@@ -52,35 +52,34 @@ export function decideRequest(
 }
 
 function verdictOn(
-  { on, keys, bound }: RuleDecider,
+  decider: RuleDecider,
   request: RuleRequest,
   action: ChargeAction,
 ): MaybePromise<Verdict> {
+  const { on, bound } = decider;
   const { descriptors, cost = 1 } = request;
   const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return NO_RULE_VERDICT;
   if (descriptors.length === 1) {
-    const verdict = decideOne(on, bound, keys, domain, descriptors[0]!, cost, action);
+    const verdict = decideOne(decider, domain, descriptors[0]!, cost, action);
     if (verdict !== undefined) return verdict;
   }
   const applied = matchRules(domain, descriptors, cost);
   if (applied.length === 0) return NO_RULE_VERDICT;
-  const charges = chargesOf(on, bound, keys, domain, applied);
+  const charges = chargesOf(decider, domain, applied);
   return isPromise(charges)
     ? charges.then((known) => chargeRules(on, domain.charge, known, action))
     : chargeRules(on, domain.charge, charges, action);
 }
 
 /** Forgets the counters of a request; answers how many. */
-export function resetRequest(
-  { on, keys, bound }: RuleDecider,
-  request: RuleRequest,
-): MaybePromise<number> {
+export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybePromise<number> {
+  const { on, bound } = decider;
   checkRuleRequest(request);
   const domain = bound.set.domains.get(request.domain);
   if (domain === undefined) return 0;
   const applied = matchRules(domain, request.descriptors, 0);
-  return andThen(chargesOf(on, bound, keys, domain, applied), (charges) => {
+  return andThen(chargesOf(decider, domain, applied), (charges) => {
     const counters = charges.flatMap(({ applied, verdict }) =>
       verdict.limits.map((limit) => storedKeys(on, domain.name, limit, applied.key))
     );
@@ -94,9 +93,7 @@ export function resetRequest(
  * `undefined` if the request is another.
  */
 function decideOne(
-  on: RuleStore,
-  bound: BoundRules,
-  keys: KeyLimitsCache | undefined,
+  { on, bound, keys }: RuleDecider,
   domain: Domain,
   { entries, cost: own, limit: override }: Descriptor,
   cost: number,
@@ -108,21 +105,13 @@ function decideOne(
   const { rule, key } = match;
   if (rule.lookup !== undefined && keys !== undefined) return undefined;
   const verdict = boundRule(on, bound, rule);
-  const applied: AppliedRule = {
-    rule,
-    key,
-    cost: own ?? cost,
-    descriptors: FIRST,
-    limit: undefined,
-  };
+  const applied = { rule, key, cost: own ?? cost, descriptors: FIRST, limit: undefined };
   return chargePrepared(on, { applied, verdict }, action);
 }
 
 /** What decides for each rule: its limits, those of its key, or those of the descriptor. */
 function chargesOf(
-  on: RuleStore,
-  bound: BoundRules,
-  keys: KeyLimitsCache | undefined,
+  { on, bound, keys }: RuleDecider,
   domain: Domain,
   all: readonly AppliedRule[],
 ): MaybePromise<readonly Charge[]> {

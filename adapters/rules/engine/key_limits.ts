@@ -5,6 +5,9 @@
  * is remembered too, or each of its calls would look it up. An answer past its time still decides
  * while the key is looked up anew, so that a decision waits for the source only if the rule says so,
  * and only the first time.
+ *
+ * A source may be slow, or never answer, so that there is a bound on the questions at a time and on the
+ * wait for each.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -17,15 +20,21 @@ import {
   type LimitOptions,
   type Rule,
 } from "../../../core/rules/rules.ts";
-import { bindLimits, type BoundLimit, type BoundVerdict } from "./bound_rules.ts";
-import {
-  type KeyLimits,
-  type KeyLookup,
-  lookUp,
-  type LookupSource,
-  mayLookUp,
-} from "./key_lookup.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
+import { bindLimits, type BoundLimit, type BoundVerdict, boundVerdict } from "./bound_rules.ts";
 import type { RuleStore } from "./rule_store.ts";
+
+/** What a source knows of a key: limits of its own (at least one), a verdict, or nothing. */
+export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
+
+/** Looks up the limits of a key in a source: `user=42` in the domain `shop`. */
+export type KeyLookup = (domain: string, key: string) => Promise<KeyLimits>;
+
+/** The most questions to the source at a time; the other keys are decided by their rule. */
+const MOST_AWAITED = 1_000;
+
+/** The most questions without an answer, those included whose time is over. */
+const MOST_UNANSWERED = 10_000;
 
 /** How looked-up limits are remembered. */
 export interface KeyLimitsOptions {
@@ -52,7 +61,13 @@ export type KnownLimits = BoundVerdict | undefined;
 /** The looked-up limits of keys. */
 export interface KeyLimitsCache {
   readonly on: RuleStore;
-  readonly source: LookupSource;
+  readonly lookup: KeyLookup;
+  /** The longest that an answer is waited for, in milliseconds. */
+  readonly deadline: number;
+  /** Questions whose answer is waited for. */
+  awaited: number;
+  /** Questions without an answer, those included whose time is over. */
+  unanswered: number;
   /** Receives the errors of lookups; the rule decides in their place. It must not throw. */
   readonly fail: (error: unknown, key: string) => void;
   readonly maxKeys: number;
@@ -93,8 +108,8 @@ export function keyLimitsCache(
   });
   const { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000, onFailure = "throw" } = options;
   checkChoice("create ruleEngine", "lookupCache.onFailure", onFailure, ["throw", "default"]);
-  const source = { lookup, deadline, awaited: 0, unanswered: 0 };
-  return { on, source, fail, maxKeys, timeToLive, onFailure, entries: new Map(), refreshes: 0 };
+  const state = { entries: new Map<string, Entry>(), refreshes: 0, awaited: 0, unanswered: 0 };
+  return { on, lookup, fail, maxKeys, timeToLive, deadline, onFailure, ...state };
 }
 
 /**
@@ -113,7 +128,7 @@ export function limitsOfKey(
   const entry = entryOf(cache, `${domain.name}\0${rule.label}\0${key}`);
   const isFirst = entry.staleAt === -Infinity;
   if (entry.lookup === undefined && entry.staleAt <= cache.on.instant()) {
-    if (mayLookUp(cache.source)) entry.lookup = load(cache, entry, domain, key, limits);
+    if (mayLookUp(cache)) entry.lookup = load(cache, entry, domain, key, limits);
     else if (rule.lookup === "wait" && entry.failure !== undefined) tooMany(cache, entry, key);
   }
   if (rule.lookup !== "wait") return entry.known;
@@ -123,8 +138,8 @@ export function limitsOfKey(
     : knownOrFail(cache, entry, key);
 }
 
-function tooMany({ source, fail }: KeyLimitsCache, entry: Entry, key: string): void {
-  entry.failure = new Error(`${source.awaited} keys are being looked up`);
+function tooMany({ awaited, fail }: KeyLimitsCache, entry: Entry, key: string): void {
+  entry.failure = new Error(`${awaited} keys are being looked up`);
   fail(entry.failure, key);
 }
 
@@ -161,15 +176,16 @@ function entryOf({ entries, refreshes, maxKeys }: KeyLimitsCache, name: string):
 }
 
 async function load(
-  { on, source, fail, timeToLive }: KeyLimitsCache,
+  cache: KeyLimitsCache,
   entry: Entry,
   domain: Domain,
   key: string,
   before: readonly BoundLimit[],
 ): Promise<void> {
+  const { on, fail, timeToLive } = cache;
   let life = timeToLive;
   try {
-    const found = await lookUp(source, domain.name, key);
+    const found = await lookUp(cache, domain.name, key);
     entry.known = ownVerdict(on, domain, found, entry.known?.limits ?? before);
     entry.failure = undefined;
   } catch (error) {
@@ -181,6 +197,26 @@ async function load(
   entry.staleAt = on.instant() + life;
 }
 
+/** Whether there is room for one more question now. */
+function mayLookUp({ awaited, unanswered }: KeyLimitsCache): boolean {
+  return awaited < MOST_AWAITED && unanswered < MOST_UNANSWERED;
+}
+
+/** Looks up the limits of a key; rejects if there is no answer in time. */
+async function lookUp(cache: KeyLimitsCache, domain: string, key: string): Promise<KeyLimits> {
+  const { deadline } = cache;
+  cache.awaited++;
+  cache.unanswered++;
+  const answer = (async () => await cache.lookup(domain, key))();
+  try {
+    return await withTimeout(answer.finally(() => cache.unanswered--), deadline, () => {
+      throw new Error(`Cannot wait for the limits of a key as it took over ${deadline} ms`);
+    });
+  } finally {
+    cache.awaited--;
+  }
+}
+
 /** What decides for a key by what the source found. */
 function ownVerdict(
   on: RuleStore,
@@ -189,14 +225,9 @@ function ownVerdict(
   before: readonly BoundLimit[],
 ): KnownLimits {
   if (found === undefined) return undefined;
-  if (typeof found === "string") return { kind: found, limits: [], algorithms: [], capacity: 0 };
-  const algorithms = ownAlgorithms(found);
-  return {
-    kind: "limited",
-    limits: bindLimits(on, domain, algorithms, before, on.instant()),
-    algorithms,
-    capacity: Math.min(...algorithms.map(({ capacity }) => capacity)),
-  };
+  if (typeof found === "string") return boundVerdict(found, []);
+  const limits = bindLimits(on, domain, ownAlgorithms(found), before, on.instant());
+  return boundVerdict("limited", limits);
 }
 
 function ownAlgorithms(found: readonly LimitOptions[]): readonly Algorithm[] {

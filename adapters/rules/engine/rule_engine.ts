@@ -18,8 +18,12 @@ import type { RuleFile } from "../files/rule_file.ts";
 
 import { bindRules } from "./bound_rules.ts";
 import { decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
-import { keyLimitsCache, type KeyLimitsOptions, refreshLimits } from "./key_limits.ts";
-import type { KeyLookup } from "./key_lookup.ts";
+import {
+  keyLimitsCache,
+  type KeyLimitsOptions,
+  type KeyLookup,
+  refreshLimits,
+} from "./key_limits.ts";
 import type { RuleRequest } from "./rule_request.ts";
 import type { RuleStore } from "./rule_store.ts";
 

@@ -140,20 +140,7 @@ function has(value: object, name: string): boolean {
 }
 
 function isOfType({ type }: Schema, value: unknown): boolean {
-  switch (type) {
-    case "array":
-      return Array.isArray(value);
-    case "object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
-    case "integer":
-      return typeof value === "number";
-    case undefined:
-      return true;
-    case "boolean":
-      return typeof value === "boolean";
-    default:
-      return typeof value === "string";
-  }
+  return type === undefined || TYPES[type][1](value);
 }
 
 /** What was expected in place of the value itself; `undefined` if it is as it should be. */
@@ -199,14 +186,20 @@ function numberExpectation(
     : `expected an integer of at least ${minimum}`;
 }
 
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  string: "text",
-  integer: "an integer",
-  boolean: "true or false",
-  array: "a list",
-  object: "a map",
+/** What messages call the types, and which values are of them. */
+const TYPES: Readonly<
+  Record<NonNullable<Schema["type"]>, readonly [name: string, fits: (value: unknown) => boolean]>
+> = {
+  string: ["text", (value) => typeof value === "string"],
+  integer: ["an integer", (value) => typeof value === "number"],
+  boolean: ["true or false", (value) => typeof value === "boolean"],
+  array: ["a list", Array.isArray],
+  object: [
+    "a map",
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  ],
 };
 
 function nameOf({ type }: Schema): string {
-  return type === undefined ? "something else" : TYPE_NAMES[type]!;
+  return type === undefined ? "something else" : TYPES[type][0];
 }

@@ -72,71 +72,67 @@ export function compileRoutes(
   ipv6Prefix?: number,
 ): { readonly routes: Routes; readonly faults: readonly RouteFault[] } {
   const faults: RouteFault[] = [];
-  const compiled = options.map((option, place) => compileRoute(option, ["routes", place], faults));
+  const compiled = options.map((option, place) => compileRoute(option, ["routes", place]));
   const routes: Routes = (call) => {
     const named = { ...call, header: call.header, address: networkOf(call, ipv6Prefix) };
     return compiled.flatMap((route) => descriptorsOf(route, named));
   };
   return { routes, faults };
+
+  function compileRoute(
+    { path, ignoreCase = false, methods, cost = 1, descriptors }: RouteOptions,
+    place: RouteFault["path"],
+  ): Route {
+    return {
+      pattern: path === undefined ? undefined : patternOf(path, ignoreCase, [...place, "path"]),
+      ignoreCase,
+      methods: methods === undefined ? undefined : new Set(methods),
+      cost,
+      descriptors: descriptors.map((descriptor, index) =>
+        Object.entries(descriptor).map(([key, value]) => {
+          const here = [...place, "descriptors", index, key];
+          if (/^\d+$/.test(key)) {
+            faults.push({ path: here, message: "a key of digits alone would lose its place" });
+          }
+          return [key, piecesOf(value, here)] as const;
+        })
+      ),
+    };
+  }
+
+  function patternOf(
+    text: string,
+    ignoreCase: boolean,
+    path: RouteFault["path"],
+  ): PathPattern | undefined {
+    try {
+      return pathPattern(text, ignoreCase);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
+      return undefined;
+    }
+  }
+
+  function piecesOf(value: string, path: RouteFault["path"]): Piece[] {
+    return value.split(/(\{[^{}]*\})/).filter((piece) => piece !== "").map((piece) => {
+      if (!piece.startsWith("{")) return piece;
+      const inner = piece.slice(1, -1);
+      if (!SOURCES_REGEXP.test(inner)) {
+        const known = "{address}, {method}, {path}, {path.name} or {header.name}";
+        faults.push({ path, message: `expected ${known} in braces, not ${piece}` });
+      }
+      const dot = inner.indexOf(".");
+      return dot === -1
+        ? { source: inner, name: "" }
+        : { source: inner.slice(0, dot), name: inner.slice(dot + 1) };
+    });
+  }
 }
 
 /** Anything but an address is left as it is. */
 function networkOf({ address, ipv6Prefix }: HttpCall, own: number | undefined): string | undefined {
   return address === undefined ? undefined : addressKey(address, own ?? ipv6Prefix) ?? address;
-}
-
-function compileRoute(
-  { path, ignoreCase = false, methods, cost = 1, descriptors }: RouteOptions,
-  place: RouteFault["path"],
-  faults: RouteFault[],
-): Route {
-  return {
-    pattern: path === undefined
-      ? undefined
-      : patternOf(path, ignoreCase, [...place, "path"], faults),
-    ignoreCase,
-    methods: methods === undefined ? undefined : new Set(methods),
-    cost,
-    descriptors: descriptors.map((descriptor, index) =>
-      Object.entries(descriptor).map(([key, value]) => {
-        const here = [...place, "descriptors", index, key];
-        if (/^\d+$/.test(key)) {
-          faults.push({ path: here, message: "a key of digits alone would lose its place" });
-        }
-        return [key, piecesOf(value, here, faults)] as const;
-      })
-    ),
-  };
-}
-
-function patternOf(
-  text: string,
-  ignoreCase: boolean,
-  path: RouteFault["path"],
-  faults: RouteFault[],
-): PathPattern | undefined {
-  try {
-    return pathPattern(text, ignoreCase);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
-    return undefined;
-  }
-}
-
-function piecesOf(value: string, path: RouteFault["path"], faults: RouteFault[]): Piece[] {
-  return value.split(/(\{[^{}]*\})/).filter((piece) => piece !== "").map((piece) => {
-    if (!piece.startsWith("{")) return piece;
-    const inner = piece.slice(1, -1);
-    if (!SOURCES_REGEXP.test(inner)) {
-      const known = "{address}, {method}, {path}, {path.name} or {header.name}";
-      faults.push({ path, message: `expected ${known} in braces, not ${piece}` });
-    }
-    const dot = inner.indexOf(".");
-    return dot === -1
-      ? { source: inner, name: "" }
-      : { source: inner.slice(0, dot), name: inner.slice(dot + 1) };
-  });
 }
 
 function descriptorsOf(route: Route, asked: HttpCall): Descriptor[] {

@@ -106,11 +106,102 @@ export function rulesOfEnvoy(
 ): { readonly options: DomainOptions; readonly faults: readonly SchemaFault[] } {
   const faults: SchemaFault[] = [];
   const { domain = "", descriptors = [] } = data;
-  if (domain === "") {
-    addFault(faults, [], "config file cannot have empty domain: domain is required");
-  }
-  const rules = levelOf(descriptors, ["descriptors"], faults);
+  if (domain === "") addFault([], "config file cannot have empty domain: domain is required");
+  const rules = levelOf(descriptors, ["descriptors"]);
   return { options: { domain, charge: "each", changes: "keep", rules }, faults };
+
+  function addFault(path: DataPath, message: string): void {
+    faults.push({ path, message, atKey: false });
+  }
+
+  function levelOf(list: readonly EnvoyDescriptor[], path: DataPath): RuleOptions[] {
+    const seen = new Set<string>();
+    return list.map((descriptor, place) => {
+      const { key = "", value } = descriptor;
+      const here = [...path, place];
+      if (key === "") addFault(here, "descriptor has an empty key: key is required");
+      const composite = value === undefined ? key : `${key}_${value}`;
+      if (seen.has(composite)) addFault(here, `duplicate descriptor composite key '${composite}'`);
+      seen.add(composite);
+      return ruleOf(descriptor, here);
+    });
+  }
+
+  function ruleOf(descriptor: EnvoyDescriptor, path: DataPath): RuleOptions {
+    const { key = "", value, rate_limit: limit, descriptors = [] } = descriptor;
+    const share = truth(descriptor.share_threshold, [...path, "share_threshold"]);
+    const isPattern = value?.includes("*") === true;
+    if (share && !isPattern) {
+      addFault([...path, "share_threshold"], "share_threshold needs a value with a '*'");
+    }
+    return {
+      key,
+      value,
+      shadow: truth(descriptor.shadow_mode, [...path, "shadow_mode"]),
+      quota: truth(descriptor.quota_mode, [...path, "quota_mode"]),
+      detailed: truth(descriptor.detailed_metric, [...path, "detailed_metric"]),
+      share: share && isPattern,
+      ...(limit === undefined ? {} : verdictOf(limit, [...path, "rate_limit"])),
+      rules: levelOf(descriptors, [...path, "descriptors"]),
+    };
+  }
+
+  function verdictOf(limit: EnvoyLimit, path: DataPath): Partial<RuleOptions> {
+    const named = { name: limit.name, replaces: replacedNames(limit, path) };
+    if (!truth(limit.unlimited, [...path, "unlimited"])) {
+      return { ...named, ...limitsOf(limit, path) };
+    }
+    if (limit.unit !== undefined) {
+      const message = "should not specify rate limit unit when unlimited";
+      addFault([...path, "unit"], message);
+    }
+    return { ...named, unlimited: true };
+  }
+
+  function replacedNames(
+    { name: own, replaces = [] }: EnvoyLimit,
+    path: DataPath,
+  ): readonly string[] {
+    return replaces.flatMap(({ name }, place) => {
+      if (name !== undefined && name !== own) return [name];
+      const message = name === undefined
+        ? "should not have an empty replaces entry"
+        : `replaces should not contain its own name '${name}'`;
+      addFault([...path, "replaces", place], message);
+      return [];
+    });
+  }
+
+  function limitsOf(
+    { unit, requests_per_unit: requests }: EnvoyLimit,
+    path: DataPath,
+  ): Partial<RuleOptions> {
+    const period = periodOf(unit ?? "");
+    if (period === undefined) {
+      const known = Object.keys(ENVOY_UNITS).join(", ");
+      const where = unit === undefined ? path : [...path, "unit"];
+      addFault(where, `invalid rate limit unit '${unit ?? ""}': expected one of ${known}`);
+    }
+    const units = requests === undefined ? 0 : count(requests, [...path, "requests_per_unit"]);
+    return units === 0 || period === undefined
+      ? { blocked: true }
+      : { limits: [windowOf(units, period)] };
+  }
+
+  function truth(text: string | undefined, path: DataPath): boolean {
+    if (text === undefined || /^(n|no|false|off)$/i.test(text)) return false;
+    if (!/^(y|yes|true|on)$/i.test(text)) {
+      addFault(path, `expected true or false, not '${text}'`);
+    }
+    return true;
+  }
+
+  function count(text: string, path: DataPath): number {
+    const value = /^0[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number(text);
+    if (/^[0-9]/.test(text) && Number.isInteger(value) && value < 2 ** 32) return value;
+    addFault(path, `expected an integer from 0 to 4294967295, not '${text}'`);
+    return 0;
+  }
 }
 
 /**
@@ -137,111 +228,4 @@ function windowOf(limit: number, period: number): LimitOptions {
 function periodOf(unit: string): number | undefined {
   const name = unit.toLowerCase();
   return Object.hasOwn(ENVOY_UNITS, name) ? ENVOY_UNITS[name] : undefined;
-}
-
-function addFault(faults: SchemaFault[], path: DataPath, message: string): void {
-  faults.push({ path, message, atKey: false });
-}
-
-function levelOf(
-  list: readonly EnvoyDescriptor[],
-  path: DataPath,
-  faults: SchemaFault[],
-): RuleOptions[] {
-  const seen = new Set<string>();
-  return list.map((descriptor, place) => {
-    const { key = "", value } = descriptor;
-    const here = [...path, place];
-    if (key === "") addFault(faults, here, "descriptor has an empty key: key is required");
-    const composite = value === undefined ? key : `${key}_${value}`;
-    if (seen.has(composite)) {
-      addFault(faults, here, `duplicate descriptor composite key '${composite}'`);
-    }
-    seen.add(composite);
-    return ruleOf(descriptor, here, faults);
-  });
-}
-
-function ruleOf(descriptor: EnvoyDescriptor, path: DataPath, faults: SchemaFault[]): RuleOptions {
-  const { key = "", value, rate_limit: limit, descriptors = [] } = descriptor;
-  const share = truth(descriptor.share_threshold, [...path, "share_threshold"], faults);
-  const isPattern = value?.includes("*") === true;
-  if (share && !isPattern) {
-    addFault(faults, [...path, "share_threshold"], "share_threshold needs a value with a '*'");
-  }
-  return {
-    key,
-    value,
-    shadow: truth(descriptor.shadow_mode, [...path, "shadow_mode"], faults),
-    quota: truth(descriptor.quota_mode, [...path, "quota_mode"], faults),
-    detailed: truth(descriptor.detailed_metric, [...path, "detailed_metric"], faults),
-    share: share && isPattern,
-    ...(limit === undefined ? {} : verdictOf(limit, [...path, "rate_limit"], faults)),
-    rules: levelOf(descriptors, [...path, "descriptors"], faults),
-  };
-}
-
-function verdictOf(
-  limit: EnvoyLimit,
-  path: DataPath,
-  faults: SchemaFault[],
-): Partial<RuleOptions> {
-  const named = { name: limit.name, replaces: replacedNames(limit, path, faults) };
-  if (!truth(limit.unlimited, [...path, "unlimited"], faults)) {
-    return { ...named, ...limitsOf(limit, path, faults) };
-  }
-  if (limit.unit !== undefined) {
-    const message = "should not specify rate limit unit when unlimited";
-    addFault(faults, [...path, "unit"], message);
-  }
-  return { ...named, unlimited: true };
-}
-
-function replacedNames(
-  { name: own, replaces = [] }: EnvoyLimit,
-  path: DataPath,
-  faults: SchemaFault[],
-): readonly string[] {
-  return replaces.flatMap(({ name }, place) => {
-    if (name !== undefined && name !== own) return [name];
-    const message = name === undefined
-      ? "should not have an empty replaces entry"
-      : `replaces should not contain its own name '${name}'`;
-    addFault(faults, [...path, "replaces", place], message);
-    return [];
-  });
-}
-
-function limitsOf(
-  { unit, requests_per_unit: requests }: EnvoyLimit,
-  path: DataPath,
-  faults: SchemaFault[],
-): Partial<RuleOptions> {
-  const period = periodOf(unit ?? "");
-  if (period === undefined) {
-    const known = Object.keys(ENVOY_UNITS).join(", ");
-    const where = unit === undefined ? path : [...path, "unit"];
-    addFault(faults, where, `invalid rate limit unit '${unit ?? ""}': expected one of ${known}`);
-  }
-  const units = requests === undefined
-    ? 0
-    : count(requests, [...path, "requests_per_unit"], faults);
-  return units === 0 || period === undefined
-    ? { blocked: true }
-    : { limits: [windowOf(units, period)] };
-}
-
-function truth(text: string | undefined, path: DataPath, faults: SchemaFault[]): boolean {
-  if (text === undefined || /^(n|no|false|off)$/i.test(text)) return false;
-  if (!/^(y|yes|true|on)$/i.test(text)) {
-    addFault(faults, path, `expected true or false, not '${text}'`);
-  }
-  return true;
-}
-
-function count(text: string, path: DataPath, faults: SchemaFault[]): number {
-  const value = /^0[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number(text);
-  if (/^[0-9]/.test(text) && Number.isInteger(value) && value < 2 ** 32) return value;
-  addFault(faults, path, `expected an integer from 0 to 4294967295, not '${text}'`);
-  return 0;
 }

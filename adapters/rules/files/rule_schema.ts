@@ -6,6 +6,35 @@
 import { ALGORITHM_NAMES, type AlgorithmName } from "../../../core/rules/rules.ts";
 import type { Schema } from "./check_schema.ts";
 
+/** The largest number that floats hold exactly. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
+function text(description: string, more: Schema = {}): Schema {
+  return { description, type: "string", minLength: 1, ...more };
+}
+
+function choice(description: string, values: readonly string[], more: Schema = {}): Schema {
+  return { description, type: "string", enum: values, ...more };
+}
+
+function truth(description: string): Schema {
+  return { description, type: "boolean" };
+}
+
+function integer(description: string, minimum: number, maximum: number = MOST): Schema {
+  return { description, type: "integer", minimum, maximum };
+}
+
+/** A list of at least one item, unless it may be empty. */
+function list(description: string, items: Schema, atLeast: Schema = { minItems: 1 }): Schema {
+  return { description, type: "array", ...atLeast, items };
+}
+
+/** A map of these properties and no others. */
+function map(properties: NonNullable<Schema["properties"]>, ...required: string[]): Schema {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
 const PERIOD: Schema = {
   description: 'a period: whole milliseconds, or text such as "500ms", "10s", "1m", "1h", "1d"',
   anyOf: [
@@ -18,15 +47,7 @@ const PERIOD: Schema = {
   ],
 };
 
-/** The largest number that floats hold exactly. */
-const MOST = Number.MAX_SAFE_INTEGER;
-
-const BURST: Schema = {
-  description: "Units that a fresh key admits at once; by default the limit.",
-  type: "integer",
-  minimum: 1,
-  maximum: MOST,
-};
+const BURST = integer("Units that a fresh key admits at once; by default the limit.", 1);
 
 /** The options of each algorithm beside limit, period and name. */
 const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>> = {
@@ -35,48 +56,32 @@ const OPTIONS: Readonly<Record<AlgorithmName, Readonly<Record<string, Schema>>>>
     anchor: {
       description:
         "Where windows lie: at multiples of the period (epoch), shifted by milliseconds, or opened by the first call.",
-      anyOf: [{ type: "string", enum: ["epoch", "first"] }, {
-        type: "integer",
-        minimum: -MOST,
-        maximum: MOST,
-      }],
+      anyOf: [
+        { type: "string", enum: ["epoch", "first"] },
+        { type: "integer", minimum: -MOST, maximum: MOST },
+      ],
     },
   },
   slidingLog: {},
   slidingCounter: {},
   slidingWindow: { precision: PERIOD },
-  tokenBucket: {
-    burst: BURST,
-    refill: { description: "How tokens come.", type: "string", enum: ["greedy", "interval"] },
-  },
+  tokenBucket: { burst: BURST, refill: choice("How tokens come.", ["greedy", "interval"]) },
   leakyBucket: { burst: BURST },
-  leakyQueue: {
-    queue: { description: "How many calls may wait.", type: "integer", minimum: 0, maximum: MOST },
-  },
+  leakyQueue: { queue: integer("How many calls may wait.", 0) },
   lockout: { lock: PERIOD },
 };
 
-const ALSO_REQUIRED: Readonly<Partial<Record<AlgorithmName, readonly string[]>>> = {
-  slidingWindow: ["precision"],
-  leakyQueue: ["queue"],
-  lockout: ["lock"],
+const ALSO_REQUIRED: Readonly<Partial<Record<AlgorithmName, string>>> = {
+  slidingWindow: "precision",
+  leakyQueue: "queue",
+  lockout: "lock",
 };
 
 /** The options of every algorithm. */
 const COMMON: Readonly<Record<string, Schema>> = {
-  limit: {
-    description: "Units admitted per period in the long run.",
-    type: "integer",
-    minimum: 1,
-    maximum: MOST,
-  },
+  limit: integer("Units admitted per period in the long run.", 1),
   period: PERIOD,
-  name: {
-    description: "What headers call the limit, in printable ASCII.",
-    type: "string",
-    minLength: 1,
-    pattern: "^[ -~]+$",
-  },
+  name: text("What headers call the limit, in printable ASCII.", { pattern: "^[ -~]+$" }),
 };
 
 function limitSchema(algorithm: AlgorithmName): Schema {
@@ -86,12 +91,9 @@ function limitSchema(algorithm: AlgorithmName): Schema {
     const: algorithm,
   };
   const named = algorithm === "gcra" ? [] : ["algorithm"];
-  return {
-    type: "object",
-    properties: { algorithm: own, ...COMMON, ...OPTIONS[algorithm] },
-    required: [...named, "limit", "period", ...(ALSO_REQUIRED[algorithm] ?? [])],
-    additionalProperties: false,
-  };
+  const also = ALSO_REQUIRED[algorithm] ?? [];
+  const properties = { algorithm: own, ...COMMON, ...OPTIONS[algorithm] };
+  return map(properties, ...named, "limit", "period", ...[also].flat());
 }
 
 const LIMIT: Schema = {
@@ -99,147 +101,81 @@ const LIMIT: Schema = {
   anyOf: ALGORITHM_NAMES.map(limitSchema),
 };
 
-const RULE: Schema = {
-  type: "object",
-  properties: {
-    key: { description: "The key of a descriptor's entry.", type: "string", minLength: 1 },
-    value: {
-      description: "The entry's value; * stands for any text. Without one every value matches.",
-      type: "string",
-      minLength: 1,
-    },
-    name: { description: "What answers and metrics call the rule.", type: "string", minLength: 1 },
-    limits: {
-      description: "The limits; all of them must admit.",
-      type: "array",
-      minItems: 1,
-      items: { $ref: "#/$defs/limit" },
-    },
-    unlimited: { description: "Admits everything, and counts nothing.", type: "boolean" },
-    blocked: { description: "Refuses everything.", type: "boolean" },
-    shadow: { description: "Decides and reports, and never refuses.", type: "boolean" },
-    quota: {
-      description: "Refuses only when every such rule of the request does.",
-      type: "boolean",
-    },
-    detailed: {
-      description: "Metrics count each of its values by itself, up to 1,000 of all rules.",
-      type: "boolean",
-    },
-    share: {
-      description: "Everything that the pattern in value matches shares one counter.",
-      type: "boolean",
-    },
-    replaces: {
-      description: "The names of rules that do not apply where this one does.",
-      type: "array",
-      minItems: 1,
-      items: { type: "string", minLength: 1 },
-    },
-    lookup: {
-      description:
-        "Each key may have limits of its own in the source: until they are known the rule's own ones decide (default), or the call waits (wait).",
-      type: "string",
-      enum: ["default", "wait"],
-    },
-    rules: {
-      description: "Rules for the entry that follows.",
-      type: "array",
-      items: { $ref: "#/$defs/rule" },
-    },
-  },
-  required: ["key"],
-  additionalProperties: false,
-};
+const RULE = map({
+  key: text("The key of a descriptor's entry."),
+  value: text("The entry's value; * stands for any text. Without one every value matches."),
+  name: text("What answers and metrics call the rule."),
+  limits: list("The limits; all of them must admit.", { $ref: "#/$defs/limit" }),
+  unlimited: truth("Admits everything, and counts nothing."),
+  blocked: truth("Refuses everything."),
+  shadow: truth("Decides and reports, and never refuses."),
+  quota: truth("Refuses only when every such rule of the request does."),
+  detailed: truth("Metrics count each of its values by itself, up to 1,000 of all rules."),
+  share: truth("Everything that the pattern in value matches shares one counter."),
+  replaces: list("The names of rules that do not apply where this one does.", {
+    type: "string",
+    minLength: 1,
+  }),
+  lookup: choice(
+    "Each key may have limits of its own in the source: until they are known the rule's own ones decide (default), or the call waits (wait).",
+    ["default", "wait"],
+  ),
+  rules: list("Rules for the entry that follows.", { $ref: "#/$defs/rule" }, {}),
+}, "key");
 
-const ROUTE: Schema = {
-  type: "object",
-  properties: {
-    path: {
-      description: "A URL pattern for the path: /v1/users/:id, /static/*. Without one any path.",
-      type: "string",
-      pattern: "^[/*]",
-    },
-    ignoreCase: {
-      description: "Whether the path is in any case; no unless given.",
-      type: "boolean",
-    },
-    methods: {
-      description: "The HTTP methods; without them any method. HEAD counts as GET, unless named.",
-      type: "array",
-      minItems: 1,
-      items: {
-        description: "an HTTP method in capitals",
-        type: "string",
-        pattern: "^[A-Z]{1,20}$",
-      },
-    },
-    cost: {
-      description: "Units that a request takes; 1 unless given.",
-      type: "integer",
-      minimum: 0,
-      maximum: MOST,
-    },
-    descriptors: {
-      description:
-        "What to ask for: maps of key to value in which {address}, {method}, {path}, {path.name} and {header.name} stand for the request's own.",
-      type: "array",
-      minItems: 1,
-      items: {
-        type: "object",
-        minProperties: 1,
-        additionalProperties: { type: "string", minLength: 1 },
-      },
-    },
+const ROUTE = map({
+  path: {
+    description: "A URL pattern for the path: /v1/users/:id, /static/*. Without one any path.",
+    type: "string",
+    pattern: "^[/*]",
   },
-  required: ["descriptors"],
-  additionalProperties: false,
-};
+  ignoreCase: truth("Whether the path is in any case; no unless given."),
+  methods: list(
+    "The HTTP methods; without them any method. HEAD counts as GET, unless named.",
+    { description: "an HTTP method in capitals", type: "string", pattern: "^[A-Z]{1,20}$" },
+  ),
+  cost: integer("Units that a request takes; 1 unless given.", 0),
+  descriptors: list(
+    "What to ask for: maps of key to value in which {address}, {method}, {path}, {path.name} and {header.name} stand for the request's own.",
+    {
+      type: "object",
+      minProperties: 1,
+      additionalProperties: { type: "string", minLength: 1 },
+    },
+  ),
+}, "descriptors");
 
 /** The format of tidegate's rule files, as JSON Schema; editors and `lint` read the same one. */
 export const ruleSchema: Schema = {
   description: "Rules of tidegate: which limits hold for what.",
-  type: "object",
-  properties: {
-    domain: {
-      description: "The name that requests ask for.",
-      type: "string",
-      minLength: 1,
-    },
-    charge: {
-      description:
+  ...map(
+    {
+      domain: text("The name that requests ask for."),
+      charge: choice(
         "Whether a request is charged to all of its rules or to none (together), or to each by itself (each).",
-      type: "string",
-      enum: ["together", "each"],
-      default: "together",
-    },
-    changes: {
-      description:
+        ["together", "each"],
+        { default: "together" },
+      ),
+      changes: choice(
         "What a changed limit does with what a key had used: carries it over (keep), or its share of the capacity (proportional), or forgets it (reset).",
-      type: "string",
-      enum: ["keep", "proportional", "reset"],
-      default: "keep",
-    },
-    rules: {
-      description: "The rules for the first entry of a descriptor.",
-      type: "array",
-      items: { $ref: "#/$defs/rule" },
-    },
-    routes: {
-      description: "What HTTP requests ask for, by path and method; all that match count.",
-      type: "array",
-      items: { $ref: "#/$defs/route" },
-    },
-    ipv6Prefix: {
-      description:
+        ["keep", "proportional", "reset"],
+        { default: "keep" },
+      ),
+      rules: list("The rules for the first entry of a descriptor.", { $ref: "#/$defs/rule" }, {}),
+      routes: list(
+        "What HTTP requests ask for, by path and method; all that match count.",
+        { $ref: "#/$defs/route" },
+        {},
+      ),
+      ipv6Prefix: integer(
         "Bits of a client's IPv6 address that count in routes; the service's unless given.",
-      type: "integer",
-      minimum: 32,
-      maximum: 128,
+        32,
+        128,
+      ),
     },
-  },
-  required: ["domain", "rules"],
-  additionalProperties: false,
+    "domain",
+    "rules",
+  ),
   $defs: { limit: LIMIT, rule: RULE, route: ROUTE },
 };
 

@@ -5,13 +5,13 @@
  * old, so that one that is being written is not read by halves.
  */
 
-import { open, readdir, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { type FSWatcher, watch } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 
 import { checkOptions, checkText } from "../../../core/options/checks.ts";
 import { LONGEST_TEXT, type RuleDocument } from "../files/rule_file.ts";
 import type { RuleSource } from "./rule_source.ts";
-import { watchFiles } from "./watch_files.ts";
 
 /** The options of `fileSource`. */
 export interface FileSourceOptions {
@@ -103,29 +103,15 @@ async function isQuiet(file: string, settle: number): Promise<boolean> {
 }
 
 async function readBounded(file: string): Promise<string> {
+  const stats = await stat(file);
   // To open a pipe is to wait for whoever writes into it.
-  if (!(await stat(file)).isFile()) {
-    throw new Error(`Cannot load rules as ${file} must be a regular file`);
+  if (!stats.isFile()) throw new Error(`Cannot load rules as ${file} must be a regular file`);
+  if (stats.size > LONGEST_TEXT) {
+    throw new Error(
+      `Cannot load rules as ${file} must be at most ${LONGEST_TEXT} bytes long: it is ${stats.size}`,
+    );
   }
-  const handle = await open(file, "r");
-  try {
-    const { size } = await handle.stat();
-    if (size > LONGEST_TEXT) {
-      throw new Error(
-        `Cannot load rules as ${file} must be at most ${LONGEST_TEXT} bytes long: it is ${size}`,
-      );
-    }
-    const bytes = new Uint8Array(size + 1);
-    let length = 0;
-    while (length <= size) {
-      const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length));
-  } finally {
-    await handle.close();
-  }
+  return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
 }
 
 async function marksAt(path: string): Promise<string> {
@@ -136,4 +122,65 @@ async function marksAt(path: string): Promise<string> {
 async function markOf(file: string): Promise<string> {
   const { size, mtimeMs, ino } = await stat(file);
   return `${size} ${mtimeMs} ${ino}`;
+}
+
+/**
+ * Watches a file or a folder. What changes a file may be an editor that writes it in place, one that
+ * renames a new one over it, or a link that is turned to another folder (Kubernetes). So the folder is
+ * watched and not the file alone, and as watchers miss things the files' marks are compared now and
+ * then as well.
+ *
+ * @param marks What changes whenever the files do.
+ * @param changed Called after a change, once the files are quiet.
+ * @returns What ends it.
+ */
+function watchFiles(
+  path: string,
+  marks: () => Promise<string>,
+  { pollEvery, settle }: Required<FileSourceOptions>,
+  changed: () => void,
+): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let known = "";
+
+  function reportSoon(): void {
+    clearTimeout(timer);
+    timer = setTimeout(changed, settle);
+    unref(timer);
+  }
+
+  async function look(): Promise<void> {
+    const seen = await marks().catch(() => "gone");
+    if (known !== "" && known !== seen) reportSoon();
+    known = seen;
+  }
+
+  const folders = [...new Set([path, dirname(path)])];
+  const watchers = folders.flatMap((folder) => watchFolder(folder, reportSoon) ?? []);
+  const poll = setInterval(look, pollEvery);
+  unref(poll);
+  void look();
+  return () => {
+    clearTimeout(timer);
+    clearInterval(poll);
+    for (const watcher of watchers) watcher.close();
+  };
+}
+
+/** A watcher of a folder; `undefined` if there is none to be had. */
+function watchFolder(folder: string, changed: () => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(folder, { persistent: false }, changed);
+    // A folder that is taken away ends its watcher; the looks go on.
+    watcher.on("error", () => watcher.close());
+    return watcher;
+  } catch {
+    // Not there, or no more watchers to be had: the looks find what changes.
+    return undefined;
+  }
+}
+
+/** Timers never keep a process alive. In Deno they are numbers where they are the web's. */
+function unref(timer: ReturnType<typeof setTimeout>): void {
+  (timer as { unref?: () => void }).unref?.();
 }

@@ -1,22 +1,17 @@
 /*
  * Keeping an engine at what its source says.
  *
- * Reloads go one after the other; a change that comes during one starts another. A load that fails
- * leaves the old rules in place, and is reported.
+ * Reloads go one after the other; a change that comes during one starts another. In a load everything
+ * is read and understood before anything is changed. Whatever goes wrong (the source is gone, cut off,
+ * malformed, too large) leaves the old rules in place, and is reported.
  */
 
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { firstPrinted, guarded } from "../../../core/guarded.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import {
-  readDocuments,
-  type ReadRules,
-  type ReadRulesOptions,
-  type RuleSet,
-} from "../files/read_rules.ts";
+import { readDocuments, type ReadRulesOptions, type RuleSet } from "../files/read_rules.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
-import type { RuleProblem } from "../files/rule_problem.ts";
-import { type LoadedRules, loadRules, type RefusedRules, refusedRules } from "./load_rules.ts";
+import { problemText, type RuleProblem } from "../files/rule_problem.ts";
 import { checkSource, type RuleSource } from "./rule_source.ts";
 
 /** The longest wait for a load under way at the end, in milliseconds. */
@@ -93,54 +88,95 @@ export async function followRules(
   source: RuleSource,
   options: FollowRulesOptions,
 ): Promise<FollowedRules> {
+  checkFollowing(source, options);
+  const { read = readDocuments, apply, onEvent = noOne, onLimitsChanged = noOne, ...how } = options;
   const print = firstPrinted();
-  const state = checkedFollowing(source, options, print);
-  const onLimitsChanged = guarded(options.onLimitsChanged ?? noOne, print);
-  if (!await reload(state)) {
-    await source.close?.();
-    throw new Error(`Cannot load rules from ${source.name}: ${state.refusal}`);
+  const report = guarded(onEvent, print);
+  /** The documents whose rules hold. */
+  let held: readonly RuleDocument[] = [];
+  /** The load under way, and whether another one is to follow it. */
+  let running: Promise<boolean> | undefined;
+  let again = false;
+  let closed = false;
+  /** Why the last load failed; empty if it did not. */
+  let refusal = "";
+
+  function reload(): Promise<boolean> {
+    if (running === undefined) running = loadAll();
+    else again = true;
+    return running;
   }
-  const stop = source.watch?.(() => void reload(state), onLimitsChanged);
+
+  /** Loads until nothing has changed meanwhile; whether the source's rules hold. */
+  async function loadAll(): Promise<boolean> {
+    let holds: boolean;
+    do {
+      again = false;
+      holds = await load().then(() => true, refuse);
+    } while (again && !closed);
+    running = undefined;
+    return holds;
+  }
+
+  /** Loads the source once, and puts its rules in place; throws what keeps them from being used. */
+  async function load(): Promise<void> {
+    const documents = await source.load();
+    if (held.length > 0 && sameDocuments(held, documents)) return void (refusal = "");
+    const cut = documents.find((document) => isCutOff(held, document));
+    if (cut !== undefined) {
+      throw new Error(
+        `${cut.name} must not end where its earlier version went on: it may have been cut off ` +
+          "(if it is meant, end it with the line ...)",
+      );
+    }
+    const { rules, problems } = await read(documents, how);
+    if (rules === undefined) {
+      const errors = problems.filter(({ severity }) => severity === "error");
+      const reason = errors.slice(0, 10).map(problemText).join("; ");
+      throw Object.assign(new Error(reason), { problems });
+    }
+    if (closed) throw new Error("the source is not followed any more");
+    await apply(rules, documents);
+    held = documents;
+    refusal = "";
+    const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
+    report({ event: "rules-loaded", source: source.name, ...counted });
+  }
+
+  /** Reported once: a source that stays broken is loaded again and again. */
+  function refuse(error: unknown): false {
+    const reason = error instanceof Error ? error.message : String(error);
+    const { problems = [] } = Object(error) as { readonly problems?: readonly RuleProblem[] };
+    if (reason !== refusal && !closed) {
+      report({ event: "rules-refused", source: source.name, reason, problems });
+    }
+    refusal = reason;
+    return false;
+  }
+
+  if (!await reload()) {
+    await source.close?.();
+    throw new Error(`Cannot load rules from ${source.name}: ${refusal}`);
+  }
+  const stop = source.watch?.(() => void reload(), guarded(onLimitsChanged, print));
   // What changed between the first load and the watcher's start.
-  if (stop !== undefined) void reload(state);
+  if (stop !== undefined) void reload();
   return {
     get refusal(): string {
-      return state.refusal;
+      return refusal;
     },
-    reload: () => reload(state),
+    reload,
     async close(): Promise<void> {
-      state.closed = true;
+      closed = true;
       stop?.();
       // A source that hangs is not waited for: what it loads later is dropped.
-      await withTimeout<unknown>(state.running ?? Promise.resolve(), LAST_LOAD, noOne);
+      await withTimeout<unknown>(running ?? Promise.resolve(), LAST_LOAD, noOne);
       await source.close?.();
     },
   };
 }
 
-/** A source that is followed, and how far that has come. */
-interface Following {
-  readonly source: RuleSource;
-  readonly read: (documents: readonly RuleDocument[]) => Promise<ReadRules>;
-  readonly apply: FollowRulesOptions["apply"];
-  readonly report: (event: RulesEvent) => void;
-  /** The documents whose rules hold. */
-  held: readonly RuleDocument[];
-  /** The load under way. */
-  running: Promise<boolean> | undefined;
-  /** Whether another load is to follow it. */
-  again: boolean;
-  closed: boolean;
-  /** Why the last load failed; empty if it did not. */
-  refusal: string;
-}
-
-/** Checks what `followRules` was given; nothing is loaded yet. */
-function checkedFollowing(
-  source: RuleSource,
-  options: FollowRulesOptions,
-  print: (error: unknown) => void,
-): Following {
+function checkFollowing(source: RuleSource, options: FollowRulesOptions): void {
   checkOptions<FollowRulesOptions>("follow rules", options, {
     format: true,
     mergeDomains: true,
@@ -151,59 +187,33 @@ function checkedFollowing(
   });
   checkSource("follow rules", "source", source);
   checkFunction("follow rules", "apply", options.apply);
-  const { read = readDocuments } = options;
-  return {
-    source,
-    read: (documents) => read(documents, options),
-    apply: options.apply,
-    report: guarded(options.onEvent ?? noOne, print),
-    held: [],
-    running: undefined,
-    again: false,
-    closed: false,
-    refusal: "",
-  };
 }
 
-function reload(state: Following): Promise<boolean> {
-  if (state.running === undefined) state.running = load(state);
-  else state.again = true;
-  return state.running;
+function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocument[]): boolean {
+  return one.length === other.length && one.every((document, place) => {
+    const twin = other[place]!;
+    if (document.name !== twin.name) return false;
+    return "text" in document
+      ? "text" in twin && document.text === twin.text
+      : "data" in twin && document.data === twin.data;
+  });
 }
 
-/** Loads until nothing has changed meanwhile; whether the source's rules hold. */
-async function load(state: Following): Promise<boolean> {
-  let holds: boolean;
-  do {
-    state.again = false;
-    const loaded = await loadRules(state.source, state.held, state.read);
-    holds = await take(state, loaded).catch((error) => refuse(state, refusedRules(error)));
-  } while (state.again && !state.closed);
-  state.running = undefined;
-  return holds;
+/**
+ * Whether a document may have been cut off: it ended with YAML's end mark and does so no more, or it
+ * is the beginning of what it was. Such a text may well be valid, with fewer rules or a shorter
+ * number; who means it says so by the mark.
+ */
+function isCutOff(held: readonly RuleDocument[], document: RuleDocument): boolean {
+  const before = held.find(({ name }) => name === document.name);
+  if (before === undefined || !("text" in before) || !("text" in document)) return false;
+  if (hasEndMark(document.text)) return false;
+  const [old, now] = [before.text.trimEnd(), document.text.trimEnd()];
+  return hasEndMark(before.text) || (old.length > now.length && old.startsWith(now));
 }
 
-async function take(state: Following, loaded: LoadedRules): Promise<boolean> {
-  if (loaded.outcome === "refused") return refuse(state, loaded);
-  if (loaded.outcome === "loaded") {
-    if (state.closed) return false;
-    const { rules, documents, problems } = loaded;
-    await state.apply(rules, documents);
-    state.held = documents;
-    const counted = { domains: [...rules.domains.keys()], rules: rules.rules.length, problems };
-    state.report({ event: "rules-loaded", source: state.source.name, ...counted });
-  }
-  state.refusal = "";
-  return true;
-}
-
-/** Reported once: a source that stays broken is loaded again and again. */
-function refuse(state: Following, { reason, problems }: RefusedRules): false {
-  if (reason !== state.refusal && !state.closed) {
-    state.report({ event: "rules-refused", source: state.source.name, reason, problems });
-  }
-  state.refusal = reason;
-  return false;
+function hasEndMark(text: string): boolean {
+  return /(^|\n)\.\.\.\s*$/.test(text);
 }
 
 function noOne(): void {}

@@ -2,7 +2,7 @@
  * Rules that a program brings itself, which can be changed while they are followed.
  */
 
-import type { KeyLookup } from "../engine/key_lookup.ts";
+import type { KeyLookup } from "../engine/key_limits.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 import type { RuleSource } from "./rule_source.ts";
 

@@ -10,7 +10,7 @@ import { ALGORITHM_NAMES } from "../../../core/rules/rules.ts";
 import { checkOptions, formatValue } from "../../../core/options/checks.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 import { clientError, unsupportedName } from "../../../stores/redis/clients/client_kind.ts";
-import type { KeyLimits } from "../engine/key_lookup.ts";
+import type { KeyLimits } from "../engine/key_limits.ts";
 import { ruleSchema } from "../files/rule_schema.ts";
 import { pathText } from "../files/rule_problem.ts";
 import { LONGEST_TEXT, type RuleDocument } from "../files/rule_file.ts";

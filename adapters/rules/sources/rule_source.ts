@@ -3,7 +3,7 @@
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
-import type { KeyLookup } from "../engine/key_lookup.ts";
+import type { KeyLookup } from "../engine/key_limits.ts";
 import type { RuleDocument } from "../files/rule_file.ts";
 
 /** Where rules come from. Decisions never wait for it: what it says is cached by the engine. */

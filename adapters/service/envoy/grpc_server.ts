@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer } from "node:net";
 
 import type {
   Metadata,
@@ -17,8 +17,9 @@ import type {
 import { withTimeout } from "../../../core/toolkit.ts";
 import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
 import { loadPackage } from "../../packages/load_package.ts";
-import type { RequestLimits } from "../http/request_bounds.ts";
-import { type TokenCheck, tokenCheck } from "../http/token_check.ts";
+import type { CallSettings } from "../serve_options.ts";
+import { listenOn, type ListenOptions } from "../http/listen_on.ts";
+import { type TokenCheck, tokenCheck } from "../http/request_access.ts";
 import { type VerdictFields, verdictFields } from "../http/verdict_fields.ts";
 import type { Figures } from "../metrics/figures.ts";
 import type { TlsKeys } from "../tls_keys.ts";
@@ -28,24 +29,13 @@ import { type RateLimitService, rateLimitService } from "./rate_limit_service.ts
 import { readCall } from "./read_call.ts";
 
 /** What the gRPC server needs. */
-export interface GrpcOptions {
+export interface GrpcOptions
+  extends ListenOptions, Pick<CallSettings, "limits" | "maxBody" | "responseHeaders" | "token"> {
   readonly engine: RuleEngine;
-  readonly hostname: string;
-  /** The port; 0 for a free one. */
-  readonly port: number;
-  /** Whether other threads listen on the same port, and share its connections. */
-  readonly reusePort: boolean;
   readonly tls: TlsKeys | undefined;
-  readonly maxConnections: number;
-  readonly maxBody: number;
-  readonly limits: RequestLimits;
   readonly figures: Figures;
   /** Whether it takes calls, for those who ask for its health. */
   readonly isReady: () => boolean;
-  /** What calls must bring; without it every call may take units. */
-  readonly token: string | undefined;
-  /** Whether answers bring header fields for Envoy's clients. */
-  readonly responseHeaders: boolean;
   readonly onError: (error: unknown) => void;
 }
 
@@ -85,8 +75,8 @@ const CODES = { 400: 3, 401: 16, 503: 14 } as const;
 /**
  * Starts Envoy's rate limit service.
  *
- * @throws {Error} If a package is not installed or too old; the message names the command that
- * installs it.
+ * @throws {Error} On Deno, and if a package is not installed or too old; the message names the command
+ * that installs it.
  */
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const [grpc, loader] = await loadGrpc();
@@ -118,15 +108,13 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const injectorOf = (keys: TlsKeys | undefined) =>
     server.createConnectionInjector(credentialsOf(grpc, keys));
   let injector = injectorOf(options.tls);
-  const sockets = new Set<Socket>();
-  const listener = await listen(options, (socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
+  const listener = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     injector.injectConnection(socket);
   });
+  const { port, endAll } = await listenOn(listener, options);
   return {
-    port: (listener.address() as AddressInfo).port,
+    port,
     secure: (keys) => void (injector = injectorOf(keys)),
     drain: health.tell,
     async stop(grace) {
@@ -134,7 +122,7 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
       const stopped = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await withTimeout(stopped, grace, () => {});
       server.forceShutdown();
-      for (const socket of sockets) socket.destroy();
+      endAll();
     },
   };
 }
@@ -148,19 +136,6 @@ function credentialsOf(
   const pair = { private_key: Buffer.from(key), cert_chain: Buffer.from(cert) };
   const authorities = ca === undefined ? null : Buffer.from(ca);
   return ServerCredentials.createSsl(authorities, [pair], authorities !== null);
-}
-
-function listen(
-  { hostname, port, reusePort, maxConnections }: GrpcOptions,
-  onConnection: (socket: Socket) => void,
-): Promise<Server> {
-  const listener = createServer(onConnection);
-  listener.maxConnections = maxConnections;
-  return new Promise((resolve, reject) => {
-    listener.on("error", reject);
-    const shared = reusePort ? { reusePort } : {};
-    listener.listen({ host: hostname, port, ...shared }, () => resolve(listener));
-  });
 }
 
 function definitionOf({ path, read, write }: RateLimitService): ServiceDefinition {
@@ -203,11 +178,22 @@ async function outcomeOf(
   }
 }
 
-/** Loads the packages that the server is made by. */
-export function loadGrpc(): Promise<
+/**
+ * Loads the packages that the server is made by.
+ *
+ * @throws {Error} On Deno: a client that disconnects after some hundred calls ends the process there.
+ */
+export async function loadGrpc(): Promise<
   [typeof import("@grpc/grpc-js"), typeof import("@grpc/proto-loader")]
 > {
-  return Promise.all([
+  // https://github.com/denoland/deno/issues/36788
+  if ("Deno" in globalThis) {
+    throw new Error(
+      "Cannot serve gRPC on Deno as its HTTP/2 crashes when a client disconnects: run the service on " +
+        "Node or Bun, or without a port for gRPC",
+    );
+  }
+  return await Promise.all([
     loadPackage({
       name: "@grpc/grpc-js",
       action: "serve gRPC",

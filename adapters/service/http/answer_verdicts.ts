@@ -7,10 +7,9 @@ import { allOf, andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
 import { decideCall, jsonOfAnswer } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
-import { jsonResponse, parseJson, problemOf, problemResponse } from "./problem_response.ts";
 import { readRequest } from "./read_request.ts";
 import type { RequestLimits } from "./request_bounds.ts";
-import type { ServiceAnswer } from "./service_answer.ts";
+import { jsonResponse, parseJson, problemOf, type ServiceAnswer } from "./service_answer.ts";
 import type { VerdictFields } from "./verdict_fields.ts";
 import { verdictJson } from "./verdict_json.ts";
 
@@ -30,7 +29,7 @@ export function answerVerdicts(
     domains.size === 1 ? domains.keys().next().value : undefined,
     limits,
   );
-  if (!("many" in body)) return problemResponse(body);
+  if (!("many" in body)) return body;
   const { many, requests } = body;
   for (const { domain } of requests) {
     if (domains.has(domain)) continue;

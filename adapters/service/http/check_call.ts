@@ -10,90 +10,72 @@
  */
 
 import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
-import { type ClientAddress, clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
+import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import type { RuleEngine, Verdict } from "../../rules/rules.ts";
-import type { CallSettings } from "./call_settings.ts";
+import type { CallSettings } from "../serve_options.ts";
 import { type ForwardedRequest, forwardedRequest } from "./forwarded_request.ts";
 import type { IncomingCall } from "./incoming_call.ts";
-import { problemOf } from "./problem_response.ts";
-import { boundsFault, faultText, REQUEST_LIMITS, type RequestLimits } from "./request_bounds.ts";
+import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
 import type { RequestTarget } from "./request_target.ts";
-import type { AnswerCall } from "./route.ts";
-import type { ServiceAnswer } from "./service_answer.ts";
+import { problemOf, type ServiceAnswer } from "./service_answer.ts";
 import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 
 /** The statuses that a refusal can be given. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
-/** How clients and their requests are looked at. */
-type CheckSettings = Pick<CallSettings, "limits" | "trustedProxies" | "ipv6Prefix">;
-
 /**
  * Makes the check. A request with a value longer than `limits` says is refused, as counters are kept
  * by values and the client chooses them.
  */
-export function checkCall(engine: RuleEngine, settings: CheckSettings): AnswerCall {
-  const { limits: { maxText }, trustedProxies, ipv6Prefix } = settings;
-  const checker: Checker = {
-    engine,
-    addressOf: clientAddress({ trustedProxies }),
-    ipv6Prefix,
-    fieldsOf: verdictFields(),
-    // How many descriptors and entries there are is for the rules to say.
-    limits: { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText },
-  };
-  return (call, target) => answer(checker, call, target);
-}
+export function checkCall(
+  engine: RuleEngine,
+  { limits, trustedProxies, ipv6Prefix }: Pick<
+    CallSettings,
+    "limits" | "trustedProxies" | "ipv6Prefix"
+  >,
+): (call: IncomingCall, target: RequestTarget) => MaybePromise<ServiceAnswer> {
+  const { maxText } = limits;
+  // How many descriptors and entries there are is for the rules to say.
+  const bounds = { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText };
+  const addressOf = clientAddress({ trustedProxies });
+  const fieldsOf = verdictFields();
 
-/** What checks need. */
-interface Checker {
-  readonly engine: RuleEngine;
-  readonly addressOf: ClientAddress;
-  readonly ipv6Prefix: number;
-  readonly fieldsOf: VerdictFields;
-  readonly limits: RequestLimits;
-}
-
-function answer(
-  checker: Checker,
-  call: IncomingCall,
-  target: RequestTarget,
-): MaybePromise<ServiceAnswer> {
-  const { routes, domains } = checker.engine.rules;
-  const query = new URLSearchParams(target.query);
-  const only = routes.size === 1 ? routes.keys().next().value : undefined;
-  const domain = query.get("domain") ?? only ?? "";
-  if (!routes.has(domain)) return noRoutes(domain, domains.has(domain));
-  const status = query.get("status") ?? "429";
-  if (!STATUSES.includes(status)) {
-    return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
+  function limit(
+    domain: string,
+    { method, path }: ForwardedRequest,
+    { peer: peerOf, header }: IncomingCall,
+    status: number,
+  ): MaybePromise<ServiceAnswer> {
+    const peer = peerOf();
+    const descriptors = engine.rules.routes.get(domain)!({
+      method,
+      path,
+      // A proxy that names no client is limited itself: rules by address are not passed by silence.
+      address: peer && (addressOf(peer, header("x-forwarded-for")) ?? peer),
+      ipv6Prefix,
+      header,
+    });
+    if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
+    const request = { domain, descriptors };
+    const fault = boundsFault(request, bounds);
+    if (fault !== undefined) return problemOf(status, faultText(fault));
+    return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
   }
-  const forwarded = forwardedRequest(call, query.get("from"));
-  if (typeof forwarded === "string") return problemOf(400, forwarded);
-  return limit(checker, domain, forwarded, call, Number(status));
-}
 
-function limit(
-  { engine, addressOf, ipv6Prefix, fieldsOf, limits }: Checker,
-  domain: string,
-  { method, path }: ForwardedRequest,
-  call: IncomingCall,
-  status: number,
-): MaybePromise<ServiceAnswer> {
-  const peer = call.peer();
-  const descriptors = engine.rules.routes.get(domain)!({
-    method,
-    path,
-    // A proxy that names no client is limited itself: rules by address are not passed by silence.
-    address: peer && (addressOf(peer, call.header("x-forwarded-for")) ?? peer),
-    ipv6Prefix,
-    header: call.header,
-  });
-  if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
-  const request = { domain, descriptors };
-  const fault = boundsFault(request, limits);
-  if (fault !== undefined) return problemOf(status, faultText(fault));
-  return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
+  return function check(call, target) {
+    const { routes, domains } = engine.rules;
+    const query = new URLSearchParams(target.query);
+    const only = routes.size === 1 ? routes.keys().next().value : undefined;
+    const domain = query.get("domain") ?? only ?? "";
+    if (!routes.has(domain)) return noRoutes(domain, domains.has(domain));
+    const status = query.get("status") ?? "429";
+    if (!STATUSES.includes(status)) {
+      return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
+    }
+    const forwarded = forwardedRequest(call, query.get("from"));
+    if (typeof forwarded === "string") return problemOf(400, forwarded);
+    return limit(domain, forwarded, call, Number(status));
+  };
 }
 
 function noRoutes(domain: string, isKnown: boolean): ServiceAnswer {

@@ -7,13 +7,12 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
 
 import { isPromise, withTimeout } from "../../../core/toolkit.ts";
 import { secureOptions, type TlsKeys } from "../tls_keys.ts";
 import { fetchCall, type IncomingCall } from "./incoming_call.ts";
-import { type HttpFault, tooLarge } from "./problem_response.ts";
-import type { ServiceAnswer } from "./service_answer.ts";
+import { listenOn, type ListenOptions } from "./listen_on.ts";
+import { type ServiceAnswer, tooLarge } from "./service_answer.ts";
 import type { ServiceHandler } from "./service_handler.ts";
 
 /** For how long a server waits for its clients, in milliseconds. */
@@ -26,15 +25,8 @@ export interface HttpTimeouts {
   readonly idle: number;
 }
 
-/** Where and how to listen. */
-export interface HttpServerOptions {
-  readonly hostname: string;
-  /** The port; 0 for a free one. */
-  readonly port: number;
-  /** Whether other threads and processes listen on the same port, and share its connections. */
-  readonly reusePort: boolean;
-  /** The most connections at once; Bun's server knows no such limit. */
-  readonly maxConnections: number;
+/** What a server of HTTP needs. */
+export interface HttpServerOptions extends ListenOptions {
   /** Without it the server speaks HTTP, with it HTTPS. */
   readonly tls?: TlsKeys | undefined;
   /** Default 10 s for the fields and for the body, and 75 s idle. */
@@ -118,35 +110,23 @@ function responseOf({ status, headers, body }: ServiceAnswer): Response {
   return new Response(body === "" ? null : body, { status, headers });
 }
 
-function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
-  const { hostname, port, reusePort, maxConnections, handler } = options;
+async function listenOnNode(options: HttpServerOptions): Promise<HttpServer> {
   const server = nodeServer(options);
-  server.maxConnections = maxConnections;
-  // Of those that have not said hello yet, the server itself does not know.
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
   for (const event of ["request", "checkContinue", "checkExpectation"]) {
-    server.on(event, (incoming, outgoing) => void answer(handler, incoming, outgoing));
+    server.on(event, (incoming, outgoing) => void answer(options.handler, incoming, outgoing));
   }
-  return new Promise((resolve, reject) => {
-    server.on("error", reject);
-    server.listen({ host: hostname, port, ...(reusePort ? { reusePort } : {}) }, () => {
-      resolve({
-        port: (server.address() as AddressInfo).port,
-        secure: (keys) => (server as SecureServer).setSecureContext(secureOptions(keys)),
-        async stop(grace) {
-          const closed = new Promise<void>((done) => server.close(() => done()));
-          server.closeIdleConnections();
-          await withTimeout(closed, grace, nothing);
-          server.closeAllConnections();
-          for (const socket of sockets) socket.destroy();
-        },
-      });
-    });
-  });
+  const { port, endAll } = await listenOn(server, options);
+  return {
+    port,
+    secure: (keys) => (server as SecureServer).setSecureContext(secureOptions(keys)),
+    async stop(grace) {
+      const closed = new Promise<void>((done) => server.close(() => done()));
+      server.closeIdleConnections();
+      await withTimeout(closed, grace, nothing);
+      server.closeAllConnections();
+      endAll();
+    },
+  };
 }
 
 function nodeServer({ tls, timeouts = TIMEOUTS }: HttpServerOptions): Server | SecureServer {
@@ -228,7 +208,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-function readBody(incoming: IncomingMessage, most: number): Promise<string | HttpFault> {
+function readBody(incoming: IncomingMessage, most: number): Promise<string | ServiceAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;

@@ -3,7 +3,7 @@
  * read.
  */
 
-import { type HttpFault, tooLarge } from "./problem_response.ts";
+import { type ServiceAnswer, tooLarge } from "./service_answer.ts";
 
 /** A call of the service. */
 export interface IncomingCall {
@@ -15,7 +15,7 @@ export interface IncomingCall {
   /** The address of the socket's other end. */
   peer(): string | undefined;
   /** Reads the body as text, of at most so many bytes; rejects if the client breaks off. */
-  body(most: number): Promise<string | HttpFault>;
+  body(most: number): Promise<string | ServiceAnswer>;
 }
 
 /** The call that a request in the style of fetch is. */
@@ -31,7 +31,7 @@ export function fetchCall(request: Request, peer: () => string | undefined): Inc
   };
 }
 
-async function readStream({ body }: Request, most: number): Promise<string | HttpFault> {
+async function readStream({ body }: Request, most: number): Promise<string | ServiceAnswer> {
   if (body === null) return "";
   const reader = body.getReader();
   const decoder = new TextDecoder();

@@ -5,7 +5,6 @@
 
 import { formatValue } from "../../../core/toolkit.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
-import { type HttpFault, httpFault, parseJson } from "./problem_response.ts";
 import {
   boundsFault,
   faultText,
@@ -13,6 +12,7 @@ import {
   type RequestFault,
   type RequestLimits,
 } from "./request_bounds.ts";
+import { parseJson, problemOf, type ServiceAnswer } from "./service_answer.ts";
 
 /** What a body asks for: one request, or a list of them. */
 export interface RequestBody {
@@ -30,21 +30,21 @@ export function readRequest(
   text: string,
   defaultDomain: string | undefined,
   limits: RequestLimits,
-): RequestBody | HttpFault {
+): RequestBody | ServiceAnswer {
   const data = parseJson(text);
-  if (data === undefined) return httpFault(400, "the body must be JSON");
+  if (data === undefined) return problemOf(400, "the body must be JSON");
   const many = Array.isArray(data);
   const list: readonly unknown[] = many ? data : [data];
   if (list.length > limits.maxBatch) {
     const detail = `a body must hold at most ${limits.maxBatch} requests, not ${list.length}`;
-    return httpFault(400, detail);
+    return problemOf(400, detail);
   }
   const requests: RuleRequest[] = [];
   for (let index = 0; index < list.length; index++) {
     const request = requestOf(list[index], defaultDomain, limits);
     if ("rule" in request) {
       const place = many ? at(`[${index}]`, request.place) : request.place;
-      return httpFault(400, faultText({ ...request, place }));
+      return problemOf(400, faultText({ ...request, place }));
     }
     requests.push(request);
   }

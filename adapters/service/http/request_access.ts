@@ -3,8 +3,8 @@
  * another site, which must not use up anybody's limits.
  */
 
+import { errorMessage } from "../../../core/toolkit.ts";
 import type { IncomingCall } from "./incoming_call.ts";
-import { tokenCheck } from "./token_check.ts";
 
 /** What requests may do. */
 export interface RequestAccess {
@@ -41,4 +41,42 @@ export function requestAccess(token: string | undefined): RequestAccess {
 /** Whether a host, with its port or without, is an address or `localhost`. */
 function isAddress(host: string): boolean {
   return /^(localhost|[0-9.]+|\[[0-9a-f:.]+\])(:\d+)?$/i.test(host);
+}
+
+/** Whether a call brings the token; `field` reads a header field or metadata by its name. */
+export type TokenCheck = (field: (name: string) => string | null | undefined) => boolean;
+
+/** A header field can hold these, and hands them on as they are. */
+const SECRET_REGEXP = /^[\x20-\x7e]+$/;
+const BEARER_REGEXP = /^bearer +(.*)$/i;
+
+/**
+ * Makes what looks for the token: `Authorization: Bearer ...` or `X-Tidegate-Token: ...`.
+ *
+ * @param token The token; without it every call may write.
+ * @throws {TypeError} If the token is empty, as whoever sets one means to shut others out, or cannot
+ * stand in a header field.
+ */
+export function tokenCheck(token: string | undefined): TokenCheck {
+  if (token === undefined) return () => true;
+  // Files of secrets end with a line break.
+  const secret = typeof token === "string" ? token.trim() : "";
+  if (!SECRET_REGEXP.test(secret)) {
+    const rule = "token must be printable ASCII text that is not empty";
+    throw new TypeError(errorMessage("serve", rule, token));
+  }
+  return function mayWrite(field) {
+    const given = field("x-tidegate-token") ??
+      BEARER_REGEXP.exec(field("authorization") ?? "")?.[1];
+    return isSameSecret(given?.trim() ?? "", secret);
+  };
+}
+
+/** Whether two secrets are the same; it takes as long wherever they differ. */
+function isSameSecret(given: string, secret: string): boolean {
+  let difference = given.length ^ secret.length;
+  for (let place = 0; place < secret.length; place++) {
+    difference |= (given.charCodeAt(place) || 0) ^ secret.charCodeAt(place);
+  }
+  return difference === 0;
 }

@@ -4,8 +4,8 @@
  */
 
 import {
+  addFigures,
   type FiguresSnapshot,
-  type RuleFigures,
   ruleName,
   type VerdictFigures,
 } from "./figures_snapshot.ts";
@@ -22,13 +22,12 @@ export type VerdictHistory = { readonly [Name in keyof VerdictFigures]: readonly
 
 /** Sums that only grow, and by how much each grew in each minute: row `minute % 60`. */
 interface Series {
-  readonly sums: Float64Array;
-  /** The sums of the snapshot that is being read. */
-  readonly next: Float64Array;
+  sums: readonly number[];
   readonly rows: Uint32Array;
-  /** The last snapshot that it was in. */
-  snapshot: number;
 }
+
+/** What no rule is called, as its name has a domain. */
+const [DECISIONS, EVICTIONS, LATENCY] = ["decisions", "evictions", "latency"] as const;
 
 /** The last 60 minutes of all decisions. */
 export interface HistoryTotals extends VerdictHistory {
@@ -62,59 +61,42 @@ export interface History {
 
 /** Makes a history that begins now. */
 export function history(start: number): History {
-  const total = seriesOf(3);
-  const evictions = seriesOf(1);
-  const latency = seriesOf(LATENCY_BUCKETS.length + 1);
-  const rules = new Map<string, Series>();
+  const all = new Map<string, Series>();
+  for (const [name, { length }] of sumsOf(addFigures([]))) all.set(name, seriesOf(length));
   let until = start;
-  let snapshots = 0;
-
-  /** Reads the figures of a rule, of which there may be several by key. */
-  function readRule(figures: RuleFigures): void {
-    const name = ruleName(figures);
-    let series = rules.get(name);
-    if (series === undefined) rules.set(name, series = seriesOf(3));
-    if (series.snapshot !== snapshots) series.next.fill(0);
-    series.snapshot = snapshots;
-    readVerdicts(series, figures);
-  }
 
   return {
     record(figures, now): void {
       if (now < until && until - now < OVERTAKEN) return;
-      snapshots++;
-      for (const series of [total, evictions, latency]) series.next.fill(0);
-      readVerdicts(total, figures.decisions);
-      evictions.next[0] = figures.store["evictions"] ?? 0;
-      latency.next.set(figures.latency);
-      for (const each of figures.rules) readRule(each);
+      const next = sumsOf(figures);
       const [minute, last] = [Math.floor(until / MINUTE), Math.floor(now / MINUTE)];
-      for (const series of [total, evictions, latency]) take(series, minute, last);
-      for (const [name, series] of rules) {
-        if (series.snapshot === snapshots) take(series, minute, last);
-        else rules.delete(name);
+      for (const name of all.keys()) if (!next.has(name)) all.delete(name);
+      for (const [name, sums] of next) {
+        const series = all.get(name) ?? seriesOf(sums.length);
+        all.set(name, series);
+        take(series, sums, minute, last);
       }
       until = now;
     },
     totals(): HistoryTotals {
       const minute = Math.floor(until / MINUTE);
-      const rows = minutesTo(minute).map((each) => rowOf(latency, each));
+      const rows = minutesTo(minute).map((each) => rowOf(all.get(LATENCY)!, each));
       const hour = rows.reduce((sums, row) => sums.map((sum, bucket) => sum + row[bucket]!));
       return {
         from: (minute - MINUTES + 1) * MINUTE,
-        ...historyOf(total, minute),
-        evictions: column(evictions, 0, minute),
+        ...historyOf(all.get(DECISIONS)!, minute),
+        evictions: column(all.get(EVICTIONS)!, 0, minute),
         p50: rows.map((row) => quantile(row, 0.5)),
         p99: rows.map((row) => quantile(row, 0.99)),
         hour: { p50: quantile(hour, 0.5), p99: quantile(hour, 0.99) },
       };
     },
     verdicts(name): VerdictFigures {
-      const [admitted = 0, refused = 0, shadowRefused = 0] = rules.get(name)?.sums ?? [];
+      const [admitted = 0, refused = 0, shadowRefused = 0] = all.get(name)?.sums ?? [];
       return { admitted, refused, shadowRefused };
     },
     minutes(name): VerdictHistory | undefined {
-      const series = rules.get(name);
+      const series = all.get(name);
       return series?.rows.some((count) => count > 0)
         ? historyOf(series, Math.floor(until / MINUTE))
         : undefined;
@@ -123,30 +105,41 @@ export function history(start: number): History {
 }
 
 function seriesOf(width: number): Series {
-  return {
-    sums: new Float64Array(width),
-    next: new Float64Array(width),
-    rows: new Uint32Array(MINUTES * width),
-    snapshot: 0,
-  };
+  return { sums: new Array<number>(width).fill(0), rows: new Uint32Array(MINUTES * width) };
 }
 
-function readVerdicts({ next }: Series, verdicts: VerdictFigures): void {
-  next[0]! += verdicts.admitted;
-  next[1]! += verdicts.refused;
-  next[2]! += verdicts.shadowRefused;
+/** All sums by name; those of a rule are of all of its keys. */
+function sumsOf({ decisions, store, latency, rules }: FiguresSnapshot) {
+  const sums = new Map<string, readonly number[]>([
+    [DECISIONS, verdictSums(decisions)],
+    [EVICTIONS, [store["evictions"] ?? 0]],
+    [LATENCY, latency],
+  ]);
+  for (const figures of rules) {
+    const name = ruleName(figures);
+    sums.set(name, verdictSums(figures, sums.get(name)));
+  }
+  return sums;
+}
+
+function verdictSums(
+  { admitted, refused, shadowRefused }: VerdictFigures,
+  [others = 0, refusals = 0, shadows = 0]: readonly number[] = [],
+): readonly number[] {
+  return [others + admitted, refusals + refused, shadows + shadowRefused];
 }
 
 /**
  * Adds what is new to the row of the minute, and empties those of the minutes after it. A sum that is
  * smaller than before is of a rule that came back: it began anew.
  */
-function take({ sums, next, rows }: Series, minute: number, last: number): void {
-  const width = sums.length;
-  for (let place = 0; place < width; place++) {
-    rows[minute % MINUTES * width + place]! += Math.max(0, next[place]! - sums[place]!);
-    sums[place] = next[place]!;
-  }
+function take(series: Series, next: readonly number[], minute: number, last: number): void {
+  const { sums, rows } = series;
+  const width = next.length;
+  next.forEach((sum, place) => {
+    rows[minute % MINUTES * width + place]! += Math.max(0, sum - sums[place]!);
+  });
+  series.sums = next;
   for (let each = Math.max(minute + 1, last - MINUTES + 1); each <= last; each++) {
     rows.fill(0, each % MINUTES * width, (each % MINUTES + 1) * width);
   }

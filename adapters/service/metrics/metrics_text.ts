@@ -42,23 +42,11 @@ export function metricsText(figures: FiguresSnapshot): string {
     // What Redis' store counts only grows; the others report what they hold.
     ...Object.entries(store).map(([name, value]) =>
       roundTrips === undefined
-        ? family(`tidegate_store_${snakeCase(name)}`, "gauge", "A figure of the store.", [[
-          {},
-          value,
-        ]])
-        : family(
-          `tidegate_redis_${snakeCase(name)}_total`,
-          "counter",
-          "A figure of Redis' store.",
-          [
-            [{}, value],
-          ],
-        )
+        ? single(`tidegate_store_${snakeCase(name)}`, "A figure of the store.", value)
+        : single(`tidegate_redis_${snakeCase(name)}_total`, "A figure of Redis' store.", value)
     ),
-    family("tidegate_threads", "gauge", "Threads that serve.", [[{}, threads]]),
-    ...Object.entries(process).map(([name, value]) =>
-      family(name, name.endsWith("_total") ? "counter" : "gauge", helpOf(name), [[{}, value]])
-    ),
+    single("tidegate_threads", "Threads that serve.", threads),
+    ...Object.entries(process).map(([name, value]) => single(name, helpOf(name), value)),
   ].join("");
 }
 
@@ -82,6 +70,11 @@ function family(name: string, type: string, help: string, samples: readonly Samp
   const title = name.replace(/_bucket$/, "");
   const lines = samples.map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`);
   return `# HELP ${title} ${help}\n# TYPE ${title} ${type}\n${lines.join("")}`;
+}
+
+/** A family of one sample; names of what only grows end with `_total`. */
+function single(name: string, help: string, value: number): string {
+  return family(name, name.endsWith("_total") ? "counter" : "gauge", help, [[{}, value]]);
 }
 
 /** `tidegate_rules_loads_total` in words. */

@@ -8,6 +8,7 @@ import { errorText } from "../log.ts";
 interface Port {
   postMessage(message: unknown): void;
   on(event: "message", listener: (message: Message) => void): unknown;
+  on(event: "exit", listener: () => void): unknown;
 }
 
 type Message =
@@ -17,7 +18,10 @@ type Message =
 
 type Functions<Names> = { readonly [Name in keyof Names]: (...args: never[]) => unknown };
 
-/** Calls a function of the other end by its name; rejects with the message of what it throws. */
+/**
+ * Calls a function of the other end by its name; rejects with the message of what it throws, and if the
+ * other end is a worker that ends before it has answered.
+ */
 export type PortCall<Other extends Functions<Other>> = <Name extends keyof Other & string>(
   name: Name,
   ...args: Parameters<Other[Name]>
@@ -32,7 +36,7 @@ export function portCalls<Other extends Functions<Other>>(
   port: Port,
   own: () => object,
 ): PortCall<Other> {
-  const pending = new Map<number, (answer: Promise<never>) => void>();
+  const pending = new Map<number, (answer: unknown) => void>();
   let nextId = 0;
 
   async function answer(id: number, name: string, args: readonly unknown[]): Promise<void> {
@@ -44,19 +48,22 @@ export function portCalls<Other extends Functions<Other>>(
     }
   }
 
+  function settle(id: number, answer: unknown): void {
+    pending.get(id)?.(answer);
+    pending.delete(id);
+  }
+
   port.on("message", (message) => {
     if ("name" in message) return void answer(message.id, message.name, message.args);
-    const resolve = pending.get(message.id);
-    pending.delete(message.id);
-    resolve?.(
-      ("error" in message ? Promise.reject(new Error(message.error)) : message.value) as Promise<
-        never
-      >,
-    );
+    const { id } = message;
+    settle(id, "error" in message ? Promise.reject(new Error(message.error)) : message.value);
+  });
+  port.on("exit", () => {
+    for (const id of pending.keys()) settle(id, Promise.reject(new Error("the worker has ended")));
   });
   return (name, ...args) =>
-    new Promise((resolve) => {
-      pending.set(nextId, resolve);
+    new Promise<never>((resolve) => {
+      pending.set(nextId, resolve as (answer: unknown) => void);
       port.postMessage({ id: nextId++, name, args });
     });
 }

@@ -16,18 +16,11 @@ import {
 } from "../../rules/rules.ts";
 import { workerProgram } from "./worker_program.ts";
 
-/** What the reading worker starts with. */
-export interface ReaderSettings {
-  readonly documents: readonly RuleDocument[];
-  readonly options: ReadRulesOptions;
-}
-
-/** What the reading worker answers. */
-export interface FilesRead {
-  /** `undefined` if there is an error. */
-  readonly files: readonly RuleFile[] | undefined;
-  readonly problems: readonly RuleProblem[];
-}
+/** The files, unless there is an error in one of them. */
+type FilesRead = readonly [
+  files: readonly RuleFile[] | undefined,
+  problems: readonly RuleProblem[],
+];
 
 /** Characters that are read in less time than a worker takes to start. */
 const SHORT = 16_384;
@@ -43,11 +36,11 @@ export async function readInWorker(
   if (length <= SHORT || texts.length < documents.length) {
     return await readDocuments(documents, options);
   }
-  const { files, problems } = await readByWorker({ documents, options });
+  const [files, problems] = await readByWorker([documents, options]);
   return { rules: files && await compileRules(files), problems };
 }
 
-function readByWorker(workerData: ReaderSettings): Promise<FilesRead> {
+function readByWorker(workerData: Parameters<typeof readDocuments>): Promise<FilesRead> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerProgram(import.meta.url, "rule_reader"), { workerData });
     worker.on("message", (files: FilesRead) => {
@@ -55,9 +48,7 @@ function readByWorker(workerData: ReaderSettings): Promise<FilesRead> {
       void worker.terminate();
     });
     worker.on("error", reject);
-    worker.on(
-      "exit",
-      (code) => reject(new Error(`Cannot read rules as the reader ended: ${code}`)),
-    );
+    const ended = (code: number) => new Error(`Cannot read rules as the reader ended: ${code}`);
+    worker.on("exit", (code) => reject(ended(code)));
   });
 }

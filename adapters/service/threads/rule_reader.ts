@@ -7,10 +7,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import { readDocuments } from "../../rules/rules.ts";
-import type { FilesRead, ReaderSettings } from "./read_in_worker.ts";
 
 if (parentPort !== null) {
-  const { documents, options } = workerData as ReaderSettings;
-  const { rules, problems } = await readDocuments(documents, options);
-  parentPort.postMessage({ files: rules?.files, problems } satisfies FilesRead);
+  const { rules, problems } = await readDocuments(
+    ...(workerData as Parameters<typeof readDocuments>),
+  );
+  parentPort.postMessage([rules?.files, problems]);
 }

@@ -11,13 +11,12 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Store } from "../../../mod.ts";
 import { attachSharedStore } from "../../../stores/shared/shared_store.ts";
 import { compileRules, type RuleFile } from "../../rules/rules.ts";
-import { errorText } from "../log.ts";
+import { errorLog, errorText, type Log } from "../log.ts";
 import { observedStore } from "../observed_store.ts";
 import { storeOnRedis } from "../store_on_redis.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
-import { type ServiceThread, serviceThread } from "./service_thread.ts";
-import { type Ports, type Servers, startServers } from "./thread_servers.ts";
-import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
+import { type Servers, type ServiceThread, serviceThread } from "./service_thread.ts";
+import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_pool.ts";
 
 if (parentPort !== null) await work(parentPort, workerData as WorkerSettings);
 
@@ -28,8 +27,7 @@ async function work(
   const main: PortCall<MainCalls> = portCalls(port, () => worker);
   const worker = openWorker(main, settings);
   try {
-    const { listen } = await worker;
-    await main("listening", await listen());
+    await main("listening", (await (await worker).servers).ports);
   } catch (error) {
     await main("failed", errorText(error));
   }
@@ -38,40 +36,34 @@ async function work(
 async function openWorker(
   main: PortCall<MainCalls>,
   settings: WorkerSettings,
-): Promise<WorkerCalls & { listen(): Promise<Ports> }> {
-  const store = await openStore(main, settings);
-  const thread = threadOn(main, settings, store);
+): Promise<WorkerCalls & { readonly servers: Promise<Servers> }> {
+  const log: Log = (event) => void main("log", event);
+  const store = await openStore(settings, log);
+  const thread = threadOn(main, settings, store, log);
   // Rules take effect in the order in which they came.
   let applied = apply(thread, settings.files);
-  let servers: Servers | undefined;
+  const servers = applied.then(() => thread.serve(settings));
   return {
-    async listen() {
-      await applied;
-      servers = await startServers(thread, settings, logError(main));
-      return servers.ports;
-    },
-    apply: (files) => applied = applied.then(() => apply(thread, files)).catch(logError(main)),
+    servers,
+    apply: (files) => applied = applied.then(() => apply(thread, files)).catch(errorLog(log)),
     forgetLookups: () => thread.engine.forgetLookups(),
     figures: (search) => thread.figures.snapshot(search),
-    drain() {
+    async drain() {
       thread.drain();
-      servers?.drain();
+      (await servers).drain();
     },
-    secure: (keys) => servers?.secure(keys),
+    secure: async (keys) => (await servers).secure(keys),
     async stop(grace) {
-      await servers?.stop(grace);
+      await (await servers).stop(grace);
       await thread.close();
     },
   };
 }
 
-async function openStore(
-  main: PortCall<MainCalls>,
-  { store, openTelemetry }: WorkerSettings,
-): Promise<Store> {
+async function openStore({ store, openTelemetry }: WorkerSettings, log: Log): Promise<Store> {
   const opened = "handle" in store
     ? attachSharedStore(store.handle)
-    : await storeOnRedis(store.redis, logError(main, "redis-error"));
+    : await storeOnRedis(store.redis, errorLog(log, "redis-error"));
   return await observedStore(opened, openTelemetry);
 }
 
@@ -79,25 +71,17 @@ function threadOn(
   main: PortCall<MainCalls>,
   settings: WorkerSettings,
   store: Store,
+  log: Log,
 ): ServiceThread {
   return serviceThread({
     ...settings,
     store,
     lookup: settings.lookups ? (domain, key) => main("limits", domain, key) : undefined,
-    allFigures: () => main("figures"),
-    live: (request) => main("live", request),
+    show: (what) => main("show", what),
     // A shared store is reported by the main thread; what Redis is asked, each thread knows itself.
     reportsStore: "redis" in settings.store,
-    onError: logError(main),
-    onLookupError: logError(main, "lookup-failed"),
+    log,
   });
-}
-
-function logError(
-  main: PortCall<MainCalls>,
-  event = "error",
-): (error: unknown, key?: string) => void {
-  return (error, key) => void main("log", { event, level: "error", error: errorText(error), key });
 }
 
 async function apply(thread: ServiceThread, files: readonly RuleFile[]): Promise<void> {

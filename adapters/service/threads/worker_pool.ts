@@ -6,13 +6,52 @@
 import { Worker } from "node:worker_threads";
 
 import { withTimeout } from "../../../core/toolkit.ts";
-import type { RuleFile } from "../../rules/rules.ts";
-import { errorText, type Log } from "../log.ts";
+import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
+import type { KeyLimits, RuleFile } from "../../rules/rules.ts";
+import { errorLog, type Log, type LogEvent } from "../log.ts";
 import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
+import type { LiveRequest } from "../metrics/live_document.ts";
+import type { RedisOptions } from "../store_on_redis.ts";
+import type { TlsKeys } from "../tls_keys.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
-import type { Ports, Servers } from "./thread_servers.ts";
+import type { Ports, Servers, ServerSettings } from "./service_thread.ts";
 import { workerProgram } from "./worker_program.ts";
-import type { MainCalls, WorkerCalls, WorkerSettings } from "./worker_calls.ts";
+
+/** What a worker starts with. */
+export interface WorkerSettings extends ServerSettings {
+  readonly store: { readonly handle: SharedStoreHandle } | { readonly redis: RedisOptions };
+  /** The rules, which the main thread has read. */
+  readonly files: readonly RuleFile[];
+  /** Whether limits of keys can be asked for. */
+  readonly lookups: boolean;
+  readonly openTelemetry: boolean;
+}
+
+/** What the main thread may call in a worker. */
+export interface WorkerCalls {
+  /** Puts rules in place. */
+  apply(files: readonly RuleFile[]): Promise<void>;
+  forgetLookups(): void;
+  figures(search?: string): FiguresSnapshot;
+  drain(): Promise<void>;
+  /** Puts another certificate in place. */
+  secure(keys: TlsKeys): Promise<void>;
+  /** Ends the server and the store, letting calls end for so many milliseconds. */
+  stop(grace: number): Promise<void>;
+}
+
+/** What a worker may call in the main thread. */
+export interface MainCalls {
+  /** The worker serves, on these ports. */
+  listening(ports: Ports): void;
+  /** The worker cannot serve. */
+  failed(message: string): void;
+  log(event: LogEvent): void;
+  /** What the metrics of all threads are, or what the page shows. */
+  show(what: "metrics" | LiveRequest): Promise<string>;
+  /** The limits of a key's own. */
+  limits(domain: string, key: string): Promise<KeyLimits>;
+}
 
 /** The options of a pool of workers. */
 export interface WorkerPoolOptions {
@@ -20,7 +59,7 @@ export interface WorkerPoolOptions {
   /** The settings of a worker that is started now, and which ports it shares with others. */
   readonly settings: (ports?: Ports) => WorkerSettings;
   /** What workers ask the main thread for. */
-  readonly answers: Pick<MainCalls, "figures" | "live" | "limits">;
+  readonly answers: Pick<MainCalls, "show" | "limits">;
   readonly log: Log;
   /** Called for each worker that died, and is started again. */
   readonly onRestart?: (() => void) | undefined;
@@ -55,133 +94,112 @@ interface PoolWorker {
   figures: FiguresSnapshot | undefined;
 }
 
-interface PoolState {
-  readonly options: WorkerPoolOptions;
-  readonly workers: Set<PoolWorker>;
-  /** What workers that ended had counted, as a sum. */
-  ofEnded: readonly FiguresSnapshot[];
-  /** The ports that the workers share; `undefined` until all of them serve. */
-  ports: Ports | undefined;
-  stopping: boolean;
-}
-
 /** Starts workers; resolves once all of them serve. */
 export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const pool: PoolState = {
-    options,
-    workers: new Set(),
-    ofEnded: [],
-    ports: undefined,
-    stopping: false,
-  };
+  const { size, settings, answers, log, onRestart, restartAfter = 1_000 } = options;
+  const { program = workerProgram(import.meta.url, "worker") } = options;
+  const workers = new Set<PoolWorker>();
+  /** What workers that ended had counted, as a sum. */
+  let ofEnded: readonly FiguresSnapshot[] = [];
+  /** Whether all of them serve: who ends from then on is replaced. */
+  let isServing = false;
+  const failed = errorLog(log, "worker-error");
+
+  /** Starts a worker; resolves to its ports once it serves. */
+  function start(wanted?: Ports): Promise<Ports> {
+    return new Promise((resolve, reject) => {
+      const thread = new Worker(program, { workerData: settings(wanted) });
+      const calls: MainCalls = {
+        ...answers,
+        log,
+        listening: resolve,
+        failed(message) {
+          reject(new Error(message));
+          // Its end is an event, at which it is replaced unless this is the service's start.
+          void thread.terminate();
+        },
+      };
+      const call = portCalls<WorkerCalls>(thread, () => calls);
+      const worker: PoolWorker = { thread, call, figures: undefined };
+      workers.add(worker);
+      thread.on("error", failed);
+      thread.on("exit", (code) => {
+        workers.delete(worker);
+        keepFigures(worker);
+        reject(new Error(`Cannot start a worker as it ended with ${code}`));
+        if (isServing) replace(code);
+      });
+    });
+  }
+
+  function replace(code: number): void {
+    onRestart?.();
+    log({ event: "worker-ended", level: "error", code });
+    setTimeout(() => {
+      if (isServing) start(ports).catch(failed);
+    }, restartAfter);
+  }
+
+  /** Keeps what a worker that ended had counted; keys and threads are of those that live. */
+  function keepFigures({ figures }: PoolWorker): void {
+    if (figures === undefined) return;
+    ofEnded = [addFigures([...ofEnded, { ...figures, keys: [], threads: 0 }])];
+  }
+
+  function callAll<Name extends keyof WorkerCalls>(
+    name: Name,
+    ...args: Parameters<WorkerCalls[Name]>
+  ): void {
+    for (const { call } of workers) call(name, ...args).catch(failed);
+  }
+
+  async function stop(grace: number): Promise<void> {
+    isServing = false;
+    await Promise.all([...workers].map((worker) => ended(worker, grace)));
+  }
+
   let ports: Ports;
   try {
-    const first = ports = await start(pool);
-    await Promise.all(Array.from({ length: options.size - 1 }, () => start(pool, first)));
-    pool.ports = first;
+    const first = ports = await start();
+    await Promise.all(Array.from({ length: size - 1 }, () => start(first)));
+    isServing = true;
   } catch (error) {
-    await stop(pool, 0);
+    await stop(0);
     throw error;
   }
   return {
     ports,
-    apply: (files) => callAll(pool, "apply", files),
-    forgetLookups: () => callAll(pool, "forgetLookups"),
-    figures: (search) => figuresOf(pool, search),
-    async secure(keys) {
-      await Promise.all([...pool.workers].map(({ call }) => call("secure", keys)));
+    apply: (files) => callAll("apply", files),
+    forgetLookups: () => callAll("forgetLookups"),
+    async figures(search) {
+      const known = await Promise.all([...workers].map((worker) => figuresOf(worker, search)));
+      return [...known.flat(), ...ofEnded];
     },
-    drain: () => callAll(pool, "drain"),
-    stop: (grace) => stop(pool, grace),
+    async secure(keys) {
+      await Promise.all([...workers].map((worker) =>
+        worker.call("secure", keys).catch((error) => {
+          // What takes the place of one that has ended starts with them.
+          if (workers.has(worker)) throw error;
+        })
+      ));
+    },
+    drain: () => callAll("drain"),
+    stop,
   };
 }
 
-/** Starts a worker; resolves to its ports once it serves. */
-function start(pool: PoolState, wanted?: Ports): Promise<Ports> {
-  const { settings, answers, log, program = workerProgram(import.meta.url, "worker") } =
-    pool.options;
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(program, { workerData: settings(wanted) });
-    const calls: MainCalls = {
-      ...answers,
-      log,
-      listening: resolve,
-      failed(message) {
-        reject(new Error(message));
-        // Its end is an event, at which it is replaced unless this is the service's start.
-        void thread.terminate();
-      },
-    };
-    const worker = {
-      thread,
-      call: portCalls<WorkerCalls>(thread, () => calls),
-      figures: undefined,
-    };
-    pool.workers.add(worker);
-    thread.on("error", (error) => log({ event: "worker-error", error: errorText(error) }));
-    thread.on("exit", (code) => {
-      pool.workers.delete(worker);
-      keepFigures(pool, worker);
-      reject(new Error(`Cannot start a worker as it ended with ${code}`));
-      if (!pool.stopping && pool.ports !== undefined) replace(pool, code);
-    });
-  });
-}
-
-function replace(pool: PoolState, code: number): void {
-  const { log, onRestart, restartAfter = 1_000 } = pool.options;
-  onRestart?.();
-  log({ event: "worker-ended", level: "error", code });
-  setTimeout(() => {
-    if (pool.stopping) return;
-    start(pool, pool.ports).catch((error) => {
-      log({ event: "worker-error", level: "error", error: errorText(error) });
-    });
-  }, restartAfter);
-}
-
-function callAll<Name extends keyof WorkerCalls>(
-  { workers, options: { log } }: PoolState,
-  name: Name,
-  ...args: Parameters<WorkerCalls[Name]>
-): void {
-  for (const { call } of workers) {
-    call(name, ...args).catch((error) => {
-      log({ event: "worker-error", level: "error", error: errorText(error) });
-    });
-  }
-}
-
+/** What a worker has counted, or had when it answered last. */
 async function figuresOf(
-  { workers, ofEnded }: PoolState,
+  worker: PoolWorker,
   search: string | undefined,
 ): Promise<readonly FiguresSnapshot[]> {
-  const known = await Promise.all(
-    [...workers].map(async (worker) => {
-      const asked = worker.call("figures", search).then((figures) => worker.figures = figures);
-      await withTimeout<unknown>(asked.catch(() => {}), ANSWER_WITHIN, () => {});
-      return worker.figures ?? [];
-    }),
-  );
-  return [...known.flat(), ...ofEnded];
-}
-
-/** Keeps what a worker that ended had counted; keys and threads are of those that live. */
-function keepFigures(pool: PoolState, { figures }: PoolWorker): void {
-  if (figures === undefined) return;
-  const ended = { ...figures, keys: [], threads: 0 };
-  pool.ofEnded = [addFigures([...pool.ofEnded, ended])];
-}
-
-async function stop(pool: PoolState, grace: number): Promise<void> {
-  pool.stopping = true;
-  await Promise.all([...pool.workers].map((worker) => ended(worker, grace)));
+  const asked = worker.call("figures", search).then((figures) => worker.figures = figures);
+  await withTimeout<unknown>(asked.catch(() => {}), ANSWER_WITHIN, () => {});
+  return worker.figures === undefined ? [] : [worker.figures];
 }
 
 /** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */
 async function ended({ thread, call }: PoolWorker, grace: number): Promise<unknown> {
-  const exited = new Promise<void>((resolve) => void thread.on("exit", () => resolve()));
-  const stopped = Promise.race([exited, call("stop", grace)]).catch(() => {});
-  await withTimeout(stopped, grace + STOP_WITHIN, () => {});
+  await withTimeout(call("stop", grace).catch(() => {}), grace + STOP_WITHIN, () => {});
   return await thread.terminate();
 }

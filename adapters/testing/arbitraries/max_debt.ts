@@ -3,8 +3,9 @@
  * numbers below 2^53 hold; never fewer than the capacity.
  */
 
-import type { FixedWindowRuleOptions } from "../models/fixed_window_rule.ts";
-import type { RateRuleOptions } from "../models/rate.ts";
+import type { RateRuleOptions } from "../models/rate_rules.ts";
+import { smaller } from "../models/whole_numbers.ts";
+import type { FixedWindowRuleOptions } from "../models/window_rules.ts";
 
 /** The largest whole number below which all are exact in a float. */
 export const EXACT: number = Number.MAX_SAFE_INTEGER;
@@ -23,7 +24,7 @@ export function rateDebt({ limit, period, burst = limit }: RateRuleOptions): num
   const [perMillisecond, interval] = [BigInt(limit / divisor), BigInt(period / divisor)];
   const last = perMillisecond * LAST_INSTANT;
   const isWhole = last + BigInt(burst) * interval <= BigInt(EXACT);
-  const exact = smallest(BigInt(EXACT) - (isWhole ? last : 0n), FURTHEST * perMillisecond);
+  const exact = smaller(BigInt(EXACT) - (isWhole ? last : 0n), FURTHEST * perMillisecond);
   return maxDebt(burst, Number(exact / interval));
 }
 
@@ -31,7 +32,7 @@ export function rateDebt({ limit, period, burst = limit }: RateRuleOptions): num
 export function refillDebt({ limit, period, burst = limit }: RateRuleOptions): number {
   const step = BigInt(period);
   const refills = (LAST_INSTANT + step - 1n) / step;
-  const exact = smallest(BigInt(EXACT) - refills * BigInt(limit), FURTHEST / step * BigInt(limit));
+  const exact = smaller(BigInt(EXACT) - refills * BigInt(limit), FURTHEST / step * BigInt(limit));
   return maxDebt(burst, Number(exact));
 }
 
@@ -44,10 +45,6 @@ export function windowDebt({ limit, period, anchor }: FixedWindowRuleOptions): n
     : (LAST_INSTANT + BigInt(offset)) / BigInt(period) + 1n;
   const exact = Number(BigInt(EXACT) / windows);
   return maxDebt(limit, exact >= 16 * limit ? exact : Infinity);
-}
-
-function smallest(a: bigint, b: bigint): bigint {
-  return a < b ? a : b;
 }
 
 /** The greatest common divisor of two positive integers. */

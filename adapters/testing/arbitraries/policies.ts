@@ -1,13 +1,14 @@
 import fc from "fast-check";
-import type { FixedWindowRuleOptions } from "../models/fixed_window_rule.ts";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
+import type {
+  LockoutRuleOptions,
+  SlidingLogRuleOptions,
+  SlidingWindowRuleOptions,
+} from "../models/log_rules.ts";
+import type { LeakyQueueRuleOptions, RateRuleOptions } from "../models/rate_rules.ts";
+import type { FixedWindowRuleOptions } from "../models/window_rules.ts";
 import { EXACT, greatestCommonDivisor } from "./max_debt.ts";
-import type { LeakyQueueRuleOptions } from "../models/leaky_queue_rule.ts";
-import type { LockoutRuleOptions } from "../models/lockout_rule.ts";
-import type { RateRuleOptions } from "../models/rate.ts";
-import type { SlidingLogRuleOptions } from "../models/sliding_log_rule.ts";
-import type { SlidingWindowRuleOptions } from "../models/sliding_window_rule.ts";
 
-const LAST_INSTANT = 2 ** 42;
 /** The longest duration that can be added to every instant. */
 const FURTHEST = EXACT - LAST_INSTANT;
 const YEAR = 31_536_000_000;

@@ -6,7 +6,7 @@ import {
   type LimitOptions,
   type RuleOptions,
 } from "../../../core/rules/rules.ts";
-import { kinds } from "./kinds.ts";
+import { kinds } from "./subjects.ts";
 import { rateOptions } from "./policies.ts";
 
 /** Few words, so that rules meet. */

@@ -1,5 +1,162 @@
 import fc from "fast-check";
-import type { Cost, Move, Schedule, Wait } from "./schedule.ts";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
+import type { Decision } from "../../../core/decision.ts";
+
+/** What a move waits for before it calls; `by` moves the instant by a few milliseconds. */
+export type Wait =
+  /** No time passes. */
+  | "stay"
+  /** So many milliseconds pass; below 0 the clock steps back. */
+  | { readonly gap: number }
+  /** One of the subject's grids passes: a period, a precision, an emission interval. */
+  | { readonly pass: number; readonly by: number }
+  /** The next multiple of one of the subject's grids. */
+  | { readonly reach: number; readonly by: number }
+  /** What the last decision promised. */
+  | {
+    readonly promised: "retryAfter" | "nextAfter" | "resetAfter" | "delay";
+    readonly by: number;
+  };
+
+/** What a move costs. */
+export type Cost =
+  /** So many units; 0 looks, below 0 gives back. */
+  | { readonly units: number }
+  /** The capacity and so many more. */
+  | { readonly capacity: number }
+  /** What the last decision said is left, and so many more; at least 0. */
+  | { readonly remaining: number }
+  /** So many hundredths of the capacity; below 0 they are given back, more than is used too. */
+  | { readonly hundredths: number };
+
+/** One call of a schedule: when, seen from the one before, and how much. */
+export interface Move {
+  /** When: what passes before it. */
+  readonly wait: Wait;
+  /** How much. */
+  readonly cost: Cost;
+  /** Whether a cost above 0 is charged, beyond the capacity if need be. */
+  readonly charge?: boolean | undefined;
+}
+
+/**
+ * Calls on one key, described without the numbers of any policy, so that one schedule suits, and shrinks
+ * with, every algorithm. `follow` turns it into instants and costs as the answers come.
+ *
+ * @example A burst, and back when it says
+ * ```ts
+ * import { gcra, limiter } from "tidegate";
+ * import { follow, type Schedule, virtualClock } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const schedule: Schedule = {
+ *   origin: 1_000,
+ *   moves: [
+ *     { wait: "stay", cost: { capacity: 0 } },
+ *     { wait: "stay", cost: { units: 1 } },
+ *     { wait: { promised: "retryAfter", by: 0 }, cost: { units: 1 } },
+ *   ],
+ * };
+ * const clock = virtualClock();
+ * const api = limiter(gcra({ limit: 10, period: "1s" }), { clock });
+ * const calls = follow(schedule, { capacity: 10, grids: [1_000] }, (now, cost) => {
+ *   clock.set(now);
+ *   return api.consume("key", cost);
+ * });
+ * assert.deepEqual(calls.map(({ now }) => now), [1_000, 1_000, 1_100]);
+ * assert.deepEqual(calls.map(({ decision }) => decision.allowed), [true, false, true]);
+ * ```
+ */
+export interface Schedule {
+  /** The instant of the first call, before its own wait. */
+  readonly origin: number;
+  /** The calls in order. */
+  readonly moves: readonly Move[];
+}
+
+/** What a schedule needs to know of the limit that it is played on. */
+export interface Guide {
+  /** The largest cost that a fresh key admits. */
+  readonly capacity: number;
+  /** Milliseconds at whose multiples something happens; at least one. */
+  readonly grids: readonly number[];
+}
+
+/** A call that was made, and what was answered. */
+export interface Call {
+  /** The instant, in milliseconds. */
+  readonly now: number;
+  /** Units; 0 looked, below 0 gave back. */
+  readonly cost: number;
+  /** Whether it charged. */
+  readonly charge: boolean;
+  /** The answer. */
+  readonly decision: Decision;
+}
+
+/**
+ * Plays a schedule on anything that answers with decisions: a reducer, a limiter, a service.
+ *
+ * @param schedule The calls.
+ * @param guide The numbers of the limit.
+ * @param answer Makes one call.
+ * @returns The calls with their answers.
+ *
+ * @example
+ * ```ts
+ * import { gcraRule, follow, model } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const key = model(gcraRule({ limit: 2, period: 1_000 }));
+ * const schedule = { origin: 0, moves: [{ wait: "stay", cost: { capacity: 1 } }] } as const;
+ * const [call] = follow(schedule, { capacity: 2, grids: [1_000] }, key.decide);
+ * assert.equal(call?.decision.retryAfter, Infinity);
+ * ```
+ */
+export function follow(
+  schedule: Schedule,
+  guide: Guide,
+  answer: (now: number, cost: number, charge: boolean) => Decision,
+): Call[] {
+  const calls: Call[] = [];
+  let now = clamped(schedule.origin);
+  for (const { wait, cost, charge = false } of schedule.moves) {
+    const last = calls.at(-1)?.decision;
+    now = clamped(now + waitOf(wait, guide, now, last));
+    const units = costOf(cost, guide, last);
+    calls.push({ now, cost: units, charge, decision: answer(now, units, charge) });
+  }
+  return calls;
+}
+
+/** Milliseconds that a wait takes, given what was answered last. */
+export function waitOf(wait: Wait, guide: Guide, now: number, last?: Decision): number {
+  if (wait === "stay") return 0;
+  if ("gap" in wait) return wait.gap;
+  if ("pass" in wait) return gridOf(guide, wait.pass) + wait.by;
+  if ("reach" in wait) {
+    const grid = gridOf(guide, wait.reach);
+    return (Math.floor(now / grid) + 1) * grid - now + wait.by;
+  }
+  const promised = last?.[wait.promised] ?? 0;
+  return promised === Infinity ? 0 : promised + wait.by;
+}
+
+/** Units that a move takes, given what was answered last. */
+export function costOf(cost: Cost, { capacity }: Guide, last?: Decision): number {
+  if ("units" in cost) return cost.units;
+  if ("capacity" in cost) return capacity + cost.capacity;
+  if ("remaining" in cost) return Math.max(0, (last?.remaining ?? capacity) + cost.remaining);
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.trunc(capacity * cost.hundredths / 100));
+}
+
+function gridOf({ grids }: Guide, index: number): number {
+  return grids[index % grids.length] ?? 1;
+}
+
+function clamped(now: number): number {
+  return Math.min(Math.max(0, now), LAST_INSTANT);
+}
 
 /** An instant like those of today's clocks, and a multiple of no round number. */
 const TODAY = 1_790_000_123_457;

@@ -1,12 +1,232 @@
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { all } from "../../../core/algorithms/all.ts";
+import { errorMessage } from "../../../core/options/checks.ts";
+import {
+  type AlgorithmName,
+  algorithmOf,
+  type LimitOptions,
+} from "../../../core/rules/limit_options.ts";
+import { type Bound, rateBound, refillBound, spanBound } from "../bound.ts";
 import { allRule } from "../models/all_rule.ts";
+import { lockoutRule, slidingLogRule, slidingWindowRule } from "../models/log_rules.ts";
+import {
+  gcraRule,
+  leakyBucketRule,
+  leakyQueueRule,
+  type RateRuleOptions,
+  tokenBucketRule,
+} from "../models/rate_rules.ts";
 import type { Rule } from "../models/rule.ts";
-import type { AlgorithmName } from "../../../core/rules/limit_options.ts";
-import { type KindName, kinds } from "./kinds.ts";
-import { gridsOf, type Subject } from "./subject.ts";
-import { printable } from "./subject_arbitrary.ts";
+import { fixedWindowRule, slidingCounterRule } from "../models/window_rules.ts";
+import { EXACT, maxDebt, rateDebt, refillDebt, windowDebt } from "./max_debt.ts";
+import {
+  counterOptions,
+  lockoutOptions,
+  logOptions,
+  precisionOptions,
+  queueOptions,
+  rateOptions,
+  refillOptions,
+  windowOptions,
+} from "./policies.ts";
+
+/**
+ * An algorithm put to the laws, with what the laws may know of it beyond its interface. All but
+ * the algorithm may be left out; what is left out is not checked.
+ *
+ * @typeParam State What the algorithm remembers of a key.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { gcraRule, rateBound, type Subject } from "tidegate/testing";
+ *
+ * const options = { limit: 14, period: 884_090, burst: 40 };
+ * const subject: Subject = {
+ *   algorithm: gcra(options),
+ *   rule: gcraRule(options),
+ *   bounds: [rateBound(options)],
+ * };
+ * ```
+ */
+export interface Subject<State = unknown> {
+  /** The algorithm. */
+  readonly algorithm: Algorithm<State>;
+  /** What it should answer, stated independently. */
+  readonly rule?: Rule | undefined;
+  /** The most that it may admit over any span. */
+  readonly bounds?: readonly Bound[] | undefined;
+  /**
+   * Milliseconds at whose multiples something happens, such as a period or a precision; schedules
+   * visit them. Without it the periods and emission intervals of the policies.
+   */
+  readonly grids?: readonly number[] | undefined;
+  /** How a counterexample calls it; the algorithm's `id` without it. */
+  readonly label?: string | undefined;
+}
+
+/**
+ * The milliseconds at whose multiples something happens to a subject.
+ *
+ * @param subject The subject.
+ * @returns At least one number, each at least 1.
+ *
+ * @example
+ * ```ts
+ * import { gcra } from "tidegate";
+ * import { gridsOf } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const algorithm = gcra({ limit: 4, period: "1s" });
+ * assert.deepEqual(gridsOf({ algorithm }), [1_000, 250]);
+ * ```
+ */
+export function gridsOf(subject: Subject): readonly number[] {
+  return subject.grids ?? subject.algorithm.policies.flatMap(({ limit, period }) => [
+    period,
+    Math.max(1, Math.ceil(period / limit)),
+  ]);
+}
+
+/** An algorithm, a subject (an algorithm with its model and bounds), or random ones of either. */
+export type Subjects<State = unknown> =
+  | Algorithm<State>
+  | Subject<State>
+  | fc.Arbitrary<Algorithm<State> | Subject<State>>;
+
+/**
+ * Random subjects, of whatever was given.
+ *
+ * @throws {TypeError} If it is no algorithm, no subject and no arbitrary.
+ */
+export function subjectArbitrary<State>(subjects: Subjects<State>): fc.Arbitrary<Subject> {
+  const known = ["generate", "step", "algorithm"];
+  if (typeof subjects !== "object" || !known.some((name) => name in (subjects ?? {}))) {
+    const rule = "it needs an algorithm, a subject, or an arbitrary of either";
+    throw new TypeError(errorMessage("put laws to the proof", rule, subjects));
+  }
+  const arbitrary = "generate" in subjects ? subjects : fc.constant(subjects);
+  return arbitrary.map((drawn) => {
+    return printable(("step" in drawn ? { algorithm: drawn } : drawn) as Subject);
+  });
+}
+
+/** A subject that fast-check prints by its label, not by its functions. */
+export function printable(subject: Subject): Subject {
+  const toString = () => subject.label ?? subject.algorithm.id;
+  return { ...subject, [fc.toStringMethod]: toString } as Subject;
+}
+
+/** The factories, and the token bucket once for each way to refill it. */
+export type KindName = AlgorithmName | "tokenBucketByInterval";
+
+/** What is drawn of a factory. */
+export interface DrawnKind {
+  /** Its options as a rule writes them. */
+  limits(): fc.Arbitrary<LimitOptions>;
+  subjects(): fc.Arbitrary<Subject>;
+}
+
+/** Everything that the options of one factory say of its algorithm. */
+interface Kind<Options> {
+  readonly algorithm: AlgorithmName;
+  readonly options: () => fc.Arbitrary<Options>;
+  readonly rule: (options: Options & { readonly maxDebt: number }) => Rule;
+  /** The most that a key may owe, as the documentation states it. */
+  readonly maxDebt: (options: Options) => number;
+  readonly bounds: (options: Options) => readonly Bound[];
+  readonly grids?: (options: Options) => readonly number[];
+}
+
+function kindOf<Options extends Omit<LimitOptions, "algorithm">>(
+  { algorithm, options: drawn, rule, maxDebt, bounds, grids }: Kind<Options>,
+): DrawnKind {
+  function subjectOf(options: Options): Subject {
+    const most = maxDebt(options);
+    return printable({
+      algorithm: algorithmOf({ algorithm, ...options }),
+      rule: { ...rule({ ...options, maxDebt: most }), maxDebt: BigInt(most) },
+      bounds: bounds(options),
+      grids: grids?.(options),
+      label: `${algorithm}(${fc.stringify(options)})`,
+    });
+  }
+  return {
+    limits: () => drawn().map((options) => ({ algorithm, ...options })),
+    subjects: () => drawn().map(subjectOf),
+  };
+}
+
+const rate = {
+  options: rateOptions,
+  maxDebt: rateDebt,
+  bounds: (options: RateRuleOptions) => [rateBound(options)],
+};
+
+/** How each is drawn. */
+export const kinds: Readonly<Record<KindName, DrawnKind>> = {
+  fixedWindow: kindOf({
+    algorithm: "fixedWindow",
+    options: windowOptions,
+    rule: fixedWindowRule,
+    maxDebt: windowDebt,
+    bounds: ({ limit, period }) => [spanBound(2 * limit, period)],
+    grids: ({ period }) => [period],
+  }),
+  slidingLog: kindOf({
+    algorithm: "slidingLog",
+    options: logOptions,
+    rule: slidingLogRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
+    bounds: ({ limit, period }) => [spanBound(limit, period)],
+    grids: ({ period }) => [period],
+  }),
+  slidingCounter: kindOf({
+    algorithm: "slidingCounter",
+    options: counterOptions,
+    rule: slidingCounterRule,
+    maxDebt: ({ limit, period }) => maxDebt(limit, EXACT / period),
+    bounds: ({ limit, period }) => [spanBound(2 * limit - 1, period)],
+  }),
+  slidingWindow: kindOf({
+    algorithm: "slidingWindow",
+    options: precisionOptions,
+    rule: slidingWindowRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
+    bounds: ({ limit, period, precision }) => [
+      spanBound(2 * limit, period),
+      spanBound(limit, period - precision + 1),
+    ],
+    grids: ({ period, precision }) => [precision, period],
+  }),
+  tokenBucket: kindOf({ ...rate, algorithm: "tokenBucket", rule: tokenBucketRule }),
+  tokenBucketByInterval: kindOf({
+    algorithm: "tokenBucket",
+    options: () => refillOptions().map((drawn) => ({ ...drawn, refill: "interval" as const })),
+    rule: tokenBucketRule,
+    maxDebt: refillDebt,
+    bounds: (options) => [refillBound(options)],
+    grids: ({ period }) => [period],
+  }),
+  leakyBucket: kindOf({ ...rate, algorithm: "leakyBucket", rule: leakyBucketRule }),
+  leakyQueue: kindOf({
+    algorithm: "leakyQueue",
+    options: queueOptions,
+    rule: leakyQueueRule,
+    maxDebt: ({ limit, period, queue }) => rateDebt({ limit, period, burst: queue + 1 }),
+    bounds: ({ limit, period, queue }) => [rateBound({ limit, period, burst: queue + 1 })],
+  }),
+  lockout: kindOf({
+    algorithm: "lockout",
+    options: lockoutOptions,
+    rule: lockoutRule,
+    maxDebt: ({ limit }) => maxDebt(limit),
+    bounds: ({ limit, period, lock }) => [spanBound(2 * limit - 1, Math.min(period, lock))],
+    grids: ({ period, lock }) => [period, lock],
+  }),
+  gcra: kindOf({ ...rate, algorithm: "gcra", rule: gcraRule }),
+};
 
 /** The factories of `tidegate`, and the token bucket once for each way to refill it. */
 export type SubjectName = AlgorithmName | "tokenBucketByInterval" | "all";

@@ -1,43 +1,34 @@
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { RateLimitedError } from "../../../core/errors.ts";
 import type { AcquireOptions } from "../../../core/limiter/acquire.ts";
-import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
-import type { Subject } from "../arbitraries/subject.ts";
+import type { Subject } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { virtualClock } from "../virtual_clock.ts";
 import { expectSame } from "./expect_same.ts";
-import type { MakeLimiter } from "./make_limiter.ts";
-import { LAST_INSTANT } from "./visits.ts";
+import type { MakeLimiter } from "./call_laws.ts";
 
 const ORIGIN = 1_790_000_123_457;
 
 /** A fresh key on a virtual clock, and callers that queue for it. */
-interface Queue {
-  readonly algorithm: Algorithm;
-  readonly limiter: Limiter | AsyncLimiter;
-  /** When each caller was served, or why not. */
-  readonly outcomes: unknown[];
-  /** Another caller. */
-  join(cost: number, options?: AcquireOptions): void;
-  /** Lets time pass, and all that is left of it without a number. */
-  pass(milliseconds?: number): Promise<void>;
-}
-
-async function queueOn(make: MakeLimiter, algorithm: Algorithm): Promise<Queue> {
+async function queueOn(make: MakeLimiter, algorithm: Algorithm) {
   const clock = virtualClock(ORIGIN);
   const limiter = await make(algorithm, clock);
+  /** When each caller was served, or why not. */
   const outcomes: unknown[] = [];
   return {
     algorithm,
     limiter,
     outcomes,
-    join(cost, options) {
+    /** Another caller. */
+    join(cost: number, options?: AcquireOptions): void {
       const i = outcomes.push(undefined) - 1;
       const call = limiter.acquire("key", { cost, ...options });
       call.then(() => outcomes[i] = clock(), (error) => outcomes[i] = error);
     },
-    async pass(milliseconds) {
+    /** Lets time pass, and all that is left of it without a number. */
+    async pass(milliseconds?: number): Promise<void> {
       await clock.pass(milliseconds ?? LAST_INSTANT - ORIGIN);
       if (milliseconds === undefined) expectSame(clock.sleepers, 0, "timers:");
     },
@@ -49,7 +40,11 @@ export function acquireLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>):
   /** A law of callers by their costs; `n` is any number. */
   function queueLaw(
     name: string,
-    holds: (queue: Queue, costs: number[], n: number) => Promise<void>,
+    holds: (
+      queue: Awaited<ReturnType<typeof queueOn>>,
+      costs: number[],
+      n: number,
+    ) => Promise<void>,
   ): Law {
     const shares = fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 6 });
     return law(

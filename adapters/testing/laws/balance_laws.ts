@@ -1,5 +1,6 @@
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import { FIELDS } from "./same_decision.ts";
-import { LAST_INSTANT, lookAt, type VisitLaw } from "./visits.ts";
+import { lookAt, type VisitLaw } from "./visits.ts";
 
 /** What a decision says is left, and when more will be. */
 export const balanceLaws: readonly VisitLaw[] = [

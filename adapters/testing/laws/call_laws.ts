@@ -1,16 +1,22 @@
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import fc from "fast-check";
+import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
+import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
 import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import { type Law, law } from "../law.ts";
 import { expectError, expectSame } from "./expect_same.ts";
-import type { MakeLimiter } from "./make_limiter.ts";
 import { referenceStore } from "../stores/reference_store.ts";
-import { costOf, waitOf } from "../arbitraries/schedule.ts";
-import { schedules } from "../arbitraries/schedules.ts";
-import { gridsOf, type Subject } from "../arbitraries/subject.ts";
+import { costOf, schedules, waitOf } from "../arbitraries/schedules.ts";
+import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { inWords } from "../table.ts";
-import { virtualClock } from "../virtual_clock.ts";
-import { LAST_INSTANT } from "./visits.ts";
+import { type VirtualClock, virtualClock } from "../virtual_clock.ts";
+
+/** Makes a limiter in whose store nothing is held, on the given clock. */
+export type MakeLimiter = (
+  algorithm: Algorithm,
+  clock: VirtualClock,
+) => Limiter | AsyncLimiter | Promise<Limiter | AsyncLimiter>;
 
 /** What a limiter answers to single calls. */
 export function callLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): readonly Law[] {

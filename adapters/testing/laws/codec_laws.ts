@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
-import type { Subject } from "../arbitraries/subject.ts";
+import type { Subject } from "../arbitraries/subjects.ts";
 import { difference, laterInstants, sameState, type VisitCheck, type VisitLaw } from "./visits.ts";
 
 /** Where a law writes: words before and after the state must stay as they are. */

@@ -1,6 +1,6 @@
 import type { Bound } from "../bound.ts";
 import { type Ledger, ledger } from "../ledger.ts";
-import { model } from "../models/model.ts";
+import { model } from "../models/judge.ts";
 import { inWords } from "../table.ts";
 import { sameDecision } from "./same_decision.ts";
 import type { VisitLaw } from "./visits.ts";

@@ -16,14 +16,10 @@ export const FIELDS: readonly (keyof Decision)[] = [
 
 /** Whether two decisions are the same in every field, and in those of their parts. */
 export function sameDecision(a: Decision, b: Decision): boolean {
-  return FIELDS.every((field) => field === "parts" || Object.is(a[field], b[field])) &&
-    sameParts(a.parts, b.parts);
-}
-
-function sameParts(
-  a: readonly Decision[] | undefined,
-  b: readonly Decision[] | undefined,
-): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return a.length === b.length && a.every((part, i) => sameDecision(part, b[i] as Decision));
+  return FIELDS.every((field) =>
+    field === "parts"
+      ? a.parts?.length === b.parts?.length &&
+        (a.parts ?? []).every((part, i) => sameDecision(part, b.parts![i]!))
+      : Object.is(a[field], b[field])
+  );
 }

@@ -1,12 +1,6 @@
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import { sameDecision } from "./same_decision.ts";
-import {
-  difference,
-  LAST_INSTANT,
-  laterInstants,
-  lookAt,
-  sameState,
-  type VisitLaw,
-} from "./visits.ts";
+import { difference, laterInstants, lookAt, sameState, type VisitLaw } from "./visits.ts";
 
 /** What a step leaves behind. */
 export const stateLaws: readonly VisitLaw[] = [

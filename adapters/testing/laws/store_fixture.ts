@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
-import type { Subject } from "../arbitraries/subject.ts";
+import type { Subject } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { isAccepted, runOn, type StoreSlot, storeSlot } from "../stores/store_slots.ts";
 

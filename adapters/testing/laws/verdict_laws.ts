@@ -1,5 +1,6 @@
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import { sameDecision } from "./same_decision.ts";
-import { LAST_INSTANT, laterInstants, lookAt, type VisitLaw } from "./visits.ts";
+import { laterInstants, lookAt, type VisitLaw } from "./visits.ts";
 
 /** When a call is admitted, and what the decision says if not. */
 export const verdictLaws: readonly VisitLaw[] = [

@@ -4,14 +4,12 @@
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
-import { follow, type Schedule } from "../arbitraries/schedule.ts";
-import { gridsOf, type Subject } from "../arbitraries/subject.ts";
+import { follow, type Schedule } from "../arbitraries/schedules.ts";
+import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { type Row, table } from "../table.ts";
 import { sameDecision } from "./same_decision.ts";
-
-/** The last instant that a reducer takes. */
-export const LAST_INSTANT: number = 2 ** 42;
 
 /** One step of a reducer: what went in and what came out. */
 export interface Visit {
@@ -44,15 +42,16 @@ export function checkVisits(subject: Subject, schedule: Schedule, check: VisitCh
     const { now, cost, decision } = visit;
     check(visit, (holds, expected) => {
       if (holds) return;
-      const row = { now, cost, decision, expected: text(expected) };
+      const row = {
+        now,
+        cost,
+        decision,
+        expected: typeof expected === "string" ? expected : expected(),
+      };
       throw new Error(`${subject.label ?? subject.algorithm.id}\n${table([...rows, row])}`);
     });
     rows.push({ now, cost, decision });
   }
-}
-
-function text(expected: string | (() => string)): string {
-  return typeof expected === "string" ? expected : expected();
 }
 
 function visitsOf(subject: Subject, schedule: Schedule): Visit[] {

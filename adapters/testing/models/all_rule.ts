@@ -1,6 +1,6 @@
 import type { Decision } from "../../../core/decision.ts";
 import { charged, judge } from "./judge.ts";
-import { smaller } from "./rate.ts";
+import { smaller } from "./whole_numbers.ts";
 import type { Rule } from "./rule.ts";
 
 /** What each part remembers. */

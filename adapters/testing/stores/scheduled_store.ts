@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import type { AsyncStore, Operation, SyncStore } from "../../../core/store.ts";
-import { subjectArbitrary, type Subjects } from "../arbitraries/subject_arbitrary.ts";
-import { algorithms } from "../arbitraries/subjects.ts";
+import { algorithms, subjectArbitrary, type Subjects } from "../arbitraries/subjects.ts";
 import { type Law, law } from "../law.ts";
 import { expectOrder, races } from "../laws/race_laws.ts";
 import { origins, withKeys } from "../laws/store_fixture.ts";

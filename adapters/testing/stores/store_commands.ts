@@ -1,9 +1,16 @@
 import fc from "fast-check";
+import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
 import { type ReferenceStore, referenceStore } from "./reference_store.ts";
-import { costOf, type Move, type Wait, waitOf } from "../arbitraries/schedule.ts";
-import { schedules, type SchedulesOptions } from "../arbitraries/schedules.ts";
+import {
+  costOf,
+  type Move,
+  schedules,
+  type SchedulesOptions,
+  type Wait,
+  waitOf,
+} from "../arbitraries/schedules.ts";
 import { operationOn, runOn, type StoreSlot } from "./store_slots.ts";
 
 /** What commands know of the store that they are run on. */
@@ -20,8 +27,6 @@ export interface StoreModel {
 
 /** A command on a store, compared with the model. */
 export type StoreCommand = fc.AsyncCommand<StoreModel, Store>;
-
-const LAST_INSTANT = 2 ** 42;
 
 /**
  * The model of a store in which nothing is held under the given keys.

@@ -3,8 +3,8 @@ import type { Decision } from "../../../core/decision.ts";
 import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import type { Operation, PreparedCall, Store } from "../../../core/store.ts";
 import { storedKey } from "../../../core/stored_key.ts";
-import type { Guide } from "../arbitraries/schedule.ts";
-import { gridsOf, type Subject } from "../arbitraries/subject.ts";
+import type { Guide } from "../arbitraries/schedules.ts";
+import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 
 /** A key of a store, under an algorithm. */
 export interface StoreSlot {

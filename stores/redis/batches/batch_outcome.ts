@@ -18,35 +18,22 @@ export interface Watcher {
 export interface BatchOutcome {
   /** Lost the race for a key, and were not applied. */
   readonly conflicted: readonly Job[];
-  /** Were not applied, because of the failure. */
-  readonly unapplied: readonly Job[];
-  /** May have been applied, and may not. */
-  readonly unknown: readonly Job[];
-  /** Why it ended early. */
-  readonly failure: BatchFailure | undefined;
-  /** Calls to which the server replied an error that is theirs. */
-  readonly rejections: readonly Rejection[];
+  readonly failed: readonly FailedCalls[];
 }
 
-/** Calls of one transaction or one script call, and the error that the server replied to it. */
-export interface Rejection {
+/** Calls of one transaction or one script call, and why they failed. */
+export interface FailedCalls extends BatchFailure {
   readonly jobs: readonly Job[];
-  readonly error: Error;
 }
 
 /** All were answered. */
-export const ALL_ANSWERED: BatchOutcome = {
-  conflicted: [],
-  unapplied: [],
-  unknown: [],
-  failure: undefined,
-  rejections: [],
-};
+export const ALL_ANSWERED: BatchOutcome = { conflicted: [], failed: [] };
 
-/** None of these was applied. */
-export function notApplied(jobs: readonly Job[], failure: BatchFailure): BatchOutcome {
-  if (failure.kind === "rejected") {
-    return { ...ALL_ANSWERED, rejections: [{ jobs, error: failure.error }] };
-  }
-  return { ...ALL_ANSWERED, unapplied: jobs, failure };
+/** These failed together. */
+export function failedTogether(
+  jobs: readonly Job[],
+  failure: BatchFailure,
+  applied: BatchFailure["applied"] = failure.applied,
+): BatchOutcome {
+  return { conflicted: [], failed: [{ ...failure, applied, jobs }] };
 }

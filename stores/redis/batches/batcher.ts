@@ -9,10 +9,9 @@
  */
 
 import { addJob, type Batch, mayJoin } from "./batch.ts";
-import { ALL_ANSWERED, type BatchOutcome, type Watcher } from "./batch_outcome.ts";
+import { type BatchOutcome, failedTogether, type Watcher } from "./batch_outcome.ts";
 import {
   admitsBatch,
-  type BatchesInFlight,
   batchesInFlight,
   batchFinished,
   batchShare,
@@ -21,54 +20,28 @@ import {
 import { casCommit } from "../commit/cas_commit.ts";
 import { scriptCommit } from "../commit/script_commit.ts";
 import { watchCommit } from "../commit/watch_commit.ts";
-import { admitsCall, untilProbe } from "../connections/circuit_breaker.ts";
-import {
-  type ConnectionWait,
-  connectionWait,
-  connectOrFail,
-  enqueueWaiting,
-} from "../connections/connection_wait.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
+import { admitsCall, recordFailure, untilProbe } from "../connections/circuit_breaker.ts";
 import { patientTimer } from "../connections/patient_timer.ts";
 import type { NodeConnection } from "../connections/node_connection.ts";
-import { closeServer, openConnection, type Reconnector } from "../connections/reconnector.ts";
-import { storeClosed } from "../failures/batch_failure.ts";
-import { answerJobs, handleOutcome, isCalm, type Outcomes, outcomes } from "./handle_outcome.ts";
-import { isLook, type Job } from "./job.ts";
 import {
-  enqueue,
-  firstJob,
-  type JobQueue,
-  jobQueue,
-  MOST_JOBS,
-  takeAll,
-  takeBatch,
-  takeIf,
-} from "./job_queue.ts";
+  closeServer,
+  connectTo,
+  openConnection,
+  type Reconnector,
+} from "../connections/reconnector.ts";
+import { storeClosed } from "../failures/batch_failure.ts";
+import { answerJobs, handleOutcome, isCalm, type Outcomes } from "./handle_outcome.ts";
+import { isLook, type Job } from "./job.ts";
+import { enqueue, firstJob, jobQueue, MOST_JOBS, takeAll, takeBatch, takeIf } from "./job_queue.ts";
 
 /** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
 const COURTESY = 1 / 4;
 
 const COMMITS = { watch: watchCommit, cas: casCommit, script: scriptCommit };
 
-/** Runs the calls of one server. */
-export interface Batcher {
-  /** Takes a call in; it is answered later, whatever happens. */
-  submit(job: Job): void;
-  /** Whether no call waits or is under way. */
-  isIdle(): boolean;
-  /** Whether a call on a slot waits or is under way. */
-  serves(slot: number): boolean;
-  /** Fails all calls that wait, and closes the connection. */
-  close(): void;
-}
-
 /** Where a batcher has got to. */
-interface BatcherState {
-  readonly server: Reconnector;
-  readonly queue: JobQueue;
-  readonly inFlight: BatchesInFlight;
-  readonly wait: ConnectionWait;
-  readonly outcomes: Outcomes;
+interface BatcherState extends Outcomes {
   readonly watcher: Watcher;
   /** Whether a batch is about to be made, as soon as there is a connection. */
   starting: boolean;
@@ -89,20 +62,24 @@ interface BatcherState {
  *
  * @param moved Takes calls whose slot is on another node.
  */
-export function batcher(server: Reconnector, moved: Outcomes["moved"]): Batcher {
+export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
   const queue = jobQueue();
   const inFlight = batchesInFlight();
   const state: BatcherState = {
     server,
     queue,
     inFlight,
-    wait: connectionWait(server, queue),
-    outcomes: outcomes(server, queue, inFlight, moved),
+    moved,
+    toRetry: [],
+    failing: false,
+    mustReconnect: false,
+    lostRaces: 0,
+    emptyConnections: 0,
     watcher: {
       onLoaded() {
         state.loading = undefined;
       },
-      answer: (jobs) => answerJobs(state.outcomes, jobs),
+      answer: (jobs) => answerJobs(state, jobs),
     },
     starting: false,
     resting: false,
@@ -112,14 +89,18 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]): Batcher 
     timer: undefined,
   };
   return {
-    submit: (job) => submit(state, job),
-    serves(slot) {
+    /** Takes a call in; it is answered later, whatever happens. */
+    submit: (job: Job): void => submit(state, job),
+    /** Whether a call on a slot waits or is under way. */
+    serves(slot: number): boolean {
       if (queue.slots.has(slot)) return true;
       for (const { jobs } of state.batches) if (jobs[0]?.slot === slot) return true;
       return false;
     },
-    isIdle: () => queue.size === 0 && inFlight.size === 0 && !state.starting,
-    close() {
+    /** Whether no call waits or is under way. */
+    isIdle: (): boolean => queue.size === 0 && inFlight.size === 0 && !state.starting,
+    /** Fails all calls that wait, and closes the connection. */
+    close(): void {
       closeServer(server);
       // What is under way ends with its connection, or at the deadline of its round trip.
       state.timer?.();
@@ -127,6 +108,9 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]): Batcher 
     },
   };
 }
+
+/** Runs the calls of one server. */
+export type Batcher = ReturnType<typeof batcher>;
 
 /** Looks after so many milliseconds for calls that have taken too long. */
 function startTimer(state: BatcherState, milliseconds: number): void {
@@ -140,7 +124,7 @@ function startTimer(state: BatcherState, milliseconds: number): void {
 }
 
 /** Fails calls that have taken too long; since when the oldest of the others is under way. */
-function failLate({ server, queue, wait, batches, loading }: BatcherState): number {
+function failLate({ server, queue, starting, batches, loading }: BatcherState): number {
   const { context: { timeout, failJobs }, breaker } = server;
   const instant = performance.now() - timeout;
   const cause = new Error(`The call took more than ${timeout} ms`);
@@ -150,7 +134,7 @@ function failLate({ server, queue, wait, batches, loading }: BatcherState): numb
     return since <= instant;
   }
   // Before the first connection there is another limit.
-  if (wait.connecting && !breaker.hasConnected) oldest = performance.now();
+  if (starting && !breaker.hasConnected) oldest = performance.now();
   else failJobs(takeIf(queue, isLate), "no", cause);
   for (const batch of batches) {
     // What is only being loaded was not charged, and will not be.
@@ -160,7 +144,7 @@ function failLate({ server, queue, wait, batches, loading }: BatcherState): numb
 }
 
 function submit(state: BatcherState, job: Job): void {
-  const { server: { breaker, closed, context }, queue, loading, wait } = state;
+  const { server: { breaker, closed, context }, queue, loading } = state;
   if (closed) return context.failJobs([job], "no", storeClosed());
   if (state.timer === undefined) startTimer(state, context.timeout);
   if (loading !== undefined && untilProbe(breaker) === 0 && mayJoin(loading, job, MOST_JOBS)) {
@@ -170,7 +154,6 @@ function submit(state: BatcherState, job: Job): void {
   if (!admitsCall(breaker, isLook(job))) {
     return context.failJobs([job], "no", new Error("It failed a moment ago"));
   }
-  if (wait.connecting) return enqueueWaiting(wait, job);
   enqueue(queue, job);
   start(state);
 }
@@ -189,24 +172,25 @@ function startAtOnce(state: BatcherState): void {
   void next(state);
 }
 
-function maySend({ queue, resting, inFlight, exclusive, outcomes }: BatcherState): boolean {
+function maySend(state: BatcherState): boolean {
+  const { queue, resting, inFlight, exclusive } = state;
   if (queue.size === 0 || resting) return false;
   if (inFlight.size === 0) return true;
-  return !exclusive && isCalm(outcomes) && admitsBatch(inFlight, queue.size) &&
+  return !exclusive && isCalm(state) && admitsBatch(inFlight, queue.size) &&
     !firstJob(queue)!.watched;
 }
 
 /** Sends the next batch, and deals with what comes of it. */
 async function next(state: BatcherState): Promise<void> {
-  const { server, queue, inFlight, wait, outcomes } = state;
+  const { server, queue, inFlight } = state;
   // No call may be waiting any more: then there is no need to connect.
   const node = openConnection(server) ??
-    (maySend(state) ? await connectOrFail(wait) : undefined);
+    (maySend(state) ? await connectOrFail(state) : undefined);
   state.starting = false;
   // Callers whose calls failed without a connection may have called again by now.
   if (node === undefined) return start(state);
   if (!maySend(state)) return;
-  const hasLost = outcomes.lostRaces > 0;
+  const hasLost = state.lostRaces > 0;
   const isWatch = node.commit === "watch";
   const most = isWatch || hasLost ? MOST_JOBS : batchShare(inFlight, queue.size);
   const batch = takeBatch(queue, node.commit, most);
@@ -219,10 +203,29 @@ async function next(state: BatcherState): Promise<void> {
   const outcome = await ending;
   batchFinished(inFlight, batch);
   state.batches.delete(batch);
-  handleOutcome(outcomes, outcome);
-  if (outcomes.lostRaces > 0) return startAtOnce(state);
+  handleOutcome(state, outcome);
+  if (state.lostRaces > 0) return startAtOnce(state);
   if (hasLost && Math.random() < COURTESY) await rest(state);
   start(state);
+}
+
+/**
+ * Makes a connection. No call waits longer for it than for a round trip, or before the first one to a
+ * server than for the connect deadline, however long connecting takes.
+ */
+async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnection | undefined> {
+  const { breaker, context } = server;
+  const most = breaker.hasConnected ? context.deadline : context.connectDeadline;
+  const late = () => {
+    throw new Error(`No connection within ${most} ms`);
+  };
+  try {
+    return await withTimeout(connectTo(server), most, late, patientTimer);
+  } catch (error) {
+    recordFailure(breaker);
+    context.failJobs(takeAll(queue), "no", error as Error);
+    return undefined;
+  }
 }
 
 /** Runs a batch; a fault in here, whatever it is, must not leave a caller without an answer. */
@@ -238,8 +241,7 @@ async function run(
   try {
     return await COMMITS[commit](node, batch, watcher, context);
   } catch (error) {
-    const failure = { kind: "lost", error: error as Error } as const;
-    return { ...ALL_ANSWERED, unknown: batch.jobs, failure };
+    return failedTogether(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
   } finally {
     if (exclusive) watcher.onLoaded();
   }

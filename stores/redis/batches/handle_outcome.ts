@@ -14,11 +14,11 @@
  */
 
 import { ContentionError } from "../../../core/errors.ts";
-import type { BatchOutcome, Rejection } from "./batch_outcome.ts";
+import type { BatchOutcome, FailedCalls } from "./batch_outcome.ts";
 import type { BatchesInFlight } from "./batches_in_flight.ts";
 import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
-import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
+import { storeClosed } from "../failures/batch_failure.ts";
 import { isLook, type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeAll } from "./job_queue.ts";
 
@@ -33,7 +33,7 @@ export interface Outcomes {
   readonly queue: JobQueue;
   readonly inFlight: BatchesInFlight;
   /** Receives calls whose slot is on another node. */
-  readonly moved: (jobs: readonly Job[], failure: BatchFailure) => void;
+  readonly moved: (jobs: readonly Job[], error: Error) => void;
   /** Calls that lost the race for a key: they are tried again together, in their order. */
   toRetry: Job[];
   /** Whether a batch has failed: the failure of the others is the same one. */
@@ -44,26 +44,6 @@ export interface Outcomes {
   lostRaces: number;
   /** How many connections in a row were lost without one answer. */
   emptyConnections: number;
-}
-
-/** Nothing has gone wrong yet. */
-export function outcomes(
-  server: Reconnector,
-  queue: JobQueue,
-  inFlight: BatchesInFlight,
-  moved: Outcomes["moved"],
-): Outcomes {
-  return {
-    server,
-    queue,
-    inFlight,
-    moved,
-    toRetry: [],
-    failing: false,
-    mustReconnect: false,
-    lostRaces: 0,
-    emptyConnections: 0,
-  };
 }
 
 /** Whether one more batch may go beside those under way: no failure, and no lost race. */
@@ -88,12 +68,11 @@ export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
 
 /** Deals with a batch that came back; after the last one those that lost a race are tried again. */
 export function handleOutcome(state: Outcomes, outcome: BatchOutcome): void {
-  const { conflicted, unapplied, unknown, failure, rejections } = outcome;
+  const { conflicted, failed } = outcome;
   const { server, inFlight } = state;
   server.context.counters.conflicts += conflicted.length;
   state.toRetry.push(...conflicted);
-  if (failure !== undefined) handleFailure(state, failure, unapplied, unknown);
-  for (const rejection of rejections) handleRejection(state, rejection);
+  for (const failure of failed) handleFailure(state, failure);
   if (inFlight.size > 0) return;
   if (state.mustReconnect) dropConnection(server);
   state.mustReconnect = false;
@@ -110,18 +89,14 @@ export function handleOutcome(state: Outcomes, outcome: BatchOutcome): void {
   });
 }
 
-/** Deals with what kept a batch from its end; of several batches the first one opens the breaker. */
-function handleFailure(
-  state: Outcomes,
-  failure: BatchFailure,
-  unapplied: readonly Job[],
-  unknown: readonly Job[],
-): void {
+/** Deals with what kept calls from their end; of several failures the first one opens the breaker. */
+function handleFailure(state: Outcomes, { jobs, kind, applied, error }: FailedCalls): void {
   const { server, queue } = state;
-  const { kind, error } = failure;
   const { failJobs } = server.context;
-  failJobs(unknown, "unknown", error);
-  if (kind === "moved") return state.moved(unapplied, failure);
+  if (applied === "unknown") failJobs(jobs, "unknown", error);
+  const unapplied = applied === "no" ? jobs : [];
+  if (kind === "rejected") return handleRejection(state, unapplied, error);
+  if (kind === "moved") return state.moved(unapplied, error);
   const isFirst = !state.failing;
   state.failing = true;
   // An error reply may still say of others under way that they were not applied.
@@ -134,19 +109,18 @@ function handleFailure(
     }
   }
   if (isFirst) recordFailure(server.breaker, kind === "unwritable");
-  const jobs = [...unapplied, ...takeRetries(state), ...takeAll(queue)];
-  if (kind !== "unwritable") return failJobs(jobs, "no", error);
-  failJobs(jobs.filter((job) => !isLook(job)), "no", error);
-  retry(state, jobs.filter(isLook), (job) => failJobs([job], "no", error));
+  const left = [...unapplied, ...takeRetries(state), ...takeAll(queue)];
+  if (kind !== "unwritable") return failJobs(left, "no", error);
+  failJobs(left.filter((job) => !isLook(job)), "no", error);
+  retry(state, left.filter(isLook), (job) => failJobs([job], "no", error));
 }
 
 /** Only what shares a transaction with a call that is rejected is tried again. */
-function handleRejection(state: Outcomes, { jobs, error }: Rejection): void {
-  if (new Set(jobs.map(keySet)).size === 1) {
-    return state.server.context.failJobs(jobs, "no", error);
-  }
+function handleRejection(state: Outcomes, jobs: readonly Job[], error: Error): void {
+  const { failJobs } = state.server.context;
+  if (new Set(jobs.map(keySet)).size === 1) return failJobs(jobs, "no", error);
   for (const job of jobs) job.alone = true;
-  retry(state, jobs, (job) => state.server.context.failJobs([job], "no", error));
+  retry(state, jobs, (job) => failJobs([job], "no", error));
 }
 
 function takeRetries(state: Outcomes): readonly Job[] {

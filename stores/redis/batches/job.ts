@@ -59,8 +59,6 @@ class YoungJob {
   alone = false;
   /** Whether a value was found that only a watched transaction replaces safely. */
   watched = false;
-  /** Since when it has waited for a connection, by `performance.now`; 0 if it has not. */
-  waitsSince = 0;
   /** Since when it has been under way, by `performance.now`. */
   readonly since: number = performance.now();
   /** The cell of the first key, in the batch that it is in. */

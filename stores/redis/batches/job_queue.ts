@@ -108,18 +108,6 @@ export function takeAll(queue: JobQueue): Job[] {
   return takeIf(queue, () => true);
 }
 
-/** Notes that all calls wait for a connection from now on, if they have not before. */
-export function markWaiting({ slots }: JobQueue, now: number): void {
-  for (const jobs of slots.values()) {
-    for (const job of jobs) if (job.waitsSince === 0) job.waitsSince = now;
-  }
-}
-
-/** Takes out every call that has waited for a connection since an instant or longer. */
-export function takeWaitingSince(queue: JobQueue, instant: number): Job[] {
-  return takeIf(queue, (job) => job.waitsSince <= instant);
-}
-
 /** Takes out every call of which something holds. */
 export function takeIf(queue: JobQueue, isTaken: (job: Job) => boolean): Job[] {
   const taken: Job[] = [];

@@ -18,7 +18,7 @@ import { type Batch, decideBatch, rootCellOf } from "../batches/batch.ts";
 import {
   ALL_ANSWERED,
   type BatchOutcome,
-  notApplied,
+  failedTogether,
   type Watcher,
 } from "../batches/batch_outcome.ts";
 import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
@@ -41,9 +41,9 @@ export async function watchCommit(
   node.watching = true;
   const replies = await countedRoundTrip(node.connection, commands, context);
   onLoaded();
-  if (!hasReplies(replies)) return notApplied(batch.jobs, replies);
+  if (!hasReplies(replies)) return failedTogether(batch.jobs, replies);
   const refusal = firstError(replies);
-  if (refusal !== undefined) return notApplied(batch.jobs, failureOfReply(refusal));
+  if (refusal !== undefined) return failedTogether(batch.jobs, failureOfReply(refusal));
 
   const cells = [...batch.cells.values()];
   const now = load(cells, replies, context);
@@ -112,22 +112,21 @@ async function commit(
   answer: Watcher["answer"],
   context: StoreContext,
 ): Promise<BatchOutcome> {
-  if (!node.connection.open) return notApplied(waiting, connectionLost());
+  if (!node.connection.open) return failedTogether(waiting, connectionLost());
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
   const replies = await countedRoundTrip(node.connection, commands, context);
-  if (!hasReplies(replies)) return { ...ALL_ANSWERED, unknown: waiting, failure: replies };
+  if (!hasReplies(replies)) return failedTogether(waiting, replies, "unknown");
   node.watching = false;
 
   const result = replies.at(-1);
-  if (result === null) return { ...ALL_ANSWERED, conflicted: waiting };
+  if (result === null) return { conflicted: waiting, failed: [] };
   // EXECABORT says less than the reply that caused it.
-  if (result instanceof Error) return notApplied(waiting, failureOfReply(firstError(replies)!));
+  if (result instanceof Error) return failedTogether(waiting, failureOfReply(firstError(replies)!));
   const error = firstError(result as readonly unknown[]);
   if (error !== undefined) {
-    context.failJobs(waiting, "unknown", error);
-    return ALL_ANSWERED;
+    return failedTogether(waiting, { kind: "rejected", applied: "unknown", error });
   }
   for (const cell of changes) rememberCell(cell, context.values);
   answer(waiting);

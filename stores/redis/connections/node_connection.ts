@@ -31,9 +31,9 @@ const AUTO: readonly Commit[] = ["script", "cas", "watch"];
  */
 export async function prepareConnection(
   connection: Connection,
-  commit: Commit | "auto",
   context: StoreContext,
 ): Promise<NodeConnection> {
+  const { commit } = context;
   let refusal: Error | undefined;
   for (const mode of commit === "auto" ? AUTO : [commit]) {
     if (mode === "watch" && connection.isShared === true) break;

@@ -5,7 +5,6 @@
 
 import { type CircuitBreaker, circuitBreaker } from "./circuit_breaker.ts";
 import type { Dial } from "../clients/connection.ts";
-import type { Commit } from "../commit/choose_commit.ts";
 import { type NodeConnection, prepareConnection } from "./node_connection.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
@@ -13,7 +12,6 @@ import type { StoreContext } from "../store_context.ts";
 /** A server, and the one connection to it. */
 export interface Reconnector {
   readonly dial: Dial;
-  readonly commit: Commit | "auto";
   readonly context: StoreContext;
   /** One for all connections to the same server. */
   readonly breaker: CircuitBreaker;
@@ -27,13 +25,11 @@ export interface Reconnector {
 /** Makes the record of a server that is not connected yet. */
 export function reconnector(
   dial: Dial,
-  commit: Commit | "auto",
   context: StoreContext,
   breaker: CircuitBreaker = circuitBreaker(),
 ): Reconnector {
   return {
     dial,
-    commit,
     context,
     breaker,
     connection: undefined,
@@ -57,10 +53,10 @@ export function connectTo(server: Reconnector): Promise<NodeConnection> {
 }
 
 async function open(server: Reconnector): Promise<NodeConnection> {
-  const { dial, commit, context, breaker } = server;
+  const { dial, context, breaker } = server;
   const connection = await dial(context.connectDeadline);
   try {
-    const ready = await prepareConnection(connection, commit, context);
+    const ready = await prepareConnection(connection, context);
     if (server.closed) throw storeClosed();
     context.counters.connections++;
     breaker.hasConnected = true;

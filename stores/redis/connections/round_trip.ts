@@ -25,14 +25,18 @@ export function roundTrip(
 ): Promise<RoundTrip> {
   return new Promise((resolve) => {
     const stop = patientTimer(deadline, () => {
-      resolve({ kind: "silent", error: new Error(`No reply within ${deadline} ms`) });
+      resolve({
+        kind: "silent",
+        applied: "no",
+        error: new Error(`No reply within ${deadline} ms`),
+      });
     });
     connection.send(commands).then((replies) => {
       stop();
       resolve(replies);
     }, (error) => {
       stop();
-      resolve({ kind: "lost", error });
+      resolve({ kind: "lost", applied: "no", error });
     });
   });
 }

@@ -17,44 +17,43 @@ import { formatValue } from "../../../core/options/checks.ts";
  * | `rejected` | the server replied an error about these calls | they fail, others are tried again |
  * | `moved` | another node of the cluster has the slot | the route is looked up again |
  *
- * Whether the batch was applied is another question: before its writes were sent it was not, and
+ * Whether the calls were applied is another question: before their writes were sent they were not, and
  * neither where the server replied an error to them; otherwise nobody knows.
  */
 export interface BatchFailure {
   /** What happened. */
   readonly kind: "lost" | "silent" | "refused" | "unwritable" | "rejected" | "moved";
+  /** Whether the calls may have been applied. */
+  readonly applied: "no" | "unknown";
   /** What was thrown or replied. */
   readonly error: Error;
 }
 
 /** The failure of a connection that is found closed before anything was sent. */
 export function connectionLost(): BatchFailure {
-  return { kind: "lost", error: new Error("The connection was lost") };
+  return { kind: "lost", applied: "no", error: new Error("The connection was lost") };
 }
 
-/** Replies that say that the slot is elsewhere, or moving there; nothing was applied. */
-const ELSEWHERE_REGEXP = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/;
-
-/** Replies that say that the server takes no writes from anybody now. */
-const UNWRITABLE_REGEXP = /^(READONLY|OOM|NOREPLICAS|MISCONF)\b/;
-
-/** Replies that say that the server can do nothing for anybody now. */
-const UNWELL_REGEXP = /^(NOAUTH|WRONGPASS|LOADING|MASTERDOWN|BUSY|NOPERM .* run the)\b/;
+/** What the replies say that concern everybody. */
+const KINDS = [
+  ["moved", /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/],
+  ["unwritable", /^(READONLY|OOM|NOREPLICAS|MISCONF)\b/],
+  ["refused", /^(NOAUTH|WRONGPASS|LOADING|MASTERDOWN|BUSY|NOPERM .* run the)\b/],
+] as const;
 
 /** What a server's error reply means. */
 export function failureOfReply(error: Error): BatchFailure {
   const { message } = error;
-  if (ELSEWHERE_REGEXP.test(message)) return { kind: "moved", error };
-  if (UNWRITABLE_REGEXP.test(message)) return { kind: "unwritable", error };
-  return { kind: UNWELL_REGEXP.test(message) ? "refused" : "rejected", error };
-}
-
-/**
- * Whether a script may have written before it met this error: what it wrote until then stays. (A
- * server that forbids all writes, or has no memory for more, says so at the first one.)
- */
-export function mayHaveWritten({ message }: Error): boolean {
-  return /\bscript\b/.test(message) && /^(ERR|NOPERM|WRONGTYPE)\b/.test(message);
+  // What a script wrote until it met the error stays. (A server that forbids all writes, or has no
+  // memory for more, says so at the first one.)
+  if (/\bscript\b/.test(message) && /^(ERR|NOPERM|WRONGTYPE)\b/.test(message)) {
+    return { kind: "rejected", applied: "unknown", error };
+  }
+  return {
+    kind: KINDS.find(([, regexp]) => regexp.test(message))?.[0] ?? "rejected",
+    applied: "no",
+    error,
+  };
 }
 
 /** Whether an error is one that a server replied: it begins with a word in capitals. */

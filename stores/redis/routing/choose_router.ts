@@ -1,12 +1,12 @@
 import { errorMessage } from "../../../core/options/checks.ts";
-import { clientError, kindOf } from "../clients/client_kind.ts";
+import { clientError, has } from "../clients/client_kind.ts";
+import type { Dial } from "../clients/connection.ts";
 import { type BunRedisClient, dialBunClient } from "../clients/bun_client.ts";
 import { dialIoRedis, dialIoRedisCluster, type IoRedisClient } from "../clients/ioredis.ts";
 import { dialSender, type RedisSender } from "../clients/sender.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
 import { clusterRouter } from "./cluster_router.ts";
-import type { Commit } from "../commit/choose_commit.ts";
 import {
   dialClient,
   dialPool,
@@ -34,41 +34,75 @@ export type RedisClient =
  * @throws {TypeError} If it is none that can be used, has a `keyPrefix`, or cannot watch where the
  * options say that it should.
  */
-export function chooseRouter(
-  client: RedisClient,
-  commit: Commit | "auto",
-  context: StoreContext,
-): Router {
-  const kind = kindOf(client);
-  if (kind === undefined) throw clientError("create redisStore", RULE, client);
-  requireNoPrefix(client);
-  if (kind === "cluster") return clusterRouter(client as NodeRedisCluster, commit, context);
-  const cannotWatch = kind === "sender" || kind === "ioredis cluster";
-  if (cannotWatch && commit === "watch") {
-    const rule = 'commit must be "script", "cas" or "auto" with a client that cannot watch keys';
-    throw new TypeError(errorMessage("create redisStore", rule, commit));
+export function chooseRouter(client: RedisClient, context: StoreContext): Router {
+  const kind = KINDS.find(({ sign }) => has(client, sign));
+  if (kind?.uses.every((member) => has(client, member)) !== true) {
+    throw clientError("create redisStore", RULE, client);
   }
-  const [dialOf, clusterHint] = DIALS[kind];
-  const router = singleRouter(dialOf(client as never), commit, context, clusterHint);
-  return kind === "ioredis cluster" ? { ...router, slotOf: hashSlot } : router;
+  requireNoPrefix(client);
+  const { dial, cluster, isShared, slotOf } = kind;
+  if (dial === undefined) return clusterRouter(client as NodeRedisCluster, context);
+  if (isShared === true && context.commit === "watch") {
+    const rule = 'commit must be "script", "cas" or "auto" with a client that cannot watch keys';
+    throw new TypeError(errorMessage("create redisStore", rule, context.commit));
+  }
+  return singleRouter(dial(client as never), context, cluster, slotOf);
 }
 
 const RULE = "the client must come from node-redis 4 or later, from ioredis 5 or iovalkey, be a " +
   "RedisClient of Bun, or have a function send";
 
 const CREATE_CLUSTER = "for a cluster the client must come from createCluster of node-redis";
+const IOREDIS_CLUSTER = "for a cluster the client must be a Redis.Cluster of ioredis";
 const OWN_MAP = "it must bring each command to the node that has its slot";
 
-/** How to dial with each kind of client, and what to do where it meets a node of a cluster. */
-const DIALS = {
-  sentinel: [sentinelDial, CREATE_CLUSTER],
-  pool: [dialPool, CREATE_CLUSTER],
-  client: [dialClient, CREATE_CLUSTER],
-  ioredis: [dialIoRedis, "for a cluster the client must be a Redis.Cluster of ioredis"],
-  "ioredis cluster": [dialIoRedisCluster, OWN_MAP],
-  bun: [dialBunClient, CREATE_CLUSTER],
-  sender: [dialSender, OWN_MAP],
-} as const;
+/** What the store knows of a kind of clients. */
+interface ClientKind {
+  /** What it is recognised by; the first kind that has it counts. */
+  readonly sign: string;
+  /** What else the store uses of it. */
+  readonly uses: readonly string[];
+  /** Dials with its options; of a cluster of node-redis its nodes. */
+  readonly dial?: (client: never) => Dial;
+  /** What to do where it meets a node of a cluster. */
+  readonly cluster: string;
+  /** Whether its commands may go to different places, so that it cannot watch keys. */
+  readonly isShared?: boolean;
+  readonly slotOf?: Router["slotOf"];
+}
+
+const KINDS: readonly ClientKind[] = [
+  { sign: "getSlotRandomNode", uses: ["duplicate"], cluster: "" },
+  { sign: "getMasterNode", uses: ["_execute"], dial: sentinelDial, cluster: CREATE_CLUSTER },
+  { sign: "totalClients", uses: ["execute"], dial: dialPool, cluster: CREATE_CLUSTER },
+  {
+    sign: "startupNodes",
+    uses: ["call", "status", "duplicate"],
+    dial: dialIoRedisCluster,
+    cluster: OWN_MAP,
+    isShared: true,
+    slotOf: hashSlot,
+  },
+  {
+    sign: "status",
+    uses: ["call", "sendCommand", "duplicate"],
+    dial: dialIoRedis,
+    cluster: IOREDIS_CLUSTER,
+  },
+  {
+    sign: "sendCommand",
+    uses: ["duplicate", "isReady"],
+    dial: dialClient,
+    cluster: CREATE_CLUSTER,
+  },
+  {
+    sign: "onclose",
+    uses: ["send", "duplicate", "connect"],
+    dial: dialBunClient,
+    cluster: CREATE_CLUSTER,
+  },
+  { sign: "send", uses: [], dial: dialSender, cluster: OWN_MAP, isShared: true },
+];
 
 /** Requires that keys are what the store makes them; node-redis adds no prefix to raw commands. */
 function requireNoPrefix(client: RedisClient): void {

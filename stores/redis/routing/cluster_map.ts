@@ -7,9 +7,9 @@
  * those that fail come last, and then those that the client's options name.
  */
 
-import { type ClusterDials, clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
 import type { Dial } from "../clients/connection.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
+import type { Cluster, Slots } from "./cluster.ts";
 import { SLOTS } from "./hash_slot.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { hasReplies, roundTrip } from "../connections/round_trip.ts";
@@ -17,68 +17,38 @@ import { hasReplies, roundTrip } from "../connections/round_trip.ts";
 /** Milliseconds that a node has for its answer before another one is tried, too. */
 const HEAD_START = 100;
 
-/** What a node replies; addresses are host and port. */
-interface Slots {
-  /** The node that has each slot. */
-  readonly owners: (string | undefined)[];
-  /** Every node, replicas too. */
-  readonly nodes: readonly string[];
-}
-
-/** The slots of a cluster, as far as they are known. */
-export interface ClusterMap {
-  readonly dials: ClusterDials;
-  /** The most milliseconds that a renewal may take. */
-  readonly most: number;
-  /** Whether a node does not answer its calls. */
-  readonly isFailing: (address: string) => boolean;
-  known: Slots;
-  /** The renewal under way. */
-  renewal: Promise<void> | undefined;
-  closed: boolean;
-}
-
-/** Makes a map of which nothing is known yet. */
-export function clusterMap(
-  client: NodeRedisCluster,
-  most: number,
-  isFailing: (address: string) => boolean,
-): ClusterMap {
-  const dials = clusterDials(client, most);
-  const known = { owners: [], nodes: [] };
-  return { dials, most, isFailing, known, renewal: undefined, closed: false };
-}
-
-/** The address of the node that has a slot, as far as is known. */
-export function ownerOf({ known }: ClusterMap, slot: number): string | undefined {
-  return known.owners[slot];
-}
-
 /** Renews the map; one renewal at a time, however many need it. */
-export function renewSlots(map: ClusterMap): Promise<void> {
-  return map.renewal ??= readAnywhere(map).finally(() => {
-    map.renewal = undefined;
+export function renewSlots(cluster: Cluster): Promise<void> {
+  return cluster.renewal ??= readAnywhere(cluster).finally(() => {
+    cluster.renewal = undefined;
   });
 }
 
-async function readAnywhere(map: ClusterMap): Promise<void> {
-  const { dials: { nodeAt, roots }, isFailing, most } = map;
-  const nodes = shuffled(map.known.nodes);
+async function readAnywhere(cluster: Cluster): Promise<void> {
+  const { dials: { nodeAt, roots }, nodes, slots, context } = cluster;
+  const isFailing = (address: string) => (nodes.get(address)?.breaker.failures ?? 0) > 0;
+  const known = shuffled(slots.nodes);
   const dials = [
-    ...nodes.filter((address) => !isFailing(address)).map(nodeAt),
+    ...known.filter((address) => !isFailing(address)).map(nodeAt),
     ...shuffled(roots),
-    ...nodes.filter(isFailing).map(nodeAt),
+    ...known.filter(isFailing).map(nodeAt),
   ];
-  const attempts = dials.map((dial) => () => readFrom(map, dial));
-  map.known = await staggeredAttempts(attempts, HEAD_START, most, () => {});
+  const attempts = dials.map((dial) => () => readFrom(cluster, dial));
+  cluster.slots = await staggeredAttempts(
+    attempts,
+    HEAD_START,
+    context.connectDeadline,
+    () => {},
+  );
 }
 
 /** Reads the slots from one node. */
-async function readFrom({ closed, most }: ClusterMap, dial: Dial): Promise<Slots> {
+async function readFrom({ closed, context }: Cluster, dial: Dial): Promise<Slots> {
   if (closed) throw storeClosed();
-  const connection = await dial(most);
+  const { connectDeadline } = context;
+  const connection = await dial(connectDeadline);
   try {
-    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], most);
+    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], connectDeadline);
     if (!hasReplies(trip)) throw trip.error;
     return readSlots(trip[0]);
   } finally {

@@ -8,68 +8,66 @@
  */
 
 import { circuitBreaker, untilProbe } from "../connections/circuit_breaker.ts";
-import type { Dial } from "../clients/connection.ts";
-import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
-import type { BatcherPool } from "./batcher_pool.ts";
-import { clusterMap, ownerOf, renewSlots } from "./cluster_map.ts";
-import { type Cluster, isFailing, nodeAt, renewMapSoon } from "./cluster_nodes.ts";
+import { clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
+import { renewSlots } from "./cluster_map.ts";
+import type { Cluster } from "./cluster.ts";
+import { nodeAt, renewMapSoon } from "./cluster_nodes.ts";
 import { hashSlot } from "./hash_slot.ts";
 import type { Job } from "../batches/job.ts";
-import type { Commit } from "../commit/choose_commit.ts";
 import { redirect } from "./redirects.ts";
 import type { Router } from "./router.ts";
 import type { StoreContext } from "../store_context.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
-import { closeUnrouted, unroutedCalls, waitForRoute } from "./unrouted_calls.ts";
+import { takeUnrouted, waitForRoute } from "./unrouted_calls.ts";
 
 /** Makes the router of a cluster. */
 export function clusterRouter(
   client: NodeRedisCluster,
-  commit: Commit | "auto",
   context: StoreContext,
 ): Router {
-  const nodes = new Map<string, BatcherPool>();
-  const map = clusterMap(client, context.connectDeadline, (address) => isFailing(nodes, address));
-  const unrouted = unroutedCalls();
+  const { failJobs } = context;
   const cluster: Cluster = {
-    map,
-    nodes,
-    commit,
-    context,
-    moved: (jobs, failure) => redirect(cluster, submit, jobs, failure),
-    breaker: circuitBreaker(),
+    dials: clusterDials(client, context.connectDeadline),
+    slots: { owners: [], nodes: [] },
+    renewal: undefined,
     renewalAt: 0,
+    breaker: circuitBreaker(),
+    nodes: new Map(),
+    context,
+    submit,
+    moved: (jobs, error) => redirect(cluster, jobs, error),
+    unrouted: [],
+    findsRoutes: false,
     closed: false,
   };
 
   function submit(job: Job): void {
-    if (cluster.closed) return context.failJobs([job], "no", storeClosed());
-    const address = ownerOf(map, job.slot);
-    if (address === undefined) return waitForRoute(unrouted, job, cluster, submit);
+    if (cluster.closed) return failJobs([job], "no", storeClosed());
+    const address = cluster.slots.owners[job.slot];
+    if (address === undefined) return waitForRoute(cluster, job);
     const node = nodeAt(cluster, address);
     if (node.breaker.failures > 0) renewMapSoon(cluster);
     node.submit(job);
   }
 
-  function untilProbeOf(slot: number): number {
-    const address = ownerOf(map, slot);
-    if (address === undefined) return untilProbe(cluster.breaker);
-    const node = nodes.get(address);
-    return node === undefined ? 0 : untilProbe(node.breaker);
-  }
-
-  function close(): void {
-    cluster.closed = true;
-    map.closed = true;
-    for (const node of nodes.values()) node.close();
-    closeUnrouted(unrouted, cluster);
-  }
-
-  async function masters(): Promise<readonly Dial[]> {
-    await renewSlots(map);
-    const owners = new Set(map.known.owners.filter((address) => address !== undefined));
-    return [...owners].map(map.dials.nodeAt);
-  }
-
-  return { slotOf: hashSlot, masters, submit, untilProbe: untilProbeOf, close };
+  return {
+    slotOf: hashSlot,
+    async masters() {
+      await renewSlots(cluster);
+      const owners = new Set(cluster.slots.owners.filter((address) => address !== undefined));
+      return [...owners].map(cluster.dials.nodeAt);
+    },
+    submit,
+    untilProbe(slot) {
+      const address = cluster.slots.owners[slot];
+      if (address === undefined) return untilProbe(cluster.breaker);
+      const node = cluster.nodes.get(address);
+      return node === undefined ? 0 : untilProbe(node.breaker);
+    },
+    close() {
+      cluster.closed = true;
+      for (const node of cluster.nodes.values()) node.close();
+      failJobs(takeUnrouted(cluster), "no", storeClosed());
+    },
+  };
 }

@@ -9,37 +9,26 @@
  * | CLUSTERDOWN | the call fails as not applied; the map is renewed soon |
  */
 
-import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
-import { patientTimer } from "../connections/patient_timer.ts";
-import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
-import { type Cluster, mapTimeout, nodeAt, renewMap, renewMapSoon } from "./cluster_nodes.ts";
+import { storeClosed } from "../failures/batch_failure.ts";
+import type { Cluster } from "./cluster.ts";
+import { nodeAt, renewMapSoon } from "./cluster_nodes.ts";
 
 /** How often nodes may send a call elsewhere before it fails, as the cluster does not settle. */
 const MOST_REDIRECTS = 32;
 
 /** Takes calls back from a node that could not run them, and submits them where they belong. */
-export function redirect(
-  cluster: Cluster,
-  submit: (job: Job) => void,
-  jobs: readonly Job[],
-  { error }: BatchFailure,
-): void {
-  const { map, context: { failJobs } } = cluster;
+export function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
+  const { slots, context: { failJobs } } = cluster;
   const again = jobs.filter((job) => ++job.redirects < MOST_REDIRECTS);
   failJobs(jobs.filter((job) => job.redirects >= MOST_REDIRECTS), "no", error);
   const [word, slot, address = ""] = error.message.split(" ");
-  // The node has named one slot; calls on others were sent away as well, and will meet it again.
-  const named = again.filter((job) => job.slot === Number(slot));
-  const others = again.filter((job) => job.slot !== Number(slot));
-  if (word === "ASK") {
-    submitAll(others, submit);
-    askNode(cluster, named, address);
-  } else if (word === "MOVED") {
-    map.known.owners[Number(slot)] = address;
-    submitAll(named, submit);
-    void followMap(cluster, others, submit);
-  } else if (word === "TRYAGAIN") void retryLater(again, submit);
+  if (word === "ASK") askNode(cluster, again, address);
+  else if (word === "MOVED") {
+    slots.owners[Number(slot)] = address;
+    renewMapSoon(cluster);
+    submitAll(cluster, again);
+  } else if (word === "TRYAGAIN") void retryLater(cluster, again);
   else {
     renewMapSoon(cluster);
     failJobs(again, "no", error);
@@ -56,30 +45,14 @@ function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void 
   }
 }
 
-/** Submits calls once the map is renewed; without any there is no hurry. */
-async function followMap(
-  cluster: Cluster,
-  jobs: readonly Job[],
-  submit: (job: Job) => void,
-): Promise<void> {
-  if (jobs.length === 0) return renewMapSoon(cluster);
-  const { deadline, failJobs } = cluster.context;
-  try {
-    await withTimeout(renewMap(cluster), deadline, mapTimeout(deadline), patientTimer);
-    submitAll(jobs, submit);
-  } catch (error) {
-    failJobs(jobs, "no", error as Error);
-  }
-}
-
-async function retryLater(jobs: readonly Job[], submit: (job: Job) => void): Promise<void> {
+async function retryLater(cluster: Cluster, jobs: readonly Job[]): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 8));
   // Together they would be sent away again: keys of theirs are in both places.
   for (const job of jobs) job.alone = true;
-  submitAll(jobs, submit);
+  submitAll(cluster, jobs);
 }
 
-function submitAll(jobs: readonly Job[], submit: (job: Job) => void): void {
+function submitAll({ submit }: Cluster, jobs: readonly Job[]): void {
   for (const job of jobs) {
     job.asking = false;
     submit(job);

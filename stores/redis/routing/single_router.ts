@@ -1,8 +1,6 @@
 import type { Job } from "../batches/job.ts";
 import type { Dial } from "../clients/connection.ts";
-import type { Commit } from "../commit/choose_commit.ts";
 import { untilProbe } from "../connections/circuit_breaker.ts";
-import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { StoreContext } from "../store_context.ts";
 import { fnv1a } from "../../fnv1a.ts";
 import { batcherPool } from "./batcher_pool.ts";
@@ -12,22 +10,23 @@ import type { Router } from "./router.ts";
  * Brings every call to one server; a key always has the same connection.
  *
  * @param clusterHint What to do where the server turns out to be a node of a cluster.
+ * @param slotOf The slots of keys, of a client that brings each command to its node.
  */
 export function singleRouter(
   dial: Dial,
-  commit: Commit | "auto",
   context: StoreContext,
   clusterHint: string,
+  slotOf: Router["slotOf"] = () => 0,
 ): Router {
   const { connections = 1 } = context;
-  const { breaker, submit, close } = batcherPool(dial, commit, context, connections, hashOf, moved);
+  const { breaker, submit, close } = batcherPool(dial, context, connections, hashOf, moved);
 
-  function moved(jobs: readonly Job[], { error }: BatchFailure): void {
+  function moved(jobs: readonly Job[], error: Error): void {
     context.failJobs(jobs, "no", new Error(`${error.message} (${clusterHint})`, { cause: error }));
   }
 
   return {
-    slotOf: () => 0,
+    slotOf,
     masters: () => Promise.resolve([dial]),
     submit,
     untilProbe: () => untilProbe(breaker),

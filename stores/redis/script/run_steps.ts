@@ -84,7 +84,7 @@ function takeCost(
   now: number,
   write: Write,
 ): void {
-  for (let key = 0; key * 2 < letters.length; key++) {
+  for (let key = 0; key < letters.length / 2; key++) {
     const high = letters.charCodeAt(key * 2) - ZERO;
     const times = high * DIGITS + letters.charCodeAt(key * 2 + 1) - ZERO;
     if (times > 0) {

@@ -11,7 +11,7 @@ import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
 import { fineTicks, wholeTicks } from "../../../core/arithmetic/ticks.ts";
 import { wholeTake } from "../../../core/arithmetic/whole_arrival_time.ts";
-import { packedUse, type UseForm, wideUse } from "../../../core/arithmetic/window_use.ts";
+import { wideUse } from "../../../core/arithmetic/window_use.ts";
 import type { Codec } from "../../../core/codec.ts";
 
 /** What it takes to replace a state: no decision is made of it. */
@@ -31,10 +31,7 @@ export function transitionBy(formula: Formula): Transition {
   if (name === "steps") return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d));
   if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c));
   if (name === "counter") return transitionOf(counterArithmetic(a, b));
-  if (name === "packedInRow") return inRowTransition(a, b, c, packedUse);
-  if (name === "wideInRow") return inRowTransition(a, b, c, wideUse);
-  if (name === "packedOpened") return openedTransition(a, b, packedUse);
-  if (name === "wideOpened") return openedTransition(a, b, wideUse);
+  if (name === "window") return windowTransition(a, b, c, d);
   return allTransition(formula as readonly Formula[]);
 }
 
@@ -58,22 +55,21 @@ export function wholeTransition(
   return { initial, take: take as Transition["take"], reset, encode, decode };
 }
 
-/** How use is kept, of windows that end with the last place. */
-type FormOf<Use> = (limit: number, lastPlace: number) => UseForm<Use>;
-
-function inRowTransition<Use>(
-  limit: number,
-  period: number,
-  shift: number,
-  formOf: FormOf<Use>,
-): Transition {
-  const windows = inRow(period, shift);
-  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
-}
-
-function openedTransition<Use>(limit: number, period: number, formOf: FormOf<Use>): Transition {
-  const windows = opened(period);
-  return transitionOf(windowArithmetic(limit, windows, formOf(limit, windows.last)));
+/**
+ * Windows in a row, or opened by a call if the shift is below 0. Their use is two numbers here, of
+ * which both forms make the same text.
+ */
+function windowTransition(limit: number, period: number, shift: number, most: number): Transition {
+  const row = inRow(period, shift);
+  const own = opened(period);
+  const isOpened = shift < 0;
+  const windows = {
+    current: (now: number, place: number) =>
+      isOpened ? own.current(now, place) : row.current(now, place),
+    end: (place: number) => isOpened ? own.end(place) : row.end(place),
+    last: isOpened ? own.last : row.last,
+  };
+  return transitionOf(windowArithmetic(limit, windows, wideUse(limit, windows.last, most)));
 }
 
 function allTransition(formula: readonly Formula[]): Transition {

@@ -12,7 +12,7 @@
  * that dies in the middle of a call loses those, and what the call was making or letting go of.
  */
 
-import { COUNTERS, header, KEPT, KEPT_SIZE, type Memory, NODE } from "../layout.ts";
+import { field, header, type Memory, NODE } from "../layout.ts";
 import { counter, type Thread } from "../threads/thread.ts";
 import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
 import { MOST_OF_CHAIN, poolOfNodes, putChain, takeChain } from "./pool.ts";
@@ -150,21 +150,21 @@ function freeNodes(memory: Memory, thread: Thread) {
 
   function put(node: number): void {
     const { record } = thread;
-    const size = ints[record + KEPT_SIZE]!;
-    ints[record + KEPT + size] = node;
-    ints[record + KEPT_SIZE] = size + 1;
+    const size = ints[record + field.keptSize]!;
+    ints[record + field.kept + size] = node;
+    ints[record + field.keptSize] = size + 1;
   }
 
   function takeKept(): number {
     const { record } = thread;
-    const size = ints[record + KEPT_SIZE]! - 1;
-    ints[record + KEPT_SIZE] = size;
-    return ints[record + KEPT + size]!;
+    const size = ints[record + field.keptSize]! - 1;
+    ints[record + field.keptSize] = size;
+    return ints[record + field.kept + size]!;
   }
 
   function refill(): void {
     for (const node of takeChain(pool)) put(node);
-    if (ints[thread.record + KEPT_SIZE]! > 0) return;
+    if (ints[thread.record + field.keptSize]! > 0) return;
     if (Atomics.load(ints, header.nodeCount) >= lastNode) return;
     const first = Atomics.add(ints, header.nodeCount, chain) + 1;
     const end = Math.min(first + chain, lastNode + 1);
@@ -173,15 +173,15 @@ function freeNodes(memory: Memory, thread: Thread) {
 
   return {
     take(): number {
-      if (ints[thread.record + KEPT_SIZE] === 0) refill();
-      if (ints[thread.record + KEPT_SIZE] === 0) throw OUT_OF_NODES;
-      ints[thread.record + COUNTERS + counter.nodes]!++;
+      if (ints[thread.record + field.keptSize] === 0) refill();
+      if (ints[thread.record + field.keptSize] === 0) throw OUT_OF_NODES;
+      ints[thread.record + field.counters + counter.nodes]!++;
       return takeKept();
     },
     keep(node: number): void {
-      ints[thread.record + COUNTERS + counter.nodes]!--;
+      ints[thread.record + field.counters + counter.nodes]!--;
       put(node);
-      if (ints[thread.record + KEPT_SIZE]! <= mostKept) return;
+      if (ints[thread.record + field.keptSize]! <= mostKept) return;
       putChain(pool, Array.from({ length: chain }, takeKept));
     },
   };

@@ -14,7 +14,7 @@
  */
 
 import { ContentionError } from "../../../core/errors.ts";
-import { HEAD, header, type Memory, RING, RING_SIZE, TAIL, VETTED } from "../layout.ts";
+import { field, header, type Memory, RING_SIZE } from "../layout.ts";
 import { announcedBlocks } from "../threads/announcements.ts";
 import type { Thread } from "../threads/thread.ts";
 import { MOST_OF_CHAIN, type Pool, poolOfBlocks, putChain, takeChain } from "./pool.ts";
@@ -30,12 +30,8 @@ const PATIENCE = 1_000_000;
 export interface SpareBlocks {
   /** The block to write into; the same one until it is spent. */
   spare(): number;
-  /** Puts a block that was swapped out in the place of the spare one. */
-  swapped(block: number): void;
-  /** Takes the spare one as spent, with nothing in return. */
+  /** Takes the spare one as spent; `add` gives it back, or what came in its place. */
   spent(): void;
-  /** Takes the spare one for good; `add` gives it back, or what came in its place. */
-  take(): number;
   /** Adds a block to those given up. */
   add(block: number): void;
 }
@@ -47,35 +43,35 @@ export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
 
   function push(block: number): void {
     const { record } = thread;
-    const tail = ints[record + TAIL]!;
+    const tail = ints[record + field.tail]!;
     ints[ringPlace(record, tail)] = block;
-    ints[record + TAIL] = tail + 1;
+    ints[record + field.tail] = tail + 1;
   }
 
   function vetRested(): void {
     const { record } = thread;
-    if (((ints[record + TAIL]! - ints[record + VETTED]!) | 0) >= 2 * REST) vet(REST);
+    if (((ints[record + field.tail]! - ints[record + field.vetted]!) | 0) >= 2 * REST) vet(REST);
   }
 
   /** Sets free what nobody announces of the blocks given up, all but the last `rest`. */
   function vet(rest: number): void {
     const { record } = thread;
     const pinned = announcedBlocks(thread);
-    const start = ints[record + VETTED]!;
-    const count = ((ints[record + TAIL]! - start) | 0) - rest;
+    const start = ints[record + field.vetted]!;
+    const count = ((ints[record + field.tail]! - start) | 0) - rest;
     for (let offset = 0; offset < count; offset++) {
       const place = ringPlace(record, start + offset);
       const block = ints[place]!;
       if (pinned.length > 0 && pinned.includes(block)) continue;
-      const free = ringPlace(record, ints[record + VETTED]!);
+      const free = ringPlace(record, ints[record + field.vetted]!);
       ints[place] = ints[free]!;
       ints[free] = block;
-      ints[record + VETTED]!++;
+      ints[record + field.vetted]!++;
     }
   }
 
   function isOut(): boolean {
-    return ints[thread.record + HEAD] === ints[thread.record + VETTED];
+    return ints[thread.record + field.head] === ints[thread.record + field.vetted];
   }
 
   /** Sees to it that there is a free block. */
@@ -96,24 +92,13 @@ export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
   function spare(): number {
     if (isOut()) refill();
     const { record } = thread;
-    return ints[ringPlace(record, ints[record + HEAD]!)]!;
-  }
-
-  function spent(): void {
-    ints[thread.record + HEAD]!++;
+    return ints[ringPlace(record, ints[record + field.head]!)]!;
   }
 
   return {
     spare,
-    spent,
-    swapped(block) {
-      push(block);
-      spent();
-    },
-    take() {
-      const block = spare();
-      spent();
-      return block;
+    spent() {
+      ints[thread.record + field.head]!++;
     },
     add(block) {
       push(block);
@@ -124,7 +109,7 @@ export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
 
 /** Where in the ring of a record an entry stands, counted from the first one ever. */
 function ringPlace(record: number, entry: number): number {
-  return record + RING + (entry & (RING_SIZE - 1));
+  return record + field.ring + (entry & (RING_SIZE - 1));
 }
 
 /** Takes a block that was never used. */
@@ -132,17 +117,17 @@ function takeNew({ memory: { ints, lastBlock }, record }: Thread): void {
   if (Atomics.load(ints, header.blockCount) >= lastBlock) return;
   const block = Atomics.add(ints, header.blockCount, 1) + 1;
   if (block > lastBlock) return void Atomics.sub(ints, header.blockCount, 1);
-  ints[ringPlace(record, ints[record + HEAD]! - 1)] = block;
-  ints[record + HEAD]!--;
+  ints[ringPlace(record, ints[record + field.head]! - 1)] = block;
+  ints[record + field.head]!--;
 }
 
 /** Puts blocks into the pool if there are more than a thread should hold. */
 function passOn({ memory: { ints }, record }: Thread, pool: Pool): void {
-  if (((ints[record + TAIL]! - ints[record + HEAD]!) | 0) <= MOST_HELD) return;
+  if (((ints[record + field.tail]! - ints[record + field.head]!) | 0) <= MOST_HELD) return;
   // From the end: the first one may be written to already.
-  const end = ints[record + TAIL]! - MOST_OF_CHAIN;
-  ints[record + TAIL] = end;
-  if (((end - ints[record + VETTED]!) | 0) < 0) ints[record + VETTED] = end;
+  const end = ints[record + field.tail]! - MOST_OF_CHAIN;
+  ints[record + field.tail] = end;
+  if (((end - ints[record + field.vetted]!) | 0) < 0) ints[record + field.vetted] = end;
   const last = { length: MOST_OF_CHAIN };
   putChain(pool, Array.from(last, (_, place) => ints[ringPlace(record, end + place)]!));
 }

@@ -8,7 +8,7 @@ import { BLOCK, type Memory } from "../layout.ts";
 import { type CellType, CHAIN, type NodeShape, rootIn } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
 
-/** Numbers; a tree and its newest slot; running totals; a chain of cells. */
+/** Numbers; a tree and its newest bucket; running totals; a chain of cells. */
 export const blockKind = { cells: 0, tree: 1, totals: 2, chain: 3 } as const;
 
 /** Where the cells of a block begin, in 32-bit words. */
@@ -84,7 +84,8 @@ export function freeState(nodes: Nodes, block: number): void {
  * @param freshAt When the key is fresh again.
  * @param old The block that it is to replace; 0 if there is none.
  */
-export type WriteBlock = (
+export function writeBlock(
+  memory: Memory,
   layout: StateLayout,
   block: number,
   low: number,
@@ -92,17 +93,12 @@ export type WriteBlock = (
   state: unknown,
   freshAt: number,
   old: number,
-) => void;
-
-/** How the blocks of a store are written, closed over its views. */
-export function blockWriting(memory: Memory): WriteBlock {
+): void {
   const { ints, floats, blocks } = memory;
-  return function writeBlock(layout, block, low, high, state, freshAt, old) {
-    const at = blocks + block * BLOCK;
-    const kind = layout.save(state, block, old);
-    noteHolder(memory, block, kind, low, old);
-    ints[at] = low | kind;
-    ints[at + 1] = high;
-    floats[at / 2 + 1] = freshAt;
-  };
+  const at = blocks + block * BLOCK;
+  const kind = layout.save(state, block, old);
+  noteHolder(memory, block, kind, low, old);
+  ints[at] = low | kind;
+  ints[at + 1] = high;
+  floats[at / 2 + 1] = freshAt;
 }

@@ -2,7 +2,7 @@
  * A log, or a window of few sub-buckets, as running totals: core's counted timeline with its tape
  * in the arena.
  *
- *   leaf     8 entries of two 64-bit words: a closed bucket's slot, and the total up to it
+ *   leaf     8 entries of two 64-bit words: a closed bucket's number, and the total up to it
  *   inner    32 children
  *   root     newest, total, base, head and tail as 64-bit words; the levels; 16 children as a ring
  *
@@ -23,14 +23,13 @@ import { branchOf, TOTALS, TOTALS_LEVELS } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import type { CellLayout } from "./block_layout.ts";
 import {
-  added,
   bucketsFrom,
+  edited,
   type EditedTimeline,
   groupAt,
   isEdited,
   type Levels,
   levelsFor,
-  reduced,
   RING,
   type StoredTimeline,
 } from "./stored_timeline.ts";
@@ -81,8 +80,8 @@ export function totalsCells(nodes: Nodes, entries: number): CellLayout {
       else {
         const oldRoot = old === -1 ? 0 : ints[2 * old]!;
         if (oldRoot !== 0) nodes.drop(oldRoot, TOTALS);
-        const buckets = bucketsFrom(timeline, -Infinity);
-        ints[2 * at] = buckets.length === 0 ? 0 : buildTotals(shape, buckets);
+        const held = bucketsFrom(timeline, -Infinity);
+        ints[2 * at] = held.length === 0 ? 0 : buildTotals(shape, held);
       }
     },
   };
@@ -98,8 +97,8 @@ class TotalsTimeline implements StoredTimeline {
   readonly head: number;
   readonly tail: number;
   readonly floor: number;
-  /** The slot that was looked for last, as it is mostly looked for again, and its entry. */
-  #slot = NaN;
+  /** The bucket that was looked for last, as it is mostly looked for again, and its entry. */
+  #bucket = NaN;
   #entry = 0;
 
   constructor(shape: TotalsShape, root: number) {
@@ -115,8 +114,8 @@ class TotalsTimeline implements StoredTimeline {
     this.floor = -Infinity;
   }
 
-  since(slot: number): number {
-    return slot > this.newest ? 0 : this.total - this.totalBefore(this.firstAtOrAfter(slot));
+  since(bucket: number): number {
+    return bucket > this.newest ? 0 : this.total - this.totalBefore(this.firstAtOrAfter(bucket));
   }
 
   leaves(units: number): number {
@@ -126,23 +125,11 @@ class TotalsTimeline implements StoredTimeline {
     return entry >= this.tail ? this.newest : this.read(entry, 0);
   }
 
-  add(slot: number, units: number, oldest: number): Timeline {
-    return added(this, slot, units, oldest);
-  }
-
-  takeBack(units: number): Timeline {
-    return reduced(this, units);
-  }
-
-  none(): Timeline {
-    return EMPTY_TIMELINE;
-  }
-
-  /** The first entry of [head, tail) at a slot or later, or tail. */
-  firstAtOrAfter(slot: number): number {
-    if (slot === this.#slot) return this.#entry;
-    this.#slot = slot;
-    return this.#entry = this.search(0, slot);
+  /** The first entry of [head, tail) at a bucket or later, or tail. */
+  firstAtOrAfter(bucket: number): number {
+    if (bucket === this.#bucket) return this.#entry;
+    this.#bucket = bucket;
+    return this.#entry = this.search(0, bucket);
   }
 
   /** The total before an entry of [head, tail]. */
@@ -150,7 +137,7 @@ class TotalsTimeline implements StoredTimeline {
     return entry <= this.head ? this.base : this.read(entry - 1, 1);
   }
 
-  /** The first entry of [head, tail) with a slot (0) or total (1) of at least `value`, or tail. */
+  /** The first entry of [head, tail) with a bucket (0) or total (1) of at least `value`, or tail. */
   search(column: 0 | 1, value: number): number {
     let low = this.head;
     let high = this.tail;
@@ -172,7 +159,7 @@ class TotalsTimeline implements StoredTimeline {
     return low;
   }
 
-  /** An entry's slot (0) or total (1). */
+  /** An entry's bucket (0) or total (1). */
   read(entry: number, column: 0 | 1): number {
     const { ints, floats, nodes, span, levels } = this.shape;
     const group = Math.floor(entry / span);
@@ -187,49 +174,56 @@ class TotalsTimeline implements StoredTimeline {
     }
     return floats[nodes.at(node) / 2 + 2 * offset + column]!;
   }
+
+  add(bucket: number, units: number, oldest: number): Timeline {
+    return edited(this, bucket, units, Math.max(this.floor, oldest));
+  }
+
+  takeBack(units: number): Timeline {
+    return edited(this, this.leaves(units), -units, this.floor);
+  }
+
+  none(): Timeline {
+    return EMPTY_TIMELINE;
+  }
 }
 
 /** The root of the new version that an edit describes; its old one keeps what they share. */
-function editTotals(edited: EditedTimeline): number {
-  const { newest, units, floor } = edited;
-  const base = edited.base as TotalsTimeline;
-  const { shape } = base;
-  if (base.newest < floor) {
-    shape.nodes.drop(base.root, TOTALS);
-    return writeRoot(shape, newRoot(shape), newest, units, 0, 0, 0);
+function editTotals(edit: EditedTimeline): number {
+  const { newest, units, floor } = edit;
+  const old = edit.base as TotalsTimeline;
+  const { shape, shape: { nodes } } = old;
+  const total = old.total + units;
+  if (old.newest < floor || total > Number.MAX_SAFE_INTEGER) {
+    const held = bucketsFrom(edit, floor);
+    nodes.drop(old.root, TOTALS);
+    return buildTotals(shape, held);
   }
-  const total = base.total + units;
-  if (total > Number.MAX_SAFE_INTEGER) {
-    const buckets = bucketsFrom(edited, floor);
-    shape.nodes.drop(base.root, TOTALS);
-    return buildTotals(shape, buckets);
-  }
-  const root = shape.nodes.copy(base.root);
+  const root = nodes.copy(old.root);
+  let { base, head, tail } = old;
   if (units < 0) {
-    const tail = base.search(1, total);
-    prune(base, root, base.head, tail);
-    return writeRoot(shape, root, newest, total, base.base, base.head, tail);
+    tail = old.search(1, total);
+    prune(old, root, head, tail);
+  } else if (newest !== old.newest) {
+    head = old.firstAtOrAfter(floor);
+    base = old.totalBefore(head);
+    prune(old, root, head, tail);
+    append(shape, root, tail++, old.newest, old.total);
   }
-  if (newest === base.newest) {
-    return writeRoot(shape, root, newest, total, base.base, base.head, base.tail);
-  }
-  const head = base.firstAtOrAfter(floor);
-  prune(base, root, head, base.tail);
-  append(shape, root, base.tail, base.newest, base.total);
-  return writeRoot(shape, root, newest, total, base.totalBefore(head), head, base.tail + 1);
+  return writeRoot(shape, root, newest, total, base, head, tail);
 }
 
-/** The root of the totals of these buckets, at least one: slots and units, in order of time. */
-function buildTotals(shape: TotalsShape, buckets: readonly number[]): number {
+/** The root of the totals of these buckets, at least one: numbers and units, in order of time. */
+function buildTotals(shape: TotalsShape, held: readonly number[]): number {
   const root = newRoot(shape);
   let total = 0;
-  const closed = buckets.length / 2 - 1;
+  const closed = held.length / 2 - 1;
   for (let entry = 0; entry < closed; entry++) {
-    total += buckets[2 * entry + 1]!;
-    append(shape, root, entry, buckets[2 * entry]!, total, true);
+    total += held[2 * entry + 1]!;
+    append(shape, root, entry, held[2 * entry]!, total, true);
   }
-  total += buckets[2 * closed + 1]!;
-  return writeRoot(shape, root, buckets[2 * closed]!, total, 0, 0, closed);
+  total += held[2 * closed + 1]!;
+  return writeRoot(shape, root, held[2 * closed]!, total, 0, 0, closed);
 }
 
 /** Drops the children of the root that hold no entry of [head, tail). */
@@ -257,7 +251,7 @@ function append(
   { ints, floats, nodes, span, levels }: TotalsShape,
   root: number,
   entry: number,
-  slot: number,
+  bucket: number,
   total: number,
   fresh = false,
 ): void {
@@ -271,7 +265,7 @@ function append(
     ints[place] = node;
     if (level === 1) {
       const at = nodes.at(node) / 2 + 2 * offset;
-      floats[at] = slot;
+      floats[at] = bucket;
       floats[at + 1] = total;
       return;
     }

@@ -1,20 +1,20 @@
 /*
  * A window of many sub-buckets as a segment tree of sixteen branches.
  *
- *   leaf    32 sums, one for each sub-bucket (slot)
+ *   leaf    32 sums, one for each sub-bucket (bucket for short)
  *   inner   16 sums and 16 children
- *   root    an inner node whose children are a ring: the child of slots [g * span, (g + 1) * span)
+ *   root    an inner node whose children are a ring: the child of buckets [g * span, (g + 1) * span)
  *           stands at g mod 16
  *
- * Slots are absolute, so a child never changes what it stands for: what has left the window is
+ * Buckets are numbered from the epoch, so a child never changes what it stands for: what has left the window is
  * dropped from the root, a whole child at a time, and a new child begins empty. The span is so
- * large that a window never touches more than 16 children. A sum over slots adds what lies beside
- * one path; the first slot after which few enough units lie is found by one descent; an edit
+ * large that a window never touches more than 16 children. A sum over buckets adds what lies beside
+ * one path; the first bucket after which few enough units lie is found by one descent; an edit
  * copies one path (see `nodes.ts`). With N sub-buckets all of them are O(log N), and forgetting k
  * sub-buckets at once is O(log N + k / 32).
  *
- * Units that come to the newest slot after its first ones are kept beside the root, up to 8,191 of
- * them, and put into the tree when the next slot begins: so most calls on a busy key copy no node.
+ * Units that come to the newest bucket after its first ones are kept beside the root, up to 8,191 of
+ * them, and put into the tree when the next bucket begins: so most calls on a busy key copy no node.
  *
  *   levels   span      sub-buckets   nodes copied by an edit
  *   1        32        up to 481     2
@@ -30,22 +30,21 @@ import { treeOf } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import type { CellLayout } from "./block_layout.ts";
 import {
-  added,
   bucketsFrom,
+  edited,
   type EditedTimeline,
   groupAt,
   isEdited,
   type Levels,
   levelsFor,
-  reduced,
   RING,
   type StoredTimeline,
 } from "./stored_timeline.ts";
 
-const LEAF_SLOTS = 32;
+const LEAF_BUCKETS = 32;
 const BRANCHES = 16;
-/** Before all slots: windows near the epoch reach back to slots below 0. */
-const NO_SLOT = -(2 ** 30);
+/** Before all buckets: windows near the epoch reach back to buckets below 0. */
+const NO_BUCKET = -(2 ** 30);
 /** Most units beside the root. */
 const MOST_PENDING = 8_191;
 
@@ -57,24 +56,24 @@ interface TreeShape extends Levels {
   readonly shift: number;
 }
 
-/** The most nodes that a window of so many slots takes which holds at most so many units. */
-export function nodesOfTree(slots: number, units: number): number {
-  const { levels, span } = levelsFor(slots, LEAF_SLOTS, BRANCHES);
-  const children = Math.min(RING, Math.ceil((slots - 1) / span) + 1);
+/** The most nodes that a window of so many buckets takes which holds at most so many units. */
+export function nodesOfTree(buckets: number, units: number): number {
+  const { levels, span } = levelsFor(buckets, LEAF_BUCKETS, BRANCHES);
+  const children = Math.min(RING, Math.ceil((buckets - 1) / span) + 1);
   // Of the oldest child all leaves may be there yet, with units that count no more.
-  const older = levels === 1 ? 0 : span / LEAF_SLOTS - 1;
-  const leaves = Math.min(children * (span / LEAF_SLOTS), units + older);
+  const older = levels === 1 ? 0 : span / LEAF_BUCKETS - 1;
+  const leaves = Math.min(children * (span / LEAF_BUCKETS), units + older);
   const inner = levels === 1 ? 0 : Math.min(children, leaves);
   return 1 + leaves + inner + (levels === 3 ? Math.min(children * BRANCHES, leaves) : 0);
 }
 
 /**
- * A window of so many slots as two cells: its newest slot; its root and, in the second half, from the
- * lowest bit, the levels (2 bits), how far the floor is behind the newest slot (17), and the units
+ * A window of so many buckets as two cells: its newest bucket; its root and, in the second half, from the
+ * lowest bit, the levels (2 bits), how far the floor is behind the newest bucket (17), and the units
  * that are pending (13).
  */
-export function treeCells(nodes: Nodes, slots: number): CellLayout {
-  const { levels, span } = levelsFor(slots, LEAF_SLOTS, BRANCHES);
+export function treeCells(nodes: Nodes, buckets: number): CellLayout {
+  const { levels, span } = levelsFor(buckets, LEAF_BUCKETS, BRANCHES);
   const shape = { ints: nodes.memory.ints, nodes, levels, span, shift: Math.log2(span) | 0 };
 
   /** The tree of a window in the version that is being made. */
@@ -82,8 +81,8 @@ export function treeCells(nodes: Nodes, slots: number): CellLayout {
     if (timeline instanceof TreeTimeline) return timeline;
     if (isEdited(timeline)) return editTree(timeline);
     if (oldRoot !== 0) nodes.drop(oldRoot, treeOf(levels));
-    const buckets = bucketsFrom(timeline, timeline.newest - slots + 1);
-    return { root: buckets.length === 0 ? 0 : buildTree(shape, buckets), pending: 0 };
+    const held = bucketsFrom(timeline, timeline.newest - buckets + 1);
+    return { root: held.length === 0 ? 0 : buildTree(shape, held), pending: 0 };
   }
 
   return {
@@ -101,7 +100,7 @@ export function treeCells(nodes: Nodes, slots: number): CellLayout {
       const { root, pending } = rootOf(timeline, old === -1 ? 0 : ints[2 * old + 2]!);
       if (root === 0) return void ints.fill(0, 2 * at, 2 * at + 4);
       const { newest } = timeline;
-      const floor = (timeline as Partial<StoredTimeline>).floor ?? newest - slots + 1;
+      const floor = (timeline as Partial<StoredTimeline>).floor ?? newest - buckets + 1;
       floats[at] = newest;
       ints[2 * at + 2] = root;
       ints[2 * at + 3] = (pending << 19) | ((newest - floor) << 2) | levels;
@@ -117,10 +116,10 @@ class TreeTimeline implements StoredTimeline {
   readonly floor: number;
   /** Units at `newest` that are not in the tree. */
   readonly pending: number;
-  /** The slot of the last call of `since`, as the next one is mostly about the same, and its answer. */
-  #from = NO_SLOT;
+  /** The bucket of the last call of `since`, as the next one is mostly about the same, and its answer. */
+  #from = NO_BUCKET;
   #answer = 0;
-  /** Of that question, the oldest slot with units and how many, if they stand in the first leaf. */
+  /** Of that question, the oldest bucket with units and how many, if they stand in the first leaf. */
   #oldest = 0;
   #unitsOfOldest = 0;
 
@@ -132,9 +131,9 @@ class TreeTimeline implements StoredTimeline {
     this.pending = pending;
   }
 
-  since(slot: number): number {
-    if (slot > this.newest) return 0;
-    const from = slot < this.floor ? this.floor : slot;
+  since(bucket: number): number {
+    if (bucket > this.newest) return 0;
+    const from = bucket < this.floor ? this.floor : bucket;
     if (from === this.#from) return this.#answer;
     this.#from = from;
     return this.#answer = this.pending + this.#sumFrom(from);
@@ -161,8 +160,8 @@ class TreeTimeline implements StoredTimeline {
       node = ints[at + BRANCHES + branch]!;
       offset &= (1 << width) - 1;
     }
-    const end = nodes.at(node) + LEAF_SLOTS;
-    const start = end - LEAF_SLOTS + offset;
+    const end = nodes.at(node) + LEAF_BUCKETS;
+    const start = end - LEAF_BUCKETS + offset;
     for (let place = start; place < end; place++) sum = (sum + ints[place]!) | 0;
     let oldest = start;
     while (oldest < end - 1 && ints[oldest] === 0) oldest++;
@@ -188,7 +187,7 @@ class TreeTimeline implements StoredTimeline {
     }
     if (group < first) return -Infinity;
     let node = ints[root + BRANCHES + (group & 15)]!;
-    let slot = group * span;
+    let bucket = group * span;
     let width = span;
     for (let level = levels; level > 1; level--) {
       width /= BRANCHES;
@@ -196,21 +195,21 @@ class TreeTimeline implements StoredTimeline {
       let branch = BRANCHES - 1;
       while (branch > 0 && left >= ints[at + branch]!) left -= ints[at + branch--]!;
       node = ints[at + BRANCHES + branch]!;
-      slot += branch * width;
+      bucket += branch * width;
     }
     const leaf = nodes.at(node);
-    let place = LEAF_SLOTS - 1;
+    let place = LEAF_BUCKETS - 1;
     while (place > 0 && left >= ints[leaf + place]!) left -= ints[leaf + place--]!;
-    slot += place;
-    return slot < this.floor ? -Infinity : slot;
+    bucket += place;
+    return bucket < this.floor ? -Infinity : bucket;
   }
 
-  add(slot: number, units: number, oldest: number): Timeline {
-    return added(this, slot, units, oldest);
+  add(bucket: number, units: number, oldest: number): Timeline {
+    return edited(this, bucket, units, Math.max(this.floor, oldest));
   }
 
   takeBack(units: number): Timeline {
-    return reduced(this, units);
+    return edited(this, this.leaves(units), -units, this.floor);
   }
 
   none(): Timeline {
@@ -239,7 +238,7 @@ function editTree({ base, newest, units, floor }: EditedTimeline): TreeRoot {
   const at = nodes.at(root);
   const last = Math.floor(newest / span);
   const later = dropOutside(shape, at, Math.floor(before / span), Math.floor(floor / span), last);
-  if (units < 0) takeFrom(shape, at, last & 15, newest - last * span, -pending - later);
+  if (units < 0) addTo(shape, root, newest, pending + later, false, true);
   else {
     if (tree.pending > 0) addTo(shape, root, before, tree.pending);
     addTo(shape, root, newest, units);
@@ -272,11 +271,11 @@ function dropOutside(
   return later;
 }
 
-/** The root of a tree of these buckets: slots and units, in order of time. */
-function buildTree(shape: TreeShape, buckets: readonly number[]): number {
+/** The root of a tree of these buckets: numbers and units, in order of time. */
+function buildTree(shape: TreeShape, held: readonly number[]): number {
   const root = shape.nodes.makeEmpty();
-  for (let place = 0; place < buckets.length; place += 2) {
-    addTo(shape, root, buckets[place]!, buckets[place + 1]!, true);
+  for (let place = 0; place < held.length; place += 2) {
+    addTo(shape, root, held[place]!, held[place + 1]!, true);
   }
   return root;
 }
@@ -293,16 +292,29 @@ function dropChild(
   if (child !== 0) nodes.drop(child, treeOf(levels - 1));
 }
 
-/** Adds along one path of a root that is new already; `fresh` if all below it is. */
-function addTo(shape: TreeShape, root: number, slot: number, units: number, fresh = false): number {
+/**
+ * Adds along one path of a root that is new already, below 0 too.
+ *
+ * @param fresh Whether all below it is new.
+ * @param isLast Whether the bucket is the newest afterwards: what is later is cleared.
+ */
+function addTo(
+  shape: TreeShape,
+  root: number,
+  bucket: number,
+  units: number,
+  fresh = false,
+  isLast = false,
+): number {
   const { ints, nodes, span, levels } = shape;
-  const group = Math.floor(slot / span);
-  let offset = slot - group * span;
+  const group = Math.floor(bucket / span);
+  let offset = bucket - group * span;
   let width = span;
   let at = nodes.at(root);
   let branch = group & 15;
+  let added = units;
   for (let level = levels;; level--) {
-    ints[at + branch]! += units;
+    ints[at + branch]! += added;
     if (level === 0) return root;
     const child = ints[at + BRANCHES + branch]!;
     const isOwn = fresh || nodes.isNew(child);
@@ -312,36 +324,18 @@ function addTo(shape: TreeShape, root: number, slot: number, units: number, fres
     if (level > 1) width /= BRANCHES;
     branch = level > 1 ? Math.floor(offset / width) : offset;
     if (level > 1) offset -= branch * width;
+    if (isLast) added += clearAfter(shape, at, branch, level - 1);
   }
 }
 
-/** Takes units away along the path to the slot that is newest afterwards; clears what is later. */
-function takeFrom(
-  shape: TreeShape,
-  root: number,
-  first: number,
-  start: number,
-  units: number,
-): void {
-  const { ints, nodes, levels } = shape;
-  let { span: width } = shape;
-  let at = root;
-  let branch = first;
-  let offset = start;
-  let left = units;
-  for (let level = levels;; level--) {
-    ints[at + branch]! -= left;
-    if (level === 0) return;
-    const next = nodes.copy(ints[at + BRANCHES + branch]!);
-    ints[at + BRANCHES + branch] = next;
-    at = nodes.at(next);
-    if (level > 1) width /= BRANCHES;
-    branch = level > 1 ? Math.floor(offset / width) : offset;
-    if (level > 1) offset -= branch * width;
-    for (let later = branch + 1; later < (level > 1 ? BRANCHES : LEAF_SLOTS); later++) {
-      left -= ints[at + later]!;
-      if (level > 1) dropChild(shape, at, later, level - 1);
-      else ints[at + later] = 0;
-    }
+/** Clears what is after a branch of a node that is new already: how many units that was. */
+function clearAfter(shape: TreeShape, at: number, branch: number, levels: number): number {
+  const { ints } = shape;
+  let cleared = 0;
+  for (let later = branch + 1; later < (levels > 0 ? BRANCHES : LEAF_BUCKETS); later++) {
+    cleared += ints[at + later]!;
+    if (levels > 0) dropChild(shape, at, later, levels);
+    else ints[at + later] = 0;
   }
+  return cleared;
 }

@@ -13,12 +13,12 @@
  * slot fails, so that nothing comes of them.
  */
 
-import { timelineOf } from "../../../core/timeline/counted_timeline.ts";
+import { EMPTY_TIMELINE, timelineOf } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
 
 /** A timeline in the arena, as it was loaded. */
 export interface StoredTimeline extends Timeline {
-  /** The oldest slot that still counts. */
+  /** The oldest bucket that still counts. */
   readonly floor: number;
 }
 
@@ -28,20 +28,16 @@ export const MOST_ENTRIES = 65_536;
 /** Thrown by a walk over nodes that have been put to other use; the call is tried again. */
 export const TORN: unique symbol = Symbol("torn");
 
-/** A timeline that differs from a stored one by one edit. */
-export interface EditedTimeline extends Timeline {
-  readonly base: StoredTimeline;
-  /** Units added at `newest`; below 0, those taken back. */
-  readonly units: number;
-  /** The oldest slot that still counts. */
-  readonly floor: number;
-}
-
-/** Methods rather than closures, as one is made at each admitted call. */
-class Edited implements EditedTimeline {
+/**
+ * A timeline that differs from a stored one by one edit. Methods rather than closures, as one is made
+ * at each admitted call.
+ */
+class Edited implements Timeline {
   readonly base: StoredTimeline;
   readonly newest: number;
+  /** Units added at `newest`; below 0, those taken back. */
   readonly units: number;
+  /** The oldest bucket that still counts. */
   readonly floor: number;
 
   constructor(base: StoredTimeline, newest: number, units: number, floor: number) {
@@ -51,76 +47,72 @@ class Edited implements EditedTimeline {
     this.floor = floor;
   }
 
-  since(slot: number): number {
-    if (slot > this.newest) return 0;
-    const units = this.base.since(slot < this.floor ? this.floor : slot) + this.units;
+  since(bucket: number): number {
+    if (bucket > this.newest) return 0;
+    const units = this.base.since(bucket < this.floor ? this.floor : bucket) + this.units;
     return units > 0 ? units : 0;
   }
 
   leaves(units: number): number {
     if (units < this.units) return this.newest;
-    const slot = this.base.leaves(units - this.units);
-    return slot < this.floor ? -Infinity : slot;
+    const bucket = this.base.leaves(units - this.units);
+    return bucket < this.floor ? -Infinity : bucket;
   }
 
-  add(slot: number, units: number, oldest: number): Timeline {
-    return plain(this).add(slot, units, oldest);
+  add(bucket: number, units: number, oldest: number): Timeline {
+    return this.#plain().add(bucket, units, oldest);
   }
 
   takeBack(units: number): Timeline {
-    return plain(this).takeBack(units);
+    return this.#plain().takeBack(units);
   }
 
   none(): Timeline {
-    return this.base.none();
+    return EMPTY_TIMELINE;
+  }
+
+  /** The same timeline in the form of core: a value of its own. Linear in its buckets. */
+  #plain(): Timeline {
+    return timelineOf(bucketsFrom(this, this.floor));
   }
 }
+
+export type EditedTimeline = Edited;
 
 /** Whether a timeline is a stored one that was edited. */
 export function isEdited(timeline: Timeline): timeline is EditedTimeline {
   return timeline instanceof Edited;
 }
 
-/** The stored timeline with units added. */
-export function added(
+/** The stored timeline with units added at `newest` or, below 0, taken back. */
+export function edited(
   base: StoredTimeline,
-  slot: number,
+  newest: number,
   units: number,
-  oldest: number,
+  floor: number,
 ): EditedTimeline {
-  return new Edited(base, slot, units, Math.max(base.floor, oldest));
+  return new Edited(base, newest, units, floor);
 }
 
-/** The stored timeline without its newest units. */
-export function reduced(base: StoredTimeline, units: number): EditedTimeline {
-  return new Edited(base, base.leaves(units), -units, base.floor);
-}
-
-/** The same timeline in the form of core: a value of its own. Linear in its buckets. */
-export function plain(timeline: EditedTimeline | StoredTimeline): Timeline {
-  const buckets = bucketsFrom(timeline, timeline.floor);
-  return buckets.length === 0 ? timeline.none() : timelineOf(buckets);
-}
-
-/** The buckets at `oldest` and later, in order of time: slots and units. */
+/** The buckets at `oldest` and later, in order of time: numbers and units. */
 export function bucketsFrom(timeline: Timeline, oldest: number): number[] {
-  const buckets: number[] = [];
-  let slot = timeline.newest;
+  const held: number[] = [];
+  let bucket = timeline.newest;
   let later = 0;
-  while (slot >= oldest && slot > -Infinity) {
-    const units = timeline.since(slot) - later;
-    buckets.push(units, slot);
+  while (bucket >= oldest && bucket > -Infinity) {
+    const units = timeline.since(bucket) - later;
+    held.push(units, bucket);
     later += units;
     const next = timeline.leaves(later);
-    if (!(next < slot) || !(units > 0) || buckets.length > 4 * MOST_ENTRIES) throw TORN;
-    slot = next;
+    if (!(next < bucket) || !(units > 0) || held.length > 4 * MOST_ENTRIES) throw TORN;
+    bucket = next;
   }
-  return buckets.reverse();
+  return held.reverse();
 }
 
 /*
  * What segment trees and running totals have in common: a root whose children are a ring of 16, each
- * of which stands for a group of `span` slots or entries.
+ * of which stands for a group of `span` buckets or entries.
  */
 
 /** Children of a root. */

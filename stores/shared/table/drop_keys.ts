@@ -47,13 +47,25 @@ export interface KeyDropping {
   makeNodes(now: number): void;
 }
 
-/**
- * The search for a key to drop, closed over a table: takes one out that is fresh again or, if one in
- * use may go, of those looked at the one that is fresh first. Its place is the caller's.
- */
-function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
-  const { memory, thread, found, search, protectedSlots, throwsWhenFull } = table;
+/** How room is made in a table, closed over it. */
+export function keyDropping(table: Table): KeyDropping {
+  const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blocks, blockMask, lastBlock, holders, lastNode } = memory;
+  const search = {
+    // How many keys; a slot that changed meanwhile, or a batch holds; the key that is fresh first.
+    keysSeen: 0,
+    changedSlot: 0,
+    firstSlot: 0,
+    firstWord: 0,
+    firstAt: Infinity,
+    // When the last long search was, and until when there is none.
+    longAt: Infinity,
+    longAgainAt: 0,
+    // Searches one after another that found no key that may go.
+    fruitless: 0,
+    // The node that was looked at last for a key that holds some.
+    node: 0,
+  };
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
     freshAtOf(memory, block) <= now &&
@@ -69,22 +81,23 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
     return false;
   }
 
-  /** Drops the key of a slot if it is fresh again; else takes note of one that may be evicted. */
-  function dropIfFresh(slot: number, now: number, withNodes: boolean): boolean {
-    const word = ints[slot]!;
-    const block = word & blockMask;
-    if (block === 0) return false;
-    search.keysSeen++;
-    if (slot === found.slot || protectedSlots.includes(slot)) return false;
-    if (block > lastBlock) {
-      search.changedSlot = slot;
-      return false;
-    }
-    // Not announced, so the block may be another key's: it is looked at again before one is dropped.
-    if (mayGo(block, now, withNodes) && dropAt(slot, word, now, withNodes)) return true;
-    const freshAt = freshAtOf(memory, block);
-    if (!mayGo(block, Infinity, withNodes)) return false;
-    if (search.firstSlot === 0 || freshAt < search.firstAt) {
+  /** Drops the first key of a bucket that is fresh again; else takes note of one that may be evicted. */
+  function dropFreshOf(bucket: number, now: number, withNodes: boolean): boolean {
+    for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
+      const word = ints[slot]!;
+      const block = word & blockMask;
+      if (block === 0) continue;
+      search.keysSeen++;
+      if (slot === found.slot || protectedSlots.includes(slot)) continue;
+      if (block > lastBlock) {
+        search.changedSlot = slot;
+        continue;
+      }
+      // Not announced, so the block may be another key's: it is looked at again before one is dropped.
+      if (mayGo(block, now, withNodes) && dropAt(slot, word, now, withNodes)) return true;
+      if (!mayGo(block, Infinity, withNodes)) continue;
+      const freshAt = freshAtOf(memory, block);
+      if (search.firstSlot !== 0 && freshAt >= search.firstAt) continue;
       search.firstSlot = slot;
       search.firstWord = word;
       search.firstAt = freshAt;
@@ -95,10 +108,8 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
   /** Looks through buckets, and on, if need be, to the first key that may go. */
   function dropFreshIn(all: number, searched: number, now: number): boolean {
     for (let bucket = 0; bucket < searched || (search.firstSlot === 0 && bucket < all); bucket++) {
-      const at = buckets + (Atomics.add(ints, header.hand, 1) & bucketMask) * BUCKET;
-      for (let slot = at; slot < at + SLOTS_PER_BUCKET; slot++) {
-        if (dropIfFresh(slot, now, false)) return true;
-      }
+      const place = Atomics.add(ints, header.hand, 1) & bucketMask;
+      if (dropFreshOf(buckets + place * BUCKET, now, false)) return true;
     }
     return false;
   }
@@ -110,10 +121,7 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
       const low = ints[holders + search.node]!;
       if (low === 0) continue;
       keys++;
-      const bucket = bucketOf(memory, low);
-      for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
-        if (dropIfFresh(slot, now, true)) return true;
-      }
+      if (dropFreshOf(bucketOf(memory, low), now, true)) return true;
     }
     return false;
   }
@@ -137,23 +145,21 @@ function keyToDrop(table: Table): (now: number, withNodes: boolean) => boolean {
     return false;
   }
 
-  return function drop(now, withNodes) {
-    const isFresh = dropFresh(now, withNodes);
-    const { firstSlot, firstWord } = search;
-    if (!isFresh) {
-      if (throwsWhenFull || firstSlot === 0) return false;
-      if (!dropAt(firstSlot, firstWord, Infinity, withNodes)) return false;
+  /**
+   * Takes a key out that is fresh again or, if one in use may go, of those looked at the one that is
+   * fresh first. Its place is the caller's.
+   */
+  function drop(now: number, withNodes: boolean): boolean {
+    if (dropFresh(now, withNodes)) {
+      count(thread, counter.dropped);
+      return true;
     }
-    if (isFresh) count(thread, counter.dropped);
-    else table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
+    if (throwsWhenFull || search.firstSlot === 0) return false;
+    if (!dropAt(search.firstSlot, search.firstWord, Infinity, withNodes)) return false;
+    table.evicted(withNodes ? counter.evictedForNodes : counter.evicted);
     return true;
-  };
-}
+  }
 
-/** How room is made in a table, closed over it. */
-export function keyDropping(table: Table): KeyDropping {
-  const { memory, memory: { ints }, search, throwsWhenFull } = table;
-  const drop = keyToDrop(table);
   return {
     takePlace(now) {
       const capacity = capacityOf(memory);

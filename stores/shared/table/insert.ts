@@ -36,106 +36,85 @@ const POSITION = 15;
 /** Reads of an intent before it is broken. */
 const INTENT_PATIENCE = 100;
 
-/** The block of a key, announced; 0 if the key is in no slot of its bucket. */
-export type ScanBucket = (low: number, high: number, now: number) => number;
+/** How new keys come into a table. */
+export interface KeyInsertion {
+  /** The block of a key, announced; 0 if the key is in no slot of its bucket. */
+  scan(low: number, high: number, now: number): number;
+  /**
+   * Puts the spare block's key, which the last scan has not found, into the bucket.
+   *
+   * @returns Whether it went; if not, another thread was faster.
+   * @throws {StoreFullError} If there is no room and none may be made.
+   */
+  insert(high: number, now: number): boolean;
+}
 
-/** The scan of a table, closed over it; what it sees is noted in `scanned`. */
-export function bucketScan(table: Table): ScanBucket {
-  const { memory, thread, found, scanned, protectedSlots } = table;
+/** The insertion of new keys into a table, closed over it. */
+export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInsertion {
+  const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted } = table;
   const { ints, bytes, blocks, blockMask } = memory;
+  // What the last scan saw, a slot of 0 where there was none: the first empty slot, one whose key is
+  // fresh again, and the one whose key will be first.
+  const seen = {
+    bucket: 0,
+    intent: 0,
+    emptySlot: 0,
+    emptyWord: 0,
+    freshSlot: 0,
+    freshWord: 0,
+    soonestSlot: 0,
+    soonestWord: 0,
+    soonestAt: Infinity,
+  };
 
   /** Takes note of a slot that another key could be put into. */
   function noteSlot(slot: number, word: number, now: number): void {
     const block = word & blockMask;
     if (block === 0) {
-      if (scanned.emptySlot !== 0) return;
-      scanned.emptySlot = slot;
-      scanned.emptyWord = word;
+      if (seen.emptySlot !== 0) return;
+      seen.emptySlot = slot;
+      seen.emptyWord = word;
       return;
     }
     const freshAt = freshAtOf(memory, block);
     if (protectedSlots.includes(slot)) return;
     if (freshAt <= now) {
-      scanned.freshSlot = slot;
-      scanned.freshWord = word;
-    } else if (freshAt < scanned.soonestAt) {
-      scanned.soonestSlot = slot;
-      scanned.soonestWord = word;
-      scanned.soonestAt = freshAt;
+      seen.freshSlot = slot;
+      seen.freshWord = word;
+    } else if (freshAt < seen.soonestAt) {
+      seen.soonestSlot = slot;
+      seen.soonestWord = word;
+      seen.soonestAt = freshAt;
     }
   }
 
-  return function scanBucket(low, high, now) {
-    count(thread, counter.scans);
-    const bucket = bucketOf(memory, low);
-    scanned.bucket = bucket;
-    awaitIntent(table);
-    scanned.emptySlot = scanned.freshSlot = scanned.soonestSlot = 0;
-    scanned.soonestAt = Infinity;
-    for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
-      const word = settledWord(thread, slot);
-      const block = word & blockMask;
-      const start = blocks + block * BLOCK;
-      if (block !== 0 && (ints[start]! & ~3) === low && ints[start + 1] === high) {
-        bytes[tagAt(slot)] = tagOf(high);
-        found.slot = slot;
-        found.word = word;
-        found.block = block;
-        return block;
-      }
-      noteSlot(slot, word, now);
+  /**
+   * Makes sure that the insertion of `intent` does not go on, and takes the intent back, lest it be
+   * broken again and again.
+   *
+   * @returns Whether that intent was still there.
+   */
+  function breakIntent(): boolean {
+    const { bucket, intent } = seen;
+    const at = bucket + INTENT;
+    for (let tries = 0; tries < INTENT_PATIENCE; tries++) {
+      if (Atomics.load(ints, at) !== intent) return false;
     }
-    return 0;
-  };
-}
-
-/** Reads the bucket's intent; one of another thread is broken if it stays. */
-function awaitIntent(table: Table): void {
-  const { memory: { ints }, scanned } = table;
-  do scanned.intent = Atomics.load(ints, scanned.bucket + INTENT); while (
-    (scanned.intent & ACTIVE) !== 0 && !breakIntent(table)
-  );
-}
-
-/**
- * Makes sure that the insertion of `intent` does not go on, and takes the intent back, lest it be
- * broken again and again.
- *
- * @returns Whether that intent was still there.
- */
-function breakIntent({ memory: { ints }, thread, scanned }: Table): boolean {
-  const { bucket, intent } = scanned;
-  for (let tries = 0; tries < INTENT_PATIENCE; tries++) {
-    if (Atomics.load(ints, bucket + INTENT) !== intent) return false;
+    const slot = bucket + (intent & POSITION);
+    const word = settledWord(thread, slot);
+    if (Atomics.load(ints, at) !== intent) return false;
+    if (Atomics.compareExchange(ints, slot, word, raised(thread, word)) === word) {
+      count(thread, counter.takenOver);
+    }
+    const cleared = ((intent >>> 5) + 1) << 5;
+    if (Atomics.compareExchange(ints, at, intent, cleared) !== intent) return false;
+    seen.intent = cleared;
+    return true;
   }
-  const slot = bucket + (intent & POSITION);
-  const word = settledWord(thread, slot);
-  if (Atomics.load(ints, bucket + INTENT) !== intent) return false;
-  if (Atomics.compareExchange(ints, slot, word, raised(thread, word)) === word) {
-    count(thread, counter.takenOver);
-  }
-  const cleared = ((intent >>> 5) + 1) << 5;
-  if (Atomics.compareExchange(ints, bucket + INTENT, intent, cleared) !== intent) return false;
-  scanned.intent = cleared;
-  return true;
-}
-
-/**
- * Puts the spare block's key, which the last scan has not found, into the bucket.
- *
- * @returns Whether it went; if not, another thread was faster.
- * @throws {StoreFullError} If there is no room and none may be made.
- */
-export type InsertKey = (high: number, now: number) => boolean;
-
-/** The insertion of new keys into a table, closed over it. */
-export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKey {
-  const { memory, thread, nodes, spares, throwsWhenFull, found, scanned, evicted } = table;
-  const { ints, bytes, blockMask } = memory;
 
   /** Steps 2 and 3; `isChanging` is left to the caller. */
   function fill(slot: number, word: number, high: number): boolean {
-    const { bucket, intent } = scanned;
+    const { bucket, intent } = seen;
     const mine = (((intent >>> 5) + 1) << 5) | ACTIVE | (slot - bucket);
     if (Atomics.compareExchange(ints, bucket + INTENT, intent, mine) !== intent) return false;
     const next = nextWord(memory, word & ~blockMask) | spares.spare();
@@ -154,44 +133,62 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): InsertKe
   }
 
   /** Puts the new key in the place of another, which is `counted` as dropped or evicted. */
-  function fillOver(
-    slot: number,
-    word: number,
-    high: number,
-    now: number,
-    counted: number,
-  ): boolean {
+  function fillOver(slot: number, word: number, high: number, now: number): boolean {
     announce(thread, word);
     const old = word & blockMask;
     // The word was not announced in between: it may be that of another key by now.
     if (wordAt(memory, slot) !== word || freshAtOf(memory, old) > now) return false;
     if (!fill(slot, word, high)) return false;
     spares.add(old);
-    if (counted === counter.evicted) evicted(counted);
-    else count(thread, counted);
+    if (now === Infinity) evicted(counter.evicted);
+    else count(thread, counter.dropped);
     freeState(nodes, old);
     return true;
   }
 
   function fillOne(high: number, now: number): boolean {
-    const { emptySlot, emptyWord, freshSlot, freshWord, soonestSlot, soonestWord } = scanned;
-    if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, now, counter.dropped);
+    const { emptySlot, emptyWord, freshSlot, freshWord, soonestSlot, soonestWord } = seen;
+    if (freshSlot !== 0) return fillOver(freshSlot, freshWord, high, now);
     if (emptySlot === 0) {
       if (throwsWhenFull || soonestSlot === 0) throw fullError(memory);
-      return fillOver(soonestSlot, soonestWord, high, Infinity, counter.evicted);
+      return fillOver(soonestSlot, soonestWord, high, Infinity);
     }
     if (!takePlace(now)) return false;
     announce(thread, emptyWord);
-    const isFilled = wordAt(memory, emptySlot) === emptyWord &&
-      fill(emptySlot, emptyWord, high);
+    const isFilled = wordAt(memory, emptySlot) === emptyWord && fill(emptySlot, emptyWord, high);
     if (!isFilled) Atomics.sub(ints, header.keys, 1);
     return isFilled;
   }
 
-  return function insertKey(high, now) {
-    const isFilled = fillOne(high, now);
-    if (isFilled) nodes.commit();
-    thread.isChanging = false;
-    return isFilled;
+  return {
+    scan(low, high, now) {
+      count(thread, counter.scans);
+      const bucket = seen.bucket = bucketOf(memory, low);
+      do seen.intent = Atomics.load(ints, bucket + INTENT); while (
+        (seen.intent & ACTIVE) !== 0 && !breakIntent()
+      );
+      seen.emptySlot = seen.freshSlot = seen.soonestSlot = 0;
+      seen.soonestAt = Infinity;
+      for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
+        const word = settledWord(thread, slot);
+        const block = word & blockMask;
+        const start = blocks + block * BLOCK;
+        if (block !== 0 && (ints[start]! & ~3) === low && ints[start + 1] === high) {
+          bytes[tagAt(slot)] = tagOf(high);
+          found.slot = slot;
+          found.word = word;
+          found.block = block;
+          return block;
+        }
+        noteSlot(slot, word, now);
+      }
+      return 0;
+    },
+    insert(high, now) {
+      const isFilled = fillOne(high, now);
+      if (isFilled) nodes.commit();
+      thread.isChanging = false;
+      return isFilled;
+    },
   };
 }

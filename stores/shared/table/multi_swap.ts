@@ -23,7 +23,7 @@
  * (2002); theirs helps where this one aborts.
  */
 
-import { BATCH, BATCH_SIZE, RECORD, STATUS } from "../layout.ts";
+import { field, RECORD } from "../layout.ts";
 import { announce, raised } from "../threads/announcements.ts";
 import { count, counter, type Thread } from "../threads/thread.ts";
 
@@ -53,26 +53,26 @@ export function swapAll(thread: Thread, changes: readonly SlotSwap[]): boolean {
   // Always in the same order, so that two batches seldom meet in the middle.
   const sorted = [...changes].sort((a, b) => a.slot - b.slot);
   const marks = sorted.map(({ before }) => raised(thread, (before & ~blockMask) | mark));
-  const open = (((ints[record + STATUS]! >>> 2) + 1) << 2) | UNDECIDED;
+  const open = (((ints[record + field.status]! >>> 2) + 1) << 2) | UNDECIDED;
   sorted.forEach(({ slot, before, block }, place) => {
-    const at = record + BATCH + 3 * place;
+    const at = record + field.batch + 3 * place;
     const stays = block === (before & blockMask);
     ints[at] = slot;
     ints[at + 1] = before;
     ints[at + 2] = stays ? before : raised(thread, (marks[place]! & ~blockMask) | block);
   });
-  ints[record + BATCH_SIZE] = sorted.length;
-  Atomics.store(ints, record + STATUS, open);
+  ints[record + field.batchSize] = sorted.length;
+  Atomics.store(ints, record + field.status, open);
 
   const marked = sorted.findIndex(({ slot, before }, place) =>
     Atomics.compareExchange(ints, slot, before, marks[place]!) !== before
   );
   const verdict = (open & ~3) | (marked === -1 ? COMMITTED : ABORTED);
-  Atomics.compareExchange(ints, record + STATUS, open, verdict);
-  const isCommitted = (Atomics.load(ints, record + STATUS) & 3) === COMMITTED;
+  Atomics.compareExchange(ints, record + field.status, open, verdict);
+  const isCommitted = (Atomics.load(ints, record + field.status) & 3) === COMMITTED;
   const markedSlots = marked === -1 ? sorted.length : marked;
   for (let place = 0; place < markedSlots; place++) {
-    const at = record + BATCH + 3 * place;
+    const at = record + field.batch + 3 * place;
     const next = isCommitted ? ints[at + 2]! : ints[at + 1]!;
     Atomics.compareExchange(ints, ints[at]!, marks[place]!, next);
   }
@@ -87,18 +87,18 @@ export function settleMark(thread: Thread, slot: number, mark: number): void {
   announce(thread, mark);
   if (Atomics.load(ints, slot) !== mark) return;
   const record = records + ((mark & blockMask) - firstMark) * RECORD;
-  let status = Atomics.load(ints, record + STATUS);
+  let status = Atomics.load(ints, record + field.status);
   // While the slot holds the mark, the record holds its batch.
   if (Atomics.load(ints, slot) !== mark) return;
   if ((status & 3) === UNDECIDED) {
     const aborted = (status & ~3) | ABORTED;
-    if (Atomics.compareExchange(ints, record + STATUS, status, aborted) === status) {
+    if (Atomics.compareExchange(ints, record + field.status, status, aborted) === status) {
       count(thread, counter.aborted);
     }
-    status = Atomics.load(ints, record + STATUS);
+    status = Atomics.load(ints, record + field.status);
   }
-  const end = record + BATCH + 3 * ints[record + BATCH_SIZE]!;
-  for (let at = record + BATCH; at < end; at += 3) {
+  const end = record + field.batch + 3 * ints[record + field.batchSize]!;
+  for (let at = record + field.batch; at < end; at += 3) {
     if (ints[at] !== slot) continue;
     const next = (status & 3) === COMMITTED ? ints[at + 2]! : ints[at + 1]!;
     Atomics.compareExchange(ints, slot, mark, next);

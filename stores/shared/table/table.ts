@@ -41,10 +41,6 @@ export interface Table {
   readonly evicted: (what: number) => void;
   /** The key that was found last. */
   readonly found: FoundKey;
-  /** What the last scan of a bucket saw. */
-  readonly scanned: ScannedBucket;
-  /** What the last search for a key to drop saw. */
-  readonly search: KeySearch;
   /** Slots of the keys of a batch, which are not dropped to make room for another one of it. */
   readonly protectedSlots: number[];
   /** The block of a key, announced; 0 if no tag leads to it. */
@@ -58,37 +54,6 @@ export interface FoundKey {
   slot: number;
   word: number;
   block: number;
-}
-
-/** A bucket as a scan saw it; a slot is 0 where there was none of its kind. */
-export interface ScannedBucket {
-  bucket: number;
-  intent: number;
-  /** The first empty slot, one whose key is fresh again, and the one whose key will be first. */
-  emptySlot: number;
-  emptyWord: number;
-  freshSlot: number;
-  freshWord: number;
-  soonestSlot: number;
-  soonestWord: number;
-  soonestAt: number;
-}
-
-/** What a search for a key to drop saw, and when the next long one is due. */
-export interface KeySearch {
-  /** How many keys; a slot that changed meanwhile, or a batch holds; the key that is fresh first. */
-  keysSeen: number;
-  changedSlot: number;
-  firstSlot: number;
-  firstWord: number;
-  firstAt: number;
-  /** When the last long search was, and until when there is none. */
-  longAt: number;
-  longAgainAt: number;
-  /** Searches one after another that found no key that may go. */
-  fruitless: number;
-  /** The node that was looked at last for a key that holds some. */
-  node: number;
 }
 
 /** The table, for a thread; `find` and `replace`, by which it changes known keys, are closed over it. */
@@ -109,28 +74,6 @@ export function openTable(
     throwsWhenFull: ints[header.throwsWhenFull] === 1,
     evicted,
     found,
-    scanned: {
-      bucket: 0,
-      intent: 0,
-      emptySlot: 0,
-      emptyWord: 0,
-      freshSlot: 0,
-      freshWord: 0,
-      soonestSlot: 0,
-      soonestWord: 0,
-      soonestAt: Infinity,
-    },
-    search: {
-      keysSeen: 0,
-      changedSlot: 0,
-      firstSlot: 0,
-      firstWord: 0,
-      firstAt: Infinity,
-      longAt: Infinity,
-      longAgainAt: 0,
-      fruitless: 0,
-      node: 0,
-    },
     protectedSlots: [],
 
     find(low, high) {
@@ -168,7 +111,8 @@ export function openTable(
         thread.isChanging = false;
         return false;
       }
-      spares.swapped(block);
+      spares.spent();
+      spares.add(block);
       nodes.commit();
       thread.isChanging = false;
       return true;

@@ -10,25 +10,25 @@
  * the other's look at what is announced comes after the announcement: both are atomic.
  */
 
-import { ANNOUNCED, header, type Memory, RECORD, SEEN, SEEN_SIZE } from "../layout.ts";
+import { field, header, type Memory, RECORD } from "../layout.ts";
 import type { Thread } from "./thread.ts";
 
 /** Announces the word that the thread works on, in place of the one before; its record is locked. */
 export function announce({ memory: { ints }, record }: Thread, word: number): void {
   // A slot never used holds 0, which would unlock the record; it never comes back.
-  Atomics.store(ints, record + ANNOUNCED, word === 0 ? 1 : word);
+  Atomics.store(ints, record + field.announced, word === 0 ? 1 : word);
 }
 
 /** Announces one more word, beside the one that is worked on. */
 export function announceMore({ memory: { ints }, record }: Thread, word: number): void {
-  const size = ints[record + SEEN_SIZE]!;
-  ints[record + SEEN + size] = word;
-  Atomics.store(ints, record + SEEN_SIZE, size + 1);
+  const size = ints[record + field.seenSize]!;
+  ints[record + field.seen + size] = word;
+  Atomics.store(ints, record + field.seenSize, size + 1);
 }
 
 /** Announces none but the one that is worked on. */
 export function clearMore({ memory: { ints }, record }: Thread): void {
-  Atomics.store(ints, record + SEEN_SIZE, 0);
+  Atomics.store(ints, record + field.seenSize, 0);
 }
 
 /** The blocks that other threads announce. */
@@ -63,12 +63,12 @@ function someAnnounced(
   const end = records + Math.min(threads, Atomics.load(ints, header.records)) * RECORD;
   for (let other = records; other < end; other += RECORD) {
     if (other === record) continue;
-    const word = Atomics.load(ints, other + ANNOUNCED);
+    const word = Atomics.load(ints, other + field.announced);
     // A thread in no call announces nothing.
     if (word === 0) continue;
     if (meets(word)) return true;
-    for (let seen = Atomics.load(ints, other + SEEN_SIZE) - 1; seen >= 0; seen--) {
-      if (meets(ints[other + SEEN + seen]!)) return true;
+    for (let seen = Atomics.load(ints, other + field.seenSize) - 1; seen >= 0; seen--) {
+      if (meets(ints[other + field.seen + seen]!)) return true;
     }
   }
   return false;

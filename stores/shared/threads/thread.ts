@@ -14,18 +14,7 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import {
-  ANNOUNCED,
-  CALLS,
-  CALLS_SEEN,
-  CALLS_SEEN_AT,
-  COUNTERS,
-  header,
-  type Memory,
-  OWNER,
-  RECORD,
-  SEEN_SIZE,
-} from "../layout.ts";
+import { field, header, type Memory, RECORD } from "../layout.ts";
 
 /** What a thread counts; others may read it at any time. */
 export const counter = {
@@ -88,10 +77,10 @@ export function detachThread(thread: Thread): void {
   thread.owner = DETACHED;
   if (owner === DETACHED || isChanging) return;
   if (isInCall) {
-    Atomics.store(ints, record + SEEN_SIZE, 0);
-    Atomics.store(ints, record + ANNOUNCED, 0);
+    Atomics.store(ints, record + field.seenSize, 0);
+    Atomics.store(ints, record + field.announced, 0);
   }
-  Atomics.compareExchange(ints, record + OWNER, owner, GIVEN_BACK);
+  Atomics.compareExchange(ints, record + field.owner, owner, GIVEN_BACK);
 }
 
 /** Whether the thread has given its record back for good. */
@@ -116,8 +105,8 @@ export function lockOwnRecord(thread: Thread): void {
 function isLockedAsOwn({ memory: { ints }, record, owner }: Thread): boolean {
   for (let tries = 0; tries < TRIES; tries++) {
     if (!lock(ints, record)) continue;
-    if (ints[record + OWNER] === owner) return true;
-    Atomics.store(ints, record + ANNOUNCED, 0);
+    if (ints[record + field.owner] === owner) return true;
+    Atomics.store(ints, record + field.announced, 0);
     return false;
   }
   return false;
@@ -128,26 +117,26 @@ export function unlock(thread: Thread): void {
   const { memory: { ints, keepsOrder }, record, isChanging } = thread;
   if (isChanging) return;
   thread.isInCall = false;
-  if (keepsOrder) ints[record + ANNOUNCED] = 0;
-  else Atomics.store(ints, record + ANNOUNCED, 0);
+  if (keepsOrder) ints[record + field.announced] = 0;
+  else Atomics.store(ints, record + field.announced, 0);
 }
 
 /** Counts what has happened; `what` is one of `counter`. */
 export function count({ memory: { ints }, record }: Thread, what: number): void {
-  ints[record + COUNTERS + what]!++;
+  ints[record + field.counters + what]!++;
 }
 
 /** What the threads have counted, all together. */
 export function sumCounters(memory: Memory, what: number): number {
   return usedRecords(memory)
-    .reduce((sum, record) => sum + Atomics.load(memory.ints, record + COUNTERS + what), 0);
+    .reduce((sum, record) => sum + Atomics.load(memory.ints, record + field.counters + what), 0);
 }
 
 /** How many records are those of threads that are in a call, and have been in the same one for long. */
 export function countLost(memory: Memory): number {
   const second = Math.floor(Date.now() / 1_000) | 0;
   return usedRecords(memory).filter((record) =>
-    Atomics.load(memory.ints, record + ANNOUNCED) !== 0 && isQuiet(memory, record, second)
+    Atomics.load(memory.ints, record + field.announced) !== 0 && isQuiet(memory, record, second)
   ).length;
 }
 
@@ -200,39 +189,41 @@ function claimIdle(thread: Thread): boolean {
 /** Takes a record over, if its thread is in no call. */
 function takeOver(thread: Thread, record: number): boolean {
   const { ints } = thread.memory;
-  const owner = Atomics.load(ints, record + OWNER);
+  const owner = Atomics.load(ints, record + field.owner);
   if (owner === NEVER_USED || !lock(ints, record)) return false;
   const isTaken = take(thread, record, owner);
   if (isTaken) count(thread, counter.takenOver);
-  Atomics.store(ints, record + ANNOUNCED, 0);
+  Atomics.store(ints, record + field.announced, 0);
   return isTaken;
 }
 
 /** Makes a record the thread's, if its owner is the one given. */
 function take(thread: Thread, record: number, owner: number): boolean {
   const { ints } = thread.memory;
-  if (ints[record + OWNER] !== owner) return false;
-  if (Atomics.compareExchange(ints, record + OWNER, owner, thread.owner) !== owner) return false;
+  if (ints[record + field.owner] !== owner) return false;
+  if (Atomics.compareExchange(ints, record + field.owner, owner, thread.owner) !== owner) {
+    return false;
+  }
   thread.record = record;
   return true;
 }
 
 function lock(ints: Int32Array, record: number): boolean {
-  return Atomics.compareExchange(ints, record + ANNOUNCED, 0, 1) === 0;
+  return Atomics.compareExchange(ints, record + field.announced, 0, 1) === 0;
 }
 
 /** Whether a record's thread has made no call for long, as those saw who attached before. */
 function isQuiet(memory: Memory, record: number, second: number): boolean {
   const { ints } = memory;
-  if (ints[record + CALLS_SEEN] !== callsOf(memory, record)) noteCalls(memory, record, second);
-  return ((second - ints[record + CALLS_SEEN_AT]!) | 0) >= LONG_QUIET;
+  if (ints[record + field.callsSeen] !== callsOf(memory, record)) noteCalls(memory, record, second);
+  return ((second - ints[record + field.callsSeenAt]!) | 0) >= LONG_QUIET;
 }
 
 function callsOf({ ints }: Memory, record: number): number {
-  return Atomics.load(ints, record + CALLS);
+  return Atomics.load(ints, record + field.calls);
 }
 
 function noteCalls(memory: Memory, record: number, second: number): void {
-  memory.ints[record + CALLS_SEEN] = callsOf(memory, record);
-  memory.ints[record + CALLS_SEEN_AT] = second;
+  memory.ints[record + field.callsSeen] = callsOf(memory, record);
+  memory.ints[record + field.callsSeenAt] = second;
 }

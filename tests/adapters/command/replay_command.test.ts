@@ -8,23 +8,12 @@ import process from "node:process";
 import { gzipSync } from "node:zlib";
 
 import { progressText } from "../../../adapters/command/read_progress.ts";
-import { commandLine } from "../../../adapters/service/service.ts";
+import { inFolder } from "../../support/in_folder.ts";
 import { rootPath } from "../../support/tree.ts";
+import { run as runCommand } from "./support/run_command.ts";
 
-/** Runs the command, and collects what it prints. */
 function run(...args: readonly string[]) {
   return runCommand("replay", ...args);
-}
-
-async function runCommand(...args: readonly string[]) {
-  const printed: string[] = [];
-  const complaints: string[] = [];
-  const status = await commandLine(args, {
-    print: (line) => printed.push(line),
-    complain: (line) => complaints.push(line),
-    env: {},
-  });
-  return { status, printed: printed.join("\n"), complaints: complaints.join("\n") };
 }
 
 /** Runs a line of shell, in which "$@" is the command in a process of its own, and $0 a file. */
@@ -62,6 +51,9 @@ describe("tidegate replay", () => {
     ]);
     writeFileSync(log, `${lines.join("")}nonsense\n`);
     writeFileSync(`${log}.gz`, gzipSync(readFileSync(log)));
+    writeFileSync(join(folder, "empty.log"), "");
+    writeFileSync(join(folder, "torn.gz"), gzipSync(readFileSync(log)).subarray(0, 60));
+    writeFileSync(join(folder, "noise.log"), "a\nb\n");
     writeFileSync(costs, "time,in,out,who\n1000,5,5,a\n1001,1,0,a\n1002,1,0,b\n");
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -111,46 +103,20 @@ describe("tidegate replay", () => {
 
   test("writes a page", async () => {
     const html = join(folder, "page.html");
-    const { status } = await run(
-      log,
-      "--rule",
-      "gcra:1/1m",
-      "--html",
-      html,
-      "--title",
-      "Mine & all",
-    );
-    assert.equal(status, 0);
+    const args = ["--rule", "gcra:1/1m", "--html", html, "--title", "Mine & all"];
+    assert.equal((await run(log, ...args)).status, 0);
     assert.match(readFileSync(html, "utf8"), /<title>Mine &#38; all<\/title>/);
   });
 
   test("prints JSON, and nothing else beside it", async () => {
-    const { printed, complaints } = await run(
-      log,
-      "--rule",
-      "gcra:1/1m",
-      "--sweep",
-      "1m",
-      "--json",
-    );
+    const args = ["--rule", "gcra:1/1m", "--sweep", "1m", "--json"];
+    const { printed, complaints } = await run(log, ...args);
     const report = JSON.parse(printed);
-    assert.deepEqual(Object.keys(report), [
-      ...[
-        "version",
-        "requests",
-        "units",
-        "clients",
-        "untracked",
-        "start",
-        "end",
-        "backSteps",
-        "log",
-      ],
-      ...["candidates", "comparison", "sweeps"],
-    ]);
-    assert.deepEqual([report.version, report.candidates[0].denied, report.candidates[0].smallest], [
-      ...[1, 3, 4],
-    ]);
+    const names = "version requests units clients untracked start end backSteps log candidates " +
+      "comparison sweeps";
+    assert.equal(Object.keys(report).join(" "), names);
+    const { denied, smallest } = report.candidates[0];
+    assert.deepEqual([report.version, denied, smallest], [1, 3, 4]);
     assert.equal(report.sweeps[0].name, "fixedWindow");
     assert.match(complaints, /^1 line could not be read, of 9/);
   });
@@ -218,8 +184,43 @@ describe("tidegate replay", () => {
   ];
   for (const [args, complaint] of wrong) {
     test(`complains of ${args.join(" ")}`, async () => {
-      const { status, complaints } = await run(log, ...args);
-      assert.equal(status, 1);
+      const { status, printed, complaints } = await run(log, ...args);
+      assert.deepEqual([status, printed], [1, ""]);
+      assert.match(complaints, complaint);
+    });
+  }
+
+  const unread: [file: string, complaint: RegExp, ...args: string[]][] = [
+    [
+      "access.log",
+      /^Cannot read .*log as its first lines must have the form json:\n/,
+      "--format",
+      "json",
+    ],
+    ["access.log", /log as key must be a column of it: there is no "who"/, "--key", "who"],
+    ["access.log", /log as cost must be a column of it: there is no "a"/, "--cost", "a,b"],
+    ["access.log", /log as time must be a column of it: /, "--time", "when"],
+    [
+      "empty.log",
+      /^Cannot replay a log as the log must hold at least one request: current value is 0$/,
+    ],
+    ["torn.gz", /^Cannot read .*torn\.gz as its gzip data is cut off or damaged: /],
+    [
+      "noise.log",
+      /^Cannot read .*noise\.log as its first lines must have one of the forms common, /,
+    ],
+    ["nowhere.log", /nowhere\.log/],
+    ["", /^Cannot replay .* as it must be a file or a pipe: it is a directory$/],
+  ];
+  for (const [file, complaint, ...args] of unread) {
+    test(`refuses ${file || "a folder"} ${args.join(" ")}`, async () => {
+      const { status, printed, complaints } = await run(
+        join(folder, file),
+        ...args,
+        "--rule",
+        "gcra:1/1m",
+      );
+      assert.deepEqual([status, printed], [1, ""]);
       assert.match(complaints, complaint);
     });
   }
@@ -243,82 +244,18 @@ describe("tidegate replay", () => {
     });
   }
 
-  test("refuses a directory", async () => {
-    const { status, complaints } = await run(log, folder, "--rule", "gcra:1/1m");
-    assert.equal(status, 1);
-    assert.equal(
-      complaints,
-      `Cannot replay ${folder} as it must be a file or a pipe: it is a directory`,
-    );
-  });
-
-  const unknown: [what: string, args: string[], complaint: RegExp][] = [
-    [
-      "of another form",
-      ["--format", "json"],
-      /log as its first lines must have the form json:\n/,
-    ],
-    [
-      "without such a key",
-      ["--key", "who"],
-      /log as key must be a column of it: there is no "who"/,
-    ],
-    [
-      "without such a cost",
-      ["--cost", "a,b"],
-      /log as cost must be a column of it: there is no "a"/,
-    ],
-    ["without such a time", ["--time", "when"], /log as time must be a column of it: /],
-  ];
-  for (const [what, args, complaint] of unknown) {
-    test(`refuses a log ${what}`, async () => {
-      const { status, printed, complaints } = await run(log, ...args, "--rule", "gcra:1/1m");
-      assert.deepEqual([status, printed], [1, ""]);
-      assert.match(complaints, complaint);
-      assert.ok(complaints.startsWith(`Cannot read ${log} as`));
-    });
-  }
-
   test("reads several logs, each in its own form", async () => {
     const { status, printed } = await run(log, `${log}.gz`, costs, "--rule", "gcra:1/1m");
     assert.equal(status, 0);
     assert.match(printed, /^19 requests, 19 units, 6 clients in /m);
-  });
-
-  test("refuses a log without requests, or without a line that can be read", async () => {
     const empty = join(folder, "empty.log");
-    const torn = join(folder, "torn.gz");
-    const noise = join(folder, "noise.log");
-    writeFileSync(empty, "");
-    writeFileSync(torn, readFileSync(`${log}.gz`).subarray(0, 60));
-    writeFileSync(noise, "a\nb\n");
-    const cases: [path: string, complaint: RegExp][] = [
-      [
-        empty,
-        /^Cannot replay a log as the log must hold at least one request: current value is 0$/,
-      ],
-      [torn, /^Cannot read .*torn\.gz as its gzip data is cut off or damaged: /],
-      [noise, /^Cannot read .*noise\.log as its first lines must have one of the forms common, /],
-    ];
-    for (const [path, complaint] of cases) {
-      const { status, printed, complaints } = await run(path, "--rule", "gcra:1/1m");
-      assert.deepEqual([status, printed], [1, ""]);
-      assert.match(complaints, complaint);
-    }
     assert.equal((await run(log, empty, "--rule", "gcra:1/1m")).status, 0);
-  });
-
-  test("complains of a log that is not there", async () => {
-    const { status, complaints } = await run("/nowhere.log", "--rule", "gcra:1/1m");
-    assert.equal(status, 1);
-    assert.match(complaints, /nowhere\.log/);
   });
 });
 
 describe("tidegate simulate", () => {
-  test("makes the same traffic for the same seed, which replay reads", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tidegate-simulate-"));
-    try {
+  test("makes the same traffic for the same seed, which replay reads", () =>
+    inFolder(async (folder) => {
       const file = join(folder, "attack.csv");
       const args = ["attack", "--clients", "5", "--rate", "10", "--duration", "1m", "--seed"];
       const simulated = (seed: string) => runCommand("simulate", ...args, seed);
@@ -330,10 +267,7 @@ describe("tidegate simulate", () => {
       assert.match(table, /, 6 clients in /);
       assert.match(table, /^With gcra:60\/1m, [1-6] of 6 clients would have been refused, /m);
       assert.match(table, /^203\.0\.113\.66 /m);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
+    }));
 
   test("says how it is used, and what it does not know", async () => {
     assert.match((await runCommand("simulate", "--help")).printed, /KIND is steady, bursts, /);

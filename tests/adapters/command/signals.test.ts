@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import process from "node:process";
 
+import { inFolder } from "../../support/in_folder.ts";
 import { isLong } from "../../support/seed.ts";
 import { needs } from "../../support/program.ts";
 import { freePort } from "../../support/redis/free_port.ts";
@@ -65,26 +65,27 @@ test(
   },
 );
 
-test("SIGHUP has the rules read again, SIGINT ends without a delay", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-signals-"));
-  const file = join(folder, "rules.json");
-  const rules = (limit: number) =>
-    JSON.stringify({ domain: "shop", rules: [{ key: "user", limits: [{ limit, period: "1h" }] }] });
-  writeFileSync(file, rules(1));
-  const { child, ended, says, said } = await started(file, 0, "60m");
-  try {
-    writeFileSync(file, "{");
-    process.kill(child.pid!, "SIGHUP");
-    await says('"rules-refused"');
-    writeFileSync(file, rules(2));
-    process.kill(child.pid!, "SIGHUP");
-    while (said().split('"rules-loaded"').length < 3) await says("");
-  } finally {
-    process.kill(child.pid!, "SIGINT");
-    assert.equal(await ended, 0, said());
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+test("SIGHUP has the rules read again, SIGINT ends without a delay", () =>
+  inFolder(async (folder) => {
+    const file = join(folder, "rules.json");
+    const write = (limit: number) => {
+      const rules = [{ key: "user", limits: [{ limit, period: "1h" }] }];
+      writeFileSync(file, JSON.stringify({ domain: "shop", rules }));
+    };
+    write(1);
+    const { child, ended, says, said } = await started(file, 0, "60m");
+    try {
+      writeFileSync(file, "{");
+      process.kill(child.pid!, "SIGHUP");
+      await says('"rules-refused"');
+      write(2);
+      process.kill(child.pid!, "SIGHUP");
+      while (said().split('"rules-loaded"').length < 3) await says("");
+    } finally {
+      process.kill(child.pid!, "SIGINT");
+      assert.equal(await ended, 0, said());
+    }
+  }));
 
 test("SIGTERM waits for the drain delay, and another signal ends that", async () => {
   const { child, ended, says, said } = await started(`${rootPath}examples/rules.yaml`, 0, "60m");

@@ -19,50 +19,38 @@ import {
 import { fcOptions } from "../../support/seed.ts";
 
 const rate = { limit: 10, period: "1m" } as const;
+const factories = {
+  ...{ gcra, tokenBucket, leakyBucket, leakyQueue, fixedWindow, slidingWindow },
+  ...{ slidingLog, slidingCounter, lockout },
+};
+
+/** Algorithms by their factories' options, and durations that only this schema takes. */
+const single: readonly (readonly [keyof typeof factories, options: object, own?: object])[] = [
+  ["gcra", { burst: 3, name: "api" }],
+  ["tokenBucket", { refill: "interval" }],
+  ["leakyBucket", { burst: 2 }],
+  ["leakyQueue", { queue: 4 }],
+  ["fixedWindow", {}],
+  ["fixedWindow", { anchor: "first" }],
+  ["fixedWindow", { anchor: 7 }],
+  ["slidingLog", {}, { period: 60_000 }],
+  ["lockout", { lock: "1h" }, { period: "1 minute", lock: "1 hour" }],
+  ["slidingCounter", {}, { period: "1 minute" }],
+  ["slidingWindow", { precision: "1s" }],
+];
 
 /** Each algorithm as data, and as its factory makes it. */
 const table: [unknown, { readonly id: string; readonly name: string }][] = [
-  [{ ...rate }, gcra(rate)],
-  [{ algorithm: "gcra", ...rate, burst: 3, name: "api" }, gcra({ ...rate, burst: 3, name: "api" })],
-  [
-    { algorithm: "tokenBucket", ...rate, refill: "interval" },
-    tokenBucket({
-      ...rate,
-      refill: "interval",
-    }),
-  ],
-  [{ algorithm: "leakyBucket", ...rate, burst: 2 }, leakyBucket({ ...rate, burst: 2 })],
-  [{ algorithm: "leakyQueue", ...rate, queue: 4 }, leakyQueue({ ...rate, queue: 4 })],
-  [{ algorithm: "fixedWindow", ...rate }, fixedWindow(rate)],
-  [
-    { algorithm: "fixedWindow", ...rate, anchor: "first" },
-    fixedWindow({
-      ...rate,
-      anchor: "first",
-    }),
-  ],
-  [{ algorithm: "fixedWindow", ...rate, anchor: 7 }, fixedWindow({ ...rate, anchor: 7 })],
-  [{ algorithm: "slidingLog", limit: 10, period: 60_000 }, slidingLog(rate)],
-  [
-    { algorithm: "lockout", limit: 10, period: "1 minute", lock: "1 hour" },
-    lockout({ ...rate, lock: "1h" }),
-  ],
-  [{ algorithm: "slidingCounter", limit: 10, period: "1 minute" }, slidingCounter(rate)],
-  [
-    { algorithm: "slidingWindow", ...rate, precision: "1s" },
-    slidingWindow({
-      ...rate,
-      precision: "1s",
-    }),
-  ],
+  [rate, gcra(rate)],
   [
     { algorithm: "all", policies: [rate, { algorithm: "slidingLog", ...rate }] },
-    all(
-      gcra(rate),
-      slidingLog(rate),
-    ),
+    all(gcra(rate), slidingLog(rate)),
   ],
 ];
+for (const [algorithm, options, own] of single) {
+  const made = factories[algorithm]({ ...rate, ...options } as never);
+  table.push([{ algorithm, ...rate, ...options, ...own }, made]);
+}
 
 describe("Policy", () => {
   for (const [encoded, { id, name }] of table) {

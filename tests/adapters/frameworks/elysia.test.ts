@@ -27,6 +27,19 @@ function typeOf(values: RawAnswer["values"]): string | undefined {
   return runtime() === "bun" ? type : type.split(";")[0];
 }
 
+/** Uses the servers of apps, whatever their types have become. */
+async function usingApps(
+  apps: readonly object[],
+  use: (...ports: number[]) => Promise<void>,
+): Promise<void> {
+  const [app, ...others] = apps;
+  if (app === undefined) return await use();
+  await using(
+    await serveApp(app as Elysia),
+    (port) => usingApps(others, (...ports) => use(port, ...ports)),
+  );
+}
+
 const elsewhere = runtime() === "bun" ? {} : { address: () => "127.0.0.1" };
 
 for (const aot of [true, false]) {
@@ -80,25 +93,19 @@ describe("tidegate/elysia", () => {
         .get("/own", () => {
           throw new Error("boom");
         }, { error: () => "it failed" });
-    const bare = await serveApp(routes(new Elysia()) as unknown as Elysia);
     const options = { limiter: apiLimiter(), cost: 0, key: () => "one" };
-    const server = await serveApp(
-      routes(new Elysia().use(rateLimit(options)) as unknown as Elysia) as unknown as Elysia,
-    );
-    try {
+    const limited = routes(new Elysia().use(rateLimit(options)) as unknown as Elysia);
+    await usingApps([routes(new Elysia()), limited], async (bare, port) => {
       for (const path of ["/", "/text", "/early", "/away", "/own", "/missing"]) {
-        const expected = await rawRequest(bare.port, { path });
-        const { status, values, body } = await rawRequest(server.port, { path });
+        const expected = await rawRequest(bare, { path });
+        const { status, values, body } = await rawRequest(port, { path });
         assert.equal(status, expected.status, path);
         assert.equal(body, expected.body, path);
         assert.equal(typeOf(values), typeOf(expected.values), path);
         assert.deepEqual(values("location"), expected.values("location"), path);
         assert.deepEqual(values("ratelimit"), ['"api";r=2'], path);
       }
-    } finally {
-      await bare.close();
-      await server.close();
-    }
+    });
   });
 
   test("types the decision on the context, and lets one limit stand before the other", async () => {
@@ -108,17 +115,14 @@ describe("tidegate/elysia", () => {
       .use(rateLimit({ limiter: apiLimiter(), key }))
       .use(rateLimit({ limiter: limiter(login, { clock: () => 0 }), key }))
       .get("/", ({ rateLimit }) => `${rateLimit?.remaining} left`);
-    const server = await serveApp(app as unknown as Elysia);
-    try {
-      const answer = await rawRequest(server.port);
+    await usingApps([app], async (port) => {
+      const answer = await rawRequest(port);
       assert.equal(answer.body, "0 left");
       assert.deepEqual(answer.values("ratelimit"), ['"api";r=1;t=6, "login";r=0;t=60']);
-      const refused = await rawRequest(server.port);
+      const refused = await rawRequest(port);
       assert.equal(refused.status, 429);
       assert.deepEqual(refused.values("ratelimit"), ['"api";r=0;t=6, "login";r=0;t=60']);
-    } finally {
-      await server.close();
-    }
+    });
   });
 
   test("leaves what other plugins set, on answers of every kind", async () => {
@@ -141,7 +145,7 @@ describe("tidegate/elysia", () => {
       .get("/throw", () => {
         throw new Error("boom");
       });
-    await using(await serveApp(app as unknown as Elysia), async (port) => {
+    await usingApps([app], async (port) => {
       for (const path of ["/made", "/own", "/throw", "/refused"]) {
         const { values } = await rawRequest(port, { path });
         const left = path === "/refused" ? "r=2" : "r=1;t=6";
@@ -161,7 +165,7 @@ describe("tidegate/elysia", () => {
       .use(rateLimit({ limiter: outer, key, refund: "failed" }))
       .use(rateLimit({ limiter: inner, key, cost: 3 }))
       .get("/", () => "hello");
-    await using(await serveApp(app as unknown as Elysia), async (port) => {
+    await usingApps([app], async (port) => {
       assert.equal((await rawRequest(port)).status, 429);
       assert.equal(outer.peek("one", 0).remaining, 2);
     });

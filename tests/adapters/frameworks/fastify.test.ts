@@ -8,6 +8,7 @@ import { describe, test } from "node:test";
 import { decisionOf, rateLimit, rateLimitHook } from "../../../adapters/frameworks/fastify.ts";
 import { gcra, limiter } from "../../../mod.ts";
 import { apiLimiter, describeAdapter } from "../../support/adapter_behaviour.ts";
+import { using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import type { TestServer } from "../../support/serve_fetch.ts";
 
@@ -84,21 +85,18 @@ describe("tidegate/fastify", () => {
       (request) => String(decisionOf(request)?.remaining),
     );
     app.get("/", () => "hello");
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    try {
-      const limited = await rawRequest(portOf(app), { path: "/limited" });
+    await using(await listening(app), async (port) => {
+      const limited = await rawRequest(port, { path: "/limited" });
       assert.deepEqual(limited.values("ratelimit"), ['"api";r=1;t=6, "login";r=0;t=60']);
       assert.deepEqual(limited.values("ratelimit-policy"), [
         '"api";q=10;w=60, "login";q=1;w=60',
       ]);
-      assert.equal((await rawRequest(portOf(app), { path: "/other" })).body, "1");
-      const refused = await rawRequest(portOf(app), { path: "/limited" });
+      assert.equal((await rawRequest(port, { path: "/other" })).body, "1");
+      const refused = await rawRequest(port, { path: "/limited" });
       assert.equal(refused.status, 429);
       assert.deepEqual(refused.values("ratelimit"), ['"api";r=0;t=6, "login";r=0;t=60']);
-      assert.deepEqual((await rawRequest(portOf(app))).values("ratelimit"), []);
-    } finally {
-      await app.close();
-    }
+      assert.deepEqual((await rawRequest(port)).values("ratelimit"), []);
+    });
   });
 });
 
@@ -108,9 +106,6 @@ async function listening(app: {
   close(): Promise<unknown>;
 }): Promise<TestServer> {
   await app.listen({ port: 0, host: "127.0.0.1" });
-  return { port: portOf(app), close: async () => void await app.close() };
-}
-
-function portOf({ server }: { readonly server: Server }): number {
-  return (server.address() as AddressInfo).port;
+  const { port } = app.server.address() as AddressInfo;
+  return { port, close: async () => void await app.close() };
 }

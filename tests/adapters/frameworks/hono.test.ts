@@ -99,17 +99,13 @@ describe("tidegate/hono", () => {
     const app = new Hono();
     app.use(rateLimit({ limiter: apiLimiter(), headers: ["draft-11", "legacy"] }));
     app.get("/", () => fetch(`http://127.0.0.1:${origin.port}/`));
-    const server = await serveFetch(app.fetch);
-    try {
-      const { values, body } = await rawRequest(server.port);
+    await using(await serveFetch(app.fetch), async (port) => {
+      const { values, body } = await rawRequest(port);
       assert.equal(body, "<p>hello</p>");
       assert.deepEqual(values("content-type"), ["text/html"]);
       assert.deepEqual(values("x-other"), ["1"]);
       assert.deepEqual(values("ratelimit"), ['"origin";r=9, "api";r=1;t=6']);
       assert.deepEqual(values("x-ratelimit-limit"), ["10"]);
-    } finally {
-      await server.close();
-      await origin.close();
-    }
+    }).finally(origin.close);
   });
 });

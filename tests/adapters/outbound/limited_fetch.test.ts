@@ -41,6 +41,8 @@ async function answering(
 }
 
 const ok = () => new Response("ok");
+/** An answer after which nothing is left for half a minute. */
+const used = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
 const refusal = (headers: Record<string, string>, status = 429) => () =>
   new Response("later", { status, headers });
 
@@ -280,8 +282,7 @@ describe("limitedFetch", () => {
   test("sends nothing into a pause that began while it stood in line, and gives its units back", () => {
     const clock = testClock();
     const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
-    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
-    return answering([last, ok], async (url, requests) => {
+    return answering([used, ok], async (url, requests) => {
       const { fetch } = limited({ limiter: api, clock });
       const calls = [fetch(url), fetch(url), fetch(url)];
       await (await calls[0]!).text();
@@ -297,8 +298,7 @@ describe("limitedFetch", () => {
   });
 
   test("pauses when the server says that nothing is left, before it must refuse", () => {
-    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
-    return answering([last, ok], async (url, requests) => {
+    return answering([used, ok], async (url, requests) => {
       const { fetch, clock } = limited();
       await (await fetch(url)).text();
       const second = fetch(url);
@@ -311,8 +311,7 @@ describe("limitedFetch", () => {
   });
 
   test("rejects rather than wait for longer than maxWait before it sends", () => {
-    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
-    return answering([last], async (url) => {
+    return answering([used], async (url) => {
       const { fetch } = limited({ maxWait: 10_000 });
       await (await fetch(url)).text();
       await assert.rejects(
@@ -376,8 +375,7 @@ describe("limitedFetch", () => {
   });
 
   test("takes nothing where the signal is aborted in the pause or in the limiter's line", () => {
-    const last = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
-    return answering([last], async (url, requests) => {
+    return answering([used], async (url, requests) => {
       const host = new URL(url).host;
       const clock = testClock();
       const api = limiter(gcra({ limit: 1, period: "1s" }), { clock });
@@ -498,7 +496,6 @@ describe("limitedFetch", () => {
 });
 
 describe("tenants of one server", () => {
-  const used = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } });
   const tenants: Readonly<Record<string, LimitedFetchOptions>> = {
     "by their credentials, without being asked to": {},
     "by a key that sees the whole request": {

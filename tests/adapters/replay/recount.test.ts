@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import {
-  createReadStream,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import process from "node:process";
 import { describe, test } from "node:test";
 import * as zlib from "node:zlib";
 import fc from "fast-check";
@@ -24,69 +16,17 @@ import {
   sweep,
   type TextSource,
 } from "../../../adapters/replay/replay.ts";
-import {
-  type Algorithm,
-  all,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  leakyQueue,
-  lockout,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from "../../../mod.ts";
+import { type Algorithm, fixedWindow, gcra } from "../../../mod.ts";
+import { names, policy } from "../../support/policies.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
+import { recount } from "./support/recount.ts";
 
 /** Every algorithm, with a limit. */
 const FAMILIES: readonly { name: string; make: (limit: number) => Algorithm }[] = [
-  { name: "fixedWindow", make: (limit) => fixedWindow({ limit, period: "10s" }) },
+  ...names.map((name) => ({ name, make: (limit: number) => policy(name, limit, 10_800) })),
   { name: "first", make: (limit) => fixedWindow({ limit, period: "10s", anchor: "first" }) },
-  { name: "slidingLog", make: (limit) => slidingLog({ limit, period: "10s" }) },
-  { name: "slidingCounter", make: (limit) => slidingCounter({ limit, period: "10s" }) },
-  {
-    name: "slidingWindow",
-    make: (limit) => slidingWindow({ limit, period: "10s", precision: "1s" }),
-  },
-  { name: "tokenBucket", make: (limit) => tokenBucket({ limit, period: "10s" }) },
-  {
-    name: "interval",
-    make: (limit) => tokenBucket({ limit, period: "10s", refill: "interval" }),
-  },
-  { name: "leakyBucket", make: (limit) => leakyBucket({ limit, period: "10s" }) },
-  { name: "leakyQueue", make: (limit) => leakyQueue({ limit, period: "10s", queue: 2 }) },
-  { name: "gcra", make: (limit) => gcra({ limit, period: "10s", burst: 3 }) },
-  { name: "lockout", make: (limit) => lockout({ limit, period: "10s", lock: "20s" }) },
-  {
-    name: "all",
-    make: (limit) => all(gcra({ limit, period: "10s" }), slidingLog({ limit, period: "1m" })),
-  },
+  { name: "burst", make: (limit) => gcra({ limit, period: "10s", burst: 3 }) },
 ];
-
-/** What a naive count finds of one algorithm. */
-interface Count {
-  denied: number;
-  deniedUnits: number;
-  delay: number;
-  readonly byClient: Map<string, number>;
-}
-
-/** The plain way: each request of the ordered log steps its client's state. */
-function recount(log: readonly LogEntry[], algorithm: Algorithm): Count {
-  const count: Count = { denied: 0, deniedUnits: 0, delay: 0, byClient: new Map() };
-  const states = new Map<string, unknown>();
-  for (const { at, key, cost } of log) {
-    const [decision, state] = algorithm.step(states.get(key) ?? algorithm.initial, at, cost);
-    states.set(key, state);
-    count.delay += decision.delay;
-    if (decision.allowed) continue;
-    count.denied++;
-    count.deniedUnits += cost;
-    count.byClient.set(key, (count.byClient.get(key) ?? 0) + 1);
-  }
-  return count;
-}
 
 const two = (number: number) => String(number).padStart(2, "0");
 const clock = (at: number) => new Date(at).toISOString().slice(11, 19);
@@ -190,6 +130,10 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield await bytes.subarray(at, at + size);
 }
 
+function sumOf(units: readonly number[]): number {
+  return units.reduce((sum, count) => sum + count, 0);
+}
+
 /** Requires a replay and a sweep of a log to agree with a naive count, in every respect. */
 async function requireAgreement(
   entries: readonly LogEntry[],
@@ -211,14 +155,20 @@ async function requireAgreement(
       ordered.at(-1)!.at,
     ],
   );
-  report.candidates.forEach(({ denied, deniedUnits, delay, clientsHit, clients }, place) => {
+  report.candidates.forEach((candidate, place) => {
+    const { denied, deniedUnits, delay, clientsHit, clients, timeline } = candidate;
     const { algorithm, name } = candidates[place]!;
     const expected = recount(ordered, algorithm);
     const { byClient } = expected;
     assert.deepEqual([denied, deniedUnits, delay, clientsHit], [
       ...[expected.denied, expected.deniedUnits, expected.delay, byClient.size],
     ], name);
-    for (const client of clients) assert.equal(client.denied, byClient.get(client.key) ?? 0, name);
+    for (const client of clients) {
+      assert.equal(client.denied, byClient.get(client.key) ?? 0, name);
+      assert.equal(sumOf(client.timeline.denied) > 0, client.denied > 0, name);
+    }
+    assert.equal(sumOf(timeline.denied), deniedUnits, name);
+    assert.equal(sumOf(timeline.allowed), report.units - deniedUnits, name);
   });
   for (const { smallest, name } of report.candidates) {
     const { make } = FAMILIES.find((family) => family.name === name)!;
@@ -314,37 +264,4 @@ describe("a naive recount agrees, to the last call,", () => {
       rmSync(folder, { recursive: true });
     }
   }
-
-  const logs = process.env.TIDEGATE_LOGS;
-  // The logs are not in the repository; with none of them there is no such test.
-  if (logs === undefined) return;
-  test("on the logs of a folder", async () => {
-    const names = readdirSync(logs!).filter((name) => /\.(log|tsv|csv)$/.test(name));
-    for (const name of names) {
-      const text = readFileSync(join(logs!, name), "utf8");
-      const isCosts = name.endsWith(".csv");
-      const cost = isCosts ? ["ContextTokens", "GeneratedTokens"] : undefined;
-      const entries = naiveEntries(text);
-      const limit = isCosts ? 400_000 : 10;
-      await requireAgreement(entries, createReadStream(join(logs!, name)), { cost }, limit);
-      await requireAgreement(entries, text, { cost, threads: 2 }, limit * 2);
-    }
-  });
 });
-
-/** The requests of such a log, by expressions and the date parser of the language. */
-function naiveEntries(text: string): LogEntry[] {
-  return text.split(/\r?\n/).flatMap((line): LogEntry[] => {
-    const common = /^"?(\S+) \S+ \S+ \[(\d+)\/(\w+)\/(\d+):(\S+) (\S+)\] /.exec(line);
-    if (common !== null) {
-      const [, key = "", day, month, year, time, zone] = common;
-      return [{ at: Date.parse(`${day} ${month} ${year} ${time} ${zone}`), key, cost: 1 }];
-    }
-    const [key = "", , seconds = ""] = line.split("\t");
-    if (/^\d+$/.test(seconds)) return [{ at: Number(seconds) * 1_000, key, cost: 1 }];
-    const [time = "", context, generated] = line.split(",");
-    if (!/^\d/.test(time)) return [];
-    const at = Date.parse(`${time.replace(" ", "T").slice(0, 23)}Z`);
-    return [{ at, key: "all", cost: Number(context) + Number(generated) }];
-  });
-}

@@ -20,6 +20,7 @@ import {
   slidingLog,
 } from "../../../mod.ts";
 import { fcOptions } from "../../support/seed.ts";
+import { recount } from "./support/recount.ts";
 
 const families: readonly { name: string; make: (limit: number) => Algorithm }[] = [
   { name: "fixed window", make: (limit) => fixedWindow({ limit, period: "10s" }) },
@@ -36,51 +37,10 @@ const anyEntry = fc.record({
 const anyLog = fc.array(anyEntry, { minLength: 1, maxLength: 60 })
   .map((log) => log.sort((a, b) => a.at - b.at));
 
-/** The plain way: each client alone, entry by entry. */
-function deniedOf(log: readonly LogEntry[], algorithm: Algorithm): Map<string, number> {
-  const denied = new Map<string, number>();
-  for (const key of new Set(log.map(({ key }) => key))) {
-    let state = algorithm.initial;
-    let count = 0;
-    for (const { at, cost } of log.filter((entry) => entry.key === key)) {
-      const [decision, next] = algorithm.step(state, at, cost);
-      state = next;
-      if (!decision.allowed) count++;
-    }
-    denied.set(key, count);
-  }
-  return denied;
-}
-
 const every = (seconds: readonly number[], key = "a", cost = 1): LogEntry[] =>
   seconds.map((second) => ({ at: second * 1_000, key, cost }));
 
 describe("replay", () => {
-  test("decides as each client's own fold", async () => {
-    await fc.assert(
-      fc.asyncProperty(anyLog, fc.integer({ min: 1, max: 5 }), async (log, limit) => {
-        const candidates = families.map(({ make }) => ({ algorithm: make(limit) }));
-        const report = await replay(log, candidates);
-        const units = log.reduce((sum, { cost }) => sum + cost, 0);
-        assert.deepEqual([report.requests, report.units], [log.length, units]);
-        report.candidates.forEach((candidate, place) => {
-          const expected = deniedOf(log, candidates[place]!.algorithm);
-          const counts = [...expected.values()];
-          assert.equal(candidate.denied, counts.reduce((sum, count) => sum + count, 0));
-          assert.equal(candidate.clientsHit, counts.filter((count) => count > 0).length);
-          for (const { key, denied } of candidate.clients) assert.equal(denied, expected.get(key));
-          const { allowed, denied } = candidate.timeline;
-          const sum = (sums: readonly number[]) => sums.reduce((sum, units) => sum + units, 0);
-          assert.deepEqual([sum(allowed) + sum(denied), sum(denied)], [
-            units,
-            candidate.deniedUnits,
-          ]);
-        });
-      }),
-      fcOptions(),
-    );
-  });
-
   const lockOuts: [what: string, algorithm: Algorithm, log: LogEntry[], milliseconds: number][] = [
     [
       "lasts from a refusal to the next admission",
@@ -234,10 +194,8 @@ describe("sweep", () => {
         reports.forEach(({ smallest }, place) => {
           const expected = shares.map((share) => {
             for (let limit = 1;; limit++) {
-              const counts = [...deniedOf(log, families[place]!.make(limit)).values()];
-              if (counts.filter((count) => count > 0).length / clients <= share) {
-                return { share, limit };
-              }
+              const { byClient } = recount(log, families[place]!.make(limit));
+              if (byClient.size / clients <= share) return { share, limit };
             }
           });
           assert.deepEqual(smallest, expected);

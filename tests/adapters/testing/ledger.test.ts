@@ -2,34 +2,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ledger } from "../../../adapters/testing/testing.ts";
 
-test("a ledger gives back the newest units first", () => {
-  const book = ledger();
-  book.enter(10, 3);
-  book.enter(20, 2);
-  book.enter(25, -4);
-  assert.deepEqual(book.entries, [{ at: 10, units: 1 }]);
-});
+type Units = readonly (readonly [at: number, units: number])[];
 
-test("a ledger attributes a call from before the newest entry to that entry's instant", () => {
-  const book = ledger();
-  book.enter(20, 1);
-  book.enter(10, 1);
-  assert.deepEqual(book.entries, [{ at: 20, units: 1 }, { at: 20, units: 1 }]);
-});
+/** What is entered, and the entries that are left. */
+const rows: Readonly<Record<string, readonly [entered: Units, left: Units]>> = {
+  "gives back the newest units first": [[[10, 3], [20, 2], [25, -4]], [[10, 1]]],
+  "attributes a call from before the newest entry to that entry's instant": [
+    [[20, 1], [10, 1]],
+    [[20, 1], [20, 1]],
+  ],
+  "starts anew when the clock steps behind what was given back": [
+    [[10, 1], [20, 1], [15, -1], [15, 1]],
+    [[15, 1]],
+  ],
+  "gives back no more than it holds": [[[10, 1], [10, -5], [30, 2]], [[30, 2]]],
+};
 
-test("a ledger starts anew when the clock steps behind what was given back", () => {
-  const book = ledger();
-  book.enter(10, 1);
-  book.enter(20, 1);
-  book.enter(15, -1);
-  book.enter(15, 1);
-  assert.deepEqual(book.entries, [{ at: 15, units: 1 }]);
-});
-
-test("a ledger gives back no more than it holds", () => {
-  const book = ledger();
-  book.enter(10, 1);
-  book.enter(10, -5);
-  book.enter(30, 2);
-  assert.deepEqual(book.entries, [{ at: 30, units: 2 }]);
-});
+for (const [name, [entered, left]] of Object.entries(rows)) {
+  test(`a ledger ${name}`, () => {
+    const book = ledger();
+    for (const [at, units] of entered) book.enter(at, units);
+    assert.deepEqual(book.entries, left.map(([at, units]) => ({ at, units })));
+  });
+}

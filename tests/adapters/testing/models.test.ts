@@ -49,34 +49,32 @@ function sameAnswers(
   );
 }
 
-describe("models of one arithmetic agree", () => {
-  test("tokenBucketRule is gcraRule", () => {
-    sameAnswers(rateOptions(), gcraRule, tokenBucketRule);
-  });
-  test("leakyBucketRule is gcraRule", () => {
-    sameAnswers(rateOptions(), gcraRule, leakyBucketRule);
-  });
-  test("leakyQueueRule is gcraRule but for the delay", () => {
-    sameAnswers(
+type Ruler = (options: Options) => Rule;
+
+/** Rules that answer alike, and the options on which they do. */
+const alike: Readonly<Record<string, readonly [fc.Arbitrary<Options>, one: Ruler, other: Ruler]>> =
+  {
+    "tokenBucketRule is gcraRule": [rateOptions(), gcraRule, tokenBucketRule],
+    "leakyBucketRule is gcraRule": [rateOptions(), gcraRule, leakyBucketRule],
+    "leakyQueueRule is tokenBucketRule but for the delay": [
       rateOptions(),
-      gcraRule,
+      tokenBucketRule,
       ({ limit, period, burst = limit }) => leakyQueueRule({ limit, period, queue: burst - 1 }),
-    );
-  });
-  test("slidingWindowRule to the millisecond is slidingLogRule", () => {
-    sameAnswers(
+    ],
+    "slidingWindowRule to the millisecond is slidingLogRule": [
       logOptions(),
       slidingLogRule,
       (options) => slidingWindowRule({ ...options, precision: 1 }),
-    );
-  });
-  test("slidingWindowRule of one sub-bucket is fixedWindowRule", () => {
-    sameAnswers(
+    ],
+    "slidingWindowRule of one sub-bucket is fixedWindowRule": [
       logOptions(),
       fixedWindowRule,
       (options) => slidingWindowRule({ ...options, precision: options.period }),
-    );
-  });
+    ],
+  };
+
+describe("models of one arithmetic agree", () => {
+  for (const [name, pair] of Object.entries(alike)) test(name, () => sameAnswers(...pair));
   test("allRule of one part is that part", () => {
     fc.assert(
       fc.property(rateOptions(), schedules(), (options, schedule) => {

@@ -38,8 +38,8 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "for (let child = 1; child < count; child++) {",
     ],
     "A sum of the tree that is set where it should be added to": [
-      "ints[at + branch]! += units;\n    if (level === 0) return root;",
-      "ints[at + branch] = units;\n    if (level === 0) return root;",
+      "ints[at + branch]! += added;\n    if (level === 0) return root;",
+      "ints[at + branch] = added;\n    if (level === 0) return root;",
     ],
   }),
   ...faultsIn("stores/shared/states/stored_timeline.ts", ["sharedStore"], {
@@ -48,14 +48,12 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "while (entries > RING * RING * span) {",
     ],
   }),
-  ...faultsIn("stores/shared/states/segment_tree.ts", ["threads on a sharedStore"], {
+  ...faultsIn("stores/shared/states/segment_tree.ts", ["windows of a sharedStore"], {
     "A tree that is changed in place, by calls that lose the race too": [
       "const root = nodes.copy(old);",
       "const root = old;",
     ],
-  }),
-  ...faultsIn("stores/shared/states/segment_tree.ts", ["windows of a sharedStore"], {
-    "Units beside a tree's root that are forgotten when the next slot begins": [
+    "Units beside a tree's root that are forgotten when the next bucket begins": [
       "if (tree.pending > 0) addTo(shape, root, before, tree.pending);",
       "",
     ],
@@ -76,8 +74,8 @@ export const SHARED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/shared/states/running_totals.ts", ["sharedStore"], {
     "A log whose closed bucket is not written": [
-      "append(shape, root, base.tail, base.newest, base.total);",
-      "",
+      "append(shape, root, tail++, old.newest, old.total);",
+      "tail++;",
     ],
   }),
   ...faultsIn("stores/shared/memory/spare_blocks.ts", ["memory of a sharedStore"], {

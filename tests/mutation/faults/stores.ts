@@ -44,7 +44,7 @@ export const STORE_FAULTS: readonly Fault[] = [
       "",
     ],
     "A lost race that is taken for a commit": [
-      "if (result === null) return { ...ALL_ANSWERED, conflicted: waiting };",
+      "if (result === null) return { conflicted: waiting, failed: [] };",
       "if (result === null) { answer(waiting); return ALL_ANSWERED; }",
     ],
     "Callers are answered before the commit": [
@@ -72,7 +72,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/redis/commit/cas_commit.ts", ["redisStore by cas"], {
     "Calls by compare and set that are answered though their guess was wrong": [
-      'fates.set(rootOf(cells[place]!), "lost");',
+      "lost.add(rootOf(group[0]!));",
       "",
     ],
   }),

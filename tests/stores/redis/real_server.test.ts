@@ -80,7 +80,7 @@ withRedis("values on a real server", (redis) => {
     await client.flushAll();
     const before = await usedMemory(client);
     const stores = MODES.map((commit) =>
-      redisStore(createClient({ url: redis().url }), { commit, deadline: 10_000 })
+      redisStore(createClient({ url: redis().url }), { commit, deadline: 10_000, timeout: 60_000 })
     );
     const limiters = stores.flatMap((store) => [
       limiter(slidingLog({ limit: 3, period: 1 }), { store, prefix: "log" }),

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import {
-  type Algorithm,
-  gcra,
-  type Limiter,
-  limiter,
-  StoreUnavailableError,
-} from "../../../mod.ts";
+import { type Algorithm, gcra, type Limiter, StoreUnavailableError } from "../../../mod.ts";
 import {
   attachSharedStore,
   type SharedStore,
@@ -15,7 +9,8 @@ import {
 } from "../../../stores/shared/shared_store.ts";
 import { fcOptions } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
-import { type Job, NOW } from "./support/jobs.ts";
+import type { Job } from "./support/jobs.ts";
+import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 
 const one = gcra({ limit: 1, period: "1h" });
@@ -29,7 +24,7 @@ function twoViews(algorithm: Algorithm = one) {
     calls++;
     return NOW;
   }
-  const on = (store: SharedStore): Limiter => limiter(algorithm, { store, prefix: "wait", clock });
+  const on = (store: SharedStore): Limiter => limiterOn(store, algorithm, clock);
   return { stores, here: on(stores[0]), there: on(stores[1]), calls: () => calls };
 }
 
@@ -74,21 +69,17 @@ test("a refund between a refusal and the sleep after it is not missed", async ()
   // Right after the call of the store, before the caller sleeps.
   let isFirst = true;
   const store = { ...stores[0], internals: { watch } };
-  const late = limiter(one, {
-    store: {
-      ...store,
-      run(operations, now) {
-        const decisions = stores[0].run(operations, now);
-        if (isFirst && operations[0]!.cost > 0) {
-          isFirst = false;
-          there.refund("key");
-        }
-        return decisions;
-      },
+  const late = limiterOn({
+    ...store,
+    run(operations, now) {
+      const decisions = stores[0].run(operations, now);
+      if (isFirst && operations[0]!.cost > 0) {
+        isFirst = false;
+        there.refund("key");
+      }
+      return decisions;
     },
-    prefix: "wait",
-    clock: () => NOW,
-  });
+  }, one);
   assert.equal((await late.acquire("key")).allowed, true);
   for (const each of stores) each.close();
 });

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { consumeAll } from "../../../core/limiter/consume_all.ts";
-import { type Limiter, limiter } from "../../../mod.ts";
+import type { Limiter } from "../../../mod.ts";
 import { type SharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { audit, untilQuiet } from "./support/audit.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
-import { type Job, NOW } from "./support/jobs.ts";
+import type { Job } from "./support/jobs.ts";
+import { limiterOn, NOW } from "./support/limiter_on.ts";
 import { isLong } from "../../support/seed.ts";
 import { names, policy } from "../../support/policies.ts";
 
@@ -139,7 +140,7 @@ function limitersOf(
   limit: number,
 ): Limiter[] {
   const clock = () => NOW + flags[2]!;
-  return policies.map((name) => limiter(policy(name, limit), { store, prefix: "test", clock }));
+  return policies.map((name) => limiterOn(store, policy(name, limit), clock));
 }
 
 /** Kills workers one by one while they work, and works itself; no call of its own may take long. */

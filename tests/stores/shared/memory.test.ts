@@ -2,50 +2,28 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   type Algorithm,
-  consumeAll,
   gcra,
   type Limiter,
-  limiter,
   slidingLog,
   slidingWindow,
   StoreFullError,
   StoreUnavailableError,
 } from "../../../mod.ts";
-import {
-  ANNOUNCED,
-  attachMemory,
-  CALLS,
-  HEAD,
-  header,
-  TAIL,
-  VETTED,
-} from "../../../stores/shared/layout.ts";
+import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { attachThread, usedRecords } from "../../../stores/shared/threads/thread.ts";
-import {
-  attachSharedStore,
-  type SharedStore,
-  sharedStore,
-} from "../../../stores/shared/shared_store.ts";
+import { attachSharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
+import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
 import { memoryLaws, NOTHING } from "./support/memory_laws.ts";
+import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
 
-const NOW = 1_790_000_000_000;
 /** A capacity with two keys to a bucket, of which hardly one in ten million is ever short of room. */
 const ROOMY = 262;
 /** Calls of each thread on a narrow store. */
 const PER_THREAD = isLong() ? 6_000 : 1_500;
-const five = gcra({ limit: 5, period: "1h" });
-
-function limiterOn(
-  store: SharedStore,
-  algorithm: Algorithm = five,
-  clock: () => number = () => NOW,
-): Limiter {
-  return limiter(algorithm, { store, prefix: "api", clock });
-}
 
 /** Takes all there is of so many keys, and fails if it is not the limit. */
 function takeAll({ consume }: Limiter, name: string, keys: number, limit = 5): void {
@@ -113,8 +91,8 @@ describe("counts that run on", () => {
       const [record] = usedRecords(memory) as [number];
       const { ints } = memory;
       // The ring stands 128 entries round the same way.
-      const turns = Math.round((start - (ints[record + HEAD]! >>> 0)) / 128) * 128;
-      for (const count of [HEAD, VETTED, TAIL]) ints[record + count]! += turns;
+      const turns = Math.round((start - (ints[record + field.head]! >>> 0)) / 128) * 128;
+      for (const count of [field.head, field.vetted, field.tail]) ints[record + count]! += turns;
       for (let round = 0; round < 400; round++) {
         takeAll(api, "after", 5);
         for (let key = 0; key < 5; key++) api.reset(`after ${key}`);
@@ -130,20 +108,12 @@ describe("a full store", () => {
   test("of an arena is made by keys for which one thread has lost a race", () => {
     const store = sharedStore({ capacity: 1_000, maxBytes: 16_384 });
     const other = attachSharedStore(store.handle);
-    const clock = () => NOW;
     const tree = slidingWindow({ limit: 500, period: 6_000, precision: 10 });
-    const { take, decide, charge } = tree.internals!.halves!;
     let meanwhile = () => {};
-    const interrupted = (...given: Parameters<typeof take>) => {
-      const next = take(...given);
-      meanwhile();
-      return next;
-    };
-    const halves = { take: interrupted, decide, charge };
-    const slow = { ...tree, internals: { ...tree.internals, halves } } as Algorithm;
-    const windows = limiter(slow, { store, prefix: "a", clock });
-    const quick = limiter(tree, { store: other, prefix: "a", clock });
-    const numbers = limiter(five, { store, prefix: "b", clock });
+    const slow = interrupted(tree, () => meanwhile());
+    const windows = limiterOn(store, slow);
+    const quick = limiterOn(other, tree);
+    const numbers = limiterOn(store);
     for (let key = 0; key < 90; key++) {
       assert.equal(windows.consume(`key ${key}`, 499).allowed, true);
       meanwhile = () => {
@@ -185,8 +155,7 @@ describe("a full store", () => {
       for (let key = 0; key < capacity; key++) api.consume(`old ${key}`);
       for (let round = 0; round < 20; round++) {
         const keys = Array.from({ length: Math.min(capacity, 20) }, (_, key) => `${round} ${key}`);
-        const { allowed } = consumeAll(keys.map((key) => ({ limiter: api, key })));
-        assert.equal(allowed, true);
+        assert.equal(consumeKeys(api, ...keys), true);
         for (const key of keys) assert.equal(api.peek(key, 0).remaining, 4);
       }
       assert.deepEqual(audit(store.handle), NOTHING);
@@ -197,14 +166,16 @@ describe("a full store", () => {
     const store = sharedStore({ capacity: 3, threads: 2 });
     const api = limiterOn(store);
     api.consume("old");
-    const keys = ["one", "two", "three", "four"].map((key) => ({ limiter: api, key }));
-    assert.throws(() => consumeAll(keys), /capacity of at least the 4 keys: current value is 3/);
+    const keys = ["one", "two", "three", "four"];
+    assert.throws(
+      () => consumeKeys(api, ...keys),
+      /capacity of at least the 4 keys: current value is 3/,
+    );
     assert.equal(api.peek("old", 0).remaining, 4);
     const narrow = sharedStore({ capacity: 3, onFull: "throw", threads: 2 });
     const other = limiterOn(narrow);
     for (const key of ["a", "b"]) other.consume(key);
-    const two = ["one", "two"].map((key) => ({ limiter: other, key }));
-    assert.throws(() => consumeAll(two), StoreFullError);
+    assert.throws(() => consumeKeys(other, "one", "two"), StoreFullError);
     assert.equal(narrow.statistics(NOW + 1).liveKeys, 2);
     assert.deepEqual(audit(narrow.handle), NOTHING);
   });
@@ -235,11 +206,11 @@ describe("a reducer that throws", () => {
       };
       const failing: Algorithm = { ...base, id: `failing-${base.id}`, internals: undefined, step };
       const api = limiterOn(store, failing);
-      const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
-      consumeAll(entries);
+      const both = () => consumeKeys(api, "one", "two");
+      both();
       throws = true;
       assert.throws(() => api.consume("one"), /none of the store's business/);
-      assert.throws(() => consumeAll(entries), /none of the store's business/);
+      assert.throws(both, /none of the store's business/);
       throws = false;
       assert.equal(api.consume("one").remaining, 3);
       assert.deepEqual(audit(store.handle), NOTHING);
@@ -280,11 +251,7 @@ describe("threads at once", () => {
       const job = { kind: "attach", limit: 100_000, calls: 40 } as const;
       const admitted = await workers.run<number>(4, () => job);
       assert.deepEqual(admitted, [40, 40, 40, 40]);
-      const attached = limiter(policy("gcra", 100_000), {
-        store,
-        prefix: "attach",
-        clock: () => NOW,
-      });
+      const attached = limiterOn(store, policy("gcra", 100_000));
       assert.equal(attached.peek("key", 0).remaining, 100_000 - 160);
       assert.deepEqual(audit(store.handle), NOTHING);
     } finally {
@@ -316,7 +283,7 @@ describe("records of threads that make no calls", () => {
     }));
     assert.equal(calls.size, 20);
     for (let second = 10; second < 100; second += 9) {
-      for (const record of usedRecords(memory)) memory.ints[record + CALLS]!++;
+      for (const record of usedRecords(memory)) memory.ints[record + field.calls]!++;
       assert.equal(calls.has(attachThread(memory, NOW + second * 1_000).record), false);
     }
   });
@@ -331,7 +298,7 @@ test("a closed store announces nothing in a record that is another thread's", ()
   const other = limiterOn(attachSharedStore(store.handle));
   other.consume("key");
   const [record] = usedRecords(memory) as [number];
-  memory.ints[record + ANNOUNCED] = 77;
+  memory.ints[record + field.announced] = 77;
   assert.throws(() => closed.consume("key"), StoreUnavailableError);
-  assert.equal(memory.ints[record + ANNOUNCED], 77);
+  assert.equal(memory.ints[record + field.announced], 77);
 });

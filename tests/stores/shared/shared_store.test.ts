@@ -19,11 +19,12 @@ import {
   type SharedStoreHandle,
   type SharedStoreOptions,
 } from "../../../stores/shared/shared_store.ts";
-import { ANNOUNCED, attachMemory, header } from "../../../stores/shared/layout.ts";
+import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { isLong } from "../../support/seed.ts";
-import { inSteps, steppedStore } from "./support/stepped.ts";
+import { limiterOn, NOW } from "./support/limiter_on.ts";
+import { steppedStore } from "./support/stepped.ts";
+import { whereWatched } from "./support/watched_memory.ts";
 
-const NOW = 1_790_000_000_000;
 /** Keys that are put in one after another, and users of windows of many sub-buckets. */
 const [COUNT, USERS] = isLong() ? [1_000_000, 20_000] : [200_000, 4_000];
 const small = gcra({ limit: 2, period: "1h" });
@@ -35,7 +36,7 @@ function at(now: { value: number }) {
 describe("a full table", () => {
   test("of one slot forgets the key in use, and counts it", () => {
     const store = sharedStore({ capacity: 1, maxBytes: 0, threads: 4 });
-    const api = limiter(small, { store, prefix: "api", clock: () => NOW });
+    const api = limiterOn(store, small);
     assert.equal(api.consume("one").remaining, 1);
     assert.equal(api.consume("one").remaining, 0);
     assert.equal(store.statistics(NOW).evictions, 0);
@@ -48,7 +49,7 @@ describe("a full table", () => {
   test("throws where onFull says so, and charges nothing", () => {
     const store = sharedStore({ capacity: 1, onFull: "throw", threads: 4 });
     const now = { value: NOW };
-    const api = limiter(small, { store, prefix: "api", clock: at(now) });
+    const api = limiterOn(store, small, at(now));
     api.consume("one");
     assert.throws(() => api.consume("two"), StoreFullError);
     assert.equal(api.peek("two", 0).remaining, 2);
@@ -62,11 +63,7 @@ describe("a full table", () => {
   test("of ten thousand takes many times as many distinct keys", () => {
     const store = sharedStore({ capacity: 10_000, maxBytes: 0, threads: 4 });
     const now = { value: NOW };
-    const api = limiter(gcra({ limit: 60, period: "1m" }), {
-      store,
-      prefix: "api",
-      clock: at(now),
-    });
+    const api = limiterOn(store, gcra({ limit: 60, period: "1m" }), at(now));
     for (let key = 0; key < COUNT; key++) {
       if (key % 8 === 0) now.value++;
       assert.equal(api.consume(`key ${key}`).remaining, 59);
@@ -81,7 +78,7 @@ describe("a full table", () => {
 
   test("has no room for a key beside one that the same call looks at, and says so at once", () => {
     const store = sharedStore({ capacity: 1, threads: 2 });
-    const api = limiter(small, { store, prefix: "api", clock: () => NOW });
+    const api = limiterOn(store, small);
     api.consume("one");
     const entries = [{ limiter: api, key: "one", cost: 0 }, { limiter: api, key: "two" }];
     assert.throws(() => consumeAll(entries), StoreFullError);
@@ -92,14 +89,14 @@ describe("a full table", () => {
     const now = { value: NOW };
     const log = slidingLog({ limit: 5, period: 1_000 });
     const refusing = sharedStore({ capacity: 100, maxBytes: 2_048, onFull: "throw", threads: 4 });
-    const api = limiter(log, { store: refusing, prefix: "api", clock: at(now) });
+    const api = limiterOn(refusing, log, at(now));
     assert.throws(() => {
       for (let key = 0; key < 50; key++) api.consume(`key ${key}`);
     }, StoreFullError);
     now.value += 1_000;
     assert.equal(api.consume("another").remaining, 4);
     const forgetting = sharedStore({ capacity: 100, maxBytes: 2_048, threads: 4 });
-    const other = limiter(log, { store: forgetting, prefix: "api", clock: at(now) });
+    const other = limiterOn(forgetting, log, at(now));
     for (let key = 0; key < 50; key++) assert.equal(other.consume(`key ${key}`).remaining, 4);
     const { evictions, evictionsForNodes } = forgetting.statistics(now.value);
     assert.ok(evictions > 0 && evictions === evictionsForNodes);
@@ -111,7 +108,7 @@ describe("a capacity", () => {
     const store = sharedStore({ capacity: 5 * USERS });
     const now = { value: NOW };
     const policy = slidingWindow({ limit: 50, period: "1h", precision: "1s" });
-    const api = limiter(policy, { store, prefix: "api", clock: at(now) });
+    const api = limiterOn(store, policy, at(now));
     let admitted = 0;
     for (let call = 0; call < 100; call++) {
       for (let user = 0; user < USERS; user++) {
@@ -140,7 +137,7 @@ describe("a capacity", () => {
       const store = sharedStore({ capacity, for: algorithms, threads: 4, onFull: "throw" });
       const now = { value: NOW };
       const threads = [store, attachSharedStore(store.handle), attachSharedStore(store.handle)]
-        .map((each) => limiter(widest, { store: each, prefix: "api", clock: at(now) }));
+        .map((each) => limiterOn(each, widest, at(now)));
       const limit = widest.capacity;
       for (let call = 0; call < limit; call++) {
         for (let key = 0; key < capacity; key++) {
@@ -176,9 +173,8 @@ describe("grow", () => {
     };
     const store = sharedStore({ ...sizes, threads: 4, onFull: "throw" });
     const other = attachSharedStore(store.handle);
-    const options = { prefix: "api", clock: () => NOW };
-    const here = limiter(sizes.for[1]!, { ...options, store });
-    const there = limiter(sizes.for[1]!, { ...options, store: other });
+    const here = limiterOn(store, sizes.for[1]!);
+    const there = limiterOn(other, sizes.for[1]!);
     for (let key = 0; key < 2; key++) here.consume(`key ${key}`);
     assert.throws(() => there.consume("key 2"), StoreFullError);
     other.grow(300);
@@ -208,14 +204,13 @@ describe("grow", () => {
 });
 
 test("room in the arena is made in some hundred steps, however many keys take none of it", () => {
-  inSteps(() => {
+  whereWatched(() => {
     const store = sharedStore({ capacity: 50_000, maxBytes: 128 * 64, threads: 4 });
-    const options = { prefix: "api", clock: () => NOW };
-    const numbers = limiter(small, { ...options, store });
+    const numbers = limiterOn(store, small);
     for (let key = 0; key < 20_000; key++) numbers.consume(`key ${key}`);
     let steps = 0;
     const stepped = steppedStore(store.handle, () => void steps++);
-    const logs = limiter(slidingLog({ limit: 5, period: "1h" }), { ...options, store: stepped });
+    const logs = limiterOn(stepped, slidingLog({ limit: 5, period: "1h" }));
     const longest = Array.from({ length: 200 }, (_, key) => {
       steps = 0;
       logs.consume(`log ${key}`);
@@ -229,11 +224,7 @@ test("room in the arena is made in some hundred steps, however many keys take no
 describe("statistics", () => {
   test("count what is taken and given back without a look at the keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
-    const log = limiter(slidingLog({ limit: 5, period: "1h" }), {
-      store,
-      prefix: "api",
-      clock: () => NOW,
-    });
+    const log = limiterOn(store, slidingLog({ limit: 5, period: "1h" }));
     for (let key = 0; key < 100; key++) log.consume(`key ${key}`);
     const { keys, nodes, freeNodes, maxNodes, liveKeys, lostThreads } = store.statistics();
     assert.deepEqual([keys, nodes, freeNodes, liveKeys, lostThreads], [
@@ -244,17 +235,13 @@ describe("statistics", () => {
       0,
     ]);
     assert.equal(store.statistics({ full: true, now: NOW }).liveKeys, 100);
-    const other = limiter(log.algorithm, {
-      store: attachSharedStore(store.handle),
-      prefix: "api",
-      clock: () => NOW,
-    });
+    const other = limiterOn(attachSharedStore(store.handle), log.algorithm);
     for (let key = 0; key < 100; key++) other.reset(`key ${key}`);
     assert.deepEqual([store.statistics().keys, store.statistics().nodes], [0, 0]);
   });
 
   test("take a few steps for each thread, whatever the capacity", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const steps = [10, 100_000].map((capacity) => {
         let taken = 0;
         const { handle } = sharedStore({ capacity, threads: 3, maxBytes: 0 });
@@ -276,7 +263,7 @@ describe("statistics", () => {
     };
     const store = sharedStore({ capacity: 2, maxBytes: 0, threads: 4 });
     const other = attachSharedStore(store.handle, { onEvict });
-    const api = limiter(small, { store: other, prefix: "api", clock: () => NOW });
+    const api = limiterOn(other, small);
     for (let key = 0; key < 12; key++) api.consume(`key ${key}`);
     assert.deepEqual(reports, []);
     await Promise.resolve();
@@ -288,7 +275,7 @@ describe("statistics", () => {
 describe("keys", () => {
   test("of 1 byte and of 1 MB, surrogates, and in a last character's difference are different keys", () => {
     const store = sharedStore({ capacity: 1_000, threads: 4 });
-    const api = limiter(small, { store, prefix: "api", clock: () => NOW });
+    const api = limiterOn(store, small);
     const long = "x".repeat(2 ** 20);
     const keys = [
       ...["a", "b", "aa", "a\0", "\0", "\ud83d", "\ude00", "\ud83d\ude00", "\ude00\ud83d"],
@@ -297,25 +284,6 @@ describe("keys", () => {
     for (const key of keys) assert.equal(api.consume(key).remaining, 1, key.slice(0, 20));
     for (const key of keys) assert.equal(api.peek(key, 0).remaining, 1, key.slice(0, 20));
     assert.equal(store.statistics(NOW).keys, keys.length);
-  });
-
-  test("are the same for a limiter alone and in calls on several", () => {
-    const store = sharedStore({ capacity: 1_000, threads: 4 });
-    const options = { store, clock: () => NOW };
-    const one = limiter(small, { ...options, prefix: "one" });
-    const other = limiter(all(small, slidingWindow({ limit: 2, period: 100, precision: 1 })), {
-      ...options,
-      prefix: "other",
-    });
-    const both = [{ limiter: one, key: "a}b" }, { limiter: other, key: "a}b" }];
-    one.consume("a}b");
-    assert.equal(consumeAll(both).allowed, true);
-    assert.equal(one.peek("a}b", 0).remaining, 0);
-    assert.equal(other.peek("a}b", 0).remaining, 1);
-    assert.equal(consumeAll(both).allowed, false);
-    assert.equal(other.peek("a}b", 0).remaining, 1);
-    one.reset("a}b");
-    assert.equal(one.peek("a}b", 0).remaining, 2);
   });
 });
 
@@ -373,7 +341,7 @@ test("a window near the epoch, which reaches back to slots below 0, admits no mo
     const algorithm = slidingWindow({ limit: 5, period: slots * 1_000, precision: 1_000 });
     const store = sharedStore({ capacity: 10, threads: 1 });
     const now = { value: 0 };
-    const api = limiter(algorithm, { store, prefix: "api", clock: at(now) });
+    const api = limiterOn(store, algorithm, at(now));
     let admitted = 0;
     for (let slot = 0; slot < slots; slot++) {
       now.value = slot * 1_000;
@@ -428,23 +396,9 @@ describe("a handle", () => {
     assert.throws(() => attachSharedStore(whole), /its first node must be \d+: current value is/);
   });
 
-  test("leads to the same keys, until its store is closed", () => {
-    const other = attachSharedStore(store.handle);
-    const options = { prefix: "api", clock: () => NOW };
-    const here = limiter(small, { ...options, store });
-    const there = limiter(small, { ...options, store: other });
-    here.consume("key");
-    assert.equal(there.peek("key", 0).remaining, 1);
-    other.close();
-    assert.throws(() => there.consume("key"), StoreUnavailableError);
-    assert.equal(here.consume("key").remaining, 0);
-  });
-
   test("attaches as many threads as the store allows, and those that were idle give way", () => {
     const attached = Array.from({ length: 8 }, () => attachSharedStore(store.handle));
-    const limiters = attached.map((each) =>
-      limiter(gcra({ limit: 100, period: "1h" }), { store: each, prefix: "many", clock: () => NOW })
-    );
+    const limiters = attached.map((each) => limiterOn(each, gcra({ limit: 100, period: "1h" })));
     for (const each of limiters) each.consume("key");
     for (const each of limiters) each.consume("key");
     assert.equal(limiters[0]!.peek("key", 0).remaining, 84);
@@ -453,10 +407,10 @@ describe("a handle", () => {
 
   test("of a thread that lost its record, when all others' died in calls, says so", () => {
     const store = sharedStore({ capacity: 10, threads: 1 });
-    const idle = limiter(small, { store, prefix: "api", clock: () => NOW });
+    const idle = limiterOn(store, small);
     attachSharedStore(store.handle);
     const { ints, records } = attachMemory(store.handle.buffer);
-    ints[records + ANNOUNCED] = 1;
+    ints[records + field.announced] = 1;
     assert.throws(
       () => idle.consume("key"),
       /^StoreFullError: Cannot decide in a thread whose record another one has taken over .* is 1$/,

@@ -2,63 +2,61 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   type Algorithm,
-  consumeAll,
   gcra,
   type Limiter,
-  limiter,
   slidingLog,
   slidingWindow,
   StoreFullError,
 } from "../../../mod.ts";
-import type { SyncStore } from "../../../core/store.ts";
 import {
   attachSharedStore,
   type SharedStore,
   sharedStore,
 } from "../../../stores/shared/shared_store.ts";
 import {
-  ANNOUNCED,
   attachMemory,
   BLOCK,
   BUCKET,
+  field,
   header,
   INTENT,
   type Memory,
-  OWNER,
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
 import { share, upTo } from "../../support/seed.ts";
 import { audit } from "./support/audit.ts";
 import { NOTHING } from "./support/memory_laws.ts";
-import { inSteps, steppedStore } from "./support/stepped.ts";
+import { consumeKeys, limiterOn, NOW } from "./support/limiter_on.ts";
+import { steppedStore } from "./support/stepped.ts";
+import { whereWatched } from "./support/watched_memory.ts";
 
-const NOW = 1_790_000_000_000;
 const LIMIT = 3;
 const KILLED = new Error("killed");
 
 /** Of each form in which states lie in the store. */
+const number: Algorithm = gcra({ limit: LIMIT, period: "1h" });
 const algorithms: Readonly<Record<string, Algorithm>> = {
-  number: gcra({ limit: LIMIT, period: "1h" }),
+  number,
   log: slidingLog({ limit: LIMIT, period: "1h" }),
   tree: slidingWindow({ limit: LIMIT, period: 3_600_000, precision: 120_000 }),
 };
 
-/** What a thread is stopped in, and what there is before. */
-const calls: Readonly<Record<string, { held: readonly string[]; call: (api: Limiter) => void }>> = {
+/** What a thread is stopped in, and the keys that there are before. */
+interface Work {
+  readonly held: readonly string[];
+  readonly call: (api: Limiter) => void;
+}
+
+const calls: Readonly<Record<string, Work>> = {
   "a first call": { held: [], call: (api) => void api.consume("one") },
   "a later call": { held: ["one"], call: (api) => void api.consume("one") },
   "a reset": { held: ["one"], call: (api) => void api.reset("one") },
-  "a call on two new keys": { held: [], call: (api) => void both(api, "one", "two") },
-  "a call on two keys": { held: ["one", "two"], call: (api) => void both(api, "one", "two") },
+  "a call on two new keys": { held: [], call: (api) => void consumeKeys(api, "one", "two") },
+  "a call on two keys": {
+    held: ["one", "two"],
+    call: (api) => void consumeKeys(api, "one", "two"),
+  },
 };
-
-function both(api: Limiter, one: string, other: string) {
-  return consumeAll([{ limiter: api, key: one }, { limiter: api, key: other }]);
-}
-
-function limiterOn(store: SyncStore, algorithm: Algorithm = algorithms.number!): Limiter {
-  return limiter(algorithm, { store, prefix: "test", clock: () => NOW });
-}
 
 function storeOf(threads: number, capacity = 12): SharedStore {
   // The maker's record is given back for the thread that is stopped.
@@ -74,7 +72,7 @@ function storeOf(threads: number, capacity = 12): SharedStore {
 function keysOf(bucket: number, count: number, capacity: number): string[] {
   const keys = Array.from({ length: 100 }, (_, key) => `key ${key}`).filter((key) => {
     const store = storeOf(1, capacity);
-    limiterOn(attachSharedStore(store.handle)).consume(key);
+    limiterOn(attachSharedStore(store.handle), number).consume(key);
     const { ints, buckets, blockMask } = attachMemory(store.handle.buffer);
     const line = buckets + bucket * BUCKET;
     return ints.subarray(line, line + SLOTS_PER_BUCKET).some((word) => (word & blockMask) !== 0);
@@ -103,7 +101,7 @@ const used = (api: Limiter, key: string) => LIMIT - api.peek(key, 0).remaining;
 function run(
   store: SharedStore,
   algorithm: Algorithm,
-  { held, call }: { held: readonly string[]; call: (api: Limiter) => void },
+  { held, call }: Work,
   before: (step: number) => void,
 ): Limiter {
   let isInCall = false;
@@ -127,7 +125,7 @@ function run(
 function stepsOf(
   store: SharedStore,
   algorithm: Algorithm,
-  work: { held: readonly string[]; call: (api: Limiter) => void },
+  work: Work,
 ): number {
   let steps = 0;
   run(store, algorithm, work, () => void steps++);
@@ -156,7 +154,7 @@ const cuts: Readonly<Record<string, (last: number) => (step: number) => void>> =
 function survive(store: SharedStore, api: Limiter, isWhole: boolean, step: string): void {
   const keys = ["one", "two", "three", "four"];
   assert.ok(keys.every((key) => used(api, key) <= LIMIT), step);
-  both(api, "one", "three");
+  consumeKeys(api, "one", "three");
   for (let round = 0; round < LIMIT + 1; round++) {
     for (const key of keys) api.consume(key);
   }
@@ -171,7 +169,7 @@ describe("a thread that is killed at any step", () => {
   for (const [form, algorithm] of Object.entries(algorithms)) {
     for (const [name, work] of Object.entries(calls)) {
       test(`of ${name}, ${form}: loses at most what is documented, and stops nobody`, () => {
-        inSteps(() => {
+        whereWatched(() => {
           const steps = stepsOf(storeOf(1), algorithm, work);
           for (const last of share(upTo(steps))) {
             for (const threads of [1, 2]) {
@@ -188,12 +186,12 @@ describe("a thread that is killed at any step", () => {
 
       for (const [how, cut] of Object.entries(cuts)) {
         test(`of ${name}, ${form}, ${how}, and lives on: the same`, () => {
-          inSteps(() => {
+          whereWatched(() => {
             const steps = stepsOf(storeOf(1), algorithm, work);
             for (const last of share(upTo(steps))) {
               const store = storeOf(2);
               const api = run(store, algorithm, work, cut(last));
-              both(api, "one", "three");
+              consumeKeys(api, "one", "three");
               api.reset("two");
               api.store.close();
               // Its record is given back, if it was not given up.
@@ -206,52 +204,41 @@ describe("a thread that is killed at any step", () => {
     }
   }
 
-  test("of a call on all keys of a full store leaves room for one of another bucket", () => {
-    inSteps(() => {
-      const keys = keysOf(0, 5, 5);
-      const [other] = keysOf(1, 1, 5) as [string];
-      const work = {
-        held: keys,
-        call: (api: Limiter) => void consumeAll(keys.map((key) => ({ limiter: api, key }))),
-      };
-      const number = algorithms.number!;
-      const steps = stepsOf(storeOf(2, 5), number, work);
+  /** Kills a thread at each step of a call on a number, on a store of so many keys. */
+  function eachKill(
+    work: Work,
+    capacity: number,
+    check: (api: Limiter, store: SharedStore, step: string) => void,
+  ): void {
+    whereWatched(() => {
+      const steps = stepsOf(storeOf(2, capacity), number, work);
       for (let last = 0; last < steps; last++) {
-        const store = storeOf(2, 5);
+        const store = storeOf(2, capacity);
         run(store, number, work, killAt(last));
-        const api = limiterOn(attachSharedStore(store.handle));
-        assert.equal(api.consume(other).allowed, true, `step ${last}`);
+        check(limiterOn(attachSharedStore(store.handle), number), store, `step ${last}`);
       }
+    });
+  }
+
+  test("of a call on all keys of a full store leaves room for one of another bucket", () => {
+    const keys = keysOf(0, 5, 5);
+    const [other] = keysOf(1, 1, 5) as [string];
+    eachKill({ held: keys, call: (api) => void consumeKeys(api, ...keys) }, 5, (api, _, step) => {
+      assert.equal(api.consume(other).allowed, true, step);
     });
   });
 
   test("as it puts a key in leaves a place too few, which fails calls on as many keys", () => {
-    inSteps(() => {
-      const number = algorithms.number!;
-      const work = calls["a first call"]!;
-      const steps = stepsOf(storeOf(2, 2), number, work);
-      for (let last = 0; last < steps; last++) {
-        const store = storeOf(2, 2);
-        run(store, number, work, killAt(last));
-        const api = limiterOn(attachSharedStore(store.handle));
-        const places = 2 - audit(store.handle).places;
-        if (places === 2) assert.equal(both(api, "two", "three").allowed, true, `step ${last}`);
-        else assert.throws(() => both(api, "two", "three"), StoreFullError, `step ${last}`);
-        assert.equal(api.consume("four").allowed, true, `step ${last}`);
-      }
+    eachKill(calls["a first call"]!, 2, (api, { handle }, step) => {
+      if (audit(handle).places === 0) assert.equal(consumeKeys(api, "two", "three"), true, step);
+      else assert.throws(() => consumeKeys(api, "two", "three"), StoreFullError, step);
+      assert.equal(api.consume("four").allowed, true, step);
     });
   });
 
   test("of an insertion does not keep calls on two keys of its bucket from an end", () => {
-    inSteps(() => {
-      const work = calls["a first call"]!;
-      const steps = stepsOf(storeOf(2, 4), algorithms.number!, work);
-      for (let last = 0; last < steps; last++) {
-        const store = storeOf(2, 4);
-        run(store, algorithms.number!, work, killAt(last));
-        const api = limiterOn(attachSharedStore(store.handle));
-        assert.equal(both(api, "one", "new").allowed, true, `step ${last}`);
-      }
+    eachKill(calls["a first call"]!, 4, (api, _, step) => {
+      assert.equal(consumeKeys(api, "one", "new"), true, step);
     });
   });
 });
@@ -260,7 +247,7 @@ describe("a thread that stands still at any step", () => {
   for (const [form, algorithm] of Object.entries(algorithms)) {
     for (const [name, work] of Object.entries(calls)) {
       test(`of ${name}, ${form}: goes on as if nothing had been`, () => {
-        inSteps(() => {
+        whereWatched(() => {
           for (const threads of [1, 2]) {
             // The other thread's calls may add a few steps.
             let steps = stepsOf(storeOf(threads), algorithm, work);
@@ -293,7 +280,7 @@ describe("a thread that stands still at any step", () => {
   }
 
   test("reads of a block that is pooled meanwhile whose it was", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const store = storeOf(4, 2_000);
       const memory = attachMemory(store.handle.buffer);
       let api: Limiter | undefined;
@@ -316,8 +303,8 @@ describe("a thread that stands still at any step", () => {
           for (let key = 280; key < 300; key++) api.reset(`${key}`);
         }
       });
-      const stopped = limiterOn(own);
-      const other = limiterOn(attachSharedStore(store.handle));
+      const stopped = limiterOn(own, number);
+      const other = limiterOn(attachSharedStore(store.handle), number);
       // As many blocks as a thread holds.
       for (let key = 0; key < 300; key++) other.consume(`${key}`);
       for (let key = 0; key < 280; key++) other.reset(`${key}`);
@@ -332,15 +319,18 @@ describe("a thread that stands still at any step", () => {
   });
 
   test("of attaching gets a record, whatever others that attach and call have taken meanwhile", () => {
-    inSteps(() => {
+    whereWatched(() => {
       for (let stop = 0, isDone = false; !isDone; stop++) {
         const store = sharedStore({ capacity: 12, threads: 3, maxBytes: 0 });
-        const callers = [limiterOn(store)];
+        const callers = [limiterOn(store, number)];
         let step = 0;
-        const own = limiterOn(steppedStore(store.handle, () => {
-          if (step++ === stop) callers.push(limiterOn(attachSharedStore(store.handle)));
-          for (const api of callers) api.consume("busy");
-        }));
+        const own = limiterOn(
+          steppedStore(store.handle, () => {
+            if (step++ === stop) callers.push(limiterOn(attachSharedStore(store.handle), number));
+            for (const api of callers) api.consume("busy");
+          }),
+          number,
+        );
         step = Infinity;
         isDone = callers.length === 1;
         for (const api of [own, ...callers]) api.consume("one");
@@ -351,26 +341,28 @@ describe("a thread that stands still at any step", () => {
   });
 
   test("loses its record as often as it takes one, and works only with one of its own", () => {
-    inSteps(() => {
+    whereWatched(() => {
       const store = storeOf(1);
       const memory = attachMemory(store.handle.buffer);
-      const lock = memory.records + ANNOUNCED;
+      const lock = memory.records + field.announced;
       let other: Limiter | undefined;
       let takeovers = 0;
       let isAttaching = false;
       const own = steppedStore(store.handle, (what, index, bytes) => {
         if (bytes !== 4) return;
         if (what === "add" && index === header.owners) isAttaching = true;
-        if (what === "compareExchange" && index === memory.records + OWNER) isAttaching = false;
+        if (what === "compareExchange" && index === memory.records + field.owner) {
+          isAttaching = false;
+        }
         if (what === "compareExchange" && index === lock && !isAttaching && takeovers < 4) {
           takeovers++;
-          other ??= attached(store, algorithms.number!);
+          other ??= attached(store, number);
           other!.consume("other");
         } else if (takeovers > 0 && what === "compareExchange" && isSlotWord(memory, index)) {
           assert.throws(() => other!.consume("another"), StoreFullError);
         }
       });
-      limiterOn(own).consume("one");
+      limiterOn(own, number).consume("one");
       assert.equal(takeovers, 4);
       assert.equal(used(other!, "one"), 1);
       assert.equal(used(other!, "other"), LIMIT);

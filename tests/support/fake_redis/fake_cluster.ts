@@ -7,6 +7,7 @@ import {
 } from "../../../stores/redis/redis_store.ts";
 import { hashSlot, SLOTS } from "../../../stores/redis/routing/hash_slot.ts";
 import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
+import { PATIENT } from "./with_fake.ts";
 
 /** Fake servers that say that they are a cluster. They share no keys. */
 export interface FakeCluster {
@@ -49,7 +50,7 @@ export async function withFakeCluster(
       storeOf(options, client) {
         const rootNodes = nodes.map(({ url }) => ({ url }));
         const cluster = createCluster({ rootNodes, ...client });
-        const store = redisStore(cluster, { deadline: 2_000, ...options });
+        const store = redisStore(cluster, { ...PATIENT, ...options });
         stores.push(store);
         return store;
       },

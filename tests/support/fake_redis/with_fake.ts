@@ -8,6 +8,9 @@ import {
 } from "../../../stores/redis/redis_store.ts";
 import { type FakeRedis, startFakeRedis } from "./fake_redis.ts";
 
+/** Limits that a slow machine does not reach. */
+export const PATIENT = { deadline: 30_000, timeout: 30_000, connectDeadline: 5_000 };
+
 /** A store on a fake server, and a limiter of 10 units that never come back within a test. */
 export interface OnFake {
   readonly fake: FakeRedis;
@@ -26,7 +29,7 @@ export async function withFake(
   test: (on: OnFake) => Promise<void>,
 ): Promise<void> {
   const fake = await startFakeRedis();
-  const given = { deadline: 1_000, connections: 1, ...options };
+  const given = { ...PATIENT, connections: 1, ...options };
   const store = redisStore(createClient({ url: fake.url }), given);
   const algorithm = gcra({ limit: 1, period: "1d", burst: 10 });
   try {

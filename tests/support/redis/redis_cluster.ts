@@ -15,7 +15,7 @@ export interface RedisClusterProcess {
 
 const SLOTS = 16_384;
 /** Milliseconds without a sign of life after which a node is taken for dead. */
-const NODE_TIMEOUT = 1_000;
+const NODE_TIMEOUT = 4_000;
 
 /** Sends a command to a node, on a connection of its own. */
 export async function tell<Reply>(node: RedisProcess, ...command: string[]): Promise<Reply> {
@@ -121,12 +121,12 @@ export function untilServed(limiter: AsyncLimiter, key: string): Promise<void> {
   return until(() => limiter.consume(key).then(() => true, () => false));
 }
 
-/** Waits until something is so, at most 20 seconds. */
+/** Waits until something is so, at most 60 seconds. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 60_000;
   while (performance.now() < end) {
     if (await isSo()) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error("The cluster did not come up within 20 seconds");
+  throw new Error("The cluster did not come up within 60 seconds");
 }

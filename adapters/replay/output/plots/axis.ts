@@ -1,4 +1,4 @@
-import { count } from "../format_numbers.ts";
+import { count, TIME_UNITS } from "../format_numbers.ts";
 import { element, label, line } from "./svg.ts";
 
 /** From values to places on the picture. */
@@ -41,14 +41,6 @@ const TIME_STEPS: readonly number[] = [
   ...[1, 5, 10, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000],
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
   ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
-];
-
-const TIME_UNITS: readonly (readonly [number, string])[] = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1_000, "s"],
-  [1, "ms"],
 ];
 
 /** An axis of time below a plot: durations since the start. */

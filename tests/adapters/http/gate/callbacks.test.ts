@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { limitedFetch } from "../../../../adapters/outbound/limited_fetch.ts";
 import { rateLimit as rateLimitOnNode } from "../../../../adapters/frameworks/node.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
+import { using } from "../../../support/adapter_subject.ts";
 import { failed, FAILURE, printedBy, WAYS_TO_FAIL } from "../../../support/failing_callbacks.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { serveNode } from "../../../support/serve_node.ts";
@@ -73,12 +74,11 @@ async function statusOnNode(
 ): Promise<number> {
   const limited = rateLimitOnNode({ limiter: apiLimiter(), key: () => "one", cost: 3, ...options });
   const listener = limited((_request, response) => void response.end("hello"));
-  const server = await serveNode(listener);
-  try {
-    return (await rawRequest(server.port)).status;
-  } finally {
-    await server.close();
-  }
+  let status = 0;
+  await using(await serveNode(listener), async (port) => {
+    status = (await rawRequest(port)).status;
+  });
+  return status;
 }
 
 describe("on a server of node:http", () => {

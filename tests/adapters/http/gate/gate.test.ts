@@ -313,23 +313,27 @@ describe("the gate of a queue", () => {
       ]);
     });
 
-    test(`${name} gives the newest place back when its client goes away`, async () => {
-      const { clock, started, arrive } = queued(make);
-      const controller = new AbortController();
-      const calls = [arrive("a"), arrive("b"), arrive("c", controller.signal)];
-      await clock.advance(100);
-      controller.abort();
-      await clock.advance(0);
-      calls.push(arrive("d"));
-      await clock.advance(10_000);
-      await Promise.all(calls);
-      assert.deepEqual(started, [
-        ["a", 200, 0],
-        ["c", 499, 100],
-        ["b", 200, 1_000],
-        ["d", 200, 2_000],
-      ]);
-    });
+    for (
+      const [leaver, what, ...expected] of [
+        ["c", "gives the newest place back", ["c", 499, 100], ["b", 200, 1_000], ["d", 200, 2_000]],
+        ["b", "keeps the spacing", ["b", 499, 100], ["d", 429, 100], ["c", 200, 2_000]],
+      ] as const
+    ) {
+      test(`${name} ${what} when the client of ${leaver} goes away`, async () => {
+        const { clock, started, arrive } = queued(make);
+        const controller = new AbortController();
+        const calls = ["a", "b", "c"].map((name) =>
+          arrive(name, name === leaver ? controller.signal : undefined)
+        );
+        await clock.advance(100);
+        controller.abort();
+        await clock.advance(0);
+        calls.push(arrive("d"));
+        await clock.advance(10_000);
+        await Promise.all(calls);
+        assert.deepEqual(started, [["a", 200, 0], ...expected]);
+      });
+    }
   }
 
   test("within an all is waited out, though the other part admits but one call at once", async () => {
@@ -362,24 +366,6 @@ describe("the gate of a queue", () => {
       signal: AbortSignal.abort(),
     });
     assert.equal(gone.refusal?.status, 499);
-  });
-
-  test("keeps the spacing when another client than the newest goes away", async () => {
-    const { clock, started, arrive } = queued((clock) => limiter(queue, { clock }));
-    const controller = new AbortController();
-    const calls = [arrive("a"), arrive("b", controller.signal), arrive("c")];
-    await clock.advance(100);
-    controller.abort();
-    await clock.advance(0);
-    calls.push(arrive("d"));
-    await clock.advance(10_000);
-    await Promise.all(calls);
-    assert.deepEqual(started, [
-      ["a", 200, 0],
-      ["b", 499, 100],
-      ["d", 429, 100],
-      ["c", 200, 2_000],
-    ]);
   });
 
   test("gives back by its rule of refunds only the newest place, so that spacing holds", async () => {

@@ -5,6 +5,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { rateLimit } from "../../../../adapters/http/http.ts";
 import { gcra, limiter } from "../../../../mod.ts";
 import { apiLimiter } from "../../../support/adapter_behaviour.ts";
+import { using } from "../../../support/adapter_subject.ts";
 import { rawRequest } from "../../../support/raw_request.ts";
 import { runtime } from "../../../support/runtime.ts";
 import { serveFetch } from "../../../support/serve_fetch.ts";
@@ -22,18 +23,15 @@ describe("a handler's response", () => {
       })
     );
     const limited = rateLimit({ limiter: apiLimiter(), key });
-    const server = await serveFetch(limited(() => fetch(`http://127.0.0.1:${origin.port}/`)));
-    try {
-      const { status, values, body } = await rawRequest(server.port);
+    const handler = limited(() => fetch(`http://127.0.0.1:${origin.port}/`));
+    await using(await serveFetch(handler), async (port) => {
+      const { status, values, body } = await rawRequest(port);
       assert.equal(status, 201);
       assert.equal(body, "<p>hello</p>");
       assert.deepEqual(values("content-type"), ["text/html"]);
       assert.deepEqual(values("x-other"), ["1"]);
       assert.deepEqual(values("ratelimit"), ['"api";r=1;t=6']);
-    } finally {
-      await server.close();
-      await origin.close();
-    }
+    }).finally(origin.close);
   });
 
   for (const [encoding, encode] of [["gzip", gzipSync], ["br", brotliCompressSync]] as const) {
@@ -47,23 +45,20 @@ describe("a handler's response", () => {
         response.end(encode("hello ".repeat(100)));
       });
       const handler = () => fetch(`http://127.0.0.1:${origin.port}/`);
-      const server = await serveFetch(rateLimit({ limiter: apiLimiter(), key })(handler));
-      const bare = await serveFetch(handler);
-      try {
-        const { values, body } = await rawRequest(server.port);
+      const limited = rateLimit({ limiter: apiLimiter(), key })(handler);
+      await using(await serveFetch(limited), async (port) => {
+        const { values, body } = await rawRequest(port);
         assert.equal(body, "hello ".repeat(100));
         assert.deepEqual(values("x-other"), ["1"]);
         assert.deepEqual(values("ratelimit"), ['"api";r=1;t=6']);
         // Bun's own server claims it, with or without a limit.
-        const untold = runtime() === "bun"
-          ? (await rawRequest(bare.port)).values("content-encoding")
-          : [];
-        assert.deepEqual(values("content-encoding"), untold);
-      } finally {
-        await server.close();
-        await bare.close();
-        await origin.close();
-      }
+        await using(await serveFetch(handler), async (bare) => {
+          const untold = runtime() === "bun"
+            ? (await rawRequest(bare)).values("content-encoding")
+            : [];
+          assert.deepEqual(values("content-encoding"), untold);
+        });
+      }).finally(origin.close);
     });
   }
 

@@ -67,13 +67,6 @@ describe("a request", () => {
     assert.equal(consume(asking(USER)).allowed, true);
   });
 
-  test("is charged to each rule by itself where the domain says so", () => {
-    const { consume } = engineOf({ ...file, charge: "each" });
-    consume(asking(USER, ADDRESS));
-    assert.equal(consume(asking(USER, ADDRESS)).allowed, false);
-    assert.equal(consume(asking(USER)).allowed, false);
-  });
-
   test("to which no rule applies is admitted, in an unknown domain too", () => {
     const { consume } = engineOf(file);
     assert.deepEqual(consume(asking(["plan", "free"])), {
@@ -214,47 +207,6 @@ describe("a rule", () => {
     assert.equal(verdict.decision, undefined);
     assert.equal(verdict.rules[0]?.decision?.remaining, 1);
   });
-
-  test("in quota mode is charged by itself, and used up, where the others are charged together", () => {
-    const engine = ruleEngine({
-      rules: {
-        domain: "d",
-        rules: [
-          { key: "plain", limits: [{ limit: 3, period: "1h" }] },
-          { key: "one", quota: true, limits: [{ limit: 1, period: "1h" }] },
-          { key: "two", quota: true, limits: [{ limit: 2, period: "1h" }] },
-        ],
-      },
-    });
-    const ask = (...keys: string[]) =>
-      engine.consume({
-        domain: "d",
-        descriptors: keys.map((key) => ({ entries: [[key, "x"]] })),
-      }) as Verdict;
-    const left = (key: string) =>
-      (engine.peek({ domain: "d", descriptors: [{ entries: [[key, "x"]] }], cost: 0 }) as Verdict)
-        .decision?.remaining;
-    assert.deepEqual([1, 2, 3, 4].map(() => ask("one", "two").allowed), [true, true, false, false]);
-    assert.deepEqual([left("one"), left("two")], [0, 0]);
-    // Without a quota left nothing else is charged.
-    assert.equal(ask("plain", "one", "two").allowed, false);
-    assert.equal(left("plain"), 3);
-  });
-
-  test("in quota mode refuses only together with every other one", () => {
-    const one = [{ limit: 1, period: "1m" }] as const;
-    const { consume } = engineOf(
-      shop([{ key: "user", quota: true, limits: one }, {
-        key: "address",
-        quota: true,
-        limits: two(),
-      }], { charge: "each" }),
-    );
-    assert.equal(consume(asking(USER, ADDRESS)).allowed, true);
-    const second = consume(asking(USER, ADDRESS));
-    assert.deepEqual([second.allowed, second.decision?.allowed], [true, true]);
-    assert.equal(consume(asking(USER, ADDRESS)).allowed, false);
-  });
 });
 
 const STORES = {
@@ -276,53 +228,63 @@ function changedLimits(storeOf: () => SyncStore): void {
   const left = (peek: (request: RuleRequest) => Verdict) =>
     peek({ ...asking(USER), cost: 0 }).decision?.remaining;
 
-  test("keeps what a key had used", () => {
-    const { consume, peek, change } = open(per(10));
-    consume({ ...asking(USER), cost: 4 });
-    change(per(5));
-    assert.equal(left(peek), 1);
-    consume(asking(USER));
-    assert.equal(left(peek), 0);
-    change(per(20));
-    assert.equal(left(peek), 15);
-  });
-
-  test("keeps its share, or nothing, as the domain says", () => {
-    const proportional = open(per(10));
-    proportional.consume({ ...asking(USER), cost: 5 });
-    proportional.change(per(100, "proportional"));
-    assert.equal(left(proportional.peek), 50);
-    const fresh = open(per(10));
-    fresh.consume({ ...asking(USER), cost: 5 });
-    fresh.change(per(100, "reset"));
-    assert.equal(left(fresh.peek), 100);
-  });
+  /** What happens to a key one after the other, and what is left of its limit, at first 10. */
+  interface Step {
+    readonly use?: number;
+    readonly change?: RuleFile;
+    readonly wait?: number;
+    readonly left: number;
+  }
+  const cases: readonly (readonly [name: string, ...steps: readonly Step[]])[] = [
+    [
+      "keeps what a key had used",
+      { use: 4, left: 6 },
+      { change: per(5), use: 1, left: 0 },
+      { change: per(20), left: 15 },
+    ],
+    [
+      "keeps its share where the domain says so",
+      { use: 5, left: 5 },
+      { change: per(100, "proportional"), left: 50 },
+    ],
+    [
+      "keeps nothing where the domain says so",
+      { use: 5, left: 5 },
+      { change: per(100, "reset"), left: 100 },
+    ],
+    [
+      "and changed back again counts on",
+      { use: 4, left: 6 },
+      { change: per(20), use: 1, left: 15 },
+      {
+        change: per(10),
+        left: 5,
+      },
+    ],
+    [
+      "is a limit like any other once nothing can be left of the old one",
+      { use: 10, left: 0 },
+      { change: per(5), wait: 120_001, left: 5 },
+      { use: 5, left: 0 },
+    ],
+  ];
+  for (const [name, ...steps] of cases) {
+    test(name, () => {
+      const { consume, peek, change, advance } = open(per(10));
+      for (const { use = 0, change: to, wait = 0, left: expected } of steps) {
+        if (to !== undefined) change(to);
+        advance(wait);
+        assert.equal(consume({ ...asking(USER), cost: use }).allowed, true);
+        assert.equal(left(peek), expected);
+      }
+    });
+  }
 
   test("keeps what a key had used before the change before the last", () => {
     const { consume, peek, change } = open(per(10));
     consume({ ...asking(USER), cost: 4 });
-    change(per(11));
-    change(per(12));
-    change(per(13));
+    for (const limit of [11, 12, 13]) change(per(limit));
     assert.equal(left(peek), 9);
-  });
-
-  test("and changed back again counts on", () => {
-    const { consume, peek, change } = open(per(10));
-    consume({ ...asking(USER), cost: 4 });
-    change(per(20));
-    consume({ ...asking(USER), cost: 1 });
-    change(per(10));
-    assert.equal(left(peek), 5);
-  });
-
-  test("is a limit like any other once nothing can be left of the old one", () => {
-    const { consume, peek, change, advance } = open(per(10));
-    consume({ ...asking(USER), cost: 10 });
-    change(per(5));
-    advance(120_001);
-    assert.equal(left(peek), 5);
-    assert.equal(consume({ ...asking(USER), cost: 5 }).allowed, true);
   });
 
   test("leaves other rules and their counters alone", () => {
@@ -439,24 +401,6 @@ describe("limits of a key's own", () => {
     assert.equal(asked.length, 4);
   });
 
-  test("that do not come in time, or are an empty list, leave the decision to the rule", async () => {
-    const errors: string[] = [];
-    const onLookupError = (error: unknown) => errors.push(String(error));
-    const late = new Promise<undefined>(() => {});
-    const lookup = (_domain: string, key: string) => key === "user=42" ? late : Promise.resolve([]);
-    const { consume } = engineOf(file("wait"), {
-      lookup,
-      onLookupError,
-      lookupCache: { deadline: 20, onFailure: "default" },
-    });
-    const waited = await (consume(asking(USER)) as Verdict | Promise<Verdict>);
-    assert.equal(waited.allowed, true);
-    assert.match(errors[0]!, /Cannot wait for the limits of a key as it took over 20 ms/);
-    const empty = await (consume(asking(["user", "43"])) as Verdict | Promise<Verdict>);
-    assert.equal(empty.decision?.limit, waited.decision?.limit);
-    assert.match(errors[1]!, /at least one limit: current value is \[\]/);
-  });
-
   test("that are looked up anew keep what was used, and decide until the new ones are known", async () => {
     for (const kind of ["default", "wait"] as const) {
       let own: KeyLimits = [{ limit: 10, period: "1h" }];
@@ -493,28 +437,34 @@ describe("limits of a key's own", () => {
     assert.equal((await engine.peek(asking(USER))).decision?.limit, 7);
   });
 
-  test("that are the same twice, or whose lookup throws, are a failed lookup", async () => {
-    const errors: string[] = [];
-    let asked = 0;
-    const { engine, advance } = engineOf(file("wait"), {
-      lookup() {
-        if (asked++ < 1) throw new Error("not now");
-        return Promise.resolve([{ limit: 5, period: "1m" }, { limit: 5, period: "1m" }]);
-      },
-      onLookupError: (error) => errors.push((error as Error).message),
-      lookupCache: { onFailure: "default" },
+  const five = { limit: 5, period: "1m" } as const;
+  const failing: readonly [name: string, lookup: () => Promise<KeyLimits>, error: RegExp][] = [
+    ["do not come in time", () => new Promise(() => {}), /^Cannot wait .* as it took over 20 ms$/],
+    ["are an empty list", () => Promise.resolve([]), /at least one limit: current value is \[\]$/],
+    [
+      "are the same twice",
+      () => Promise.resolve([five, five]),
+      /gcra\/5\/60000\/5 is there twice$/,
+    ],
+    ["cannot be had", () => Promise.reject(new Error("source is down")), /^source is down$/],
+    ["have a source that throws", () => {
+      throw new Error("not now");
+    }, /^not now$/],
+  ];
+  for (const [name, lookup, expected] of failing) {
+    test(`that ${name} leave the decision to the rule, where that is said`, async () => {
+      const errors: string[] = [];
+      const { engine } = engineOf(file("wait"), {
+        lookup,
+        onLookupError: (error) => errors.push((error as Error).message),
+        lookupCache: { deadline: 20, onFailure: "default" },
+      });
+      assert.equal((await engine.consume(asking(USER))).allowed, true);
+      assert.equal((await engine.consume(asking(USER))).allowed, false);
+      assert.equal(errors.length, 1);
+      assert.match(errors[0]!, expected);
     });
-    assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
-    advance(1_000);
-    await engine.peek(asking(USER));
-    await settled();
-    assert.equal(asked, 2);
-    assert.deepEqual(errors, [
-      "not now",
-      "Cannot use the limits of a key as they must differ: gcra/5/60000/5 is there twice",
-    ]);
-    assert.equal((await engine.peek(asking(USER))).decision?.limit, 1);
-  });
+  }
 
   test("are looked up no more where thousands of lookups have no answer", async () => {
     let asked = 0;
@@ -531,18 +481,6 @@ describe("limits of a key's own", () => {
       advance(10);
     }
     assert.ok(asked <= 10_000, `${asked}`);
-  });
-
-  test("that cannot be had leave the decision to the rule, where that is said", async () => {
-    const failures: string[] = [];
-    const { engine } = engineOf(file("wait"), {
-      lookupCache: { onFailure: "default" },
-      lookup: () => Promise.reject(new Error("source is down")),
-      onLookupError: (error) => failures.push((error as Error).message),
-    });
-    assert.equal((await engine.consume(asking(USER))).allowed, true);
-    assert.equal((await engine.consume(asking(USER))).allowed, false);
-    assert.deepEqual(failures, ["source is down"]);
   });
 
   test("that a rule waits for are never passed by, though the source is busy or away", async () => {

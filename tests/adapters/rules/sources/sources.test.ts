@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createClient } from "redis";
@@ -9,7 +8,6 @@ import { createClient } from "redis";
 import {
   fileSource,
   followRules,
-  objectSource,
   type RedisRulesClient,
   redisSource,
   type RedisSubscriber,
@@ -18,6 +16,7 @@ import {
   type RuleSource,
   type Verdict,
 } from "../../../../adapters/rules/rules.ts";
+import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 
 const REQUEST = { domain: "shop", descriptors: [{ entries: [["user", "42"]] }] } as const;
@@ -70,34 +69,44 @@ async function following(source: RuleSource) {
 
 const loaded = (rules: number) => (event: RulesEvent) =>
   event.event === "rules-loaded" && event.rules === rules;
+/** How many rules each load had. */
+const loads = (events: readonly RulesEvent[]) =>
+  events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
 const refused = (reason: RegExp) => (event: RulesEvent) =>
   event.event === "rules-refused" && reason.test(event.reason);
 
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-rules-"));
-  try {
-    await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** A file with these rules, which is followed for as long as the work takes. */
+function followingFile(
+  text: string,
+  work: (
+    state: Awaited<ReturnType<typeof following>> & {
+      readonly file: string;
+      readonly folder: string;
+    },
+  ) => Promise<void>,
+  options: Parameters<typeof fileSource>[1] = {},
+): Promise<void> {
+  return inFolder(async (folder) => {
+    const file = join(folder, "rules.yaml");
+    writeFileSync(file, text);
+    const state = await following(fileSource(file, options));
+    await work({ ...state, file, folder });
+    await state.followed.close();
+  });
 }
 
 describe("a file", () => {
   const quick = { pollEvery: 50, settle: 10 };
 
   test("that is changed in place, or replaced by another, changes the rules", () =>
-    inFolder(async (folder) => {
-      const file = join(folder, "rules.yaml");
-      writeFileSync(file, rulesOf(10));
-      const { limit, seen, followed } = await following(fileSource(file, quick));
+    followingFile(rulesOf(10), async ({ file, folder, limit, seen }) => {
       assert.equal(limit(), 10);
       writeFileSync(file, rulesOf(20) + "\n");
       await seen((event) => event.event === "rules-loaded" && limit() === 20);
       writeFileSync(join(folder, "next"), rulesOf(30));
       renameSync(join(folder, "next"), file);
       await seen((event) => event.event === "rules-loaded" && limit() === 30);
-      await followed.close();
-    }));
+    }, quick));
 
   const broken: readonly [name: string, text: string | undefined, reason: RegExp][] = [
     ["disappears", undefined, /ENOENT|No such file/],
@@ -117,82 +126,69 @@ describe("a file", () => {
   ];
   for (const [name, text, reason] of broken) {
     test(`that ${name} leaves the old rules in place, and says why`, () =>
-      inFolder(async (folder) => {
-        const file = join(folder, "rules.yaml");
-        writeFileSync(file, rulesOf(10));
-        const { limit, seen, followed } = await following(fileSource(file, quick));
+      followingFile(rulesOf(10), async ({ file, limit, seen }) => {
         if (text === undefined) rmSync(file);
         else writeFileSync(file, text, "latin1");
         await seen(refused(reason));
         assert.equal(limit(), 10);
         writeFileSync(file, rulesOf(11));
         await seen((event) => event.event === "rules-loaded" && limit() === 11);
-        await followed.close();
-      }));
+      }, quick));
   }
 
-  test("that never had an end mark is not taken for shorter, until it says that it is meant", () =>
-    inFolder(async (folder) => {
-      const file = join(folder, "rules.yaml");
-      const whole = rulesOf(10).replace(/\.\.\.\s*$/, "") +
-        "  - key: agent\n    blocked: true\n  - key: device\n    blocked: true\n";
-      const shorter = whole.slice(0, whole.indexOf("  - key: device"));
-      writeFileSync(file, whole);
-      const { events, followed } = await following(fileSource(file));
-      const rules = () =>
-        events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
+  const open = rulesOf(10).replace(/\.\.\.\s*$/, "");
+
+  test("that never had an end mark is not taken for shorter, until it says that it is meant", () => {
+    const shorter = `${open}  - key: agent\n    blocked: true\n`;
+    const whole = `${shorter}  - key: device\n    blocked: true\n`;
+    return followingFile(whole, async ({ file, events, followed }) => {
       for (const text of [shorter, `${shorter}\n\n`, whole.slice(0, -9), ""]) {
         writeFileSync(file, text);
         assert.equal(await followed.reload(), false, text);
       }
       writeFileSync(file, `${shorter}...\n`);
       assert.equal(await followed.reload(), true);
-      assert.deepEqual(rules(), [4, 3]);
-      await followed.close();
-    }));
+      assert.deepEqual(loads(events), [4, 3]);
+    });
+  });
 
   test("that has a rule less in its middle is taken as it is", () =>
-    inFolder(async (folder) => {
-      const file = join(folder, "rules.yaml");
-      const whole = rulesOf(10).replace(/\.\.\.\s*$/, "");
-      writeFileSync(file, whole);
-      const { limit, followed } = await following(fileSource(file));
-      writeFileSync(file, whole.replace(/ {2}- key: user\n.*\n/, ""));
+    followingFile(open, async ({ file, limit, followed }) => {
+      writeFileSync(file, open.replace(/ {2}- key: user\n.*\n/, ""));
       assert.equal(await followed.reload(), true);
       assert.equal(limit(), undefined);
-      await followed.close();
     }));
 
   test("that is being written is not read by halves", () =>
-    inFolder(async (folder) => {
-      const file = join(folder, "rules.yaml");
-      writeFileSync(file, rulesOf(10).replace(/\.\.\.\s*$/, ""));
-      const { events, limit, followed } = await following(fileSource(file, { settle: 600 }));
-      // Each half is valid, and no beginning of what there was.
-      const [first, ...rest] = [
-        "# new\n" + rulesOf(30).replace(/\.\.\.\s*$/, ""),
-        "  - key: a\n",
-        "    blocked: true\n",
-      ];
-      writeFileSync(file, first!);
-      // The clock stands still until the last half is there, however slow the machine is.
-      const clock = Date.now;
-      Date.now = () => statSync(file).mtimeMs;
-      const loading = followed.reload();
-      try {
-        for (const part of rest) {
-          await new Promise((resolve) => setTimeout(resolve, 30));
-          appendFileSync(file, part);
+    followingFile(
+      open,
+      async ({ file, events, limit, followed }) => {
+        // Each half is valid, and no beginning of what there was.
+        const [first, ...rest] = [
+          "# new\n" + rulesOf(30).replace(/\.\.\.\s*$/, ""),
+          "  - key: a\n",
+          "    blocked: true\n",
+        ];
+        writeFileSync(file, first!);
+        // The clock stands still until the last half is there, however slow the machine is.
+        const clock = Date.now;
+        Date.now = () => statSync(file).mtimeMs;
+        const loading = followed.reload();
+        try {
+          for (const part of rest) {
+            await new Promise((resolve) => setTimeout(resolve, 30));
+            appendFileSync(file, part);
+          }
+        } finally {
+          Date.now = clock;
         }
-      } finally {
-        Date.now = clock;
-      }
-      assert.equal(await loading, true);
-      assert.equal(limit(), 30);
-      const loaded = events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
-      assert.deepEqual(loaded, [2, 3]);
-      await followed.close();
-    }));
+        assert.equal(await loading, true);
+        assert.equal(limit(), 30);
+        const loaded = events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
+        assert.deepEqual(loaded, [2, 3]);
+      },
+      { settle: 600 },
+    ));
 
   test("that cannot be used at the start is an error that says why", () =>
     inFolder(async (folder) => {
@@ -210,14 +206,10 @@ describe("a file", () => {
     }));
 
   test("that stays broken is reported once", () =>
-    inFolder(async (folder) => {
-      const file = join(folder, "rules.yaml");
-      writeFileSync(file, rulesOf(10));
-      const { events, followed } = await following(fileSource(file));
+    followingFile(rulesOf(10), async ({ file, events, followed }) => {
       writeFileSync(file, "nonsense\n...\n");
       for (let times = 0; times < 3; times++) assert.equal(await followed.reload(), false);
       assert.equal(events.filter(({ event }) => event === "rules-refused").length, 1);
-      await followed.close();
     }));
 });
 
@@ -263,23 +255,6 @@ test("a source is closed where its first load fails, and is not waited for where
   void followed.reload();
   await followed.close();
   assert.equal(closed, 2);
-});
-
-test("an object in code can be changed while it is used", async () => {
-  const file = (limit: number) => ({
-    domain: "shop",
-    rules: [{ key: "user", limits: [{ limit, period: "1h" as const }] }],
-  });
-  const source = objectSource(file(10));
-  const { limit, followed } = await following(source);
-  assert.equal(limit(), 10);
-  source.set(file(20));
-  await followed.reload();
-  assert.equal(limit(), 20);
-  source.set({ domain: "shop", rules: [{ key: "" }] });
-  assert.equal(await followed.reload(), false);
-  assert.equal(limit(), 20);
-  await followed.close();
 });
 
 withRedis("Redis", (redis) => {

@@ -2,21 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 
-import { objectSource, type RuleFile } from "../../../../adapters/rules/rules.ts";
 import { fcOptions } from "../../../support/seed.ts";
 import { statusOf } from "../../../support/raw_request.ts";
-import { withService } from "../support/running.ts";
-
-const RULES: RuleFile = {
-  domain: "front",
-  rules: [{ key: "address", limits: [{ limit: 1, period: "1d" }] }],
-  routes: [{ descriptors: [{ address: "{address}" }] }],
-};
+import { oneRule, withService } from "../support/running.ts";
 
 /** A service with a token, whose only client has used up its limit. */
 function withFront(work: (port: number) => Promise<void>, threads: number): Promise<void> {
   // Files of secrets end with a line break.
-  const options = { rules: objectSource(RULES), token: "secret\n", maxBody: 1_000, threads };
+  const rules = oneRule("address", 1, [{ descriptors: [{ address: "{address}" }] }]);
+  const options = { rules, token: "secret\n", maxBody: 1_000, threads };
   return withService(async ({ port }) => {
     const first = "GET /check HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer secret\r\n\r\n";
     assert.equal(await statusOf(port, first), 200);

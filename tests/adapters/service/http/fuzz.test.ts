@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { readRules } from "../../../../adapters/rules/rules.ts";
 import { fetchCall } from "../../../../adapters/service/http/incoming_call.ts";
 import { REQUEST_LIMITS } from "../../../../adapters/service/http/request_bounds.ts";
-import { addFigures } from "../../../../adapters/service/metrics/figures_snapshot.ts";
 import { serviceThread } from "../../../../adapters/service/threads/service_thread.ts";
 import { memoryStore } from "../../../../stores/memory/memory_store.ts";
 import { fcOptions } from "../../../support/seed.ts";
@@ -25,10 +24,8 @@ const thread = serviceThread({
   lookupCache: undefined,
   trustedProxies: ["loopback"],
   reportsStore: true,
-  allFigures: () => addFigures([]),
-  live: () => Promise.reject(new Error("no page")),
-  onError: (error) => errors.push(error),
-  onLookupError: (error) => errors.push(error),
+  show: () => Promise.reject(new Error("no page")),
+  log: (event) => void errors.push(event),
 });
 thread.apply(readRules([{ name: "shop", data: SHOP }], undefined).rules!);
 

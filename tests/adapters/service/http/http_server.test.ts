@@ -17,7 +17,7 @@ async function withServer(
 ): Promise<void> {
   const handler = async (call: IncomingCall) => {
     const body = await call.body(100).catch(() => "broken off");
-    const text = typeof body === "string" ? String(body.length) : body.detail;
+    const text = typeof body === "string" ? String(body.length) : body.body;
     return { status: 200, headers: {}, body: text };
   };
   const server = await startHttpServer({

@@ -14,7 +14,7 @@ function faultsOf(entries: readonly (readonly [string, string])[], count = 1, un
   const body = readRequest(JSON.stringify(own), undefined, REQUEST_LIMITS);
   const call = readCall(envoy, REQUEST_LIMITS);
   return [
-    "detail" in body ? body.detail : undefined,
+    "body" in body ? JSON.parse(String(body.body)).detail as string : undefined,
     typeof call === "string" ? call : undefined,
   ];
 }

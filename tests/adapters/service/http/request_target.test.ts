@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { objectSource } from "../../../../adapters/rules/rules.ts";
 import type { ServeOptions } from "../../../../adapters/service/service.ts";
 import { type RawRequest, rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
-import { withService } from "../support/running.ts";
+import { oneRule, withService } from "../support/running.ts";
 
-const rules = () =>
-  objectSource({
-    domain: "front",
-    rules: [{ key: "address", limits: [{ limit: 1, period: "1d" }] }],
-    routes: [{ descriptors: [{ address: "{address}" }] }],
-  });
+const rules = () => oneRule("address", 1, [{ descriptors: [{ address: "{address}" }] }]);
 
 /** Ways to ask for `/check`. */
 const VALID: readonly RawRequest[] = [
@@ -136,13 +130,16 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
       return { status, body };
     };
     assert.equal((await ask("GET", "/login")).status, 200);
-    for (const path of LOGIN_FORMS) {
+    for (const path of [...LOGIN_FORMS, "/\\login", "/login?a=/../b", "/login#a"]) {
       for (const method of ["GET", "HEAD"]) {
         assert.equal((await ask(method, path)).status, 429, `${method} ${path}`);
       }
     }
     for (const path of ["/logi", "/log/in", "/login/a", "/login%252f", "/"]) {
       assert.equal((await ask("GET", path)).status, 200, path);
+    }
+    for (const path of ["login", "/%", "/%zz", "/%ff", "http://host/login"]) {
+      assert.equal((await ask("GET", path)).status, 400, path);
     }
     assert.equal((await ask("POST", "/login")).status, 200);
     // What routes take of a path is one, too, and a pattern may end with a slash.
@@ -154,16 +151,12 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
     assert.equal((await ask("HEAD", "/head")).status, 429);
     assert.equal((await ask("GET", "/head")).status, 200);
   }, {
-    rules: objectSource({
-      domain: "front",
-      rules: [{ key: "what", limits: [{ limit: 1, period: "1d" }] }],
-      routes: [
-        { path: "/login", ignoreCase: true, methods: ["GET"], descriptors: [{ what: "{method}" }] },
-        { path: "/Users/:Id", ignoreCase: true, descriptors: [{ what: "{path.Id}" }] },
-        { path: "/static/*", descriptors: [{ what: "{path}" }] },
-        { path: "/head", methods: ["HEAD"], descriptors: [{ what: "head" }] },
-      ],
-    }),
+    rules: oneRule("what", 1, [
+      { path: "/login", ignoreCase: true, methods: ["GET"], descriptors: [{ what: "{method}" }] },
+      { path: "/Users/:Id", ignoreCase: true, descriptors: [{ what: "{path.Id}" }] },
+      { path: "/static/*", descriptors: [{ what: "{path}" }] },
+      { path: "/head", methods: ["HEAD"], descriptors: [{ what: "head" }] },
+    ]),
   }));
 
 test("an invalid Host is refused whatever the path", () =>

@@ -1,5 +1,9 @@
-import type { RuleFile } from "../../../../adapters/rules/rules.ts";
-import { objectSource } from "../../../../adapters/rules/rules.ts";
+import {
+  type KeyLookup,
+  type ObjectSource,
+  objectSource,
+  type RuleFile,
+} from "../../../../adapters/rules/rules.ts";
 import { serve, type ServeOptions, type Service } from "../../../../adapters/service/service.ts";
 
 /** Rules that the tests of the service share. */
@@ -31,6 +35,18 @@ export const SHOP: RuleFile = {
     { path: "/heavy", cost: 4, descriptors: [{ user: "{header.x-user}" }] },
   ],
 };
+
+/** A source of one rule, that admits so many units a day. */
+export function oneRule(
+  key: string,
+  limit: number,
+  routes?: RuleFile["routes"],
+  rule: Partial<RuleFile["rules"][number]> = {},
+  lookup?: KeyLookup,
+): ObjectSource {
+  const rules = [{ key, limits: [{ limit, period: "1d" as const }], ...rule }];
+  return objectSource({ domain: "shop", rules, routes }, lookup);
+}
 
 /** Runs a service on a free port for as long as the work takes. */
 export async function withService(

@@ -1,23 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 
-import { fileSource, objectSource } from "../../../../adapters/rules/rules.ts";
+import { fileSource } from "../../../../adapters/rules/rules.ts";
 import { serve, type ServeOptions, type Service } from "../../../../adapters/service/service.ts";
+import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { isLong } from "../../../support/seed.ts";
-import { get, post, withService } from "../support/running.ts";
+import { get, oneRule, post, withService } from "../support/running.ts";
 
 const LIMIT = isLong() ? 200 : 100;
 
-const rules = () =>
-  objectSource({
-    domain: "shop",
-    rules: [{ key: "user", limits: [{ limit: LIMIT, period: "1d" }] }],
-  });
+const rules = () => oneRule("user", LIMIT);
 
 /** Asks so often, over many connections; counts the admitted. */
 async function admitted(service: Service, times: number): Promise<number> {
@@ -96,25 +92,6 @@ describe("2 threads over the shared store", () => {
     await (await start()).stop(0);
   });
 
-  test("keep what was used under a limit that is changed", () => {
-    const file = (limit: number) => ({
-      domain: "shop",
-      rules: [{ key: "user", limits: [{ limit, period: "1d" as const }] }],
-    });
-    const source = objectSource(file(100));
-    return withService(async (service) => {
-      await post(service, "/v1/consume", { entries: { user: "42" }, cost: 100 });
-      source.set(file(110));
-      await service.reload();
-      const ask = (cost: number) =>
-        post(service, "/v1/consume", { entries: { user: "42" }, cost }, { connection: "close" });
-      // Both threads have the new limit once a row of answers shows it.
-      for (let row = 0; row < 20; row++) if ((await ask(0)).body.limit !== 110) row = -1;
-      const answers = await Promise.all(Array.from({ length: 20 }, () => ask(1)));
-      assert.equal(answers.filter(({ body }) => body.allowed).length, 10);
-    }, { threads: 2, rules: source });
-  });
-
   test("share limits of keys of their own, which the main thread looks up", () =>
     withService(async (service) => {
       const verdicts = [];
@@ -127,11 +104,11 @@ describe("2 threads over the shared store", () => {
       assert.deepEqual(verdicts, [true, true, true, false]);
     }, {
       threads: 2,
-      rules: objectSource(
-        {
-          domain: "shop",
-          rules: [{ key: "user", lookup: "wait", limits: [{ limit: 1, period: "1d" }] }],
-        },
+      rules: oneRule(
+        "user",
+        1,
+        [],
+        { lookup: "wait" },
         (_domain, key) =>
           Promise.resolve(key === "user=42" ? [{ limit: 3, period: "1d" as const }] : undefined),
       ),
@@ -226,12 +203,11 @@ rules:
   const ROUNDS = isLong() ? 3 : 2;
 
   for (const threads of [1, 2]) {
-    test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, async () => {
-      const folder = mkdtempSync(join(tmpdir(), "tidegate-reload-"));
-      const file = join(folder, "rules.yaml");
-      let loads = 0;
-      const refusals = new Set<string>();
-      try {
+    test(`on ${threads} thread${threads > 1 ? "s" : ""}: no request fails, and none sees half of a configuration`, () =>
+      inFolder(async (folder) => {
+        const file = join(folder, "rules.yaml");
+        let loads = 0;
+        const refusals = new Set<string>();
         writeFileSync(file, version("a"));
         const source = fileSource(file, { pollEvery: 20, settle: 1 });
         await withService(async (service) => {
@@ -274,9 +250,6 @@ rules:
         });
         assert.ok(loads >= 4, `only ${loads} loads`);
         assert.ok(refusals.size >= 5, `only ${[...refusals].join("; ")}`);
-      } finally {
-        rmSync(folder, { recursive: true, force: true });
-      }
-    });
+      }));
   }
 });

@@ -2,90 +2,92 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { RuleFile } from "../../../../adapters/rules/rules.ts";
-import { startWorkers } from "../../../../adapters/service/threads/worker_pool.ts";
+import {
+  startWorkers,
+  type WorkerPool,
+  type WorkerSettings,
+} from "../../../../adapters/service/threads/worker_pool.ts";
 import { addFigures } from "../../../../adapters/service/metrics/figures_snapshot.ts";
-import type { WorkerSettings } from "../../../../adapters/service/threads/worker_calls.ts";
+import type { LogEvent } from "../../../../adapters/service/log.ts";
 
 const answers = {
-  figures: () => Promise.resolve(addFigures([])),
-  live: () => Promise.reject(new Error("no page")),
+  show: () => Promise.reject(new Error("no page")),
   limits: () => Promise.resolve(undefined),
 };
 
-test("a worker that dies is started again, with the rules of that time", async () => {
-  const events: string[] = [];
-  let files: readonly RuleFile[] = [];
-  let restarted = () => {};
-  let restarts = 0;
-  const team = await startWorkers({
-    size: 2,
-    onRestart: () => restarts++,
+/** Starts mortal workers, and the log of what becomes of them. */
+async function withWorkers(
+  size: number,
+  settings: () => object,
+  work: (workers: WorkerPool, events: readonly LogEvent[]) => Promise<void>,
+): Promise<void> {
+  const events: LogEvent[] = [];
+  const workers = await startWorkers({
+    size,
     program: new URL("../support/mortal_worker.ts", import.meta.url),
     restartAfter: 10,
-    settings: (port) => {
-      if (events.length > 0) restarted();
-      return { files, port } as unknown as WorkerSettings;
-    },
+    settings: settings as () => WorkerSettings,
     answers,
-    log: ({ event }) => events.push(event),
+    onRestart: () => events.push({ event: "restart" }),
+    log: (event) => void events.push(event),
   });
-  const started = () => new Promise<void>((resolve) => restarted = resolve);
-  const figures = async () => {
-    const { calls, threads } = addFigures(await team.figures());
-    return { calls, threads };
-  };
   try {
-    assert.equal(team.ports.port, 4_242);
-    assert.deepEqual(await figures(), { calls: { "files 0": 2 }, threads: 2 });
+    await work(workers, events);
+  } finally {
+    await workers.stop(100);
+  }
+  assert.equal((await counted(workers)).threads, 0);
+}
+
+async function counted(workers: WorkerPool) {
+  const { calls, threads } = addFigures(await workers.figures());
+  return { calls, threads };
+}
+
+async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  while (!await holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Waits until so many workers have died and as many are there. */
+async function replaced(workers: WorkerPool, events: readonly LogEvent[], size: number) {
+  await until(() => events.filter(({ event }) => event === "worker-ended").length === size);
+  await until(async () => (await counted(workers)).threads === size);
+}
+
+test("a worker that dies is started again, with the rules of that time", () => {
+  let files: readonly RuleFile[] = [];
+  return withWorkers(2, () => ({ files }), async (workers, events) => {
+    assert.equal(workers.ports.port, 4_242);
+    assert.deepEqual(await counted(workers), { calls: { "files 0": 2 }, threads: 2 });
     files = [{ domain: "a", rules: [] }];
-    const again = started();
-    team.apply(files);
-    await again;
-    // Both have died and are back once both answer.
-    while ((await figures()).threads < 2);
+    workers.apply(files);
+    await replaced(workers, events, 2);
     // What the dead had counted is not lost: no sum grows smaller.
     const calls = { "files 0": 2, "files 1": 2 };
-    assert.deepEqual(await figures(), { calls, threads: 2 });
-    assert.equal(events.filter((event) => event === "worker-ended").length, 2);
-    assert.equal(restarts, 2);
-  } finally {
-    await team.stop(100);
-  }
-  assert.equal((await figures()).threads, 0);
-});
-
-test("a worker that cannot be started again is tried once more, until it can", async () => {
-  const word = new Int32Array(new SharedArrayBuffer(4));
-  const errors: unknown[] = [];
-  const team = await startWorkers({
-    size: 1,
-    program: new URL("../support/failing_worker.ts", import.meta.url),
-    restartAfter: 10,
-    settings: () => ({ shared: word.buffer }) as unknown as WorkerSettings,
-    answers,
-    log: ({ event, error }) => event === "worker-error" && errors.push(error),
+    assert.deepEqual(await counted(workers), { calls, threads: 2 });
+    assert.equal(events.filter(({ event }) => event === "restart").length, 2);
   });
-  try {
-    Atomics.store(word, 0, 2);
-    team.apply([]);
-    let threads = 0;
-    while (Atomics.load(word, 0) > 0 || threads < 1) {
-      threads = addFigures(await team.figures()).threads;
-    }
-    assert.equal(errors.filter((error) => error === "the port is taken").length, 2);
-  } finally {
-    await team.stop(100);
-  }
 });
 
-test("a worker that cannot start ends the others, and is an error", async () => {
+test("a certificate is in place though workers die of it: others start with it", () =>
+  withWorkers(2, () => ({ files: [] }), async (workers, events) => {
+    await workers.secure({ cert: "", key: "", ca: undefined });
+    await replaced(workers, events, 2);
+  }));
+
+test("a worker that cannot be started again is tried once more, until it can", () => {
+  const word = new Int32Array(new SharedArrayBuffer(4));
+  return withWorkers(1, () => ({ files: [], shared: word.buffer }), async (workers, events) => {
+    Atomics.store(word, 0, 2);
+    workers.apply([]);
+    await until(async () => Atomics.load(word, 0) === 0 && (await counted(workers)).threads === 1);
+    assert.equal(events.filter(({ error }) => error === "the port is taken").length, 2);
+  });
+});
+
+test("a worker that cannot start ends the others, and is an error", () => {
   const settings = { files: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
-  await assert.rejects(
-    startWorkers({
-      size: 2,
-      settings: () => settings,
-      answers,
-      log: () => {},
-    }),
+  return assert.rejects(
+    startWorkers({ size: 2, settings: () => settings, answers, log: () => {} }),
   );
 });

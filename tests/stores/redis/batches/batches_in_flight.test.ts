@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 
 import { consumeAll, type Decision, type StoreUnavailableError } from "../../../../mod.ts";
 import { casCommit } from "../../../../stores/redis/commit/cas_commit.ts";
-import { emptyCell } from "../../../../stores/redis/batches/cell.ts";
+import { addJob, emptyBatch } from "../../../../stores/redis/batches/batch.ts";
+import { newJob } from "../../../../stores/redis/batches/job.ts";
 import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
 import type { NodeConnection } from "../../../../stores/redis/connections/node_connection.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
@@ -25,7 +26,7 @@ function batches({ commands }: FakeRedis, from: number): readonly (readonly stri
 
 /** Has the first batch come back when all of them are under way. */
 function delay(fake: FakeRedis): void {
-  fake.faults = (command) => command.includes(FIRST) ? 80 : undefined;
+  fake.faults = (command) => command.includes(FIRST) ? 500 : undefined;
 }
 
 /** What calls came to an error with. */
@@ -259,15 +260,9 @@ describe("calls on many keys, by cas", () => {
         send: () => Promise.resolve([["1", "2", ...failures]]),
         destroy() {},
       };
-      const cells = new Map([["a", emptyCell("a", 0, 0)]]);
-      const batch = {
-        jobs: [],
-        cells,
-        asking: false,
-        commit: "cas" as const,
-        open: true,
-        hasAlone: false,
-      };
+      const job = newJob("a", 0, undefined, undefined, undefined, () => {}, () => {});
+      const batch = emptyBatch(job, "cas");
+      addJob(job, batch);
       const node: NodeConnection = { connection, commit: "cas", watching: false };
       await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }

@@ -270,7 +270,7 @@ describe("a batch", () => {
 
 describe("a call that joins a batch under way", () => {
   test("is counted among those that may wait", () =>
-    withFake({ maxPending: 100, deadline: 100 }, async ({ fake, limiter }) => {
+    withFake({ maxPending: 100, deadline: 1_000 }, async ({ fake, limiter }) => {
       await limiter.peek("a");
       fake.faults = ([name]) => name === "MGET" ? "silence" : undefined;
       const first = limiter.consume("a");

@@ -1,5 +1,5 @@
 /*
- * Clients of other packages and versions. `redis4`, `redis5` and `redis60` are what the package
+ * Clients of other packages and versions. `redis4`, `redis50`, `redis5` and `redis60` are what the package
  * `redis` of those versions is made of: `@redis/client`.
  */
 import assert from "node:assert/strict";
@@ -11,6 +11,7 @@ import { Redis as IoValkey } from "iovalkey";
 import * as redis6 from "redis";
 import * as redis4 from "redis4";
 import * as redis5 from "redis5";
+import * as redis50 from "redis50";
 import * as redis60 from "redis60";
 
 import { gcra, limiter, StoreUnavailableError } from "../../../../mod.ts";
@@ -45,6 +46,7 @@ describe("a client that cannot be used is refused by name:", () => {
     ["a RedisClient of Bun", false, bunClient],
     ["a client of node-redis 4 or older", false, () => redis4.createClient()],
     ["a client of node-redis 4 or older", false, () => redis4.createCluster({ rootNodes })],
+    ["a cluster client of node-redis 5.0", false, () => redis50.createCluster({ rootNodes })],
     ["a sentinel client of node-redis 5", false, () => redis5.createSentinel(sentinel)],
     ["an object", true, () => ({ sendCommand() {} })],
     ["undefined", true, () => undefined],
@@ -101,7 +103,7 @@ const CLIENTS: readonly Made[] = [
     ? [["Bun", ({ url }) => single(new BunClient!(url))] as const satisfies Made]
     : []),
   ["a pool of redis 6.0", ({ url }) => pooled(redis60.createClientPool({ url }))],
-  ["a pool of redis 5", ({ url }) => pooled(redis5.createClientPool({ url }))],
+  ["a pool of redis 5.0", ({ url }) => pooled(redis50.createClientPool({ url }))],
 ];
 
 /** A client that was made for a test. */
@@ -160,7 +162,8 @@ withRedis("lost connections", (redis) => {
           }
         });
         for (let kills = 0; kills < 8; kills++) {
-          await new Promise((resolve) => setTimeout(resolve, 20));
+          const before = admitted;
+          await until(() => Promise.resolve(admitted > before));
           await tell(redis(), "CLIENT", "KILL", "TYPE", "normal");
         }
         isOver = true;
@@ -223,6 +226,7 @@ describe("lost connections of a cluster", redisServer, () => {
   const CLUSTERS: readonly [name: string, make: (url: string) => RedisClient][] = [
     ["redis 6.0", (url) => redis60.createCluster({ rootNodes: [{ url }] })],
     ["redis 5", (url) => redis5.createCluster({ rootNodes: [{ url }] })],
+    ["redis 5.0", (url) => redis50.createCluster({ rootNodes: [{ url }] })],
     [
       "@redis/client 1",
       (url) => redis4.createCluster({ rootNodes: [{ url }] }) as unknown as RedisClient,

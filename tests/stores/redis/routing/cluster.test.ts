@@ -51,7 +51,11 @@ describe("a cluster of six nodes", redis, () => {
 
   function storeOf(options: RedisStoreOptions) {
     const rootNodes = cluster.masters.map(({ url }) => ({ url }));
-    const store = redisStore(createCluster({ rootNodes }), { deadline: 2_000, ...options });
+    const store = redisStore(createCluster({ rootNodes }), {
+      deadline: 5_000,
+      timeout: 30_000,
+      ...options,
+    });
     open.push(store);
     return store;
   }
@@ -130,13 +134,13 @@ describe("a cluster of six nodes", redis, () => {
     const keyOn = await keysByMaster(cluster, `${prefix}:{`, `}:${slow.id}`);
     const key = keyOn.get(hung.port)!;
     const limiters = MODES.map((commit) =>
-      limiter(slow, { store: storeOf({ commit, deadline: 250 }), prefix })
+      limiter(slow, { store: storeOf({ commit, deadline: 1_000 }), prefix })
     );
     for (const api of limiters) for (const each of keyOn.values()) await api.consume(each);
     hung.signal("SIGSTOP");
     try {
       // A store that starts in the meantime knows the hung node by its options only.
-      const young = limiter(slow, { store: storeOf({ deadline: 250 }), prefix });
+      const young = limiter(slow, { store: storeOf({ deadline: 1_000 }), prefix });
       assert.equal((await young.consume(keyOn.get(cluster.masters[1]!.port)!)).allowed, true);
       for (const api of [...limiters, young]) {
         let failures = 0;
@@ -164,8 +168,7 @@ describe("a cluster of six nodes", redis, () => {
   });
 
   test("loses a master under load: other slots go on, and its own come back", async () => {
-    const deadline = 250;
-    const stores = MODES.map((commit) => storeOf({ commit, deadline }));
+    const stores = MODES.map((commit) => storeOf({ commit }));
     const limiters = stores.map((store, place) =>
       limiter(gcra({ limit: 1, period: "1d", burst: 200 }), { store, prefix: MODES[place]! })
     );

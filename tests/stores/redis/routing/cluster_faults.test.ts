@@ -274,8 +274,7 @@ describe("a cluster of which no node answers", () => {
             refused++;
           }),
       );
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      assert.equal(refused, 900);
+      await until(() => Promise.resolve(refused === 900));
       await store.close();
       await Promise.all(calls);
     }));

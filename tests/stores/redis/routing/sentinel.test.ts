@@ -46,7 +46,7 @@ async function storesOf(port: number, silent: number) {
     name: "main",
     sentinelRootNodes: [{ host: "127.0.0.1", port: silent }, ...sentinelRootNodes],
   });
-  const options = { deadline: 250, connectDeadline: 2_000 };
+  const options = { deadline: 1_000, connectDeadline: 5_000, timeout: 30_000 };
   const stores = [
     redisStore(client, { ...options, commit: "watch" }),
     redisStore(client, { ...options, commit: "script" }),

@@ -1,22 +1,16 @@
 import assert from "node:assert/strict";
 import { visitNodes } from "../../../../stores/shared/states/block_layout.ts";
 import {
-  ANNOUNCED,
   attachMemory,
   BLOCK,
   BUCKET,
-  CALLS,
+  field,
   FRESH_AT,
-  HEAD,
   header,
-  KEPT,
-  KEPT_SIZE,
   type Memory,
   NODE,
-  RING,
   RING_SIZE,
   SLOTS_PER_BUCKET,
-  TAIL,
 } from "../../../../stores/shared/layout.ts";
 import { childrenOf, type NodeShape } from "../../../../stores/shared/memory/node_shape.ts";
 import { usedRecords } from "../../../../stores/shared/threads/thread.ts";
@@ -61,11 +55,15 @@ export function audit(handle: SharedStoreHandle): Lost {
       records++;
       continue;
     }
-    for (let place = ints[record + HEAD]!; place !== ints[record + TAIL]; place = (place + 1) | 0) {
-      blocks.own(ints[record + RING + (place & (RING_SIZE - 1))]!, `record ${record}`);
+    for (
+      let place = ints[record + field.head]!;
+      place !== ints[record + field.tail];
+      place = (place + 1) | 0
+    ) {
+      blocks.own(ints[record + field.ring + (place & (RING_SIZE - 1))]!, `record ${record}`);
     }
-    for (let place = 0; place < ints[record + KEPT_SIZE]!; place++) {
-      nodes.own(ints[record + KEPT + place]!, `record ${record}`);
+    for (let place = 0; place < ints[record + field.keptSize]!; place++) {
+      nodes.own(ints[record + field.kept + place]!, `record ${record}`);
     }
   }
   ownPool(memory, header.blockPool, (item) => memory.blocks + FRESH_AT + item * BLOCK, blocks.own);
@@ -82,7 +80,7 @@ export function audit(handle: SharedStoreHandle): Lost {
 export async function untilQuiet({ buffer }: SharedStoreHandle): Promise<void> {
   const memory = attachMemory(buffer);
   const calls = () =>
-    usedRecords(memory).map((record) => Atomics.load(memory.ints, record + CALLS)).join();
+    usedRecords(memory).map((record) => Atomics.load(memory.ints, record + field.calls)).join();
   for (let before = "", now = calls(); before !== now; now = calls()) {
     before = now;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -114,7 +112,7 @@ function blocksInSlots({ ints, buckets, bucketMask, blockMask, lastBlock }: Memo
 }
 
 function isInCall({ ints }: Memory, record: number): boolean {
-  return ints[record + ANNOUNCED] !== 0;
+  return ints[record + field.announced] !== 0;
 }
 
 function ownPool(

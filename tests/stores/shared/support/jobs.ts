@@ -1,33 +1,27 @@
-import { gcra, type Limiter, limiter } from "../../../../mod.ts";
-import { consumeAll } from "../../../../core/limiter/consume_all.ts";
+import { gcra, type Limiter } from "../../../../mod.ts";
 import type { Decision } from "../../../../core/decision.ts";
 import {
   attachSharedStore,
   type SharedStoreHandle,
 } from "../../../../stores/shared/shared_store.ts";
 import { policy } from "../../../support/policies.ts";
+import { consumeKeys, limiterOn, NOW } from "./limiter_on.ts";
+
+/** A key under a policy. */
+interface OnKey {
+  readonly policy: string;
+  readonly limit: number;
+  readonly key: string;
+}
 
 /** What a worker is to do. */
 export type Job =
-  /** Takes from one key until it is refused `refusals` times in a row; answers how many it got. */
-  | {
-    readonly kind: "hammer";
-    readonly policy: string;
-    readonly limit: number;
-    readonly key: string;
-  }
+  /** Takes from one key until it is refused a hundred times; answers how many it got. */
+  | ({ readonly kind: "hammer" } & OnKey)
   /** Takes from keys `k0`, `k1`, ... by Zipf's law; answers what it got of each. */
   | { readonly kind: "zipf"; readonly limit: number; readonly keys: number; readonly calls: number }
-  /** Takes, looks and gives back; answers every call with its beginning and its end. */
-  | {
-    readonly kind: "record";
-    readonly policy: string;
-    readonly limit: number;
-    readonly key: string;
-    readonly calls: number;
-    /** Whether the workers move the clock as they go. */
-    readonly isMoving: boolean;
-  }
+  /** Takes, looks, gives back and may move the clock; answers each call with its beginning and end. */
+  | ({ readonly kind: "record"; readonly calls: number; readonly isMoving: boolean } & OnKey)
   /** Takes from two keys at once, and from each alone; answers what it got of both and of each. */
   | { readonly kind: "pairs"; readonly limit: number; readonly keys: readonly [string, string] }
   /** Takes from, gives back to and forgets many keys, alone and several at once, until flag 4 is raised; answers errors. */
@@ -58,9 +52,6 @@ export interface Work {
   readonly counts: SharedArrayBuffer;
 }
 
-/** The instant at which all workers call. */
-export const NOW = 1_790_000_000_000;
-
 /** A call as a worker saw it. */
 export interface SeenCall {
   readonly start: number;
@@ -89,7 +80,7 @@ export function worker({ handle, shared, counts }: Work) {
   const clock = () => readAt = NOW + (flags[2] as number);
 
   function limiterOf(name: string, limit: number): Limiter {
-    return limiter(policy(name, limit), { store, prefix: "test", clock });
+    return limiterOn(store, policy(name, limit), clock);
   }
 
   /** Waits until all workers of a round are here. */
@@ -143,13 +134,12 @@ export function worker({ handle, shared, counts }: Work) {
       case "pairs": {
         const api = limiterOf("gcra", job.limit);
         const [one, other] = job.keys;
-        const entries = [{ limiter: api, key: one }, { limiter: api, key: other }];
         const admitted = [0, 0, 0];
         startTogether();
         for (let call = 0, refused = 0; refused < 100; call++) {
           const which = call % 3;
           const isAllowed = which === 0
-            ? consumeAll(call % 2 === 0 ? entries : [...entries].reverse()).allowed
+            ? consumeKeys(api, ...(call % 2 === 0 ? [one, other] : [other, one]))
             : api.consume(which === 1 ? one : other).allowed;
           if (isAllowed) {
             admitted[which]!++;
@@ -171,7 +161,7 @@ export function worker({ handle, shared, counts }: Work) {
             if (which < 4) each.reset(keys[0]!);
             else if (which < 6) each.refund(keys[0]!);
             else if (which < 9) {
-              consumeAll([...new Set(keys)].map((key) => ({ limiter: each, key })));
+              consumeKeys(each, ...new Set(keys));
             } else each.consume(keys[0]!);
           } catch (error) {
             errors.add((error as Error).name);
@@ -185,22 +175,15 @@ export function worker({ handle, shared, counts }: Work) {
         let admitted = 0;
         for (let call = 0; call < job.calls; call++) {
           const own = attachSharedStore(handle);
-          const { consume } = limiter(policy("gcra", job.limit), {
-            store: own,
-            prefix: "attach",
-            clock,
-          });
+          const { consume } = limiterOn(own, policy("gcra", job.limit), clock);
           if (consume("key").allowed) admitted++;
           if (call % 2 === 0) own.close();
         }
         return admitted;
       }
       case "acquire": {
-        const waiting = limiter(gcra({ limit: job.limit, period: "1h" }), {
-          store,
-          prefix: "wait",
-          clock,
-        }).acquire(job.key);
+        const waiting = limiterOn(store, gcra({ limit: job.limit, period: "1h" }), clock)
+          .acquire(job.key);
         Atomics.sub(flags, 0, 1);
         return waiting.then(({ allowed }) => allowed);
       }
@@ -212,15 +195,13 @@ export function worker({ handle, shared, counts }: Work) {
       }
       case "forever": {
         const limiters = job.names.map((name) => limiterOf(name, job.limit));
-        const pair = [
-          { limiter: limiters[0]!, key: "pair one" },
-          { limiter: limiters[0]!, key: "pair two" },
-        ];
         for (let turn = 0; flags[4] === 0; turn++) {
           limiters.forEach((each, place) => {
             if (each.consume("hot").allowed) Atomics.add(got, place, 1);
           });
-          if (consumeAll(pair).allowed) Atomics.add(got, limiters.length, 1);
+          if (consumeKeys(limiters[0]!, "pair one", "pair two")) {
+            Atomics.add(got, limiters.length, 1);
+          }
           limiters[turn % limiters.length]!.consume(`cold ${turn % 300}`);
           // The clock moves on, for all of them, only where the test lets it.
           if (flags[3] === 1 && turn % 64 === 0) Atomics.add(flags, 2, 1);

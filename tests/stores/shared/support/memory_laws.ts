@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Law, law } from "../../../../adapters/testing/law.ts";
-import { consumeAll, limiter, StoreFullError } from "../../../../mod.ts";
+import { StoreFullError } from "../../../../mod.ts";
 import {
   attachSharedStore,
   type SharedStore,
@@ -9,80 +9,30 @@ import {
 } from "../../../../stores/shared/shared_store.ts";
 import { attachMemory } from "../../../../stores/shared/layout.ts";
 import { audit } from "./audit.ts";
-import { NOW } from "./jobs.ts";
+import { consumeKeys, limiterOn, NOW } from "./limiter_on.ts";
 import { names, policy } from "../../../support/policies.ts";
 
 /** Nothing lost. */
 export const NOTHING: ReturnType<typeof audit> = { places: 0, blocks: 0, nodes: 0, records: 0 };
 
-/** A step of a random run on a store with several threads. */
-type Step =
-  | { readonly kind: "consume" | "reset" | "refund"; readonly key: number; readonly policy: number }
-  /** Takes from so many keys, or forgets them. */
-  | { readonly kind: "many" | "none"; readonly count: number; readonly policy: number }
-  /** Lets the store hold so many keys more. */
-  | { readonly kind: "grow"; readonly keys: number }
-  | { readonly kind: "all"; readonly keys: readonly number[]; readonly policy: number }
-  | { readonly kind: "wait"; readonly milliseconds: number }
-  | { readonly kind: "close" | "attach" };
+/** A step of a random run on a store with several threads, and what its kind may need. */
+const step = fc.record({
+  kind: fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom("consume", "consume", "reset", "refund") },
+    // Takes from several keys at once; takes from so many keys, or forgets them.
+    { weight: 4, arbitrary: fc.constantFrom("all", "all", "many", "none") },
+    // Lets time pass; lets the store hold so many keys more; opens a thread's store anew.
+    { weight: 3, arbitrary: fc.constantFrom("wait", "grow", "attach") },
+  ),
+  thread: fc.nat(3),
+  policy: fc.nat(names.length - 1),
+  key: fc.nat(60),
+  keys: fc.uniqueArray(fc.nat(60), { minLength: 1, maxLength: 12 }),
+  count: fc.nat(400),
+  milliseconds: fc.constantFrom(1, 60_000, 3_600_000, 100_000_000),
+});
 
-const step: fc.Arbitrary<Step & { readonly thread: number }> = fc.oneof(
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constantFrom(
-        "consume" as const,
-        "consume" as const,
-        "reset" as const,
-        "refund" as const,
-      ),
-      key: fc.nat(60),
-      policy: fc.nat(names.length - 1),
-      thread: fc.nat(3),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("all" as const),
-      keys: fc.uniqueArray(fc.nat(60), { minLength: 1, maxLength: 12 }),
-      policy: fc.nat(names.length - 1),
-      thread: fc.nat(3),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constantFrom("many" as const, "none" as const),
-      count: fc.nat(400),
-      policy: fc.nat(names.length - 1),
-      thread: fc.nat(3),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant("wait" as const),
-      milliseconds: fc.constantFrom(1, 60_000, 3_600_000, 100_000_000),
-      thread: fc.constant(0),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant("grow" as const),
-      keys: fc.nat(20),
-      thread: fc.nat(3),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constantFrom("close" as const, "attach" as const),
-      thread: fc.nat(3),
-    }),
-  },
-);
+type Step = typeof step extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
 /** What holds of a store's memory, whatever is done on it. */
 export const memoryLaws: readonly Law[] = [
@@ -115,46 +65,37 @@ export const memoryLaws: readonly Law[] = [
 ];
 
 function perform(
-  each: Step & { readonly thread: number },
+  { kind, thread: place, policy: name, key, keys, count, milliseconds }: Step,
   threads: SharedStore[],
   store: SharedStore,
   now: { value: number },
 ): void {
-  const thread = threads[each.thread]!;
-  const options = { store: thread, prefix: "test", clock: () => now.value };
-  switch (each.kind) {
+  const thread = threads[place]!;
+  const own = limiterOn(thread, policy(names[name]!, 50), () => now.value);
+  switch (kind) {
     case "wait":
-      now.value += each.milliseconds;
+      now.value += milliseconds;
       return;
-    case "close":
     case "attach":
       thread.close();
-      threads[each.thread] = attachSharedStore(store.handle);
+      threads[place] = attachSharedStore(store.handle);
       return;
     case "grow": {
-      const { capacity } = thread.statistics();
       const { maxCapacity } = attachMemory(store.handle.buffer);
-      thread.grow(Math.min(maxCapacity, capacity + each.keys));
-      return;
+      return thread.grow(Math.min(maxCapacity, thread.statistics().capacity + count % 21));
     }
-    case "all": {
-      const own = limiter(policy(names[each.policy]!, 50), options);
-      consumeAll(each.keys.map((key) => ({ limiter: own, key: `key ${key}` })));
-      return;
-    }
+    case "all":
+      return void consumeKeys(own, ...keys.map((each) => `key ${each}`));
     case "many":
-    case "none": {
-      const own = limiter(policy(names[each.policy]!, 50), options);
-      for (let key = 0; key < each.count; key++) {
-        if (each.kind === "many") own.consume(`key ${key}`);
-        else own.reset(`key ${key}`);
+    case "none":
+      for (let each = 0; each < count; each++) {
+        if (kind === "many") own.consume(`key ${each}`);
+        else own.reset(`key ${each}`);
       }
       return;
-    }
-    default: {
-      const own = limiter(policy(names[each.policy]!, 50), options);
-      if (each.kind === "reset") own.reset(`key ${each.key}`);
-      else own[each.kind](`key ${each.key}`, 3);
-    }
+    case "reset":
+      return own.reset(`key ${key}`);
+    default:
+      own[kind as "consume" | "refund"](`key ${key}`, 3);
   }
 }

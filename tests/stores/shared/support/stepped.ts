@@ -5,9 +5,10 @@
  * no `catch` or `finally` of it does anything more.
  */
 
-import { attachMemory, type Memory } from "../../../../stores/shared/layout.ts";
-import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
-import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import { attachMemory } from "../../../../stores/shared/layout.ts";
+import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
+import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import { watchedMemory } from "./watched_memory.ts";
 
 /**
  * Receives what a thread is about to do: `get`, `set` or the name of an atomic operation, and at which
@@ -15,80 +16,14 @@ import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.t
  */
 export type BeforeStep = (what: string, index: number, bytes: number) => void;
 
-type Words = Memory["ints"] | Memory["floats"] | Memory["bigs"] | Memory["bytes"];
+type Operation = (array: object, index: number, ...rest: unknown[]) => unknown;
 
-const OPERATIONS = ["load", "store", "add", "sub", "compareExchange"] as const;
-const watched = new WeakMap<
-  object,
-  { readonly array: Words; touch(what: string, at: number): void }
->();
-
-/** Attaches a thread that calls `before` at each of its steps; only within `inSteps`. */
-export function steppedStore(
-  { buffer }: SharedStoreHandle,
-  before: BeforeStep,
-): ThreadStore {
-  function watch<Array extends Words>(array: Array): Array {
-    const bytes = array.BYTES_PER_ELEMENT;
-    const touch = (what: string, index: number) => before(what, index, bytes);
-    const proxy = new Proxy(array, {
-      get(target, name) {
-        if (isIndex(name)) {
-          touch("get", Number(name));
-          return target[Number(name)];
-        }
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-      set(target, name, value) {
-        if (!isIndex(name)) return false;
-        touch("set", Number(name));
-        target[Number(name)] = value;
-        return true;
-      },
-    });
-    watched.set(proxy, { array, touch });
-    return proxy;
-  }
-
-  const memory = attachMemory(buffer);
-  const { ints, floats, bigs, bytes } = memory;
-  return openThreadStore({
-    ...memory,
-    ints: watch(ints),
-    floats: watch(floats),
-    bigs: watch(bigs),
-    bytes: watch(bytes),
-  });
-}
-
-/** Runs a test in which atomic operations of stepped threads are steps, and nobody ever waits. */
-export function inSteps(test: () => void): void {
-  const originals = Object.getOwnPropertyDescriptors(Atomics);
-  for (const name of OPERATIONS) {
-    const original = Atomics[name] as (array: Words, index: number, ...rest: number[]) => unknown;
-    Object.defineProperty(Atomics, name, {
-      configurable: true,
-      writable: true,
-      value(array: Words, index: number, ...rest: number[]) {
-        const own = watched.get(array);
-        own?.touch(name, index);
-        return original(own?.array ?? array, index, ...rest);
-      },
-    });
-  }
-  Object.defineProperty(Atomics, "wait", {
-    configurable: true,
-    writable: true,
-    value: () => "timed-out",
-  });
-  try {
-    test();
-  } finally {
-    Object.defineProperties(Atomics, originals);
-  }
-}
-
-function isIndex(name: string | symbol): name is string {
-  return typeof name === "string" && name >= "0" && name < ":";
+/** Attaches a thread that calls `before` at each of its steps; only within `whereWatched`. */
+export function steppedStore({ buffer }: SharedStoreHandle, before: BeforeStep): SharedStore {
+  return openThreadStore(watchedMemory(attachMemory(buffer), (array) => (what, index, ...rest) => {
+    before(what, index, array.BYTES_PER_ELEMENT);
+    if (what === "get") return array[index];
+    if (what === "set") return (array as { [index: number]: unknown })[index] = rest[0];
+    return (Atomics as unknown as Record<string, Operation>)[what]!(array, index, ...rest);
+  }));
 }

@@ -15,22 +15,18 @@
  */
 
 import {
-  ANNOUNCED,
   attachMemory,
-  BATCH,
-  BATCH_SIZE,
   BUCKET,
+  field,
   header,
   INTENT,
   type Memory,
-  OWNER,
   RECORD,
-  SEEN,
   SLOTS_PER_BUCKET,
-  STATUS,
 } from "../../../../stores/shared/layout.ts";
-import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
-import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
+import type { SharedStore, SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
+import { type Access, watchedMemory, whereWatched } from "./watched_memory.ts";
 
 /** What a location is. */
 export type Region =
@@ -73,7 +69,7 @@ export interface Schedule {
 }
 
 /** What a thread does with the store that it attaches to. */
-export type Script = (attach: () => ThreadStore) => unknown;
+export type Script = (attach: () => SharedStore) => unknown;
 
 interface Write {
   readonly value: number | bigint;
@@ -95,13 +91,8 @@ interface Runner {
   isDone: boolean;
 }
 
-type Words = Memory["ints"] | Memory["floats"] | Memory["bigs"] | Memory["bytes"];
-type Access = (what: string, index: number, ...rest: unknown[]) => unknown;
-
 const SUSPENDED = new Error("suspended");
 const MOST_ACCESSES = 6_000;
-const OPERATIONS = ["load", "store", "add", "sub", "compareExchange"] as const;
-const watched = new WeakMap<object, Access>();
 
 /**
  * Runs scripts at once.
@@ -289,68 +280,28 @@ function viewOf(memory: Memory, accessOf: (bytes: number) => Access): Memory {
   const halves = new Int32Array(scratch.buffer);
   const ints = accessOf(4);
   const floats: Access = (what, index, value) => {
-    if (what === "set") scratch[0] = value as number;
-    const [low, high] = [halves[0]!, halves[1]!];
-    if (what === "set") [low, high].forEach((half, place) => ints("set", 2 * index + place, half));
-    else {
-      const read = [0, 1].map((place) => ints("get", 2 * index + place) as number);
-      halves.set(read);
-    }
+    if (what === "set") {
+      scratch[0] = value as number;
+      const [low, high] = [halves[0]!, halves[1]!];
+      [low, high].forEach((half, place) => ints("set", 2 * index + place, half));
+    } else halves.set([0, 1].map((place) => ints("get", 2 * index + place) as number));
     return scratch[0];
   };
-  return {
-    ...memory,
-    ints: watch(memory.ints, ints),
-    floats: watch(memory.floats, floats),
-    bigs: watch(memory.bigs, accessOf(8)),
-    bytes: watch(memory.bytes, accessOf(1)),
-  };
+  return watchedMemory(
+    memory,
+    (array) => array === memory.floats ? floats : accessOf(array.BYTES_PER_ELEMENT),
+  );
 }
 
-function watch<Array extends Words>(array: Array, access: Access): Array {
-  const proxy = new Proxy(array, {
-    get(target, name) {
-      if (typeof name === "string" && name >= "0" && name < ":") return access("get", Number(name));
-      if (name === "fill") {
-        return (value: number, start: number, end: number) => {
-          for (let at = start; at < end; at++) access("set", at, value);
-        };
-      }
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-    set(_target, name, value) {
-      access("set", Number(name), value);
-      return true;
-    },
-  });
-  watched.set(proxy, access);
-  return proxy;
-}
-
-/** Runs what is told of every atomic operation, under a clock that stands still. */
+/** Runs what is told of every access, under a clock and chance that stand still. */
 function inWeakMemory(run: () => void): void {
-  const originals = Object.getOwnPropertyDescriptors(Atomics);
   const { now } = Date;
   const { random } = Math;
-  for (const name of OPERATIONS) {
-    const original = Atomics[name] as (array: object, index: number, ...rest: unknown[]) => unknown;
-    const value = (array: object, index: number, ...rest: unknown[]) => {
-      const access = watched.get(array);
-      return access === undefined ? original(array, index, ...rest) : access(name, index, ...rest);
-    };
-    Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
-  }
-  for (const [name, answer] of [["wait", "timed-out"], ["notify", 0]] as const) {
-    const value = () => answer;
-    Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
-  }
   Date.now = () => 1_790_000_000_000;
   Math.random = () => 0;
   try {
-    run();
+    whereWatched(run);
   } finally {
-    Object.defineProperties(Atomics, originals);
     Date.now = now;
     Math.random = random;
   }
@@ -369,9 +320,9 @@ function regionOf(memory: Memory, bytes: number, index: number): Region {
   }
   if (index < blocks) {
     const place = (index - records) % RECORD;
-    if (place === ANNOUNCED) return "announced";
-    if (place === BATCH_SIZE || (place >= BATCH && place < SEEN)) return "batch";
-    return place === OWNER ? "owner" : place === STATUS ? "status" : "record";
+    if (place === field.announced) return "announced";
+    if (place === field.batchSize || (place >= field.batch && place < field.seen)) return "batch";
+    return place === field.owner ? "owner" : place === field.status ? "status" : "record";
   }
   return index < nodes ? "block" : "node";
 }

@@ -6,21 +6,23 @@
 import assert from "node:assert/strict";
 import {
   type Algorithm,
-  consumeAll,
   gcra,
   type Limiter,
-  limiter,
   slidingLog,
   slidingWindow,
   StoreFullError,
 } from "../../../../mod.ts";
 import { storedKey } from "../../../../core/stored_key.ts";
 import { attachMemory, type Memory, SIGNAL_COUNT } from "../../../../stores/shared/layout.ts";
-import { sharedStore, type SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
-import { openThreadStore, type ThreadStore } from "../../../../stores/shared/thread_store.ts";
+import {
+  type SharedStore,
+  sharedStore,
+  type SharedStoreHandle,
+} from "../../../../stores/shared/shared_store.ts";
+import { openThreadStore } from "../../../../stores/shared/thread_store.ts";
 import { audit } from "./audit.ts";
-import { NOW } from "./jobs.ts";
-import type { Schedule, Script, Weakening } from "./weak_memory.ts";
+import { consumeKeys, limiterOn } from "./limiter_on.ts";
+import type { Region, Schedule, Script, Weakening } from "./weak_memory.ts";
 
 const LIMIT = 3;
 
@@ -35,10 +37,6 @@ export interface Scenario {
 const number = gcra({ limit: LIMIT, period: "1h" });
 const log = slidingLog({ limit: LIMIT, period: "1h" });
 const tree = slidingWindow({ limit: 4_000, period: 100_000, precision: 1_000 });
-
-function limiterOn(store: ThreadStore, algorithm: Algorithm, now: number = NOW): Limiter {
-  return limiter(algorithm, { store, prefix: "weak", clock: () => now });
-}
 
 /** A store whose words come back after two changes, with few blocks to spare. */
 function narrowStore(
@@ -64,17 +62,15 @@ function admitting(
   held: readonly string[] = ["one"],
 ): Scenario {
   const { handle, narrow, open } = narrowStore(sizes);
-  const before = open();
-  for (const key of held) limiterOn(before, algorithm).consume(key);
-  before.close();
+  hold(open, algorithm, ...held);
   const got = Array.from({ length: threads }, () => [0, 0]);
-  const scripts = got.map((own, thread): Script => (attach) => {
-    own.fill(0);
-    const store = attach();
-    const api = limiterOn(store, algorithm);
-    for (let each = 0; each < calls; each++) call(api, own, thread);
-    store.close();
-  });
+  const scripts = got.map((own, thread) =>
+    script((store) => {
+      own.fill(0);
+      const api = limiterOn(store, algorithm);
+      for (let each = 0; each < calls; each++) call(api, own, thread);
+    })
+  );
   return {
     handle,
     narrow,
@@ -98,6 +94,26 @@ function admitting(
 const take = (key: "one" | "two") => (api: Limiter, got: number[]) => {
   if (api.consume(key).allowed) got[key === "one" ? 0 : 1]!++;
 };
+
+const takeBoth = (keys: readonly string[]) => (api: Limiter, got: number[]) => {
+  const allowed = consumeKeys(api, ...keys);
+  if (allowed) [0, 1].forEach((place) => got[place]!++);
+  return allowed;
+};
+
+/** A thread that attaches, calls and closes its store. */
+const script = (call: (store: SharedStore) => void): Script => (attach) => {
+  const store = attach();
+  call(store);
+  store.close();
+};
+
+/** Takes from a key, before the threads begin. */
+function hold(open: () => SharedStore, algorithm: Algorithm, ...keys: readonly string[]): void {
+  const store = open();
+  for (const key of keys) limiterOn(store, algorithm).consume(key);
+  store.close();
+}
 
 /** Scenarios by what they exercise. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
@@ -143,10 +159,9 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
       2,
       2,
       (api, got, thread) => {
-        const keys = thread === 0 ? ["one", "two"] : ["two", "one"];
-        const entries = keys.map((key) => ({ limiter: api, key }));
-        if (consumeAll(entries).allowed) [0, 1].forEach((place) => got[place]!++);
-        else take("two")(api, got);
+        if (!takeBoth(thread === 0 ? ["one", "two"] : ["two", "one"])(api, got)) {
+          take("two")(api, got);
+        }
       },
       { blocks: 16 },
       ["one", "two"],
@@ -157,58 +172,44 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
       2,
       2,
       (api, got, thread) => {
-        if (thread === 1) return take("one")(api, got);
-        const entries = ["one", "two"].map((key) => ({ limiter: api, key }));
-        if (consumeAll(entries).allowed) [0, 1].forEach((place) => got[place]!++);
+        if (thread === 1) take("one")(api, got);
+        else takeBoth(["one", "two"])(api, got);
       },
       { blocks: 16 },
       ["one", "two"],
     ),
   "forget a key that another one takes from": () => {
     const { handle, narrow, open } = narrowStore({ blocks: 12, nodes: 20 });
-    const before = open();
-    limiterOn(before, log).consume("one");
-    before.close();
-    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
-      const store = attach();
-      const api = limiterOn(store, log);
-      for (let call = 0; call < 2; call++) {
-        if (thread === 0) api.reset("one");
-        else api.consume("one");
-      }
-      store.close();
-    });
+    hold(open, log, "one");
+    const scripts = [0, 1].map((thread) =>
+      script((store) => {
+        const { reset, consume } = limiterOn(store, log);
+        for (let call = 0; call < 2; call++) (thread === 0 ? reset : consume)("one");
+      })
+    );
     return { handle, narrow, scripts, check: () => checkWhole(handle, 4) };
   },
   "evict keys from a full store": () => {
     const { handle, narrow, open } = narrowStore({ capacity: 1, blocks: 12, onFull: "evict" });
-    open().close();
-    const scripts: Script[] = [0, 1].map((thread) => (attach) => {
-      const store = attach();
-      for (let call = 0; call < 2; call++) limiterOn(store, number).consume(`${thread} ${call}`);
-      store.close();
-    });
+    hold(open, number);
+    const scripts = [0, 1].map((thread) =>
+      script((store) => {
+        for (let call = 0; call < 2; call++) limiterOn(store, number).consume(`${thread} ${call}`);
+      })
+    );
     return { handle, narrow, scripts, check: () => checkWhole(handle, 1) };
   },
   "give units back to one that waits": () => {
     const { handle, narrow, open } = narrowStore({});
     const single = gcra({ limit: 1, period: "1h" });
-    const before = open();
-    limiterOn(before, single).consume("one");
-    before.close();
+    hold(open, single, "one");
     let isRefused = false;
-    const scripts: Script[] = [
-      (attach) => {
-        const store = attach();
-        store.internals!.watch!(storedKey("weak", single.id, "one"));
+    const scripts = [
+      script((store) => {
+        store.internals!.watch!(storedKey("test", single.id, "one"));
         isRefused = !limiterOn(store, single).consume("one").allowed;
-        store.close();
-      },
-      (attach) => {
-        const store = attach();
-        limiterOn(store, single).refund("one");
-        store.close();
-      },
+      }),
+      script((store) => void limiterOn(store, single).refund("one")),
     ];
     return {
       handle,
@@ -295,114 +296,76 @@ export function stoppedSchedule(accesses: number, seed: number): Schedule {
   };
 }
 
-const rmw = (what: string) => what === "compareExchange";
+/** An atomic operation on such a location that is a plain one. */
+function plain(region: Region, ...operations: readonly string[]): Partial<Weakening> {
+  return { isPlain: (what, at) => at === region && operations.includes(what) };
+}
+
+/** Stores to such a location that wait for an operation on another one. */
+function late(region: Region, until: Region, operation = "compareExchange"): Partial<Weakening> {
+  return {
+    isDelayed: (at) => at === region,
+    endsDelay: (what, at) => at === until && what === operation,
+  };
+}
+
+const SWAP = "compareExchange";
+
+/** Faults of memory order, by the scenario in which each must be found, with what shows it first. */
+const faults: Readonly<Record<string, Readonly<Record<string, Partial<Weakening>>>>> = {
+  "find and replace a number": {
+    "the swap of a slot is a load and a store": plain("slot", SWAP),
+    "a slot is looked at again by a plain load": plain("slot", "load"),
+    "a block is written after its slot was swapped": late("block", "slot"),
+    "blocks, nodes and records are handed out by a load and a store": plain("header", "add"),
+  },
+  "find and replace a number, again and again": {
+    "what others announce is read by plain loads": { seed: 46, ...plain("announced", "load") },
+    "a word is announced by plain accesses on a processor that keeps the order": {
+      seed: 76,
+      isOrdered: true,
+      ...plain("announced", SWAP, "store", "add", "sub"),
+    },
+    "a word is announced after the second look at its slot": {
+      seed: 21,
+      ...late("announced", "slot", "load"),
+    },
+  },
+  "take over the record of a thread that goes on": {
+    "a record is locked by a load and a store": { seed: 4, ...plain("announced", SWAP) },
+    "a record is unlocked, and a word announced, by plain stores": {
+      seed: 14,
+      ...plain("announced", "store"),
+    },
+  },
+  "replace a log": {
+    "nodes are written after their slot was swapped": late("node", "slot"),
+    "the head of a pool is swapped by a load and a store": plain("pool", SWAP),
+    "the head of a pool is read by a plain load": { seed: 13, ...plain("pool", "load") },
+  },
+  "give units back to one that waits": {
+    "a wait is marked by a load and a store": plain("signal", SWAP),
+    "a wait is marked after its call": late("signal", "announced", "store"),
+  },
+  "insert a key, as another slot of its bucket becomes free": {
+    "an intent is set by a load and a store": { seed: 342, ...plain("intent", SWAP) },
+  },
+  "insert two keys": {
+    "places of keys are counted by a load and a store": {
+      seed: 47,
+      ...plain("keys", SWAP, "store", "add", "sub"),
+    },
+  },
+  "several keys at once and a single one": {
+    "the status of a batch is set by a load and a store": { seed: 126, ...plain("status", SWAP) },
+    "the entries of a batch are written after its first mark": {
+      seed: 83,
+      ...late("batch", "slot"),
+    },
+  },
+};
 
 /** Faults of memory order; each must be found in one of the scenarios. */
-export const weakenings: readonly Weakening[] = [
-  {
-    name: "the swap of a slot is a load and a store",
-    scenario: "find and replace a number",
-    isPlain: (what, region) => rmw(what) && region === "slot",
-  },
-  {
-    name: "a slot is looked at again by a plain load",
-    scenario: "find and replace a number",
-    isPlain: (what, region) => what === "load" && region === "slot",
-  },
-  {
-    name: "a record is locked by a load and a store",
-    scenario: "take over the record of a thread that goes on",
-    seed: 4,
-    isPlain: (what, region) => rmw(what) && region === "announced",
-  },
-  {
-    name: "a record is unlocked, and a word announced, by plain stores",
-    scenario: "take over the record of a thread that goes on",
-    seed: 14,
-    isPlain: (what, region) => what === "store" && region === "announced",
-  },
-  {
-    name: "what others announce is read by plain loads",
-    scenario: "find and replace a number, again and again",
-    seed: 46,
-    isPlain: (what, region) => what === "load" && region === "announced",
-  },
-  {
-    name: "a word is announced by plain accesses on a processor that keeps the order",
-    scenario: "find and replace a number, again and again",
-    seed: 76,
-    isOrdered: true,
-    isPlain: (what, region) => what !== "load" && region === "announced",
-  },
-  {
-    name: "a word is announced after the second look at its slot",
-    scenario: "find and replace a number, again and again",
-    seed: 21,
-    isDelayed: (region) => region === "announced",
-    endsDelay: (what, region) => region === "slot" && what === "load",
-  },
-  {
-    name: "a block is written after its slot was swapped",
-    scenario: "find and replace a number",
-    isDelayed: (region) => region === "block",
-    endsDelay: (what, region) => region === "slot" && rmw(what),
-  },
-  {
-    name: "nodes are written after their slot was swapped",
-    scenario: "replace a log",
-    isDelayed: (region) => region === "node",
-    endsDelay: (what, region) => region === "slot" && rmw(what),
-  },
-  {
-    name: "a wait is marked by a load and a store",
-    scenario: "give units back to one that waits",
-    isPlain: (what, region) => rmw(what) && region === "signal",
-  },
-  {
-    name: "a wait is marked after its call",
-    scenario: "give units back to one that waits",
-    isDelayed: (region) => region === "signal",
-    endsDelay: (what, region) => region === "announced" && what === "store",
-  },
-  {
-    name: "an intent is set by a load and a store",
-    scenario: "insert a key, as another slot of its bucket becomes free",
-    seed: 342,
-    isPlain: (what, region) => rmw(what) && region === "intent",
-  },
-  {
-    name: "the status of a batch is set by a load and a store",
-    scenario: "several keys at once and a single one",
-    seed: 126,
-    isPlain: (what, region) => rmw(what) && region === "status",
-  },
-  {
-    name: "the entries of a batch are written after its first mark",
-    scenario: "several keys at once and a single one",
-    seed: 83,
-    isDelayed: (region) => region === "batch",
-    endsDelay: (what, region) => region === "slot" && rmw(what),
-  },
-  {
-    name: "the head of a pool is swapped by a load and a store",
-    scenario: "replace a log",
-    isPlain: (what, region) => rmw(what) && region === "pool",
-  },
-  {
-    name: "the head of a pool is read by a plain load",
-    scenario: "replace a log",
-    seed: 13,
-    isPlain: (what, region) => what === "load" && region === "pool",
-  },
-  {
-    name: "places of keys are counted by a load and a store",
-    scenario: "insert two keys",
-    seed: 47,
-    isPlain: (what, region) => what !== "load" && region === "keys",
-  },
-  {
-    name: "blocks, nodes and records are handed out by a load and a store",
-    scenario: "find and replace a number",
-    isPlain: (what, region) => what === "add" && region === "header",
-  },
-];
+export const weakenings: readonly Weakening[] = Object.entries(faults).flatMap((
+  [scenario, named],
+) => Object.entries(named).map(([name, fault]) => ({ name, scenario, ...fault })));

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { SyncStore } from "../../../../core/store.ts";
 import { type Law, law } from "../../../../adapters/testing/law.ts";
 import {
   type Algorithm,
   type Limiter,
-  limiter,
   memoryStore,
   slidingLog,
   slidingWindow,
 } from "../../../../mod.ts";
-import { sharedStore } from "../../../../stores/shared/shared_store.ts";
+import { attachSharedStore, sharedStore } from "../../../../stores/shared/shared_store.ts";
 import { audit } from "./audit.ts";
-import { NOW } from "./jobs.ts";
+import { limiterOn, NOW } from "./limiter_on.ts";
 import { NOTHING } from "./memory_laws.ts";
 
 /** Windows of each form and number of levels in the store. */
@@ -42,20 +42,31 @@ const call = fc.record({
     { weight: 2, arbitrary: fc.integer({ min: -30, max: 0 }) },
     { weight: 1, arbitrary: fc.integer({ min: -30_000, max: -1_000 }) },
   ),
+  // Whether another thread takes one unit while the call is under way.
+  isRaced: fc.nat(4).map((n) => n === 0),
 });
 
-/** Windows and logs in shared memory answer as those of one process. */
+/** Windows and logs in shared memory answer as those of one process, calls that lose a race too. */
 export const windowLaws: readonly Law[] = Object.entries(windows).map(([name, algorithm]) =>
   law(
     `${name} answers as in memory`,
     fc.property(fc.array(call, { minLength: 10, maxLength: 150 }), (calls) => {
-      const store = sharedStore({ capacity: 10, maxBytes: 2 ** 20, threads: 2 });
+      const store = sharedStore({ capacity: 10, maxBytes: 2 ** 20, threads: 3 });
       const now = { value: NOW };
-      const options = { prefix: "test", clock: () => now.value };
-      const shared = limiter(algorithm, { ...options, store });
-      const memory = limiter(algorithm, { ...options, store: memoryStore() });
-      for (const { wait, cost } of calls) {
+      const on = (each: SyncStore, by = algorithm) => limiterOn(each, by, () => now.value);
+      let meanwhile = () => {};
+      const shared = on(store, interrupted(algorithm, () => meanwhile()));
+      const other = on(attachSharedStore(store.handle));
+      const memory = on(memoryStore());
+      for (const { wait, cost, isRaced } of calls) {
         now.value += wait;
+        // A call on a key that is not there comes before one that puts it in.
+        if (isRaced && memory.peek("key", 0).remaining < algorithm.capacity) {
+          meanwhile = () => {
+            meanwhile = () => {};
+            assert.deepEqual(perform(other, 1), perform(memory, 1));
+          };
+        }
         assert.deepEqual(perform(shared, cost), perform(memory, cost));
       }
       assert.deepEqual(audit(store.handle), NOTHING);
@@ -67,4 +78,19 @@ export const windowLaws: readonly Law[] = Object.entries(windows).map(([name, al
 function perform({ consume, refund, peek }: Limiter, cost: number): unknown {
   if (cost < 0) return refund("key", -cost);
   return cost === 0 ? peek("key", 1) : consume("key", cost);
+}
+
+/** The algorithm, with a call of `meanwhile` between each of its steps and what comes of it. */
+export function interrupted(algorithm: Algorithm, meanwhile: () => void): Algorithm {
+  const { take, decide, charge } = algorithm.internals!.halves!;
+  const halves = {
+    take(...given: Parameters<typeof take>) {
+      const next = take(...given);
+      meanwhile();
+      return next;
+    },
+    decide,
+    charge,
+  };
+  return { ...algorithm, internals: { ...algorithm.internals, halves } };
 }

@@ -1,0 +1,114 @@
+import type * as Cause from "effect/Cause";
+import * as Duration from "effect/Duration";
+import * as Schema from "effect/Schema";
+
+import { formatValue } from "../../core/options/checks.ts";
+import { Decision } from "./decision.ts";
+
+/** The fields of `RateLimited`. */
+export type RateLimitedFields = Schema.TaggedStruct<"RateLimited", {
+  readonly prefix: typeof Schema.String;
+  readonly key: typeof Schema.String;
+  readonly cost: typeof Schema.Number;
+  readonly retryAfter: typeof Schema.DurationFromMillis;
+  readonly decision: typeof Decision;
+}>;
+
+/**
+ * A limit refused, or a wait for one would have been too long.
+ *
+ * It is a schema too, so that it travels through remote calls.
+ *
+ * @example
+ * ```ts
+ * import { Effect } from "effect";
+ * import { gcra } from "tidegate";
+ * import { layerMemory, limit, withLimit } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const api = limit("api", gcra({ limit: 1, period: "1m" }));
+ * const hello = withLimit(Effect.succeed("hello"), { limit: api, key: "user:42" });
+ * const program = Effect.andThen(hello, hello).pipe(
+ *   Effect.catchTag("RateLimited", (error) => Effect.succeed(`refused by ${error.prefix}`)),
+ * );
+ *
+ * const answer = await Effect.runPromise(Effect.provide(program, layerMemory()));
+ * assert.equal(answer, "refused by api");
+ * ```
+ */
+export interface RateLimited extends Cause.YieldableError {
+  /** What `Effect.catchTag` catches it by. */
+  readonly _tag: "RateLimited";
+  /** The limit's prefix. */
+  readonly prefix: string;
+  /** Whose units. */
+  readonly key: string;
+  /** Units that were to be taken. */
+  readonly cost: number;
+  /** Until the cost would be admitted; infinite if it never is. */
+  readonly retryAfter: Duration.Duration;
+  /** The refusal. */
+  readonly decision: Decision;
+}
+
+/** The class and the schema of `RateLimited`. */
+export const RateLimited: Schema.Class<RateLimited, RateLimitedFields, Cause.YieldableError> = class
+  extends Schema.TaggedError<RateLimited>()("RateLimited", {
+    prefix: Schema.String,
+    key: Schema.String,
+    cost: Schema.Number,
+    retryAfter: Schema.DurationFromMillis,
+    decision: Decision,
+  }) {
+  /** What was refused, and when it would be admitted. */
+  override get message(): string {
+    const when = Duration.isFinite(this.retryAfter)
+      ? `in ${Duration.toMillis(this.retryAfter)} ms`
+      : "never";
+    return `Cannot take ${this.cost} of ${formatValue(this.key)} under ${
+      formatValue(this.prefix)
+    } as the ` +
+      `limit must have room: it would come ${when}`;
+  }
+};
+
+/** Why a store did not answer. */
+export type StoreErrorReason = "unavailable" | "contention" | "full" | "overloaded";
+
+/** The fields of `RateLimitStoreError`. */
+export type RateLimitStoreErrorFields = Schema.TaggedStruct<"RateLimitStoreError", {
+  readonly reason: Schema.Literals<["unavailable", "contention", "full", "overloaded"]>;
+  readonly applied: Schema.Literals<["no", "unknown"]>;
+  readonly message: typeof Schema.String;
+  readonly cause: Schema.Defect;
+}>;
+
+/** The store did not answer. */
+export interface RateLimitStoreError extends Cause.YieldableError {
+  /** What `Effect.catchTag` catches it by. */
+  readonly _tag: "RateLimitStoreError";
+  /**
+   * Why: it could not be reached in time (`"unavailable"`), lost the race for a key too often
+   * (`"contention"`), is full and set to refuse then (`"full"`), or has too many calls waiting for it
+   * (`"overloaded"`), which is a refusal and no outage.
+   */
+  readonly reason: StoreErrorReason;
+  /** Whether the call may have been charged all the same. */
+  readonly applied: "no" | "unknown";
+  /** What could not be done, and why. */
+  readonly message: string;
+  /** What the store threw. */
+  readonly cause: unknown;
+}
+
+/** The class and the schema of `RateLimitStoreError`. */
+export const RateLimitStoreError: Schema.Class<
+  RateLimitStoreError,
+  RateLimitStoreErrorFields,
+  Cause.YieldableError
+> = Schema.TaggedError<RateLimitStoreError>()("RateLimitStoreError", {
+  reason: Schema.Literals(["unavailable", "contention", "full", "overloaded"]),
+  applied: Schema.Literals(["no", "unknown"]),
+  message: Schema.String,
+  cause: Schema.Defect(),
+});

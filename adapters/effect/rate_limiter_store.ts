@@ -1,0 +1,201 @@
+/*
+ * Effect's own `RateLimiterStore` on a store of tidegate.
+ *
+ * A store does one thing: it replaces a key's state by a pure function of it. An algorithm is such a
+ * function with an answer of a fixed form. Here the function is made for one call, and reports its
+ * own answer on the side; the decision that the store hands back is only how long the state must be
+ * kept. After a lost race the store calls again, and the last answer is the one that was committed.
+ *
+ * The functions are those of Effect's memory store, state in and state out. A state that a fresh one
+ * would equal is let go, which its memory store does not.
+ */
+
+import * as Clock from "effect/Clock";
+import * as Duration from "effect/Duration";
+import * as Effect from "effect/Effect";
+import * as Layer from "effect/Layer";
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { numbersCodec } from "../../core/arithmetic/numbers_codec.ts";
+import type { Codec } from "../../core/codec.ts";
+import type { Decision } from "../../core/decision.ts";
+import { storedKeyIn } from "../../core/limiter/prepare_call.ts";
+import { makeDecision } from "../../core/make_decision.ts";
+import { andThen, type MaybePromise } from "../../core/maybe_promise.ts";
+import { checkText } from "../../core/options/checks.ts";
+import type { Store } from "../../core/store.ts";
+import { timeOf, whenSettled } from "./bound_limit.ts";
+import {
+  layerStoreMemory,
+  RateLimiterError,
+  RateLimiterStore,
+  RateLimitStoreError,
+} from "./needs_effect_4_1.ts";
+
+/**
+ * Effect's own `RateLimiterStore` on a store of tidegate, so that its `RateLimiter`, and with it
+ * `HttpClient.withRateLimiter`, counts in shared memory across threads: any store that answers at
+ * once, and one that answers by promises as well.
+ *
+ * It decides as Effect's memory store does, and lets a key go once it is fresh again, which that
+ * one does not. Nothing is written for a refusal.
+ *
+ * What `withRateLimiter` learns of a server from its refusals is not shared: each layer keeps that to
+ * itself, in a memory store of Effect's own.
+ *
+ * @param store Any store; it stays the caller's to close.
+ * @param options `prefix`, what its keys begin with in the store; default `"effect"`.
+ * @throws {RangeError} If the store cannot hold its states.
+ *
+ * @example
+ * ```ts
+ * import { Effect, Layer } from "effect";
+ * import { RateLimiter } from "effect/persistence";
+ * import { memoryStore } from "tidegate";
+ * import { layerRateLimiterStore } from "tidegate/effect";
+ * import assert from "node:assert/strict";
+ *
+ * const program = Effect.gen(function* () {
+ *   const limiter = yield* RateLimiter.RateLimiter;
+ *   return yield* limiter.consume({ key: "api.example", limit: 10, window: "1 second" });
+ * });
+ *
+ * const layer = Layer.provide(RateLimiter.layer, layerRateLimiterStore(memoryStore()));
+ * const { remaining } = await Effect.runPromise(Effect.provide(program, layer));
+ * assert.equal(remaining, 9);
+ * ```
+ */
+export function layerRateLimiterStore(
+  store: Store,
+  options: { readonly prefix?: string | undefined } = {},
+): Layer.Layer<RateLimiterStore> {
+  const { prefix = "effect" } = options;
+  checkText("create layerRateLimiterStore", "prefix", prefix);
+  const counter = stepperOn(store, prefix, COUNTER);
+  const bucket = stepperOn(store, prefix, BUCKET);
+  return Layer.effect(
+    RateLimiterStore,
+    Effect.map(RateLimiterStore, ({ adaptiveConsume, adaptiveFeedback }) =>
+      RateLimiterStore.of({
+        fixedWindow: ({ key, tokens, refillRate, limit }) =>
+          counter(key, counterTurn(tokens, Duration.toMillis(refillRate), limit)),
+        tokenBucket: ({ key, tokens, refillRate, limit, allowOverflow }) =>
+          bucket(key, bucketTurn(tokens, Duration.toMillis(refillRate), limit, allowOverflow)),
+        adaptiveConsume,
+        adaptiveFeedback,
+      })),
+  ).pipe(Layer.provide(Layer.fresh(layerStoreMemory)));
+}
+
+/** What is kept of a key: tokens, and the instant that they count from. */
+type Slot = readonly [tokens: number, instant: number];
+
+/** What a call makes of a slot: its answer, the slot after it, and how long that must be kept. */
+interface Turn {
+  readonly answer: readonly [tokens: number, milliseconds: number];
+  /** The same slot if nothing changes; the fresh one if it equals that. */
+  readonly slot: Slot;
+  /** Milliseconds until the slot equals a fresh one. */
+  readonly freshAfter: number;
+}
+
+/** How slots are kept: what names them in stored keys, and their codec. */
+interface Kind {
+  readonly id: string;
+  readonly fresh: Slot;
+  readonly codec: Codec<Slot>;
+}
+
+/** A counter holds what was taken, and when it starts anew. */
+export const COUNTER: Kind = kindOf("effectFixedWindow", "c1", [0, 0]);
+/** A bucket holds what is left, and when the current interval began; a fresh one is full. */
+export const BUCKET: Kind = kindOf("effectTokenBucket", "b1 0", [Infinity, 0]);
+
+function kindOf(id: string, version: string, fresh: Slot): Kind {
+  return { id, fresh, codec: numbersCodec(version, fresh, (slot) => !slot.some(Number.isNaN)) };
+}
+
+/**
+ * Takes tokens from a counter that each token keeps alive for one refill interval longer; answers
+ * the count after it and the counter's time to live. Without a limit, or if that is 0, none are
+ * refused.
+ */
+function counterTurn(tokens: number, refillRate: number, limit: number | undefined) {
+  return function turn(slot: Slot, now: number): Turn {
+    const [taken, end] = slot[1] > now ? slot : [0, now];
+    const count = taken + tokens;
+    const isRefused = Boolean(limit) && count > limit!;
+    const freshAfter = end - now + (isRefused ? 0 : refillRate * tokens);
+    const next: Slot = isRefused ? slot : [count, now + freshAfter];
+    return { answer: [count, freshAfter], slot: freshAfter > 0 ? next : COUNTER.fresh, freshAfter };
+  };
+}
+
+/**
+ * Takes tokens from a bucket that gains one at the end of each refill interval, in advance where it
+ * may overflow; answers what is left, and how far the current interval has come.
+ */
+function bucketTurn(tokens: number, refillRate: number, limit: number, mayOverflow: boolean) {
+  return function turn(slot: Slot, now: number): Turn {
+    const gained = Math.max(0, Math.floor((now - slot[1]) / refillRate));
+    const renews = gained > 0 || slot[0] === Infinity;
+    const held = renews ? Math.min(limit, slot[0] + gained) : slot[0];
+    const began = held >= limit ? now : slot[1] + gained * refillRate;
+    const elapsed = Math.max(0, now - began);
+    const left = held - tokens;
+    const isRefused = left < 0 && !mayOverflow;
+    const kept = isRefused ? held : left;
+    const next: Slot = isRefused ? slot : [left, began];
+    return {
+      answer: [left, elapsed],
+      slot: kept >= limit ? BUCKET.fresh : next,
+      freshAfter: (limit - kept) * refillRate - elapsed,
+    };
+  };
+}
+
+/**
+ * Makes what replaces a key's slot by what a turn makes of it, atomically, and answers. The time is
+ * that of the fiber's clock, or of the store on the default one.
+ *
+ * @throws {RangeError} If the store cannot hold its slots.
+ */
+function stepperOn(store: Store, prefix: string, { id, fresh, codec }: Kind) {
+  function algorithmOf(step: Algorithm<Slot>["step"]): Algorithm {
+    const parts = { name: id, id, policies: [], capacity: 1, initial: fresh, codec };
+    return { ...parts, step, charge: step } as unknown as Algorithm;
+  }
+  store.accepts(algorithmOf((slot) => [kept(0), slot]));
+
+  function run(key: string, turn: (slot: Slot, now: number) => Turn, now: number | undefined) {
+    let last: Turn["answer"];
+    // It admits everything. A look is not a turn: it leaves the slot alone.
+    const algorithm = algorithmOf((state, at, cost) => {
+      if (cost === 0) return [kept(0), state];
+      const { answer, slot, freshAfter } = turn(state, at);
+      last = answer;
+      return [kept(Math.max(0, Math.ceil(freshAfter))), slot];
+    });
+    const stored = storedKeyIn(store, prefix, id, key);
+    const ran = store.run([{ key: stored, algorithm, cost: 1, dry: false }], now);
+    return andThen(ran as MaybePromise<unknown>, () => last);
+  }
+
+  return function step(key: string, turn: (slot: Slot, now: number) => Turn) {
+    const ran = Effect.withFiber<Turn["answer"]>((fiber) =>
+      whenSettled(run(key, turn, timeOf(fiber.getRef(Clock.Clock))), Effect.succeed)
+    );
+    return Effect.catchDefect(ran, failed);
+  };
+}
+
+function kept(resetAfter: number): Decision {
+  return makeDecision(true, 1, 1, 0, 0, resetAfter, 0, 0, undefined, undefined);
+}
+
+function failed(cause: unknown): Effect.Effect<never, RateLimiterError> {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return Effect.fail(
+    new RateLimiterError({ reason: new RateLimitStoreError({ message, cause }) }),
+  );
+}

@@ -1,0 +1,51 @@
+import type { Tally } from "./decide_client.ts";
+import { firstFew } from "./first_few.ts";
+import type { CandidateReport, ClientReport } from "./replay_report.ts";
+import { emptyBins, type FilledBins, type TimeBins } from "./time_bins.ts";
+
+/** Adds up what one limit does to clients, one after the other. */
+export interface CandidateTally {
+  /** What becomes of all units over time: the caller fills it. */
+  readonly timeline: FilledBins;
+  /** Adds a client; its timeline is only asked for if it may be reported on. */
+  add(key: string, requests: number, tally: Tally, timeline: () => TimeBins): void;
+  report(smallest?: number): CandidateReport;
+}
+
+/** Makes a tally that reports on some clients: those refused most often, then the busiest. */
+export function candidateTally(
+  { name, id }: Pick<CandidateReport, "name" | "id">,
+  { start, end }: { readonly start: number; readonly end: number },
+  bins: number,
+  topClients: number,
+): CandidateTally {
+  const sums = { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, clientsHit: 0 };
+  const top = firstFew<ClientReport, Pick<ClientReport, "denied" | "requests">>(
+    topClients,
+    (one, other) => other.denied - one.denied || other.requests - one.requests,
+  );
+  const timeline = emptyBins(start, end, bins);
+  let longestLockOut: CandidateReport["longestLockOut"];
+  return {
+    timeline,
+    add(key, requests, { denied, deniedUnits, delayed, delay, lockOut }, timelineOf) {
+      sums.denied += denied;
+      sums.deniedUnits += deniedUnits;
+      sums.delayed += delayed;
+      sums.delay += delay;
+      if (denied > 0) {
+        sums.clientsHit++;
+        if (lockOut > (longestLockOut?.milliseconds ?? -1)) {
+          longestLockOut = { key, milliseconds: lockOut };
+        }
+      }
+      const client = { key, requests, denied, lockOut };
+      if (top.admits(client)) top.add({ ...client, timeline: timelineOf() });
+    },
+    report: (smallest) => ({
+      ...{ name, id, ...sums, longestLockOut },
+      clients: top.items(),
+      ...{ timeline, smallest },
+    }),
+  };
+}

@@ -1,0 +1,175 @@
+import type { Rule } from "./rule.ts";
+import { floorDivide, larger, smaller } from "./whole_numbers.ts";
+
+/** Units of one slot of time. */
+export interface Entry {
+  /** The slot's number; of a log, the instant in milliseconds. */
+  readonly at: bigint;
+  /** How many. */
+  readonly units: bigint;
+}
+
+/** The options of a log's rule; durations in whole milliseconds. */
+export interface SlidingLogRuleOptions {
+  /** Units in any span of a period. */
+  readonly limit: number;
+  /** The period in whole milliseconds. */
+  readonly period: number;
+}
+
+/**
+ * The sliding log by its definition: a list of what was taken and when, oldest first; at most
+ * `limit` units in (now - period, now]. An instant before the newest entry counts as that entry's.
+ * An admission forgets what is no longer in the span at its instant; giving back forgets nothing.
+ *
+ * @param options The limit and the span.
+ *
+ * @example
+ * ```ts
+ * import { model, slidingLogRule } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const key = model(slidingLogRule({ limit: 2, period: 1_000 }));
+ * key.decide(0, 1);
+ * key.decide(600, 1);
+ * assert.equal(key.decide(700, 1).retryAfter, 300);
+ * assert.equal(key.decide(700, 2).retryAfter, 900);
+ * ```
+ */
+export function slidingLogRule(
+  { limit, period }: SlidingLogRuleOptions,
+): Rule<readonly Entry[]> {
+  return logRule(limit, 1, period);
+}
+
+/** Units by the number of their sub-bucket, oldest first. */
+export type Buckets = readonly Entry[];
+
+/** The options of a sliding window's rule; durations in whole milliseconds. */
+export interface SlidingWindowRuleOptions {
+  /** Units in the last `period / precision` sub-buckets. */
+  readonly limit: number;
+  /** The period in whole milliseconds. */
+  readonly period: number;
+  /** The length of a sub-bucket in whole milliseconds; it divides the period. */
+  readonly precision: number;
+}
+
+/**
+ * The sliding window by its definition: units counted in sub-buckets at multiples of `precision`; at
+ * most `limit` in the last `period / precision` of them, the one of now included. An instant before
+ * the newest sub-bucket that holds units counts as that one's. An admission forgets
+ * what is no longer in the window at its instant; giving back forgets nothing.
+ *
+ * @param options The limit, the window and its sub-buckets.
+ *
+ * @example
+ * ```ts
+ * import { model, slidingWindowRule } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const key = model(slidingWindowRule({ limit: 1, period: 1_000, precision: 250 }));
+ * assert.equal(key.decide(100, 1).resetAfter, 900);
+ * ```
+ */
+export function slidingWindowRule(
+  { limit, period, precision }: SlidingWindowRuleOptions,
+): Rule<Buckets> {
+  return logRule(limit, precision, period / precision);
+}
+
+/** The options of a lockout's rule; durations in whole milliseconds. */
+export interface LockoutRuleOptions extends SlidingLogRuleOptions {
+  /** For how long the try that fills the period locks the key, in whole milliseconds. */
+  readonly lock: number;
+}
+
+/**
+ * The lockout by its definition: a list of tries and when they were taken, in order. They are
+ * forgotten together: a `period` after the first one, or `lock` after the one that was number `limit`
+ * if there is one. An instant before the first try counts as that one's.
+ *
+ * @param options The limit, the period and the lock.
+ *
+ * @example
+ * ```ts
+ * import { lockoutRule, model } from "tidegate/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const key = model(lockoutRule({ limit: 2, period: 1_000, lock: 5_000 }));
+ * assert.equal(key.decide(0, 1).resetAfter, 1_000);
+ * assert.equal(key.decide(600, 1).resetAfter, 5_000);
+ * ```
+ */
+export function lockoutRule(
+  { limit, period, lock }: LockoutRuleOptions,
+): Rule<readonly Entry[]> {
+  const most = BigInt(limit);
+
+  /** The first instant at which the tries are forgotten. */
+  function end(tries: readonly Entry[]): bigint {
+    let taken = 0n;
+    for (const { at, units } of tries) {
+      taken += units;
+      if (taken >= most) return at + BigInt(lock);
+    }
+    return tries[0]!.at + BigInt(period);
+  }
+  function live(tries: readonly Entry[], now: bigint): readonly Entry[] {
+    return tries.length > 0 && now < end(tries) ? tries : [];
+  }
+  function taken(tries: readonly Entry[]): bigint {
+    return tries.reduce((total, { units }) => total + units, 0n);
+  }
+  return {
+    capacity: most,
+    limit: () => limit,
+    admits: (tries = [], now, cost) => taken(live(tries, now)) + cost <= most,
+    after(tries = [], now, cost) {
+      const held = live(tries, now);
+      if (cost > 0n) return [...held, { at: larger(now, held[0]?.at ?? now), units: cost }];
+      const kept = live(withoutNewest(held, -cost), now);
+      return kept.length > 0 ? kept : undefined;
+    },
+    fresh: (tries, now) => live(tries, now).length === 0,
+  };
+}
+
+/**
+ * What logs and sliding windows share: a list of what was taken in which slot, oldest first; at most
+ * `limit` units in the last `span` slots.
+ */
+function logRule(limit: number, slot: number, span: number): Rule<readonly Entry[]> {
+  function slotOf(log: readonly Entry[], now: bigint): bigint {
+    return larger(floorDivide(now, BigInt(slot)), log.at(-1)?.at ?? 0n);
+  }
+  function live(log: readonly Entry[], now: bigint): Entry[] {
+    const after = slotOf(log, now) - BigInt(span);
+    return log.filter((entry) => entry.at > after);
+  }
+  return {
+    capacity: BigInt(limit),
+    limit: () => limit,
+    admits: (log = [], now, cost) =>
+      live(log, now).reduce((sum, { units }) => sum + units, cost) <= BigInt(limit),
+    after(log = [], now, cost) {
+      if (cost > 0n) return [...live(log, now), { at: slotOf(log, now), units: cost }];
+      const kept = withoutNewest(log, -cost);
+      return live(kept, now).length > 0 ? kept : undefined;
+    },
+    fresh: (log, now) => live(log, now).length === 0,
+  };
+}
+
+/** The entries without their last units. */
+function withoutNewest(entries: readonly Entry[], units: bigint): Entry[] {
+  const kept = [...entries];
+  let left = units;
+  while (left > 0n && kept.length > 0) {
+    const newest = kept.pop() as Entry;
+    const taken = smaller(left, newest.units);
+    left -= taken;
+    if (newest.units > taken) kept.push({ at: newest.at, units: newest.units - taken });
+  }
+  return kept;
+}

@@ -1,0 +1,125 @@
+/*
+ * Batches that are committed by a script: one call of it for each hash slot, and for calls that must be
+ * alone, all in one write.
+ */
+
+import type { Batch } from "../batches/batch.ts";
+import { type BatchOutcome, type FailedCalls, failedTogether } from "../batches/batch_outcome.ts";
+import type { Cell } from "../batches/cell.ts";
+import type { Job } from "../batches/job.ts";
+import type { Command } from "../clients/connection.ts";
+import type { NodeConnection } from "../connections/node_connection.ts";
+import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
+import { timeOf } from "../connections/server_clock.ts";
+import { connectionLost, failureOfReply } from "../failures/batch_failure.ts";
+import type { StoreContext } from "../store_context.ts";
+
+/** A script, and what a mode makes of it. */
+export interface CommitScript {
+  readonly text: string;
+  readonly sha: string;
+  /** What a script call is given besides the keys; may change the order of these. */
+  argumentsOf(call: ScriptCall): readonly string[];
+  /** Answers calls by the script's reply, from the part after the time on; returns those that lost a race. */
+  readReply(call: ScriptCall, reply: readonly unknown[]): readonly Job[];
+}
+
+/** What one script call decides: calls on keys of one slot, and their cells. */
+export interface ScriptCall {
+  readonly jobs: Job[];
+  cells: Cell[];
+}
+
+/** Where a reply goes on after the server's time. */
+export const AFTER_TIME = 2;
+
+/** Commits calls of a batch. */
+export async function commitByScript(
+  node: NodeConnection,
+  { cells, asking }: Batch,
+  jobs: readonly Job[],
+  script: CommitScript,
+  context: StoreContext,
+): Promise<BatchOutcome> {
+  if (!node.connection.open) return failedTogether(jobs, connectionLost());
+  const calls = callsOf(jobs, cells);
+  const commands = calls.map((call) => {
+    const rest = script.argumentsOf(call);
+    const keys = call.cells.map(({ key }) => key);
+    return ["EVALSHA", script.sha, String(keys.length)].concat(keys, rest);
+  });
+  const replies = await callScript(node, script.text, commands, asking, context);
+  if (!hasReplies(replies)) return failedTogether(jobs, replies, "unknown");
+  const conflicted: Job[] = [];
+  const failed: FailedCalls[] = [];
+  for (const [place, call] of calls.entries()) {
+    const reply = replies[place];
+    if (reply instanceof Error) failed.push({ ...failureOfReply(reply), jobs: call.jobs });
+    else conflicted.push(...script.readReply(call, reply as readonly unknown[]));
+  }
+  return { conflicted, failed };
+}
+
+/** The calls of each slot, and each that must be alone. */
+function callsOf(jobs: readonly Job[], cells: Batch["cells"]): readonly ScriptCall[] {
+  const calls = new Map<number | string, ScriptCall>();
+  let last: number | string | undefined;
+  let call: ScriptCall = { jobs: [], cells: [] };
+  for (const job of jobs) {
+    const name = job.cell!.alone ?? job.slot;
+    if (name !== last) {
+      call = calls.get(name) ?? { jobs: [], cells: [] };
+      calls.set(last = name, call);
+    }
+    call.jobs.push(job);
+    if (job.several === undefined) addCell(call, job.cell!);
+    else for (const key of job.several.keys) addCell(call, cells.get(key)!);
+  }
+  return [...calls.values()];
+}
+
+function addCell({ cells }: ScriptCall, cell: Cell): void {
+  if (cells[cell.place] === cell) return;
+  cell.place = cells.length;
+  cells.push(cell);
+}
+
+/**
+ * Sends script calls in one write: EVALSHA, and again as EVAL with the script's text where the
+ * server does not know it. The first two values of every reply are the server's time.
+ *
+ * @param text The script.
+ * @param calls Calls of that script by EVALSHA.
+ * @param asking Whether each needs an ASKING before it.
+ */
+async function callScript(
+  { connection }: NodeConnection,
+  text: string,
+  calls: readonly Command[],
+  asking: boolean,
+  context: StoreContext,
+): Promise<RoundTrip> {
+  const first = await send(calls);
+  if (!hasReplies(first)) return first;
+  const unknown = calls.filter((_, place) => isUnknownScript(first[place]));
+  if (unknown.length === 0) return first;
+  const second = await send(unknown.map(([, , ...rest]) => ["EVAL", text, ...rest]));
+  if (!hasReplies(second)) return second;
+  const again = [...second];
+  return first.map((reply) => isUnknownScript(reply) ? again.shift() : reply);
+
+  async function send(commands: readonly Command[]): Promise<RoundTrip> {
+    const sent = performance.now();
+    const written = asking ? commands.flatMap((command) => [["ASKING"], command]) : commands;
+    const trip = await countedRoundTrip(connection, written, context);
+    if (!hasReplies(trip)) return trip;
+    const replies = asking ? trip.filter((_, place) => place % 2 === 1) : trip;
+    const [reply] = replies;
+    if (!(reply instanceof Error)) context.clock.sample(timeOf(reply), sent, performance.now());
+    return replies;
+  }
+}
+
+function isUnknownScript(reply: unknown): boolean {
+  return reply instanceof Error && reply.message.startsWith("NOSCRIPT");
+}

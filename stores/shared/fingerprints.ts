@@ -1,0 +1,114 @@
+/*
+ * The fingerprints of keys, as one thread makes them, and how all keys of a prefix are forgotten. The
+ * table holds hashes, which do not say whose keys they are; so the keys of a prefix are hashed with a
+ * number, its generation, and those of an earlier one are never looked up again. They give way as they
+ * become fresh, or as room is needed.
+ *
+ * The generation of a prefix is a key's state in the same table, under a name that no limiter's key
+ * has. The header counts how often any prefix was reset, so that a thread looks again only then.
+ */
+
+import type { Algorithm } from "../../core/algorithm.ts";
+import { setBounded } from "../../core/bounded_map.ts";
+import type { Codec } from "../../core/codec.ts";
+import type { Decision } from "../../core/decision.ts";
+import { makeDecision } from "../../core/make_decision.ts";
+import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
+import { header } from "./layout.ts";
+import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts";
+
+/** For how long a generation is kept: no key is fresh later. */
+const KEPT_FOR = 2 ** 52;
+/** Most families whose hash is remembered. */
+const MOST_REMEMBERED = 1_000;
+
+/** The hash of a key in two halves; the low two bits of `low` are 0. */
+export interface Fingerprint {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The fingerprints of a store's keys. */
+export interface Fingerprints {
+  /**
+   * Forgets where the hashes of families begin if keys of a prefix were reset, and says so. It is
+   * asked at the start of a call, and not in the middle, as the answer is a call by itself.
+   */
+  renew(): boolean;
+  /** The fingerprint of a stored key. */
+  of(stored: string): Fingerprint;
+  /** Where the hashes of a limiter's keys begin. */
+  startOf(prefix: string, id: string): HashStart;
+  /** Forgets all keys of a prefix. */
+  forgetAll(prefix: string): void;
+}
+
+/** Runs a call on a key. */
+type Call = (key: Fingerprint, algorithm: Algorithm, cost: number) => Decision;
+
+/** The fingerprints in a store's memory; generations are read by `call`. */
+export function fingerprints(ints: Int32Array, call: Call): Fingerprints {
+  const start = hashStart(ints[header.hashKeyLow]!, ints[header.hashKeyHigh]!);
+  const families = new Map<string, HashStart>();
+  let seen = 0;
+
+  /** The generation of a prefix, raised by so much; `name` is how the families of the prefix begin. */
+  function generation(name: string, raised: number): number {
+    // No stored key of a limiter ends like this.
+    return call(fingerprintFrom(start, `${name} generation`), counting, raised).remaining;
+  }
+
+  function startOf(family: string): HashStart {
+    const known = families.get(family);
+    if (known !== undefined) return known;
+    const name = family.slice(0, family.indexOf(":{}:") + ":{}:".length);
+    const number = ints[header.resets] === 0 ? 0 : generation(name, 0);
+    const made = hashFamily(start, number === 0 ? family : `${number} ${family}`);
+    setBounded(families, family, made, MOST_REMEMBERED);
+    return made;
+  }
+
+  return {
+    renew() {
+      const before = seen;
+      seen = ints[header.resets]!;
+      if (seen !== before) families.clear();
+      return seen !== before;
+    },
+    of(stored) {
+      const { family, key } = splitStoredKey(stored);
+      return fingerprintFrom(startOf(family), key);
+    },
+    startOf: (prefix, id) => startOf(keyFamily(prefix, id)),
+    forgetAll(prefix) {
+      generation(keyFamily(prefix, ""), 1);
+      Atomics.add(ints, header.resets, 1);
+    },
+  };
+}
+
+/** Filled anew by each hash: to make a typed array takes longer than to hash a key. */
+const hashed = new Int32Array(2);
+
+function fingerprintFrom(start: HashStart, text: string): Fingerprint {
+  hashText(start, text, hashed);
+  return { low: hashed[0]! & ~3, high: hashed[1]! };
+}
+
+const count: Algorithm<number>["step"] = (state, _now, cost) => {
+  const next = state + cost;
+  return [makeDecision(true, 0, next, 0, 0, KEPT_FOR, 0, 0, undefined, undefined), next];
+};
+
+/** A number that is counted up; `remaining` says how far. */
+const counting: Algorithm = {
+  name: "generation",
+  id: "generation",
+  policies: [],
+  capacity: 1,
+  initial: 0,
+  step: count,
+  charge: count,
+  // One number is kept as it is.
+  codec: { maxWords: 1 } as Codec<number>,
+} as Algorithm<number> as Algorithm;

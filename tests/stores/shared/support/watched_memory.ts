@@ -1,0 +1,73 @@
+/*
+ * A memory whose arrays say of each access what it is before, or instead of, doing it: by a proxy, and
+ * by functions in the place of those of `Atomics`.
+ */
+
+import type { Memory } from "../../../../stores/shared/layout.ts";
+
+/** An array of a memory. */
+export type Words = Memory["ints"] | Memory["floats"] | Memory["bigs"] | Memory["bytes"];
+
+/**
+ * Answers an access: `get`, `set` or the name of an atomic operation, at an index of an array, and what
+ * the operation is given.
+ */
+export type Access = (what: string, index: number, ...rest: unknown[]) => unknown;
+
+const OPERATIONS = ["load", "store", "add", "sub", "compareExchange"] as const;
+const watched = new WeakMap<object, Access>();
+
+/** A memory whose arrays answer by accesses; only within `whereWatched`. */
+export function watchedMemory(memory: Memory, accessOf: (array: Words) => Access): Memory {
+  const { ints, floats, bigs, bytes } = memory;
+  const watch = <Array extends Words>(array: Array) => watchedArray(array, accessOf(array));
+  return {
+    ...memory,
+    ints: watch(ints),
+    floats: watch(floats),
+    bigs: watch(bigs),
+    bytes: watch(bytes),
+  };
+}
+
+function watchedArray<Array extends Words>(array: Array, access: Access): Array {
+  const proxy = new Proxy(array, {
+    get(target, name) {
+      if (typeof name === "string" && name >= "0" && name < ":") return access("get", Number(name));
+      if (name === "fill") {
+        return (value: number, start: number, end: number) => {
+          for (let at = start; at < end; at++) access("set", at, value);
+        };
+      }
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+    set(_target, name, value) {
+      access("set", Number(name), value);
+      return true;
+    },
+  });
+  watched.set(proxy, access);
+  return proxy;
+}
+
+/** Runs what is told of every access to watched arrays; nobody ever waits. */
+export function whereWatched(run: () => void): void {
+  const originals = Object.getOwnPropertyDescriptors(Atomics);
+  const replace = (name: string, value: unknown) =>
+    Object.defineProperty(Atomics, name, { configurable: true, writable: true, value });
+  for (const name of OPERATIONS) {
+    const original = Atomics[name] as (array: object, index: number, ...rest: unknown[]) => unknown;
+    replace(name, (array: object, index: number, ...rest: unknown[]) => {
+      const access = watched.get(array);
+      return access === undefined ? original(array, index, ...rest) : access(name, index, ...rest);
+    });
+  }
+  replace("wait", () => "timed-out");
+  replace("notify", () => 0);
+  try {
+    run();
+  } finally {
+    Object.defineProperties(Atomics, originals);
+  }
+}
