@@ -189,9 +189,15 @@ function memoryCall(
       return decision;
     };
   }
-  const decideNumber: PreparedCall<Decision> = (key, cost, dry, at) => {
+  function decideNumber(
+    key: string,
+    cost: number,
+    dry: boolean,
+    at: number | undefined,
+    first: number | undefined,
+  ): Decision {
     const now = at === undefined ? Date.now() : +at;
-    const slot = table.slots.get(key) ?? findSlot(key);
+    const slot = first ?? findSlot(key);
     const state = slot === undefined ? +(initial as number) : numberIn(queue, slot);
     const next = take(state, now, cost) as number;
     const decision = decide(state, next, now, cost);
@@ -201,12 +207,13 @@ function memoryCall(
     else if (next === initial) dropSlot(slots, slot);
     else keepNumber(slots, slot, next, freshAt, now);
     return decision;
-  };
-  if (rate === undefined) return decideNumber;
+  }
   const other = decideNumber.bind(undefined);
   return function takeUnits(key, cost, dry, at) {
     const slot = table.slots.get(key);
-    if (slot === undefined || cost <= 0) return other(key, cost, dry, at);
+    if (rate === undefined || slot === undefined || cost <= 0) {
+      return other(key, cost, dry, at, slot);
+    }
     const now = at === undefined ? Date.now() : at;
     const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost, dry);
     if (now >= slots.sweepAt) sweep(slots, now);
