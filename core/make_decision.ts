@@ -40,15 +40,5 @@ export function makeDecision(
  * something other than a number is never guessed about.
  */
 export function fixDecisionShape(): void {
-  const anything = undefined as unknown as number;
-  makeDecision(
-    false,
-    anything,
-    anything,
-    anything,
-    anything,
-    anything,
-    anything,
-    anything,
-  );
+  (makeDecision as (allowed: boolean) => Decision)(false);
 }

@@ -3,7 +3,7 @@
  * leakyQueue) on the scale of instants that is exact for their numbers.
  */
 
-import type { Algorithm, ArrivalRate, Formula } from "../algorithm.ts";
+import type { Algorithm } from "../algorithm.ts";
 import { arrivalTime, startTime } from "../arithmetic/arrival_time.ts";
 import { mostUnits } from "../arithmetic/counts.ts";
 import { type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
@@ -22,13 +22,12 @@ export type ArrivalState = number | FineInstant;
 
 /** What the algorithms that drain continuously at `limit` per `period` have in common. */
 export interface ArrivalTimeOptions {
-  readonly factory: string;
+  /** The factory's name and its options. */
+  readonly id: readonly [factory: string, ...options: readonly number[]];
   readonly name: string | undefined;
   readonly limit: number;
   readonly period: number;
   readonly burst: number;
-  /** The last option: what `id` says after limit and period. */
-  readonly last: number;
   /** Whether an admitted call waits for its start. */
   readonly queues: boolean;
 }
@@ -38,9 +37,8 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
   const rate = readBurst(factory, options);
   return arrivalTimeAlgorithm({
     ...rate,
-    factory,
+    id: [factory, rate.limit, rate.period, rate.burst],
     name: options.name,
-    last: rate.burst,
     queues: false,
   });
 }
@@ -57,20 +55,26 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   const perMillisecond = limit / divisor;
   const interval = period / divisor;
   const furthest = burst * interval;
-  const action = `create ${bucket.factory}`;
+  const action = `create ${bucket.id[0]}`;
   const burstText = queues ? "(queue + 1)" : "burst";
   checkExact(action, `${burstText} * period / gcd(limit, period)`, furthest);
   checkRange(action, `2^42 + ${burstText} * period / limit`, furthest / perMillisecond);
-  if (!fitsOneNumber(perMillisecond, furthest)) {
-    const arithmetic = arrivalArithmetic(fineTicks(perMillisecond), interval, burst);
-    const formula = ["fine", perMillisecond, interval, burst] as const;
-    return build(bucket, arithmetic, formula) as Algorithm<ArrivalState>;
-  }
-  const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, burst);
-  const formula = ["ticks", perMillisecond, 1, interval, burst] as const;
-  const { mostUse } = arithmetic;
-  const arrival = { limit, perMillisecond, interval, burst, mostUse, queues };
-  return build(bucket, arithmetic, formula, arrival) as Algorithm<ArrivalState>;
+  const isWhole = fitsOneNumber(perMillisecond, furthest);
+  const scale = (isWhole ? wholeTicks : fineTicks)(perMillisecond) as Ticks<ArrivalState>;
+  const arithmetic = arrivalArithmetic(scale, interval, burst);
+  const { accounting, mostUse } = arithmetic;
+  return buildAlgorithm({
+    ...arithmetic,
+    accounting: queues ? startTime(accounting) : accounting,
+    name: bucket.name,
+    id: bucket.id,
+    limit,
+    period,
+    formula: isWhole
+      ? ["ticks", perMillisecond, 1, interval, burst]
+      : ["fine", perMillisecond, interval, burst],
+    arrival: isWhole ? { limit, perMillisecond, interval, burst, mostUse, queues } : undefined,
+  });
 }
 
 /** The arithmetic of arrival times, by a scale of instants. */
@@ -82,23 +86,4 @@ export function arrivalArithmetic<Instant>(
   const mostUse = mostUnits(burst, scale.furthest / interval);
   const accounting = arrivalTime(scale, interval, burst, mostUse);
   return { capacity: burst, mostUse, initial: scale.initial, accounting, codec: scale.codec };
-}
-
-function build<Instant>(
-  bucket: ArrivalTimeOptions,
-  arithmetic: Arithmetic<Instant>,
-  formula: Formula,
-  arrival?: ArrivalRate,
-): Algorithm<Instant> {
-  const { accounting } = arithmetic;
-  return buildAlgorithm({
-    ...arithmetic,
-    accounting: bucket.queues ? startTime(accounting) : accounting,
-    name: bucket.name,
-    id: [bucket.factory, bucket.limit, bucket.period, bucket.last],
-    limit: bucket.limit,
-    period: bucket.period,
-    formula,
-    arrival,
-  });
 }

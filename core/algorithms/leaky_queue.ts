@@ -45,12 +45,11 @@ export function leakyQueue(options: LeakyQueueOptions): Algorithm<ArrivalState> 
   const { limit, period } = readRate("leakyQueue", options, { queue: true });
   checkInteger("create leakyQueue", "queue", options.queue, 0);
   return arrivalTimeAlgorithm({
-    factory: "leakyQueue",
+    id: ["leakyQueue", limit, period, options.queue],
     name: options.name,
     limit,
     period,
     burst: options.queue + 1,
-    last: options.queue,
     queues: true,
   });
 }

@@ -101,12 +101,8 @@ function decisionOf(
     remaining >= burst ? 0 : ceilDiv((remaining + 1) * interval - room, perMillisecond),
     ceilDiv(burst * interval - room, perMillisecond),
     delay > 0 ? ceilDiv(delay, perMillisecond) : 0,
-    units < 0 ? debt(rate, units) : 0,
+    units < 0 ? Math.min(-units, rate.mostUse - burst) : 0,
   );
-}
-
-function debt({ mostUse, burst }: ArrivalRate, units: number): number {
-  return Math.min(-units, mostUse - burst);
 }
 
 /** The quotient rounded up. */

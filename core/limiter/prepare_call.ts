@@ -6,7 +6,7 @@
 import type { Algorithm } from "../algorithm.ts";
 import { allOf, andThen } from "../maybe_promise.ts";
 import type { Decision } from "../decision.ts";
-import type { Operation, PreparedCall, Replaced, ReplaceMode, Store } from "../store.ts";
+import type { Operation, PreparedCall, Replaced, Store } from "../store.ts";
 import { storedKey } from "../stored_key.ts";
 
 /**
@@ -29,18 +29,12 @@ export interface PreparedCalls {
   delete(key: string): void | Promise<void>;
 }
 
-/** The older options that a limiter's took the place of, and how use under them is carried over. */
-export interface Replacement {
-  readonly algorithm: Algorithm;
-  readonly mode: ReplaceMode;
-}
-
 /** Binds a prefix and an algorithm to a store. */
 export function prepareCall(
   store: Store,
   prefix: string,
   algorithm: Algorithm,
-  replaces?: Replacement,
+  replaces?: Omit<Replaced, "key">,
 ): PreparedCalls {
   const stored = (key: string) => storedKeyIn(store, prefix, algorithm.id, key);
 
@@ -50,7 +44,7 @@ export function prepareCall(
     return { key: storedKeyIn(store, prefix, algorithm.id, key), algorithm, mode };
   }
 
-  function operation(key: string, cost: number, dry = false, stepped = algorithm): Operation {
+  function operation(key: string, cost: number, stepped = algorithm, dry = false): Operation {
     return { key: stored(key), algorithm: stepped, cost, dry, replaces: replacedBy(key) };
   }
 
@@ -62,9 +56,9 @@ export function prepareCall(
     ? store.internals?.prepare?.(prefix, algorithm) as PreparedCall<MaybeDecision> | undefined
     : undefined;
   return {
-    decide: own ?? ((key, cost, dry, at) => runOne(operation(key, cost, dry), at)),
-    run: (key, stepped, cost, at) => runOne(operation(key, cost, false, stepped), at),
-    operation: (key, cost, stepped) => operation(key, cost, false, stepped),
+    decide: own ?? ((key, cost, dry, at) => runOne(operation(key, cost, algorithm, dry), at)),
+    run: (key, stepped, cost, at) => runOne(operation(key, cost, stepped), at),
+    operation,
     storedKey: stored,
     delete(key) {
       const old = replacedBy(key);

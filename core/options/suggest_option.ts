@@ -41,23 +41,21 @@ export function suggestOption(unknown: string, known: readonly string[]): string
 
 /** How many letters differ; two that have changed places count as one. */
 function editDistance(one: string, other: string): number {
-  let before: number[] = [];
-  let last = Array.from({ length: other.length + 1 }, (_, place) => place);
+  const rows = [Array.from({ length: other.length + 1 }, (_, place) => place)];
   for (let row = 1; row <= one.length; row++) {
+    const last = rows[row - 1]!;
     const current = [row];
     for (let column = 1; column <= other.length; column++) {
       const same = one[row - 1] === other[column - 1];
-      let least = Math.min(
+      const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      current.push(Math.min(
         last[column]! + 1,
         current[column - 1]! + 1,
         last[column - 1]! + (same ? 0 : 1),
-      );
-      const swapped = row > 1 && column > 1 && one[row - 1] === other[column - 2] &&
-        one[row - 2] === other[column - 1];
-      if (swapped) least = Math.min(least, before[column - 2]! + 1);
-      current.push(least);
+        swapped ? rows[row - 2]![column - 2]! + 1 : Infinity,
+      ));
     }
-    [before, last] = [last, current];
+    rows.push(current);
   }
-  return last[other.length]!;
+  return rows.at(-1)!.at(-1)!;
 }

@@ -18,8 +18,8 @@ import {
   dropSlot,
   keepNumber,
   keepState,
+  makeRoom,
   openSlots,
-  requireRoom,
   type Slots,
   stateIn,
   sweep,
@@ -164,8 +164,7 @@ function memoryCall(
 ): PreparedCall<Decision> {
   /** The slot of a key that the first map has not. */
   function findSlot(key: string): number | undefined {
-    const { further, slots: first } = table;
-    return first.size > 0 && further.length === 0 ? undefined : findFurther(key);
+    return table.slots.size > 0 && table.maps.length === 1 ? undefined : findFurther(key);
   }
 
   function findFurther(key: string): number | undefined {
@@ -190,9 +189,15 @@ function memoryCall(
       return decision;
     };
   }
-  const decideNumber: PreparedCall<Decision> = (key, cost, dry, at) => {
+  function decideNumber(
+    key: string,
+    cost: number,
+    dry: boolean,
+    at: number | undefined,
+    first: number | undefined,
+  ): Decision {
     const now = at === undefined ? Date.now() : +at;
-    const slot = table.slots.get(key) ?? findSlot(key);
+    const slot = first ?? findSlot(key);
     const state = slot === undefined ? +(initial as number) : numberIn(queue, slot);
     const next = take(state, now, cost) as number;
     const decision = decide(state, next, now, cost);
@@ -202,12 +207,13 @@ function memoryCall(
     else if (next === initial) dropSlot(slots, slot);
     else keepNumber(slots, slot, next, freshAt, now);
     return decision;
-  };
-  if (rate === undefined) return decideNumber;
+  }
   const other = decideNumber.bind(undefined);
   return function takeUnits(key, cost, dry, at) {
     const slot = table.slots.get(key);
-    if (slot === undefined || cost <= 0) return other(key, cost, dry, at);
+    if (rate === undefined || slot === undefined || cost <= 0) {
+      return other(key, cost, dry, at, slot);
+    }
     const now = at === undefined ? Date.now() : at;
     const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost, dry);
     if (now >= slots.sweepAt) sweep(slots, now);
@@ -230,7 +236,7 @@ function stateUnder(slots: Slots, stored: string, algorithm: Algorithm): unknown
 function write(slots: Slots, writes: readonly Write[], now: number): void {
   const isNew = ({ key, algorithm, state }: Write) =>
     state !== algorithm.initial && find(slots, key, algorithm).slot === undefined;
-  if (slots.onFull === "throw") requireRoom(slots, () => writes.filter(isNew).length, now);
+  if (slots.onFull === "throw") makeRoom(slots, () => writes.filter(isNew).length, now);
   for (const { key: stored, algorithm, state, resetAfter } of writes) {
     const { table, key, slot } = find(slots, stored, algorithm);
     keepState(slots, table, key, slot, state, algorithm.initial, now + resetAfter, now);

@@ -171,12 +171,15 @@ export function dropSlot(slots: Slots, slot: number): void {
   freed.push(slot);
 }
 
-/** Makes room for new keys, of keys that are fresh; or throws before any is dropped for nothing. */
-export function requireRoom(slots: Slots, newKeys: () => number, now: number): void {
-  const { queue, maxKeys } = slots;
+/** Makes room for new keys; or throws before any that holds use is dropped, if it may not go. */
+export function makeRoom(slots: Slots, newKeys: () => number, now: number): void {
+  const { queue, maxKeys, onFull } = slots;
   while (queue.size + newKeys() > maxKeys) {
     const slot = queue.size === 0 ? undefined : soonestFresh(queue);
-    if (slot === undefined || freshAtOf(queue, slot) > now) throw full(maxKeys);
+    if (slot === undefined || freshAtOf(queue, slot) > now) {
+      if (slot === undefined || onFull === "throw") throw full(maxKeys);
+      slots.evictions++;
+    }
     dropSlot(slots, slot);
   }
 }
@@ -204,7 +207,7 @@ function soonestFresh(queue: ExpiryQueue): number {
 
 /** A slot for a new key. */
 function freeSlot(slots: Slots, now: number): number {
-  makeRoom(slots, now);
+  makeRoom(slots, () => 1, now);
   const { freed, queue, maxKeys, capacity } = slots;
   const free = freed.pop() ?? queue.size;
   if (free === capacity) {
@@ -212,18 +215,6 @@ function freeSlot(slots: Slots, now: number): number {
     growQueue(queue, slots.capacity);
   }
   return free;
-}
-
-/** Makes room for a new key. */
-function makeRoom(slots: Slots, now: number): void {
-  const { queue, maxKeys, onFull } = slots;
-  if (queue.size < maxKeys) return;
-  const slot = soonestFresh(queue);
-  if (freshAtOf(queue, slot) > now) {
-    if (onFull === "throw") throw full(maxKeys);
-    slots.evictions++;
-  }
-  dropSlot(slots, slot);
 }
 
 function full(maxKeys: number): StoreFullError {

@@ -10,9 +10,10 @@ export interface Table {
   readonly family: string;
   /** Whether its states are numbers, and lie in cells. */
   readonly numeric: boolean;
-  /** The slots of its keys: of the first ones, and of those for which that has no room. */
+  /** The slots of its keys: of the first ones. */
   readonly slots: Map<string, number>;
-  readonly further: Map<string, number>[];
+  /** The same of all: `slots`, and those of the keys for which that has no room. */
+  readonly maps: Map<string, number>[];
   /** How many keys one map has. */
   readonly mapSize: number;
 }
@@ -22,47 +23,37 @@ const MAP_SIZE = 2 ** 23;
 
 /** A table without keys. */
 export function emptyTable(family: string, numeric: boolean, mapSize: number = MAP_SIZE): Table {
-  return { family, numeric, slots: new Map(), further: [], mapSize };
+  const slots = new Map<string, number>();
+  return { family, numeric, slots, maps: [slots], mapSize };
 }
 
 /** The slot of a key; `undefined` if it is not held. */
-export function slotOf(table: Table, key: string): number | undefined {
-  return table.slots.get(key) ?? furtherSlotOf(table, key);
-}
-
-/** The slot of a key that is not in the first map. */
-export function furtherSlotOf({ further }: Table, key: string): number | undefined {
-  for (const slots of further) {
-    const slot = slots.get(key);
+export function slotOf({ maps }: Table, key: string): number | undefined {
+  for (const map of maps) {
+    const slot = map.get(key);
     if (slot !== undefined) return slot;
   }
   return undefined;
 }
 
 /** Adds a key that is not held. */
-export function keepKey({ slots, further, mapSize }: Table, key: string, slot: number): void {
-  if (slots.size < mapSize) slots.set(key, slot);
-  else roomyMap(further, mapSize).set(key, slot);
-}
-
-function roomyMap(maps: Map<string, number>[], mapSize: number): Map<string, number> {
-  for (const map of maps) if (map.size < mapSize) return map;
-  const map = new Map<string, number>();
-  maps.push(map);
-  return map;
+export function keepKey({ maps, mapSize }: Table, key: string, slot: number): void {
+  let map = maps.find(({ size }) => size < mapSize);
+  if (map === undefined) maps.push(map = new Map());
+  map.set(key, slot);
 }
 
 /** Removes a key. */
-export function forgetKey({ slots, further }: Table, key: string): void {
-  if (!slots.delete(key)) further.some((map) => map.delete(key));
+export function forgetKey({ maps }: Table, key: string): void {
+  maps.some((map) => map.delete(key));
 }
 
 /** Whether a table has no keys. */
-export function isEmpty({ slots, further }: Table): boolean {
-  return slots.size === 0 && further.every((map) => map.size === 0);
+export function isEmpty({ maps }: Table): boolean {
+  return maps.every(({ size }) => size === 0);
 }
 
 /** The slots of all keys. */
-export function allSlots({ slots, further }: Table): number[] {
-  return [slots, ...further].flatMap((map) => [...map.values()]);
+export function allSlots({ maps }: Table): number[] {
+  return maps.flatMap((map) => [...map.values()]);
 }
