@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { breaches } from "./support/architecture.ts";
+import { importsOf, resolvePath } from "./support/imports.ts";
 import { filesOf, readText } from "./support/tree.ts";
 
 const FOLDERS = ["mod.ts", "core", "stores", "adapters", "examples", "bench", "tests"];
@@ -110,4 +111,17 @@ describe("the rules leave alone", () => {
       assert.deepEqual(breaches([{ path, text }], peers, entryPoints), []);
     });
   }
+});
+
+test("`npm test` imports no package before it has installed them", () => {
+  const reached = new Set([".ci/test.mjs"]);
+  for (const path of reached) {
+    // What is imported by a call is imported later.
+    const statements = readText(path).replaceAll(/\bimport\(/g, "later(");
+    for (const { specifier } of importsOf(statements)) {
+      if (specifier.startsWith("./")) reached.add(resolvePath(path, specifier));
+      else assert.match(specifier, /^node:/, path);
+    }
+  }
+  assert.ok(reached.has(".ci/install.mjs"));
 });
