@@ -133,9 +133,8 @@ export function checkOptions<Options>(
   // Some options are those of a call, which pairs of all names and values would slow down.
   for (const name in known) {
     const check: true | OptionCheck = known[name];
-    if (check === true) continue;
-    const value = (options as Partial<Options>)[name];
-    if (value !== undefined) check(action, name, value);
+    const given = options as Partial<Options>;
+    if (check !== true && given[name] !== undefined) check(action, name, given[name]);
   }
 }
 

@@ -15,7 +15,7 @@ export interface RedisClusterProcess {
 
 const SLOTS = 16_384;
 /** Milliseconds without a sign of life after which a node is taken for dead. */
-const NODE_TIMEOUT = 4_000;
+const NODE_TIMEOUT = 1_500;
 
 /** Sends a command to a node, on a connection of its own. */
 export async function tell<Reply>(node: RedisProcess, ...command: string[]): Promise<Reply> {
