@@ -1,5 +1,3 @@
-import { checkFunction } from "./options/checks.ts";
-
 /**
  * A limiter's clock: milliseconds since the Unix epoch, as `Date.now` returns them. `Date.now`
  * itself is one.
@@ -45,9 +43,4 @@ export function afterRealTime(milliseconds: number, wake: () => void): () => voi
 /** Lets the time of a clock pass: by its own `after`, or in real time. */
 export function timerOf(clock: Pick<Clock, "after"> | undefined): NonNullable<Clock["after"]> {
   return clock?.after === undefined ? afterRealTime : (time, wake) => clock.after!(time, wake);
-}
-
-/** Requires a clock to be a function. */
-export function checkClock(action: string, clock: unknown): void {
-  if (clock !== undefined) checkFunction(action, "clock", clock);
 }

@@ -10,18 +10,17 @@ import {
   type OptionNames,
   typeError,
 } from "../options/checks.ts";
-import { checkClock } from "../clock.ts";
 import type { LimiterOptions, StoreLimiterOptions } from "./limiter.ts";
 
 const ACTION = "create limiter";
 const OPTIONS: OptionNames<StoreLimiterOptions> = {
-  store: true,
+  store: checkStore,
   prefix: true,
-  clock: true,
-  onDecision: true,
-  onFailure: true,
+  clock: checkFunction,
+  onDecision: checkFunction,
+  onFailure: checkFunction,
   replaces: true,
-  maxWaiting: true,
+  maxWaiting: (action, option, value) => checkInteger(action, option, value, 1),
 };
 
 /** Checks the algorithm and the options of a limiter, but for its prefix. */
@@ -33,14 +32,7 @@ export function checkLimiter(
     throw typeError(ACTION, "it needs an algorithm, such as gcra(...)", algorithm);
   }
   checkOptions(ACTION, options, OPTIONS);
-  if (options.store !== undefined) checkStore(ACTION, "store", options.store);
-  checkClock(ACTION, options.clock);
-  const { replaces, maxWaiting } = options;
-  for (const option of ["onDecision", "onFailure"] as const) {
-    if (options[option] !== undefined) checkFunction(ACTION, option, options[option]);
-  }
-  if (maxWaiting !== undefined) checkInteger(ACTION, "maxWaiting", maxWaiting, 1);
-  if (replaces !== undefined) checkReplaces(algorithm, replaces);
+  if (options.replaces !== undefined) checkReplaces(algorithm, options.replaces);
 }
 
 /** Checks the older options that the limiter's take the place of. */
