@@ -125,8 +125,10 @@ function counterTurn(tokens: number, refillRate: number, limit: number | undefin
     const [taken, end] = slot[1] > now ? slot : [0, now];
     const count = taken + tokens;
     const isRefused = Boolean(limit) && count > limit!;
-    const freshAfter = end - now + (isRefused ? 0 : refillRate * tokens);
-    const next: Slot = isRefused ? slot : [count, now + freshAfter];
+    // Summed up in the order of Effect's own store, whose floats these are.
+    const until = isRefused ? end : end + refillRate * tokens;
+    const freshAfter = until - now;
+    const next: Slot = isRefused ? slot : [count, until];
     return { answer: [count, freshAfter], slot: freshAfter > 0 ? next : COUNTER.fresh, freshAfter };
   };
 }

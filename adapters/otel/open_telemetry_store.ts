@@ -1,9 +1,10 @@
 import * as api from "@opentelemetry/api";
 
+import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
 import { firstPrinted, guarded } from "../../core/guarded.ts";
 import { andThen, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
-import type { Operation, Store } from "../../core/store.ts";
+import type { Operation, PreparedCall, Store } from "../../core/store.ts";
 
 /** The options of `openTelemetryStore`. */
 export interface OpenTelemetryOptions {
@@ -12,6 +13,9 @@ export interface OpenTelemetryOptions {
   /** Default the global one's. */
   readonly meter?: api.Meter | undefined;
 }
+
+/** A call of the store, as far as it is reported. */
+type Call = Pick<Operation, "algorithm" | "cost" | "dry">;
 
 /** A call under way. */
 interface Started {
@@ -57,7 +61,7 @@ export function openTelemetryStore<Wrapped extends Store>(
     print,
   );
 
-  const report = guarded((calls: readonly Operation[], all: readonly Decision[], at: Started) => {
+  const report = guarded((calls: readonly Call[], all: readonly Decision[], at: Started) => {
     const place = Math.max(0, all.findIndex(({ allowed }) => !allowed));
     const { cost, dry } = calls[place]!;
     const { allowed, remaining } = all[place]!;
@@ -71,7 +75,7 @@ export function openTelemetryStore<Wrapped extends Store>(
     });
   }, print);
 
-  const reportError = guarded((calls: readonly Operation[], error: unknown, at: Started) => {
+  const reportError = guarded((calls: readonly Call[], error: unknown, at: Started) => {
     // The message may hold what a caller gave for a key.
     const type = error instanceof Error ? error.name : typeof error;
     const labels = { ...labelsOf(calls[0]!), "error.type": type };
@@ -80,8 +84,10 @@ export function openTelemetryStore<Wrapped extends Store>(
   }, print);
 
   /** Decides in a span of its own, and reports what is answered. */
-  function observed(calls: readonly Operation[], now?: number): MaybePromise<readonly Decision[]> {
-    const decide = () => store.run(calls, now) as MaybePromise<readonly Decision[]>;
+  function observed(
+    calls: readonly Call[],
+    decide: () => MaybePromise<readonly Decision[]>,
+  ): MaybePromise<readonly Decision[]> {
     if (calls.length === 0) return decide();
     const started = { start: performance.now(), span: begin() };
     const { span } = started;
@@ -101,11 +107,19 @@ export function openTelemetryStore<Wrapped extends Store>(
   }
 
   const { internals } = store;
+  // Stores over stores, such as a deny cache, do their work in calls that they prepare.
+  const prepared = (prefix: string, algorithm: Algorithm): PreparedCall<MaybePromise<Decision>> => {
+    const call = internals!.prepare!(prefix, algorithm) as PreparedCall<MaybePromise<Decision>>;
+    return (key, cost, dry, now) => {
+      const decide = () => andThen(call(key, cost, dry, now), (decision) => [decision]);
+      return andThen(observed([{ algorithm, cost, dry }], decide), ([decision]) => decision!);
+    };
+  };
   return {
     ...store,
-    run: observed,
-    // A prepared call would pass by.
-    internals: internals && { ...internals, prepare: undefined },
+    run: (calls: readonly Operation[], now?: number) =>
+      observed(calls, () => store.run(calls, now) as MaybePromise<readonly Decision[]>),
+    internals: internals && { ...internals, prepare: internals.prepare && prepared },
   };
 }
 
@@ -124,6 +138,6 @@ function endAfter(
 }
 
 /** What is said of a limit everywhere: as few values as there are limits. */
-function labelsOf({ algorithm: { name, id } }: Operation): api.Attributes {
+function labelsOf({ algorithm: { name, id } }: Call): api.Attributes {
   return { "tidegate.policy": name, "tidegate.algorithm": id.split("/", 1)[0]! };
 }

@@ -3,6 +3,7 @@
  * stands for what cannot be read.
  */
 
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /** The three forms of dates of RFC 9110, 5.6.7. */
 const DATE_REGEXPS = [
   /^\w{3}, (?<day>\d{2}) (?<month>\w{3}) (?<year>\d{4}) (?<time>\d{2}:\d{2}:\d{2}) GMT$/,
@@ -59,15 +60,18 @@ function until(instant: number | undefined, now: number): number | undefined {
 }
 
 /**
- * Reads a date in one of the three forms of RFC 9110, 5.6.7, as milliseconds since the Unix epoch;
- * `NaN` if there is no such day or time.
+ * Reads a date in one of the three forms of RFC 9110, 5.6.7, as milliseconds since the Unix epoch.
  *
  * @param now The time now, for the century of a year of two digits.
  */
 export function parseHttpDate(text: string, now: number): number | undefined {
   for (const form of DATE_REGEXPS) {
-    const { day, month, year, time } = form.exec(text)?.groups ?? {};
-    if (year !== undefined) return Date.parse(`${day} ${month} ${fullYear(year, now)} ${time} GMT`);
+    const { day, month = "", year, time = "" } = form.exec(text)?.groups ?? {};
+    const place = MONTHS.indexOf(month);
+    if (year === undefined || place === -1) continue;
+    // A leap second is read as the one after it.
+    const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
+    return Date.UTC(fullYear(year, now), place, Number(day), hours, minutes, seconds);
   }
   return undefined;
 }

@@ -5,8 +5,8 @@
  * old, so that one that is being written is not read by halves.
  */
 
-import { type FSWatcher, watch } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { createReadStream, type FSWatcher, watch } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 import { checkOptions, checkText } from "../../../core/options/checks.ts";
@@ -111,7 +111,10 @@ async function readBounded(file: string): Promise<string> {
       `Cannot load rules as ${file} must be at most ${LONGEST_TEXT} bytes long: it is ${stats.size}`,
     );
   }
-  return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(file));
+  // It may have grown since; whoever compiles the text refuses a byte too many.
+  const parts: Uint8Array[] = [];
+  for await (const part of createReadStream(file, { end: LONGEST_TEXT })) parts.push(part);
+  return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
 }
 
 async function marksAt(path: string): Promise<string> {

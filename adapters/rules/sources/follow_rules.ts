@@ -100,6 +100,8 @@ export async function followRules(
   let closed = false;
   /** Why the last load failed; empty if it did not. */
   let refusal = "";
+  /** What was wrong with the rules of that load, if it found any. */
+  let refused: readonly RuleProblem[] = [];
 
   function reload(): Promise<boolean> {
     if (running === undefined) running = loadAll();
@@ -120,6 +122,7 @@ export async function followRules(
 
   /** Loads the source once, and puts its rules in place; throws what keeps them from being used. */
   async function load(): Promise<void> {
+    refused = [];
     const documents = await source.load();
     if (held.length > 0 && sameDocuments(held, documents)) return void (refusal = "");
     const cut = documents.find((document) => isCutOff(held, document));
@@ -133,7 +136,8 @@ export async function followRules(
     if (rules === undefined) {
       const errors = problems.filter(({ severity }) => severity === "error");
       const reason = errors.slice(0, 10).map(problemText).join("; ");
-      throw Object.assign(new Error(reason), { problems });
+      refused = problems;
+      throw new Error(reason);
     }
     if (closed) throw new Error("the source is not followed any more");
     await apply(rules, documents);
@@ -145,10 +149,10 @@ export async function followRules(
 
   /** Reported once: a source that stays broken is loaded again and again. */
   function refuse(error: unknown): false {
+    if (closed) return false;
     const reason = error instanceof Error ? error.message : String(error);
-    const { problems = [] } = Object(error) as { readonly problems?: readonly RuleProblem[] };
-    if (reason !== refusal && !closed) {
-      report({ event: "rules-refused", source: source.name, reason, problems });
+    if (reason !== refusal) {
+      report({ event: "rules-refused", source: source.name, reason, problems: refused });
     }
     refusal = reason;
     return false;

@@ -48,18 +48,23 @@ export function portCalls<Other extends Functions<Other>>(
     }
   }
 
-  function settle(id: number, answer: unknown): void {
-    pending.get(id)?.(answer);
+  /** Makes the answer where a call waits for it: nobody would handle the rejection of another. */
+  function settle(id: number, answer: () => unknown): void {
+    pending.get(id)?.(answer());
     pending.delete(id);
   }
 
   port.on("message", (message) => {
     if ("name" in message) return void answer(message.id, message.name, message.args);
     const { id } = message;
-    settle(id, "error" in message ? Promise.reject(new Error(message.error)) : message.value);
+    settle(
+      id,
+      () => "error" in message ? Promise.reject(new Error(message.error)) : message.value,
+    );
   });
   port.on("exit", () => {
-    for (const id of pending.keys()) settle(id, Promise.reject(new Error("the worker has ended")));
+    const ended = () => Promise.reject(new Error("the worker has ended"));
+    for (const id of pending.keys()) settle(id, ended);
   });
   return (name, ...args) =>
     new Promise<never>((resolve) => {

@@ -67,7 +67,7 @@ describe("layerRateLimiterStore", () => {
     const property = fc.asyncProperty(
       fc.array(anyCall, { maxLength: 40 }),
       fc.integer({ min: 1, max: 6 }),
-      fc.constantFrom(1, 100, 250, 1_000),
+      fc.constantFrom(1, 100, 250, 1_000 / 3, 1_000),
       async (calls, limit, refillRate) => {
         const program = answersOf(calls, { limit, refillRate });
         const expected = await run(program, RateLimiter.layerStoreMemory);

@@ -25,6 +25,8 @@ import {
   memoryStore,
   StoreUnavailableError,
 } from "../../../mod.ts";
+import type { SyncStore } from "../../../core/store.ts";
+import { denyCache, lease } from "../../../stores/layered/layered.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { get, post, SHOP, withService } from "../service/support/running.ts";
 
@@ -197,6 +199,22 @@ test("a meter that throws leaves no span open, and no operations are none to rep
   }
   assert.deepEqual(spans().map(({ attributes }) => attributes["tidegate.remaining"]), [0]);
   await end();
+});
+
+test("stores over stores go on saving calls of the store below", () => {
+  const lent = (store: SyncStore) => lease(store, { units: 50, ttl: 60_000 });
+  for (const [over, limit, most] of [[denyCache, 100, 110], [lent, 1_000, 20]] as const) {
+    let runs = 0;
+    const below = memoryStore();
+    const run: SyncStore["run"] = (calls, now) => {
+      runs++;
+      return below.run(calls, now);
+    };
+    const store = openTelemetryStore(over({ ...below, internals: undefined, run }));
+    const api = limiter(gcra({ limit, period: "1d" }), { store, prefix: "a" });
+    for (let call = 0; call < 500; call++) api.consume("key");
+    assert.ok(runs <= most, `${runs} runs`);
+  }
 });
 
 test("rules and the service report to the SDK that is registered, and do without one", async () => {
