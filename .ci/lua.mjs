@@ -413,7 +413,11 @@ function luaOf(url, roots, known) {
   function simpleChoice(node, env) {
     const before = new Map(repeats);
     try {
-      return expression(node, env, []);
+      /** @type {Lines} */
+      const lines = [];
+      const value = expression(node, env, lines);
+      if (lines.length > 0) throw new Error("A choice that needs lines of its own is a statement");
+      return value;
     } catch {
       for (const [name, count] of before) repeats.set(name, count);
       return undefined;

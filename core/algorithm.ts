@@ -100,9 +100,9 @@ export interface Algorithm<State = unknown> {
 }
 
 /**
- * The arithmetic of an algorithm as data: the name of a function and the numbers that make it, or
- * of `all` the formulas of its parts, and of one whose step is its charge its own. A store that has the same function somewhere else, as Redis
- * has, can run the state transition there.
+ * The arithmetic of an algorithm as data: the name of a function and the numbers that make it. `all`
+ * has the formulas of its parts, and an algorithm whose step is its charge has `"charge"` and its own.
+ * A store that has the same function somewhere else, as Redis has, can run the state transition there.
  */
 export type Formula = readonly (string | number | Formula)[];
 
@@ -157,8 +157,9 @@ export interface AlgorithmInternals<State = unknown> {
 
 /**
  * The reducers split into the state after a call and the decision about it. For every valid call,
- * with `next = take(state, now, cost)`: `step(state, now, cost)` is `[decide(state, next, now, cost), next]`. And with
- * `next = charge(state, now, cost)`, `charge` is `[decide(next, next, now, 0), next]`.
+ * with `next = take(state, now, cost)`, `step(state, now, cost)` is
+ * `[decide(state, next, now, cost), next]`. With `next = charge(state, now, cost)`, `charge` is
+ * `[decide(next, next, now, 0), next]`.
  *
  * They check nothing: `now` must be a whole number from 0 to 2^42 and `cost` a safe integer.
  *

@@ -78,6 +78,7 @@ export type { AlgorithmName, Wildcard } from "../../core/rules/rules.ts";
 export type {
   Algorithm,
   AlgorithmInternals,
+  ArrivalRate,
   Formula,
   Policy,
   SplitReducer,

@@ -216,7 +216,7 @@ function memoryCall(
     }
     const now = at === undefined ? Date.now() : at;
     const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost, dry);
-    if (now >= slots.sweepAt) sweep(slots, now);
+    if (now >= slots.sweepAt && decision.allowed && !dry) sweep(slots, now);
     return decision;
   };
 }

@@ -216,16 +216,22 @@ async function next(state: BatcherState): Promise<void> {
 async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnection | undefined> {
   const { breaker, context } = server;
   const most = breaker.hasConnected ? context.deadline : context.connectDeadline;
-  const late = () => {
-    throw new Error(`No connection within ${most} ms`);
-  };
-  try {
-    return await withTimeout(connectTo(server), most, late, patientTimer);
-  } catch (error) {
-    recordFailure(breaker);
-    context.failJobs(takeAll(queue), "no", error as Error);
-    return undefined;
+  const began = performance.now();
+  const late = new Error(`No connection within ${most} ms`);
+  const waitsSince = ({ since }: Job) => Math.max(since, began);
+  for (let job = firstJob(queue); job !== undefined; job = firstJob(queue)) {
+    const left = Math.max(1, waitsSince(job) + most - performance.now());
+    try {
+      return await withTimeout(connectTo(server), left, () => {
+        throw late;
+      }, patientTimer);
+    } catch (error) {
+      const over = error === late ? performance.now() - most : Infinity;
+      recordFailure(breaker);
+      context.failJobs(takeIf(queue, (each) => waitsSince(each) <= over), "no", error as Error);
+    }
   }
+  return undefined;
 }
 
 /** Runs a batch; a fault in here, whatever it is, must not leave a caller without an answer. */

@@ -20,7 +20,7 @@ import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts"
 import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
 import { isLook, type Job, keySet } from "./job.ts";
-import { enqueueFirst, type JobQueue, takeAll } from "./job_queue.ts";
+import { enqueueFirst, type JobQueue, takeIf } from "./job_queue.ts";
 
 /** How often a call is tried before it fails by a `ContentionError`. */
 const MOST_TRIES = 256;
@@ -109,7 +109,9 @@ function handleFailure(state: Outcomes, { jobs, kind, applied, error }: FailedCa
     }
   }
   if (isFirst) recordFailure(server.breaker, kind === "unwritable");
-  const left = [...unapplied, ...takeRetries(state), ...takeAll(queue)];
+  // Looks that wait have not failed.
+  const waiting = takeIf(queue, (job) => kind !== "unwritable" || !isLook(job));
+  const left = [...unapplied, ...takeRetries(state), ...waiting];
   if (kind !== "unwritable") return failJobs(left, "no", error);
   failJobs(left.filter((job) => !isLook(job)), "no", error);
   retry(state, left.filter(isLook), (job) => failJobs([job], "no", error));

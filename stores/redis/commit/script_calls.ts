@@ -4,7 +4,12 @@
  */
 
 import type { Batch } from "../batches/batch.ts";
-import { type BatchOutcome, type FailedCalls, failedTogether } from "../batches/batch_outcome.ts";
+import {
+  ALL_ANSWERED,
+  type BatchOutcome,
+  type FailedCalls,
+  failedTogether,
+} from "../batches/batch_outcome.ts";
 import type { Cell } from "../batches/cell.ts";
 import type { Job } from "../batches/job.ts";
 import type { Command } from "../clients/connection.ts";
@@ -41,6 +46,7 @@ export async function commitByScript(
   script: CommitScript,
   context: StoreContext,
 ): Promise<BatchOutcome> {
+  if (jobs.length === 0) return ALL_ANSWERED;
   if (!node.connection.open) return failedTogether(jobs, connectionLost());
   const calls = callsOf(jobs, cells);
   const commands = calls.map((call) => {

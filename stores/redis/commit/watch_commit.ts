@@ -43,7 +43,7 @@ export async function watchCommit(
   onLoaded();
   if (!hasReplies(replies)) return failedTogether(batch.jobs, replies);
   const refusal = firstError(replies);
-  if (refusal !== undefined) return failedTogether(batch.jobs, failureOfReply(refusal));
+  if (refusal !== undefined) return failedTogether(batch.jobs, failureOfReply(refusal), "no");
 
   const cells = [...batch.cells.values()];
   const now = load(cells, replies, context);
@@ -123,7 +123,9 @@ async function commit(
   const result = replies.at(-1);
   if (result === null) return { conflicted: waiting, failed: [] };
   // EXECABORT says less than the reply that caused it.
-  if (result instanceof Error) return failedTogether(waiting, failureOfReply(firstError(replies)!));
+  if (result instanceof Error) {
+    return failedTogether(waiting, failureOfReply(firstError(replies)!), "no");
+  }
   const error = firstError(result as readonly unknown[]);
   if (error !== undefined) {
     return failedTogether(waiting, { kind: "rejected", applied: "unknown", error });

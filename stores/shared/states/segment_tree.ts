@@ -6,8 +6,8 @@
  *   root    an inner node whose children are a ring: the child of buckets [g * span, (g + 1) * span)
  *           stands at g mod 16
  *
- * Buckets are numbered from the epoch, so a child never changes what it stands for: what has left the window is
- * dropped from the root, a whole child at a time, and a new child begins empty. The span is so
+ * Buckets are numbered from the epoch, so a child never changes what it stands for: what has left the
+ * window is dropped from the root, a whole child at a time, and a new child begins empty. The span is so
  * large that a window never touches more than 16 children. A sum over buckets adds what lies beside
  * one path; the first bucket after which few enough units lie is found by one descent; an edit
  * copies one path (see `nodes.ts`). With N sub-buckets all of them are O(log N), and forgetting k

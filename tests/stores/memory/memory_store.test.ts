@@ -248,3 +248,18 @@ test("an algorithm that does not know when its keys are fresh stops nobody", () 
     }
   }
 });
+
+test("a call that writes nothing drops no key, and a clock that comes back finds all", () => {
+  const store = memoryStore();
+  let now = 10 ** 12;
+  const options = { store, clock: () => now };
+  const second = limiter(gcra({ limit: 10, period: "1s" }), { ...options, prefix: "a" });
+  const daily = limiter(gcra({ limit: 1, period: "1d" }), { ...options, prefix: "b" });
+  second.consume("key", 10);
+  daily.consume("key");
+  now += 10_000;
+  daily.peek("key");
+  assert.equal(daily.consume("key").allowed, false);
+  now -= 10_000;
+  assert.equal(second.peek("key").allowed, false);
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createClient } from "redis";
 
-import { consumeAll, fixedWindow, gcra, limiter } from "../../../../mod.ts";
+import { type Algorithm, consumeAll, fixedWindow, gcra, limiter } from "../../../../mod.ts";
 import {
   COMPARE_AND_SET,
   COMPARE_AND_SET_SHA,
@@ -404,6 +404,29 @@ describe("keys", () => {
       await assert.rejects(async () => await limiter.consume("\ud800"), TypeError);
     }));
 });
+
+for (const commit of MODES) {
+  test(`a reducer that throws fails its own call, and breaks no connection, by ${commit}`, () =>
+    withFake({ commit }, async ({ store, limiter: api }) => {
+      const algorithm: Algorithm<unknown> = gcra({ limit: 10, period: "1d" });
+      const own = limiter({
+        ...algorithm,
+        id: "own",
+        internals: undefined,
+        step(state, now, cost) {
+          if (cost === 7) throw new Error("mine");
+          return algorithm.step(state, now, cost);
+        },
+      }, { store, prefix: "own" });
+      await api.consume("a");
+      for (let call = 0; call < 4; call++) {
+        await assert.rejects(async () => await own.consume("a", 7), /^Error: mine$/);
+      }
+      assert.equal((await own.consume("a")).allowed, true);
+      assert.equal((await api.consume("a")).remaining, 8);
+      assert.equal(store.statistics().connections, 1);
+    }));
+}
 
 test("the script is known by the SHA-1 of its text", async () => {
   const bytes = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(COMPARE_AND_SET));
