@@ -452,9 +452,9 @@ describe("limits of a key's own", () => {
     }, /^not now$/],
   ];
   for (const [name, lookup, expected] of failing) {
-    test(`that ${name} leave the decision to the rule, where that is said`, async () => {
+    test(`that ${name} leave the decision to the rule, where that is said, for a second`, async () => {
       const errors: string[] = [];
-      const { engine } = engineOf(file("wait"), {
+      const { engine, advance } = engineOf(file("wait"), {
         lookup,
         onLookupError: (error) => errors.push((error as Error).message),
         lookupCache: { deadline: 20, onFailure: "default" },
@@ -463,6 +463,10 @@ describe("limits of a key's own", () => {
       assert.equal((await engine.consume(asking(USER))).allowed, false);
       assert.equal(errors.length, 1);
       assert.match(errors[0]!, expected);
+      advance(1_000);
+      await engine.peek(asking(USER));
+      await settled();
+      assert.equal(errors.length, 2);
     });
   }
 
