@@ -94,7 +94,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     onOverload: true,
     cacheBytes: true,
     connections: true,
-    hashTag: true,
+    hashTag: checkFunction,
   });
   const {
     commit = "watch",
@@ -119,7 +119,6 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   checkChoice(action, "time", time, ["server", "client"]);
   checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
   checkChoice(action, "onOverload", onOverload, ["throw", "deny"]);
-  if (hashTag !== undefined) checkFunction(action, "hashTag", hashTag);
   return {
     commit,
     time,

@@ -110,7 +110,7 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
     maxBytes: true,
     onFull: true,
     threads: true,
-    onEvict: true,
+    onEvict: checkFunction,
   });
   const { capacity, maxCapacity = capacity, for: algorithms, onFull = "evict" } = options;
   const { threads = 1_024, onEvict } = options;
@@ -118,7 +118,6 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   checkInteger(action, "maxCapacity", maxCapacity, capacity, MOST_KEYS);
   checkInteger(action, "threads", threads, 1, 4_096);
   checkChoice(action, "onFull", onFull, ["evict", "throw"]);
-  if (onEvict !== undefined) checkFunction(action, "onEvict", onEvict);
   const most = MOST_NODES * BYTES_PER_NODE;
   const needed = algorithms && bytesFor(action, algorithms, maxCapacity, threads);
   if (needed !== undefined) {
@@ -169,8 +168,7 @@ export function attachSharedStore(
 ): SharedStore {
   const action = "attach a shared store";
   checkOptions<SharedStoreHandle>(action, handle, { kind: true, buffer: true });
-  checkOptions<AttachOptions>(action, options, { onEvict: true });
-  if (options.onEvict !== undefined) checkFunction(action, "onEvict", options.onEvict);
+  checkOptions<AttachOptions>(action, options, { onEvict: checkFunction });
   if (handle.kind !== "tidegate/shared") {
     const rule = 'the kind of its handle must be "tidegate/shared"';
     throw new TypeError(errorMessage(action, rule, handle.kind));
