@@ -48,7 +48,7 @@ export function limitMetrics(prefix: string) {
   }
 
   return {
-    /** Counts a verdict; a look (cost 0) is none. */
+    /** Counts a verdict, except for calls of cost 0, which only look. */
     count({ allowed, source }: Decision, cost: number, context: Context.Context<never>): void {
       if (cost === 0) return;
       counterOf(allowed ? "admitted" : "refused", source ?? "store").updateUnsafe(1, context);

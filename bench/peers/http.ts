@@ -19,7 +19,7 @@ import { median, runtime } from "../measure.ts";
 import { versionOf } from "./peer.ts";
 import type { Row } from "./results.ts";
 
-/** The usual rate limiter for each framework; `undefined` if there is none. */
+/** The usual rate limiter of each framework; `undefined` for a framework without one. */
 const PEERS: Readonly<Record<string, string | undefined>> = {
   serve: undefined,
   express: "express-rate-limit",

@@ -182,7 +182,7 @@ export function chargeOr<State>(
   return (state, now, cost) => cost > 0 ? charge(state, now, cost) : take(state, now, cost);
 }
 
-/** How a cost above 0 is charged: all of it while the key owes less than the most, and otherwise up to that. */
+/** The charge of a cost above 0: all of it, but a key never owes more than the maximum debt. */
 export function chargeBy<State>(
   maxDebt: number,
   { add, free, compact }: Accounting<State>,

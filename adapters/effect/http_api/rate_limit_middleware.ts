@@ -244,7 +244,7 @@ function withFields(
   return HttpServerResponse.setHeaders(response, own);
 }
 
-/** The problem that a refusal is; or its response, where it is none of the API. */
+/** Fails with a 429 or 503 as a problem of the API; returns the response of any other refusal. */
 function refused({ status, body }: Refusal): Effect.Effect<
   HttpServerResponse.HttpServerResponse,
   QuotaExceeded | TemporaryReducedCapacity

@@ -6,8 +6,8 @@
  * while the key is looked up anew, so that a decision waits for the source only if the rule says so,
  * and only the first time.
  *
- * A source may be slow, or never answer, so that there is a bound on the questions at a time and on the
- * wait for each.
+ * A source may be slow, or never answer. So the number of lookups under way and the time that each may
+ * take are bounded.
  */
 
 import type { Algorithm } from "../../../core/algorithm.ts";

@@ -4,7 +4,7 @@ import type { ReadText } from "./read_yaml.ts";
 const TEXTS_REGEXP = /"(?:[^"\\]|\\.)*"\s*(:?)/gs;
 
 /**
- * Reads a text as JSON, which needs no package; `undefined` if it is none.
+ * Reads a text as JSON, which needs no package; `undefined` if it is not JSON.
  *
  * @param plain Whether scalars become the text that they are.
  */

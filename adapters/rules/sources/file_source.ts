@@ -170,7 +170,7 @@ function watchFiles(
   };
 }
 
-/** A watcher of a folder; `undefined` if there is none to be had. */
+/** Watches a folder; returns `undefined` if the system cannot watch it. */
 function watchFolder(folder: string, changed: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, { persistent: false }, changed);

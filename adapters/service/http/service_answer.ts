@@ -58,7 +58,7 @@ export function jsonResponse(body: string, status = 200): ServiceAnswer {
   return { status, headers: JSON_HEADERS, body };
 }
 
-/** The value of a JSON text; `undefined` if it is none. */
+/** Parses JSON; returns `undefined` if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

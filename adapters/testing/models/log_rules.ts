@@ -20,7 +20,7 @@ export interface SlidingLogRuleOptions {
 /**
  * The sliding log by its definition: a list of what was taken and when, oldest first; at most
  * `limit` units in (now - period, now]. An instant before the newest entry counts as that entry's.
- * An admission forgets what is no longer in the span at its instant; giving back forgets nothing.
+ * An admission drops entries that have left the span by then; a refund drops none.
  *
  * @param options The limit and the span.
  *
@@ -58,8 +58,8 @@ export interface SlidingWindowRuleOptions {
 /**
  * The sliding window by its definition: units counted in sub-buckets at multiples of `precision`; at
  * most `limit` in the last `period / precision` of them, the one of now included. An instant before
- * the newest sub-bucket that holds units counts as that one's. An admission forgets
- * what is no longer in the window at its instant; giving back forgets nothing.
+ * the newest sub-bucket that holds units counts as that one's. An admission drops sub-buckets that
+ * have left the window by then; a refund drops none.
  *
  * @param options The limit, the window and its sub-buckets.
  *
