@@ -73,7 +73,7 @@ export function handleOutcome(state: Outcomes, outcome: BatchOutcome): void {
   server.context.counters.conflicts += conflicted.length;
   state.toRetry.push(...conflicted);
   for (const failure of failed) handleFailure(state, failure);
-  if (inFlight.size > 0) return;
+  if (inFlight.batches.length > 0) return;
   if (state.mustReconnect) dropConnection(server);
   state.mustReconnect = false;
   state.failing = false;
