@@ -150,9 +150,6 @@ end
 local function js_slice(value, from, to)
   return js_sub(value, from + 1, to)
 end
-local function js_push(values, value)
-  values[#values + 1] = value
-end
 local function js_map(values, of)
   local result = {}
   for place = 1, #values do result[place] = of(values[place]) end
@@ -795,14 +792,36 @@ function quoted(text) {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
+/** How long a line is at most of which a hand would not make three. */
+const LONGEST_LINE = 90;
+
 /** @param {Lines} lines @returns {string} */
 function block(lines) {
-  return lines.map((line) => typeof line === "string" ? line : indent(line)).join("\n");
+  return lines.map((line) => typeof line === "string" ? line : indent(line)).join("\n")
+    .replaceAll(
+      /^( *)(if .* then|.*\bfunction\(.*\))\n +(\S.*)\n\1end(?=\)*,?$)/gm,
+      (lines, at, head, inner) => {
+        const line = `${at}${head} ${inner} end`;
+        return line.length > LONGEST_LINE ? lines : line;
+      },
+    );
 }
 
 /** How many lines there are. @param {Lines} lines @returns {number} */
 function sizeOf(lines) {
   return lines.reduce((sum, one) => sum + (typeof one === "string" ? 1 : sizeOf(one)), 0);
+}
+
+/** Declares in one line what is read out of one value. @param {string} text @returns {string} */
+function together(text) {
+  const shorter = text.replaceAll(
+    /^( *local )([\w, ]+)( = )((\w+)[[.].*)\n\1(\w+) = (\5(?:\[\d+\]|\.\w+))$/gm,
+    (lines, local, names, is, values, _value, name, value) =>
+      /^(\w+(\[\d+\]|\.\w+)(, |$))+$/.test(values)
+        ? `${local}${names}, ${name}${is}${values}, ${value}`
+        : lines,
+  );
+  return shorter === text ? text : together(shorter);
 }
 
 /** Leaves out variables that nothing uses. @param {string} text @returns {string} */
@@ -814,9 +833,10 @@ function withoutUnused(text) {
   return used === text ? text : withoutUnused(used);
 }
 
-/** @param {Lines} lines */
+/** The lines between a head and its end, where a return is the last. @param {Lines} lines */
 function indent(lines) {
-  return block(lines).replaceAll(/^/gm, " ");
+  const last = String(lines.at(-1)).replace(/^do (return[^]*) end$/, "$1");
+  return block([...lines.slice(0, -1), last]).replaceAll(/^/gm, " ");
 }
 
 /** What the script does around the steps: it reads the keys, and writes what the steps come to. */
@@ -871,9 +891,9 @@ export function stateTransitions() {
   const { repeats: small } = luaOf(source, roots, repeats);
   const [ticks, others] = luaOf(source, roots, new Map([...repeats, ...small])).texts;
   // What few calls need is only defined after the others have returned.
-  const text = withoutUnused(
+  const text = together(withoutUnused(
     [PRELUDE, SHELL, ticks, COMMON, PRELUDE_OF_OTHERS, others, OTHERS].join("\n"),
-  );
+  ));
   const sha = createHash("sha1").update(text).digest("hex");
   const inside = text.replaceAll("\\", "\\\\");
   return `// Written by "npm run lua" from run_steps.ts and what it uses: change those.
