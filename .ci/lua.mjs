@@ -792,19 +792,9 @@ function quoted(text) {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** How long a line is at most of which a hand would not make three. */
-const LONGEST_LINE = 90;
-
 /** @param {Lines} lines @returns {string} */
 function block(lines) {
-  return lines.map((line) => typeof line === "string" ? line : indent(line)).join("\n")
-    .replaceAll(
-      /^( *)(if .* then|.*\bfunction\(.*\))\n +(\S.*)\n\1end(?=\)*,?$)/gm,
-      (lines, at, head, inner) => {
-        const line = `${at}${head} ${inner} end`;
-        return line.length > LONGEST_LINE ? lines : line;
-      },
-    );
+  return lines.map((line) => typeof line === "string" ? line : indent(line)).join("\n");
 }
 
 /** How many lines there are. @param {Lines} lines @returns {number} */
@@ -812,16 +802,45 @@ function sizeOf(lines) {
   return lines.reduce((sum, one) => sum + (typeof one === "string" ? 1 : sizeOf(one)), 0);
 }
 
-/** Declares in one line what is read out of one value. @param {string} text @returns {string} */
-function together(text) {
-  const shorter = text.replaceAll(
-    /^( *local )([\w, ]+)( = )((\w+)[[.].*)\n\1(\w+) = (\5(?:\[\d+\]|\.\w+))$/gm,
-    (lines, local, names, is, values, _value, name, value) =>
-      /^(\w+(\[\d+\]|\.\w+)(, |$))+$/.test(values)
-        ? `${local}${names}, ${name}${is}${values}, ${value}`
-        : lines,
+/** How long a line may become that takes up others. */
+const LONGEST_LINE = 96;
+
+/** Writes more shortly what a hand would. @param {string} text @returns {string} */
+function tidied(text) {
+  const tidy = unwrapped(text)
+    // What is read out of one value, in one declaration.
+    .replaceAll(
+      /^( *local )([\w, ]+)( = )((\w+)[[.].*)\n\1(\w+) = (\5(?:\[\d+\]|\.\w+))$/gm,
+      (lines, local, names, is, values, _whole, name, value) =>
+        /^(\w+(\[\d+\]|\.\w+)(, |$))+$/.test(values)
+          ? `${local}${names}, ${name}${is}${values}, ${value}`
+          : lines,
+    )
+    // A statement of one line beside the head of its branch or function.
+    .replaceAll(
+      /^( *)(if .* then|.*\bfunction\(.*\))\n +(\S.*)\n(?:\1(else)\n +(\S.*)\n)?\1end(?=\)*,?$)/gm,
+      (lines, at, head, ...inner) => {
+        const words = [head, ...inner.slice(0, 3)].filter((word) => word !== undefined);
+        const line = `${at}${words.join(" ")} end`;
+        return line.length > LONGEST_LINE ? lines : line;
+      },
+    );
+  return tidy === text ? text : tidied(tidy);
+}
+
+/** Leaves out parentheses around all of a value. @param {string} text @returns {string} */
+function unwrapped(text) {
+  return text.replaceAll(
+    /(^ *(?:else)?if |= |\breturn )\((.*)\)(?=$| then$)/gm,
+    (line, head, value) => {
+      let depth = 0;
+      const closes = [...value].some((letter) => {
+        depth += Number(letter === "(") - Number(letter === ")");
+        return depth < 0;
+      });
+      return closes ? line : `${head}${value}`;
+    },
   );
-  return shorter === text ? text : together(shorter);
 }
 
 /** Leaves out variables that nothing uses. @param {string} text @returns {string} */
@@ -891,7 +910,7 @@ export function stateTransitions() {
   const { repeats: small } = luaOf(source, roots, repeats);
   const [ticks, others] = luaOf(source, roots, new Map([...repeats, ...small])).texts;
   // What few calls need is only defined after the others have returned.
-  const text = together(withoutUnused(
+  const text = tidied(withoutUnused(
     [PRELUDE, SHELL, ticks, COMMON, PRELUDE_OF_OTHERS, others, OTHERS].join("\n"),
   ));
   const sha = createHash("sha1").update(text).digest("hex");
