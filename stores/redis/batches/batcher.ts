@@ -8,8 +8,7 @@
  * batches_in_flight.ts.
  */
 
-import { addJob, type Batch, mayJoin } from "./batch.ts";
-import { type BatchOutcome, failedTogether, type Watcher } from "./batch_outcome.ts";
+import { addJob, type Batch, mayJoin, type Watcher } from "./batch.ts";
 import { batchesInFlight, batchFinished, batchShare, batchStarted } from "./batches_in_flight.ts";
 import { casCommit } from "../commit/cas_commit.ts";
 import { scriptCommit } from "../commit/script_commit.ts";
@@ -25,7 +24,14 @@ import {
   type Reconnector,
 } from "../connections/reconnector.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
-import { answerJobs, handleOutcome, isCalm, type Outcomes } from "./handle_outcome.ts";
+import {
+  answerJobs,
+  handleFailure,
+  handleReturn,
+  isCalm,
+  keepForRetry,
+  type Outcomes,
+} from "./handle_outcome.ts";
 import { isLook, type Job } from "./job.ts";
 import { enqueue, firstJob, jobQueue, MOST_JOBS, takeAll, takeBatch, takeIf } from "./job_queue.ts";
 
@@ -70,6 +76,8 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
         state.loading = undefined;
       },
       answer: (jobs) => answerJobs(state, jobs),
+      tryAgain: (jobs) => keepForRetry(state, jobs),
+      fail: (jobs, failure) => handleFailure(state, jobs, failure),
     },
     starting: false,
     resting: false,
@@ -184,9 +192,9 @@ async function next(state: BatcherState): Promise<void> {
   const ending = run(state, node, batch);
   // Only now, so that its commands are written before the next batch is made.
   start(state);
-  const outcome = await ending;
+  await ending;
   batchFinished(inFlight, batch);
-  handleOutcome(state, outcome);
+  handleReturn(state);
   if (state.lostRaces > 0) return startAtOnce(state);
   if (hasLost && Math.random() < COURTESY) await rest(state);
   start(state);
@@ -218,19 +226,15 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnectio
 }
 
 /** Runs a batch; a fault in here, whatever it is, must not leave a caller without an answer. */
-async function run(
-  state: BatcherState,
-  node: NodeConnection,
-  batch: Batch,
-): Promise<BatchOutcome> {
+async function run(state: BatcherState, node: NodeConnection, batch: Batch): Promise<void> {
   const { server: { context }, watcher } = state;
   const { commit } = batch;
   context.counters.batches++;
   if (commit === "watch") state.loading = batch;
   try {
-    return await COMMITS[commit](node, batch, watcher, context);
+    await COMMITS[commit](node, batch, watcher, context);
   } catch (error) {
-    return failedTogether(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
+    watcher.fail(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
   } finally {
     if (commit === "watch") watcher.onLoaded();
   }

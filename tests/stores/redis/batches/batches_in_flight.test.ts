@@ -253,7 +253,7 @@ describe("calls on many keys, by cas", () => {
       useServerTime: true,
       counters: redisCounters(),
     } as unknown as StoreContext;
-    const watcher = { onLoaded() {}, answer() {} };
+    const watcher = { onLoaded() {}, answer() {}, tryAgain() {}, fail() {} };
     for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
       const connection = {
         open: true,
