@@ -16,10 +16,10 @@ import { watchCommit } from "../commit/watch_commit.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 import { admitsCall, recordFailure, untilProbe } from "../connections/circuit_breaker.ts";
 import { patientTimer } from "../connections/patient_timer.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
 import {
   closeServer,
   connectTo,
+  type NodeConnection,
   openConnection,
   type Reconnector,
 } from "../connections/reconnector.ts";

@@ -13,7 +13,7 @@
 import { type Batch, decideBatch, rootCellOf, type Watcher } from "../batches/batch.ts";
 import { type Cell, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import { keysOf } from "../batches/job.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import { AFTER_TIME, commitByScript } from "./script_calls.ts";

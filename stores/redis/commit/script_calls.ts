@@ -7,7 +7,7 @@ import type { Batch, Watcher } from "../batches/batch.ts";
 import type { Cell } from "../batches/cell.ts";
 import type { Job } from "../batches/job.ts";
 import type { Command } from "../clients/connection.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import { connectionLost, failureOfReply } from "../failures/batch_failure.ts";

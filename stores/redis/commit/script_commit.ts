@@ -9,7 +9,7 @@
 
 import { type Batch, stepAll, type Watcher } from "../batches/batch.ts";
 import { loadCell } from "../batches/cell.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import { programOf } from "../script/program.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";

@@ -18,7 +18,7 @@ import { type Batch, decideBatch, rootCellOf, type Watcher } from "../batches/ba
 import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../batches/job.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import { countedRoundTrip, hasReplies } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import type { StoreContext } from "../store_context.ts";

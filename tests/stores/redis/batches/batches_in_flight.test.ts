@@ -6,7 +6,7 @@ import { casCommit } from "../../../../stores/redis/commit/cas_commit.ts";
 import { addJob, emptyBatch } from "../../../../stores/redis/batches/batch.ts";
 import { newJob } from "../../../../stores/redis/batches/job.ts";
 import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
-import type { NodeConnection } from "../../../../stores/redis/connections/node_connection.ts";
+import type { NodeConnection } from "../../../../stores/redis/connections/reconnector.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
 import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
