@@ -23,24 +23,6 @@ export function valueCache(mostBytes: number) {
   const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
 
-  /** Remembers what a key holds. */
-  function set(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
-    const value = values.get(key);
-    if (value !== undefined) size -= sizeOf(key, value.text);
-    if (text === undefined) {
-      if (value !== undefined) values.delete(key);
-      return;
-    }
-    if (value === undefined) values.set(key, { text, state, keptUntil });
-    else {
-      value.text = text;
-      value.state = state;
-      value.keptUntil = keptUntil;
-    }
-    size += sizeOf(key, text);
-    if (size > mostBytes) shrink();
-  }
-
   function shrink(): void {
     for (const [oldest, { text }] of values) {
       if (size <= mostBytes) return;
@@ -52,7 +34,23 @@ export function valueCache(mostBytes: number) {
   return {
     /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
     get: (key: string): CachedValue | undefined => values.get(key),
-    set,
+    /** Remembers what a key holds. */
+    set(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
+      const value = values.get(key);
+      if (value !== undefined) size -= sizeOf(key, value.text);
+      if (text === undefined) {
+        if (value !== undefined) values.delete(key);
+        return;
+      }
+      if (value === undefined) values.set(key, { text, state, keptUntil });
+      else {
+        value.text = text;
+        value.state = state;
+        value.keptUntil = keptUntil;
+      }
+      size += sizeOf(key, text);
+      if (size > mostBytes) shrink();
+    },
   };
 }
 

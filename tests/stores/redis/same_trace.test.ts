@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createClient } from "redis";
 
 import {
   type AsyncLimiter,
@@ -11,7 +10,6 @@ import {
   limiter,
   memoryStore,
 } from "../../../mod.ts";
-import { redisStore } from "../../../stores/redis/redis_store.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -25,35 +23,19 @@ type Step =
   | { readonly kind: "both"; readonly units: number };
 
 const key = fc.constantFrom("a", "b", "c");
+const units = fc.integer({ min: 1, max: 20 });
+const milliseconds = fc.oneof(fc.nat(5_000), fc.integer({ min: 5_000, max: 90_000_000 }));
+const kind = fc.constantFrom(
+  "consume" as const,
+  "consume" as const,
+  "peek" as const,
+  "refund" as const,
+);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constantFrom(
-        "consume" as const,
-        "consume" as const,
-        "peek" as const,
-        "refund" as const,
-      ),
-      key,
-      units: fc.integer({ min: 1, max: 20 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("wait" as const),
-      milliseconds: fc.oneof(fc.nat(5_000), fc.integer({ min: 5_000, max: 90_000_000 })),
-    }),
-  },
+  { weight: 6, arbitrary: fc.record({ kind, key, units }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("wait" as const), milliseconds }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("reset" as const), key }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant("both" as const),
-      units: fc.integer({ min: 1, max: 20 }),
-    }),
-  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("both" as const), units }) },
 );
 
 const NOW = 1_790_000_000_000;
@@ -77,39 +59,34 @@ async function decisionsOf(
   return seen;
 }
 
-withRedis("the same trace", (redis) => {
+withRedis("the same trace", (_redis, { storeOf }) => {
   for (const commit of ["watch", "cas", "script"] as const) {
     for (const name of names) {
       test(`of ${name} is decided on Redis by ${commit} as in memory and in shared memory`, async () => {
-        const client = createClient({ url: redis().url });
         // Keys of two slots are one here: it is no cluster.
-        const store = redisStore(client, { commit, deadline: 5_000, timeout: 30_000 });
+        const store = storeOf({ commit });
         const algorithm = policy(name, 50);
         let run = 0;
-        try {
-          await fc.assert(
-            fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
-              const prefix = `${commit} ${run++}`;
-              const memory = await decisionsOf(
-                (clock) => limiter(algorithm, { store: memoryStore(), prefix, clock }),
-                steps,
-              );
-              const shared = await decisionsOf((clock) => {
-                const own = sharedStore({ capacity: 10, maxBytes: 2 ** 20, threads: 2 });
-                return limiter(algorithm, { store: own, prefix, clock });
-              }, steps);
-              const remote = await decisionsOf(
-                (clock) => limiter(algorithm, { store, prefix, clock }),
-                steps,
-              );
-              assert.deepEqual(shared, memory);
-              assert.deepEqual(remote, memory);
-            }),
-            fcOptions({ numRuns: 6 }),
-          );
-        } finally {
-          await store.close();
-        }
+        await fc.assert(
+          fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
+            const prefix = `${commit} ${run++}`;
+            const memory = await decisionsOf(
+              (clock) => limiter(algorithm, { store: memoryStore(), prefix, clock }),
+              steps,
+            );
+            const shared = await decisionsOf((clock) => {
+              const own = sharedStore({ capacity: 10, maxBytes: 2 ** 20, threads: 2 });
+              return limiter(algorithm, { store: own, prefix, clock });
+            }, steps);
+            const remote = await decisionsOf(
+              (clock) => limiter(algorithm, { store, prefix, clock }),
+              steps,
+            );
+            assert.deepEqual(shared, memory);
+            assert.deepEqual(remote, memory);
+          }),
+          fcOptions({ numRuns: 6 }),
+        );
       });
     }
   }
