@@ -240,7 +240,7 @@ decodeAll = function(codecs_1, initial_3, text_8)
   do return nil end
  end
  local states_5 = {  }
- local isFresh_1 = true
+ local isFresh_2 = true
  local start = 2
  for place_9 = 0, #codecs_1 - 1 do
   local colon = js_indexOf(text_8, ':', start)
@@ -251,20 +251,20 @@ decodeAll = function(codecs_1, initial_3, text_8)
   if not ((end_1 <= #text_8)) then
    do return nil end
   end
-  local state_13 = codecs_1[place_9 + 1].decode(js_slice(text_8, (colon + 1), end_1))
-  if (state_13 == nil) then
+  local state_14 = codecs_1[place_9 + 1].decode(js_slice(text_8, (colon + 1), end_1))
+  if (state_14 == nil) then
    do return nil end
   end
-  if (state_13 ~= initial_3[place_9 + 1]) then
-   isFresh_1 = false
+  if (state_14 ~= initial_3[place_9 + 1]) then
+   isFresh_2 = false
   end
-  states_5[#states_5 + 1] = state_13
+  states_5[#states_5 + 1] = state_14
   start = end_1
  end
  if (start ~= #text_8) then
   do return nil end
  end
- do return (isFresh_1 and initial_3 or states_5) end
+ do return (isFresh_2 and initial_3 or states_5) end
 end
 allTransition = function(formula_1)
  local parts = {  }
@@ -277,7 +277,7 @@ allTransition = function(formula_1)
  local takes = js_map(parts, function(part_1)
   do return part_1.take end
  end)
- local charges = js_map(parts, function(part_2)
+ local takes_1 = js_map(parts, function(part_2)
   do return part_2.charge end
  end)
  do return {
@@ -308,16 +308,29 @@ allTransition = function(formula_1)
    do return (isFresh and initial_2 or next_2) end
   end,
   charge = function(states_1, now_20, cost_12)
+   if (cost_12 == 0) then
+    do return states_1 end
+   end
    local next_3 = {  }
    local isChanged_1 = false
-   for place_6 = 0, #charges - 1 do
-    local charged = charges[place_6 + 1](states_1[place_6 + 1], now_20, cost_12)
-    if (charged ~= states_1[place_6 + 1]) then
+   local isFresh_1 = true
+   for place_6 = 0, #takes_1 - 1 do
+    local state_13 = states_1[place_6 + 1]
+    local taken_1 = takes_1[place_6 + 1](state_13, now_20, cost_12)
+    if (taken_1 ~= state_13) then
      isChanged_1 = true
+    elseif ((cost_12 > 0) and false) then
+     do return states_1 end
     end
-    next_3[#next_3 + 1] = charged
+    if (taken_1 ~= initial_2[place_6 + 1]) then
+     isFresh_1 = false
+    end
+    next_3[#next_3 + 1] = taken_1
    end
-   do return (isChanged_1 and next_3 or states_1) end
+   if not (isChanged_1) then
+    do return states_1 end
+   end
+   do return (isFresh_1 and initial_2 or next_3) end
   end,
   reset = function(states_2, now_21)
    local longest = 0
@@ -704,8 +717,8 @@ transitionBy = function(formula)
  end
  do return allTransition(formula) end
 end
-local lifetimeOf = function(transition_2, before_1, state_15, instant_4)
- local end_2 = js_floor((transition_2.reset(state_15, 0) / LEEWAY))
+local lifetimeOf = function(transition_2, before_1, state_16, instant_4)
+ local end_2 = js_floor((transition_2.reset(state_16, 0) / LEEWAY))
  local was = ((before_1 == nil) and -(1) or js_floor((transition_2.reset(before_1, 0) / LEEWAY)))
  if (was == end_2) then
   do return '' end
@@ -742,23 +755,23 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
   local key_1 = steps_1[at_5 + 1]
   local transition = transitions[steps_1[(at_5 + 1) + 1] + 1]
   local held_1 = current_4(key_1, transition)
-  local state_14 = held_1
+  local state_15 = held_1
   for turn_1 = 0, steps_1[(at_5 + 3) + 1] - 1 do
-   local next_4 = transition.take(state_14, instant_3, steps_1[(at_5 + 2) + 1])
-   if (next_4 == state_14) then
+   local next_4 = transition.take(state_15, instant_3, steps_1[(at_5 + 2) + 1])
+   if (next_4 == state_15) then
     break
    end
-   state_14 = next_4
+   state_15 = next_4
   end
-  if (state_14 ~= held_1) then
+  if (state_15 ~= held_1) then
    local before = ((lifetimes[key_1 + 1] == nil) and states_6[key_1 + 1] or nil)
-   lifetimes[key_1 + 1] = lifetimeOf(transition, before, state_14, instant_3)
-   states_6[key_1 + 1] = state_14
+   lifetimes[key_1 + 1] = lifetimeOf(transition, before, state_15, instant_3)
+   states_6[key_1 + 1] = state_15
    owners[key_1 + 1] = transition
   end
  end
  local takeEach = function(at_6, end_3, instant_5)
-  local taken_1 = {  }
+  local taken_2 = {  }
   for place_10 = at_6, end_3 - 1, 4 do
    local transition_3 = transitions[steps_1[(place_10 + 1) + 1] + 1]
    local held_2 = current_4(steps_1[place_10 + 1], transition_3)
@@ -766,11 +779,11 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
    if ((next_5 == held_2) and (steps_1[(place_10 + 2) + 1] > 0)) then
     do return end
    end
-   taken_1[#taken_1 + 1] = next_5
+   taken_2[#taken_2 + 1] = next_5
   end
   for place_11 = at_6, end_3 - 1, 4 do
    local transition_4 = transitions[steps_1[(place_11 + 1) + 1] + 1]
-   local next_6 = taken_1[((place_11 - at_6) / 4) + 1]
+   local next_6 = taken_2[((place_11 - at_6) / 4) + 1]
    local isChanged_2 = (next_6 ~= current_4(steps_1[place_11 + 1], transition_4))
    if (isChanged_2 and (steps_1[(place_11 + 3) + 1] == 0)) then
     local key_3 = steps_1[place_11 + 1]
@@ -808,11 +821,11 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
   if (lifetime ~= nil) then
    local result_12
    local transition_5 = owners[key_5 + 1]
-   local state_16 = states_6[key_5 + 1]
-   if ((transition_5 == nil) or (state_16 == transition_5.initial)) then
+   local state_17 = states_6[key_5 + 1]
+   if ((transition_5 == nil) or (state_17 == transition_5.initial)) then
     result_12 = nil
    else
-    result_12 = transition_5.encode(state_16)
+    result_12 = transition_5.encode(state_17)
    end
    if (result_12 ~= texts_1[key_5 + 1]) then
     write_1(key_5, result_12, lifetime)
@@ -826,4 +839,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "db0a5f3dec29aac0aa77012575b0f7b9a1beabd9";
+export const STATE_TRANSITIONS_SHA = "c1b5e980537700ca770ddc273b670b50238dcb4f";

@@ -4,7 +4,7 @@
  */
 
 import type { Formula, SplitReducer } from "../../../core/algorithm.ts";
-import { chargeAll, decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
+import { decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
 import { arrivalArithmetic } from "../../../core/algorithms/arrival_time_algorithm.ts";
 import {
   type Arithmetic,
@@ -94,8 +94,8 @@ function allTransition(formula: readonly Formula[]): Transition {
   const initial = parts.map((part) => part.initial);
   const transition: Transition<readonly unknown[]> = {
     initial,
-    take: takeAll(parts.map((part) => part.take), () => true, initial),
-    charge: chargeAll(parts.map((part) => part.charge)),
+    take: takeAll(parts.map((part) => part.take), initial, () => true),
+    charge: takeAll(parts.map((part) => part.charge), initial, () => false),
     reset(states, now) {
       let longest = 0;
       for (let place = 0; place < parts.length; place++) {

@@ -7,17 +7,16 @@ export const CODEC_FAULTS: readonly Fault[] = [
       "return encode(steps * step, at - steps * perStep);",
       "return encode(steps * step, 0);",
     ],
-    "More words than a state has are read as one": [
-      "return count === 1 && isCount(at) ? at : undefined;",
-      "return isCount(at) ? at : undefined;",
-    ],
     "`NaN` in shared memory is read as a state": [
-      "return count === 1 && isCount(at) ? at : undefined;",
-      "return count === 1 ? at : undefined;",
+      "(at: number) => isCount(at) ? at : undefined",
+      "(at: number) => at",
     ],
+  }),
+  ...faultsIn("core/arithmetic/numbers_codec.ts", ["gcra"], {
+    "More words than a state has are read as one": ["count === maxWords", "count >= maxWords"],
     "Words written one place too far": [
-      "words[offset + 1] = at.ticks;",
-      "words[offset + 2] = at.ticks;",
+      "words[offset + place] = numbers[place]!;",
+      "words[offset + place * 2] = numbers[place]!;",
     ],
   }),
   ...faultsIn("core/arithmetic/counts.ts", ["gcra"], {
