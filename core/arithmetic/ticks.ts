@@ -146,16 +146,21 @@ function fineCodec(initial: FineInstant, perMillisecond: number): Codec<FineInst
     if (!isCount(millisecond) || !isCount(ticks) || ticks >= perMillisecond) return undefined;
     return millisecond === 0 && ticks === 0 ? initial : { millisecond, ticks };
   }
-  return wordsCodec(
-    2,
-    (at) => [at.millisecond, at.ticks],
-    instant,
-    (at) => encode(at.millisecond, at.ticks),
-    (text) => {
+  return {
+    maxWords: 2,
+    write(at, words, offset) {
+      words[offset] = at.millisecond;
+      words[offset + 1] = at.ticks;
+      return 2;
+    },
+    read: (words, offset, count) =>
+      count === 2 ? instant(words[offset]!, words[offset + 1]!) : undefined,
+    encode: (at) => encode(at.millisecond, at.ticks),
+    decode(text) {
       const held = decode(text);
       return held === undefined ? undefined : instant(held[0], held[1]);
     },
-  );
+  };
 }
 
 /** Whether a scale of this fineness fits one number up to the last instant. */

@@ -82,16 +82,23 @@ export function wideUse(
     of,
     place: (use) => use.place,
     used: (use) => use.used,
-    codec: wordsCodec(
-      2,
-      (use) => [use.place, use.used],
-      (place, used) => {
-        if (place === -Infinity && used === 0) return initial;
-        return isUse(place, used) ? of(place, used) : undefined;
+    codec: {
+      maxWords: 2,
+      write(use, words, offset) {
+        words[offset] = use.place;
+        words[offset + 1] = use.used;
+        return 2;
       },
-      (use) => encode(use.place, use.used),
-      (text) => decode(text, initial, of),
-    ),
+      read(words, offset, count) {
+        const place = words[offset]!;
+        const used = words[offset + 1]!;
+        if (count !== 2) return undefined;
+        if (place === -Infinity && used === 0) return initial;
+        return isUse(place, used) ? { place, used } : undefined;
+      },
+      encode: (use) => encode(use.place, use.used),
+      decode: (text) => decode(text, initial, of),
+    },
   };
 }
 

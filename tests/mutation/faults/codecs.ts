@@ -11,13 +11,13 @@ export const CODEC_FAULTS: readonly Fault[] = [
       "(at: number) => isCount(at) ? at : undefined",
       "(at: number) => at",
     ],
+    "Words written one place too far": [
+      "words[offset + 1] = at.ticks;",
+      "words[offset + 2] = at.ticks;",
+    ],
   }),
   ...faultsIn("core/arithmetic/numbers_codec.ts", ["gcra"], {
     "More words than a state has are read as one": ["count === maxWords", "count >= maxWords"],
-    "Words written one place too far": [
-      "words[offset + place] = numbers[place]!;",
-      "words[offset + place * 2] = numbers[place]!;",
-    ],
   }),
   ...faultsIn("core/arithmetic/counts.ts", ["gcra"], {
     "Leading zeros: several texts of one state": ["/^(0|[1-9]\\d{0,15})$/", "/^\\d{1,16}$/"],
