@@ -16,7 +16,7 @@ import { keysOf } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
-import { AFTER_TIME, commitByScript } from "./script_calls.ts";
+import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
 
 /** Runs a batch as one script call per slot. */
 export async function casCommit(
@@ -34,21 +34,22 @@ export async function casCommit(
   const decided = decideBatch(batch, now, counters);
   await commitByScript(node, batch, decided, watcher, {
     text: COMPARE_AND_SET,
-    sha: COMPARE_AND_SET_SHA,
-    argumentsOf(call) {
-      const words = [""];
+    commandOf(call) {
+      let sizes = "";
       if (call.cells.some(({ tied }) => tied)) {
         const groups = groupsOf(call.cells);
         call.cells = groups.flat();
-        words[0] = groups.map(({ length }) => length).join(" ");
+        sizes = groups.map(({ length }) => length).join(" ");
       }
+      const command = scriptCommand(COMPARE_AND_SET_SHA, call.cells);
+      command.push(sizes);
       for (const cell of call.cells) {
         const { held = "", next = "", lifetime } = cell;
-        words.push(held, next, lifetime === 0 ? "" : String(lifetime));
+        command.push(held, next, lifetime === 0 ? "" : String(lifetime));
         // What comes after it on this connection finds these values, unless it loses the race.
         if (cell.changed || cell.state !== undefined) rememberCell(cell, values);
       }
-      return words;
+      return command;
     },
     readReply({ jobs, cells }, reply) {
       const lost = reply.length === AFTER_TIME ? NONE : lostOf(cells, reply, context);

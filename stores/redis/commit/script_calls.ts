@@ -16,9 +16,8 @@ import type { StoreContext } from "../store_context.ts";
 /** A script, and what a mode makes of it. */
 export interface CommitScript {
   readonly text: string;
-  readonly sha: string;
-  /** What a script call is given besides the keys; may change the order of these. */
-  argumentsOf(call: ScriptCall): readonly string[];
+  /** A script call; may change the order of its cells. */
+  commandOf(call: ScriptCall): Command;
   /** Reports calls by the script's reply, from the part after the time on. */
   readReply(call: ScriptCall, reply: readonly unknown[]): void;
 }
@@ -44,11 +43,7 @@ export async function commitByScript(
   if (jobs.length === 0) return;
   if (!node.connection.open) return fail(jobs, connectionLost());
   const calls = callsOf(jobs, cells);
-  const commands = calls.map((call) => {
-    const rest = script.argumentsOf(call);
-    const keys = call.cells.map(({ key }) => key);
-    return ["EVALSHA", script.sha, String(keys.length)].concat(keys, rest);
-  });
+  const commands = calls.map((call) => script.commandOf(call));
   const replies = await callScript(node, script.text, commands, asking, context);
   if (!hasReplies(replies)) return fail(jobs, { ...replies, applied: "unknown" });
   const failed: [readonly Job[], Error][] = [];
@@ -59,6 +54,13 @@ export async function commitByScript(
   }
   // Last, as what is everybody's failure is that of lost races, too.
   for (const [jobs, error] of failed) fail(jobs, failureOfReply(error));
+}
+
+/** A script call of cells, but for what it is given besides their keys. */
+export function scriptCommand(sha: string, cells: readonly Cell[]): string[] {
+  const command = ["EVALSHA", sha, String(cells.length)];
+  for (const { key } of cells) command.push(key);
+  return command;
 }
 
 /** The calls of each slot, and each that must be alone. */

@@ -14,7 +14,7 @@ import { timeOf } from "../connections/server_clock.ts";
 import { programOf } from "../script/program.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
-import { AFTER_TIME, commitByScript } from "./script_calls.ts";
+import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
 
 /** Runs a batch as one script call per slot. */
 export function scriptCommit(
@@ -27,8 +27,10 @@ export function scriptCommit(
   const own = useServerTime ? -1 : Date.now();
   return commitByScript(node, batch, batch.jobs, watcher, {
     text: STATE_TRANSITIONS,
-    sha: STATE_TRANSITIONS_SHA,
-    argumentsOf: ({ jobs, cells }) => programOf(jobs, batch.cells, cells.length, own),
+    commandOf: ({ jobs, cells }) => [
+      ...scriptCommand(STATE_TRANSITIONS_SHA, cells),
+      ...programOf(jobs, batch.cells, cells.length, own),
+    ],
     readReply({ jobs, cells }, reply) {
       const held = reply[AFTER_TIME] as readonly (string | null)[];
       for (const [place, cell] of cells.entries()) {
