@@ -9,8 +9,8 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BLOCK, BUCKET, capacityOf, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
-import { blockKind } from "../states/block_layout.ts";
+import { BUCKET, capacityOf, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
+import { hasRoot } from "../states/block_layout.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
 import {
@@ -50,7 +50,7 @@ export interface KeyDropping {
 /** How room is made in a table, closed over it. */
 export function keyDropping(table: Table): KeyDropping {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
-  const { ints, buckets, bucketMask, blocks, blockMask, lastBlock, holders, lastNode } = memory;
+  const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
   const search = {
     // How many keys; a slot that changed meanwhile, or a batch holds; the key that is fresh first.
     keysSeen: 0,
@@ -69,7 +69,7 @@ export function keyDropping(table: Table): KeyDropping {
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
     freshAtOf(memory, block) <= now &&
-    !(withNodes && (ints[blocks + block * BLOCK]! & 3) === blockKind.cells);
+    (!withNodes || hasRoot(memory, block));
 
   /** Drops the key of a slot if it is still there, and fresh at `now`. */
   function dropAt(slot: number, word: number, now: number, withNodes: boolean): boolean {

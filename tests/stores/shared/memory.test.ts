@@ -12,11 +12,10 @@ import {
 import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { attachThread, usedRecords } from "../../../stores/shared/threads/thread.ts";
 import { attachSharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
-import { fcOptions, isLong } from "../../support/seed.ts";
+import { isLong } from "../../support/seed.ts";
 import { audit, NOTHING } from "./support/audit.ts";
 import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
-import { memoryLaws } from "./support/memory_laws.ts";
 import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
 
@@ -249,10 +248,6 @@ describe("threads at once", () => {
     }
   });
 });
-
-for (const law of memoryLaws) {
-  test(law.name, () => law.run(fcOptions({ numRuns: 150 })));
-}
 
 describe("records of threads that make no calls", () => {
   const made = () => attachMemory(sharedStore({ capacity: 10, threads: 100 }).handle.buffer);
