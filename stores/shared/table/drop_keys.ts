@@ -31,24 +31,10 @@ const SEARCHED_PER_MILLISECOND = 400;
 const FRUITLESS = 1_000;
 
 /** How room is made in a table. */
-export interface KeyDropping {
-  /**
-   * Takes a place for one more key: one that is free, or that of a key which is dropped.
-   *
-   * @returns Whether it has one; if not, other threads were faster.
-   * @throws {StoreFullError} If there is no room and none may be made.
-   */
-  takePlace(now: number): boolean;
-  /**
-   * Drops a key that holds nodes: a fresh one, or one that is the first to be.
-   *
-   * @throws {StoreFullError} If there is none that may be dropped.
-   */
-  makeNodes(now: number): void;
-}
+export type KeyDropping = ReturnType<typeof keyDropping>;
 
 /** How room is made in a table, closed over it. */
-export function keyDropping(table: Table): KeyDropping {
+export function keyDropping(table: Table) {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
   const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
   const search = {
@@ -161,7 +147,13 @@ export function keyDropping(table: Table): KeyDropping {
   }
 
   return {
-    takePlace(now) {
+    /**
+     * Takes a place for one more key: one that is free, or that of a key which is dropped.
+     *
+     * @returns Whether it has one; if not, other threads were faster.
+     * @throws {StoreFullError} If there is no room and none may be made.
+     */
+    takePlace(now: number): boolean {
       const capacity = capacityOf(memory);
       for (;;) {
         const keys = Atomics.load(ints, header.keys);
@@ -181,7 +173,12 @@ export function keyDropping(table: Table): KeyDropping {
       Atomics.add(ints, header.keys, 1);
       return true;
     },
-    makeNodes(now) {
+    /**
+     * Drops a key that holds nodes: a fresh one, or one that is the first to be.
+     *
+     * @throws {StoreFullError} If there is none that may be dropped.
+     */
+    makeNodes(now: number): void {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
       else if (throwsWhenFull || (search.firstSlot === 0 && search.changedSlot === 0)) {
         const rule = "maxBytes of sharedStore must be more than the keys in use take";
