@@ -11,7 +11,7 @@ import { objectSource } from "../../../adapters/rules/rules.ts";
 import { type LogEvent, serve, type TlsFiles } from "../../../adapters/service/service.ts";
 import { runtime } from "../../support/runtime.ts";
 import { readText } from "../../support/tree.ts";
-import { SHOP, withService } from "./support/running.ts";
+import { SHOP, until, withService } from "./support/running.ts";
 
 interface Pair {
   readonly cert: string;
@@ -144,9 +144,6 @@ describe("a certificate that is renewed", () => {
           await serverOf(port),
           await serverOf(grpcPort ?? port, grpcPort === undefined ? undefined : "h2"),
         ];
-        const until = async (found: () => Promise<boolean> | boolean) => {
-          while (!await found()) await new Promise((resolve) => setTimeout(resolve, 5));
-        };
         const refused = (what: RegExp) =>
           until(() =>
             events.some(({ event, reason }) => event === "tls-refused" && what.test(String(reason)))

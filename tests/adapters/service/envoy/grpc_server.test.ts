@@ -14,7 +14,7 @@ import { startProgram } from "../../../support/child_process.ts";
 import { runtime } from "../../../support/runtime.ts";
 import { fcOptions } from "../../../support/seed.ts";
 import { rootPath } from "../../../support/tree.ts";
-import { get, SHOP, withService } from "../support/running.ts";
+import { descriptor as of, get, SHOP, withService } from "../support/running.ts";
 
 interface Status {
   readonly code: string;
@@ -48,10 +48,6 @@ function ask(
   });
 }
 
-const of = (value: string, more: object = {}, key = "user") => ({
-  entries: [{ key, value }],
-  ...more,
-});
 const shop = (...descriptors: readonly object[]) => ({ domain: "shop", descriptors });
 const user = (value: string, more: object = {}) => ({ ...shop(of(value)), ...more });
 const codesOf = (all: readonly { readonly code: string }[] = []) => all.map(({ code }) => code);
