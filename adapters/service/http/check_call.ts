@@ -71,8 +71,10 @@ export function checkCall(
     if (!STATUSES.includes(status)) refuse(400, `status must be one of ${STATUSES.join(", ")}`);
     const { header } = call;
     const peer = call.peer();
+    const { method, path } = forwardedRequest(call, query.get("from"));
     const descriptors = described({
-      ...forwardedRequest(call, query.get("from")),
+      method,
+      path,
       // A proxy that names no client is limited itself: rules by address are not passed by silence.
       address: peer && (addressOf(peer, header("x-forwarded-for")) ?? peer),
       ipv6Prefix,
