@@ -96,13 +96,13 @@ function chargeEnforced(
   charges: readonly Charge[],
   action: ChargeAction,
 ): Verdicts {
+  const quotas = charges.filter(({ applied }) => applied.rule.quota);
+  if (quotas.length > 1 && action === "consume") {
+    return chargeQuotas(on, charges.filter(({ applied }) => !applied.rule.quota), quotas);
+  }
   const blocked = action === "consume" &&
     charges.some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
-  const quotas = charges.filter(({ applied }) => applied.rule.quota);
-  if (quotas.length <= 1 || action !== "consume" || blocked) {
-    return chargeTogether(on, charges, action, action === "peek" || blocked);
-  }
-  return chargeQuotas(on, charges.filter(({ applied }) => !applied.rule.quota), quotas);
+  return chargeTogether(on, charges, action, action === "peek" || blocked);
 }
 
 /**
