@@ -10,13 +10,7 @@ export interface CachedValue {
   readonly keptUntil: number;
 }
 
-/**
- * The values last seen, with the states that they stand for.
- *
- * Never trusted: in watch mode a value that the server holds is looked up here to save its parsing,
- * in cas mode the value seen last is the guess that the server checks. So it may forget anything;
- * when it is full, it forgets what it has known for longest.
- */
+/** The values last seen of one server. */
 export interface ValueCache {
   /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
   get(key: string): CachedValue | undefined;
@@ -24,13 +18,20 @@ export interface ValueCache {
   set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
 }
 
-/** Makes the memory of one server, of so many bytes at most. */
+/**
+ * Makes the cache of one server, of so many bytes at most: the values last seen, with the states that
+ * they stand for.
+ *
+ * Never trusted: in watch mode a value that the server holds is looked up here to save its parsing,
+ * in cas mode the value seen last is the guess that the server checks. So it may forget anything;
+ * when it is full, it forgets what it has known for longest.
+ */
 export function valueCache(mostBytes: number): ValueCache {
   // Changed in place: a new object for each decision is one more that the collector has to move.
   const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
 
-  function learn(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
+  function set(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
     const value = values.get(key);
     if (value !== undefined) size -= sizeOf(key, value.text);
     if (text === undefined) {
@@ -55,7 +56,7 @@ export function valueCache(mostBytes: number): ValueCache {
     }
   }
 
-  return { get: (key) => values.get(key), set: learn };
+  return { get: (key) => values.get(key), set };
 }
 
 function sizeOf(key: string, text: string): number {
