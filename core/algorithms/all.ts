@@ -5,7 +5,7 @@
 
 import type { Algorithm, Formula, SplitReducer } from "../algorithm.ts";
 import { countOf } from "../arithmetic/counts.ts";
-import { chargeOr, reducersOf } from "./build_algorithm.ts";
+import { reducersOf } from "./build_algorithm.ts";
 import { typeError } from "../options/checks.ts";
 import { combineDecisions } from "./combine_decisions.ts";
 import type { Codec } from "../codec.ts";
@@ -87,14 +87,14 @@ function formulaOf(algorithms: readonly Algorithm[]): Formula | undefined {
 }
 
 /**
- * The state transition of all parts together.
+ * The state transition of all parts together: what they take, or what they charge.
  *
  * @param refuses Whether a part that a cost leaves unchanged has refused it.
  */
 export function takeAll(
   takes: readonly SplitReducer<unknown>["take"][],
-  refuses: (place: number, state: unknown, now: number, cost: number) => boolean,
   initial: AllState,
+  refuses: (place: number, state: unknown, now: number, cost: number) => boolean,
 ): SplitReducer<AllState>["take"] {
   return function take(states, now, cost) {
     if (cost === 0) return states;
@@ -114,38 +114,21 @@ export function takeAll(
   };
 }
 
-/** The charge of all parts together, of a cost above 0. */
-export function chargeAll(
-  charges: readonly SplitReducer<unknown>["charge"][],
-): SplitReducer<AllState>["charge"] {
-  return function charge(states, now, cost) {
-    const next: unknown[] = [];
-    let isChanged = false;
-    for (let place = 0; place < charges.length; place++) {
-      const charged = charges[place]!(states[place], now, cost);
-      if (charged !== states[place]) isChanged = true;
-      next.push(charged);
-    }
-    return isChanged ? next : states;
-  };
-}
-
 function allReducer(
   parts: readonly SplitReducer<unknown>[],
   initial: AllState,
   capacity: number,
 ): SplitReducer<AllState> {
-  const take = takeAll(
-    parts.map(({ take }) => take),
-    // An unchanged state is a refusal, or of an algorithm that keeps nothing.
-    (place, state, now, cost) => !parts[place]!.decide(state, state, now, cost).allowed,
-    initial,
-  );
   return Object.freeze({
-    take,
+    take: takeAll(
+      parts.map(({ take }) => take),
+      initial,
+      // An unchanged state is a refusal, or of an algorithm that keeps nothing.
+      (place, state, now, cost) => !parts[place]!.decide(state, state, now, cost).allowed,
+    ),
     decide: (states: AllState, next: AllState, now: number, cost: number) =>
       combineDecisions(decideParts(parts, states, next, now, cost), capacity),
-    charge: chargeOr(take, chargeAll(parts.map(({ charge }) => charge))),
+    charge: takeAll(parts.map(({ charge }) => charge), initial, () => false),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Algorithm } from "../algorithm.ts";
-import { isCount, mostUnits } from "../arithmetic/counts.ts";
+import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
+import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
@@ -106,8 +107,6 @@ function lockoutAccounting({ limit, period }: Rate, lock: number): Accounting<Lo
   };
 }
 
-const TEXT = /^l1 (0|[1-9]\d{0,15}) ([1-9]\d{0,15})(?: (0|[1-9]\d{0,15}))?$/;
-
 /** Text: `l1`, the first try's instant, the tries, and when they locked the key if they did. */
 function lockoutCodec({ limit, period }: Rate, most: number): Codec<LockoutState> {
   /** The state of three numbers; `undefined` if no step can have made it. */
@@ -120,25 +119,19 @@ function lockoutCodec({ limit, period }: Rate, most: number): Codec<LockoutState
       locked <= LAST_INSTANT;
     return (tries < limit ? locked === -1 : isLocked) ? { opened, tries, locked } : undefined;
   }
-  return {
-    maxWords: 3,
-    write({ opened, tries, locked }, words, offset) {
-      words[offset] = opened;
-      words[offset + 1] = tries;
-      words[offset + 2] = locked;
-      return 3;
+  function encode({ opened, tries, locked }: LockoutState): string {
+    if (tries === 0) return "l1";
+    return locked < 0 ? `l1 ${opened} ${tries}` : `l1 ${opened} ${tries} ${locked}`;
+  }
+  return wordsCodec(
+    3,
+    ({ opened, tries, locked }) => [opened, tries, locked],
+    stateOf,
+    encode,
+    (text) => {
+      const [opened = 0, tries = 0, locked = -1] = countsAfter("l1", text) ?? [NaN];
+      const state = stateOf(opened, tries, locked);
+      return state !== undefined && encode(state) === text ? state : undefined;
     },
-    read: (words, offset, count) =>
-      count === 3 ? stateOf(words[offset]!, words[offset + 1]!, words[offset + 2]!) : undefined,
-    encode({ opened, tries, locked }) {
-      if (tries === 0) return "l1";
-      return locked < 0 ? `l1 ${opened} ${tries}` : `l1 ${opened} ${tries} ${locked}`;
-    },
-    decode(text) {
-      if (text === "l1") return FRESH;
-      const match = TEXT.exec(text);
-      if (match === null) return undefined;
-      return stateOf(Number(match[1]), Number(match[2]), Number(match[3] ?? -1));
-    },
-  };
+  );
 }

@@ -3,6 +3,7 @@ import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { checkExact } from "../options/checks.ts";
 import type { Codec } from "../codec.ts";
+import { wordsCodec } from "../arithmetic/numbers_codec.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 
 /** What `slidingCounter` keeps: the counts of the last window with use and of the one before. */
@@ -119,36 +120,22 @@ function roomAt(window: number, previous: number, room: number, period: number):
 }
 
 function counterCodec(most: number): Codec<SlidingCounterState> {
-  return {
-    maxWords: 3,
-    write(state, words, offset) {
-      words[offset] = state.window;
-      words[offset + 1] = state.previous;
-      words[offset + 2] = state.current;
-      return 3;
-    },
-    read(words, offset, count) {
-      if (count !== 3) return undefined;
-      return stateOf(most, words[offset]!, words[offset + 1]!, words[offset + 2]!);
-    },
-    encode: ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
-    decode(text) {
+  /** The state of three counts; `undefined` if no step can have made it. */
+  function stateOf(window: number, previous: number, current: number) {
+    if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
+    if (previous > most || current > most) return undefined;
+    if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
+    return { window, previous, current };
+  }
+  return wordsCodec<SlidingCounterState>(
+    3,
+    ({ window, previous, current }) => [window, previous, current],
+    stateOf,
+    ({ window, previous, current }) => `c1 ${window} ${previous} ${current}`,
+    (text) => {
       const counts = countsAfter("c1", text);
       if (counts === undefined || counts.length !== 3) return undefined;
-      return stateOf(most, counts[0]!, counts[1]!, counts[2]!);
+      return stateOf(counts[0]!, counts[1]!, counts[2]!);
     },
-  };
-}
-
-/** The state of three counts; `undefined` if no step can have made it. */
-function stateOf(
-  most: number,
-  window: number,
-  previous: number,
-  current: number,
-): SlidingCounterState | undefined {
-  if (!isCount(window) || !isCount(previous) || !isCount(current)) return undefined;
-  if (previous > most || current > most) return undefined;
-  if (current === 0) return window === 0 && previous === 0 ? FRESH : undefined;
-  return { window, previous, current };
+  );
 }

@@ -1,8 +1,38 @@
 import type { Codec } from "../codec.ts";
 
 /**
- * The codec of states that are so many numbers: a word for each; as text the version and the numbers,
- * of a fresh key the version alone.
+ * The codec of states that are up to three numbers: a word for each, and text of their own.
+ *
+ * @param maxWords How many numbers a state is.
+ * @param numbersOf The numbers of a state.
+ * @param stateOf The state of numbers; `undefined` if no step can have made it.
+ */
+export function wordsCodec<State>(
+  maxWords: number,
+  numbersOf: (state: State) => readonly number[],
+  stateOf: (one: number, two: number, three: number) => State | undefined,
+  encode: Codec<State>["encode"],
+  decode: Codec<State>["decode"],
+): Codec<State> {
+  return {
+    maxWords,
+    write(state, words, offset) {
+      const numbers = numbersOf(state);
+      for (let place = 0; place < maxWords; place++) words[offset + place] = numbers[place]!;
+      return maxWords;
+    },
+    read: (words, offset, count) =>
+      count === maxWords
+        ? stateOf(words[offset]!, words[offset + 1]!, words[offset + 2]!)
+        : undefined,
+    encode,
+    decode,
+  };
+}
+
+/**
+ * The codec of states that are lists of up to three numbers; as text the version and the numbers, of
+ * a fresh key the version alone.
  *
  * @param version What the text begins with.
  * @param initial The state of a fresh key.
@@ -13,28 +43,20 @@ export function numbersCodec<State extends readonly number[]>(
   initial: State,
   isState: (numbers: State) => boolean,
 ): Codec<State> {
-  function stateOf(numbers: readonly number[]): State | undefined {
-    if (numbers.length !== initial.length) return undefined;
-    if (numbers.every((number, place) => number === initial[place])) return initial;
-    return isState(numbers as State) ? numbers as State : undefined;
+  function stateOf(...numbers: readonly number[]): State | undefined {
+    const state = numbers.slice(0, initial.length) as readonly number[] as State;
+    if (state.every((number, place) => number === initial[place])) return initial;
+    return isState(state) ? state : undefined;
   }
 
   function encode(state: State): string {
     return state === initial ? version : [version, ...state].join(" ");
   }
 
-  return {
-    maxWords: initial.length,
-    write(state, words, offset) {
-      words.set(state, offset);
-      return initial.length;
-    },
-    read: (words, offset, count) => stateOf(Array.from(words.subarray(offset, offset + count))),
-    encode,
-    decode(text) {
-      if (text === version) return initial;
-      const state = stateOf(text.slice(version.length + 1).split(" ").map(Number));
-      return state !== undefined && encode(state) === text ? state : undefined;
-    },
-  };
+  return wordsCodec(initial.length, (state) => state, stateOf, encode, (text) => {
+    if (text === version) return initial;
+    const numbers = text.slice(version.length + 1).split(" ").map(Number);
+    const state = numbers.length === initial.length ? stateOf(...numbers) : undefined;
+    return state !== undefined && encode(state) === text ? state : undefined;
+  });
 }

@@ -20,6 +20,7 @@
 
 import type { Codec } from "../codec.ts";
 import { countsAfter, isCount } from "./counts.ts";
+import { wordsCodec } from "./numbers_codec.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 
 /** A scale of instants. `ticks` are whole and at least 0. */
@@ -121,29 +122,23 @@ function decode(text: string): readonly [millisecond: number, ticks: number] | u
 }
 
 function numberCodec(perStep: number, step: number): Codec<number> {
-  return {
-    maxWords: 1,
-    write(at, words, offset) {
-      words[offset] = at;
-      return 1;
-    },
-    read(words, offset, count) {
-      const at = words[offset]!;
-      return count === 1 && isCount(at) ? at : undefined;
-    },
-    encode(at) {
+  const instantOf = (at: number) => isCount(at) ? at : undefined;
+  return wordsCodec(
+    1,
+    (at) => [at],
+    instantOf,
+    (at) => {
       const steps = Math.floor(at / perStep);
       return encode(steps * step, at - steps * perStep);
     },
-    decode(text) {
+    (text) => {
       const instant = decode(text);
       if (instant === undefined) return undefined;
       const [millisecond, ticks] = instant;
       if (millisecond % step !== 0 || !(ticks < perStep)) return undefined;
-      const at = millisecond / step * perStep + ticks;
-      return isCount(at) ? at : undefined;
+      return instantOf(millisecond / step * perStep + ticks);
     },
-  };
+  );
 }
 
 function fineCodec(initial: FineInstant, perMillisecond: number): Codec<FineInstant> {

@@ -6,6 +6,7 @@
 
 import type { Codec } from "../codec.ts";
 import { countsAfter, isCount, mostUnits } from "./counts.ts";
+import { wordsCodec } from "./numbers_codec.ts";
 
 /** Two numbers, for places and limits too large for one. */
 export interface WideUse {
@@ -56,20 +57,13 @@ export function packedUse(limit: number, lastPlace: number): UseForm<number> {
     of,
     place,
     used,
-    codec: {
-      maxWords: 1,
-      write(use, words, offset) {
-        words[offset] = use;
-        return 1;
-      },
-      read(words, offset, count) {
-        const use = words[offset]!;
-        if (count !== 1 || !Number.isSafeInteger(use)) return undefined;
-        return use === 0 || isUse(place(use), used(use, place(use))) ? use : undefined;
-      },
-      encode: (use) => encode(place(use), used(use, place(use))),
-      decode: (text) => decode(text, 0, of),
-    },
+    codec: wordsCodec(
+      1,
+      (use) => [use],
+      (use) => use === 0 || isUse(place(use), used(use, place(use))) ? use : undefined,
+      (use) => encode(place(use), used(use, place(use))),
+      (text) => decode(text, 0, of),
+    ),
   };
 }
 

@@ -206,16 +206,19 @@ export function limiterOn(
     return cost < 0 ? wakeAfter(call, key) : call();
   }
 
-  const limiter: QueueLimiter = {
+  const waiting: QueueLimiter = {
     algorithm,
+    queues,
     maxWaiting,
     waiting: 0,
     passing: passingTime(clock),
     after: timerOf(clock),
     run,
+    peek: (key, cost) => decide(key, cost, true, instant()),
+    storedKey: calls.storedKey,
+    report,
     watch: (key) => store.internals?.watch?.(calls.storedKey(key)),
   };
-  const waiting = { limiter, calls, queues, now: instant, report };
 
   const made: Limiter = Object.freeze({
     algorithm,

@@ -20,7 +20,6 @@ import { type Attempt, refundingNewest, withMaxDelay } from "./wrapped_algorithm
 import {
   admitHead,
   countWaiting,
-  type DelayedPlace,
   dequeue,
   enqueue,
   fail,
@@ -48,20 +47,14 @@ export const LEAST_ANSWER_TIME = 250;
 /**
  * Waits for one's turn, takes, and waits out the delay.
  *
- * @param queues The store's queues.
- * @param stored The stored key.
  * @returns The decision that admitted it; `undefined` if too many wait.
  * @throws {RateLimitedError} If the wait would be longer than `maxWait`.
  * @throws {StoreUnavailableError} If the store has not answered by then.
  */
-export function waitInQueue(
-  queues: WaitingQueues,
-  stored: string,
-  request: WaitRequest,
-): Promise<Decision | undefined> {
-  const queue = queueFor(queues, stored);
+export function waitInQueue(request: WaitRequest): Promise<Decision | undefined> {
+  const { limiter, maxWait, signal } = request;
+  const queue = queueFor(limiter.queues, limiter.storedKey(request.key));
   return new Promise((resolve, reject) => {
-    const { limiter, maxWait, signal } = request;
     const abort = () => leave(queue, waiter, signal!.reason);
     let isOver = false;
     let unwatch = () => {};
@@ -71,11 +64,13 @@ export function waitInQueue(
       signal?.removeEventListener("abort", abort);
     }
     const waiter: Waiter = {
-      request,
+      ...request,
       deadline: Math.ceil(limiter.passing() + maxWait),
       counted: false,
       projection: undefined,
-      place: undefined,
+      freshAt: undefined,
+      cancelled: false,
+      wake() {},
       resolve: (decision) => (end(), resolve(decision)),
       reject: (reason) => (end(), reject(reason)),
     };
@@ -104,10 +99,10 @@ function join(queue: WaitingQueue, waiter: Waiter): void {
 }
 
 function leave(queue: WaitingQueue, waiter: Waiter, reason: unknown): void {
-  if (waiter.place !== undefined) return void cancelStart(queue, waiter, waiter.place, reason);
+  if (waiter.freshAt !== undefined) return void cancelStart(queue, waiter, reason);
   const { call } = queue;
   dequeue(queue, waiter);
-  if (waiter.request.afterUndo && call?.waiter === waiter) {
+  if (waiter.afterUndo && call?.waiter === waiter) {
     call.onEnd = () => waiter.reject(reason);
   } else {
     waiter.reject(reason);
@@ -125,7 +120,7 @@ function advance(queue: WaitingQueue): void {
 }
 
 function callStore(queue: WaitingQueue, head: Waiter): void {
-  const { limiter, key, cost } = head.request;
+  const { limiter, key, cost } = head;
   const call: HeadCall = {
     waiter: head,
     attempt: undefined,
@@ -165,7 +160,7 @@ function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybeP
   }
   if (decision.retryAfter === Infinity) {
     const rule = "cost must be at most what the store that answers can admit";
-    return fail(queue, waiter, rateLimited(waiter.request, decision, rule));
+    return fail(queue, waiter, rateLimited(waiter, decision, rule));
   }
   // From the state of another store, which has a limit of its own, nothing can be projected.
   const own = decision.source === undefined ? attempt : undefined;
@@ -178,12 +173,11 @@ function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybeP
 
 /** Gives back what was taken for a head that had left while its call was under way. */
 function undo(
-  { request }: Waiter,
+  { limiter: { algorithm, run }, key, cost }: Waiter,
   decision: Decision,
   attempt: Attempt | undefined,
 ): MaybePromise<unknown> {
   if (!decision.allowed || attempt === undefined) return;
-  const { limiter: { algorithm, run }, key, cost } = request;
   const refunding = decision.delay === 0 ? algorithm : refundingNewest(algorithm, attempt.freshAt);
   return run(key, refunding, -cost);
 }
@@ -200,18 +194,18 @@ function endCall(queue: WaitingQueue, call: HeadCall): void {
  * @returns What cancels that.
  */
 function watchDeadline(queue: WaitingQueue, waiter: Waiter): () => void {
-  const { limiter, maxWait } = waiter.request;
+  const { limiter, maxWait } = waiter;
 
   function expire(): void {
     const { call } = queue;
-    if (waiter.place !== undefined) return;
+    if (waiter.freshAt !== undefined) return;
     const sentFor = call === undefined ? 0 : limiter.passing() - call.sentAt;
     if (call === undefined || sentFor < LEAST_ANSWER_TIME) {
       cancel = limiter.after(LEAST_ANSWER_TIME - sentFor, expire);
       return;
     }
     const applied = call.waiter === waiter ? "unknown" : "no";
-    fail(queue, waiter, unanswered(waiter.request, applied));
+    fail(queue, waiter, unanswered(waiter, applied));
     if (queue.waiting[0] === call.waiter) return;
     queue.call = undefined;
     advance(queue);
@@ -236,7 +230,7 @@ export function unanswered(
 /** Sleeps until the head may be admitted, leaves, or units are given back. */
 function sleepHead(
   queue: WaitingQueue,
-  { waiter: { request: { limiter } }, watched }: HeadCall,
+  { waiter: { limiter }, watched }: HeadCall,
   milliseconds: number,
 ): void {
   let cancel = () => {};
@@ -254,7 +248,7 @@ function sleepHead(
 }
 
 function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, decision: Decision): void {
-  waiter.place!.wake = waiter.request.limiter.after(decision.delay, () => {
+  waiter.wake = waiter.limiter.after(decision.delay, () => {
     // Those before it have started or left.
     queue.delayed.splice(0, queue.delayed.indexOf(waiter) + 1).forEach(uncount);
     waiter.resolve(decision);
@@ -266,17 +260,16 @@ function sleepUntilStart(queue: WaitingQueue, waiter: Waiter, decision: Decision
 async function cancelStart(
   queue: WaitingQueue,
   waiter: Waiter,
-  place: DelayedPlace,
   reason: unknown,
 ): Promise<void> {
-  place.wake();
-  place.cancelled = true;
+  waiter.wake();
+  waiter.cancelled = true;
   uncount(waiter);
   try {
     // The first one at once: a call that comes right after the abort may have the place.
-    while (queue.delayed.at(-1)?.place?.cancelled === true) {
-      const { request: { limiter, key, cost }, place } = queue.delayed.pop()!;
-      await limiter.run(key, refundingNewest(limiter.algorithm, place!.freshAt), -cost);
+    while (queue.delayed.at(-1)?.cancelled) {
+      const { limiter, key, cost, freshAt } = queue.delayed.pop()!;
+      await limiter.run(key, refundingNewest(limiter.algorithm, freshAt!), -cost);
     }
   } catch {
     // What could not be given back stays charged: the safe side.

@@ -19,9 +19,11 @@ import type { WatchedKey } from "../store.ts";
 import { LAST_INSTANT } from "../options/checks.ts";
 import type { Attempt, StateAt } from "./wrapped_algorithm.ts";
 
-/** What a queue needs of a limiter. */
+/** What waiting needs of a limiter. */
 export interface QueueLimiter {
   readonly algorithm: Algorithm;
+  /** The queues of its store. */
+  readonly queues: WaitingQueues;
   /** The most of its callers that may wait. */
   readonly maxWaiting: number;
   /** How many of them wait. */
@@ -32,6 +34,12 @@ export interface QueueLimiter {
   after(milliseconds: number, wake: () => void): () => void;
   /** Runs one operation on one of the limiter's keys; what gives units back wakes the key's queue. */
   run(key: string, algorithm: Algorithm, cost: number): MaybePromise<Decision>;
+  /** What a call would be answered. */
+  peek(key: string, cost: number): MaybePromise<Decision>;
+  /** A key as its store has it. */
+  storedKey(key: string): string;
+  /** Reports a verdict to the limiter's `onDecision`. */
+  report(decision: Decision, key: string, cost: number): Decision;
   /** Watches a key for units that other threads give back, if the store can. */
   watch(key: string): WatchedKey | undefined;
 }
@@ -56,30 +64,23 @@ export interface Projection extends StateAt {
 }
 
 /** A caller in a queue. */
-export interface Waiter {
-  readonly request: WaitRequest;
+export interface Waiter extends WaitRequest {
   /** When it will have waited for long enough, in the time that passes; may be `Infinity`. */
   readonly deadline: number;
   /** Whether it is one of the `waiting` of its limiter: it, or one before it, was refused. */
   counted: boolean;
   /** Its admission, and the state after it, if those before it are admitted first. */
   projection: Projection | undefined;
-  /** Its place, once it is charged and waits for its start. */
-  place: DelayedPlace | undefined;
+  /** Once it is charged and waits for its start: what marks the newest place, see `Attempt`. */
+  freshAt: number | undefined;
+  /** Whether it has left its place, which could not be given back yet. */
+  cancelled: boolean;
+  /** Cancels its sleep until it starts. */
+  wake(): void;
   /** Ends the wait: it may start, or too many wait (`undefined`). */
   readonly resolve: (decision: Decision | undefined) => void;
   /** Ends the wait: it failed. */
   readonly reject: (reason: unknown) => void;
-}
-
-/** The place of a charged call that waits for its start. */
-export interface DelayedPlace {
-  /** Marks the newest place, see `Attempt`. */
-  readonly freshAt: number;
-  /** Whether its caller has left, though it could not be given back yet. */
-  cancelled: boolean;
-  /** Cancels the caller's sleep. */
-  wake(): void;
 }
 
 /** The state that projections start from, and how to know the store's time from then on. */
@@ -197,7 +198,7 @@ export function admitHead(
     return false;
   }
   count(head);
-  head.place = { freshAt: attempt.freshAt, cancelled: false, wake() {} };
+  head.freshAt = attempt.freshAt;
   queue.delayed.push(head);
   return true;
 }
@@ -206,18 +207,18 @@ export function admitHead(
 function count(waiter: Waiter): void {
   if (waiter.counted) return;
   waiter.counted = true;
-  waiter.request.limiter.waiting++;
+  waiter.limiter.waiting++;
 }
 
 /** Takes a waiter from the count again. */
 export function uncount(waiter: Waiter): void {
   if (!waiter.counted) return;
   waiter.counted = false;
-  waiter.request.limiter.waiting--;
+  waiter.limiter.waiting--;
 }
 
 /** Whether a caller may wait: it does already, or its limiter has room for one more. */
-export function mayWait({ counted, request: { limiter } }: Waiter): boolean {
+export function mayWait({ counted, limiter }: Waiter): boolean {
   return counted || limiter.waiting < limiter.maxWaiting;
 }
 
@@ -248,19 +249,20 @@ export function countWaiting(queue: WaitingQueue): void {
  */
 export function observeRefusal(
   queue: WaitingQueue,
-  { request, projection }: Waiter,
+  waiter: Waiter,
   decision: Decision,
   attempt: Attempt | undefined,
 ): void {
   if (attempt === undefined) return refuseLate(queue, decision);
-  const asProjected = queue.projected > 0 && projection!.at === attempt.at + decision.retryAfter;
+  const asProjected = queue.projected > 0 &&
+    waiter.projection!.at === attempt.at + decision.retryAfter;
   if (asProjected && storeTime(queue.observed!) - attempt.at <= LARGEST_JITTER) return;
   forgetState(queue);
   if (attempt.refusedState === undefined) return;
   queue.observed = {
     ...attempt.refusedState,
-    limiter: request.limiter,
-    ahead: attempt.at - passing(request),
+    limiter: waiter.limiter,
+    ahead: attempt.at - passing(waiter),
   };
 }
 
@@ -269,7 +271,7 @@ function refuseLate(queue: WaitingQueue, decision: Decision): void {
   forgetState(queue);
   for (const waiter of [...queue.waiting]) {
     if (!isTooLate(waiter, decision.retryAfter)) continue;
-    fail(queue, waiter, rateLimited(waiter.request, decision));
+    fail(queue, waiter, rateLimited(waiter, decision));
   }
 }
 
@@ -281,14 +283,14 @@ export function refuseHopeless(queue: WaitingQueue): void {
   if (observed === undefined) return endSleep(queue);
   while (queue.projected < waiting.length) {
     const waiter = waiting[queue.projected]!;
-    const { limiter: { algorithm }, cost } = waiter.request;
+    const { limiter: { algorithm }, cost } = waiter;
     const from = queue.projected === 0 ? observed : waiting[queue.projected - 1]!.projection!;
     const instant = Math.max(0, storeTime(observed));
     const projection = projectAdmission(algorithm, from, instant, cost);
     if (isTooLate(waiter, projection.wait)) {
       const [look] = algorithm.step(observed.state, instant, 0);
       const refusal = { ...look, allowed: false, retryAfter: projection.wait };
-      fail(queue, waiter, rateLimited(waiter.request, refusal));
+      fail(queue, waiter, rateLimited(waiter, refusal));
     } else {
       waiter.projection = projection;
       queue.projected++;
@@ -330,13 +332,13 @@ export function rateLimited(
 }
 
 /** The milliseconds that a waiter has left. */
-export function timeLeft({ request, deadline }: Waiter): number {
-  return Math.max(0, deadline - passing(request));
+export function timeLeft(waiter: Waiter): number {
+  return Math.max(0, waiter.deadline - passing(waiter));
 }
 
 /** Whether so long a wait from now would end after the deadline. Waits are whole milliseconds. */
-function isTooLate({ request, deadline }: Waiter, wait: number): boolean {
-  return passing(request) + wait > deadline;
+function isTooLate(waiter: Waiter, wait: number): boolean {
+  return passing(waiter) + wait > waiter.deadline;
 }
 
 function forgetState(queue: WaitingQueue): void {

@@ -29,33 +29,21 @@ export function suggestOption(unknown: string, known: readonly string[]): string
   for (const [option, names] of Object.entries(FOREIGN_NAMES)) {
     if (known.includes(option) && names.split(" ").includes(name)) return option;
   }
-  const farthest = Math.max(1, Math.floor(name.length / 3));
-  let nearest: string | undefined;
-  let least = Math.min(farthest, 3) + 1;
-  for (const option of known) {
-    const distance = editDistance(name.slice(0, 40), option.toLowerCase());
-    if (distance < least) [least, nearest] = [distance, option];
+  const farthest = Math.min(Math.max(1, Math.floor(name.length / 3)), 3);
+  for (let changes = 0; changes <= farthest; changes++) {
+    const near = known.find((option) => isNear(name.slice(0, 40), option.toLowerCase(), changes));
+    if (near !== undefined) return near;
   }
-  return nearest;
+  return undefined;
 }
 
-/** How many letters differ; two that have changed places count as one. */
-function editDistance(one: string, other: string): number {
-  const rows = [Array.from({ length: other.length + 1 }, (_, place) => place)];
-  for (let row = 1; row <= one.length; row++) {
-    const last = rows[row - 1]!;
-    const current = [row];
-    for (let column = 1; column <= other.length; column++) {
-      const same = one[row - 1] === other[column - 1];
-      const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
-      current.push(Math.min(
-        last[column]! + 1,
-        current[column - 1]! + 1,
-        last[column - 1]! + (same ? 0 : 1),
-        swapped ? rows[row - 2]![column - 2]! + 1 : Infinity,
-      ));
-    }
-    rows.push(current);
-  }
-  return rows.at(-1)!.at(-1)!;
+/** Whether so many letters that differ make all the difference; two that changed places are one. */
+function isNear(one: string, other: string, changes: number): boolean {
+  if (one === "" || other === "") return one.length + other.length <= changes;
+  const [rest, others] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return isNear(rest, others, changes);
+  const isSwapped = one[0] === other[1] && one[1] === other[0];
+  return changes > 0 && (isNear(rest, other, changes - 1) || isNear(one, others, changes - 1) ||
+    isNear(rest, others, changes - 1) ||
+    isSwapped && isNear(one.slice(2), other.slice(2), changes - 1));
 }

@@ -34,13 +34,20 @@ export type SuiteName =
   | "windows of a sharedStore"
   | "threads on a sharedStore";
 
-/** Faults of one file for the same laws: what is wrong, and the text before and after it. */
+/**
+ * Faults of one file for the same laws: what is wrong, and the text with the change marked in it, such
+ * as `a {~~<=~><~~} b`. Where little of the text stays, it is written before and after the change.
+ */
 export function faultsIn(
   file: string,
   laws: readonly SuiteName[],
-  texts: Readonly<Record<string, readonly [search: string, replace: string]>>,
+  texts: Readonly<Record<string, string | readonly [search: string, replace: string]>>,
 ): Fault[] {
-  return Object.entries(texts).map(([what, [search, replace]]) => {
-    return { what, file, search, replace, laws };
+  return Object.entries(texts).map(([what, text]) => {
+    const sides = [1, 2].map((side) =>
+      String(text).replace(/\{~~([^]*?)~>([^]*?)~~\}/, (...parts) => parts[side])
+    );
+    const [search, replace] = typeof text === "string" ? sides : text;
+    return { what, file, search: search!, replace: replace!, laws };
   });
 }

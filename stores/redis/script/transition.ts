@@ -4,7 +4,7 @@
  */
 
 import type { Formula, SplitReducer } from "../../../core/algorithm.ts";
-import { chargeAll, decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
+import { decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
 import { arrivalArithmetic } from "../../../core/algorithms/arrival_time_algorithm.ts";
 import { type Arithmetic, chargeBy, takeBy } from "../../../core/algorithms/build_algorithm.ts";
 import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
@@ -99,8 +99,8 @@ function allTransition(formula: readonly Formula[], charges: boolean): Transitio
   }
   const initial = parts.map((part) => part.initial);
   const takes = parts.map((part) => part.take);
-  const own = takeAll(takes, () => true, initial);
-  const charge = chargeAll(takes);
+  const own = takeAll(takes, initial, () => true);
+  const charge = takeAll(takes, initial, () => false);
   const transition: Transition<readonly unknown[]> = {
     initial,
     take: (states, now, cost) =>

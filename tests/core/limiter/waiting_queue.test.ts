@@ -21,18 +21,24 @@ function refusedQueue(maxWaits: readonly number[]) {
     maxWaiting: 10,
     waiting: 0,
     passing: () => 0,
+    queues: new Map(),
     after: () => () => {},
     watch: () => undefined,
     run: () => assert.fail(),
+    peek: () => assert.fail(),
+    storedKey: () => "stored",
+    report: () => assert.fail(),
   };
-  const queue = queueFor(new Map(), "stored");
+  const queue = queueFor(limiter.queues, "stored");
   const ends: string[] = [];
   const waiters = maxWaits.map((maxWait, place): Waiter => ({
-    request: { limiter, key: "key", cost: 1, maxWait, signal: undefined, afterUndo: false },
+    ...{ limiter, key: "key", cost: 1, maxWait, signal: undefined, afterUndo: false },
     deadline: maxWait,
     counted: false,
     projection: undefined,
-    place: undefined,
+    freshAt: undefined,
+    cancelled: false,
+    wake() {},
     resolve: () => assert.fail(),
     reject: () => ends.push(`${place} refused`),
   }));

@@ -7,66 +7,41 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
       "else if (cost > 0 && refuses(place, state, now, cost)) return states;",
       "",
     ],
-    "`all` shows the balance of a part as if it had been charged": [
-      "if (allowed) return decisions;",
-      "if (decisions.length > 0) return decisions;",
-    ],
-    "`all` keeps fresh parts as a used state": ["return isFresh ? initial : next;", "return next;"],
+    "`all` shows the balance of a part as if it had been charged":
+      "if ({~~allowed~>decisions.length > 0~~}) return decisions;",
+    "`all` keeps fresh parts as a used state": "return {~~isFresh ? initial : ~>~~}next;",
   }),
   ...faultsIn("core/algorithms/combine_decisions.ts", ["all"], {
-    "`all` gives the verdict of its last part": [
-      "allowed = allowed && part.allowed;",
-      "allowed = part.allowed;",
-    ],
-    "The shortest `retryAfter` of the parts instead of the longest": [
-      "if (part.retryAfter > retryAfter) retryAfter = part.retryAfter;",
-      "if (part.retryAfter > 0) retryAfter = part.retryAfter;",
-    ],
-    "`nextAfter` of a part that is not the least": [
-      "part.remaining === least.remaining && part.nextAfter > nextAfter",
-      "part.nextAfter > nextAfter",
-    ],
-    "`nextAfter` of a key that is at capacity": [
-      "least.remaining >= capacity ? 0 : nextAfter,",
-      "nextAfter,",
-    ],
+    "`all` gives the verdict of its last part": "allowed = {~~allowed && ~>~~}part.allowed;",
+    "The shortest `retryAfter` of the parts instead of the longest":
+      "if (part.retryAfter > {~~retryAfter~>0~~}) retryAfter = part.retryAfter;",
+    "`nextAfter` of a part that is not the least":
+      "{~~part.remaining === least.remaining && part.nextAfter~>part.nextAfter~~} > nextAfter",
+    "`nextAfter` of a key that is at capacity":
+      "{~~least.remaining >= capacity ? 0 : ~>~~}nextAfter,",
     "`resetAfter` of the first part instead of the last to be fresh": [
       "if (part.resetAfter > resetAfter) resetAfter = part.resetAfter;",
       "",
     ],
-    "`limit` of the last of several parts with the least remaining": [
-      "if (part.remaining < least.remaining) {",
-      "if (part.remaining <= least.remaining) {",
-    ],
+    "`limit` of the last of several parts with the least remaining":
+      "if (part.remaining <{~~~>=~~} least.remaining) {",
   }),
   ...faultsIn("core/transact.ts", ["memoryStore"], {
-    "A batch charges the keys that admit, though one refuses": [
-      ": { decisions: looks, writes: conversions };",
-      ": { decisions: looks, writes };",
-    ],
-    "A refused batch answers as if its admitted keys had been charged": [
-      ": { decisions: looks, writes: conversions };",
-      ": { decisions, writes: conversions };",
-    ],
-    "A refund in a refused batch is answered as if it had been made": [
-      "looks.push(cost !== 0 && decision.allowed",
-      "looks.push(cost > 0 && decision.allowed",
-    ],
+    "A batch charges the keys that admit, though one refuses":
+      ": { decisions: looks, writes{~~: conversions~>~~} };",
+    "A refused batch answers as if its admitted keys had been charged":
+      ": { decisions{~~: looks~>~~}, writes: conversions };",
+    "A refund in a refused batch is answered as if it had been made":
+      "looks.push(cost {~~!==~>>~~} 0 && decision.allowed",
     "A dry run in a batch that is written": ["if (dry) return decision;", ""],
-    "A refused call that leaves the use under the older options": [
-      ": { decisions: looks, writes: conversions };",
-      ": { decisions: looks, writes: [] };",
-    ],
-    "A changed limit that forgets what was used": [
-      "if (old === undefined || replaces === undefined) return algorithm.initial;",
-      "if (old !== undefined || replaces === undefined) return algorithm.initial;",
-    ],
+    "A refused call that leaves the use under the older options":
+      ": { decisions: looks, writes: {~~conversions~>[]~~} };",
+    "A changed limit that forgets what was used":
+      "if (old {~~=~>!~~}== undefined || replaces === undefined) return algorithm.initial;",
   }),
   ...faultsIn("core/carry_over.ts", ["memoryStore"], {
-    "A changed limit that takes over its share rounded down": [
-      "(BigInt(used) * BigInt(capacity) + old - 1n) / old",
-      "(BigInt(used) * BigInt(capacity)) / old",
-    ],
+    "A changed limit that takes over its share rounded down":
+      "(BigInt(used) * BigInt(capacity){~~ + old - 1n~>~~}) / old",
     "A smaller limit that forgets a key which had used more": [
       "Math.min(carried(older.capacity - remaining), capacity)",
       "carried(older.capacity - remaining) % (capacity + 1)",

@@ -3,49 +3,25 @@ import { type Fault, faultsIn } from "../fault.ts";
 /** Faults of the limiter and of waiting for one's turn. */
 export const LIMITER_FAULTS: readonly Fault[] = [
   ...faultsIn("core/limiter/limiter.ts", ["limiter"], {
-    "`peek` takes": [
-      'checkCall("peek", key, cost);\n      return decide(key, cost, true, instant());',
-      'checkCall("peek", key, cost);\n      return decide(key, cost, false, instant());',
-    ],
-    "`refund` takes": [
-      "const refund = () => decide(key, -cost, false, instant());",
-      "const refund = () => decide(key, cost, false, instant());",
-    ],
-    "`refund` wakes nobody": [
-      "return reported(wakeAfter(refund, key), key, -cost);",
-      "return reported(refund() as MaybeDecision, key, -cost);",
-    ],
-    "`reset` forgets nothing": [
-      "return wakeAfter(() => calls.delete(key), key);",
-      "return wakeAfter(() => {}, key);",
-    ],
-    "The limiter's clock is not read": [
-      "clock === undefined ? undefined : checkNow(clock())",
-      "clock === undefined ? undefined : Date.now()",
-    ],
+    "`peek` takes":
+      'checkCall("peek", key, cost);\n      return decide(key, cost, {~~true~>false~~}, instant());',
+    "`refund` takes": "const refund = () => decide(key, {~~-~>~~}cost, false, instant());",
+    "`refund` wakes nobody":
+      "return reported({~~wakeAfter(refund, key)~>refund() as MaybeDecision~~}, key, -cost);",
+    "`reset` forgets nothing": "return wakeAfter(() => {~~calls.delete(key)~>{}~~}, key);",
+    "The limiter's clock is not read":
+      "clock === undefined ? undefined : {~~checkNow(clock())~>Date.now()~~}",
   }),
   ...faultsIn("core/limiter/waiting_queue.ts", ["limiter"], {
-    "The last to come is the first in the queue": [
-      "queue.waiting.push(waiter);",
-      "queue.waiting.unshift(waiter);",
-    ],
-    "`maxWait` is checked only when the time is up": [
-      "if (isTooLate(waiter, projection.wait))",
-      "if (isTooLate(waiter, 0))",
-    ],
+    "The last to come is the first in the queue": "queue.waiting.{~~push~>unshift~~}(waiter);",
+    "`maxWait` is checked only when the time is up":
+      "if (isTooLate(waiter, {~~projection.wait~>0~~}))",
   }),
   ...faultsIn("core/limiter/wait_in_queue.ts", ["limiter"], {
-    "One who leaves stays in the queue, and is charged": [
-      "const abort = () => leave(queue, waiter, signal!.reason);",
-      "const abort = () => waiter.reject(signal!.reason);",
-    ],
-    "The first in the queue sleeps a millisecond too long": [
-      "cancel = limiter.after(milliseconds, () => {",
-      "cancel = limiter.after(milliseconds + 1, () => {",
-    ],
-    "The delay of a queue is not waited out": [
-      "limiter.after(decision.delay, () => {",
-      "limiter.after(0, () => {",
-    ],
+    "One who leaves stays in the queue, and is charged":
+      "const abort = () => {~~leave(queue, waiter, signal!.reason)~>waiter.reject(signal!.reason)~~};",
+    "The first in the queue sleeps a millisecond too long":
+      "cancel = limiter.after(milliseconds{~~~> + 1~~}, () => {",
+    "The delay of a queue is not waited out": "limiter.after({~~decision.delay~>0~~}, () => {",
   }),
 ];

@@ -3,10 +3,7 @@ import { type Fault, faultsIn } from "../fault.ts";
 /** Faults of windows, logs and counters. */
 export const WINDOW_FAULTS: readonly Fault[] = [
   ...faultsIn("core/algorithms/build_algorithm.ts", ["slidingWindow"], {
-    "A charge beyond the limit is lost": [
-      "Math.min(cost, maxDebt + free(state, now));",
-      "Math.min(cost, free(state, now));",
-    ],
+    "A charge beyond the limit is lost": "Math.min(cost, {~~maxDebt + ~>~~}free(state, now));",
     "A charge that is not cut at the bound": [
       "Math.min(cost, maxDebt + free(state, now));",
       "cost;",
@@ -14,113 +11,64 @@ export const WINDOW_FAULTS: readonly Fault[] = [
     "Debt that nobody is shown": ["units < 0 ? Math.min(-units, maxDebt) : 0,", "0,"],
   }),
   ...faultsIn("core/algorithms/lockout.ts", ["lockout"], {
-    "A charge that begins the lock anew": [
-      "const fills = held.locked < 0 && tries >= limit;",
-      "const fills = tries >= limit;",
-    ],
-    "A lock that begins with the first try, not with the last": [
-      "locked: fills ? Math.max(now, opened) : held.locked",
-      "locked: fills ? opened : held.locked",
-    ],
-    "A try given back that leaves the key locked": [
-      "locked: left < limit ? -1 : locked",
-      "locked",
-    ],
+    "A charge that begins the lock anew":
+      "const fills = {~~held.locked < 0 && ~>~~}tries >= limit;",
+    "A lock that begins with the first try, not with the last":
+      "locked: fills ? {~~Math.max(now, opened)~>opened~~} : held.locked",
+    "A try given back that leaves the key locked": ["locked: left < limit ? -1 : locked", "locked"],
   }),
   ...faultsIn("core/algorithms/fixed_window.ts", ["fixedWindow"], {
-    "A clock that mints: a step back opens an earlier window anew": [
-      "return index > place ? index : place;",
-      "return index;",
-    ],
-    "A clock that mints: a step back before the first call opens another window": [
-      "now < place + period ? place : now",
-      "now >= place && now < place + period ? place : now",
-    ],
-    "A window from the first call that lasts a millisecond too long": [
-      "now < place + period ? place : now",
-      "now <= place + period ? place : now",
-    ],
-    "A time zone of the wrong sign": [
-      "const offset = (period - shift) % period;",
-      "const offset = shift;",
-    ],
-    "A refund of all use that leaves a window of 0": [
-      "return units < count ? of(",
-      "return units <= count ? of(",
-    ],
+    "A clock that mints: a step back opens an earlier window anew":
+      "return index{~~ > place ? index : place~>~~};",
+    "A clock that mints: a step back before the first call opens another window":
+      "now {~~~>>= place && now ~~}< place + period ? place : now",
+    "A window from the first call that lasts a millisecond too long":
+      "now <{~~~>=~~} place + period ? place : now",
+    "A time zone of the wrong sign": "const offset = {~~(period - shift) % period~>shift~~};",
+    "A refund of all use that leaves a window of 0": "return units <{~~~>=~~} count ? of(",
   }),
   ...faultsIn("core/arithmetic/window_use.ts", ["fixedWindow"], {
-    "A full window that reads as the next one, empty": [
-      "const place = (use: number) => use === 0 ? -Infinity : Math.floor((use - 1) / most);",
-      "const place = (use: number) => use === 0 ? -Infinity : Math.floor(use / most);",
-    ],
+    "A full window that reads as the next one, empty":
+      "const place = (use: number) => use === 0 ? -Infinity : Math.floor({~~(use - 1)~>use~~} / most);",
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingWindow"], {
-    "An off-by-one in a window: one sub-bucket too many": [
-      "timeline.since(slotAt(timeline, now) - slots + 1)",
-      "timeline.since(slotAt(timeline, now) - slots)",
-    ],
-    "A clock that mints: a step back decides in an earlier sub-bucket": [
-      "return slot > timeline.newest ? slot : timeline.newest;",
-      "return slot;",
-    ],
-    "`retryAfter` of a window a millisecond too early": [
-      "const wait = (slot + slots) * precision - now;",
-      "const wait = (slot + slots) * precision - now - 1;",
-    ],
+    "An off-by-one in a window: one sub-bucket too many":
+      "timeline.since(slotAt(timeline, now) - slots{~~ + 1~>~~})",
+    "A clock that mints: a step back decides in an earlier sub-bucket":
+      "return slot{~~ > timeline.newest ? slot : timeline.newest~>~~};",
+    "`retryAfter` of a window a millisecond too early":
+      "const wait = (slot + slots) * precision - now{~~~> - 1~~};",
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingLog"], {
-    "An off-by-one in a log: its oldest millisecond is forgotten": [
-      "timeline.since(slotAt(timeline, now) - slots + 1)",
-      "timeline.since(slotAt(timeline, now) - slots + 2)",
-    ],
-    "`retryAfter` waits for one unit too many to leave": [
-      "untilGone(timeline.leaves(limit - cost), now)",
-      "untilGone(timeline.leaves(Math.max(0, limit - cost - 1)), now)",
-    ],
-    "A log that gives back more than is held": [
-      "return units < used(timeline, now) ? timeline.takeBack(units) : timeline.none();",
-      "return units < used(timeline, now) ? timeline.takeBack(units) : timeline;",
-    ],
+    "An off-by-one in a log: its oldest millisecond is forgotten":
+      "timeline.since(slotAt(timeline, now) - slots + {~~1~>2~~})",
+    "`retryAfter` waits for one unit too many to leave":
+      "untilGone(timeline.leaves({~~limit - cost~>Math.max(0, limit - cost - 1)~~}), now)",
+    "A log that gives back more than is held":
+      "return units < used(timeline, now) ? timeline.takeBack(units) : {~~timeline.none()~>timeline~~};",
   }),
   ...faultsIn("core/timeline/counted_timeline.ts", ["slidingLog"], {
-    "Units that are all of one log's use are taken for the next older ones": [
-      "if (passed <= this.#base) return -Infinity;",
-      "if (passed < this.#base) return -Infinity;",
-    ],
-    "A log that changes under an older version of it": [
-      "} else if (tape[place] !== this.newest || tape[place + 1] !== this.#total) {",
-      "} else if (place < 0) {",
-    ],
+    "Units that are all of one log's use are taken for the next older ones":
+      "if (passed <{~~=~>~~} this.#base) return -Infinity;",
+    "A log that changes under an older version of it":
+      "} else if ({~~tape[place] !== this.newest || tape[place + 1] !== this.#total~>place < 0~~}) {",
     "A copied log whose totals are not counted from 0": [
       "for (let place = 1; place < tape.length; place += 2) tape[place]! -= base;",
       "",
     ],
-    "A log that takes back from the oldest bucket first": [
-      "const newest = bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!;",
-      "const newest = this.newest;",
-    ],
+    "A log that takes back from the oldest bucket first":
+      "const newest = {~~bucket === this.#tail ? this.newest : this.#tape[2 * bucket]!~>this.newest~~};",
   }),
   ...faultsIn("core/algorithms/sliding_counter.ts", ["slidingCounter"], {
-    "A fading count rounded in the caller's favour": [
-      "return Math.ceil(previous * left(window, now, period) / period);",
-      "return Math.floor(previous * left(window, now, period) / period);",
-    ],
-    "A float: the weight of the window before, rounded": [
-      "return Math.ceil(previous * left(window, now, period) / period);",
-      "return Math.ceil(previous * (1 - (now % period) / period));",
-    ],
-    "A count that never fades out after two windows": [
-      "previous: window === state.window + 1 ? state.current : 0,",
-      "previous: state.current,",
-    ],
-    "A clock that mints: a step back leads out of the latest window": [
-      "if (window <= state.window) return state;",
-      "if (window === state.window) return state;",
-    ],
-    "A step back that weighs the window before as more than all of it": [
-      "return elapsed > 0 ? period - elapsed : period;",
-      "return period - elapsed;",
-    ],
+    "A fading count rounded in the caller's favour":
+      "return {~~Math.ceil~>Math.floor~~}(previous * left(window, now, period) / period);",
+    "A float: the weight of the window before, rounded":
+      "return Math.ceil(previous * {~~left(window, now, period) / period~>(1 - (now % period) / period)~~});",
+    "A count that never fades out after two windows":
+      "previous: {~~window === state.window + 1 ? state.current : 0~>state.current~~},",
+    "A clock that mints: a step back leads out of the latest window":
+      "if (window {~~<~>==~~}= state.window) return state;",
+    "A step back that weighs the window before as more than all of it":
+      "return {~~elapsed > 0 ? period - elapsed : period~>period - elapsed~~};",
   }),
 ];
