@@ -150,9 +150,6 @@ end
 local function js_slice(value, from, to)
   return js_sub(value, from + 1, to)
 end
-local function js_push(values, value)
-  values[#values + 1] = value
-end
 local function js_map(values, of)
   local result = {}
   for place = 1, #values do result[place] = of(values[place]) end
@@ -805,6 +802,47 @@ function sizeOf(lines) {
   return lines.reduce((sum, one) => sum + (typeof one === "string" ? 1 : sizeOf(one)), 0);
 }
 
+/** How long a line may become that takes up others. */
+const LONGEST_LINE = 96;
+
+/** Writes more shortly what a hand would. @param {string} text @returns {string} */
+function tidied(text) {
+  const tidy = unwrapped(text)
+    // What is read out of one value, in one declaration.
+    .replaceAll(
+      /^( *local )([\w, ]+)( = )((\w+)[[.].*)\n\1(\w+) = (\5(?:\[\d+\]|\.\w+))$/gm,
+      (lines, local, names, is, values, _whole, name, value) =>
+        /^(\w+(\[\d+\]|\.\w+)(, |$))+$/.test(values)
+          ? `${local}${names}, ${name}${is}${values}, ${value}`
+          : lines,
+    )
+    // A statement of one line beside the head of its branch or function.
+    .replaceAll(
+      /^( *)(if .* then|.*\bfunction\(.*\))\n +(\S.*)\n(?:\1(else)\n +(\S.*)\n)?\1end(?=\)*,?$)/gm,
+      (lines, at, head, ...inner) => {
+        const words = [head, ...inner.slice(0, 3)].filter((word) => word !== undefined);
+        const line = `${at}${words.join(" ")} end`;
+        return line.length > LONGEST_LINE ? lines : line;
+      },
+    );
+  return tidy === text ? text : tidied(tidy);
+}
+
+/** Leaves out parentheses around all of a value. @param {string} text @returns {string} */
+function unwrapped(text) {
+  return text.replaceAll(
+    /(^ *(?:else)?if |= |\breturn )\((.*)\)(?=$| then$)/gm,
+    (line, head, value) => {
+      let depth = 0;
+      const closes = [...value].some((letter) => {
+        depth += Number(letter === "(") - Number(letter === ")");
+        return depth < 0;
+      });
+      return closes ? line : `${head}${value}`;
+    },
+  );
+}
+
 /** Leaves out variables that nothing uses. @param {string} text @returns {string} */
 function withoutUnused(text) {
   const used = text.replace(
@@ -814,9 +852,10 @@ function withoutUnused(text) {
   return used === text ? text : withoutUnused(used);
 }
 
-/** @param {Lines} lines */
+/** The lines between a head and its end, where a return is the last. @param {Lines} lines */
 function indent(lines) {
-  return block(lines).replaceAll(/^/gm, " ");
+  const last = String(lines.at(-1)).replace(/^do (return[^]*) end$/, "$1");
+  return block([...lines.slice(0, -1), last]).replaceAll(/^/gm, " ");
 }
 
 /** What the script does around the steps: it reads the keys, and writes what the steps come to. */
@@ -871,9 +910,9 @@ export function stateTransitions() {
   const { repeats: small } = luaOf(source, roots, repeats);
   const [ticks, others] = luaOf(source, roots, new Map([...repeats, ...small])).texts;
   // What few calls need is only defined after the others have returned.
-  const text = withoutUnused(
+  const text = tidied(withoutUnused(
     [PRELUDE, SHELL, ticks, COMMON, PRELUDE_OF_OTHERS, others, OTHERS].join("\n"),
-  );
+  ));
   const sha = createHash("sha1").update(text).digest("hex");
   const inside = text.replaceAll("\\", "\\\\");
   return `// Written by "npm run lua" from run_steps.ts and what it uses: change those.

@@ -10,7 +10,7 @@ import { errorMessage, formatValue } from "../../core/toolkit.ts";
 import type { Period } from "../../mod.ts";
 import { type AlgorithmName, algorithmOf, type LimitOptions, problemText } from "../rules/rules.ts";
 import { FORMAT_NAMES } from "../replay/log/layout.ts";
-import { unreadLines } from "../replay/output/report_text.ts";
+import { unreadLines } from "../replay/output/report_sections.ts";
 import {
   type Candidate,
   type LogFormat,

@@ -20,10 +20,10 @@ import type * as Fiber from "effect/Fiber";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import type { Decision } from "../../core/decision.ts";
 import { RateLimitedError } from "../../core/errors.ts";
-import { refundingNewest, withMaxDelay } from "../../core/limiter/wrapped_algorithm.ts";
+import { withMaxDelay } from "../../core/limiter/wrapped_algorithm.ts";
 import type { MaybePromise } from "../../core/maybe_promise.ts";
 import { checkCost, checkText } from "../../core/options/checks.ts";
-import { refundUnits } from "../http/gate/refunds.ts";
+import { refundOf } from "../http/gate/refunds.ts";
 import {
   type BoundLimit,
   failOrDie,
@@ -158,26 +158,19 @@ function consumePlace(
   return internals.run(key, algorithm, cost);
 }
 
-/**
- * Gives units back, as far as they are there. The place in a queue is given back only if it is the
- * newest, and known to be: otherwise the next call would be given the newest one's, which is taken.
- */
+/** Gives units back, as far as they are there. */
 function undo(
-  { fiber, bound, key, cost }: UnitsCall,
+  { bound: { limiter, attributes }, key, cost }: UnitsCall,
   decision: Decision,
   freshAt: number | undefined,
 ): Effect.Effect<void> {
-  const { limiter, limit: { algorithm }, internals, attributes } = bound;
   // A failure policy has taken nothing.
   if (cost === 0 || decision.source === "policy") return Effect.void;
-  if (mayDelay(algorithm) && freshAt === undefined) return Effect.void;
-  const clock = fiber.getRef(Clock.Clock);
-  const takenAt = clock.currentTimeMillisUnsafe();
-  const refunding = storeEffect(() => {
-    const answer: unknown = freshAt === undefined
-      ? refundUnits(limiter, key, cost, decision, clock.currentTimeMillisUnsafe() - takenAt)
-      : internals.run(key, refundingNewest(algorithm, freshAt), -cost);
-    return whenSettled(answer, () => Effect.void, "RateLimiter.refund", attributes);
-  });
+  // Whether a place in a queue is the newest must be known.
+  if (mayDelay(limiter.algorithm) && freshAt === undefined) return Effect.void;
+  const giveBack = refundOf(limiter, key, cost, decision, freshAt);
+  const refunding = storeEffect(() =>
+    whenSettled(giveBack(), () => Effect.void, "RateLimiter.refund", attributes)
+  );
   return Effect.ignore(refunding);
 }

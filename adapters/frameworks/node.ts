@@ -30,8 +30,12 @@ import {
   nodeReplies,
   nodeSource,
 } from "../http/servers/node_response.ts";
-import { GATE_OPTIONS } from "../http/gate/gate_settings.ts";
-import type { ClientKeyOptions, RateLimitOptions } from "../http/gate/rate_limit_options.ts";
+
+import {
+  type ClientKeyOptions,
+  GATE_OPTIONS,
+  type RateLimitOptions,
+} from "../http/gate/rate_limit_options.ts";
 
 /** A request of node:http, or of node:http2's compatible interface. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;

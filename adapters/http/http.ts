@@ -34,7 +34,6 @@ export {
   type ForwardingOptions,
 } from "./address/client_address.ts";
 export type { RequestSource } from "./address/client_key.ts";
-export { retryAfterField } from "./fields/retry_after.ts";
 export {
   type HeaderField,
   type HeaderForm,
@@ -43,9 +42,16 @@ export {
   type HeaderWriterOptions,
   type QuotaLeft,
   type QuotaUnit,
+  retryAfterField,
 } from "./fields/header_writer.ts";
 export * from "./gate/gate.ts";
 export * from "./gate/problem.ts";
-export type * from "./gate/rate_limit_options.ts";
+export type {
+  AnyLimiter,
+  Awaitable,
+  ClientKeyOptions,
+  Outcome,
+  RateLimitOptions,
+} from "./gate/rate_limit_options.ts";
 export type { Refusal } from "./gate/refusal.ts";
 export * from "./servers/fetch_handler.ts";

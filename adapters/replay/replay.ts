@@ -28,7 +28,7 @@ export type { Candidate } from "./candidate.ts";
 export type { ClientComparison, Comparison } from "./compare_clients.ts";
 export type { LogFormat } from "./log/layout.ts";
 export type { TextSource } from "./log/read_blocks.ts";
-export type { ColumnOptions, LogRecord, ReadLogOptions } from "./log/read_log_options.ts";
+export type { ColumnOptions, LogRecord, ReadLogOptions } from "./log/parse_block.ts";
 export {
   type NamedLog,
   readLog,

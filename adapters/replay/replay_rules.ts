@@ -10,7 +10,7 @@ import { addressKey } from "../http/http.ts";
 import { type Descriptor, ruleEngine, type RuleSet, type Verdict } from "../rules/rules.ts";
 import { type CandidateTally, candidateTally } from "./candidate_tally.ts";
 import { addRefusal, emptyTally, endLockOut, type Tally } from "./decide_client.ts";
-import type { LogRecord } from "./log/read_log_options.ts";
+import type { LogRecord } from "./log/parse_block.ts";
 import { type NamedLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
 import { eachRequest, type Trace } from "./log/trace.ts";
 import type { ReplayReport } from "./replay_report.ts";

@@ -3,19 +3,18 @@
  * in the opposite order.
  */
 
-import { memoryStore, type Store } from "../../mod.ts";
-import { type SharedStore, sharedStore } from "../../stores/shared/shared_store.ts";
-import { type FollowedRules, followRules, problemText, type RulesEvent } from "../rules/rules.ts";
+import type { Store } from "../../mod.ts";
+import type { SharedStore } from "../../stores/shared/shared_store.ts";
+import { type FollowedRules, followRules, problemText } from "../rules/rules.ts";
 import { takePort } from "./http/shared_port.ts";
-import { errorLog, type LogEvent } from "./log.ts";
-import { addFigures, figuresOfRules, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
+import { errorLog } from "./log.ts";
+import { addFigures, figuresOf, type FiguresSnapshot } from "./metrics/figures_snapshot.ts";
 import { type History, history } from "./metrics/history.ts";
 import { liveDocument, type LiveRequest, type StoreKind } from "./metrics/live_document.ts";
 import { metricsText } from "./metrics/metrics_text.ts";
 import { processFigures, type ServiceEvents } from "./metrics/process_figures.ts";
-import { observedStore } from "./observed_store.ts";
+import { openStore } from "./open_store.ts";
 import { readServeOptions, type ServeOptions, type ServeSettings } from "./serve_options.ts";
-import { storeOnRedis } from "./store_on_redis.ts";
 import { readInWorker } from "./threads/read_in_worker.ts";
 import {
   type Ports,
@@ -23,8 +22,9 @@ import {
   type ServerSettings,
   type ServiceThread,
   serviceThread,
+  type ThreadLinks,
 } from "./threads/service_thread.ts";
-import { startWorkers, type WorkerPool, type WorkerSettings } from "./threads/worker_pool.ts";
+import { startWorkers, type WorkerSettings } from "./threads/worker_pool.ts";
 import { type FollowedTls, followTlsKeys } from "./tls_keys.ts";
 
 /** A service that is running. */
@@ -108,11 +108,10 @@ export async function serve(options: ServeOptions): Promise<Service> {
 interface RunningService {
   readonly settings: ServeSettings;
   readonly store: Store;
-  readonly storeKind: StoreKind;
   /** This thread: the only one, or the one that workers ask. */
   readonly thread: ServiceThread;
-  workers: WorkerPool | undefined;
-  /** Those of this thread, or of the workers. */
+  readonly links: ThreadLinks;
+  /** This thread, or the workers. */
   servers: Servers | undefined;
   /** `undefined` without TLS. */
   tls: FollowedTls | undefined;
@@ -130,23 +129,19 @@ interface RunningService {
 
 /** Makes a service that has its store and its thread, and neither rules nor servers yet. */
 async function openService(settings: ServeSettings): Promise<RunningService> {
-  const { log } = settings;
-  const [storeKind, opened] = await openStore(settings);
-  const store = await observedStore(opened, settings.openTelemetry);
+  const { log, source } = settings;
+  const store = await openStore(settings, log);
   const startedAt = Date.now();
+  const links: ThreadLinks = {
+    lookup: source.lookup,
+    show: (what) => show(service, what),
+    log,
+  };
   const service: RunningService = {
     settings,
     store,
-    storeKind,
-    thread: serviceThread({
-      ...settings.calls,
-      store,
-      lookup: settings.source.lookup,
-      show: (what) => show(service, what),
-      reportsStore: true,
-      log,
-    }),
-    workers: undefined,
+    links,
+    thread: serviceThread({ ...settings, ...links, store, reportsStore: true }),
     servers: undefined,
     tls: undefined,
     events: { restarts: 0, loads: 0, refusals: 0, loadedAt: 0, refusedAt: 0 },
@@ -188,7 +183,7 @@ async function recorded(
 async function show(service: RunningService, request: "metrics" | LiveRequest): Promise<string> {
   if (request === "metrics") return metricsText(await allFigures(service));
   const { settings, events, followed, startedAt, thread, history } = service;
-  const { source, calls: { shadow, token } } = settings;
+  const { source, shadow, token } = settings;
   const figures = await recorded(service, request.own ? request.search : undefined);
   const reason = followed?.refusal ?? "";
   const failedAt = reason === "" ? null : events.refusedAt;
@@ -201,22 +196,15 @@ async function show(service: RunningService, request: "metrics" | LiveRequest): 
     figures,
     history,
     shadow,
-    storeKind: service.storeKind,
+    storeKind: storeKindOf(settings),
   }, request);
   return JSON.stringify(document);
 }
 
-/** The store of these settings, and of which kind it is. */
-async function openStore(
-  { store, redis, threads, capacity, log }: ServeSettings,
-): Promise<readonly [StoreKind, Store]> {
-  if (store !== undefined) return ["own", store];
-  if (redis !== undefined) {
-    return ["redis", await storeOnRedis(redis, errorLog(log, "redis-error"))];
-  }
-  return threads > 1
-    ? ["shared", sharedStore({ capacity })]
-    : ["memory", memoryStore({ maxKeys: capacity })];
+function storeKindOf({ store, redis, threads }: ServeSettings): StoreKind {
+  if (store !== undefined) return "own";
+  if (redis !== undefined) return "redis";
+  return threads > 1 ? "shared" : "memory";
 }
 
 /**
@@ -225,55 +213,46 @@ async function openStore(
  * @param search Text of the keys that are wanted; without it there are none.
  */
 async function allFigures(
-  { thread, workers, events }: RunningService,
+  { settings: { threads }, thread, servers, events }: RunningService,
   search?: string,
 ): Promise<FiguresSnapshot> {
-  const others = workers === undefined ? [] : await workers.figures(search);
-  const { threads: here, ...own } = thread.figures.snapshot(search);
-  const all = addFigures([{ ...own, threads: workers === undefined ? here : 0 }, ...others]);
+  const here = thread.figures.snapshot(search);
+  const all = addFigures(
+    threads === 1 || servers === undefined
+      ? [here]
+      : [{ ...here, threads: 0 }, await servers.figures(search)],
+  );
   // Workers that ended may have counted rules that are there no more.
-  const rules = figuresOfRules(all.rules, thread.engine.rules);
+  const rules = all.rules.filter(figuresOf(thread.engine.rules));
   return { ...all, rules, process: processFigures(events) };
 }
 
 /** Loads the rules, and follows their changes. */
 async function followSource(service: RunningService): Promise<FollowedRules> {
-  const { thread, settings: { source, format, mergeDomains, log } } = service;
+  const { thread, events, settings: { source, format, mergeDomains, threads, log } } = service;
+  const workers = () => threads > 1 ? service.servers : undefined;
   const followed = await followRules(source, {
     format,
     mergeDomains,
     read: readInWorker,
     apply(rules) {
       thread.apply(rules);
-      service.workers?.apply(rules.files);
+      void workers()?.apply(rules.files);
     },
-    onEvent(event) {
-      countEvent(service.events, event);
-      log(eventOf(event));
+    onEvent({ problems, ...event }) {
+      const refused = event.event === "rules-refused";
+      events[refused ? "refusals" : "loads"]++;
+      events[refused ? "refusedAt" : "loadedAt"] = Date.now();
+      const level = refused ? "error" : "info";
+      log({ ...event, level, problems: problems.slice(0, 20).map(problemText) });
     },
     onLimitsChanged() {
       thread.engine.forgetLookups();
-      service.workers?.forgetLookups();
+      workers()?.forgetLookups();
     },
   });
   service.ends.push(() => followed.close());
   return service.followed = followed;
-}
-
-function countEvent(events: ServiceEvents, { event }: RulesEvent): void {
-  if (event === "rules-refused") {
-    events.refusals++;
-    events.refusedAt = Date.now();
-  } else {
-    events.loads++;
-    events.loadedAt = Date.now();
-  }
-}
-
-function eventOf(event: RulesEvent): LogEvent {
-  const { problems, ...facts } = event;
-  const level = event.event === "rules-loaded" ? "info" : "error";
-  return { ...facts, level, problems: problems.slice(0, 20).map(problemText) };
 }
 
 /** Reads the certificate, where there is one, and follows its changes. */
@@ -294,9 +273,9 @@ async function listen(service: RunningService): Promise<Ports> {
   return servers.ports;
 }
 
-async function startPool(service: RunningService): Promise<WorkerPool> {
-  const { thread: { engine }, settings } = service;
-  const { hostname, port, grpcPort = 0, threads, log, source } = settings;
+async function startPool(service: RunningService): Promise<Servers> {
+  const { thread: { engine }, settings, links } = service;
+  const { hostname, port, grpcPort = 0, threads } = settings;
   const { rules } = engine;
   for (const each of [port, grpcPort]) {
     if (each !== 0) service.ends.push(await takePort(hostname, each));
@@ -304,35 +283,31 @@ async function startPool(service: RunningService): Promise<WorkerPool> {
   const workers = await startWorkers({
     size: threads,
     settings: (shared) => workerSettings(service, shared),
-    answers: {
-      show: (what) => show(service, what),
-      limits: async (domain, key) => await source.lookup?.(domain, key),
-    },
+    links,
     onRestart: () => service.events.restarts++,
-    log,
   });
-  service.workers = workers;
   // Rules that changed while the workers started.
-  if (engine.rules !== rules) workers.apply(engine.rules.files);
+  if (engine.rules !== rules) void workers.apply(engine.rules.files);
   return workers;
 }
 
 function serverSettings({ settings, tls }: RunningService): ServerSettings {
-  const { hostname, port, grpcPort, threads, calls } = settings;
-  return { ...calls, hostname, port, grpcPort, reusePort: threads > 1, tls: tls?.keys() };
+  const { source: _source, log: _log, store: _store, grpcPort, ...plain } = settings;
+  return { ...plain, grpcPort, reusePort: settings.threads > 1, tls: tls?.keys() };
 }
 
 function workerSettings(service: RunningService, shared: Ports | undefined): WorkerSettings {
-  const { settings: { redis, source, openTelemetry }, store, thread } = service;
+  const { settings: { redis, threads, capacity, openTelemetry, source }, store, thread } = service;
   return {
     ...serverSettings(service),
     ...shared,
-    store: redis === undefined
-      ? { handle: (store as SharedStore).handle }
-      : { redis: { ...redis } },
+    threads,
+    capacity,
+    openTelemetry,
+    redis: redis && { ...redis },
+    handle: redis === undefined ? (store as SharedStore).handle : undefined,
     files: thread.engine.rules.files,
     lookups: source.lookup !== undefined,
-    openTelemetry,
   };
 }
 
@@ -348,10 +323,9 @@ async function endAll({ ends, settings }: RunningService): Promise<void> {
 }
 
 async function stop(running: RunningService, grace: number, drainDelay: number): Promise<void> {
-  const { settings: { log }, thread, servers } = running;
+  const { settings: { log }, servers } = running;
   log({ event: "stopping" });
   running.grace = grace;
-  thread.drain();
   servers?.drain();
   if (drainDelay > 0) await new Promise((resolve) => setTimeout(resolve, drainDelay));
   await endAll(running);

@@ -85,27 +85,43 @@ export interface ServeOptions {
   readonly log?: Log | undefined;
 }
 
-type Given<Name extends keyof ServeOptions> = Required<Pick<ServeOptions, Name>>;
-
-/** How calls are served; the same on every thread. */
-export interface CallSettings
-  extends
-    Pick<ServeOptions, "token" | "lookupCache">,
-    Given<"maxBody" | "maxConnections" | "trustedProxies" | "responseHeaders">,
-    Given<"shadow" | "ipv6Prefix"> {
-  readonly limits: RequestLimits;
-}
+/** Options that have a default. */
+type Defaulted =
+  | ("hostname" | "port" | "threads" | "capacity" | "drainDelay" | "openTelemetry" | "maxBody")
+  | ("maxConnections" | "trustedProxies" | "responseHeaders" | "shadow" | "ipv6Prefix");
 
 /** The options of a service with the defaults in place. */
-export interface ServeSettings
-  extends
-    Pick<ServeOptions, "format" | "mergeDomains" | "grpcPort" | "tls" | "redis" | "store">,
-    Given<"hostname" | "port" | "threads" | "capacity" | "drainDelay" | "openTelemetry"> {
-  readonly source: RuleSource;
-  readonly calls: CallSettings;
-  /** Where events go; it does not throw, and repeats no error without end. */
-  readonly log: Log;
-}
+export type ServeSettings =
+  & Omit<ServeOptions, Defaulted | "rules" | "limits" | "log">
+  & Required<Pick<ServeOptions, Defaulted>>
+  & {
+    readonly source: RuleSource;
+    readonly limits: RequestLimits;
+    /** Where events go; it does not throw, and repeats no error without end. */
+    readonly log: Log;
+  };
+
+/** How calls are served; the same on every thread. */
+export type CallSettings = Pick<
+  ServeSettings,
+  | ("token" | "lookupCache" | "maxBody" | "maxConnections" | "trustedProxies")
+  | ("responseHeaders" | "shadow" | "ipv6Prefix" | "limits")
+>;
+
+const DEFAULTS: Required<Pick<ServeOptions, Defaulted>> = {
+  hostname: "127.0.0.1",
+  port: 8080,
+  threads: 1,
+  capacity: 1_000_000,
+  drainDelay: 0,
+  openTelemetry: false,
+  maxBody: 2 ** 20,
+  maxConnections: 10_000,
+  trustedProxies: ["loopback"],
+  responseHeaders: false,
+  shadow: false,
+  ipv6Prefix: 64,
+};
 
 /**
  * Checks the options of a service.
@@ -119,90 +135,65 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     format: true,
     mergeDomains: true,
     hostname: true,
-    port: true,
-    grpcPort: true,
-    tls: true,
-    threads: true,
+    port: checkPort,
+    grpcPort: checkPort,
+    tls: checkTls,
+    threads: checkThreads,
     capacity: true,
     redis: true,
     store: true,
-    token: true,
+    token: (_action, _option, token) => tokenCheck(token as string),
     trustedProxies: true,
     maxBody: true,
     limits: true,
-    ipv6Prefix: true,
+    ipv6Prefix: (_action, _option, bits) => addressKey("::1", bits as number),
     lookupCache: true,
-    drainDelay: true,
-    maxConnections: true,
+    drainDelay: checkMilliseconds,
+    maxConnections: (action, option, most) => checkInteger(action, option, most, 1),
     log: true,
     responseHeaders: true,
     shadow: true,
     openTelemetry: true,
   });
-  const { rules, hostname = "127.0.0.1", port = 8080, threads = 1, token } = options;
-  const { maxConnections = 10_000, drainDelay = 0 } = options;
-  checkInteger("serve", "maxConnections", maxConnections, 1);
-  checkThreads(threads, options.store);
-  checkPort("port", port);
-  checkPort("grpcPort", options.grpcPort);
-  checkTls(options.tls);
-  tokenCheck(token);
-  addressKey("::1", options.ipv6Prefix);
-  checkMilliseconds("serve", "drainDelay", drainDelay);
+  const { rules, limits, log = () => {}, ...others } = options;
+  const given = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
+  const settings = { ...DEFAULTS, ...Object.fromEntries(given) as typeof others & typeof DEFAULTS };
+  if (settings.threads > 1 && settings.store !== undefined) {
+    throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
+  }
   const source = typeof rules === "string" ? fileSource(rules) : rules;
   checkSource("serve", "rules", source);
-  return {
-    ...options,
-    source,
-    hostname,
-    port,
-    threads,
-    drainDelay,
-    openTelemetry: options.openTelemetry ?? false,
-    capacity: options.capacity ?? 1_000_000,
-    calls: {
-      token,
-      maxBody: options.maxBody ?? 2 ** 20,
-      maxConnections,
-      limits: { ...REQUEST_LIMITS, ...options.limits },
-      trustedProxies: options.trustedProxies ?? ["loopback"],
-      responseHeaders: options.responseHeaders ?? false,
-      shadow: options.shadow ?? false,
-      ipv6Prefix: options.ipv6Prefix ?? 64,
-      lookupCache: options.lookupCache,
-    },
-    log: quietLog(options.log ?? (() => {})),
-  };
+  return { ...settings, source, limits: { ...REQUEST_LIMITS, ...limits }, log: quietLog(log) };
 }
 
-function checkTls(tls: TlsFiles | undefined): void {
-  if (tls === undefined) return;
-  const names = { cert: true, key: true, ca: true, pollEvery: true } as const;
-  checkOptions<TlsFiles>("serve TLS", tls, names);
+function checkTls(action: string, _option: string, tls: unknown): void {
+  checkOptions<TlsFiles>(`${action} TLS`, tls, {
+    cert: true,
+    key: true,
+    ca: true,
+    pollEvery: checkMilliseconds,
+  });
   for (const name of ["cert", "key"] as const) {
-    if (typeof tls[name] === "string") continue;
-    throw new TypeError(errorMessage("serve TLS", `${name} must be the path of a file`, tls[name]));
+    const path = (tls as TlsFiles)[name];
+    if (typeof path === "string") continue;
+    throw new TypeError(errorMessage("serve TLS", `${name} must be the path of a file`, path));
   }
-  checkMilliseconds("serve TLS", "pollEvery", tls.pollEvery ?? 2_000);
 }
 
-function checkPort(option: string, port: number | undefined): void {
-  if (port === undefined || (Number.isSafeInteger(port) && port >= 0 && port <= 65_535)) return;
-  throw new RangeError(errorMessage("serve", `${option} must be an integer from 0 to 65535`, port));
+function checkPort(action: string, option: string, port: unknown): void {
+  if (Number.isSafeInteger(port) && port as number >= 0 && port as number <= 65_535) return;
+  throw new RangeError(errorMessage(action, `${option} must be an integer from 0 to 65535`, port));
 }
 
-function checkThreads(threads: number, store: Store | undefined): void {
-  if (!Number.isSafeInteger(threads) || threads < 1 || threads > 256) {
+function checkThreads(action: string, _option: string, threads: unknown): void {
+  if (!Number.isSafeInteger(threads) || threads as number < 1 || threads as number > 256) {
     throw new RangeError(
       `Cannot serve as threads must be an integer from 1 to 256: current value is ${threads}`,
     );
   }
-  if (threads > 1 && store !== undefined) {
-    throw new TypeError("Cannot serve as a store of one's own goes with one thread only");
-  }
-  if (threads > 1 && !sharesPort()) {
+  if (threads as number > 1 && !sharesPort()) {
     const rule = "threads must be 1 on Node before 22.12, where they cannot share a port";
-    throw new RangeError(errorMessage("serve", rule, threads));
+    throw new RangeError(errorMessage(action, rule, threads));
   }
 }
 

@@ -88,10 +88,13 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const { take, decide } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
+  const charge = chargeBy(maxDebt, accounting);
   const split = Object.freeze({
     take,
     decide,
-    charge: chargeOr(take, chargeBy(maxDebt, accounting)),
+    // Of a cost above 0; what is given back is taken.
+    charge: (state: State, now: number, cost: number) =>
+      cost > 0 ? charge(state, now, cost) : take(state, now, cost),
   });
   return Object.freeze({
     name,
@@ -172,14 +175,6 @@ function splitBy<State>(
       );
     },
   };
-}
-
-/** The charge of a cost above 0 as that of any: what is given back is taken. */
-export function chargeOr<State>(
-  take: SplitReducer<State>["take"],
-  charge: SplitReducer<State>["charge"],
-): SplitReducer<State>["charge"] {
-  return (state, now, cost) => cost > 0 ? charge(state, now, cost) : take(state, now, cost);
 }
 
 /** The charge of a cost above 0: all of it, but a key never owes more than the maximum debt. */

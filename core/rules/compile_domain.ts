@@ -64,6 +64,13 @@ interface Compilation {
   readonly faults: RuleFault[];
 }
 
+/** The rules of a key, some of which may be missing yet. */
+interface KeyRulesDraft extends KeyRules {
+  readonly exact: Map<string, RuleNode>;
+  readonly wildcards: KeyRules["wildcards"][number][];
+  bare: RuleNode | undefined;
+}
+
 /**
  * Compiles the rules of a domain. It reports everything that is wrong with them, not only the first.
  *
@@ -77,9 +84,10 @@ export function compileDomain(
   makeLimit: typeof algorithmOf = algorithmOf,
 ): CompiledDomain {
   const { domain, charge = "together", changes = "keep" } = options;
-  const compilation: Compilation = { domain, makeLimit, firstIndex, rules: [], faults: [] };
-  const { rules, faults } = compilation;
+  const rules: Rule[] = [];
+  const faults: RuleFault[] = [];
   if (domain === "") faults.push({ path: ["domain"], message: "domain must not be empty" });
+  const compilation = { domain, makeLimit, firstIndex, rules, faults };
   const level = levelOf(compilation, options.rules, ["rules"], "");
   return {
     domain: faults.length > 0 ? undefined : { name: domain, charge, changes, level, rules },
@@ -87,78 +95,48 @@ export function compileDomain(
   };
 }
 
-interface KeyRulesDraft {
-  /** The values that rules match, patterns as they are written. */
-  readonly taken: Set<string | undefined>;
-  readonly exact: Map<string, RuleNode>;
-  readonly wildcards: { readonly pattern: Wildcard; readonly node: RuleNode }[];
-  bare: RuleNode | undefined;
-}
-
-/** Compiles the rules of one level. */
+/** Compiles the rules of one level, each followed by those for the entry after it. */
 function levelOf(
   compilation: Compilation,
   written: readonly RuleOptions[],
   path: RuleFault["path"],
   above: string,
 ): RuleLevel {
+  const { domain, makeLimit, firstIndex, rules, faults } = compilation;
   const level = new Map<string, KeyRulesDraft>();
+  const labels = new Set<string>();
   written.forEach((options, place) => {
-    const own = entryText(options.key, options.value);
-    const label = above === "" ? own : `${above},${own}`;
-    const draft = level.get(options.key) ?? draftOfKey();
-    level.set(options.key, draft);
-    addRule(compilation, draft, options, [...path, place], label);
+    const { key, value, rules: inner = [] } = options;
+    const here = [...path, place];
+    const own = entryText(key, value);
+    const label = `${above}${own}`;
+    if (labels.has(label)) {
+      const message = `no two rules of a level may match the same: ${label}`;
+      faults.push({ path: here, message });
+    }
+    labels.add(label);
+    const pattern = value === undefined ? undefined : wildcardOf(value);
+    const isShared = options.share === true;
+    const names = { index: firstIndex + rules.length, domain, label };
+    const rule = compileRule(options, names, here, makeLimit, faults);
+    rules.push(rule);
+    const node: RuleNode = {
+      rule,
+      shared: isShared ? own : undefined,
+      start: `${escaped(key)}=`,
+      children: inner.length === 0
+        ? undefined
+        : levelOf(compilation, inner, [...here, "rules"], `${label},`),
+    };
+    if (isShared && pattern === undefined) {
+      faults.push({ path: [...here, "share"], message: "share needs a value with a *" });
+    }
+    const ofKey: KeyRulesDraft = level.get(key) ??
+      { exact: new Map(), wildcards: [], bare: undefined };
+    level.set(key, ofKey);
+    if (value === undefined) ofKey.bare = node;
+    else if (pattern === undefined) ofKey.exact.set(value, node);
+    else ofKey.wildcards.push({ pattern, node });
   });
   return level;
-}
-
-/** Compiles a rule into those of its key. */
-function addRule(
-  compilation: Compilation,
-  draft: KeyRulesDraft,
-  options: RuleOptions,
-  path: RuleFault["path"],
-  label: string,
-): void {
-  const { value, share } = options;
-  const { faults } = compilation;
-  if (draft.taken.has(value)) {
-    faults.push({ path, message: `no two rules of a level may match the same: ${label}` });
-  }
-  draft.taken.add(value);
-  const node = nodeOf(compilation, options, path, label);
-  const pattern = value === undefined ? undefined : wildcardOf(value);
-  if (share === true && pattern === undefined) {
-    faults.push({ path: [...path, "share"], message: "share needs a value with a *" });
-  }
-  if (value === undefined) draft.bare = node;
-  else if (pattern === undefined) draft.exact.set(value, node);
-  else draft.wildcards.push({ pattern, node });
-}
-
-/** Compiles a rule, and then those for the entry that follows. */
-function nodeOf(
-  compilation: Compilation,
-  written: RuleOptions,
-  path: RuleFault["path"],
-  label: string,
-): RuleNode {
-  const { domain, makeLimit, firstIndex, rules, faults } = compilation;
-  const { key, value, share, rules: inner = [] } = written;
-  const index = firstIndex + rules.length;
-  const rule = compileRule(written, { index, domain, label }, path, makeLimit, faults);
-  rules.push(rule);
-  return {
-    rule,
-    shared: share === true && value !== undefined ? entryText(key, value) : undefined,
-    start: `${escaped(key)}=`,
-    children: inner.length === 0
-      ? undefined
-      : levelOf(compilation, inner, [...path, "rules"], label),
-  };
-}
-
-function draftOfKey(): KeyRulesDraft {
-  return { taken: new Set(), exact: new Map(), wildcards: [], bare: undefined };
 }

@@ -90,10 +90,6 @@ export function matchRules(
   descriptors: readonly Descriptor[],
   cost: number,
 ): readonly AppliedRule[] {
-  if (descriptors.length === 1) {
-    const only = matchRule(domain, descriptors[0]!, 0, cost);
-    return only === undefined ? [] : [only];
-  }
   const found: AppliedRule[] = [];
   const replaced = new Set<string>();
   descriptors.forEach((descriptor, place) => {
@@ -130,7 +126,8 @@ function overrideOf(domain: string): Rule {
   };
 }
 
-function matchRule(
+/** The rule that holds for one descriptor of a request, at its place there. */
+export function matchRule(
   domain: Domain,
   { entries, cost: own, limit }: Descriptor,
   place: number,

@@ -18,6 +18,7 @@ export {
   type DescriptorEntry,
   type Match,
   matchDescriptor,
+  matchRule,
   matchRules,
   OVERRIDE,
 } from "./match_rules.ts";

@@ -4,6 +4,7 @@ import {
   checkFunction,
   checkInteger,
   checkOptions,
+  type OptionCheck,
 } from "../../core/options/checks.ts";
 
 /** The options of `redisStore`. */
@@ -82,54 +83,39 @@ type Optional = "hashTag" | "connections";
 
 /** Checks the options, and fills in the defaults. */
 export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
-  const action = "create redisStore";
-  checkOptions<RedisStoreOptions>(action, options, {
-    commit: true,
-    time: true,
-    deadline: true,
-    connectDeadline: true,
-    onUnavailable: true,
-    maxPending: true,
-    timeout: true,
-    onOverload: true,
-    cacheBytes: true,
-    connections: true,
+  checkOptions<RedisStoreOptions>("create redisStore", options, {
+    commit: oneOf("watch", "cas", "script", "auto"),
+    time: oneOf("server", "client"),
+    deadline: positive(LONGEST_TIMER),
+    connectDeadline: positive(LONGEST_TIMER),
+    onUnavailable: oneOf("throw", "allow", "deny"),
+    maxPending: positive(),
+    timeout: positive(LONGEST_TIMER),
+    onOverload: oneOf("throw", "deny"),
+    cacheBytes: positive(),
+    connections: positive(64),
     hashTag: checkFunction,
   });
-  const {
-    commit = "watch",
-    time = "server",
-    deadline = 50,
-    connectDeadline = Math.max(1_000, deadline),
-    timeout = Math.max(250, deadline),
-    onUnavailable = "throw",
-    onOverload = "throw",
-    maxPending = 10_000,
-    connections,
-    cacheBytes = 64 * 2 ** 20,
-    hashTag,
-  } = options;
-  checkInteger(action, "deadline", deadline, 1, LONGEST_TIMER);
-  checkInteger(action, "connectDeadline", connectDeadline, 1, LONGEST_TIMER);
-  checkInteger(action, "timeout", timeout, 1, LONGEST_TIMER);
-  checkInteger(action, "maxPending", maxPending, 1);
-  checkInteger(action, "cacheBytes", cacheBytes, 1);
-  if (connections !== undefined) checkInteger(action, "connections", connections, 1, 64);
-  checkChoice(action, "commit", commit, ["watch", "cas", "script", "auto"]);
-  checkChoice(action, "time", time, ["server", "client"]);
-  checkChoice(action, "onUnavailable", onUnavailable, ["throw", "allow", "deny"]);
-  checkChoice(action, "onOverload", onOverload, ["throw", "deny"]);
+  const { deadline = 50 } = options;
   return {
-    commit,
-    time,
+    commit: options.commit ?? "watch",
+    time: options.time ?? "server",
     deadline,
-    connectDeadline,
-    timeout,
-    onUnavailable,
-    onOverload,
-    maxPending,
-    connections,
-    cacheBytes,
-    hashTag,
+    connectDeadline: options.connectDeadline ?? Math.max(1_000, deadline),
+    timeout: options.timeout ?? Math.max(250, deadline),
+    onUnavailable: options.onUnavailable ?? "throw",
+    onOverload: options.onOverload ?? "throw",
+    maxPending: options.maxPending ?? 10_000,
+    connections: options.connections,
+    cacheBytes: options.cacheBytes ?? 64 * 2 ** 20,
+    hashTag: options.hashTag,
   };
+}
+
+function oneOf(...choices: readonly string[]): OptionCheck {
+  return (action, option, value) => checkChoice(action, option, value, choices);
+}
+
+function positive(most?: number): OptionCheck {
+  return (action, option, value) => checkInteger(action, option, value, 1, most);
 }

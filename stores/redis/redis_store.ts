@@ -35,7 +35,6 @@ import { cachedKeys } from "./keys/cached_keys.ts";
 import { keyNamer } from "./keys/stored_redis_key.ts";
 import { readRedisOptions, type RedisStoreOptions } from "./redis_options.ts";
 import { chooseRouter, type RedisClient } from "./routing/choose_router.ts";
-import type { Router } from "./routing/router.ts";
 import { redisCounters, type RedisStoreStatistics } from "./statistics.ts";
 import type { StoreContext } from "./store_context.ts";
 
@@ -109,14 +108,41 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   };
   const remembered = cachedKeys();
   const router = chooseRouter(client, context);
+  const instant = turnInstant();
   let closed = false;
+
+  /** Submits a call: of one operation or of several, or with neither to forget the key. */
+  function submit<Result extends Answer>(
+    key: string,
+    at: number | undefined,
+    one: Operation | undefined,
+    several: Several | undefined,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const settle = resolve as (answer: Answer) => void;
+      const slot = router.slotOf(key);
+      router.submit(newJob(key, slot, at, one, several, instant(), settle, reject));
+    });
+  }
+
+  /** Runs operations as one call, all or nothing. */
+  function run(operations: readonly Operation[], at?: number): Promise<readonly Decision[]> {
+    if (operations.length === 0) return Promise.resolve([]);
+    const now = at === undefined ? undefined : checkNow(at);
+    for (const { cost } of operations) checkCost("run an operation", cost);
+    const keys = operations.flatMap(({ key, replaces }) =>
+      replaces === undefined ? [key] : [key, replaces.key]
+    );
+    requireOneSlot(keys, router.slotOf);
+    return submit(keys[0]!, now, undefined, { operations, keys });
+  }
 
   function prepare(prefix: string, algorithm: Algorithm): PreparedCall<Promise<Decision>> {
     const nameOf = remembered(keyNamer(prefix, algorithm.id, hashTag));
     return function decideOne(key, cost, dry, at) {
       const stored = nameOf(key);
       const operation = { key: stored, algorithm, cost, dry, replaces: undefined };
-      return submit(router, stored, at, operation, undefined);
+      return submit(stored, at, operation, undefined);
     };
   }
 
@@ -127,10 +153,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 
   return {
-    run: (operations, at) => runAll(router, operations, at),
+    run,
     internals: { prepare, keyOf: (prefix, id, key) => keyNamer(prefix, id, hashTag)(key) },
     accepts() {},
-    delete: (key) => submit<undefined>(router, key, undefined, undefined, undefined),
+    delete: (key) => submit<undefined>(key, undefined, undefined, undefined),
     deleteAll(prefix) {
       if (!closed) return deletePrefix(router, prefix, given.connectDeadline);
       const message = "Cannot delete the keys of a prefix as the redisStore must be open";
@@ -142,34 +168,17 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   };
 }
 
-/** Runs operations as one call, all or nothing. */
-function runAll(
-  router: Router,
-  operations: readonly Operation[],
-  at: number | undefined,
-): Promise<readonly Decision[]> {
-  if (operations.length === 0) return Promise.resolve([]);
-  const instant = at === undefined ? undefined : checkNow(at);
-  for (const { cost } of operations) checkCost("run an operation", cost);
-  const keys = operations.flatMap(({ key, replaces }) =>
-    replaces === undefined ? [key] : [key, replaces.key]
-  );
-  requireOneSlot(keys, router.slotOf);
-  return submit(router, keys[0]!, instant, undefined, { operations, keys });
-}
-
-/** Submits a call: of one operation or of several, or with neither to forget the key. */
-function submit<Result extends Answer>(
-  router: Router,
-  key: string,
-  at: number | undefined,
-  one: Operation | undefined,
-  several: Several | undefined,
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const settle = resolve as (answer: Answer) => void;
-    router.submit(newJob(key, router.slotOf(key), at, one, several, settle, reject));
-  });
+/** The time by `performance.now`, read once in each turn of the event loop. */
+function turnInstant(): () => number {
+  let instant: number | undefined;
+  function forget(): void {
+    instant = undefined;
+  }
+  return () => {
+    if (instant !== undefined) return instant;
+    setImmediate(forget);
+    return instant = performance.now();
+  };
 }
 
 /** Requires keys that one transaction can hold. */

@@ -53,7 +53,7 @@ import { keepsOrder } from "./processor.ts";
 /** "TIDE" in ASCII. */
 const MAGIC = 0x54494445;
 /** Of the layout: a buffer of another version is refused. */
-const VERSION = 6;
+const VERSION = 7;
 
 export const SLOTS_PER_BUCKET = 12;
 /** Words of a bucket. */

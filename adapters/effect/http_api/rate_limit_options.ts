@@ -12,10 +12,10 @@ import * as Option from "effect/Option";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
 import type { RequestSource } from "../../http/address/client_key.ts";
 import { gate } from "../../http/gate/gate.ts";
-import { GATE_OPTIONS } from "../../http/gate/gate_settings.ts";
-import type {
-  AnyLimiter,
-  RateLimitOptions as GateOptions,
+import {
+  type AnyLimiter,
+  GATE_OPTIONS,
+  type RateLimitOptions as GateOptions,
 } from "../../http/gate/rate_limit_options.ts";
 import type { Limit } from "../limit.ts";
 

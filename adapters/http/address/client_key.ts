@@ -2,7 +2,7 @@ import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { addressKey, checkPrefixLength } from "./address_key.ts";
 import { clientAddress, forwardedField } from "./client_address.ts";
-import type { ClientKeyOptions } from "../gate/rate_limit_options.ts";
+import { CLIENT_KEY_OPTIONS, type ClientKeyOptions } from "../gate/rate_limit_options.ts";
 
 /** How an adapter reads what the engine needs of a request. */
 export interface RequestSource<Request, Info = undefined> {
@@ -24,6 +24,17 @@ export interface RequestSource<Request, Info = undefined> {
 /** Requests that are looked at for a proxy: behind one, all have its field. */
 const LOOKS = 100;
 
+const ACTION = "tell clients apart";
+
+/** Makes the default `key` of an adapter. */
+export function clientKeyOf<Request, Info>(
+  options: ClientKeyOptions<Request, Info>,
+  source: RequestSource<Request, Info>,
+): (request: Request, info: Info) => string | undefined {
+  checkOptions<ClientKeyOptions<unknown, unknown>>(ACTION, options, CLIENT_KEY_OPTIONS);
+  return clientKeyReader(options, source);
+}
+
 /**
  * Makes the function that finds the key of a request's client, by its address; `undefined` if that
  * is not known.
@@ -32,22 +43,15 @@ const LOOKS = 100;
  * `forwardedHeader` is no name of a field, or given without `trustedProxies`.
  * @throws {RangeError} If `ipv6Prefix` is out of range.
  */
-export function clientKeyOf<Request, Info>(
+export function clientKeyReader<Request, Info>(
   options: ClientKeyOptions<Request, Info>,
   source: RequestSource<Request, Info>,
 ): (request: Request, info: Info) => string | undefined {
-  const action = "tell clients apart";
-  checkOptions<ClientKeyOptions<Request, Info>>(action, options, {
-    address: true,
-    ipv6Prefix: true,
-    trustedProxies: true,
-    forwardedHeader: true,
-  });
   const { trustedProxies = [], ipv6Prefix = 64 } = options;
   const ofFramework = options.trustedProxies === undefined ? source.trustedAddress : undefined;
   const address = options.address ?? ofFramework ?? source.address;
-  checkPrefixLength(action, ipv6Prefix);
-  checkFunction(action, "address", address);
+  checkPrefixLength(ACTION, ipv6Prefix);
+  checkFunction(ACTION, "address", address);
   const field = forwardedField(options);
   const addressOf = clientAddress(options);
   const notice = forwardingNotice(options, source);

@@ -97,7 +97,7 @@ export function headerWriter(
   policies: readonly Policy[],
   options: HeaderWriterOptions = {},
 ): HeaderWriter {
-  const { headers = "draft-11", unit = "requests" } = options;
+  const { headers, unit = "requests" } = options;
   const forms = readHeaderForms(ACTION, headers);
   policies.forEach(checkPolicy);
   const writesPolicy = forms.includes("draft-11") || forms.includes("draft-7");
@@ -119,7 +119,7 @@ export function headerWriter(
  */
 export function readHeaderForms(
   action: string,
-  headers: HeaderForm | readonly HeaderForm[] | false,
+  headers: HeaderWriterOptions["headers"] = "draft-11",
 ): readonly HeaderForm[] {
   const forms = headers === false ? [] : typeof headers === "string" ? [headers] : headers;
   const unknown = Array.isArray(forms) ? forms.findIndex((form) => !FORMS.includes(form)) : 0;
@@ -251,4 +251,14 @@ function quoteString(text: string): string {
 function byteSequence(text: string): string {
   const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
   return `:${btoa(bytes.join(""))}:`;
+}
+
+/**
+ * The field that says when to come back (RFC 9110, 10.2.3): whole seconds, at least 1, as a client
+ * that comes back at once would be refused again.
+ *
+ * @param milliseconds How long the client should wait; finite.
+ */
+export function retryAfterField(milliseconds: number): HeaderField {
+  return ["Retry-After", String(Math.max(1, Math.ceil(milliseconds / 1000)))];
 }

@@ -1,5 +1,14 @@
 import type { Decision } from "../../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
+import {
+  checkChoice,
+  checkCost,
+  checkFunction,
+  checkMilliseconds,
+  type OptionCheck,
+  type OptionNames,
+  typeError,
+} from "../../../core/options/checks.ts";
 import type { ForwardingOptions } from "../address/client_address.ts";
 import type { HeaderWriterOptions } from "../fields/header_writer.ts";
 import type { Refusal } from "./refusal.ts";
@@ -136,4 +145,50 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly random?: (() => number) | undefined;
   /** The time for the form of header `"legacy"`; default `Date.now`. */
   readonly now?: (() => number) | undefined;
+}
+
+/** The options of addresses: `clientKeyReader` checks them. */
+export const CLIENT_KEY_OPTIONS: OptionNames<ClientKeyOptions<unknown, unknown>> = {
+  address: true,
+  ipv6Prefix: true,
+  trustedProxies: true,
+  forwardedHeader: true,
+};
+
+/** The options of a gate, with the checks of those that are checked nowhere else. */
+export const GATE_OPTIONS: OptionNames<RateLimitOptions<unknown, unknown>> = {
+  ...CLIENT_KEY_OPTIONS,
+  limiter: true,
+  key: checkFunction,
+  unknownAddress: oneOf("refuse", "admit"),
+  cost(action, _option, value) {
+    if (typeof value !== "function") checkCost(action, value as number, 0);
+  },
+  skip: checkFunction,
+  headers: true,
+  unit: oneOf("requests", "content-bytes", "concurrent-requests"),
+  exposeHeaders: ofType("a boolean", "boolean"),
+  partition: checkFunction,
+  refund(action, option, value) {
+    if (value === "failed" || value === "successful" || typeof value === "function") return;
+    throw typeError(action, `${option} must be "failed" or "successful" or a function`, value);
+  },
+  shadow: ofType("a boolean or a function", "boolean", "function"),
+  jitter: checkMilliseconds,
+  respond: checkFunction,
+  onRefused: checkFunction,
+  onDecision: checkFunction,
+  onFailure: checkFunction,
+  random: checkFunction,
+  now: checkFunction,
+};
+
+function oneOf(...choices: readonly string[]): OptionCheck {
+  return (action, option, value) => checkChoice(action, option, value, choices);
+}
+
+function ofType(what: string, ...types: readonly string[]): OptionCheck {
+  return (action, option, value) => {
+    if (!types.includes(typeof value)) throw typeError(action, `${option} must be ${what}`, value);
+  };
 }

@@ -1,5 +1,4 @@
 import { typeError } from "../../../core/options/checks.ts";
-import type { Decision } from "../../../core/decision.ts";
 import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
 
 /** What a refused client is answered. */
@@ -26,19 +25,15 @@ export const KEY_TOO_LONG: Refusal = plainRefusal(431, "Request Header Fields To
 /** The answer to a client without a key, or with one that is no text. */
 export const BAD_KEY: Refusal = plainRefusal(400, "Bad Request");
 
-/** The answer where the store cannot decide. */
+/** The answer where the store cannot decide, or its failure policy refuses: no fault of the client. */
 export const UNAVAILABLE: Refusal = refusalWith(problem("temporary-reduced-capacity", []));
 
 /** The answer to a client that has gone away: nobody reads it. The status is nginx's. */
 export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" };
 
-/**
- * The answer to a refused client. When the failure policy refused, it has done nothing wrong, and
- * the answer is a 503.
- */
-export function refusalOf(decision: Decision, violated: readonly string[]): Refusal {
-  const failed = decision.source === "policy";
-  return refusalWith(problem(failed ? "temporary-reduced-capacity" : "quota-exceeded", violated));
+/** The answer to a client that has used up the quotas of these policies. */
+export function quotaExceeded(violated: readonly string[]): Refusal {
+  return refusalWith(problem("quota-exceeded", violated));
 }
 
 const CONTENT_TYPE_REGEXP = /^[\x20-\x7e]+$/;
@@ -68,7 +63,11 @@ export function changedRefusal(usual: Refusal, change: Partial<Refusal> | undefi
 }
 
 function refusalWith(body: Pick<Problem, "type" | "title" | "status">): Refusal {
-  return { status: body.status, contentType: PROBLEM_TYPE, body: JSON.stringify(body) };
+  return Object.freeze({
+    status: body.status,
+    contentType: PROBLEM_TYPE,
+    body: JSON.stringify(body),
+  });
 }
 
 function plainRefusal(status: number, title: string): Refusal {

@@ -1,4 +1,4 @@
-import { andThen, type MaybePromise, orElse } from "../../../core/maybe_promise.ts";
+import { andThen, orElse } from "../../../core/maybe_promise.ts";
 import { checkFunction } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
 import {
@@ -8,6 +8,7 @@ import {
   isResponse,
   refusedResponse,
 } from "./fetch_response.ts";
+import type { HeaderField } from "../fields/header_writer.ts";
 import { clientKeyOf } from "../address/client_key.ts";
 import { nativePromise } from "../native_promise.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
@@ -64,26 +65,27 @@ export function rateLimit<Info = unknown>(
   const decide = gate(options, fetchSource);
   const { onRefused } = options;
 
-  function answer<Answers extends Answer>(
-    verdict: Verdict,
-    handler: FetchHandler<Info, Answers>,
-    request: Request,
-    info: Info,
-  ): MaybePromise<Answers | Response> {
-    const { refusal, headers } = verdict;
-    if (refusal === undefined) return proceed(verdict, handler, request, info);
-    return refusedResponse(
-      onRefused && (() => onRefused(refusal, request, info)),
-      refusal,
-      headers,
-    );
-  }
-
   return function limit(handler) {
     checkFunction("limit a handler", "handler", handler);
+
+    function answer(verdict: Verdict, request: Request, info: Info) {
+      const { refusal, headers, settle } = verdict;
+      if (refusal !== undefined) {
+        const refused = onRefused && (() => onRefused(refusal, request, info));
+        return nativePromise(refusedResponse(refused, refusal, headers));
+      }
+      if (settle !== undefined) return settled(verdict, handler, request, info);
+      const answer = handler(request, info, verdict.decision);
+      // Most answers are responses, and this is the hot path.
+      if (answer instanceof Response) return finishResponse(answer, headers);
+      return nativePromise(andThen(answer, (answer) => finish(answer, headers)));
+    }
+
     return function limited(request, info) {
       const verdict = decide(request, info!);
-      return nativePromise(andThen(verdict, (verdict) => answer(verdict, handler, request, info!)));
+      return verdict instanceof Promise
+        ? verdict.then((verdict) => answer(verdict, request, info!))
+        : answer(verdict, request, info!);
     };
   };
 }
@@ -112,22 +114,33 @@ export function clientKey<Info = unknown>(
   return clientKeyOf(options, fetchSource);
 }
 
-function proceed<Info, Answers extends Answer>(
+/** Calls the handler, and reports how that ended. */
+function settled<Info, Answers extends Answer>(
   { decision, headers, settle }: Verdict,
   handler: FetchHandler<Info, Answers>,
   request: Request,
   info: Info,
-): MaybePromise<Answers | Response> {
+): Awaitable<Answers | Response> {
   // Some servers never abort a signal that is first read when the client has gone.
-  const signal = settle && request.signal;
-  const finish = (answer: Answers) => {
-    const response = isResponse(answer) ? answer : undefined;
-    settle?.(fetchOutcome({ status: response?.status ?? 101, response }, signal));
-    return response === undefined ? answer : finishResponse(response, headers);
-  };
-  const call = () => andThen<Answers, Answers | Response>(handler(request, info, decision), finish);
-  return settle === undefined ? call() : orElse(call, (error) => {
-    settle(fetchOutcome({ status: 500, error }, signal));
-    throw error;
-  });
+  const { signal } = request;
+  const answered = orElse(
+    () =>
+      andThen<Answers, Answers | Response>(handler(request, info, decision), (answer) => {
+        const response = isResponse(answer) ? answer : undefined;
+        settle!(fetchOutcome({ status: response?.status ?? 101, response }, signal));
+        return finish(answer, headers);
+      }),
+    (error) => {
+      settle!(fetchOutcome({ status: 500, error }, signal));
+      throw error;
+    },
+  );
+  return nativePromise(answered);
+}
+
+function finish<Answers extends Answer>(
+  answer: Answers,
+  headers: readonly HeaderField[],
+): Answers | Response {
+  return isResponse(answer) ? finishResponse(answer, headers) : answer;
 }

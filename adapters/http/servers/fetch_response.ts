@@ -66,7 +66,7 @@ export function refusedResponse(
  * upgrade to a websocket is left alone.
  */
 export function finishResponse(response: Response, headers: readonly HeaderField[]): Response {
-  if (response.status < 200 || headers.length === 0) return response;
+  if (headers.length === 0 || response.status < 200) return response;
   try {
     applyHeaders(response.headers, headers);
     return response;

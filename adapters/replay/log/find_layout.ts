@@ -12,8 +12,8 @@ import {
   type Layout,
   layoutOf,
   type LayoutOptions,
-  type LogFormat,
   networkOf,
+  type Shape,
 } from "./layout.ts";
 import { pathsOf } from "./line_fields.ts";
 import { blockParser, SHOWN_LINES } from "./parse_block.ts";
@@ -21,14 +21,6 @@ import { blockParser, SHOWN_LINES } from "./parse_block.ts";
 /** How many lines are tried, and how many paths of objects are known as columns. */
 const TRIED_LINES = 1_000;
 const MOST_PATHS = 500;
-
-/** Lines of one layout. */
-export interface Section {
-  readonly bytes: Uint8Array;
-  readonly layout: Layout;
-  /** Header lines before them. */
-  readonly headerLines: number;
-}
 
 /**
  * The sections of a block, by layout: that of the block before, or the one that the first lines of
@@ -40,54 +32,48 @@ export function* sectionsOf(
   block: Uint8Array,
   before: Layout | undefined,
   options: LayoutOptions,
-): Generator<Section> {
+): Generator<{ readonly bytes: Uint8Array; readonly layout: Layout }> {
   const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-  const found = before === undefined ? findLayout(bytes, options) : undefined;
-  let layout = found?.layout ?? before!;
-  let start = found?.header ?? 0;
-  const headerLines = found?.headerLines ?? 0;
+  let layout = before ?? findLayout(bytes, options);
+  let start = 0;
   if (FORMS[layout.format].directives === true) {
-    for (let at = start; (at = bytes.indexOf("#Fields:", at)) !== -1; at++) {
+    for (let at = 0; (at = bytes.indexOf("#Fields:", at)) !== -1; at++) {
       if (at > 0 && bytes[at - 1] !== 10) continue;
       const columns = directiveColumns(bytes.toString("utf8", at, lineEnd(bytes, at, 1)));
       if (columns.join() === layout.columns.join()) continue;
-      if (at > start) yield { bytes: block.subarray(start, at), layout, headerLines };
-      layout = checkedLayout(layout.format, columns, options);
+      if (at > start) yield { bytes: block.subarray(start, at), layout };
+      layout = checkedLayout({ ...layout, columns }, options);
       start = at;
     }
   }
-  yield { bytes: block.subarray(start), layout, headerLines };
+  yield { bytes: block.subarray(start), layout };
 }
 
-/** A layout, and where the log's lines begin. */
-interface FoundLayout {
-  readonly layout: Layout;
-  readonly header: number;
-  readonly headerLines: number;
-}
-
-function findLayout(bytes: Buffer, options: LayoutOptions): FoundLayout {
+function findLayout(bytes: Buffer, options: LayoutOptions): Layout {
   const sample = bytes.subarray(0, lineEnd(bytes, 0, TRIED_LINES));
-  const found = bestLayout(sample, options) ?? bestLayout(sample, { ...options, time: undefined });
+  const found = bestShape(sample, options) ?? bestShape(sample, { ...options, time: undefined });
   if (found === undefined) throw noLayout(sample, options);
-  const { format, columns } = found.layout;
-  return { ...found, layout: checkedLayout(format, columns, options) };
+  return checkedLayout(found, options);
 }
 
-/** The layout of a form, with all columns that the caller names. */
-function checkedLayout(
-  format: LogFormat,
-  columns: readonly string[],
-  options: LayoutOptions,
-): Layout {
-  const layout = layoutOf(format, columns, options)!;
-  const { name, time = "time", key, cost } = options;
-  requireColumn(name, "time", time, layout !== undefined, columns);
-  const isKnown = networkOf(key) !== undefined || layout.key.length > 0;
-  requireColumn(name, "key", key, isKnown, columns);
-  const costs = layout.cost.map(({ name }) => name.toLowerCase());
-  for (const column of cost) {
-    requireColumn(name, "cost", column, costs.includes(column.toLowerCase()), columns);
+/** The layout of a log, with all columns that the caller names. */
+function checkedLayout(shape: Shape, options: LayoutOptions): Layout {
+  const layout = layoutOf(shape, options)!;
+  const { time = "time", key, cost } = options;
+  const costs = layout?.cost.map(({ name }) => name.toLowerCase());
+  const named: [option: string, column: string | undefined, isKnown: () => boolean][] = [
+    ["time", time, () => layout !== undefined],
+    ["key", key, () => networkOf(key) !== undefined || layout.key.length > 0],
+    ...cost.map((
+      name,
+    ): typeof named[0] => ["cost", name, () => costs.includes(name.toLowerCase())]),
+  ];
+  for (const [option, column, isKnown] of named) {
+    if (column === undefined || isKnown()) continue;
+    throw new TypeError(
+      `Cannot read ${options.name} as ${option} must be a column of it: there is no ` +
+        `${formatValue(column)}; there are ${shape.columns.slice(0, 40).join(", ")}`,
+    );
   }
   return layout;
 }
@@ -96,44 +82,41 @@ function directiveColumns(line: string): readonly string[] {
   return line.replace(/^#Fields:/, "").trim().split(/\s+/);
 }
 
-function bestLayout(sample: Buffer, options: LayoutOptions): FoundLayout | undefined {
-  let best: FoundLayout | undefined;
+function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
+  let best: Shape | undefined;
   let most = 0;
-  for (const name of options.format === undefined ? FORMAT_NAMES : [options.format]) {
-    const { columns, headerLines } = columnsOf(name, sample);
-    const header = lineEnd(sample, 0, headerLines);
+  for (const shape of shapesOf(sample, options)) {
     // The caller's other names are checked once the form is known.
-    const layout = layoutOf(name, columns, { ...options, key: undefined, cost: [] });
+    const layout = layoutOf(shape, { ...options, key: undefined, cost: [] });
     if (layout === undefined) continue;
-    const { at, unread } = blockParser()(sample.subarray(header), layout);
+    const { at, unread } = blockParser()(sample, layout);
     // Nothing but a header is a log without requests, not one of another form.
     const isWanted = unread === 0 || options.format !== undefined;
     if (at.length > most || (best === undefined && isWanted)) {
-      best = { layout, header, headerLines };
+      best = shape;
       most = at.length;
     }
   }
   return best;
 }
 
-function columnsOf(
-  name: LogFormat,
-  sample: Buffer,
-): { readonly columns: readonly string[]; readonly headerLines: number } {
-  const { columns, directives, separator, quotes } = FORMS[name];
-  if (columns !== undefined) return { columns, headerLines: 0 };
+/** The columns that a log has in each form that it may have. */
+function shapesOf(sample: Buffer, { format }: LayoutOptions): readonly Shape[] {
   const lines = sample.toString("utf8").split(/\r?\n/);
-  if (directives === true) {
-    const line = lines.find((line) => line.startsWith("#Fields:")) ?? "";
-    return { columns: directiveColumns(line), headerLines: 0 };
-  }
-  if (separator === undefined) return { columns: pathsOfLines(lines), headerLines: 0 };
-  const line = lines.find((line) => line !== "") ?? "";
-  const names = quotes === undefined ? line.split(separator) : unquoted(line, separator);
-  return {
-    columns: names.map((name) => name.trim()),
-    headerLines: lines.indexOf(line) + 1,
-  };
+  const first = lines.findIndex((line) => line !== "");
+  const bytes = sample.toString("latin1").split(/\r?\n/)[first] ?? "";
+  return (format === undefined ? FORMAT_NAMES : [format]).map((format): Shape => {
+    const { columns, directives, separator, quotes } = FORMS[format];
+    if (columns !== undefined) return { format, columns, header: "" };
+    if (separator === undefined) return { format, columns: pathsOfLines(lines), header: "" };
+    if (directives === true) {
+      const line = lines.find((line) => line.startsWith("#Fields:")) ?? "";
+      return { format, columns: directiveColumns(line), header: "" };
+    }
+    const line = lines[first] ?? "";
+    const names = quotes === undefined ? line.split(separator) : unquoted(line, separator);
+    return { format, columns: names.map((name) => name.trim()), header: bytes };
+  });
 }
 
 function pathsOfLines(lines: readonly string[]): readonly string[] {
@@ -165,27 +148,13 @@ function lineEnd(bytes: Buffer, from: number, lines: number): number {
   return end;
 }
 
-function requireColumn(
-  log: string,
-  option: string,
-  name: string | undefined,
-  isColumn: boolean,
-  columns: readonly string[],
-): void {
-  if (name === undefined || isColumn) return;
-  const known = columns.slice(0, 40).join(", ");
-  throw new TypeError(
-    `Cannot read ${log} as ${option} must be a column of it: there is no ${formatValue(name)}; ` +
-      `there are ${known}`,
-  );
-}
-
-function noLayout(sample: Buffer, { name, format }: LayoutOptions): TypeError {
+function noLayout(sample: Buffer, options: LayoutOptions): TypeError {
+  const { name, format } = options;
   const lines = sample.toString("utf8").split(/\r?\n/).filter((line) => line !== "");
   const shown = lines.slice(0, SHOWN_LINES).map((line) => `\n  ${formatValue(line)}`).join("");
-  const columns = (format === undefined ? FORMAT_NAMES : [format])
-    .filter((name) => FORMS[name].columns === undefined)
-    .map((name) => columnsOf(name, sample).columns)
+  const columns = shapesOf(sample, options)
+    .filter(({ format }) => FORMS[format].columns === undefined)
+    .map(({ columns }) => columns)
     .reduce((most, columns) => columns.length > most.length ? columns : most, []);
   const rule = columns.length > 1
     ? `one of its columns must be said to hold the time; there are ${columns.join(", ")}`

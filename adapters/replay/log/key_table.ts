@@ -14,7 +14,7 @@ export interface KeyTable {
   idOfText(text: string): number;
   /** The keys that are new since it was asked last. */
   takeNew(): string[];
-  /** Forgets all keys once they take too much memory; ids then count from 0 again. */
+  /** Forgets all keys once they take too much memory; says whether ids count from 0. */
   forgetIfLarge(): boolean;
 }
 
@@ -109,11 +109,12 @@ export function keyTable(): KeyTable {
       return taken;
     },
     forgetIfLarge() {
-      if (texts.size < MOST_KEYS && used < MOST_BYTES) return false;
-      kept = used = 0;
-      slots.fill(0);
-      texts.clear();
-      return true;
+      if (texts.size >= MOST_KEYS || used >= MOST_BYTES) {
+        kept = used = 0;
+        slots.fill(0);
+        texts.clear();
+      }
+      return texts.size === 0;
     },
   };
 }

@@ -97,10 +97,16 @@ export interface Field {
   readonly part: FieldPart;
 }
 
-/** A form applied to a log. */
-export interface Layout {
+/** A form, and the columns that a log of it has. */
+export interface Shape {
   readonly format: LogFormat;
   readonly columns: readonly string[];
+  /** The bytes of the line that names the columns. */
+  readonly header: string;
+}
+
+/** A form applied to a log. */
+export interface Layout extends Shape {
   /** One field, or a date and a time of day. Of objects the first one that there is. */
   readonly time: readonly Field[];
   /** Of objects the first one that there is; without any all requests are of one client. */
@@ -137,16 +143,9 @@ const KEY_NAMES: readonly string[] = [
 /** Fields that hold a port beside the address: one client would be many. */
 const WITH_PORT: readonly string[] = ["client:port", "clientaddr", "downstream_remote_address"];
 
-/**
- * Applies a form to a log's columns.
- *
- * @returns A layout, or `undefined` if no column holds the time.
- */
-export function layoutOf(
-  format: LogFormat,
-  columns: readonly string[],
-  options: LayoutOptions,
-): Layout | undefined {
+/** Where a log has its values; `undefined` if no column holds the time. */
+export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefined {
+  const { format, columns } = shape;
   const isObject = format === "json";
   const named = (name: string) => fieldOf(columns, name);
   const found = (names: readonly string[]) => names.flatMap((name) => named(name) ?? []);
@@ -161,8 +160,7 @@ export function layoutOf(
     ? found(KEY_NAMES)
     : found([options.key]);
   return {
-    format,
-    columns,
+    ...shape,
     time: isPair ? [date, clock] : isObject ? time : time.slice(0, 1),
     key: isObject ? key : key.slice(0, 1),
     cost: found(options.cost),

@@ -10,10 +10,49 @@ import { Buffer } from "node:buffer";
 
 import { addressKey } from "../../http/http.ts";
 import { keyTable, LONGEST_KEY } from "./key_table.ts";
-import { type Field, FORMS, type Layout } from "./layout.ts";
+import { type Field, FORMS, type Layout, type LogFormat } from "./layout.ts";
 import { lineFields } from "./line_fields.ts";
-import type { LogRecord, ReadLogOptions } from "./read_log_options.ts";
 import type { Columns, UnreadLine } from "./trace.ts";
+
+/** What a line of a log says, for keys and costs that are functions. */
+export interface LogRecord {
+  /** When: whole milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** The client's host or address; empty if the log has none. */
+  readonly host: string;
+  /** The other fields, by their names: those of the form, or the columns of the header line. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The names of columns, or the paths of values in objects: `request.client_ip`. */
+export interface ColumnOptions {
+  /** Holds the time; default one with a usual name, such as `time`, `timestamp` or `ts`. */
+  readonly time?: string | undefined;
+  /** Holds the client; default one with a usual name, such as `remote_addr`, `client` or `host`. */
+  readonly host?: string | undefined;
+}
+
+/** The options of `readLog`. */
+export interface ReadLogOptions {
+  /** The form of the lines; default the one that reads most of the first lines. */
+  readonly format?: LogFormat | undefined;
+  /** Which columns hold the time and the client, in any case of letters. */
+  readonly columns?: ColumnOptions | undefined;
+  /**
+   * Whose a request was: a column; `ip/64` for the address, of IPv6 ones so many bits; or a
+   * function. Default the client's host, or `"all"` where the log has none.
+   */
+  readonly key?: string | ((record: LogRecord) => string) | undefined;
+  /**
+   * Units that a request took: columns, which are summed, or a function; default 1. A line on which
+   * one of the columns is missing or empty, or whose sum is no positive integer, is no entry.
+   */
+  readonly cost?: string | readonly string[] | ((record: LogRecord) => number) | undefined;
+  /** The longest line in bytes; longer ones are no entries; default 65,536. */
+  readonly maxLine?: number | undefined;
+  /** Called with each line that is no entry, shortened to 200 characters, and why. */
+  readonly onBadLine?: ((line: string, reason: string) => void) | undefined;
+}
 
 /** Reads blocks of whole lines, one after the other. */
 export type BlockParser = (block: Uint8Array, layout: Layout) => Columns;
@@ -35,7 +74,6 @@ export const SHOWN_LINES = 3;
 
 const NEWLINE = 10;
 const RETURN = 13;
-const HASH = 0x23;
 
 function layoutParser(
   layout: Layout,
@@ -48,6 +86,7 @@ function layoutParser(
   const usesRecord = keyOf !== undefined || costOf !== undefined;
   const fields = lineFields(layout, usesRecord);
   const hasComments = FORMS[layout.format].directives === true;
+  const header = Buffer.from(hasComments ? "#" : layout.header, "latin1");
   let ats = new Float64Array(1 << 12);
   let clients = new Uint32Array(1 << 12);
   let costs = new Float64Array(1 << 12);
@@ -55,7 +94,6 @@ function layoutParser(
   let at = 0;
   let client = 0;
   let units = 1;
-  let isFirst = true;
 
   /** Reads a line; returns why it cannot be read. */
   function read(bytes: Buffer, from: number, to: number): string | undefined {
@@ -76,7 +114,14 @@ function layoutParser(
   }
 
   function recordOf(): LogRecord {
-    return { at, host: fields.host() ?? "", fields: fields.all() };
+    const host = layout.key.map(fields.text).find((text) => text);
+    return { at, host: host ?? "", fields: fields.all() };
+  }
+
+  /** Whether a line only names columns, as where logs were put together. */
+  function isHeader(bytes: Buffer, from: number, to: number): boolean {
+    return bytes[from] === header[0] &&
+      (hasComments || (to - from === header.length && header.equals(bytes.subarray(from, to))));
   }
 
   function grow(): void {
@@ -88,12 +133,12 @@ function layoutParser(
 
   return function parse(block) {
     const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-    const restarts = table.forgetIfLarge() || isFirst;
-    isFirst = false;
+    const restarts = table.forgetIfLarge();
     const firstUnread: UnreadLine[] = [];
     let unread = 0;
-    let lines = 0;
     let count = 0;
+    let lines = 0;
+    let headers = 0;
     let isOne = true;
     for (let from = 0, next = 0; from < bytes.length; from = next) {
       const end = bytes.indexOf(NEWLINE, from);
@@ -101,7 +146,11 @@ function layoutParser(
       let to = end === -1 ? next : end;
       if (to > from && bytes[to - 1] === RETURN) to--;
       lines++;
-      if (to === from || (hasComments && bytes[from] === HASH)) continue;
+      if (to === from) continue;
+      if (isHeader(bytes, from, to)) {
+        if (!hasComments) headers++;
+        continue;
+      }
       const reason = read(bytes, from, to);
       if (reason === undefined) {
         if (count === ats.length) grow();
@@ -122,10 +171,7 @@ function layoutParser(
       client: clients.slice(0, count),
       cost: isOne ? undefined : costs.slice(0, count),
       keys: network === undefined ? keys : keys.map((name) => addressKey(name, network) ?? name),
-      restarts,
-      lines,
-      unread,
-      firstUnread,
+      ...{ restarts, lines, headers, unread, firstUnread },
     };
   };
 }

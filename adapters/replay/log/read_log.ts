@@ -1,10 +1,15 @@
-import { checkInteger, checkOptions, errorMessage, formatValue } from "../../../core/toolkit.ts";
+import {
+  checkInteger,
+  checkOptions,
+  errorMessage,
+  formatValue,
+  type OptionNames,
+} from "../../../core/toolkit.ts";
 import { sectionsOf } from "./find_layout.ts";
 import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";
-import { SHOWN_LINES } from "./parse_block.ts";
-import { ownParser, type Parsers, parserThreads } from "./parser_threads.ts";
+import { type ReadLogOptions, SHOWN_LINES } from "./parse_block.ts";
+import { ownParser, type Parser, parserThread } from "./parsers.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
-import { LOG_OPTIONS, type ReadLogOptions } from "./read_log_options.ts";
 import {
   addColumns,
   type Columns,
@@ -35,6 +40,14 @@ export interface NamedLog {
 /** How much of a log has been read. */
 export type ReadSoFar = Pick<LogFacts, "bytes" | "lines">;
 
+const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
+  format: true,
+  columns: true,
+  key: true,
+  cost: true,
+  maxLine: true,
+  onBadLine: true,
+};
 const MAX_LINE = 65_536;
 const MAX_CLIENTS = 100_000;
 
@@ -61,7 +74,7 @@ export async function* readLog(
 ): AsyncGenerator<LogEntry> {
   checkOptions("read a log", options, LOG_OPTIONS);
   let keys: string[] = [];
-  for await (const { columns } of readColumns(text, "a log", options, ownParser(options))) {
+  for await (const { columns } of readColumns(text, "a log", options, [ownParser(options)])) {
     if (columns.restarts) keys = [];
     keys.push(...columns.keys);
     const { at, client, cost } = columns;
@@ -109,19 +122,18 @@ export async function readTrace(
   const usesFunctions = [rest.key, rest.cost, rest.onBadLine].some((option) =>
     typeof option === "function"
   );
-  const parsers = threads > 0 && !usesFunctions ? parserThreads(threads) : ownParser(rest);
-  /** What the ids of each parser are in the trace. */
-  const ids: number[][] = Array.from({ length: threads + 1 }, () => []);
+  const size = usesFunctions ? 0 : threads;
+  const parsers = size === 0 ? [ownParser(rest)] : Array.from({ length: size }, parserThread);
   try {
     for (const { name, log } of isList(text) ? text : [{ name: "a log", log: text }]) {
-      for await (const read of readColumns(log, name, rest, parsers)) {
-        addColumns(trace, ids[read.parser]!, read.columns);
-        trace.log = withFacts(trace.log, read.facts);
+      for await (const { columns, facts, parser } of readColumns(log, name, rest, parsers, size)) {
+        addColumns(trace, parser.ids, columns);
+        trace.log = withFacts(trace.log, facts);
         onProgress?.(trace.log);
       }
     }
   } finally {
-    await parsers.close();
+    await Promise.all(parsers.map((parser) => parser.close()));
   }
   return trace;
 }
@@ -150,53 +162,51 @@ const NO_FACTS: LogFacts = {
 interface ReadColumns {
   readonly columns: Columns;
   readonly facts: LogFacts;
-  readonly parser: number;
+  readonly parser: Parser;
 }
 
-/** Reads a log as columns, in the order of its lines. */
+/** Reads a log as columns, in the order of its lines; blocks go to the parsers in turn. */
 async function* readColumns(
   text: TextSource,
   name: string,
   options: ReadLogOptions,
-  parsers: Parsers,
+  parsers: readonly Parser[],
+  threads = 0,
 ): AsyncGenerator<ReadColumns> {
   const wanted = layoutOptions(name, options);
-  /** What is being read; as many blocks as keep the threads busy. */
-  const pending: (() => Promise<ReadColumns>)[] = [];
+  const pending: Promise<ReadColumns>[] = [];
   let layout: Layout | undefined;
   let all = NO_FACTS;
+  let turn = 0;
   let requests = 0;
   /** Lines before those that are read next. */
   let before = 0;
 
   async function next(): Promise<ReadColumns> {
-    const read = await pending.shift()!();
-    const firstUnread = read.columns.firstUnread.map(({ line, ...rest }) => ({
-      line: line + before,
-      ...rest,
+    const { columns, facts, parser } = await pending.shift()!;
+    const firstUnread = facts.firstUnread.map(({ line, ...rest }) => ({
+      ...{ line: line + before, ...rest },
     }));
-    const facts = { ...read.facts, firstUnread };
-    before += facts.lines;
-    requests += read.columns.at.length;
-    all = withFacts(all, facts);
-    return { ...read, facts };
+    before += columns.lines;
+    requests += columns.at.length;
+    all = withFacts(all, { ...facts, firstUnread });
+    return { columns, facts: { ...facts, firstUnread }, parser };
   }
 
   for await (const block of readBlocks(text, wanted)) {
-    for (const { bytes, headerLines, ...section } of sectionsOf(block, layout, wanted)) {
-      before += headerLines;
+    for (const { bytes, ...section } of sectionsOf(block, layout, wanted)) {
       const { format, key } = layout = section.layout;
-      const parsing = parsers.parse(bytes, layout);
-      // It is awaited later, or never, if one before it fails.
-      parsing.catch(() => {});
-      pending.push(async () => {
-        const { columns, parser } = await parsing;
-        const { lines, unread, firstUnread } = columns;
+      const parser = parsers[turn++ % parsers.length]!;
+      const reading = parser.parse(bytes, layout).then((columns) => {
+        const { lines, headers, unread, firstUnread } = columns;
         const keys = key.map(({ name }) => name);
-        const facts = { lines, unread, firstUnread, bytes: bytes.length, formats: [format], keys };
-        return { columns, facts, parser };
+        const facts = { unread, firstUnread, bytes: bytes.length, formats: [format], keys };
+        return { columns, facts: { ...facts, lines: lines - headers }, parser };
       });
-      if (pending.length > parsers.size * 2) yield await next();
+      // It is awaited later, or never, if one before it fails.
+      reading.catch(() => {});
+      // As many blocks as keep the threads busy.
+      if (pending.push(reading) > threads * 2) yield await next();
     }
   }
   while (pending.length > 0) yield await next();

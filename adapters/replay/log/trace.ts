@@ -90,6 +90,8 @@ export interface Columns extends TraceRows {
   readonly restarts: boolean;
   /** Lines of the block, those of no request among them. */
   readonly lines: number;
+  /** Those that name columns. */
+  readonly headers: number;
   /** How many lines could not be read. */
   readonly unread: number;
   /** The first of them. */

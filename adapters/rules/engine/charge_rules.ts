@@ -20,10 +20,14 @@ import {
   verdictOf,
 } from "../../../core/rules/rules.ts";
 import type { Operation } from "../../../core/store.ts";
-import { type BoundVerdict, boundVerdict, operationOn } from "./bound_rules.ts";
-import { isChanging } from "./older_limits.ts";
+import {
+  type BoundVerdict,
+  boundVerdict,
+  isChanging,
+  operationOn,
+  type RuleStore,
+} from "./bound_limits.ts";
 import { tooManyLimits } from "./rule_request.ts";
-import type { RuleStore } from "./rule_store.ts";
 
 /** A rule that holds for a request, and what decides for it on the store. */
 export interface Charge {
@@ -33,6 +37,8 @@ export interface Charge {
 
 /** What is to be done with the units of a request. */
 export type ChargeAction = "consume" | "charge" | "peek" | "refund";
+
+type Verdicts = MaybePromise<readonly RuleVerdict[]>;
 
 /** Charges the rules that hold for a request: each by itself, or all or none. */
 export function chargeRules(
@@ -49,10 +55,16 @@ export function chargeRules(
     return andThen(chargeEach(on, charges, action, action === "peek"), verdictOf);
   }
   const enforced = charges.filter(({ applied }) => !applied.rule.shadow);
-  return andThen(
-    chargeEnforced(on, enforced, action),
-    (verdicts) => withShadows(on, charges, verdicts, action),
-  );
+  return andThen(chargeEnforced(on, enforced, action), (verdicts) => {
+    if (enforced.length === charges.length) return verdictOf(inOrder(charges, verdicts));
+    // Shadows report what they would have decided, and take then.
+    const dry = action === "peek" || !verdictOf(verdicts).allowed;
+    const shadows = charges.filter(({ applied }) => applied.rule.shadow);
+    return andThen(
+      chargeEach(on, shadows, action, dry),
+      (more) => verdictOf(inOrder(charges, [...verdicts, ...more])),
+    );
+  });
 }
 
 /** One rule with one limit, by the store's prepared call; `undefined` where there is none. */
@@ -83,7 +95,7 @@ function chargeEnforced(
   on: RuleStore,
   charges: readonly Charge[],
   action: ChargeAction,
-): MaybePromise<readonly RuleVerdict[]> {
+): Verdicts {
   const blocked = action === "consume" &&
     charges.some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
   const quotas = charges.filter(({ applied }) => applied.rule.quota);
@@ -102,51 +114,20 @@ function chargeQuotas(
   on: RuleStore,
   others: readonly Charge[],
   quotas: readonly Charge[],
-): MaybePromise<readonly RuleVerdict[]> {
+): Verdicts {
+  const isAllowed = ({ allowed }: RuleVerdict) => allowed;
   return andThen(chargeTogether(on, others, "consume", true), (looked) => {
-    const free = looked.every(({ allowed }) => allowed);
-    return andThen(
-      chargeEach(on, quotas, "consume", !free),
-      (verdicts): MaybePromise<readonly RuleVerdict[]> =>
-        free && verdicts.some(({ allowed }) => allowed)
-          ? chargeOthers(on, others, quotas, verdicts)
-          : [...looked, ...verdicts],
-    );
+    const free = looked.every(isAllowed);
+    return andThen(chargeEach(on, quotas, "consume", !free), (verdicts): Verdicts => {
+      if (!free || !verdicts.some(isAllowed)) return [...looked, ...verdicts];
+      return andThen(chargeTogether(on, others, "consume", false), (taken): Verdicts => {
+        const all = [...taken, ...verdicts];
+        if (taken.every(isAllowed)) return all;
+        const charged = quotas.filter((_, place) => verdicts[place]!.allowed);
+        return andThen(chargeEach(on, charged, "refund", false), () => all);
+      });
+    });
   });
-}
-
-/** Charges the rules beside quotas; if they refuse after all, the quotas get their units back. */
-function chargeOthers(
-  on: RuleStore,
-  others: readonly Charge[],
-  quotas: readonly Charge[],
-  ofQuotas: readonly RuleVerdict[],
-): MaybePromise<readonly RuleVerdict[]> {
-  return andThen(
-    chargeTogether(on, others, "consume", false),
-    (taken): MaybePromise<readonly RuleVerdict[]> => {
-      const verdicts = [...taken, ...ofQuotas];
-      if (taken.every(({ allowed }) => allowed)) return verdicts;
-      const charged = quotas.filter((_, place) => ofQuotas[place]!.allowed);
-      return andThen(chargeEach(on, charged, "refund", false), () => verdicts);
-    },
-  );
-}
-
-/** Shadows come last and by themselves: they report what they would have decided, and take then. */
-function withShadows(
-  on: RuleStore,
-  charges: readonly Charge[],
-  enforced: readonly RuleVerdict[],
-  action: ChargeAction,
-): MaybePromise<Verdict> {
-  if (enforced.length === charges.length) return verdictOf(inOrder(charges, enforced));
-  const dry = action === "peek" || !verdictOf(enforced).allowed;
-  const shadows = charges.filter(({ applied }) => applied.rule.shadow);
-  return andThen(
-    chargeEach(on, shadows, action, dry),
-    (verdicts) => verdictOf(inOrder(charges, [...enforced, ...verdicts])),
-  );
 }
 
 /** Charges the limits of several rules, each rule by itself. */
@@ -155,12 +136,9 @@ function chargeEach(
   charges: readonly Charge[],
   action: ChargeAction,
   dry: boolean,
-): MaybePromise<readonly RuleVerdict[]> {
-  return allOf(
-    charges.map((each) =>
-      andThen(chargeTogether(on, [each], action, dry), (verdicts) => verdicts[0]!)
-    ),
-  );
+): Verdicts {
+  const verdicts = charges.map((each) => chargeTogether(on, [each], action, dry));
+  return andThen(allOf(verdicts), (all) => all.flat());
 }
 
 /** Charges the limits of several rules, all or none. */
@@ -169,7 +147,7 @@ function chargeTogether(
   charges: readonly Charge[],
   action: ChargeAction,
   dry: boolean,
-): MaybePromise<readonly RuleVerdict[]> {
+): Verdicts {
   const operations = charges.flatMap(({ applied: { rule, key, cost }, verdict }) =>
     verdict.limits.map((limit) => {
       const units = action === "refund" ? -cost : cost;
@@ -199,10 +177,8 @@ function runOperations(
   const wanted: Operation[] = [];
   for (const operation of operations) {
     const twin = places.get(operation.key);
-    if (twin === undefined) {
-      places.set(operation.key, wanted.length);
-      wanted.push(operation);
-    } else wanted[twin] = merged(wanted[twin]!, operation);
+    if (twin === undefined) places.set(operation.key, wanted.push(operation) - 1);
+    else wanted[twin] = merged(wanted[twin]!, operation);
   }
   const most = store.internals?.mostOperations ?? Infinity;
   if (wanted.length > most) throw tooManyLimits(most, wanted.length);

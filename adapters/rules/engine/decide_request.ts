@@ -1,19 +1,22 @@
 /*
  * A request's way to its verdict: find the rules of its descriptors, find what decides for each, and
- * charge them. Most requests meet one rule with one limit, and skip the lists.
+ * charge them.
  */
 
+import type { Decision } from "../../../core/decision.ts";
 import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type AppliedRule,
-  type Descriptor,
   type Domain,
-  matchDescriptor,
+  matchRule,
   matchRules,
   NO_RULE_VERDICT,
+  type RuleVerdict,
   type Verdict,
+  verdictOf,
 } from "../../../core/rules/rules.ts";
-import { boundRule, type BoundRules, storedKeys } from "./bound_rules.ts";
+import { type RuleStore, storedKeys } from "./bound_limits.ts";
+import { boundRule, type BoundRules } from "./bound_rules.ts";
 import {
   type Charge,
   type ChargeAction,
@@ -21,13 +24,8 @@ import {
   chargeRules,
   overriding,
 } from "./charge_rules.ts";
-import { type KeyLimitsCache, limitsOfKey } from "./key_limits.ts";
-import { refusingDebt } from "./refuse_debt.ts";
+import type { KeyLimitsCache } from "./key_limits.ts";
 import { checkRuleRequest, type RuleRequest } from "./rule_request.ts";
-import type { RuleStore } from "./rule_store.ts";
-
-/** The places of the descriptors of a request that has one. */
-const FIRST: readonly number[] = Object.freeze([0]);
 
 /** What an engine decides by. */
 export interface RuleDecider {
@@ -53,23 +51,31 @@ export function decideRequest(
 
 function verdictOn(
   decider: RuleDecider,
-  request: RuleRequest,
+  { domain: name, descriptors, cost = 1 }: RuleRequest,
   action: ChargeAction,
 ): MaybePromise<Verdict> {
   const { on, bound } = decider;
-  const { descriptors, cost = 1 } = request;
-  const domain = bound.set.domains.get(request.domain);
+  const domain = bound.set.domains.get(name);
   if (domain === undefined) return NO_RULE_VERDICT;
   if (descriptors.length === 1) {
-    const verdict = decideOne(decider, domain, descriptors[0]!, cost, action);
-    if (verdict !== undefined) return verdict;
+    const applied = matchRule(domain, descriptors[0]!, 0, cost);
+    if (applied === undefined) return NO_RULE_VERDICT;
+    const charge = chargeOf(decider, domain, applied);
+    const verdict = isPromise(charge) ? undefined : chargePrepared(on, charge, action);
+    return verdict ?? chargeAll(on, domain, andThen(charge, (only) => [only]), action);
   }
   const applied = matchRules(domain, descriptors, cost);
   if (applied.length === 0) return NO_RULE_VERDICT;
-  const charges = chargesOf(decider, domain, applied);
-  return isPromise(charges)
-    ? charges.then((known) => chargeRules(on, domain.charge, known, action))
-    : chargeRules(on, domain.charge, charges, action);
+  return chargeAll(on, domain, chargesOf(decider, domain, applied), action);
+}
+
+function chargeAll(
+  on: RuleStore,
+  domain: Domain,
+  charges: MaybePromise<readonly Charge[]>,
+  action: ChargeAction,
+): MaybePromise<Verdict> {
+  return andThen(charges, (known) => chargeRules(on, domain.charge, known, action));
 }
 
 /** Forgets the counters of a request; answers how many. */
@@ -88,41 +94,53 @@ export function resetRequest(decider: RuleDecider, request: RuleRequest): MaybeP
   });
 }
 
-/**
- * The common request: one descriptor, one rule, one limit, by the store's prepared call;
- * `undefined` if the request is another.
- */
-function decideOne(
-  { on, bound, keys }: RuleDecider,
-  domain: Domain,
-  { entries, cost: own, limit: override }: Descriptor,
-  cost: number,
-  action: ChargeAction,
-): MaybePromise<Verdict> | undefined {
-  if (override !== undefined) return undefined;
-  const match = matchDescriptor(domain, entries);
-  if (match === undefined) return NO_RULE_VERDICT;
-  const { rule, key } = match;
-  if (rule.lookup !== undefined && keys !== undefined) return undefined;
-  const verdict = boundRule(on, bound, rule);
-  const applied = { rule, key, cost: own ?? cost, descriptors: FIRST, limit: undefined };
-  return chargePrepared(on, { applied, verdict }, action);
-}
-
-/** What decides for each rule: its limits, those of its key, or those of the descriptor. */
+/** What decides for each rule. */
 function chargesOf(
-  { on, bound, keys }: RuleDecider,
+  decider: RuleDecider,
   domain: Domain,
   all: readonly AppliedRule[],
 ): MaybePromise<readonly Charge[]> {
-  return allOf(all.map((applied): MaybePromise<Charge> => {
-    if (applied.limit !== undefined) return { applied, verdict: overriding(applied.limit) };
-    const { rule, key } = applied;
-    const own = boundRule(on, bound, rule);
-    if (keys === undefined || rule.lookup === undefined) return { applied, verdict: own };
-    return andThen(
-      limitsOfKey(keys, domain, rule, key, own.limits),
-      (known): Charge => ({ applied, verdict: known ?? own }),
-    );
-  }));
+  return allOf(all.map((applied) => chargeOf(decider, domain, applied)));
+}
+
+/** What decides for a rule: its limits, those of its key, or those of the descriptor. */
+function chargeOf(
+  { on, bound, keys }: RuleDecider,
+  domain: Domain,
+  applied: AppliedRule,
+): MaybePromise<Charge> {
+  const { rule, key, limit } = applied;
+  if (limit !== undefined) return { applied, verdict: overriding(limit) };
+  const own = boundRule(on, bound, rule);
+  if (keys === undefined || rule.lookup === undefined) return { applied, verdict: own };
+  return andThen(
+    keys.limitsOf(domain, rule, key, own.limits),
+    (known) => ({ applied, verdict: known ?? own }),
+  );
+}
+
+/**
+ * A verdict that refuses where a key is in debt, as Envoy's service answers: a look at it, and a
+ * charge that brought it there. It can be asked again once the debt has drained.
+ */
+function refusingDebt(verdict: Verdict): Verdict {
+  const { rules } = verdict;
+  return rules.some(({ decision }) => isInDebt(decision))
+    ? verdictOf(rules.map(refusedInDebt))
+    : verdict;
+}
+
+function refusedInDebt(verdict: RuleVerdict): RuleVerdict {
+  const { rule, decision } = verdict;
+  if (!isInDebt(decision)) return verdict;
+  return { ...verdict, decision: refused(decision), allowed: rule.shadow };
+}
+
+function refused(decision: Decision): Decision {
+  const parts = decision.parts?.map((part) => isInDebt(part) ? refused(part) : part);
+  return { ...decision, allowed: false, retryAfter: decision.nextAfter, parts };
+}
+
+function isInDebt(decision: Decision | undefined): decision is Decision {
+  return decision !== undefined && decision.allowed && decision.debt > 0;
 }

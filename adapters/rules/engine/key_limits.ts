@@ -20,9 +20,15 @@ import {
   type LimitOptions,
   type Rule,
 } from "../../../core/rules/rules.ts";
+import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import { bindLimits, type BoundLimit, type BoundVerdict, boundVerdict } from "./bound_rules.ts";
-import type { RuleStore } from "./rule_store.ts";
+import {
+  bindLimits,
+  type BoundLimit,
+  type BoundVerdict,
+  boundVerdict,
+  type RuleStore,
+} from "./bound_limits.ts";
 
 /** What a source knows of a key: limits of its own (at least one), a verdict, or nothing. */
 export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | undefined;
@@ -55,31 +61,13 @@ export interface KeyLimitsOptions {
   readonly onFailure?: "throw" | "default" | undefined;
 }
 
+/** A lookup that failed is tried again after this long. */
+const RETRY_AFTER = 1_000;
+
 /** What is known of a key now. */
-export type KnownLimits = BoundVerdict | undefined;
-
-/** The looked-up limits of keys. */
-export interface KeyLimitsCache {
-  readonly on: RuleStore;
-  readonly lookup: KeyLookup;
-  /** The longest that an answer is waited for, in milliseconds. */
-  readonly deadline: number;
-  /** Questions whose answer is waited for. */
-  awaited: number;
-  /** Questions without an answer, those included whose time is over. */
-  unanswered: number;
-  /** Receives the errors of lookups; the rule decides in their place. It must not throw. */
-  readonly fail: (error: unknown, key: string) => void;
-  readonly maxKeys: number;
-  readonly timeToLive: number;
-  readonly onFailure: "throw" | "default";
-  readonly entries: Map<string, Entry>;
-  /** How often all keys were to be looked up anew. */
-  refreshes: number;
-}
-
 interface Entry {
-  known: KnownLimits;
+  /** Limits of its own, or a verdict; `undefined` for the rule's. */
+  known: BoundVerdict | undefined;
   /** Why nothing is known, not even that there are no limits; `undefined` if something is. */
   failure: unknown;
   /** When it is looked up anew. */
@@ -90,16 +78,22 @@ interface Entry {
   readonly refreshes: number;
 }
 
-/** A lookup that failed is tried again after this long. */
-const RETRY_AFTER = 1_000;
+const UNKNOWN = { known: undefined, failure: new Error("they were not looked up yet") };
 
-/** Makes the cache. */
+/** The looked-up limits of keys. */
+export type KeyLimitsCache = ReturnType<typeof keyLimitsCache>;
+
+/**
+ * Makes the cache.
+ *
+ * @param fail Receives the errors of lookups; the rule decides in their place. It must not throw.
+ */
 export function keyLimitsCache(
   on: RuleStore,
   lookup: KeyLookup,
-  fail: KeyLimitsCache["fail"],
+  fail: (error: unknown, key: string) => void,
   options: KeyLimitsOptions = {},
-): KeyLimitsCache {
+) {
   checkOptions<KeyLimitsOptions>("create lookupCache", options, {
     maxKeys: true,
     timeToLive: true,
@@ -108,113 +102,118 @@ export function keyLimitsCache(
   });
   const { maxKeys = 100_000, timeToLive = 60_000, deadline = 1_000, onFailure = "throw" } = options;
   checkChoice("create ruleEngine", "lookupCache.onFailure", onFailure, ["throw", "default"]);
-  const state = { entries: new Map<string, Entry>(), refreshes: 0, awaited: 0, unanswered: 0 };
-  return { on, lookup, fail, maxKeys, timeToLive, deadline, onFailure, ...state };
-}
+  const entries = new Map<string, Entry>();
+  /** How often all keys were to be looked up anew. */
+  let refreshes = 0;
+  const source = boundedLookup(lookup, deadline);
 
-/**
- * What decides for a key: limits of its own, or `undefined` for the rule's; a promise only if the
- * rule waits and nothing is known yet.
- *
- * @param limits Those of the rule.
- */
-export function limitsOfKey(
-  cache: KeyLimitsCache,
-  domain: Domain,
-  rule: Rule,
-  key: string,
-  limits: readonly BoundLimit[],
-): KnownLimits | Promise<KnownLimits> {
-  const entry = entryOf(cache, `${domain.name}\0${rule.label}\0${key}`);
-  const isFirst = entry.staleAt === -Infinity;
-  if (entry.lookup === undefined && entry.staleAt <= cache.on.instant()) {
-    if (mayLookUp(cache)) entry.lookup = load(cache, entry, domain, key, limits);
-    else if (rule.lookup === "wait" && entry.failure !== undefined) tooMany(cache, entry, key);
+  /**
+   * The entry of a key. After a refresh it is another one: the answer of an earlier lookup is for
+   * those alone who waited for it.
+   */
+  function entryOf(name: string): Entry {
+    const found = entries.get(name);
+    const entry = found?.refreshes === refreshes
+      ? found
+      : { ...(found ?? UNKNOWN), staleAt: -Infinity, lookup: undefined, refreshes };
+    setBounded(entries, name, entry, maxKeys);
+    return entry;
   }
-  if (rule.lookup !== "wait") return entry.known;
-  const { lookup } = entry;
-  return lookup !== undefined && (isFirst || entry.failure !== undefined)
-    ? lookup.then(() => knownOrFail(cache, entry, key))
-    : knownOrFail(cache, entry, key);
-}
 
-function tooMany({ awaited, fail }: KeyLimitsCache, entry: Entry, key: string): void {
-  entry.failure = new Error(`${awaited} keys are being looked up`);
-  fail(entry.failure, key);
+  async function load(
+    entry: Entry,
+    domain: Domain,
+    key: string,
+    before: readonly BoundLimit[],
+  ): Promise<void> {
+    let life = timeToLive;
+    try {
+      const found = await source.lookUp(domain.name, key);
+      entry.known = ownVerdict(on, domain, found, entry.known?.limits ?? before);
+      entry.failure = undefined;
+    } catch (error) {
+      if (entry.failure !== undefined) entry.failure = error;
+      fail(error, key);
+      life = Math.min(RETRY_AFTER, timeToLive);
+    }
+    entry.lookup = undefined;
+    entry.staleAt = on.instant() + life;
+  }
+
+  return {
+    /**
+     * What decides for a key: limits of its own, or `undefined` for the rule's; a promise only if the
+     * rule waits and nothing is known yet.
+     *
+     * @param limits Those of the rule.
+     */
+    limitsOf(
+      domain: Domain,
+      rule: Rule,
+      key: string,
+      limits: readonly BoundLimit[],
+    ): MaybePromise<BoundVerdict | undefined> {
+      const entry = entryOf(`${domain.name}\0${rule.label}\0${key}`);
+      const isFirst = entry.staleAt === -Infinity;
+      const waits = rule.lookup === "wait";
+      if (entry.lookup === undefined && entry.staleAt <= on.instant()) {
+        if (source.hasRoom()) {
+          entry.lookup = load(entry, domain, key, limits);
+        } else if (waits && entry.failure !== undefined) {
+          entry.failure = new Error(`${source.awaited()} keys are being looked up`);
+          fail(entry.failure, key);
+        }
+      }
+      if (!waits) return entry.known;
+      return entry.lookup !== undefined && (isFirst || entry.failure !== undefined)
+        ? entry.lookup.then(() => knownOrFail(entry, key, onFailure))
+        : knownOrFail(entry, key, onFailure);
+    },
+    /**
+     * Has all keys looked up anew. What was known decides until then, unless the rule waits, and what
+     * a key had used under it goes on to count.
+     */
+    refresh(): void {
+      refreshes++;
+    },
+  };
 }
 
 /** A rule that waits is not passed by: where nothing is known of a key the call fails. */
-function knownOrFail({ onFailure }: KeyLimitsCache, entry: Entry, key: string): KnownLimits {
-  const { failure, known } = entry;
+function knownOrFail(
+  { failure, known }: Entry,
+  key: string,
+  onFailure: KeyLimitsOptions["onFailure"],
+): BoundVerdict | undefined {
   if (failure === undefined || onFailure === "default") return known;
   const reason = failure instanceof Error ? failure.message : String(failure);
   const message = `Cannot decide for ${key} as its own limits must be known: ${reason}`;
   throw new StoreUnavailableError(message, "no", { cause: failure });
 }
 
-/**
- * Has all keys looked up anew. What was known decides until then, unless the rule waits, and what a
- * key had used under it goes on to count.
- */
-export function refreshLimits(cache: KeyLimitsCache): void {
-  cache.refreshes++;
-}
-
-const UNKNOWN = { known: undefined, failure: new Error("they were not looked up yet") };
-
-/**
- * The entry of a key. After a refresh it is another one: the answer of an earlier lookup is for those
- * alone who waited for it.
- */
-function entryOf({ entries, refreshes, maxKeys }: KeyLimitsCache, name: string): Entry {
-  const found = entries.get(name);
-  const entry = found?.refreshes === refreshes
-    ? found
-    : { ...(found ?? UNKNOWN), staleAt: -Infinity, lookup: undefined, refreshes };
-  setBounded(entries, name, entry, maxKeys);
-  return entry;
-}
-
-async function load(
-  cache: KeyLimitsCache,
-  entry: Entry,
-  domain: Domain,
-  key: string,
-  before: readonly BoundLimit[],
-): Promise<void> {
-  const { on, fail, timeToLive } = cache;
-  let life = timeToLive;
-  try {
-    const found = await lookUp(cache, domain.name, key);
-    entry.known = ownVerdict(on, domain, found, entry.known?.limits ?? before);
-    entry.failure = undefined;
-  } catch (error) {
-    if (entry.failure !== undefined) entry.failure = error;
-    fail(error, key);
-    life = Math.min(RETRY_AFTER, timeToLive);
-  }
-  entry.lookup = undefined;
-  entry.staleAt = on.instant() + life;
-}
-
-/** Whether there is room for one more question now. */
-function mayLookUp({ awaited, unanswered }: KeyLimitsCache): boolean {
-  return awaited < MOST_AWAITED && unanswered < MOST_UNANSWERED;
-}
-
-/** Looks up the limits of a key; rejects if there is no answer in time. */
-async function lookUp(cache: KeyLimitsCache, domain: string, key: string): Promise<KeyLimits> {
-  const { deadline } = cache;
-  cache.awaited++;
-  cache.unanswered++;
-  const answer = (async () => await cache.lookup(domain, key))();
-  try {
-    return await withTimeout(answer.finally(() => cache.unanswered--), deadline, () => {
-      throw new Error(`Cannot wait for the limits of a key as it took over ${deadline} ms`);
-    });
-  } finally {
-    cache.awaited--;
-  }
+/** Lookups in a source, of which so many are under way at most, each for so long. */
+function boundedLookup(lookup: KeyLookup, deadline: number) {
+  /** Questions whose answer is waited for. */
+  let awaited = 0;
+  /** Questions without an answer, those included whose time is over. */
+  let unanswered = 0;
+  return {
+    awaited: () => awaited,
+    hasRoom: () => awaited < MOST_AWAITED && unanswered < MOST_UNANSWERED,
+    /** Looks up the limits of a key; rejects if there is no answer in time. */
+    async lookUp(domain: string, key: string): Promise<KeyLimits> {
+      awaited++;
+      unanswered++;
+      const answer = (async () => await lookup(domain, key))().finally(() => unanswered--);
+      try {
+        return await withTimeout(answer, deadline, () => {
+          throw new Error(`Cannot wait for the limits of a key as it took over ${deadline} ms`);
+        });
+      } finally {
+        awaited--;
+      }
+    },
+  };
 }
 
 /** What decides for a key by what the source found. */
@@ -223,7 +222,7 @@ function ownVerdict(
   domain: Domain,
   found: KeyLimits,
   before: readonly BoundLimit[],
-): KnownLimits {
+): BoundVerdict | undefined {
   if (found === undefined) return undefined;
   if (typeof found === "string") return boundVerdict(found, []);
   const limits = bindLimits(on, domain, ownAlgorithms(found), before, on.instant());

@@ -16,16 +16,11 @@ import { memoryStore } from "../../../stores/memory/memory_store.ts";
 import { type RuleSet, toRuleSet } from "../files/read_rules.ts";
 import type { RuleFile } from "../files/rule_file.ts";
 
+import type { RuleStore } from "./bound_limits.ts";
 import { bindRules } from "./bound_rules.ts";
 import { decideRequest, resetRequest, type RuleDecider } from "./decide_request.ts";
-import {
-  keyLimitsCache,
-  type KeyLimitsOptions,
-  type KeyLookup,
-  refreshLimits,
-} from "./key_limits.ts";
+import { keyLimitsCache, type KeyLimitsOptions, type KeyLookup } from "./key_limits.ts";
 import type { RuleRequest } from "./rule_request.ts";
-import type { RuleStore } from "./rule_store.ts";
 
 /** The options of `ruleEngine`. */
 export interface RuleEngineOptions {
@@ -140,7 +135,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
       decider.bound = bindRules(decider.on, rules, decider.bound);
     },
     forgetLookups(): void {
-      if (decider.keys !== undefined) refreshLimits(decider.keys);
+      decider.keys?.refresh();
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { addressKey } from "../../http/http.ts";
-import type { Descriptor } from "../../../core/rules/rules.ts";
+import type { Descriptor, RuleFault } from "../../../core/rules/rules.ts";
 import { type PathPattern, pathPattern } from "./path_pattern.ts";
 
 /** A route as it is written: which HTTP requests it is for, and what they ask for. */
@@ -39,25 +39,17 @@ export interface HttpCall {
   header(name: string): string | null | undefined;
 }
 
-/** What is wrong with a route. */
-export interface RouteFault {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
-
 /** From HTTP requests to descriptors. */
 export type Routes = (call: HttpCall) => readonly Descriptor[];
 
-interface Route {
-  readonly pattern: PathPattern | undefined;
-  readonly ignoreCase: boolean;
-  readonly methods: ReadonlySet<string> | undefined;
-  readonly cost: number;
-  readonly descriptors: readonly (readonly (readonly [key: string, value: readonly Piece[]])[])[];
-}
+/** Parts of the path that a route's pattern names. */
+type Groups = Readonly<Record<string, string | undefined>>;
 
-/** Fixed text, or what stands in braces. */
-type Piece = string | { readonly source: string; readonly name: string };
+/** What a value holds of a request; `undefined`, `null` or empty if the request has it not. */
+type Piece = (call: HttpCall, groups: Groups) => string | null | undefined;
+
+/** The descriptors that a route has a request asked for. */
+type Route = (call: HttpCall) => readonly Descriptor[];
 
 const SOURCES_REGEXP =
   /^(address|method|path|path\.[A-Za-z_0-9]+|header\.[a-z0-9!#$%&'*+.^_`|~-]+)$/;
@@ -70,119 +62,89 @@ const SOURCES_REGEXP =
 export function compileRoutes(
   options: readonly RouteOptions[],
   ipv6Prefix?: number,
-): { readonly routes: Routes; readonly faults: readonly RouteFault[] } {
-  const faults: RouteFault[] = [];
-  const compiled = options.map((option, place) => compileRoute(option, ["routes", place]));
+): { readonly routes: Routes; readonly faults: readonly RuleFault[] } {
+  const faults: RuleFault[] = [];
+  const compiled = options.map((option, place) => compileRoute(option, ["routes", place], faults));
   const routes: Routes = (call) => {
     const named = { ...call, header: call.header, address: networkOf(call, ipv6Prefix) };
-    return compiled.flatMap((route) => descriptorsOf(route, named));
+    return compiled.flatMap((route) => route(named));
   };
   return { routes, faults };
+}
 
-  function compileRoute(
-    { path, ignoreCase = false, methods, cost = 1, descriptors }: RouteOptions,
-    place: RouteFault["path"],
-  ): Route {
-    return {
-      pattern: path === undefined ? undefined : patternOf(path, ignoreCase, [...place, "path"]),
-      ignoreCase,
-      methods: methods === undefined ? undefined : new Set(methods),
-      cost,
-      descriptors: descriptors.map((descriptor, index) =>
-        Object.entries(descriptor).map(([key, value]) => {
-          const here = [...place, "descriptors", index, key];
-          if (/^\d+$/.test(key)) {
-            faults.push({ path: here, message: "a key of digits alone would lose its place" });
-          }
-          return [key, piecesOf(value, here)] as const;
-        })
-      ),
-    };
-  }
-
-  function patternOf(
-    text: string,
-    ignoreCase: boolean,
-    path: RouteFault["path"],
-  ): PathPattern | undefined {
-    try {
-      return pathPattern(text, ignoreCase);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
-      return undefined;
-    }
-  }
-
-  function piecesOf(value: string, path: RouteFault["path"]): Piece[] {
-    return value.split(/(\{[^{}]*\})/).filter((piece) => piece !== "").map((piece) => {
-      if (!piece.startsWith("{")) return piece;
-      const inner = piece.slice(1, -1);
-      if (!SOURCES_REGEXP.test(inner)) {
-        const known = "{address}, {method}, {path}, {path.name} or {header.name}";
-        faults.push({ path, message: `expected ${known} in braces, not ${piece}` });
+function compileRoute(
+  { path, ignoreCase = false, methods, cost = 1, descriptors }: RouteOptions,
+  place: RuleFault["path"],
+  faults: RuleFault[],
+): Route {
+  const pattern = path === undefined
+    ? undefined
+    : patternOf(path, ignoreCase, [...place, "path"], faults);
+  const filled = descriptors.map((descriptor, index) =>
+    Object.entries(descriptor).map(([key, value]) => {
+      const here = [...place, "descriptors", index, key];
+      if (/^\d+$/.test(key)) {
+        faults.push({ path: here, message: "a key of digits alone would lose its place" });
       }
-      const dot = inner.indexOf(".");
-      return dot === -1
-        ? { source: inner, name: "" }
-        : { source: inner.slice(0, dot), name: inner.slice(dot + 1) };
+      return [key, piecesOf(value, here, faults)] as const;
+    })
+  );
+  return (asked) => {
+    const method = asked.method === "HEAD" && !methods?.includes("HEAD") ? "GET" : asked.method;
+    if (methods !== undefined && !methods.includes(method)) return [];
+    const path = ignoreCase ? asked.path.toLowerCase() : asked.path;
+    // Servers serve a path with a slash at its end, and without, as one.
+    const groups = pattern === undefined ? {} : pattern(path) ?? pattern(`${path}/`);
+    if (groups === undefined) return [];
+    const call = { ...asked, header: asked.header, method, path };
+    return filled.flatMap((descriptor): Descriptor[] => {
+      const entries: [string, string][] = [];
+      for (const [key, pieces] of descriptor) {
+        let text = "";
+        for (const piece of pieces) {
+          const value = piece(call, groups);
+          if (value === undefined || value === null || value === "") return [];
+          text += value;
+        }
+        entries.push([key, text]);
+      }
+      return [{ entries, cost }];
     });
+  };
+}
+
+function patternOf(
+  text: string,
+  ignoreCase: boolean,
+  path: RuleFault["path"],
+  faults: RuleFault[],
+): PathPattern | undefined {
+  try {
+    return pathPattern(text, ignoreCase);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
+    return undefined;
   }
+}
+
+/** The pieces of a value: fixed text, and what stands in braces. */
+function piecesOf(value: string, path: RuleFault["path"], faults: RuleFault[]): readonly Piece[] {
+  return value.split(/(\{[^{}]*\})/).filter((text) => text !== "").map((text): Piece => {
+    if (!text.startsWith("{")) return () => text;
+    const source = text.slice(1, -1);
+    if (!SOURCES_REGEXP.test(source)) {
+      const known = "{address}, {method}, {path}, {path.name} or {header.name}";
+      faults.push({ path, message: `expected ${known} in braces, not ${text}` });
+    }
+    const name = source.slice(source.indexOf(".") + 1);
+    if (source.startsWith("header.")) return (call) => call.header(name);
+    if (source.startsWith("path.")) return (_call, groups) => groups[name];
+    return (call) => call[source as "address" | "method" | "path"];
+  });
 }
 
 /** Anything but an address is left as it is. */
 function networkOf({ address, ipv6Prefix }: HttpCall, own: number | undefined): string | undefined {
   return address === undefined ? undefined : addressKey(address, own ?? ipv6Prefix) ?? address;
-}
-
-function descriptorsOf(route: Route, asked: HttpCall): Descriptor[] {
-  const { methods, pattern, ignoreCase } = route;
-  const isHead = asked.method === "HEAD" && !methods?.has("HEAD");
-  const method = isHead ? "GET" : asked.method;
-  if (methods !== undefined && !methods.has(method)) return [];
-  const path = ignoreCase ? asked.path.toLowerCase() : asked.path;
-  const call = { ...asked, header: asked.header, method, path };
-  // Servers serve a path with a slash at its end, and without, as one.
-  const groups = pattern === undefined ? {} : pattern(path) ?? pattern(`${path}/`);
-  if (groups === undefined) return [];
-  return route.descriptors.flatMap((descriptor): Descriptor[] => {
-    const entries: [string, string][] = [];
-    for (const [key, pieces] of descriptor) {
-      const value = filled(pieces, call, groups);
-      if (value === undefined) return [];
-      entries.push([key, value]);
-    }
-    return [{ entries, cost: route.cost }];
-  });
-}
-
-function filled(
-  pieces: readonly Piece[],
-  call: HttpCall,
-  groups: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  let text = "";
-  for (const piece of pieces) {
-    const value = typeof piece === "string" ? piece : valueOf(piece, call, groups);
-    if (value === undefined || value === null || value === "") return undefined;
-    text += value;
-  }
-  return text;
-}
-
-function valueOf(
-  { source, name }: Exclude<Piece, string>,
-  call: HttpCall,
-  groups: Readonly<Record<string, string | undefined>>,
-): string | null | undefined {
-  switch (source) {
-    case "address":
-      return call.address;
-    case "method":
-      return call.method;
-    case "header":
-      return call.header(name);
-    default:
-      return name === "" ? call.path : groups[name];
-  }
 }

@@ -8,51 +8,51 @@
  * Source: envoyproxy/ratelimit at f2fb157, src/config/config_impl.go.
  */
 
-import type { DomainOptions, LimitOptions, RuleOptions } from "../../../core/rules/rules.ts";
-import type { DataPath } from "./rule_problem.ts";
-import type { Schema, SchemaFault } from "./check_schema.ts";
+import type { LimitOptions, RuleFault, RuleOptions } from "../../../core/rules/rules.ts";
+import { type Schema, type SchemaFault, schemaFaults } from "./check_schema.ts";
+import type { RuleFile } from "./rule_file.ts";
 
 const TEXT: Schema = { type: "string" };
 
-const DESCRIPTOR: Schema = {
-  type: "object",
-  properties: {
-    key: TEXT,
-    value: TEXT,
-    rate_limit: {
-      type: "object",
-      properties: {
+/** The truth values of a descriptor, and what they are called in rules. */
+const TRUTHS = {
+  share_threshold: "share",
+  shadow_mode: "shadow",
+  quota_mode: "quota",
+  detailed_metric: "detailed",
+} as const;
+
+const TRUTH_NAMES = Object.keys(TRUTHS) as (keyof typeof TRUTHS)[];
+
+function map(properties: NonNullable<Schema["properties"]>): Schema {
+  return { type: "object", properties, additionalProperties: false };
+}
+
+const DESCRIPTORS: Schema = { type: "array", items: { $ref: "#/$defs/descriptor" } };
+
+/** The form of Envoy's files, with every scalar as text. */
+const ENVOY_SCHEMA: Schema = {
+  ...map({ domain: TEXT, descriptors: DESCRIPTORS }),
+  $defs: {
+    descriptor: map({
+      key: TEXT,
+      value: TEXT,
+      rate_limit: map({
         name: TEXT,
-        replaces: {
-          type: "array",
-          items: { type: "object", properties: { name: TEXT }, additionalProperties: false },
-        },
+        replaces: { type: "array", items: map({ name: TEXT }) },
         unit: TEXT,
         requests_per_unit: TEXT,
         unlimited: TEXT,
-      },
-      additionalProperties: false,
-    },
-    shadow_mode: TEXT,
-    quota_mode: TEXT,
-    detailed_metric: TEXT,
-    value_to_metric: TEXT,
-    share_threshold: TEXT,
-    metadata: {},
-    descriptors: { type: "array", items: { $ref: "#/$defs/descriptor" } },
+      }),
+      shadow_mode: TEXT,
+      quota_mode: TEXT,
+      detailed_metric: TEXT,
+      value_to_metric: TEXT,
+      share_threshold: TEXT,
+      metadata: {},
+      descriptors: DESCRIPTORS,
+    }),
   },
-  additionalProperties: false,
-};
-
-/** The form of Envoy's files, with every scalar as text. */
-export const envoySchema: Schema = {
-  type: "object",
-  properties: {
-    domain: TEXT,
-    descriptors: { type: "array", items: { $ref: "#/$defs/descriptor" } },
-  },
-  additionalProperties: false,
-  $defs: { descriptor: DESCRIPTOR },
 };
 
 /** Milliseconds of Envoy's units. */
@@ -74,19 +74,49 @@ interface EnvoyLimit {
   readonly unlimited?: string;
 }
 
-interface EnvoyDescriptor {
+interface EnvoyDescriptor extends Readonly<Partial<Record<keyof typeof TRUTHS, string>>> {
   readonly key?: string;
   readonly value?: string;
   readonly rate_limit?: EnvoyLimit;
-  readonly shadow_mode?: string;
-  readonly quota_mode?: string;
-  readonly detailed_metric?: string;
-  readonly share_threshold?: string;
   readonly descriptors?: readonly EnvoyDescriptor[];
 }
 
+/** A place in the data, where faults are reported. */
+interface Place {
+  fault(message: string): void;
+  at(...steps: RuleFault["path"]): Place;
+}
+
+function placeIn(faults: SchemaFault[], path: RuleFault["path"]): Place {
+  return {
+    fault: (message) => void faults.push({ path, message, atKey: false }),
+    at: (...steps) => placeIn(faults, [...path, ...steps]),
+  };
+}
+
+/**
+ * Turns Envoy's descriptors into rules.
+ *
+ * @param data What a file holds, with every scalar as text.
+ */
+export function readEnvoy(
+  data: unknown,
+): { readonly file: RuleFile | undefined; readonly faults: readonly SchemaFault[] } {
+  const present = withoutEmpty(data);
+  const faults = [...schemaFaults(ENVOY_SCHEMA, present)];
+  if (faults.length > 0) return { file: undefined, faults };
+  const { domain = "", descriptors } = present as {
+    readonly domain?: string;
+    readonly descriptors?: readonly EnvoyDescriptor[];
+  };
+  const place = placeIn(faults, []);
+  if (domain === "") place.fault("config file cannot have empty domain: domain is required");
+  const rules = levelOf(descriptors, place.at("descriptors"));
+  return { file: { domain, charge: "each", changes: "keep", rules }, faults };
+}
+
 /** Drops keys without a value, which Envoy takes for absent ones. */
-export function withoutEmpty(data: unknown): unknown {
+function withoutEmpty(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(withoutEmpty);
   if (typeof data !== "object" || data === null) return data;
   return Object.fromEntries(
@@ -96,112 +126,79 @@ export function withoutEmpty(data: unknown): unknown {
   );
 }
 
-/**
- * Turns Envoy's descriptors into rules.
- *
- * @param data A file that is of the schema.
- */
-export function rulesOfEnvoy(
-  data: { readonly domain?: string; readonly descriptors?: readonly EnvoyDescriptor[] },
-): { readonly options: DomainOptions; readonly faults: readonly SchemaFault[] } {
-  const faults: SchemaFault[] = [];
-  const { domain = "", descriptors = [] } = data;
-  if (domain === "") addFault([], "config file cannot have empty domain: domain is required");
-  const rules = levelOf(descriptors, ["descriptors"]);
-  return { options: { domain, charge: "each", changes: "keep", rules }, faults };
+function levelOf(list: readonly EnvoyDescriptor[] = [], level: Place): RuleOptions[] {
+  const seen = new Set<string>();
+  return list.map((descriptor, index) => {
+    const { key = "", value } = descriptor;
+    const place = level.at(index);
+    if (key === "") place.fault("descriptor has an empty key: key is required");
+    const composite = value === undefined ? key : `${key}_${value}`;
+    if (seen.has(composite)) place.fault(`duplicate descriptor composite key '${composite}'`);
+    seen.add(composite);
+    return ruleOf(descriptor, place);
+  });
+}
 
-  function addFault(path: DataPath, message: string): void {
-    faults.push({ path, message, atKey: false });
+function ruleOf(descriptor: EnvoyDescriptor, place: Place): RuleOptions {
+  const { key = "", value, rate_limit: limit, descriptors } = descriptor;
+  const truths: Partial<Record<typeof TRUTHS[keyof typeof TRUTHS], boolean>> = {};
+  for (const name of TRUTH_NAMES) truths[TRUTHS[name]] = truth(descriptor[name], place.at(name));
+  if (truths.share === true && value?.includes("*") !== true) {
+    place.at("share_threshold").fault("share_threshold needs a value with a '*'");
+    truths.share = false;
   }
+  return {
+    key,
+    value,
+    ...truths,
+    ...(limit === undefined ? {} : verdictOf(limit, place.at("rate_limit"))),
+    rules: levelOf(descriptors, place.at("descriptors")),
+  };
+}
 
-  function levelOf(list: readonly EnvoyDescriptor[], path: DataPath): RuleOptions[] {
-    const seen = new Set<string>();
-    return list.map((descriptor, place) => {
-      const { key = "", value } = descriptor;
-      const here = [...path, place];
-      if (key === "") addFault(here, "descriptor has an empty key: key is required");
-      const composite = value === undefined ? key : `${key}_${value}`;
-      if (seen.has(composite)) addFault(here, `duplicate descriptor composite key '${composite}'`);
-      seen.add(composite);
-      return ruleOf(descriptor, here);
-    });
-  }
-
-  function ruleOf(descriptor: EnvoyDescriptor, path: DataPath): RuleOptions {
-    const { key = "", value, rate_limit: limit, descriptors = [] } = descriptor;
-    const share = truth(descriptor.share_threshold, [...path, "share_threshold"]);
-    const isPattern = value?.includes("*") === true;
-    if (share && !isPattern) {
-      addFault([...path, "share_threshold"], "share_threshold needs a value with a '*'");
-    }
-    return {
-      key,
-      value,
-      shadow: truth(descriptor.shadow_mode, [...path, "shadow_mode"]),
-      quota: truth(descriptor.quota_mode, [...path, "quota_mode"]),
-      detailed: truth(descriptor.detailed_metric, [...path, "detailed_metric"]),
-      share: share && isPattern,
-      ...(limit === undefined ? {} : verdictOf(limit, [...path, "rate_limit"])),
-      rules: levelOf(descriptors, [...path, "descriptors"]),
-    };
-  }
-
-  function verdictOf(limit: EnvoyLimit, path: DataPath): Partial<RuleOptions> {
-    const named = { name: limit.name, replaces: replacedNames(limit, path) };
-    if (!truth(limit.unlimited, [...path, "unlimited"])) {
-      return { ...named, ...limitsOf(limit, path) };
-    }
-    if (limit.unit !== undefined) {
-      const message = "should not specify rate limit unit when unlimited";
-      addFault([...path, "unit"], message);
-    }
-    return { ...named, unlimited: true };
-  }
-
-  function replacedNames(
-    { name: own, replaces = [] }: EnvoyLimit,
-    path: DataPath,
-  ): readonly string[] {
-    return replaces.flatMap(({ name }, place) => {
-      if (name !== undefined && name !== own) return [name];
-      const message = name === undefined
+function verdictOf(limit: EnvoyLimit, place: Place): Partial<RuleOptions> {
+  const { name, unit, replaces = [] } = limit;
+  const names = replaces.flatMap(({ name: other }, index) => {
+    if (other !== undefined && other !== name) return [other];
+    place.at("replaces", index).fault(
+      other === undefined
         ? "should not have an empty replaces entry"
-        : `replaces should not contain its own name '${name}'`;
-      addFault([...path, "replaces", place], message);
-      return [];
-    });
+        : `replaces should not contain its own name '${other}'`,
+    );
+    return [];
+  });
+  const isUnlimited = truth(limit.unlimited, place.at("unlimited"));
+  if (isUnlimited && unit !== undefined) {
+    place.at("unit").fault("should not specify rate limit unit when unlimited");
   }
+  const verdict = isUnlimited ? { unlimited: true } : limitOf(limit, place);
+  return { name, replaces: names, ...verdict };
+}
 
-  function limitsOf(
-    { unit, requests_per_unit: requests }: EnvoyLimit,
-    path: DataPath,
-  ): Partial<RuleOptions> {
-    const period = periodOf(unit ?? "");
-    if (period === undefined) {
-      const known = Object.keys(ENVOY_UNITS).join(", ");
-      const where = unit === undefined ? path : [...path, "unit"];
-      addFault(where, `invalid rate limit unit '${unit ?? ""}': expected one of ${known}`);
-    }
-    const units = requests === undefined ? 0 : count(requests, [...path, "requests_per_unit"]);
-    return units === 0 || period === undefined
-      ? { blocked: true }
-      : { limits: [windowOf(units, period)] };
+function limitOf(
+  { unit = "", requests_per_unit: requests = "0" }: EnvoyLimit,
+  place: Place,
+): Partial<RuleOptions> {
+  const limit = envoyLimit(count(requests, place.at("requests_per_unit")), unit);
+  if (limit === undefined) {
+    const known = Object.keys(ENVOY_UNITS).join(", ");
+    const where = unit === "" ? place : place.at("unit");
+    where.fault(`invalid rate limit unit '${unit}': expected one of ${known}`);
   }
+  return limit === undefined || limit === "blocked" ? { blocked: true } : { limits: [limit] };
+}
 
-  function truth(text: string | undefined, path: DataPath): boolean {
-    if (text === undefined || /^(n|no|false|off)$/i.test(text)) return false;
-    if (!/^(y|yes|true|on)$/i.test(text)) {
-      addFault(path, `expected true or false, not '${text}'`);
-    }
-    return true;
-  }
+function truth(text: string | undefined, place: Place): boolean {
+  if (text === undefined || /^(n|no|false|off)$/i.test(text)) return false;
+  if (!/^(y|yes|true|on)$/i.test(text)) place.fault(`expected true or false, not '${text}'`);
+  return true;
+}
 
-  function count(text: string, path: DataPath): number {
-    const value = /^0[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number(text);
-    if (/^[0-9]/.test(text) && Number.isInteger(value) && value < 2 ** 32) return value;
-    addFault(path, `expected an integer from 0 to 4294967295, not '${text}'`);
-    return 0;
-  }
+function count(text: string, place: Place): number {
+  const value = /^0[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number(text);
+  if (/^[0-9]/.test(text) && Number.isInteger(value) && value < 2 ** 32) return value;
+  place.fault(`expected an integer from 0 to 4294967295, not '${text}'`);
+  return 0;
 }
 
 /**
@@ -215,17 +212,8 @@ export function envoyLimit(
   requestsPerUnit: number,
   unit: string,
 ): LimitOptions | "blocked" | undefined {
-  const period = periodOf(unit);
-  if (period === undefined) return undefined;
-  return requestsPerUnit === 0 ? "blocked" : windowOf(requestsPerUnit, period);
-}
-
-/** Envoy's one algorithm: the fixed window at multiples of its unit. */
-function windowOf(limit: number, period: number): LimitOptions {
-  return { algorithm: "fixedWindow", limit, period };
-}
-
-function periodOf(unit: string): number | undefined {
   const name = unit.toLowerCase();
-  return Object.hasOwn(ENVOY_UNITS, name) ? ENVOY_UNITS[name] : undefined;
+  if (!Object.hasOwn(ENVOY_UNITS, name)) return undefined;
+  if (requestsPerUnit === 0) return "blocked";
+  return { algorithm: "fixedWindow", limit: requestsPerUnit, period: ENVOY_UNITS[name]! };
 }

@@ -9,27 +9,21 @@ import {
   type EarlierPatterns,
   earlierPatterns,
   type Rule,
+  type RuleFault,
   type RuleOptions,
   unreachableLimits,
   wildcardOf,
 } from "../../../core/rules/rules.ts";
 import type { RouteOptions } from "./compile_routes.ts";
 import type { RuleFile } from "./rule_file.ts";
-import type { DataPath } from "./rule_problem.ts";
-
-/** Something that is allowed, but hardly meant. */
-export interface LintWarning {
-  readonly path: DataPath;
-  readonly message: string;
-}
 
 /** What in a file is hardly meant: limits that never bind, patterns that nothing reaches, ... */
-export function lintWarnings(file: RuleFile, domain: Domain): readonly LintWarning[] {
+export function lintWarnings(file: RuleFile, domain: Domain): readonly RuleFault[] {
   const names = new Set(domain.rules.flatMap(({ name }) => name ?? []));
   // Rules are compiled in the order in which this walk meets them.
   const compiled = domain.rules.values();
 
-  function walk(written: readonly RuleOptions[], path: DataPath): readonly LintWarning[] {
+  function walk(written: readonly RuleOptions[], path: RuleFault["path"]): readonly RuleFault[] {
     const patternWarnings = unreachedPatterns();
     return written.flatMap((options, place) => {
       const here = [...path, place];
@@ -47,7 +41,7 @@ export function lintWarnings(file: RuleFile, domain: Domain): readonly LintWarni
   return [...walk(file.rules, ["rules"]), ...costWarnings(file.routes ?? [], domain)];
 }
 
-function unreachableLimitWarnings({ limits }: Rule, path: DataPath): readonly LintWarning[] {
+function unreachableLimitWarnings({ limits }: Rule, path: RuleFault["path"]): readonly RuleFault[] {
   return unreachableLimits(limits).map(({ unreachable, reachedFirst }) => {
     const [one, other] = [limits[unreachable]!.name, limits[reachedFirst]!.name];
     const message = `this limit (${one}) can never bind, as ${other} is always reached first`;
@@ -58,8 +52,8 @@ function unreachableLimitWarnings({ limits }: Rule, path: DataPath): readonly Li
 function replacesWarnings(
   { replaces = [] }: RuleOptions,
   names: ReadonlySet<string>,
-  path: DataPath,
-): readonly LintWarning[] {
+  path: RuleFault["path"],
+): readonly RuleFault[] {
   return replaces.flatMap((name, place) =>
     names.has(name) ? [] : [{
       path: [...path, "replaces", place],
@@ -68,13 +62,13 @@ function replacesWarnings(
   );
 }
 
-function shadowWarnings({ shadow, kind }: Rule, path: DataPath): readonly LintWarning[] {
+function shadowWarnings({ shadow, kind }: Rule, path: RuleFault["path"]): readonly RuleFault[] {
   if (!shadow || kind === "limited" || kind === "blocked") return [];
   return [{ path: [...path, "shadow"], message: "a shadow needs limits to report on" }];
 }
 
 /** Makes what finds, rule by rule of a level, the patterns that an earlier one leaves nothing to. */
-function unreachedPatterns(): (rule: RuleOptions, path: DataPath) => readonly LintWarning[] {
+function unreachedPatterns(): (rule: RuleOptions, path: RuleFault["path"]) => readonly RuleFault[] {
   const earlier = new Map<string, EarlierPatterns>();
   return ({ key, value }, path) => {
     const pattern = value === undefined ? undefined : wildcardOf(value);
@@ -88,7 +82,7 @@ function unreachedPatterns(): (rule: RuleOptions, path: DataPath) => readonly Li
   };
 }
 
-function costWarnings(routes: readonly RouteOptions[], { rules }: Domain): readonly LintWarning[] {
+function costWarnings(routes: readonly RouteOptions[], { rules }: Domain): readonly RuleFault[] {
   const capacities = rules.flatMap(({ kind, capacity }) => kind === "limited" ? capacity : []);
   if (capacities.length === 0) return [];
   const most = Math.max(...capacities, 0);

@@ -14,9 +14,9 @@ import {
   type RuleOptions,
 } from "../../../core/rules/rules.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
-import { type Schema, type SchemaFault, schemaFaults } from "./check_schema.ts";
-import { compileRoutes, type RouteFault, type Routes } from "./compile_routes.ts";
-import { envoySchema, rulesOfEnvoy, withoutEmpty } from "./envoy_format.ts";
+import { schemaFaults } from "./check_schema.ts";
+import { compileRoutes, type Routes } from "./compile_routes.ts";
+import { readEnvoy } from "./envoy_format.ts";
 import { lintWarnings } from "./lint_warnings.ts";
 import { readJson } from "./read_json.ts";
 import { type ReadText, type TextPlace, type YamlReader, yamlReader } from "./read_yaml.ts";
@@ -166,29 +166,11 @@ function sourceOf(
   if (read.errors.length > 0) return undefined;
   const report: Report = ({ path, message, atKey = false }, severity = "error") =>
     void problems.push(problemAt(name, read.placeOf(path, atKey), path, message, severity));
-  const file = envoy ? fileOfEnvoy(read.data, report) : ownFile(read.data, report);
-  return file && { file, report };
-}
-
-function ownFile(data: unknown, report: Report): RuleFile | undefined {
-  return isOf(ruleSchema, data, report) ? data as RuleFile : undefined;
-}
-
-function fileOfEnvoy(data: unknown, report: Report): RuleFile | undefined {
-  const present = withoutEmpty(data);
-  if (!isOf(envoySchema, present, report)) return undefined;
-  const { options, faults } = rulesOfEnvoy(present as Parameters<typeof rulesOfEnvoy>[0]);
-  return reportAll(faults, report) ? options : undefined;
-}
-
-function isOf(schema: Schema, data: unknown, report: Report): boolean {
-  return reportAll(schemaFaults(schema, data), report);
-}
-
-/** Reports faults; whether there are none. */
-function reportAll(faults: readonly SchemaFault[], report: Report): boolean {
-  for (const fault of faults) report(fault);
-  return faults.length === 0;
+  const { file, faults } = envoy
+    ? readEnvoy(read.data)
+    : { file: read.data as RuleFile, faults: schemaFaults(ruleSchema, read.data) };
+  faults.forEach((fault) => report(fault));
+  return file === undefined || faults.length > 0 ? undefined : { file, report };
 }
 
 /**
@@ -242,7 +224,7 @@ function addFile(
   { domains, rules, routes, files }: RuleSetDraft,
   file: RuleFile,
   makeLimit?: typeof algorithmOf,
-): readonly (RuleFault | RouteFault)[] {
+): readonly RuleFault[] {
   const { domain, faults } = compileDomain(file, rules.length, makeLimit);
   const compiled = compileRoutes(file.routes ?? [], file.ipv6Prefix);
   if (domain !== undefined) {

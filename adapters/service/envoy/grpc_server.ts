@@ -7,7 +7,6 @@ import { Buffer } from "node:buffer";
 import { createServer } from "node:net";
 
 import type {
-  Metadata,
   sendUnaryData,
   ServerCredentials,
   ServerUnaryCall,
@@ -15,18 +14,20 @@ import type {
 } from "@grpc/grpc-js";
 
 import { withTimeout } from "../../../core/toolkit.ts";
-import { isTooManyLimits, type RuleEngine } from "../../rules/rules.ts";
+import type { RuleEngine } from "../../rules/rules.ts";
 import { loadPackage } from "../../packages/load_package.ts";
 import type { CallSettings } from "../serve_options.ts";
 import { listenOn, type ListenOptions } from "../http/listen_on.ts";
-import { type TokenCheck, tokenCheck } from "../http/request_access.ts";
-import { type VerdictFields, verdictFields } from "../http/verdict_fields.ts";
+import { tokenCheck } from "../http/request_access.ts";
+import type { RequestLimits } from "../http/request_bounds.ts";
+import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
+import { verdictFields } from "../http/verdict_fields.ts";
 import type { Figures } from "../metrics/figures.ts";
 import type { TlsKeys } from "../tls_keys.ts";
 import { decideCall, type EnvoyAnswer } from "./decide_call.ts";
 import { healthService } from "./health_service.ts";
 import { type RateLimitService, rateLimitService } from "./rate_limit_service.ts";
-import { readCall } from "./read_call.ts";
+import { type EnvoyCall, readCall } from "./read_call.ts";
 
 /** What the gRPC server needs. */
 export interface GrpcOptions
@@ -53,11 +54,6 @@ export interface GrpcServer {
 /** A message that is read when it is looked at, so that a bad one is the call's own error. */
 type Lazy = () => unknown;
 
-/** What a call comes to: an answer, or what is wrong. */
-type Outcome =
-  | { readonly status: 200; readonly answer: EnvoyAnswer }
-  | { readonly status: 400 | 401 | 503; readonly details: string };
-
 /**
  * Connections that are gone unnoticed end within some 80 s, and each after five minutes, so that
  * clients meet servers that were started meanwhile. In milliseconds.
@@ -70,7 +66,7 @@ const CHANNEL = {
 } as const;
 
 /** The codes of gRPC by the statuses of HTTP, by which all calls are counted. */
-const CODES = { 400: 3, 401: 16, 503: 14 } as const;
+const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 503: 14 };
 
 /**
  * Starts Envoy's rate limit service.
@@ -81,6 +77,7 @@ const CODES = { 400: 3, 401: 16, 503: 14 } as const;
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const [grpc, loader] = await loadGrpc();
   const service = rateLimitService(loader);
+  const { limits } = options;
   const mayWrite = tokenCheck(options.token);
   const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
 
@@ -89,11 +86,22 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
     reply: sendUnaryData<EnvoyAnswer>,
   ): Promise<void> {
     const start = performance.now();
-    const outcome = await outcomeOf(request, metadata, mayWrite, options, fieldsOf);
+    let answer: EnvoyAnswer | undefined;
+    let refusal: CallRefusal | undefined;
+    try {
+      if (!mayWrite((name) => metadata.get(name)[0]?.toString())) {
+        refuse(401, "send the token as metadata");
+      }
+      answer = await decideCall(options.engine, callOf(request, limits), fieldsOf);
+    } catch (error) {
+      refusal = asRefusal(error);
+      if (refusal === undefined) options.onError(error);
+    }
     const seconds = (performance.now() - start) / 1_000;
-    options.figures.call("ShouldRateLimit", outcome.status, seconds);
-    if (outcome.status === 200) reply(null, outcome.answer);
-    else reply({ code: CODES[outcome.status], details: outcome.details });
+    const { status, detail } = refusal ?? refusalOf(503, "the store does not answer");
+    options.figures.call("ShouldRateLimit", answer === undefined ? status : 200, seconds);
+    if (answer === undefined) reply({ code: CODES[status]!, details: detail });
+    else reply(null, answer);
   }
 
   const server = new grpc.Server({
@@ -152,29 +160,12 @@ function definitionOf({ path, read, write }: RateLimitService): ServiceDefinitio
   };
 }
 
-async function outcomeOf(
-  request: Lazy,
-  metadata: Metadata,
-  mayWrite: TokenCheck,
-  { engine, limits, onError }: GrpcOptions,
-  fieldsOf: VerdictFields | undefined,
-): Promise<Outcome> {
-  if (!mayWrite((name) => metadata.get(name)[0]?.toString())) {
-    return { status: 401, details: "send the token as metadata" };
-  }
-  let call: ReturnType<typeof readCall>;
+/** Reads a call, and refuses one that is malformed. */
+function callOf(read: Lazy, limits: RequestLimits): EnvoyCall {
   try {
-    call = readCall(request(), limits);
+    return readCall(read(), limits);
   } catch (error) {
-    return { status: 400, details: String(error) };
-  }
-  if (typeof call === "string") return { status: 400, details: call };
-  try {
-    return { status: 200, answer: await decideCall(engine, call, fieldsOf) };
-  } catch (error) {
-    if (isTooManyLimits(error)) return { status: 400, details: error.message };
-    onError(error);
-    return { status: 503, details: "the store does not answer" };
+    throw asRefusal(error) ?? refusalOf(400, String(error));
   }
 }
 

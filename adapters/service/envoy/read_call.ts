@@ -6,6 +6,7 @@
  */
 
 import { algorithmOf, type Descriptor, envoyLimit, type RuleRequest } from "../../rules/rules.ts";
+import { refuse } from "../http/service_answer.ts";
 import { boundsFault, ENVOY_FORM, faultText, type RequestLimits } from "../http/request_bounds.ts";
 
 /** Envoy's units by their number in the protocol; the first one is none. */
@@ -29,64 +30,50 @@ export interface EnvoyCall extends RuleRequest {
 }
 
 /**
- * Reads a call. Names are in either spelling, numbers may be text, and what is `null` is not there.
- *
- * @returns The request, or what is wrong with the call.
+ * Reads a call, and refuses one that is malformed. Names are in either spelling, numbers may be text,
+ * and what is `null` is not there.
  */
-export function readCall(data: unknown, limits: RequestLimits): EnvoyCall | string {
-  if (!isMap(data)) return "the body must be a map";
-  const list = data.descriptors ?? [];
-  if (!Array.isArray(list)) return "descriptors must be a list";
-  const descriptors: Descriptor[] = [];
-  for (const item of list) {
-    const descriptor = descriptorOf(item);
-    if (typeof descriptor === "string") return descriptor;
-    descriptors.push(descriptor);
-  }
-  const hits = hitsOf(data);
+export function readCall(data: unknown, limits: RequestLimits): EnvoyCall {
+  const map = mapOf(data, "the body");
+  const list = listOf(map.descriptors, "descriptors");
+  const descriptors = list.map(descriptorOf);
+  const hits = hitsOf(map);
   // In the protocol 0 units are those that nobody has set, which stand for 1.
   const cost = hits === 0 ? 1 : hits;
-  const givesBack = list.map(isNegative);
+  const givesBack = (list as readonly Data[]).map(isNegative);
   // What takes more than one unit may be a report of what was used, and is counted in any case.
   const charge = descriptors.some(({ cost: own = cost }, place) =>
     !givesBack[place] && own !== undefined && own > 1
   );
-  const domain = (data.domain ?? "") as string;
+  const domain = (map.domain ?? "") as string;
   const request = { domain, descriptors, cost, charge, refuseDebt: true };
   const fault = boundsFault(request, limits, ENVOY_FORM);
-  return fault === undefined ? { ...request, givesBack } : faultText(fault);
+  if (fault !== undefined) refuse(400, faultText(fault));
+  return { ...request, givesBack };
 }
 
-function descriptorOf(item: unknown): Descriptor | string {
-  if (!isMap(item)) return "a descriptor must be a map";
-  const list = item.entries ?? [];
-  if (!Array.isArray(list)) return "entries must be a list";
-  const entries: [string, string][] = [];
-  for (const entry of list) {
-    if (!isMap(entry)) return "an entry must be a map";
-    const { key = "", value = "" } = entry;
-    entries.push([key as string, value as string]);
-  }
-  const limit = limitOf(item.limit ?? undefined);
-  return typeof limit === "string" && limit !== "blocked"
-    ? limit
-    : { entries, cost: hitsOf(item), limit };
+function descriptorOf(item: unknown): Descriptor {
+  const descriptor = mapOf(item, "a descriptor");
+  const entries = listOf(descriptor.entries, "entries").map((entry): [string, string] => {
+    const { key = "", value = "" } = mapOf(entry, "an entry");
+    return [key as string, value as string];
+  });
+  return { entries, cost: hitsOf(descriptor), limit: limitOf(descriptor.limit ?? undefined) };
 }
 
-/** The limit that a descriptor brings in place of the rules' own, or what is wrong with it. */
-function limitOf(data: unknown): Descriptor["limit"] | string {
+/** The limit that a descriptor brings in place of the rules' own. */
+function limitOf(data: unknown): Descriptor["limit"] {
   if (data === undefined) return undefined;
-  if (!isMap(data)) return "limit must be a map";
-  const requests = numberOf(data.requestsPerUnit ?? data.requests_per_unit ?? 0);
+  const { requestsPerUnit, requests_per_unit: other = 0, unit = 0 } = mapOf(data, "limit");
+  const requests = numberOf(requestsPerUnit ?? other ?? 0);
   if (!Number.isInteger(requests) || !(requests as number >= 0 && requests as number < 2 ** 32)) {
-    return "requestsPerUnit must be an integer from 0 to 4294967295";
+    refuse(400, "requestsPerUnit must be an integer from 0 to 4294967295");
   }
-  const { unit = 0 } = data;
   const name = typeof unit === "number" ? UNIT_NAMES[unit] : unit;
   const limit = UNIT_NAMES.includes(name as string)
     ? envoyLimit(requests as number, name as string)
     : undefined;
-  if (limit === undefined) return `unit must be one of ${UNIT_NAMES.slice(1).join(", ")}`;
+  if (limit === undefined) refuse(400, `unit must be one of ${UNIT_NAMES.slice(1).join(", ")}`);
   return limit === "blocked" ? limit : algorithmOf(limit);
 }
 
@@ -103,6 +90,12 @@ function numberOf(value: unknown): unknown {
   return typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
 }
 
-function isMap(value: unknown): value is Data {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function mapOf(value: unknown, what: string): Data {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Data;
+  refuse(400, `${what} must be a map`);
+}
+
+function listOf(value: unknown, what: string): readonly unknown[] {
+  const list = value ?? [];
+  return Array.isArray(list) ? list : refuse(400, `${what} must be a list`);
 }

@@ -24,7 +24,7 @@ import type { CallSettings } from "../serve_options.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
 import { canonicalPath, type RequestTarget } from "./request_target.ts";
-import { problemOf, type ServiceAnswer } from "./service_answer.ts";
+import { refuse, type ServiceAnswer } from "./service_answer.ts";
 import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
 
 /** The method, in capitals, and the path of a request that a proxy asks about. */
@@ -62,16 +62,18 @@ export function checkCall(
   const addressOf = clientAddress({ trustedProxies });
   const fieldsOf = verdictFields();
 
-  function limit(
-    domain: string,
-    { method, path }: ForwardedRequest,
-    { peer: peerOf, header }: IncomingCall,
-    status: number,
-  ): MaybePromise<ServiceAnswer> {
-    const peer = peerOf();
-    const descriptors = engine.rules.routes.get(domain)!({
-      method,
-      path,
+  return function check(call, target) {
+    const { routes, domains } = engine.rules;
+    const query = new URLSearchParams(target.query);
+    const only = routes.size === 1 ? routes.keys().next().value : undefined;
+    const domain = query.get("domain") ?? only ?? "";
+    const described = routes.get(domain) ?? noRoutes(domain, domains.has(domain));
+    const status = query.get("status") ?? "429";
+    if (!STATUSES.includes(status)) refuse(400, `status must be one of ${STATUSES.join(", ")}`);
+    const { header } = call;
+    const peer = call.peer();
+    const descriptors = described({
+      ...forwardedRequest(call, query.get("from")),
       // A proxy that names no client is limited itself: rules by address are not passed by silence.
       address: peer && (addressOf(peer, header("x-forwarded-for")) ?? peer),
       ipv6Prefix,
@@ -80,31 +82,19 @@ export function checkCall(
     if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
     const request = { domain, descriptors };
     const fault = boundsFault(request, bounds);
-    if (fault !== undefined) return problemOf(status, faultText(fault));
-    return andThen(engine.consume(request), (verdict) => respond(verdict, fieldsOf, status));
-  }
-
-  return function check(call, target) {
-    const { routes, domains } = engine.rules;
-    const query = new URLSearchParams(target.query);
-    const only = routes.size === 1 ? routes.keys().next().value : undefined;
-    const domain = query.get("domain") ?? only ?? "";
-    if (!routes.has(domain)) return noRoutes(domain, domains.has(domain));
-    const status = query.get("status") ?? "429";
-    if (!STATUSES.includes(status)) {
-      return problemOf(400, `status must be one of ${STATUSES.join(", ")}`);
-    }
-    const forwarded = forwardedRequest(call, query.get("from"));
-    if (typeof forwarded === "string") return problemOf(400, forwarded);
-    return limit(domain, forwarded, call, Number(status));
+    if (fault !== undefined) refuse(Number(status), faultText(fault));
+    return andThen(
+      engine.consume(request),
+      (verdict) => respond(verdict, fieldsOf, Number(status)),
+    );
   };
 }
 
-function noRoutes(domain: string, isKnown: boolean): ServiceAnswer {
+function noRoutes(domain: string, isKnown: boolean): never {
   const detail = domain === ""
     ? "name a domain with routes in the query: /check?domain=..."
     : `the domain ${domain.slice(0, 100)} ${isKnown ? "has no routes" : "is not known"}`;
-  return problemOf(404, detail);
+  refuse(404, detail);
 }
 
 function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): ServiceAnswer {
@@ -121,26 +111,25 @@ function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): Ser
 }
 
 /**
- * The request that a proxy asks about, or why nobody can say which it is.
+ * The request that a proxy asks about; refused if nobody can say which it is.
  *
  * @param from The family to believe; `null` if it is not named.
  */
-function forwardedRequest(
-  { header, method }: IncomingCall,
-  from: string | null,
-): ForwardedRequest | string {
+function forwardedRequest({ header, method }: IncomingCall, from: string | null): ForwardedRequest {
   if (from !== null && !NAMES.includes(from as Family)) {
-    return `from must be one of ${NAMES.join(", ")}`;
+    refuse(400, `from must be one of ${NAMES.join(", ")}`);
   }
   const present = NAMES.filter((family) =>
     header(FAMILIES[family].uri) !== null || header(FAMILIES[family].method) !== null
   );
   if (from === null && present.length > 1) {
-    return "both X-Original-* and X-Forwarded-* describe a request: name the one to use in the " +
-      "query, /check?from=nginx or /check?from=forwarded";
+    const detail =
+      "both X-Original-* and X-Forwarded-* describe a request: name the one to use in " +
+      "the query, /check?from=nginx or /check?from=forwarded";
+    refuse(400, detail);
   }
   const fields = FAMILIES[(from ?? present[0] ?? "nginx") as Family];
   const path = canonicalPath(header(fields.uri) ?? "/");
-  if (path === undefined) return `${fields.uri} must be the path of a request`;
+  if (path === undefined) refuse(400, `${fields.uri} must be the path of a request`);
   return { method: (header(fields.method) ?? method).toUpperCase(), path };
 }

@@ -208,7 +208,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-function readBody(incoming: IncomingMessage, most: number): Promise<string | ServiceAnswer> {
+function readBody(incoming: IncomingMessage, most: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
@@ -216,7 +216,7 @@ function readBody(incoming: IncomingMessage, most: number): Promise<string | Ser
       size += chunk.length;
       if (size <= most) return void chunks.push(chunk);
       chunks.length = 0;
-      resolve(tooLarge(most));
+      reject(tooLarge(most));
     });
     incoming.on("end", () => resolve(new TextDecoder().decode(Buffer.concat(chunks))));
     incoming.on("error", reject);

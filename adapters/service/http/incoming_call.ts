@@ -3,7 +3,7 @@
  * read.
  */
 
-import { type ServiceAnswer, tooLarge } from "./service_answer.ts";
+import { tooLarge } from "./service_answer.ts";
 
 /** A call of the service. */
 export interface IncomingCall {
@@ -14,8 +14,8 @@ export interface IncomingCall {
   header(name: string): string | null;
   /** The address of the socket's other end. */
   peer(): string | undefined;
-  /** Reads the body as text, of at most so many bytes; rejects if the client breaks off. */
-  body(most: number): Promise<string | ServiceAnswer>;
+  /** Reads the body as text; refuses one of more bytes, and rejects if the client breaks off. */
+  body(most: number): Promise<string>;
 }
 
 /** The call that a request in the style of fetch is. */
@@ -31,20 +31,15 @@ export function fetchCall(request: Request, peer: () => string | undefined): Inc
   };
 }
 
-async function readStream({ body }: Request, most: number): Promise<string | ServiceAnswer> {
-  if (body === null) return "";
-  const reader = body.getReader();
+async function readStream({ body }: Request, most: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let size = 0;
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    size += value.length;
-    if (size > most) {
-      await reader.cancel();
-      return tooLarge(most);
-    }
-    text += decoder.decode(value, { stream: true });
+  for await (const bytes of body ?? []) {
+    size += bytes.length;
+    // To leave the loop cancels the stream.
+    if (size > most) throw tooLarge(most);
+    text += decoder.decode(bytes, { stream: true });
   }
+  return text + decoder.decode();
 }

@@ -5,14 +5,8 @@
 
 import { formatValue } from "../../../core/toolkit.ts";
 import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
-import {
-  boundsFault,
-  faultText,
-  MAP_FORM,
-  type RequestFault,
-  type RequestLimits,
-} from "./request_bounds.ts";
-import { parseJson, problemOf, type ServiceAnswer } from "./service_answer.ts";
+import { boundsFault, LIST_FORM, MAP_FORM, type RequestLimits } from "./request_bounds.ts";
+import { parseJson, refuse } from "./service_answer.ts";
 
 /** What a body asks for: one request, or a list of them. */
 export interface RequestBody {
@@ -21,7 +15,7 @@ export interface RequestBody {
 }
 
 /**
- * Reads a body.
+ * Reads a body, and refuses one that is malformed.
  *
  * @param text The body.
  * @param defaultDomain The domain of requests that name none; `undefined` if they must.
@@ -30,78 +24,54 @@ export function readRequest(
   text: string,
   defaultDomain: string | undefined,
   limits: RequestLimits,
-): RequestBody | ServiceAnswer {
+): RequestBody {
   const data = parseJson(text);
-  if (data === undefined) return problemOf(400, "the body must be JSON");
-  const many = Array.isArray(data);
-  const list: readonly unknown[] = many ? data : [data];
-  if (list.length > limits.maxBatch) {
-    const detail = `a body must hold at most ${limits.maxBatch} requests, not ${list.length}`;
-    return problemOf(400, detail);
+  if (!Array.isArray(data)) {
+    return { many: false, requests: [requestOf(data, "", defaultDomain, limits)] };
   }
-  const requests: RuleRequest[] = [];
-  for (let index = 0; index < list.length; index++) {
-    const request = requestOf(list[index], defaultDomain, limits);
-    if ("rule" in request) {
-      const place = many ? at(`[${index}]`, request.place) : request.place;
-      return problemOf(400, faultText({ ...request, place }));
-    }
-    requests.push(request);
+  if (data.length > limits.maxBatch) {
+    refuse(400, `a body must hold at most ${limits.maxBatch} requests, not ${data.length}`);
   }
-  return { many, requests };
+  const requests = data.map((each, index) => requestOf(each, `[${index}]`, defaultDomain, limits));
+  return { many: true, requests };
 }
 
+/** A request, at its place in the body. */
 function requestOf(
   data: unknown,
+  place: string,
   defaultDomain: string | undefined,
   limits: RequestLimits,
-): RuleRequest | RequestFault {
-  try {
-    const request = shapeOf(data, defaultDomain);
-    const fault = boundsFault(request, limits);
-    if (fault === undefined) return request;
-    return hasList(data as DataMap) ? fault : boundsFault(request, limits, MAP_FORM)!;
-  } catch (fault) {
-    if (typeof fault === "object" && fault !== null && "rule" in fault) {
-      return fault as RequestFault;
-    }
-    throw fault;
-  }
-}
-
-/** Whether any entries are written as a list. */
-function hasList({ entries, descriptors }: DataMap): boolean {
-  const all = descriptors === undefined ? [{ entries }] : descriptors as readonly DataMap[];
-  return all.some(({ entries }) => Array.isArray(entries));
-}
-
-/** A request of which the maps and lists are right; what they hold is still to be checked. */
-function shapeOf(data: unknown, defaultDomain: string | undefined): RuleRequest {
-  const { domain = defaultDomain, descriptors, entries, cost, charge } = mapOf(data, "");
+): RuleRequest {
+  const { domain = defaultDomain, descriptors, entries, cost, charge } = mapOf(data, place);
   if (charge !== undefined && typeof charge !== "boolean") {
-    refuse("charge", `must be true or false, not ${formatValue(charge)}`);
+    refuseAt(place, "charge", `must be true or false, not ${formatValue(charge)}`);
   }
-  return {
+  const request = {
     domain: domain as string,
     descriptors: descriptors === undefined
-      ? [{ entries: entriesOf(entries, "") }]
-      : descriptorsOf(descriptors, entries),
+      ? [{ entries: entriesOf(entries, place) }]
+      : descriptorsOf(descriptors, entries, place),
     cost: cost as number | undefined,
     charge: charge as boolean | undefined,
   };
+  if (boundsFault(request, limits) === undefined) return request;
+  const all = descriptors === undefined ? [{ entries }] : descriptors as readonly DataMap[];
+  const hasList = all.some(({ entries }) => Array.isArray(entries));
+  const fault = boundsFault(request, limits, hasList ? LIST_FORM : MAP_FORM)!;
+  return refuseAt(place, fault.place, fault.rule);
 }
 
-function descriptorsOf(data: unknown, entries: unknown): readonly Descriptor[] {
-  if (entries !== undefined) refuse("descriptors", "and entries must not be given both");
-  return Array.isArray(data)
-    ? data.map(descriptorOf)
-    : refuse("descriptors", `must be a list, not ${formatValue(data)}`);
-}
-
-function descriptorOf(data: unknown, index: number): Descriptor {
-  const place = `descriptors[${index}]`;
-  const { entries, cost } = mapOf(data, place);
-  return { entries: entriesOf(entries, place), cost: cost as number | undefined };
+function descriptorsOf(data: unknown, entries: unknown, place: string): readonly Descriptor[] {
+  if (entries !== undefined) refuseAt(place, "descriptors", "and entries must not be given both");
+  if (!Array.isArray(data)) {
+    return refuseAt(place, "descriptors", `must be a list, not ${formatValue(data)}`);
+  }
+  return data.map((each, index): Descriptor => {
+    const own = at(place, `descriptors[${index}]`);
+    const { entries, cost } = mapOf(each, own);
+    return { entries: entriesOf(entries, own), cost: cost as number | undefined };
+  });
 }
 
 /** Entries as a map, or as a list of pairs or of maps with key and value. */
@@ -120,7 +90,7 @@ function entriesOf(data: unknown, place: string): readonly DescriptorEntry[] {
     // JavaScript puts keys that are whole numbers first; their order would be lost.
     if (code >= 48 && code <= 57 && /^\d+$/.test(key)) {
       const rule = `must be a list of pairs, as the key ${formatValue(key)} is a number`;
-      refuse(at(place, "entries"), rule);
+      refuseAt(place, "entries", rule);
     }
     found.push([key, map[key] as string]);
   }
@@ -134,14 +104,14 @@ function isMap(value: unknown): value is DataMap {
 }
 
 function mapOf(value: unknown, place: string): DataMap {
-  return isMap(value) ? value : refuse(place, `must be a map, not ${formatValue(value)}`);
+  return isMap(value) ? value : refuseAt(place, "", `must be a map, not ${formatValue(value)}`);
 }
 
 function at(place: string, name: string): string {
   return place === "" || name === "" ? place + name : `${place}.${name}`;
 }
 
-/** Thrown within this file only. */
-function refuse(place: string, rule: string): never {
-  throw { place, rule } satisfies RequestFault;
+/** Refuses a body for what is at a place of it. */
+function refuseAt(place: string, name: string, rule: string): never {
+  refuse(400, `${at(place, name) || "the body"} ${rule}`);
 }

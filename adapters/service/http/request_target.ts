@@ -3,6 +3,8 @@
  * sent; the path that a proxy asks about is brought to one form, as servers behind proxies do.
  */
 
+import { refuse } from "./service_answer.ts";
+
 /** What a request is for. */
 export interface RequestTarget {
   /** The path as a URL has it, with dot segments resolved. */
@@ -17,14 +19,16 @@ const PLAIN_PATH_REGEXP = /^(?:\/[\w-]+)+$/;
 const HOST_REGEXP = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i;
 
 /**
- * The target of a request; `undefined` if it has no path, or the field Host is invalid.
+ * The target of a request; refused if it has no path, or the field Host is invalid.
  *
  * Servers make the URL of a request of Host and the target. Bun leaves it relative where Host is
  * missing or no host; Deno puts the two together as they are, so that a Host of `a/healthz?` would
  * choose the path. So Host is checked first (RFC 9112, 3.2); HTTP/1.0 needs none.
  */
-export function requestTarget(target: string, host: string | null): RequestTarget | undefined {
-  return isHost(host) ? targetOf(target) : undefined;
+export function requestTarget(target: string, host: string | null): RequestTarget {
+  const found = isHost(host) ? targetOf(target) : undefined;
+  return found ??
+    refuse(400, "the Host field must be a host, with or without a port, and the target a path");
 }
 
 /** The path and the query of a target, `/path?query` or a whole URL; `undefined` of any other. */

@@ -1,7 +1,10 @@
 /*
- * The answers of the service: JSON, and problems (RFC 9457) in place of it.
+ * The answers of the service: JSON, and problems (RFC 9457) in place of it. What cannot be served is
+ * refused by whatever finds out, however deep: a refusal is thrown, and becomes an answer, or an error
+ * of gRPC, in one place.
  */
 
+import { isTooManyLimits } from "../../rules/rules.ts";
 import { PROBLEM_TYPE } from "../../http/http.ts";
 
 /**
@@ -29,12 +32,40 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** The answer to a call that cannot be served: a problem. */
-export function problemOf(
+/** Why a call is not served. */
+export interface CallRefusal {
+  readonly status: number;
+  readonly detail: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Refusals that were made here: an error of somebody else may look like one. */
+const refusals = new WeakSet<object>();
+
+/** Makes a refusal. */
+export function refusalOf(
   status: number,
   detail: string,
   headers: Readonly<Record<string, string>> = {},
-): ServiceAnswer {
+): CallRefusal {
+  const refusal = { status, detail, headers };
+  refusals.add(refusal);
+  return refusal;
+}
+
+/** Refuses a call. */
+export function refuse(...refusal: Parameters<typeof refusalOf>): never {
+  throw refusalOf(...refusal);
+}
+
+/** The refusal that an error is; `undefined` if it is an error that no client caused. */
+export function asRefusal(error: unknown): CallRefusal | undefined {
+  if (isTooManyLimits(error)) return refusalOf(400, error.message);
+  return refusals.has(error as object) ? error as CallRefusal : undefined;
+}
+
+/** The answer to a call that cannot be served: a problem. */
+export function problemAnswer({ status, detail, headers }: CallRefusal): ServiceAnswer {
   const title = TITLES[status] ?? "Error";
   return {
     status,
@@ -43,9 +74,9 @@ export function problemOf(
   };
 }
 
-/** The answer to a body of too many bytes. */
-export function tooLarge(most: number): ServiceAnswer {
-  return problemOf(413, `a body must be at most ${most} bytes long`);
+/** Refuses a body of too many bytes. */
+export function tooLarge(most: number): CallRefusal {
+  return refusalOf(413, `a body must be at most ${most} bytes long`);
 }
 
 const JSON_HEADERS: Readonly<Record<string, string>> = {
@@ -58,11 +89,11 @@ export function jsonResponse(body: string, status = 200): ServiceAnswer {
   return { status, headers: JSON_HEADERS, body };
 }
 
-/** Parses JSON; returns `undefined` if the text is not JSON. */
+/** Parses JSON, and refuses what is none. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    refuse(400, "the body must be JSON");
   }
 }

@@ -6,6 +6,7 @@ import { allOf, andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
 import { decideCall, jsonOfAnswer } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
+import type { LiveRequest } from "../metrics/live_document.ts";
 import { METRICS_TYPE } from "../metrics/metrics_text.ts";
 import type { CallSettings } from "../serve_options.ts";
 import { checkCall } from "./check_call.ts";
@@ -14,28 +15,29 @@ import { pageFile } from "./page_file.ts";
 import { readRequest } from "./read_request.ts";
 import type { RequestAccess } from "./request_access.ts";
 import type { RequestLimits } from "./request_bounds.ts";
-import type { LiveRequest } from "../metrics/live_document.ts";
 import type { RequestTarget } from "./request_target.ts";
-import { jsonResponse, parseJson, problemOf, type ServiceAnswer } from "./service_answer.ts";
-import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
+import { jsonResponse, parseJson, refuse, type ServiceAnswer } from "./service_answer.ts";
+import { verdictFields } from "./verdict_fields.ts";
 import { verdictJson } from "./verdict_json.ts";
 
 /** A route of the service. */
 export interface Route {
-  /** What its calls are counted as. */
-  readonly name: string;
-  /** The methods that it takes, as the field Allow lists them; any of them if `undefined`. */
+  /**
+   * The methods that it takes, as the field Allow lists them; any of them if `undefined`. Of a `POST`
+   * the body is read.
+   */
   readonly allow: "POST" | "GET, HEAD" | undefined;
-  /** Whether a call must bring the token, where there is one: to change anything, or to see a key. */
+  /**
+   * Whether a call must bring the token, where there is one: to change anything, or to see a key. Such
+   * calls are counted by their path.
+   */
   readonly needsToken: boolean;
-  /** Answers a call that has no body, or whose body is of no interest. */
-  readonly answer?: ReturnType<typeof checkCall> | undefined;
-  /** Answers a body. */
-  readonly answerBody?: ((text: string) => MaybePromise<ServiceAnswer>) | undefined;
+  readonly answer: (
+    call: IncomingCall,
+    target: RequestTarget,
+    text: string,
+  ) => MaybePromise<ServiceAnswer>;
 }
-
-/** What a request wants of the counters. */
-type RequestAction = "consume" | "peek" | "refund" | "reset";
 
 /** What routes need. */
 export interface RouteOptions
@@ -47,55 +49,64 @@ export interface RouteOptions
   readonly isReady: () => boolean;
 }
 
-const BODY_ROUTE = { allow: "POST", needsToken: true } as const;
-
-const ACTIONS: readonly RequestAction[] = ["consume", "peek", "refund", "reset"];
+const ACTIONS = ["consume", "peek", "refund", "reset"] as const;
 
 /** Makes what finds the route of a path. */
 export function serviceRoutes(
   engine: RuleEngine,
   options: RouteOptions,
 ): (path: string) => Route {
-  const { limits, show } = options;
+  const { limits, show, access } = options;
   const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
-  const named: readonly Route[] = [
-    ...ACTIONS.map((action): Route => ({
-      ...BODY_ROUTE,
-      name: `/v1/${action}`,
-      answerBody: (text) => answerVerdicts(engine, limits, action, text),
-    })),
-    {
-      ...BODY_ROUTE,
-      name: "/json",
-      answerBody: (text) => answerEnvoy(engine, limits, text, fieldsOf),
-    },
-    { name: "/check", allow: undefined, needsToken: true, answer: checkCall(engine, options) },
-  ];
+  const isReady = () => options.isReady() && engine.rules.domains.size > 0;
   const routes = new Map<string, Route>([
-    ...named.map((route) => [route.name, route] as const),
+    ...ACTIONS.map((action) =>
+      [`/v1/${action}`, postRoute((text) => answerVerdicts(engine, limits, action, text))] as const
+    ),
+    [
+      "/json",
+      postRoute((text) =>
+        andThen(
+          decideCall(engine, readCall(parseJson(text), limits), fieldsOf),
+          (answer) => jsonResponse(jsonOfAnswer(answer), answer.overallCode === "OK" ? 200 : 429),
+        )
+      ),
+    ],
+    ["/check", { allow: undefined, needsToken: true, answer: checkCall(engine, options) }],
     ["/healthz", getRoute(() => textAnswer("ok\n"))],
-    ["/readyz", getRoute(() => readiness(options.isReady() && engine.rules.domains.size > 0))],
+    [
+      "/readyz",
+      getRoute(() => isReady() ? textAnswer("ready\n") : textAnswer("not ready\n", 503)),
+    ],
     [
       "/metrics",
       getRoute(() => andThen(show("metrics"), (text) => textAnswer(text, 200, METRICS_TYPE))),
     ],
-    ["/v1/live", getRoute((call, target) => live(options, call, target))],
+    // Keys are often people's names or addresses: the page shows them to those who may write.
+    [
+      "/v1/live",
+      getRoute((call, { query }) => {
+        const search = new URLSearchParams(query).get("search")?.slice(0, LONGEST_SEARCH) ?? "";
+        return andThen(show({ search, own: access.isOwn(call) }), (text) => jsonResponse(text));
+      }),
+    ],
   ]);
   return (path) => routes.get(path) ?? FILE_ROUTE;
 }
 
+/** A route that answers a body. */
+function postRoute(answer: (text: string) => MaybePromise<ServiceAnswer>): Route {
+  return { allow: "POST", needsToken: true, answer: (_call, _target, text) => answer(text) };
+}
+
 /** A route that shows something to anybody. */
 function getRoute(answer: Route["answer"]): Route {
-  return { name: "other", allow: "GET, HEAD", needsToken: false, answer };
+  return { allow: "GET, HEAD", needsToken: false, answer };
 }
 
 const FILE_ROUTE: Route = getRoute((_call, { path }) =>
-  pageFile(path) ?? problemOf(404, "there is nothing here")
+  pageFile(path) ?? refuse(404, "there is nothing here")
 );
-
-function readiness(isReady: boolean): ServiceAnswer {
-  return isReady ? textAnswer("ready\n") : textAnswer("not ready\n", 503);
-}
 
 function textAnswer(
   body: string,
@@ -108,35 +119,19 @@ function textAnswer(
 /** The longest text that is searched for. */
 const LONGEST_SEARCH = 256;
 
-/** What the page shows. Keys are often people's names or addresses: they are for those who may write. */
-function live(
-  { access, show }: RouteOptions,
-  call: IncomingCall,
-  { query }: RequestTarget,
-): MaybePromise<ServiceAnswer> {
-  const search = new URLSearchParams(query).get("search")?.slice(0, LONGEST_SEARCH) ?? "";
-  return andThen(show({ search, own: access.isOwn(call) }), (text) => jsonResponse(text));
-}
-
 /** Answers a body with one request, or with a list of them. */
 function answerVerdicts(
   engine: RuleEngine,
   limits: RequestLimits,
-  action: RequestAction,
+  action: (typeof ACTIONS)[number],
   text: string,
 ): MaybePromise<ServiceAnswer> {
   const { domains } = engine.rules;
-  const body = readRequest(
-    text,
-    domains.size === 1 ? domains.keys().next().value : undefined,
-    limits,
-  );
-  if (!("many" in body)) return body;
-  const { many, requests } = body;
+  const only = domains.size === 1 ? domains.keys().next().value : undefined;
+  const { many, requests } = readRequest(text, only, limits);
   for (const { domain } of requests) {
     if (domains.has(domain)) continue;
-    const name = JSON.stringify(domain.slice(0, 100));
-    return problemOf(404, `there are no rules for the domain ${name}`);
+    refuse(404, `there are no rules for the domain ${JSON.stringify(domain.slice(0, 100))}`);
   }
   if (action === "reset") return answerReset(engine, requests);
   const decide = engine[action];
@@ -154,20 +149,4 @@ async function answerReset(
 ): Promise<ServiceAnswer> {
   const counts = await Promise.all(requests.map((request) => engine.reset(request)));
   return jsonResponse(`{"reset":${counts.reduce((sum, each) => sum + each, 0)}}`);
-}
-
-/** Answers a call of Envoy in JSON. */
-function answerEnvoy(
-  engine: RuleEngine,
-  limits: RequestLimits,
-  text: string,
-  fieldsOf: VerdictFields | undefined,
-): MaybePromise<ServiceAnswer> {
-  const data = parseJson(text);
-  const call = data === undefined ? "the body must be JSON" : readCall(data, limits);
-  if (typeof call === "string") return problemOf(400, call);
-  return andThen(
-    decideCall(engine, call, fieldsOf),
-    (answer) => jsonResponse(jsonOfAnswer(answer), answer.overallCode === "OK" ? 200 : 429),
-  );
 }

@@ -9,13 +9,7 @@ import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
 import { countTime, noTimes } from "./histogram.ts";
 import { type KeyCounters, keyCounters, keyFigures, turnKeys } from "./key_counters.ts";
 import { countKey } from "./key_sketch.ts";
-import {
-  countedRules,
-  countersOf,
-  keepRules,
-  type RuleCounters,
-  ruleCounters,
-} from "./rule_counters.ts";
+import { countersOf, keepRules, type RuleCounters, ruleCounters } from "./rule_counters.ts";
 
 /** The figures of one thread. */
 export interface Figures {
@@ -35,13 +29,8 @@ export interface Figures {
   close(): void;
 }
 
-/** Calls by route and status. */
-type CallCounters = Map<string, Map<number, number>>;
-
 /** What calls are counted as that decide nothing: the page, metrics, faults. */
 export const OTHER_CALLS = "other";
-
-const NO_STORE = { store: {}, roundTrips: undefined };
 
 /**
  * Makes the figures of a thread.
@@ -50,12 +39,15 @@ const NO_STORE = { store: {}, roundTrips: undefined };
  * @param clock Milliseconds since the Unix epoch.
  */
 export function figures(
-  store: () => Pick<FiguresSnapshot, "store" | "roundTrips"> = () => NO_STORE,
+  store: () => Pick<FiguresSnapshot, "store" | "roundTrips"> = () => ({
+    store: {},
+    roundTrips: undefined,
+  }),
   clock: () => number = Date.now,
 ): Figures {
   const rules = ruleCounters();
   const keys = keyCounters(clock());
-  const calls: CallCounters = new Map();
+  const calls = new Map<string, number>();
   const latency = noTimes();
   const delays = loopDelays();
   const decisions = { ...NO_VERDICTS };
@@ -71,7 +63,8 @@ export function figures(
       else decisions.admitted++;
     },
     call(route, status, seconds): void {
-      countCall(calls, route, status);
+      const name = `${route} ${status}`;
+      calls.set(name, (calls.get(name) ?? 0) + 1);
       if (route !== OTHER_CALLS) countTime(latency, seconds);
     },
     keep: (current) => keepRules(rules, current),
@@ -79,9 +72,9 @@ export function figures(
       turnKeys(keys, clock());
       return {
         decisions: { ...decisions },
-        rules: countedRules(rules),
+        rules: [...rules.byName.values()].map((counters) => ({ ...counters })),
         keys: search === undefined ? [] : keyFigures(keys, search),
-        calls: callFigures(calls),
+        calls: Object.fromEntries(calls),
         latency: [...latency.counts],
         latencySum: latency.sum,
         loopDelays: delays.times,
@@ -111,19 +104,6 @@ function countVerdict(
   if (rule.shadow) own.shadowRefused++;
   else own.refused++;
   return rule.shadow;
-}
-
-function countCall(calls: CallCounters, route: string, status: number): void {
-  let statuses = calls.get(route);
-  if (statuses === undefined) calls.set(route, statuses = new Map());
-  statuses.set(status, (statuses.get(status) ?? 0) + 1);
-}
-
-function callFigures(calls: CallCounters): FiguresSnapshot["calls"] {
-  const flat = [...calls].flatMap(([route, statuses]) =>
-    [...statuses].map(([status, number]) => [`${route} ${status}`, number] as const)
-  );
-  return Object.fromEntries(flat);
 }
 
 /** Milliseconds between looks. */

@@ -3,7 +3,7 @@
  */
 
 import { OVERRIDE, type Rule, type RuleSet } from "../../rules/rules.ts";
-import { addTimes, type Histogram } from "./histogram.ts";
+import { type Histogram, noTimes } from "./histogram.ts";
 
 /** Verdicts so far; each call is one of them. */
 export interface VerdictFigures {
@@ -80,33 +80,57 @@ export function matchesSearch(search: string, ...texts: readonly string[]): bool
   return sought === "" || texts.some((text) => text.toLowerCase().includes(sought));
 }
 
+/** What there is before any decision. */
+export const NO_VERDICTS: VerdictFigures = { admitted: 0, refused: 0, shadowRefused: 0 };
+
+/** What there is before anything is counted. */
+export const NO_FIGURES: FiguresSnapshot = {
+  decisions: NO_VERDICTS,
+  rules: [],
+  keys: [],
+  calls: {},
+  latency: noTimes().counts,
+  latencySum: 0,
+  loopDelays: noTimes(),
+  roundTrips: undefined,
+  store: {},
+  process: {},
+  threads: 0,
+};
+
 /** Adds up the snapshots of several threads. */
 export function addFigures(all: readonly FiguresSnapshot[]): FiguresSnapshot {
-  const roundTrips = all.flatMap(({ roundTrips }) => roundTrips ?? []);
-  const times = all.map(({ latency, latencySum }) => ({ counts: latency, sum: latencySum }));
-  const { counts: latency, sum: latencySum } = addTimes(times);
   return {
-    decisions: all.map(({ decisions }) => decisions).reduce(addVerdicts, NO_VERDICTS),
-    rules: merged(all.flatMap(({ rules }) => rules), keyName, addRule),
-    keys: mostKeys(all.flatMap(({ keys }) => keys)),
-    calls: addNumbers(all.map(({ calls }) => calls)),
-    latency,
-    latencySum,
-    loopDelays: addTimes(all.map(({ loopDelays }) => loopDelays)),
-    roundTrips: roundTrips.length === 0 ? undefined : addTimes(roundTrips),
-    store: addNumbers(all.map(({ store }) => store)),
-    process: Object.assign({}, ...all.map(({ process }) => process)),
-    threads: all.reduce((sum, { threads }) => sum + threads, 0),
+    ...all.map(({ rules: _rules, keys: _keys, ...sums }) => sums).reduce(added, NO_FIGURES),
+    rules: addedByName(all.flatMap(({ rules }) => rules)),
+    keys: mostKeys(addedByName(all.flatMap(({ keys }) => keys))),
   };
 }
 
-/** Figures of the same keys added up, and of them those used most and those refused most. */
-function mostKeys(keys: readonly KeyFigures[]): readonly KeyFigures[] {
-  const all = merged(keys, keyName, (one, other) => ({
-    ...one,
-    used: one.used + other.used,
-    refused: one.refused + other.refused,
-  }));
+/** The sum of two figures of one form: of each number in them; texts are those of the first one. */
+function added<Figures>(one: Figures, other: Figures): Figures {
+  if (one === undefined || other === undefined) return one ?? other;
+  if (typeof one === "number") return one + (other as number) as Figures;
+  if (typeof one !== "object") return one;
+  const sums = (Array.isArray(one) ? [...one] : { ...one }) as Record<string, unknown>;
+  for (const name in other) sums[name] = added(sums[name], other[name]);
+  return sums as Figures;
+}
+
+/** Figures of one name become one. */
+function addedByName<Figures extends KeyFigures | RuleFigures>(
+  figures: readonly Figures[],
+): readonly Figures[] {
+  const byName = new Map<string, Figures>();
+  for (const each of figures) {
+    const name = keyName(each);
+    byName.set(name, added(byName.get(name), each)!);
+  }
+  return [...byName.values()];
+}
+
+/** Of these keys those used most and those refused most. */
+function mostKeys(all: readonly KeyFigures[]): readonly KeyFigures[] {
   const largest = (figure: "used" | "refused") =>
     all.filter((key) => key[figure] > 0)
       .sort((one, other) => other[figure] - one[figure])
@@ -114,48 +138,11 @@ function mostKeys(keys: readonly KeyFigures[]): readonly KeyFigures[] {
   return [...new Set([...largest("refused"), ...largest("used")])];
 }
 
-/** The figures of rules that are there, and of limits that came with descriptors. */
-export function figuresOfRules(
-  all: readonly RuleFigures[],
-  { rules, domains }: RuleSet,
-): readonly RuleFigures[] {
+/** Makes what finds the figures of rules that are there, and of limits that came with descriptors. */
+export function figuresOf({ rules, domains }: RuleSet): (figures: RuleFigures) => boolean {
   const known = new Set(rules.map(figuresName));
   for (const domain of domains.keys()) known.add(ruleName({ domain, rule: OVERRIDE }));
-  return all.filter((figures) => known.has(ruleName(figures)));
-}
-
-/** Figures of one name become one. */
-function merged<Figure>(
-  figures: readonly Figure[],
-  nameOf: (figure: Figure) => string,
-  add: (one: Figure, other: Figure) => Figure,
-): Figure[] {
-  const byName = new Map<string, Figure>();
-  for (const figure of figures) {
-    const name = nameOf(figure);
-    const other = byName.get(name);
-    byName.set(name, other === undefined ? figure : add(other, figure));
-  }
-  return [...byName.values()];
-}
-
-function addRule(one: RuleFigures, other: RuleFigures): RuleFigures {
-  return {
-    ...one,
-    ...addVerdicts(one, other),
-    nearLimit: one.nearLimit + other.nearLimit,
-  };
-}
-
-/** What there is before any decision. */
-export const NO_VERDICTS: VerdictFigures = { admitted: 0, refused: 0, shadowRefused: 0 };
-
-function addVerdicts(one: VerdictFigures, other: VerdictFigures): VerdictFigures {
-  return {
-    admitted: one.admitted + other.admitted,
-    refused: one.refused + other.refused,
-    shadowRefused: one.shadowRefused + other.shadowRefused,
-  };
+  return (figures) => known.has(ruleName(figures));
 }
 
 /** The name of a rule among all domains. */
@@ -165,21 +152,14 @@ export function ruleName({ domain, rule }: Pick<RuleFigures, "domain" | "rule">)
 
 /** The name by which the figures of a rule are found. */
 export function figuresName(
-  { domain, name, label }: Pick<Rule, "domain" | "name" | "label">,
+  { domain, label, name = label }: Pick<Rule, "domain" | "name" | "label">,
 ): string {
-  return ruleName({ domain, rule: name ?? label });
+  return ruleName({ domain, rule: name });
 }
 
-function keyName(figures: KeyFigures | RuleFigures): string {
-  return `${ruleName(figures)}\0${figures.key ?? ""}`;
-}
-
-function addNumbers(
-  all: readonly Readonly<Record<string, number>>[],
-): Readonly<Record<string, number>> {
-  const sums: Record<string, number> = {};
-  for (const numbers of all) {
-    for (const [name, number] of Object.entries(numbers)) sums[name] = (sums[name] ?? 0) + number;
-  }
-  return sums;
+/** The name of a key among those of all rules, or of a rule. */
+export function keyName(
+  { domain, rule, key = "" }: Pick<RuleFigures, "domain" | "rule" | "key">,
+): string {
+  return `${domain}\0${rule}\0${key}`;
 }

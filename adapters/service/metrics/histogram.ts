@@ -29,13 +29,3 @@ export function countTime(times: CountedTimes, seconds: number): void {
   times.counts[bucket]!++;
   times.sum += seconds;
 }
-
-/** Histograms as one. */
-export function addTimes(all: readonly Histogram[]): Histogram {
-  const total = noTimes();
-  for (const { counts, sum } of all) {
-    counts.forEach((count, bucket) => total.counts[bucket]! += count);
-    total.sum += sum;
-  }
-  return total;
-}

@@ -5,12 +5,20 @@
 
 import type { MaybePromise } from "../../../core/toolkit.ts";
 import type { Store } from "../../../mod.ts";
-import { type KeyLookup, type RuleEngine, ruleEngine, type RuleSet } from "../../rules/rules.ts";
-import { type GrpcServer, grpcServer } from "../envoy/grpc_server.ts";
-import { type HttpServer, startHttpServer } from "../http/http_server.ts";
+import {
+  compileRules,
+  type KeyLookup,
+  type RuleEngine,
+  ruleEngine,
+  type RuleFile,
+  type RuleSet,
+} from "../../rules/rules.ts";
+import { grpcServer } from "../envoy/grpc_server.ts";
+import { startHttpServer } from "../http/http_server.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
 import { errorLog, type Log } from "../log.ts";
 import { type Figures, figures } from "../metrics/figures.ts";
+import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { storeFigures } from "../metrics/store_figures.ts";
 import type { CallSettings } from "../serve_options.ts";
@@ -31,26 +39,35 @@ export interface ServerSettings extends CallSettings, Ports {
   readonly tls: TlsKeys | undefined;
 }
 
-/** The servers of a thread, or of all threads of a service. */
+/** A thread that serves, or several of them as one. */
 export interface Servers {
   readonly ports: Ports;
+  /** Puts rules in place. */
+  apply(files: readonly RuleFile[]): Promise<void> | void;
+  forgetLookups(): void;
+  /** What was counted; of the keys those that a search finds, and none without it. */
+  figures(search?: string): MaybePromise<FiguresSnapshot>;
   /** Puts another certificate in place, for connections that come. */
   secure(keys: TlsKeys): Promise<void> | void;
-  /** Reports to those who watch it that they take no more calls soon. */
+  /** Takes no more calls from those who ask whether it is ready, and reports that to who watches. */
   drain(): void;
   /** Take no more connections, let calls end for so many milliseconds, then end the rest. */
   stop(grace: number): Promise<void>;
 }
 
-/** What a thread of the service is made of. */
-export interface ThreadOptions extends CallSettings {
-  readonly store: Store;
+/** What a thread of the service asks for beyond itself. */
+export interface ThreadLinks {
   readonly lookup: KeyLookup | undefined;
   /** What the metrics of all threads are, or what the page shows, as text. */
   readonly show: (what: "metrics" | LiveRequest) => MaybePromise<string>;
+  readonly log: Log;
+}
+
+/** What a thread of the service is made of. */
+export interface ThreadOptions extends CallSettings, ThreadLinks {
+  readonly store: Store;
   /** Whether this thread reports the figures of the store. */
   readonly reportsStore: boolean;
-  readonly log: Log;
 }
 
 /** A thread of the service: an engine, what it counts, and the handler of calls. */
@@ -62,8 +79,6 @@ export interface ServiceThread {
   apply(rules: RuleSet): void;
   /** Starts the servers; of those that started none is left if one cannot. */
   serve(settings: ServerSettings): Promise<Servers>;
-  /** Takes no more calls from those who ask whether it is ready. */
-  drain(): void;
   /** Closes its store, and ends its measures. */
   close(): Promise<void> | void;
 }
@@ -83,48 +98,53 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
   });
   const counting = { figures: counted, isReady: () => !draining, onError: errorLog(log) };
   const handler = serviceHandler(engine, { ...options, ...counting });
+
+  function apply(rules: RuleSet): void {
+    engine.replace(rules);
+    counted.keep(rules);
+  }
+
+  async function serve(settings: ServerSettings): Promise<Servers> {
+    const { grpcPort } = settings;
+    const http = await startHttpServer({ ...settings, handler });
+    const grpc = grpcPort === undefined
+      ? undefined
+      : await grpcServer({ ...settings, ...counting, port: grpcPort, engine })
+        .catch(async (error) => {
+          await http.stop(0);
+          throw error;
+        });
+    // Rules take effect in the order in which they came.
+    let applied = Promise.resolve();
+    return {
+      ports: { port: http.port, grpcPort: grpc?.port },
+      apply: (files) =>
+        applied = applied.then(async () => apply(await compileRules(files))).catch(errorLog(log)),
+      forgetLookups: engine.forgetLookups,
+      figures: counted.snapshot,
+      secure(keys) {
+        grpc?.secure(keys);
+        http.secure(keys);
+      },
+      drain() {
+        draining = true;
+        grpc?.drain();
+      },
+      async stop(grace) {
+        await Promise.all([http.stop(grace), grpc?.stop(grace)]);
+      },
+    };
+  }
+
   return {
     engine,
     figures: counted,
     handler,
-    apply(rules): void {
-      engine.replace(rules);
-      counted.keep(rules);
-    },
-    async serve(settings) {
-      const { grpcPort } = settings;
-      const http = await startHttpServer({ ...settings, handler });
-      let grpc: GrpcServer | undefined;
-      try {
-        grpc = grpcPort === undefined
-          ? undefined
-          : await grpcServer({ ...settings, ...counting, port: grpcPort, engine });
-      } catch (error) {
-        await http.stop(0);
-        throw error;
-      }
-      return serversOf(http, grpc);
-    },
-    drain(): void {
-      draining = true;
-    },
+    apply,
+    serve,
     close() {
       counted.close();
       return store.close();
-    },
-  };
-}
-
-function serversOf(http: HttpServer, grpc: GrpcServer | undefined): Servers {
-  return {
-    ports: { port: http.port, grpcPort: grpc?.port },
-    secure(keys) {
-      grpc?.secure(keys);
-      http.secure(keys);
-    },
-    drain: () => grpc?.drain(),
-    async stop(grace) {
-      await Promise.all([http.stop(grace), grpc?.stop(grace)]);
     },
   };
 }

@@ -6,51 +6,32 @@
 import { Worker } from "node:worker_threads";
 
 import { withTimeout } from "../../../core/toolkit.ts";
-import type { SharedStoreHandle } from "../../../stores/shared/shared_store.ts";
-import type { KeyLimits, RuleFile } from "../../rules/rules.ts";
-import { errorLog, type Log, type LogEvent } from "../log.ts";
-import { addFigures, type FiguresSnapshot } from "../metrics/figures_snapshot.ts";
-import type { LiveRequest } from "../metrics/live_document.ts";
-import type { RedisOptions } from "../store_on_redis.ts";
-import type { TlsKeys } from "../tls_keys.ts";
+import type { KeyLookup, RuleFile } from "../../rules/rules.ts";
+import { errorLog } from "../log.ts";
+import { addFigures, type FiguresSnapshot, NO_FIGURES } from "../metrics/figures_snapshot.ts";
+import type { StoreSettings } from "../open_store.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
-import type { Ports, Servers, ServerSettings } from "./service_thread.ts";
+import type { Ports, Servers, ServerSettings, ThreadLinks } from "./service_thread.ts";
 import { workerProgram } from "./worker_program.ts";
 
 /** What a worker starts with. */
-export interface WorkerSettings extends ServerSettings {
-  readonly store: { readonly handle: SharedStoreHandle } | { readonly redis: RedisOptions };
+export interface WorkerSettings extends ServerSettings, Omit<StoreSettings, "store"> {
   /** The rules, which the main thread has read. */
   readonly files: readonly RuleFile[];
   /** Whether limits of keys can be asked for. */
   readonly lookups: boolean;
-  readonly openTelemetry: boolean;
 }
 
 /** What the main thread may call in a worker. */
-export interface WorkerCalls {
-  /** Puts rules in place. */
-  apply(files: readonly RuleFile[]): Promise<void>;
-  forgetLookups(): void;
-  figures(search?: string): FiguresSnapshot;
-  drain(): Promise<void>;
-  /** Puts another certificate in place. */
-  secure(keys: TlsKeys): Promise<void>;
-  /** Ends the server and the store, letting calls end for so many milliseconds. */
-  stop(grace: number): Promise<void>;
-}
+type WorkerCalls = Omit<Servers, "ports">;
 
 /** What a worker may call in the main thread. */
-export interface MainCalls {
+export interface MainCalls extends Omit<ThreadLinks, "lookup"> {
+  lookup: KeyLookup;
   /** The worker serves, on these ports. */
   listening(ports: Ports): void;
   /** The worker cannot serve. */
   failed(message: string): void;
-  log(event: LogEvent): void;
-  /** What the metrics of all threads are, or what the page shows. */
-  show(what: "metrics" | LiveRequest): Promise<string>;
-  /** The limits of a key's own. */
-  limits(domain: string, key: string): Promise<KeyLimits>;
 }
 
 /** The options of a pool of workers. */
@@ -59,26 +40,13 @@ export interface WorkerPoolOptions {
   /** The settings of a worker that is started now, and which ports it shares with others. */
   readonly settings: (ports?: Ports) => WorkerSettings;
   /** What workers ask the main thread for. */
-  readonly answers: Pick<MainCalls, "show" | "limits">;
-  readonly log: Log;
+  readonly links: ThreadLinks;
   /** Called for each worker that died, and is started again. */
   readonly onRestart?: (() => void) | undefined;
   /** What each worker runs; default the worker of the service. */
   readonly program?: URL | undefined;
   /** Milliseconds until a worker that died is started again; default 1,000. */
   readonly restartAfter?: number | undefined;
-}
-
-/** The workers of a service. */
-export interface WorkerPool extends Servers {
-  /** Gives all of them other rules. */
-  apply(files: readonly RuleFile[]): void;
-  forgetLookups(): void;
-  /**
-   * What each of them has counted, and what those that ended had when they were last asked, so that
-   * no sum grows smaller. One that does not answer within a second is reported as it last was.
-   */
-  figures(search?: string): Promise<readonly FiguresSnapshot[]>;
 }
 
 /** Milliseconds beyond the grace until a worker that does not stop is ended. */
@@ -91,16 +59,22 @@ const ANSWER_WITHIN = 1_000;
 interface PoolWorker {
   readonly thread: Worker;
   readonly call: PortCall<WorkerCalls>;
-  figures: FiguresSnapshot | undefined;
+  serves: boolean;
+  figures: FiguresSnapshot;
 }
 
-/** Starts workers; resolves once all of them serve. */
-export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPool> {
-  const { size, settings, answers, log, onRestart, restartAfter = 1_000 } = options;
+/**
+ * Starts workers; resolves once all of them serve. Their figures are what each of them has counted, and
+ * what those that ended had when they were last asked, so that no sum grows smaller. One that does not
+ * answer within a second is reported as it last was.
+ */
+export async function startWorkers(options: WorkerPoolOptions): Promise<Servers> {
+  const { size, settings, links, onRestart, restartAfter = 1_000 } = options;
   const { program = workerProgram(import.meta.url, "worker") } = options;
+  const { log } = links;
   const workers = new Set<PoolWorker>();
-  /** What workers that ended had counted, as a sum. */
-  let ofEnded: readonly FiguresSnapshot[] = [];
+  /** What workers that ended had counted. */
+  let ofEnded = NO_FIGURES;
   /** Whether all of them serve: who ends from then on is replaced. */
   let isServing = false;
   const failed = errorLog(log, "worker-error");
@@ -109,10 +83,12 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
   function start(wanted?: Ports): Promise<Ports> {
     return new Promise((resolve, reject) => {
       const thread = new Worker(program, { workerData: settings(wanted) });
-      const calls: MainCalls = {
-        ...answers,
-        log,
-        listening: resolve,
+      const calls: Omit<MainCalls, "lookup"> = {
+        ...links,
+        listening(ports) {
+          worker.serves = true;
+          resolve(ports);
+        },
         failed(message) {
           reject(new Error(message));
           // Its end is an event, at which it is replaced unless this is the service's start.
@@ -120,12 +96,13 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
         },
       };
       const call = portCalls<WorkerCalls>(thread, () => calls);
-      const worker: PoolWorker = { thread, call, figures: undefined };
+      const worker: PoolWorker = { thread, call, serves: false, figures: NO_FIGURES };
       workers.add(worker);
       thread.on("error", failed);
       thread.on("exit", (code) => {
         workers.delete(worker);
-        keepFigures(worker);
+        // Keys and threads are of those that live.
+        ofEnded = addFigures([ofEnded, { ...worker.figures, keys: [], threads: 0 }]);
         reject(new Error(`Cannot start a worker as it ended with ${code}`));
         if (isServing) replace(code);
       });
@@ -138,12 +115,6 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
     setTimeout(() => {
       if (isServing) start(ports).catch(failed);
     }, restartAfter);
-  }
-
-  /** Keeps what a worker that ended had counted; keys and threads are of those that live. */
-  function keepFigures({ figures }: PoolWorker): void {
-    if (figures === undefined) return;
-    ofEnded = [addFigures([...ofEnded, { ...figures, keys: [], threads: 0 }])];
   }
 
   function callAll<Name extends keyof WorkerCalls>(
@@ -172,8 +143,8 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
     apply: (files) => callAll("apply", files),
     forgetLookups: () => callAll("forgetLookups"),
     async figures(search) {
-      const known = await Promise.all([...workers].map((worker) => figuresOf(worker, search)));
-      return [...known.flat(), ...ofEnded];
+      await Promise.all([...workers].map((worker) => askFigures(worker, search)));
+      return addFigures([...[...workers].map(({ figures }) => figures), ofEnded]);
     },
     async secure(keys) {
       await Promise.all([...workers].map((worker) =>
@@ -188,14 +159,11 @@ export async function startWorkers(options: WorkerPoolOptions): Promise<WorkerPo
   };
 }
 
-/** What a worker has counted, or had when it answered last. */
-async function figuresOf(
-  worker: PoolWorker,
-  search: string | undefined,
-): Promise<readonly FiguresSnapshot[]> {
-  const asked = worker.call("figures", search).then((figures) => worker.figures = figures);
-  await withTimeout<unknown>(asked.catch(() => {}), ANSWER_WITHIN, () => {});
-  return worker.figures === undefined ? [] : [worker.figures];
+/** Asks a worker what it has counted; one that does not answer has what it had last. */
+async function askFigures(worker: PoolWorker, search: string | undefined): Promise<void> {
+  if (!worker.serves) return;
+  const asked = worker.call("figures", search).then((figures) => void (worker.figures = figures));
+  await withTimeout(asked.catch(() => {}), ANSWER_WITHIN, () => {});
 }
 
 /** Waits until a worker has stopped, and ends it; one that does not stop is ended all the same. */

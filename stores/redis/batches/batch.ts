@@ -14,6 +14,7 @@ import type { Operation } from "../../../core/store.ts";
 import { transact } from "../../../core/transact.ts";
 import { type Cell, discardChanges, emptyCell, encodeCell, rootOf, tieCells } from "./cell.ts";
 import { type Answer, type Job, keySet, keysOf, type Several } from "./job.ts";
+import type { BatchFailure } from "../failures/batch_failure.ts";
 import type { RedisCounters } from "../statistics.ts";
 
 /** What one batch is made of. */
@@ -29,6 +30,18 @@ export interface Batch {
   open: boolean;
   /** Whether a call in it must be alone in its transaction. */
   hasAlone: boolean;
+}
+
+/** What a commit reports of the calls of its batch; each is reported once. */
+export interface Watcher {
+  /** The values are there: from now on no call may join the batch. */
+  onLoaded(): void;
+  /** These are decided. */
+  answer(jobs: readonly Job[]): void;
+  /** These lost the race for a key, and were not applied. */
+  tryAgain(jobs: readonly Job[]): void;
+  /** These failed together: calls of one transaction, or of one script call. */
+  fail(jobs: readonly Job[], failure: BatchFailure): void;
 }
 
 /** Takes a call into a batch. */

@@ -8,30 +8,30 @@
  * batches_in_flight.ts.
  */
 
-import { addJob, type Batch, mayJoin } from "./batch.ts";
-import { type BatchOutcome, failedTogether, type Watcher } from "./batch_outcome.ts";
-import {
-  admitsBatch,
-  batchesInFlight,
-  batchFinished,
-  batchShare,
-  batchStarted,
-} from "./batches_in_flight.ts";
+import { addJob, type Batch, mayJoin, type Watcher } from "./batch.ts";
+import { batchesInFlight, batchFinished, batchShare, batchStarted } from "./batches_in_flight.ts";
 import { casCommit } from "../commit/cas_commit.ts";
 import { scriptCommit } from "../commit/script_commit.ts";
 import { watchCommit } from "../commit/watch_commit.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
 import { admitsCall, recordFailure, untilProbe } from "../connections/circuit_breaker.ts";
 import { patientTimer } from "../connections/patient_timer.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
 import {
   closeServer,
   connectTo,
+  type NodeConnection,
   openConnection,
   type Reconnector,
 } from "../connections/reconnector.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
-import { answerJobs, handleOutcome, isCalm, type Outcomes } from "./handle_outcome.ts";
+import {
+  answerJobs,
+  handleFailure,
+  handleReturn,
+  isCalm,
+  keepForRetry,
+  type Outcomes,
+} from "./handle_outcome.ts";
 import { isLook, type Job } from "./job.ts";
 import { enqueue, firstJob, jobQueue, MOST_JOBS, takeAll, takeBatch, takeIf } from "./job_queue.ts";
 
@@ -47,12 +47,8 @@ interface BatcherState extends Outcomes {
   starting: boolean;
   /** Whether keys are left to others for a moment. */
   resting: boolean;
-  /** Whether the batch under way is a watched transaction: a connection can hold only one. */
-  exclusive: boolean;
   /** The batch whose values are being loaded: calls on its keys may join it. */
   loading: Batch | undefined;
-  /** The batches under way. */
-  readonly batches: Set<Batch>;
   /** Fails calls that have taken too long; `undefined` while there are none. */
   timer: (() => void) | undefined;
 }
@@ -80,12 +76,12 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
         state.loading = undefined;
       },
       answer: (jobs) => answerJobs(state, jobs),
+      tryAgain: (jobs) => keepForRetry(state, jobs),
+      fail: (jobs, failure) => handleFailure(state, jobs, failure),
     },
     starting: false,
     resting: false,
-    exclusive: false,
     loading: undefined,
-    batches: new Set(),
     timer: undefined,
   };
   return {
@@ -94,11 +90,10 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
     /** Whether a call on a slot waits or is under way. */
     serves(slot: number): boolean {
       if (queue.slots.has(slot)) return true;
-      for (const { jobs } of state.batches) if (jobs[0]?.slot === slot) return true;
-      return false;
+      return inFlight.batches.some(({ jobs }) => jobs[0]?.slot === slot);
     },
     /** Whether no call waits or is under way. */
-    isIdle: (): boolean => queue.size === 0 && inFlight.size === 0 && !state.starting,
+    isIdle: (): boolean => queue.size === 0 && inFlight.batches.length === 0 && !state.starting,
     /** Fails all calls that wait, and closes the connection. */
     close(): void {
       closeServer(server);
@@ -124,7 +119,7 @@ function startTimer(state: BatcherState, milliseconds: number): void {
 }
 
 /** Fails calls that have taken too long; since when the oldest of the others is under way. */
-function failLate({ server, queue, starting, batches, loading }: BatcherState): number {
+function failLate({ server, queue, starting, inFlight, loading }: BatcherState): number {
   const { context: { timeout, failJobs }, breaker } = server;
   const instant = performance.now() - timeout;
   const cause = new Error(`The call took more than ${timeout} ms`);
@@ -136,7 +131,7 @@ function failLate({ server, queue, starting, batches, loading }: BatcherState): 
   // Before the first connection there is another limit.
   if (starting && !breaker.hasConnected) oldest = performance.now();
   else failJobs(takeIf(queue, isLate), "no", cause);
-  for (const batch of batches) {
+  for (const batch of inFlight.batches) {
     // What is only being loaded was not charged, and will not be.
     failJobs(batch.jobs.filter(isLate), batch === loading ? "no" : "unknown", cause);
   }
@@ -173,11 +168,10 @@ function startAtOnce(state: BatcherState): void {
 }
 
 function maySend(state: BatcherState): boolean {
-  const { queue, resting, inFlight, exclusive } = state;
+  const { queue, resting, inFlight } = state;
   if (queue.size === 0 || resting) return false;
-  if (inFlight.size === 0) return true;
-  return !exclusive && isCalm(state) && admitsBatch(inFlight, queue.size) &&
-    !firstJob(queue)!.watched;
+  if (inFlight.batches.length === 0) return true;
+  return isCalm(state) && queue.size >= inFlight.least && !firstJob(queue)!.watched;
 }
 
 /** Sends the next batch, and deals with what comes of it. */
@@ -194,16 +188,13 @@ async function next(state: BatcherState): Promise<void> {
   const isWatch = node.commit === "watch";
   const most = isWatch || hasLost ? MOST_JOBS : batchShare(inFlight, queue.size);
   const batch = takeBatch(queue, node.commit, most);
-  state.exclusive = batch.commit === "watch";
   batchStarted(inFlight, batch);
-  state.batches.add(batch);
   const ending = run(state, node, batch);
   // Only now, so that its commands are written before the next batch is made.
   start(state);
-  const outcome = await ending;
+  await ending;
   batchFinished(inFlight, batch);
-  state.batches.delete(batch);
-  handleOutcome(state, outcome);
+  handleReturn(state);
   if (state.lostRaces > 0) return startAtOnce(state);
   if (hasLost && Math.random() < COURTESY) await rest(state);
   start(state);
@@ -235,21 +226,17 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnectio
 }
 
 /** Runs a batch; a fault in here, whatever it is, must not leave a caller without an answer. */
-async function run(
-  state: BatcherState,
-  node: NodeConnection,
-  batch: Batch,
-): Promise<BatchOutcome> {
-  const { server: { context }, exclusive, watcher } = state;
+async function run(state: BatcherState, node: NodeConnection, batch: Batch): Promise<void> {
+  const { server: { context }, watcher } = state;
   const { commit } = batch;
   context.counters.batches++;
-  if (exclusive) state.loading = batch;
+  if (commit === "watch") state.loading = batch;
   try {
-    return await COMMITS[commit](node, batch, watcher, context);
+    await COMMITS[commit](node, batch, watcher, context);
   } catch (error) {
-    return failedTogether(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
+    watcher.fail(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
   } finally {
-    if (exclusive) watcher.onLoaded();
+    if (commit === "watch") watcher.onLoaded();
   }
 }
 

@@ -17,12 +17,10 @@ const MOST_BATCHES = 4;
 /** The fewest keys of a batch beside others: each costs a command, a write and a turn of the event loop. */
 const LEAST_KEYS = 20;
 
-/** How much is under way to one node. */
+/** What is under way to one node. */
 export interface BatchesInFlight {
-  /** How many batches. */
-  size: number;
-  /** How many calls are in them. */
-  calls: number;
+  /** An array, as a `Set` leaves tables behind that keep what was in it from the collector. */
+  readonly batches: Batch[];
   /** How many keys the last batch had for each of its calls. */
   keysPerCall: number;
   /** How many calls must wait before one more batch is worth it. */
@@ -31,37 +29,38 @@ export interface BatchesInFlight {
 
 /** Nothing is under way. */
 export function batchesInFlight(): BatchesInFlight {
-  return { size: 0, calls: 0, keysPerCall: 1, least: 1 };
-}
-
-/** Whether one more batch is worth it, while so many calls wait. */
-export function admitsBatch({ size, least }: BatchesInFlight, waiting: number): boolean {
-  return size === 0 || waiting >= least;
+  return { batches: [], keysPerCall: 1, least: 1 };
 }
 
 /** How many of the calls that wait go into the next batch at most. */
-export function batchShare({ calls, keysPerCall }: BatchesInFlight, waiting: number): number {
-  const keys = (waiting + calls) * keysPerCall;
-  const batches = Math.max(1, Math.min(Math.floor(keys / LEAST_KEYS), MOST_BATCHES));
-  return Math.ceil((waiting + calls) / batches);
+export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
+  const calls = waiting + callsOf(inFlight);
+  const batches = Math.floor(calls * inFlight.keysPerCall / LEAST_KEYS);
+  return Math.ceil(calls / Math.max(1, Math.min(batches, MOST_BATCHES)));
 }
 
 /** One more batch is under way. */
 export function batchStarted(inFlight: BatchesInFlight, batch: Batch): void {
+  inFlight.batches.push(batch);
   inFlight.keysPerCall = batch.cells.size / batch.jobs.length;
-  count(inFlight, 1, batch);
+  updateLeast(inFlight);
 }
 
 /** A batch came back. */
 export function batchFinished(inFlight: BatchesInFlight, batch: Batch): void {
-  count(inFlight, -1, batch);
+  inFlight.batches.splice(inFlight.batches.indexOf(batch), 1);
+  updateLeast(inFlight);
 }
 
-function count(inFlight: BatchesInFlight, batches: number, { jobs }: Batch): void {
-  inFlight.size += batches;
-  const { size, keysPerCall } = inFlight;
-  // More calls may have joined a watched batch since; but such a batch is under way alone.
-  inFlight.calls = size === 0 ? 0 : inFlight.calls + batches * jobs.length;
-  const isFull = size === MOST_BATCHES;
-  inFlight.least = isFull ? Infinity : (size + 1) * LEAST_KEYS / keysPerCall - inFlight.calls;
+function updateLeast(inFlight: BatchesInFlight): void {
+  const { batches, keysPerCall } = inFlight;
+  const count = batches.length;
+  // A connection holds one watched transaction.
+  const isFull = count === MOST_BATCHES || batches[0]?.commit === "watch";
+  const least = (count + 1) * LEAST_KEYS / keysPerCall - callsOf(inFlight);
+  inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
+}
+
+function callsOf({ batches }: BatchesInFlight): number {
+  return batches.reduce((sum, { jobs }) => sum + jobs.length, 0);
 }

@@ -14,11 +14,10 @@
  */
 
 import { ContentionError } from "../../../core/errors.ts";
-import type { BatchOutcome, FailedCalls } from "./batch_outcome.ts";
 import type { BatchesInFlight } from "./batches_in_flight.ts";
 import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
-import { storeClosed } from "../failures/batch_failure.ts";
+import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
 import { isLook, type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeIf } from "./job_queue.ts";
 
@@ -66,14 +65,16 @@ export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
   }
 }
 
-/** Deals with a batch that came back; after the last one those that lost a race are tried again. */
-export function handleOutcome(state: Outcomes, outcome: BatchOutcome): void {
-  const { conflicted, failed } = outcome;
+/** Keeps calls that lost a race until all batches under way are back. */
+export function keepForRetry(state: Outcomes, jobs: readonly Job[]): void {
+  state.server.context.counters.conflicts += jobs.length;
+  state.toRetry.push(...jobs);
+}
+
+/** Tries calls that lost a race again, after the last batch that was under way. */
+export function handleReturn(state: Outcomes): void {
   const { server, inFlight } = state;
-  server.context.counters.conflicts += conflicted.length;
-  state.toRetry.push(...conflicted);
-  for (const failure of failed) handleFailure(state, failure);
-  if (inFlight.size > 0) return;
+  if (inFlight.batches.length > 0) return;
   if (state.mustReconnect) dropConnection(server);
   state.mustReconnect = false;
   state.failing = false;
@@ -90,7 +91,11 @@ export function handleOutcome(state: Outcomes, outcome: BatchOutcome): void {
 }
 
 /** Deals with what kept calls from their end; of several failures the first one opens the breaker. */
-function handleFailure(state: Outcomes, { jobs, kind, applied, error }: FailedCalls): void {
+export function handleFailure(
+  state: Outcomes,
+  jobs: readonly Job[],
+  { kind, applied, error }: BatchFailure,
+): void {
   const { server, queue } = state;
   const { failJobs } = server.context;
   if (applied === "unknown") failJobs(jobs, "unknown", error);

@@ -16,16 +16,8 @@ export interface Several {
 export type Job = YoungJob;
 
 /** A call that has not been tried yet. */
-export function newJob(
-  key: string,
-  slot: number,
-  at: number | undefined,
-  one: Operation | undefined,
-  several: Several | undefined,
-  resolve: (answer: Answer) => void,
-  reject: (error: Error) => void,
-): Job {
-  return new YoungJob(key, slot, at, one, several, resolve, reject);
+export function newJob(...parts: ConstructorParameters<typeof YoungJob>): Job {
+  return new YoungJob(...parts);
 }
 
 /**
@@ -45,6 +37,8 @@ class YoungJob {
   readonly one: Operation | undefined;
   /** Operations that are run all or nothing, if it is not that one. */
   readonly several: Several | undefined;
+  /** Since when it has been under way, by `performance.now`. */
+  readonly since: number;
   /** Answers the caller. */
   readonly resolve: (answer: Answer) => void;
   /** Fails the call. */
@@ -59,8 +53,6 @@ class YoungJob {
   alone = false;
   /** Whether a value was found that only a watched transaction replaces safely. */
   watched = false;
-  /** Since when it has been under way, by `performance.now`. */
-  readonly since: number = performance.now();
   /** The cell of the first key, in the batch that it is in. */
   cell: Cell | undefined = undefined;
   /** Whether it was answered, or failed. */
@@ -74,6 +66,7 @@ class YoungJob {
     at: number | undefined,
     one: Operation | undefined,
     several: Several | undefined,
+    since: number,
     resolve: (answer: Answer) => void,
     reject: (error: Error) => void,
   ) {
@@ -82,6 +75,7 @@ class YoungJob {
     this.at = at;
     this.one = one;
     this.several = several;
+    this.since = since;
     this.resolve = resolve;
     this.reject = reject;
   }

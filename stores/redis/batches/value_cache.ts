@@ -11,26 +11,20 @@ export interface CachedValue {
 }
 
 /**
- * The values last seen, with the states that they stand for.
+ * Makes the cache of one server, of so many bytes at most: the values last seen, with the states that
+ * they stand for.
  *
  * Never trusted: in watch mode a value that the server holds is looked up here to save its parsing,
  * in cas mode the value seen last is the guess that the server checks. So it may forget anything;
  * when it is full, it forgets what it has known for longest.
  */
-export interface ValueCache {
-  /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
-  get(key: string): CachedValue | undefined;
-  /** Remembers what a key holds. */
-  set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
-}
-
-/** Makes the memory of one server, of so many bytes at most. */
-export function valueCache(mostBytes: number): ValueCache {
+export function valueCache(mostBytes: number) {
   // Changed in place: a new object for each decision is one more that the collector has to move.
   const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
 
-  function learn(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
+  /** Remembers what a key holds. */
+  function set(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
     const value = values.get(key);
     if (value !== undefined) size -= sizeOf(key, value.text);
     if (text === undefined) {
@@ -55,8 +49,15 @@ export function valueCache(mostBytes: number): ValueCache {
     }
   }
 
-  return { get: (key) => values.get(key), set: learn };
+  return {
+    /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
+    get: (key: string): CachedValue | undefined => values.get(key),
+    set,
+  };
 }
+
+/** The values last seen of one server. */
+export type ValueCache = ReturnType<typeof valueCache>;
 
 function sizeOf(key: string, text: string): number {
   return key.length + text.length + ENTRY;

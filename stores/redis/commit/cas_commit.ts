@@ -10,11 +10,10 @@
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { type Batch, decideBatch, rootCellOf } from "../batches/batch.ts";
-import type { BatchOutcome, Watcher } from "../batches/batch_outcome.ts";
+import { type Batch, decideBatch, rootCellOf, type Watcher } from "../batches/batch.ts";
 import { type Cell, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import { keysOf } from "../batches/job.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import { AFTER_TIME, commitByScript } from "./script_calls.ts";
@@ -23,9 +22,9 @@ import { AFTER_TIME, commitByScript } from "./script_calls.ts";
 export async function casCommit(
   node: NodeConnection,
   batch: Batch,
-  { answer }: Watcher,
+  watcher: Watcher,
   context: StoreContext,
-): Promise<BatchOutcome> {
+): Promise<void> {
   const { clock, values, counters, useServerTime } = context;
   for (const cell of batch.cells.values()) {
     const guess = values.get(cell.key);
@@ -33,7 +32,7 @@ export async function casCommit(
   }
   const now = (useServerTime ? clock.now() : undefined) ?? Date.now();
   const decided = decideBatch(batch, now, counters);
-  return await commitByScript(node, batch, decided, {
+  await commitByScript(node, batch, decided, watcher, {
     text: COMPARE_AND_SET,
     sha: COMPARE_AND_SET_SHA,
     argumentsOf(call) {
@@ -53,18 +52,15 @@ export async function casCommit(
     },
     readReply({ jobs, cells }, reply) {
       const lost = reply.length === AFTER_TIME ? NONE : lostOf(cells, reply, context);
-      if (lost.size === 0) {
-        answer(jobs);
-        return [];
-      }
-      answer(jobs.filter((job) => !lost.has(rootCellOf(job))));
+      if (lost.size === 0) return watcher.answer(jobs);
+      watcher.answer(jobs.filter((job) => !lost.has(rootCellOf(job))));
       const conflicted = jobs.filter((job) => lost.has(rootCellOf(job)));
       for (const job of conflicted) {
         // A value that is no text comes back changed, and would never compare as equal.
         job.watched = node.connection.isShared !== true &&
           keysOf(job).some((key) => batch.cells.get(key)!.unreadable);
       }
-      return conflicted;
+      watcher.tryAgain(conflicted);
     },
   }, context);
 }

@@ -3,17 +3,11 @@
  * alone, all in one write.
  */
 
-import type { Batch } from "../batches/batch.ts";
-import {
-  ALL_ANSWERED,
-  type BatchOutcome,
-  type FailedCalls,
-  failedTogether,
-} from "../batches/batch_outcome.ts";
+import type { Batch, Watcher } from "../batches/batch.ts";
 import type { Cell } from "../batches/cell.ts";
 import type { Job } from "../batches/job.ts";
 import type { Command } from "../clients/connection.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import { countedRoundTrip, hasReplies, type RoundTrip } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import { connectionLost, failureOfReply } from "../failures/batch_failure.ts";
@@ -25,8 +19,8 @@ export interface CommitScript {
   readonly sha: string;
   /** What a script call is given besides the keys; may change the order of these. */
   argumentsOf(call: ScriptCall): readonly string[];
-  /** Answers calls by the script's reply, from the part after the time on; returns those that lost a race. */
-  readReply(call: ScriptCall, reply: readonly unknown[]): readonly Job[];
+  /** Reports calls by the script's reply, from the part after the time on. */
+  readReply(call: ScriptCall, reply: readonly unknown[]): void;
 }
 
 /** What one script call decides: calls on keys of one slot, and their cells. */
@@ -43,11 +37,12 @@ export async function commitByScript(
   node: NodeConnection,
   { cells, asking }: Batch,
   jobs: readonly Job[],
+  { fail }: Watcher,
   script: CommitScript,
   context: StoreContext,
-): Promise<BatchOutcome> {
-  if (jobs.length === 0) return ALL_ANSWERED;
-  if (!node.connection.open) return failedTogether(jobs, connectionLost());
+): Promise<void> {
+  if (jobs.length === 0) return;
+  if (!node.connection.open) return fail(jobs, connectionLost());
   const calls = callsOf(jobs, cells);
   const commands = calls.map((call) => {
     const rest = script.argumentsOf(call);
@@ -55,15 +50,15 @@ export async function commitByScript(
     return ["EVALSHA", script.sha, String(keys.length)].concat(keys, rest);
   });
   const replies = await callScript(node, script.text, commands, asking, context);
-  if (!hasReplies(replies)) return failedTogether(jobs, replies, "unknown");
-  const conflicted: Job[] = [];
-  const failed: FailedCalls[] = [];
+  if (!hasReplies(replies)) return fail(jobs, { ...replies, applied: "unknown" });
+  const failed: [readonly Job[], Error][] = [];
   for (const [place, call] of calls.entries()) {
     const reply = replies[place];
-    if (reply instanceof Error) failed.push({ ...failureOfReply(reply), jobs: call.jobs });
-    else conflicted.push(...script.readReply(call, reply as readonly unknown[]));
+    if (reply instanceof Error) failed.push([call.jobs, reply]);
+    else script.readReply(call, reply as readonly unknown[]);
   }
-  return { conflicted, failed };
+  // Last, as what is everybody's failure is that of lost races, too.
+  for (const [jobs, error] of failed) fail(jobs, failureOfReply(error));
 }
 
 /** The calls of each slot, and each that must be alone. */

@@ -7,10 +7,9 @@
  * and nothing is to be remembered of a key.
  */
 
-import { type Batch, stepAll } from "../batches/batch.ts";
-import type { BatchOutcome, Watcher } from "../batches/batch_outcome.ts";
+import { type Batch, stepAll, type Watcher } from "../batches/batch.ts";
 import { loadCell } from "../batches/cell.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import { programOf } from "../script/program.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
@@ -21,12 +20,12 @@ import { AFTER_TIME, commitByScript } from "./script_calls.ts";
 export function scriptCommit(
   node: NodeConnection,
   batch: Batch,
-  { answer }: Watcher,
+  watcher: Watcher,
   context: StoreContext,
-): Promise<BatchOutcome> {
+): Promise<void> {
   const { counters, useServerTime } = context;
   const own = useServerTime ? -1 : Date.now();
-  return commitByScript(node, batch, batch.jobs, {
+  return commitByScript(node, batch, batch.jobs, watcher, {
     text: STATE_TRANSITIONS,
     sha: STATE_TRANSITIONS_SHA,
     argumentsOf: ({ jobs, cells }) => programOf(jobs, batch.cells, cells.length, own),
@@ -37,8 +36,7 @@ export function scriptCommit(
       }
       const now = useServerTime ? Math.floor(timeOf(reply)) : own;
       // Those that were given up meanwhile as well: the server has charged them.
-      answer(stepAll(jobs, batch.cells, now, counters));
-      return [];
+      watcher.answer(stepAll(jobs, batch.cells, now, counters));
     },
   }, context);
 }

@@ -14,17 +14,11 @@
  * no EXEC; but a call that was refused because of others in the batch is committed with them.
  */
 
-import { type Batch, decideBatch, rootCellOf } from "../batches/batch.ts";
-import {
-  ALL_ANSWERED,
-  type BatchOutcome,
-  failedTogether,
-  type Watcher,
-} from "../batches/batch_outcome.ts";
+import { type Batch, decideBatch, rootCellOf, type Watcher } from "../batches/batch.ts";
 import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../batches/job.ts";
-import type { NodeConnection } from "../connections/node_connection.ts";
+import type { NodeConnection } from "../connections/reconnector.ts";
 import { countedRoundTrip, hasReplies } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
 import type { StoreContext } from "../store_context.ts";
@@ -34,25 +28,28 @@ import { connectionLost, failureOfReply, firstError } from "../failures/batch_fa
 export async function watchCommit(
   node: NodeConnection,
   batch: Batch,
-  { onLoaded, answer }: Watcher,
+  watcher: Watcher,
   context: StoreContext,
-): Promise<BatchOutcome> {
+): Promise<void> {
   const commands = loadCommands(node, batch, context);
   node.watching = true;
   const replies = await countedRoundTrip(node.connection, commands, context);
-  onLoaded();
-  if (!hasReplies(replies)) return failedTogether(batch.jobs, replies);
+  watcher.onLoaded();
+  if (!hasReplies(replies)) return watcher.fail(batch.jobs, replies);
   const refusal = firstError(replies);
-  if (refusal !== undefined) return failedTogether(batch.jobs, failureOfReply(refusal), "no");
+  if (refusal !== undefined) {
+    return watcher.fail(batch.jobs, { ...failureOfReply(refusal), applied: "no" });
+  }
 
   const cells = [...batch.cells.values()];
   const now = load(cells, replies, context);
   const decided = decideBatch(batch, now, context.counters);
   const changes = cells.filter(isReplaced);
   const [waiting, settled] = divide(decided, changes, cells);
-  answer(settled);
-  if (changes.length === 0) return ALL_ANSWERED;
-  return await commit(node, changes, waiting, batch.asking, answer, context);
+  watcher.answer(settled);
+  if (changes.length > 0) {
+    await commit(node, changes, waiting, batch.asking, watcher, context);
+  }
 }
 
 /** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
@@ -109,30 +106,27 @@ async function commit(
   changes: readonly Cell[],
   waiting: readonly Job[],
   asking: boolean,
-  answer: Watcher["answer"],
+  { answer, tryAgain, fail }: Watcher,
   context: StoreContext,
-): Promise<BatchOutcome> {
-  if (!node.connection.open) return failedTogether(waiting, connectionLost());
+): Promise<void> {
+  if (!node.connection.open) return fail(waiting, connectionLost());
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
   const replies = await countedRoundTrip(node.connection, commands, context);
-  if (!hasReplies(replies)) return failedTogether(waiting, replies, "unknown");
+  if (!hasReplies(replies)) return fail(waiting, { ...replies, applied: "unknown" });
   node.watching = false;
 
   const result = replies.at(-1);
-  if (result === null) return { conflicted: waiting, failed: [] };
+  if (result === null) return tryAgain(waiting);
   // EXECABORT says less than the reply that caused it.
   if (result instanceof Error) {
-    return failedTogether(waiting, failureOfReply(firstError(replies)!), "no");
+    return fail(waiting, { ...failureOfReply(firstError(replies)!), applied: "no" });
   }
   const error = firstError(result as readonly unknown[]);
-  if (error !== undefined) {
-    return failedTogether(waiting, { kind: "rejected", applied: "unknown", error });
-  }
+  if (error !== undefined) return fail(waiting, { kind: "rejected", applied: "unknown", error });
   for (const cell of changes) rememberCell(cell, context.values);
   answer(waiting);
-  return ALL_ANSWERED;
 }
 
 /** The command that replaces a cell's value. */

@@ -13,23 +13,16 @@
 /** How far two clocks may drift apart: the most that NTP slews a clock by, twice. */
 const DRIFT = 0.001;
 
-/** An estimate of the server's clock. */
-export interface ServerClock {
-  /** Takes in a sample: the server's time in ms, in a reply to what was sent and came back then. */
-  sample(server: number, sent: number, received: number): void;
-  /** The server's time in whole ms; `undefined` before the first sample. */
-  now(): number | undefined;
-}
-
-/** Makes a clock that knows nothing yet. */
-export function serverClock(): ServerClock {
+/** Makes an estimate of the server's clock, which knows nothing yet. */
+export function serverClock() {
   let offset = Number.NaN;
   let error = Infinity;
   let at = 0;
   let latest = 0;
 
   return {
-    sample(server, sent, received) {
+    /** Takes in a sample: the server's time in ms, in a reply to what was sent and came back then. */
+    sample(server: number, sent: number, received: number): void {
       const sampled = server - (sent + received) / 2;
       const bound = (received - sent) / 2;
       const aged = error + (received - at) * DRIFT;
@@ -40,13 +33,17 @@ export function serverClock(): ServerClock {
       error = bound;
       at = received;
     },
-    now() {
+    /** The server's time in whole ms; `undefined` before the first sample. */
+    now(): number | undefined {
       if (error === Infinity) return undefined;
       latest = Math.max(latest, Math.floor(performance.now() + offset));
       return latest;
     },
   };
 }
+
+/** An estimate of the server's clock. */
+export type ServerClock = ReturnType<typeof serverClock>;
 
 /** The milliseconds of a reply to TIME: seconds and microseconds. */
 export function timeOf(reply: unknown): number {

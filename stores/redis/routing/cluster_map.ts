@@ -7,50 +7,57 @@
  * those that fail come last, and then those that the client's options name.
  */
 
+import type { ClusterDials } from "../clients/cluster_dial.ts";
 import type { Dial } from "../clients/connection.ts";
-import { storeClosed } from "../failures/batch_failure.ts";
-import type { Cluster, Slots } from "./cluster.ts";
-import { SLOTS } from "./hash_slot.ts";
-import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { hasReplies, roundTrip } from "../connections/round_trip.ts";
+import { staggeredAttempts } from "../connections/staggered_attempts.ts";
+import { SLOTS } from "./hash_slot.ts";
+
+/** The slots of a cluster, as far as they are known; addresses are host and port. */
+export interface Slots {
+  /** The node that has each slot. */
+  readonly owners: (string | undefined)[];
+  /** Every node, replicas too. */
+  readonly nodes: readonly string[];
+}
 
 /** Milliseconds that a node has for its answer before another one is tried, too. */
 const HEAD_START = 100;
 
-/** Renews the map; one renewal at a time, however many need it. */
-export function renewSlots(cluster: Cluster): Promise<void> {
-  return cluster.renewal ??= readAnywhere(cluster).finally(() => {
-    cluster.renewal = undefined;
-  });
-}
-
-async function readAnywhere(cluster: Cluster): Promise<void> {
-  const { dials: { nodeAt, roots }, nodes, slots, context } = cluster;
-  const isFailing = (address: string) => (nodes.get(address)?.breaker.failures ?? 0) > 0;
-  const known = shuffled(slots.nodes);
+/**
+ * Asks for the slots.
+ *
+ * @param isFailing Whether a node has failed of late.
+ * @param requireOpen Throws once nobody needs them any more.
+ * @param timeout The most milliseconds of each connection, each question, and all of it.
+ */
+export function readSlots(
+  { nodeAt, roots }: ClusterDials,
+  nodes: readonly string[],
+  isFailing: (address: string) => boolean,
+  requireOpen: () => void,
+  timeout: number,
+): Promise<Slots> {
+  const known = shuffled(nodes);
   const dials = [
     ...known.filter((address) => !isFailing(address)).map(nodeAt),
     ...shuffled(roots),
     ...known.filter(isFailing).map(nodeAt),
   ];
-  const attempts = dials.map((dial) => () => readFrom(cluster, dial));
-  cluster.slots = await staggeredAttempts(
-    attempts,
-    HEAD_START,
-    context.connectDeadline,
-    () => {},
-  );
+  const attempts = dials.map((dial) => async () => {
+    requireOpen();
+    return await readFrom(dial, timeout);
+  });
+  return staggeredAttempts(attempts, HEAD_START, timeout, () => {});
 }
 
 /** Reads the slots from one node. */
-async function readFrom({ closed, context }: Cluster, dial: Dial): Promise<Slots> {
-  if (closed) throw storeClosed();
-  const { connectDeadline } = context;
-  const connection = await dial(connectDeadline);
+async function readFrom(dial: Dial, timeout: number): Promise<Slots> {
+  const connection = await dial(timeout);
   try {
-    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], connectDeadline);
+    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], timeout);
     if (!hasReplies(trip)) throw trip.error;
-    return readSlots(trip[0]);
+    return slotsOf(trip[0]);
   } finally {
     connection.destroy();
   }
@@ -61,7 +68,7 @@ async function readFrom({ closed, context }: Cluster, dial: Dial): Promise<Slots
  *
  * @throws If it is an error, or the node knows of no slots.
  */
-function readSlots(reply: unknown): Slots {
+function slotsOf(reply: unknown): Slots {
   if (reply instanceof Error) throw reply;
   const owners = new Array<string | undefined>(SLOTS).fill(undefined);
   const nodes = new Set<string>();

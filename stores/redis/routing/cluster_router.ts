@@ -1,31 +1,71 @@
 /*
  * Brings each call of a cluster to the node that has its slot. In watch mode a transaction holds keys
  * of one slot, and a node has several connections; in cas mode a batch holds script
- * calls for many slots.
+ * calls for many slots. Each node has batchers and connections of its own, and a clock and a cache
+ * of its own, as no two nodes have the same time and the same values.
  *
  * A node that fails opens its breaker, and calls on its slots renew the map of slots. Nothing runs in
- * the background: a call that comes is what renews the map.
+ * the background: a call that comes is what renews the map. Calls on slots of which no owner is known
+ * wait until the cluster has said who has them, all in one queue, which has a breaker as nodes have.
+ *
+ * | a node replies | then |
+ * |---|---|
+ * | MOVED | the call goes to the node that it names; the map is renewed soon |
+ * | ASK | this call goes to the node that the slot is being moved to, after an ASKING |
+ * | TRYAGAIN | keys are in both places: a little later, and each call alone |
+ * | CLUSTERDOWN | the call fails as not applied; the map is renewed soon |
  */
 
-import { circuitBreaker, untilProbe } from "../connections/circuit_breaker.ts";
-import { clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
-import { renewSlots } from "./cluster_map.ts";
-import type { Cluster } from "./cluster.ts";
-import { nodeAt, renewMapSoon } from "./cluster_nodes.ts";
-import { hashSlot } from "./hash_slot.ts";
+import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
-import { redirect } from "./redirects.ts";
-import type { Router } from "./router.ts";
-import type { StoreContext } from "../store_context.ts";
+import { valueCache } from "../batches/value_cache.ts";
+import { type ClusterDials, clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
+import {
+  admitsCall,
+  type CircuitBreaker,
+  circuitBreaker,
+  recordFailure,
+  recordSuccess,
+  untilProbe,
+} from "../connections/circuit_breaker.ts";
+import { patientTimer } from "../connections/patient_timer.ts";
+import { serverClock } from "../connections/server_clock.ts";
 import { storeClosed } from "../failures/batch_failure.ts";
-import { takeUnrouted, waitForRoute } from "./unrouted_calls.ts";
+import type { StoreContext } from "../store_context.ts";
+import { type BatcherPool, batcherPool } from "./batcher_pool.ts";
+import { readSlots, type Slots } from "./cluster_map.ts";
+import { hashSlot } from "./hash_slot.ts";
+import type { Router } from "./router.ts";
+
+/** The most milliseconds between two questions for the map while there is reason to ask. */
+const RENEW_EVERY = 250;
+
+/** How many connections to a node, and so transactions at a time, where the options do not say. */
+const WATCHING = 16;
+
+/** How often nodes may send a call elsewhere before it fails, as the cluster does not settle. */
+const MOST_REDIRECTS = 32;
+
+/** A cluster, as far as it is known. */
+interface Cluster {
+  readonly dials: ClusterDials;
+  slots: Slots;
+  /** The renewal of the slots under way. */
+  renewal: Promise<void> | undefined;
+  /** From when on they may be renewed. */
+  renewalAt: number;
+  /** Whether the cluster says who has which slot. */
+  readonly breaker: CircuitBreaker;
+  /** The nodes in use, by their addresses. */
+  readonly nodes: Map<string, BatcherPool>;
+  readonly context: StoreContext;
+  /** Calls on slots of which no owner is known: the first of them has the slots renewed. */
+  unrouted: Job[];
+  closed: boolean;
+}
 
 /** Makes the router of a cluster. */
-export function clusterRouter(
-  client: NodeRedisCluster,
-  context: StoreContext,
-): Router {
-  const { failJobs } = context;
+export function clusterRouter(client: NodeRedisCluster, context: StoreContext): Router {
   const cluster: Cluster = {
     dials: clusterDials(client, context.connectDeadline),
     slots: { owners: [], nodes: [] },
@@ -34,30 +74,17 @@ export function clusterRouter(
     breaker: circuitBreaker(),
     nodes: new Map(),
     context,
-    submit,
-    moved: (jobs, error) => redirect(cluster, jobs, error),
     unrouted: [],
-    findsRoutes: false,
     closed: false,
   };
-
-  function submit(job: Job): void {
-    if (cluster.closed) return failJobs([job], "no", storeClosed());
-    const address = cluster.slots.owners[job.slot];
-    if (address === undefined) return waitForRoute(cluster, job);
-    const node = nodeAt(cluster, address);
-    if (node.breaker.failures > 0) renewMapSoon(cluster);
-    node.submit(job);
-  }
-
   return {
     slotOf: hashSlot,
     async masters() {
-      await renewSlots(cluster);
+      await renewMap(cluster);
       const owners = new Set(cluster.slots.owners.filter((address) => address !== undefined));
       return [...owners].map(cluster.dials.nodeAt);
     },
-    submit,
+    submit: (job) => submit(cluster, job),
     untilProbe(slot) {
       const address = cluster.slots.owners[slot];
       if (address === undefined) return untilProbe(cluster.breaker);
@@ -67,7 +94,147 @@ export function clusterRouter(
     close() {
       cluster.closed = true;
       for (const node of cluster.nodes.values()) node.close();
-      failJobs(takeUnrouted(cluster), "no", storeClosed());
+      context.failJobs(takeUnrouted(cluster), "no", storeClosed());
     },
   };
+}
+
+function submit(cluster: Cluster, job: Job): void {
+  if (cluster.closed) return cluster.context.failJobs([job], "no", storeClosed());
+  const address = cluster.slots.owners[job.slot];
+  if (address === undefined) return waitForRoute(cluster, job);
+  const node = nodeAt(cluster, address);
+  if (node.breaker.failures > 0) renewMapSoon(cluster);
+  node.submit(job);
+}
+
+/** The node at an address. */
+function nodeAt(cluster: Cluster, address: string): BatcherPool {
+  const { nodes, dials, context } = cluster;
+  let node = nodes.get(address);
+  if (node === undefined) {
+    const own = { ...context, clock: serverClock(), values: valueCache(context.cacheBytes) };
+    // A watched transaction holds keys of one slot, so one after the other is slow.
+    const { commit, connections = commit === "watch" ? WATCHING : 1 } = context;
+    const moved = (jobs: readonly Job[], error: Error) => redirect(cluster, jobs, error);
+    node = batcherPool(dials.nodeAt(address), own, connections, undefined, moved);
+    nodes.set(address, node);
+  }
+  return node;
+}
+
+/**
+ * Renews the map, and closes connections to nodes that have no slot any more. One renewal at a time,
+ * however many need it.
+ */
+function renewMap(cluster: Cluster): Promise<void> {
+  return cluster.renewal ??= renew(cluster).finally(() => {
+    cluster.renewal = undefined;
+  });
+}
+
+async function renew(cluster: Cluster): Promise<void> {
+  const { dials, nodes, slots, breaker, context } = cluster;
+  const isFailing = (address: string) => (nodes.get(address)?.breaker.failures ?? 0) > 0;
+  const requireOpen = () => {
+    if (cluster.closed) throw storeClosed();
+  };
+  const { connectDeadline } = context;
+  cluster.slots = await readSlots(dials, slots.nodes, isFailing, requireOpen, connectDeadline);
+  breaker.hasConnected = true;
+  const owners = new Set(cluster.slots.owners);
+  for (const [address, node] of nodes) {
+    if (owners.has(address) || !node.isIdle()) continue;
+    node.close();
+    nodes.delete(address);
+  }
+}
+
+/** Renews the map unless that was done a moment ago; nobody waits for it. */
+function renewMapSoon(cluster: Cluster): void {
+  const now = performance.now();
+  if (now < cluster.renewalAt) return;
+  cluster.renewalAt = now + RENEW_EVERY * (0.5 + Math.random() / 2);
+  renewMap(cluster).catch(() => {});
+}
+
+/** Has a call wait until it is known who has its slot; then it is submitted again. */
+function waitForRoute(cluster: Cluster, job: Job): void {
+  const { unrouted, breaker, context: { maxPending, failJobs, refuseJob } } = cluster;
+  if (unrouted.length >= maxPending) return refuseJob(job);
+  if (!admitsCall(breaker, false)) {
+    const cause = new Error("The cluster did not report its slots a moment ago");
+    return failJobs([job], "no", cause);
+  }
+  if (unrouted.push(job) === 1) void findRoutes(cluster);
+}
+
+/** Renews the map, and submits again all calls whose slots have an owner. */
+async function findRoutes(cluster: Cluster): Promise<void> {
+  const { breaker, context: { deadline, connectDeadline, failJobs } } = cluster;
+  const most = breaker.hasConnected ? deadline : connectDeadline;
+  let cause = new Error("No node has its slot");
+  const late = () => {
+    throw new Error(`The cluster did not report its slots within ${most} ms`);
+  };
+  try {
+    await withTimeout(renewMap(cluster), most, late, patientTimer);
+  } catch (error) {
+    cause = error as Error;
+  }
+  const jobs = takeUnrouted(cluster);
+  const hasOwner = ({ slot }: Job) => cluster.slots.owners[slot] !== undefined;
+  const homeless = jobs.filter((job) => !hasOwner(job));
+  if (homeless.length === 0) recordSuccess(breaker);
+  else recordFailure(breaker);
+  failJobs(homeless, "no", cause);
+  for (const job of jobs) if (hasOwner(job)) submit(cluster, job);
+}
+
+function takeUnrouted(cluster: Cluster): readonly Job[] {
+  const { unrouted } = cluster;
+  cluster.unrouted = [];
+  return unrouted;
+}
+
+/** Takes calls back from a node that could not run them, and submits them where they belong. */
+function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
+  const { slots, context: { failJobs } } = cluster;
+  const again = jobs.filter((job) => ++job.redirects < MOST_REDIRECTS);
+  failJobs(jobs.filter((job) => job.redirects >= MOST_REDIRECTS), "no", error);
+  const [word, slot, address = ""] = error.message.split(" ");
+  if (word === "ASK") askNode(cluster, again, address);
+  else if (word === "MOVED") {
+    slots.owners[Number(slot)] = address;
+    renewMapSoon(cluster);
+    submitAll(cluster, again);
+  } else if (word === "TRYAGAIN") void retryLater(cluster, again);
+  else {
+    renewMapSoon(cluster);
+    failJobs(again, "no", error);
+  }
+}
+
+/** Submits calls to the node that their slot is being moved to. */
+function askNode(cluster: Cluster, jobs: readonly Job[], address: string): void {
+  if (cluster.closed) return cluster.context.failJobs(jobs, "no", storeClosed());
+  const node = nodeAt(cluster, address);
+  for (const job of jobs) {
+    job.asking = true;
+    node.submit(job);
+  }
+}
+
+async function retryLater(cluster: Cluster, jobs: readonly Job[]): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 8));
+  // Together they would be sent away again: keys of theirs are in both places.
+  for (const job of jobs) job.alone = true;
+  submitAll(cluster, jobs);
+}
+
+function submitAll(cluster: Cluster, jobs: readonly Job[]): void {
+  for (const job of jobs) {
+    job.asking = false;
+    submit(cluster, job);
+  }
 }

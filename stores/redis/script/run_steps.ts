@@ -117,7 +117,7 @@ export function takeSteps(
   now: number,
   write: Write,
 ): void {
-  const transitions = formulas.map(transitionBy);
+  const transitions = formulas.map((formula) => transitionBy(formula, false));
   // By key: its state once it was read, whose state it is once it was replaced, and how long it is to
   // be kept. Lists side by side, as an object for each key costs more than all the rest.
   const states: unknown[] = [];

@@ -6,12 +6,7 @@
 import type { Formula, SplitReducer } from "../../../core/algorithm.ts";
 import { decodeAll, encodeAll, takeAll } from "../../../core/algorithms/all.ts";
 import { arrivalArithmetic } from "../../../core/algorithms/arrival_time_algorithm.ts";
-import {
-  type Arithmetic,
-  chargeBy,
-  chargeOr,
-  takeBy,
-} from "../../../core/algorithms/build_algorithm.ts";
+import { type Arithmetic, chargeBy, takeBy } from "../../../core/algorithms/build_algorithm.ts";
 import { inRow, opened, windowArithmetic } from "../../../core/algorithms/fixed_window.ts";
 import { counterArithmetic } from "../../../core/algorithms/sliding_counter.ts";
 import { fineTicks, wholeTicks } from "../../../core/arithmetic/ticks.ts";
@@ -23,40 +18,42 @@ import type { Codec } from "../../../core/codec.ts";
 export interface Transition<State = unknown> {
   readonly initial: State;
   readonly take: SplitReducer<State>["take"];
-  /** Charges a cost above 0. */
-  readonly charge: SplitReducer<State>["charge"];
   /** Milliseconds until the state is fresh. */
   readonly reset: (state: State, now: number) => number;
   readonly encode: Codec<State>["encode"];
   readonly decode: Codec<State>["decode"];
 }
 
-/** The transition of a formula. */
-export function transitionBy(formula: Formula): Transition {
+/**
+ * The transition of a formula.
+ *
+ * @param charges Whether a cost is charged where it would be taken.
+ */
+export function transitionBy(formula: Formula, charges: boolean): Transition {
   const [name, a, b, c, d] = formula as readonly [string, number, number, number, number];
   if (name === "ticks" || name === "steps") {
-    return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d));
+    return transitionOf(arrivalArithmetic(wholeTicks(a, b), c, d), charges);
   }
-  if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c));
-  if (name === "counter") return transitionOf(counterArithmetic(a, b));
-  if (name === "window") return windowTransition(a, b, c, d);
-  if (name === "charge") return chargingTransition(transitionBy(formula[1] as Formula));
-  return allTransition(formula as readonly Formula[]);
+  if (name === "fine") return transitionOf(arrivalArithmetic(fineTicks(a), b, c), charges);
+  if (name === "counter") return transitionOf(counterArithmetic(a, b), charges);
+  if (name === "window") return windowTransition(a, b, c, d, charges);
+  if (name === "charge") return transitionBy(formula[1] as Formula, true);
+  return allTransition(formula as readonly Formula[], charges);
 }
 
-function transitionOf<State>(arithmetic: Arithmetic<State>): Transition {
+function transitionOf<State>(arithmetic: Arithmetic<State>, charges: boolean): Transition {
   const { capacity, mostUse = capacity, initial, accounting, codec } = arithmetic;
-  const take = takeBy(accounting);
+  const own = takeBy(accounting);
   const charge = chargeBy(mostUse - capacity, accounting);
-  const { encode, decode } = codec;
-  const transition = { initial, take, charge, reset: accounting.reset, encode, decode };
+  const transition: Transition<State> = {
+    initial,
+    take: (state, now, cost) =>
+      charges && cost > 0 ? charge(state, now, cost) : own(state, now, cost),
+    reset: accounting.reset,
+    encode: codec.encode,
+    decode: codec.decode,
+  };
   return transition as unknown as Transition;
-}
-
-/** One that charges where the other one takes. */
-function chargingTransition(inner: Transition): Transition {
-  const { initial, take, charge, reset, encode, decode } = inner;
-  return { initial, take: chargeOr(take, charge), charge, reset, encode, decode };
 }
 
 /** The commonest one, by the reducer that is written out for it. */
@@ -66,16 +63,22 @@ export function wholeTransition(
   burst: number,
 ): Transition {
   const arithmetic = arrivalArithmetic(wholeTicks(perMillisecond), interval, burst);
-  const { initial, charge, reset, encode, decode } = transitionOf(arithmetic);
+  const { initial, reset, encode, decode } = transitionOf(arithmetic, false);
   const take = wholeTake(perMillisecond, interval, burst, arithmetic.mostUse);
-  return { initial, take: take as Transition["take"], charge, reset, encode, decode };
+  return { initial, take: take as Transition["take"], reset, encode, decode };
 }
 
 /**
  * Windows in a row, or opened by a call if the shift is below 0. Their use is two numbers here, of
  * which both forms make the same text.
  */
-function windowTransition(limit: number, period: number, shift: number, most: number): Transition {
+function windowTransition(
+  limit: number,
+  period: number,
+  shift: number,
+  most: number,
+  charges: boolean,
+): Transition {
   const row = inRow(period, shift);
   const own = opened(period);
   const isOpened = shift < 0;
@@ -85,17 +88,19 @@ function windowTransition(limit: number, period: number, shift: number, most: nu
     end: (place: number) => isOpened ? own.end(place) : row.end(place),
     last: isOpened ? own.last : row.last,
   };
-  return transitionOf(windowArithmetic(limit, windows, wideUse(limit, windows.last, most)));
+  const use = wideUse(limit, windows.last, most);
+  return transitionOf(windowArithmetic(limit, windows, use), charges);
 }
 
-function allTransition(formula: readonly Formula[]): Transition {
+function allTransition(formula: readonly Formula[], charges: boolean): Transition {
   const parts: Transition[] = [];
-  for (let place = 1; place < formula.length; place++) parts.push(transitionBy(formula[place]!));
+  for (let place = 1; place < formula.length; place++) {
+    parts.push(transitionBy(formula[place]!, charges));
+  }
   const initial = parts.map((part) => part.initial);
   const transition: Transition<readonly unknown[]> = {
     initial,
-    take: takeAll(parts.map((part) => part.take), initial, () => true),
-    charge: takeAll(parts.map((part) => part.charge), initial, () => false),
+    take: takeAll(parts.map((part) => part.take), initial, () => !charges),
     reset(states, now) {
       let longest = 0;
       for (let place = 0; place < parts.length; place++) {

@@ -5,11 +5,11 @@
  */
 
 import { BLOCK, type Memory } from "../layout.ts";
-import { type CellType, CHAIN, type NodeShape, rootIn } from "../memory/node_shape.ts";
+import { type CellType, CHAIN, type NodeShape, treeIn } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
 
-/** Numbers; a tree and its newest bucket; running totals; a chain of cells. */
-export const blockKind = { cells: 0, tree: 1, totals: 2, chain: 3 } as const;
+/** Numbers; a number and a tree; a chain of cells. */
+export const blockKind = { cells: 0, tree: 1, chain: 2 } as const;
 
 /** Where the cells of a block begin, in 32-bit words. */
 export const CELLS = 4;
@@ -46,8 +46,7 @@ export function visitNodes(
 ): void {
   const at = blocks + block * BLOCK;
   const kind = ints[at]! & 3;
-  if (kind === blockKind.tree) rootIn(ints, at + CELLS + 2, 1, visit);
-  else if (kind === blockKind.totals) rootIn(ints, at + CELLS, 2, visit);
+  if (kind === blockKind.tree) treeIn(ints, at + CELLS + 2, visit);
   else if (kind === blockKind.chain && ints[at + CELLS] !== 0) visit(ints[at + CELLS]!, CHAIN);
 }
 

@@ -86,6 +86,6 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
 function typesOfNodes({ types }: CellLayout): readonly number[] {
   return Array.from({ length: Math.ceil(types.length / CELLS_PER_NODE) }, (_, node) => {
     const own = types.slice(node * CELLS_PER_NODE, (node + 1) * CELLS_PER_NODE);
-    return own.reduce((sum: number, type, cell) => sum | (type << (2 * cell)), 0);
+    return own.reduce((sum: number, type, cell) => sum | (type << cell), 0);
   });
 }

@@ -4,8 +4,7 @@
  *   a number                        1 cell
  *   an object that a codec writes   2 cells for up to three words, as far as they fit; otherwise 1
  *                                   cell for how many words it took, and as many as it may take
- *   a window in a segment tree      2 cells (`segment_tree.ts`)
- *   a log as running totals         1 cell (`running_totals.ts`)
+ *   a window or a log               2 cells (`segment_tree.ts`, `running_totals.ts`)
  *   `all`                           the cells of its parts
  *
  * Up to two cells stand in the block itself, more in a chain of nodes. Windows and logs are kept in
@@ -20,9 +19,9 @@ import { CELLS_PER_NODE, type CellType } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import { blockKind, type CellLayout, CELLS, type StateLayout } from "./block_layout.ts";
 import { type ChainLayout, chainLayout } from "./chain_layout.ts";
-import { nodesOfTotals, totalsCells } from "./running_totals.ts";
-import { nodesOfTree, treeCells } from "./segment_tree.ts";
-import { MOST_ENTRIES, TORN } from "./stored_timeline.ts";
+import { nodesOfTotals, runningTotals } from "./running_totals.ts";
+import { nodesOfSums, segmentTree } from "./segment_tree.ts";
+import { MOST_ENTRIES, timelineCells, TORN } from "./stored_timeline.ts";
 
 /** Most cells of a state: 8 KB. */
 const MOST_CELLS = 1_024;
@@ -115,9 +114,10 @@ export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
 function cellLayout(nodes: Nodes, algorithm: Algorithm): CellLayout {
   const { slots, parts } = algorithm.internals ?? {};
   if (slots !== undefined) {
-    return isTree(algorithm)
-      ? treeCells(nodes, slots)
-      : totalsCells(nodes, mostEntries(slots, algorithm.capacity));
+    const form = isTree(algorithm)
+      ? segmentTree(nodes, slots)
+      : runningTotals(nodes, mostEntries(slots, algorithm.capacity));
+    return timelineCells(form, slots);
   }
   if (parts !== undefined) {
     return cellsOfAll(algorithm, parts.map((part) => cellLayout(nodes, part)));
@@ -183,9 +183,10 @@ function sizeOfState(
   if (slots !== undefined) {
     const entries = Math.min(slots, capacity);
     if (entries <= MOST_ENTRIES) {
-      return isTree(algorithm)
-        ? { types: [0, 1], nodes: nodesOfTree(slots, capacity) }
-        : { types: [2], nodes: nodesOfTotals(mostEntries(slots, capacity)) };
+      const nodes = isTree(algorithm)
+        ? nodesOfSums(slots, capacity)
+        : nodesOfTotals(mostEntries(slots, capacity));
+      return { types: [0, 1], nodes };
     }
     const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MOST_ENTRIES}` +
       " (slidingWindow with a coarser precision takes less)";
@@ -207,7 +208,6 @@ function kindOfBlock(types: readonly CellType[]): number | undefined {
     "0": blockKind.cells,
     "0,0": blockKind.cells,
     "0,1": blockKind.tree,
-    "2": blockKind.totals,
   };
   return kinds[types.join()];
 }
@@ -226,7 +226,7 @@ function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorith
 /** Whether a window takes no more nodes as a tree than as running totals. */
 function isTree({ internals: { slots = 0 } = {}, capacity }: Algorithm): boolean {
   return slots <= MOST_ENTRIES && capacity < TREE_LIMIT &&
-    nodesOfTree(slots, capacity) <= nodesOfTotals(mostEntries(slots, capacity));
+    nodesOfSums(slots, capacity) <= nodesOfTotals(mostEntries(slots, capacity));
 }
 
 function refusal(rule: string, value: number): RangeError {

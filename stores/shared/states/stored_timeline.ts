@@ -1,7 +1,8 @@
 /*
- * Timelines that stand in the arena. A loaded one reads its nodes when it is called; what a reducer
- * makes of it is only described, and written when the call is committed. Every question to the
- * description goes to the one that was loaded:
+ * Timelines that stand in the arena, in two cells: the newest bucket; the root of a tree, its shape in
+ * three bits, and what the form keeps beside it. A loaded one reads its nodes when it is called; what
+ * a reducer makes of it is only described, and written when the call is committed. Every question to
+ * the description goes to the one that was loaded:
  *
  *   with `units` added at `newest`    since(x) = base.since(x) + units
  *                                     leaves(u) = newest for u < units, else base.leaves(u - units)
@@ -15,18 +16,45 @@
 
 import { EMPTY_TIMELINE, timelineOf } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
+import type { CellLayout } from "./block_layout.ts";
+import { ROOT } from "../memory/node_shape.ts";
+import type { RingTree } from "./ring_tree.ts";
 
-/** A timeline in the arena, as it was loaded. */
-export interface StoredTimeline extends Timeline {
-  /** The oldest bucket that still counts. */
-  readonly floor: number;
-}
-
-/** Most sub-buckets of a window, or units of a log: what three levels hold. */
+/** Most sub-buckets of a window, or units of a log. */
 export const MOST_ENTRIES = 65_536;
 
 /** Thrown by a walk over nodes that have been put to other use; the call is tried again. */
 export const TORN: unique symbol = Symbol("torn");
+
+/** What stands in the cells beside the newest bucket: a root, and 29 bits of the form's own. */
+export interface TimelineRoot {
+  readonly root: number;
+  readonly rest: number;
+}
+
+/** How the timelines of one algorithm are kept. */
+export interface TimelineForm {
+  readonly tree: RingTree;
+  readonly Loaded: new (
+    tree: RingTree,
+    root: number,
+    rest: number,
+    newest: number,
+  ) => StoredTimeline;
+  /**
+   * The new version that an edit describes; its old one keeps what they share. `undefined` if it must
+   * be built.
+   */
+  edit(edit: EditedTimeline): TimelineRoot | undefined;
+  /** The tree of these buckets, at least one: numbers and units, in order of time. */
+  build(held: readonly number[]): TimelineRoot;
+}
+
+/** A timeline in the arena, as it was loaded. */
+export interface StoredTimeline extends Timeline, TimelineRoot {
+  /** The oldest bucket that still counts. */
+  readonly floor: number;
+}
 
 /**
  * A timeline that differs from a stored one by one edit. Methods rather than closures, as one is made
@@ -79,11 +107,6 @@ class Edited implements Timeline {
 
 export type EditedTimeline = Edited;
 
-/** Whether a timeline is a stored one that was edited. */
-export function isEdited(timeline: Timeline): timeline is EditedTimeline {
-  return timeline instanceof Edited;
-}
-
 /** The stored timeline with units added at `newest` or, below 0, taken back. */
 export function edited(
   base: StoredTimeline,
@@ -110,32 +133,37 @@ export function bucketsFrom(timeline: Timeline, oldest: number): number[] {
   return held.reverse();
 }
 
-/*
- * What segment trees and running totals have in common: a root whose children are a ring of 16, each
- * of which stands for a group of `span` buckets or entries.
- */
+/** The timelines of windows of so many buckets as two cells. */
+export function timelineCells(form: TimelineForm, buckets: number): CellLayout {
+  const { tree, Loaded } = form;
+  const { shape, nodes } = tree;
 
-/** Children of a root. */
-export const RING = 16;
-
-/** How many levels stand below a root, and how many entries below each of its children. */
-export interface Levels {
-  readonly levels: number;
-  readonly span: number;
-}
-
-/** The levels that hold `entries` wherever in a child they begin. */
-export function levelsFor(entries: number, ofLeaf: number, branches: number): Levels {
-  let levels = 1;
-  let span = ofLeaf;
-  while (entries > (RING - 1) * span + 1) {
-    levels++;
-    span *= branches;
+  /** What stands in the cells of the version that is being made. */
+  function rootOf(timeline: Timeline, oldRoot: number): TimelineRoot | undefined {
+    if (timeline instanceof Loaded) return timeline;
+    if (timeline instanceof Edited && timeline.base.newest >= timeline.floor) {
+      const edited = form.edit(timeline);
+      if (edited !== undefined) return edited;
+    }
+    const held = bucketsFrom(timeline, timeline.newest - buckets + 1);
+    if (oldRoot !== 0) nodes.drop(oldRoot, shape);
+    return held.length === 0 ? undefined : form.build(held);
   }
-  return { levels, span };
-}
 
-/** Of the groups of entries up to the last one, the one whose place in the ring it is. */
-export function groupAt(place: number, last: number): number {
-  return last - ((last - place) & (RING - 1));
+  return {
+    types: [0, 1],
+    load(ints, floats, at) {
+      const root = ints[2 * at + 2]!;
+      if (root === 0) return EMPTY_TIMELINE;
+      return new Loaded(tree, root, ints[2 * at + 3]! >>> 3, floats[at]!);
+    },
+    save(state, ints, floats, at, old) {
+      const timeline = state as Timeline;
+      const made = rootOf(timeline, old === -1 ? 0 : ints[2 * old + 2]!);
+      if (made === undefined) return void ints.fill(0, 2 * at, 2 * at + 4);
+      floats[at] = timeline.newest;
+      ints[2 * at + 2] = made.root;
+      ints[2 * at + 3] = (made.rest << 3) | (shape & ~ROOT);
+    },
+  };
 }

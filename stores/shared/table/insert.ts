@@ -14,7 +14,7 @@
  * tag has led to a key.
  */
 
-import { BLOCK, header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
+import { header, INTENT, SLOTS_PER_BUCKET } from "../layout.ts";
 import { freeState } from "../states/block_layout.ts";
 import { announce, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
@@ -51,8 +51,9 @@ export interface KeyInsertion {
 
 /** The insertion of new keys into a table, closed over it. */
 export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInsertion {
-  const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted } = table;
-  const { ints, bytes, blocks, blockMask } = memory;
+  const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted, isKeyOf } =
+    table;
+  const { ints, bytes, blockMask } = memory;
   // What the last scan saw, a slot of 0 where there was none: the first empty slot, one whose key is
   // fresh again, and the one whose key will be first.
   const seen = {
@@ -171,14 +172,9 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
       seen.soonestAt = Infinity;
       for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
         const word = settledWord(thread, slot);
-        const block = word & blockMask;
-        const start = blocks + block * BLOCK;
-        if (block !== 0 && (ints[start]! & ~3) === low && ints[start + 1] === high) {
+        if (isKeyOf(slot, word, low, high)) {
           bytes[tagAt(slot)] = tagOf(high);
-          found.slot = slot;
-          found.word = word;
-          found.block = block;
-          return block;
+          return found.block;
         }
         noteSlot(slot, word, now);
       }

@@ -45,6 +45,8 @@ export interface Table {
   readonly protectedSlots: number[];
   /** The block of a key, announced; 0 if no tag leads to it. */
   find(low: number, high: number): number;
+  /** Whether the word of a slot, which is announced, names a key's block: then it is the one found. */
+  isKeyOf(slot: number, word: number, low: number, high: number): boolean;
   /** Swaps the spare block, and the nodes made for it, in for the one found; whether nobody was faster. */
   replace(): boolean;
 }
@@ -64,8 +66,19 @@ export function openTable(
   spares: SpareBlocks,
   evicted: (what: number) => void,
 ): Table {
-  const { ints, bytes, blocks, blockMask, lastBlock } = memory;
+  const { ints, bytes, blocks, blockMask } = memory;
   const found: FoundKey = { slot: 0, word: 0, block: 0 };
+
+  function isKeyOf(slot: number, word: number, low: number, high: number): boolean {
+    const block = word & blockMask;
+    const start = blocks + block * BLOCK;
+    if (block === 0 || (ints[start]! & ~3) !== low || ints[start + 1] !== high) return false;
+    found.slot = slot;
+    found.word = word;
+    found.block = block;
+    return true;
+  }
+
   return {
     memory,
     thread,
@@ -83,24 +96,12 @@ export function openTable(
       for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
         if (bytes[tags + place] !== tag) continue;
         const slot = bucket + place;
-        let word = ints[slot]!;
-        if ((word & blockMask) > lastBlock) word = settledWord(thread, slot);
-        const block = word & blockMask;
-        announce(thread, word);
-        if (wordAt(memory, slot) !== word) {
-          place--;
-          continue;
-        }
-        const start = blocks + block * BLOCK;
-        if ((ints[start]! & ~3) === low && ints[start + 1] === high && block !== 0) {
-          found.slot = slot;
-          found.word = word;
-          found.block = block;
-          return block;
-        }
+        if (isKeyOf(slot, settledWord(thread, slot), low, high)) return found.block;
       }
       return 0;
     },
+
+    isKeyOf,
 
     replace() {
       const { slot, word, block } = found;

@@ -37,32 +37,34 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "for (let child = 1; child <= count; child++) {",
       "for (let child = 1; child < count; child++) {",
     ],
-    "A sum of the tree that is set where it should be added to": [
-      "ints[at + branch]! += added;\n    if (level === 0) return root;",
-      "ints[at + branch] = added;\n    if (level === 0) return root;",
-    ],
   }),
-  ...faultsIn("stores/shared/states/stored_timeline.ts", ["sharedStore"], {
+  ...faultsIn("stores/shared/states/ring_tree.ts", ["sharedStore"], {
+    "A sum of the tree that is set where it should be added to": [
+      "ints[at + branch]! += added;",
+      "ints[at + branch] = added;",
+    ],
     "A tree that is too small for its window": [
-      "while (entries > (RING - 1) * span + 1) {",
-      "while (entries > RING * RING * span) {",
+      "while (items > (RING - 1) * span + 1) {",
+      "while (items > RING * RING * span) {",
     ],
   }),
   ...faultsIn("stores/shared/states/segment_tree.ts", ["windows of a sharedStore"], {
     "A tree that is changed in place, by calls that lose the race too": [
-      "const root = nodes.copy(old);",
+      "const root = tree.nodes.copy(old);",
       "const root = old;",
     ],
     "Units beside a tree's root that are forgotten when the next bucket begins": [
-      "if (tree.pending > 0) addTo(shape, root, before, tree.pending);",
+      "if (pending > 0) addTo(tree, root, before, pending);",
       "",
     ],
   }),
-  ...faultsIn("stores/shared/states/running_totals.ts", ["windows of a sharedStore"], {
-    "A log that drops live entries with the old ones": [
-      "if (group * span < tail && (group + 1) * span > head) continue;",
-      "if (group * span < tail && group * span > head) continue;",
+  ...faultsIn("stores/shared/states/ring_tree.ts", ["windows of a sharedStore"], {
+    "A tree that drops live items with the old ones": [
+      "if (group >= Math.floor(first / span) && group * span <= last) continue;",
+      "if (group > Math.floor(first / span) && group * span <= last) continue;",
     ],
+  }),
+  ...faultsIn("stores/shared/states/running_totals.ts", ["windows of a sharedStore"], {
     "A log that is searched one entry too far": [
       "if (this.read(middle, column) < value) low = middle + 1;",
       "if (this.read(middle, column) <= value) low = middle + 1;",
@@ -74,7 +76,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/shared/states/running_totals.ts", ["sharedStore"], {
     "A log whose closed bucket is not written": [
-      "append(shape, root, tail++, old.newest, old.total);",
+      "append(tree, root, tail++, old.newest, old.total);",
       "tail++;",
     ],
   }),

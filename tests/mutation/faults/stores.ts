@@ -44,8 +44,8 @@ export const STORE_FAULTS: readonly Fault[] = [
       "",
     ],
     "A lost race that is taken for a commit": [
-      "if (result === null) return { conflicted: waiting, failed: [] };",
-      "if (result === null) { answer(waiting); return ALL_ANSWERED; }",
+      "if (result === null) return tryAgain(waiting);",
+      "if (result === null) return answer(waiting);",
     ],
     "Callers are answered before the commit": [
       "if (changes.length === cells.length) return [decided, []];",

@@ -1,7 +1,8 @@
 import { count } from "../format_numbers.ts";
 import type { ClientReport } from "../../replay_report.ts";
-import { fitting, linear, timeAxis } from "./axis.ts";
-import { box, element, label, picture } from "./svg.ts";
+import { fitting, linear, type Scale, timeAxis } from "./axis.ts";
+import { label, picture } from "./svg.ts";
+import { bars } from "./timeline_plot.ts";
 
 const RIGHT = 92;
 const ROW = 18;
@@ -34,21 +35,14 @@ function strip(
   { key, denied, requests, timeline }: ClientReport,
   top: number,
   start: number,
-  x: (value: number) => number,
+  x: Scale,
   right: number,
 ): readonly string[] {
   const names = x(0) - 8;
-  const marks = (kind: "allowed" | "denied", inset: number) =>
-    timeline[kind].map((units, bin) => {
-      if (units === 0) return "";
-      const from = x(timeline.start - start + bin * timeline.width);
-      const to = Math.min(right, from + Math.max(1.2, x(timeline.width) - x(0)));
-      return box(from, top + inset, to, top + ROW - inset);
-    }).join("");
   return [
     label(names, top + 13, fitting(key, names), { anchor: "end" }),
-    element("path", { class: "calm", d: marks("allowed", 6) }),
-    element("path", { class: "alarm", d: marks("denied", 2) }),
+    bars(timeline, "allowed", start, x, right, () => [top + 6, top + ROW - 6]),
+    bars(timeline, "denied", start, x, right, () => [top + 2, top + ROW - 2]),
     label(right + 8, top + 13, `${count(denied)} of ${count(requests)}`, {
       class: denied > 0 ? "alarm" : "soft",
     }),

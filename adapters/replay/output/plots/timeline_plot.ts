@@ -1,6 +1,6 @@
 import { count, percent } from "../format_numbers.ts";
 import type { TimeBins } from "../../time_bins.ts";
-import { fitting, linear, roundSteps, timeAxis, valueAxis } from "./axis.ts";
+import { fitting, linear, roundSteps, type Scale, timeAxis, valueAxis } from "./axis.ts";
 import { box, element, label, picture } from "./svg.ts";
 
 /** A row of the plot. */
@@ -38,8 +38,12 @@ export function timelinePlot(
     const all = denied + bins.allowed.reduce((sum, units) => sum + units, 0);
     return [
       ...valueAxis(y, steps, LEFT, right),
-      element("path", { class: "calm", d: bars(bins, start, x, y, "allowed") }),
-      element("path", { class: "alarm", d: bars(bins, start, x, y, "denied") }),
+      bars(bins, "allowed", start, x, right, (units) => [y(units), y(0)]),
+      // Two pixels at least: a single refusal among thousands is what one looks for.
+      bars(bins, "denied", start, x, right, (units, bin) => {
+        const base = y(bins.allowed[bin]!);
+        return [Math.min(y(bins.allowed[bin]! + units), base - 2), base];
+      }),
       label(LEFT, top - 8, fitting(name, right - LEFT - 110), { class: "strong" }),
       label(right, top - 8, `${percent(denied, all)} % refused`, {
         class: denied > 0 ? "alarm" : "soft",
@@ -59,21 +63,21 @@ function sums({ allowed, denied }: TimeBins): readonly number[] {
   return allowed.map((units, place) => units + denied[place]!);
 }
 
-/** The bars of one kind; the refused stand on the admitted. */
-function bars(
-  bins: TimeBins,
-  start: number,
-  x: (value: number) => number,
-  y: (value: number) => number,
+/** The bars of one kind, a bin each, as far as `right`; `sides` says where its top and bottom lie. */
+export function bars(
+  { start: first, width, ...units }: TimeBins,
   kind: "allowed" | "denied",
+  start: number,
+  x: Scale,
+  right: number,
+  sides: (units: number, bin: number) => readonly [top: number, bottom: number],
 ): string {
-  return bins[kind].map((units, place) => {
-    if (units === 0) return "";
-    const from = bins.start - start + place * bins.width;
-    if (kind === "allowed") return box(x(from), y(units), x(from + bins.width), y(0));
-    // Two pixels at least: a single refusal among thousands is what one looks for.
-    const base = y(bins.allowed[place]!);
-    const top = Math.min(y(bins.allowed[place]! + units), base - 2);
-    return box(x(from), top, x(from + bins.width), base);
-  }).join("");
+  const boxes = units[kind].map((count, bin) => {
+    if (count === 0) return "";
+    const from = x(first - start + bin * width);
+    const to = Math.min(right, from + Math.max(1.2, x(width) - x(0)));
+    const [top, bottom] = sides(count, bin);
+    return box(from, top, to, bottom);
+  });
+  return element("path", { class: kind === "allowed" ? "calm" : "alarm", d: boxes.join("") });
 }

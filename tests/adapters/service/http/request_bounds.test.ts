@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 
 import { readCall } from "../../../../adapters/service/envoy/read_call.ts";
 import { readRequest } from "../../../../adapters/service/http/read_request.ts";
+import { asRefusal } from "../../../../adapters/service/http/service_answer.ts";
 import { REQUEST_LIMITS } from "../../../../adapters/service/service.ts";
 
 /** What is wrong with a request in the service's own form and in Envoy's; `undefined` if nothing. */
@@ -11,12 +12,19 @@ function faultsOf(entries: readonly (readonly [string, string])[], count = 1, un
   const own = { domain: "shop", descriptors: repeated({ entries }), cost: units };
   const pairs = entries.map(([key, value]) => ({ key, value }));
   const envoy = { domain: "shop", descriptors: repeated({ entries: pairs }), hitsAddend: units };
-  const body = readRequest(JSON.stringify(own), undefined, REQUEST_LIMITS);
-  const call = readCall(envoy, REQUEST_LIMITS);
   return [
-    "body" in body ? JSON.parse(String(body.body)).detail as string : undefined,
-    typeof call === "string" ? call : undefined,
+    detailOf(() => readRequest(JSON.stringify(own), undefined, REQUEST_LIMITS)),
+    detailOf(() => readCall(envoy, REQUEST_LIMITS)),
   ];
+}
+
+/** Why a call is refused. */
+function detailOf(read: () => unknown): string | undefined {
+  try {
+    read();
+  } catch (error) {
+    return asRefusal(error)!.detail;
+  }
 }
 
 describe("a request of either form is refused with the same words:", () => {

@@ -2,24 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { RuleFile } from "../../../../adapters/rules/rules.ts";
+import type { Servers } from "../../../../adapters/service/threads/service_thread.ts";
 import {
   startWorkers,
-  type WorkerPool,
   type WorkerSettings,
 } from "../../../../adapters/service/threads/worker_pool.ts";
-import { addFigures } from "../../../../adapters/service/metrics/figures_snapshot.ts";
 import type { LogEvent } from "../../../../adapters/service/log.ts";
 
-const answers = {
-  show: () => Promise.reject(new Error("no page")),
-  limits: () => Promise.resolve(undefined),
-};
+const links = { show: () => "", lookup: undefined, log: () => {} };
 
 /** Starts mortal workers, and the log of what becomes of them. */
 async function withWorkers(
   size: number,
   settings: () => object,
-  work: (workers: WorkerPool, events: readonly LogEvent[]) => Promise<void>,
+  work: (workers: Servers, events: readonly LogEvent[]) => Promise<void>,
 ): Promise<void> {
   const events: LogEvent[] = [];
   const workers = await startWorkers({
@@ -27,9 +23,8 @@ async function withWorkers(
     program: new URL("../support/mortal_worker.ts", import.meta.url),
     restartAfter: 10,
     settings: settings as () => WorkerSettings,
-    answers,
+    links: { ...links, log: (event) => void events.push(event) },
     onRestart: () => events.push({ event: "restart" }),
-    log: (event) => void events.push(event),
   });
   try {
     await work(workers, events);
@@ -39,8 +34,8 @@ async function withWorkers(
   assert.equal((await counted(workers)).threads, 0);
 }
 
-async function counted(workers: WorkerPool) {
-  const { calls, threads } = addFigures(await workers.figures());
+async function counted(workers: Servers) {
+  const { calls, threads } = await workers.figures();
   return { calls, threads };
 }
 
@@ -49,7 +44,7 @@ async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
 }
 
 /** Waits until so many workers have died and as many are there. */
-async function replaced(workers: WorkerPool, events: readonly LogEvent[], size: number) {
+async function replaced(workers: Servers, events: readonly LogEvent[], size: number) {
   await until(() => events.filter(({ event }) => event === "worker-ended").length === size);
   await until(async () => (await counted(workers)).threads === size);
 }
@@ -88,6 +83,6 @@ test("a worker that cannot be started again is tried once more, until it can", (
 test("a worker that cannot start ends the others, and is an error", () => {
   const settings = { files: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
   return assert.rejects(
-    startWorkers({ size: 2, settings: () => settings, answers, log: () => {} }),
+    startWorkers({ size: 2, settings: () => settings, links }),
   );
 });

@@ -6,7 +6,7 @@ import { casCommit } from "../../../../stores/redis/commit/cas_commit.ts";
 import { addJob, emptyBatch } from "../../../../stores/redis/batches/batch.ts";
 import { newJob } from "../../../../stores/redis/batches/job.ts";
 import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
-import type { NodeConnection } from "../../../../stores/redis/connections/node_connection.ts";
+import type { NodeConnection } from "../../../../stores/redis/connections/reconnector.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
 import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
@@ -253,14 +253,14 @@ describe("calls on many keys, by cas", () => {
       useServerTime: true,
       counters: redisCounters(),
     } as unknown as StoreContext;
-    const watcher = { onLoaded() {}, answer() {} };
+    const watcher = { onLoaded() {}, answer() {}, tryAgain() {}, fail() {} };
     for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
       const connection = {
         open: true,
         send: () => Promise.resolve([["1", "2", ...failures]]),
         destroy() {},
       };
-      const job = newJob("a", 0, undefined, undefined, undefined, () => {}, () => {});
+      const job = newJob("a", 0, undefined, undefined, undefined, 0, () => {}, () => {});
       const batch = emptyBatch(job, "cas");
       addJob(job, batch);
       const node: NodeConnection = { connection, commit: "cas", watching: false };

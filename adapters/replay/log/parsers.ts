@@ -1,0 +1,43 @@
+import { Worker } from "node:worker_threads";
+
+import type { Layout } from "./layout.ts";
+import { blockParser, type ReadLogOptions } from "./parse_block.ts";
+import type { Columns } from "./trace.ts";
+
+/** What reads blocks: this thread, or another. */
+export interface Parser {
+  /** What its ids of clients are in the trace. */
+  readonly ids: number[];
+  parse(block: Uint8Array, layout: Layout): Promise<Columns>;
+  close(): Promise<unknown>;
+}
+
+/** Reads blocks in this thread. */
+export function ownParser(options: ReadLogOptions): Parser {
+  const parse = blockParser(options);
+  return {
+    ids: [],
+    parse: async (block, layout) => await parse(block, layout),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Starts a thread that reads blocks, and answers in order. */
+export function parserThread(): Parser {
+  const file = import.meta.url.endsWith(".ts") ? "./parser_worker.ts" : "./parser_worker.js";
+  const worker = new Worker(new URL(file, import.meta.url));
+  const waiting: { resolve(columns: Columns): void; reject(error: unknown): void }[] = [];
+  worker.on("message", (columns: Columns) => waiting.shift()?.resolve(columns));
+  worker.on("error", (error) => waiting.splice(0).forEach(({ reject }) => reject(error)));
+  return {
+    ids: [],
+    parse: (block, layout) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ resolve, reject });
+        // The rest of its buffer may be needed here, or be the caller's.
+        const own = new Uint8Array(block);
+        worker.postMessage({ block: own, layout }, [own.buffer]);
+      }),
+    close: () => worker.terminate(),
+  };
+}

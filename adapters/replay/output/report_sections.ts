@@ -1,0 +1,194 @@
+/*
+ * A report as sections, from which the text and the page are rendered: the text takes their lines
+ * and tables, the page their headings and plots too.
+ */
+
+import { FORMAT_NAMES } from "../log/layout.ts";
+import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
+import type { SweepReport } from "../sweep.ts";
+import { count, durationText, instantText, percent, safeText } from "./format_numbers.ts";
+import { stripPlot } from "./plots/strip_plot.ts";
+import { sweepPlot } from "./plots/sweep_plot.ts";
+import { timelinePlot } from "./plots/timeline_plot.ts";
+
+/** A part of a report. */
+export interface Section {
+  /** What comes before it on a page. */
+  readonly heading?: string | undefined;
+  readonly title?: string;
+  /** How pages show its lines. */
+  readonly kind?: "answer" | "note";
+  readonly lines?: readonly string[];
+  /** A table, the first row of which is its head. */
+  readonly rows?: readonly (readonly string[])[];
+  /** Draws its plot, in a width. */
+  readonly plot?: (width: number) => string;
+}
+
+/** All that there is to say of a report, in order. */
+export function reportSections(
+  report: ReplayReport,
+  sweeps: readonly SweepReport[],
+): readonly Section[] {
+  const { candidates, start } = report;
+  const timelines = candidates.map(({ name, timeline }) => ({ name, bins: timeline }));
+  return [
+    { kind: "note", lines: [summaryOf(report), ...unreadLines(report), ...notes(report)] },
+    { kind: "answer", lines: answers(report) },
+    { rows: candidateRows(report) },
+    {
+      heading: `Over time, from ${instantText(start)} UTC`,
+      plot: (width) => timelinePlot("Units admitted and refused over time", timelines, width),
+    },
+    ...hitHardest(report),
+    ...comparisonSections(report),
+    ...(sweeps.length === 0 ? [] : [{
+      heading: "How low may the limit be?",
+      title: "smallest limit that hits",
+      rows: sweepRows(sweeps),
+      plot: (width: number) => sweepPlot("Requests refused against the limit", sweeps, width),
+    }]),
+  ];
+}
+
+function summaryOf({ requests, units, clients, start, end }: ReplayReport): string {
+  const noun = clients === 1 ? "client" : "clients";
+  return `${count(requests)} requests, ${count(units)} units, ${count(clients)} ${noun} in ${
+    durationText(end - start)
+  }`;
+}
+
+/** The answers: of limits, or of a rule file as a whole; its rules count other clients. */
+function answers(report: ReplayReport): readonly string[] {
+  return report.candidates
+    .filter(({ smallest }, place) => smallest !== undefined || place === 0)
+    .map((candidate) => answerOf(report, candidate));
+}
+
+/** Whom a candidate would have refused, and how low its limit may be. */
+function answerOf(
+  { requests, clients }: ReplayReport,
+  { name, denied, clientsHit, smallest }: CandidateReport,
+): string {
+  const part = clients > 1
+    ? `${count(clientsHit)} of ${count(clients)} clients would have been refused, ` +
+      `${percent(denied, requests)} % of calls`
+    : `${count(denied)} of ${count(requests)} calls would have been refused, ` +
+      `${percent(denied, requests)} %`;
+  const whom = denied === 0 ? "nobody would have been refused" : part;
+  const least = smallest === undefined
+    ? ""
+    : smallest === Infinity
+    ? "; no limit refuses nobody with these options"
+    : `; the smallest limit that refuses nobody is ${count(smallest)}`;
+  return `With ${name}, ${whom}${least}.`;
+}
+
+function candidateRows({ candidates, requests }: ReplayReport): Section["rows"] {
+  return [
+    ["candidate", "denied", "%", "clients hit", "longest lock-out", "delayed"],
+    ...candidates.map(({ name, denied, clientsHit, longestLockOut, delayed }) => [
+      name,
+      count(denied),
+      percent(denied, requests),
+      count(clientsHit),
+      longestLockOut === undefined ? "-" : durationText(longestLockOut.milliseconds),
+      delayed === 0 ? "-" : count(delayed),
+    ]),
+  ];
+}
+
+/** The clients that were refused most; candidates that refused the same ones are shown together. */
+function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[] {
+  const groups = new Map<string, { names: string[]; hit: readonly ClientReport[] }>();
+  for (const { name, clients } of candidates) {
+    const hit = clients.filter(({ denied }) => denied > 0);
+    if (hit.length === 0) continue;
+    const same = JSON.stringify(hit);
+    const group = groups.get(same) ?? { names: [], hit };
+    group.names.push(name);
+    groups.set(same, group);
+  }
+  return [...groups.values()].map(({ names, hit }, place) => ({
+    heading: place === 0 ? "The clients hit hardest" : undefined,
+    title: `${names.join(", ")}: hit hardest`,
+    rows: [
+      ["client", "denied", "of", "longest lock-out"],
+      ...hit.slice(0, 5).map(({ key, denied, requests, lockOut }) => [
+        safeText(key),
+        count(denied),
+        count(requests),
+        durationText(lockOut),
+      ]),
+    ],
+    plot: (width) => stripPlot(`Clients under ${names[0]}`, hit, start, end, width),
+  }));
+}
+
+/** What two candidates would have done differently. */
+function comparisonSections({ comparison, candidates }: ReplayReport): readonly Section[] {
+  if (comparison === undefined) return [];
+  const { onlyFirst, onlySecond, both, clientsApart, clients } = comparison;
+  const [first, second] = candidates;
+  return [{
+    heading: "What the two would have done differently",
+    lines: [
+      `Requests refused by ${first!.name} (first) alone: ${count(onlyFirst)}; ` +
+      `by ${second!.name} (second) alone: ${count(onlySecond)}; by both: ${count(both)}.`,
+      `Clients on whose requests they differ: ${count(clientsApart)}.`,
+    ],
+    rows: [
+      ["client", "requests", "only first", "only second", "both"],
+      ...clients.map(({ key, requests, onlyFirst, onlySecond, both }) => [
+        safeText(key),
+        ...[requests, onlyFirst, onlySecond, both].map(count),
+      ]),
+    ],
+  }];
+}
+
+function sweepRows(sweeps: readonly SweepReport[]): Section["rows"] {
+  const shares = sweeps[0]!.smallest.map(({ share }) =>
+    share === 0 ? "nobody" : `${Number((share * 100).toPrecision(3))} %`
+  );
+  return [
+    ["algorithm", ...shares],
+    ...sweeps.map(({ name, smallest }) => [name, ...smallest.map(({ limit }) => count(limit))]),
+  ];
+}
+
+/** What is odd about the log, in sentences without an end. */
+function notes(report: ReplayReport): readonly string[] {
+  const { backSteps, untracked, log } = report;
+  return [
+    ...(log !== undefined && log.unread > 0 && unreadLines(report).length === 0
+      ? [unreadText(log)]
+      : []),
+    ...(log?.keys.length === 0
+      ? ['no column is known to distinguish clients: all requests count as those of one, "all"']
+      : []),
+    ...(backSteps > 0 ? [`${count(backSteps)} requests were out of order, and put in order`] : []),
+    ...(untracked > 0
+      ? [`${count(untracked)} requests came from clients beyond the bound, and were not decided on`]
+      : []),
+  ];
+}
+
+/**
+ * Where more than one line in a hundred could not be read: how many, the first of them, and the
+ * forms that are known.
+ */
+export function unreadLines({ log }: ReplayReport): readonly string[] {
+  if (log === undefined || log.unread * 100 <= log.lines) return [];
+  const first = log.firstUnread.map(({ line, text, reason }) =>
+    `line ${count(line)}: ${safeText(text)}: ${reason}`
+  );
+  return [unreadText(log), ...first, `the forms known are ${FORMAT_NAMES.join(", ")}`];
+}
+
+function unreadText({ unread, lines, formats }: NonNullable<ReplayReport["log"]>): string {
+  const noun = unread === 1 ? "line" : "lines";
+  return `${count(unread)} ${noun} could not be read, of ${count(lines)} in the form ${
+    formats.join(", ")
+  }`;
+}

@@ -1,0 +1,48 @@
+import { memoryStore, type Store } from "../../mod.ts";
+import {
+  attachSharedStore,
+  sharedStore,
+  type SharedStoreHandle,
+} from "../../stores/shared/shared_store.ts";
+import { loadPackage } from "../packages/load_package.ts";
+import { errorLog, type Log } from "./log.ts";
+import { type RedisOptions, storeOnRedis } from "./store_on_redis.ts";
+
+/** The store of a thread: a program's own, one on Redis, a shared one, or one of this process. */
+export interface StoreSettings {
+  readonly store?: Store | undefined;
+  readonly redis?: RedisOptions | undefined;
+  /** The shared store of the main thread. */
+  readonly handle?: SharedStoreHandle | undefined;
+  readonly threads: number;
+  readonly capacity: number;
+  readonly openTelemetry: boolean;
+}
+
+/**
+ * Opens the store of a thread, which reports to OpenTelemetry if it is to.
+ *
+ * @throws {Error} If a package is not installed; the message names the command that installs it.
+ */
+export async function openStore(settings: StoreSettings, log: Log): Promise<Store> {
+  const store = await opened(settings, log);
+  if (!settings.openTelemetry) return store;
+  const { openTelemetryStore } = await loadPackage({
+    name: "@opentelemetry/api",
+    action: "report to OpenTelemetry",
+    since: "1.3",
+    load: () => import("../otel/otel.ts"),
+    isRecent: (module) => "openTelemetryStore" in module,
+  });
+  return openTelemetryStore(store);
+}
+
+function opened(
+  { store, redis, handle, threads, capacity }: StoreSettings,
+  log: Log,
+): Store | Promise<Store> {
+  if (store !== undefined) return store;
+  if (redis !== undefined) return storeOnRedis(redis, errorLog(log, "redis-error"));
+  if (handle !== undefined) return attachSharedStore(handle);
+  return threads > 1 ? sharedStore({ capacity }) : memoryStore({ maxKeys: capacity });
+}
