@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
-  all,
   consumeAll,
   type Decision,
   fixedWindow,
@@ -15,7 +14,6 @@ import {
   memoryStore,
   slidingCounter,
   slidingLog,
-  slidingWindow,
   tokenBucket,
 } from "../../../mod.ts";
 
