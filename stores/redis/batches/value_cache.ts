@@ -10,6 +10,14 @@ export interface CachedValue {
   readonly keptUntil: number;
 }
 
+/** The values last seen of one server. */
+export interface ValueCache {
+  /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
+  get(key: string): CachedValue | undefined;
+  /** Remembers what a key holds. */
+  set(key: string, text: string | undefined, state: unknown, keptUntil: number): void;
+}
+
 /**
  * Makes the cache of one server, of so many bytes at most: the values last seen, with the states that
  * they stand for.
@@ -18,12 +26,11 @@ export interface CachedValue {
  * in cas mode the value seen last is the guess that the server checks. So it may forget anything;
  * when it is full, it forgets what it has known for longest.
  */
-export function valueCache(mostBytes: number) {
+export function valueCache(mostBytes: number): ValueCache {
   // Changed in place: a new object for each decision is one more that the collector has to move.
   const values = new Map<string, { text: string; state: unknown; keptUntil: number }>();
   let size = 0;
 
-  /** Remembers what a key holds. */
   function set(key: string, text: string | undefined, state: unknown, keptUntil: number): void {
     const value = values.get(key);
     if (value !== undefined) size -= sizeOf(key, value.text);
@@ -49,15 +56,8 @@ export function valueCache(mostBytes: number) {
     }
   }
 
-  return {
-    /** What was last seen under a key; `undefined` if there was nothing, or it is not known. */
-    get: (key: string): CachedValue | undefined => values.get(key),
-    set,
-  };
+  return { get: (key) => values.get(key), set };
 }
-
-/** The values last seen of one server. */
-export type ValueCache = ReturnType<typeof valueCache>;
 
 function sizeOf(key: string, text: string): number {
   return key.length + text.length + ENTRY;
