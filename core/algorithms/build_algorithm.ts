@@ -22,6 +22,7 @@
 
 import type { Algorithm, ArrivalRate, Formula, Policy, SplitReducer } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
+import type { Rate } from "../options/rate_options.ts";
 import type { Codec } from "../codec.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
@@ -61,13 +62,9 @@ export interface Arithmetic<State> {
 }
 
 /** What an algorithm is made of. */
-export interface Parts<State> extends Arithmetic<State> {
-  /** The policy's name; without one it is made of the numbers. */
-  readonly name: string | undefined;
+export interface Parts<State> extends Arithmetic<State>, Rate {
   /** The factory's name and its options, whole: `["gcra", 100, 60_000, 20]`. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
-  readonly limit: number;
-  readonly period: number;
   /** What the arithmetic was made of, if it was of numbers alone. */
   readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
