@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 
+import { greatestCommonDivisor } from "../../core/options/checks.ts";
+
 /** What a vector's source asserts of an answer, by its own names. */
 export type Expected = Readonly<Record<string, number | boolean | null>>;
 
@@ -74,8 +76,4 @@ function walk(value: unknown, change: (time: number) => number): unknown {
         : walk(item, change),
     ]),
   );
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
