@@ -75,6 +75,7 @@ export function nodesOfTree(items: number, form: TreeForm, leavesInUse: number):
 /**
  * Adds to the sums along the path to an item, below 0 too, in a root that is new already.
  *
+ * @param units 0 in a wide tree, which has no sums: what stands in their places stays as it is.
  * @param fresh Whether all below it is new.
  * @param isLast Whether the item is the last one afterwards: what is later is cleared.
  * @returns Where the item's leaf lies.
