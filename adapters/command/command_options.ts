@@ -236,8 +236,9 @@ export function usageError(message: string, command?: string): Error {
 /** What is wrong, in a line: the causes too, and what to do where the system says no. */
 export function failureText(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error);
-  const known = systemFailure(error as SystemError);
-  if (known !== undefined) return known;
+  const system = error as SystemError;
+  const advise = ADVICE[String(system.code)];
+  if (advise !== undefined) return advise(system);
   return error.cause === undefined
     ? error.message
     : `${error.message}: ${failureText(error.cause)}`;
@@ -250,20 +251,13 @@ interface SystemError extends Error {
   readonly port?: number;
 }
 
-function systemFailure({ code, message, path = "", address, port }: SystemError) {
-  switch (code) {
-    case "ENOENT":
-      return `there is no file or folder ${path} (ENOENT): check the path`;
-    case "EISDIR":
-      return `it is a folder (EISDIR): name a file in it`;
-    case "EACCES":
-      return `${message}: this user may not; change the permissions, or take a port above 1023`;
-    case "EADDRINUSE": {
-      const place = port === undefined ? message : `port ${port} of ${address} is taken`;
-      return `${place} (EADDRINUSE): end the program that has it, or choose another by --port, ` +
-        "0 for any that is free";
-    }
-    default:
-      return undefined;
-  }
-}
+/** What to do where the system says no, by the code of its error. */
+const ADVICE: Readonly<Record<string, (error: SystemError) => string>> = {
+  ENOENT: ({ path = "" }) => `there is no file or folder ${path} (ENOENT): check the path`,
+  EISDIR: () => `it is a folder (EISDIR): name a file in it`,
+  EACCES: ({ message }) =>
+    `${message}: this user may not; change the permissions, or take a port above 1023`,
+  EADDRINUSE: ({ message, address, port }) =>
+    `${port === undefined ? message : `port ${port} of ${address} is taken`} (EADDRINUSE): ` +
+    "end the program that has it, or choose another by --port, 0 for any that is free",
+};

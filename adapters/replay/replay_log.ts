@@ -61,7 +61,14 @@ export async function replay(
   candidates: readonly Candidate[],
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
-  const { maxClients, topClients, bins, compare } = readOptions(options);
+  checkOptions<ReplayOptions>("replay a log", options, {
+    maxClients: integerFrom(1),
+    topClients: integerFrom(0),
+    bins: integerFrom(2),
+    compare: true,
+  });
+  const { maxClients = 100_000, topClients = 10, compare = false } = options;
+  const bins = Math.ceil((options.bins ?? 240) / 2) * 2;
   const named = readCandidates(candidates);
   if (compare && named.length !== 2) {
     const rule = "two candidates are needed to compare them";
@@ -108,17 +115,6 @@ export async function replay(
     }),
     comparison: compared?.comparison(),
   };
-}
-
-function readOptions(options: ReplayOptions) {
-  checkOptions<ReplayOptions>("replay a log", options, {
-    maxClients: integerFrom(1),
-    topClients: integerFrom(0),
-    bins: integerFrom(2),
-    compare: true,
-  });
-  const { maxClients = 100_000, topClients = 10, bins = 240, compare = false } = options;
-  return { maxClients, topClients, bins: bins + bins % 2, compare };
 }
 
 function clientTimeline(

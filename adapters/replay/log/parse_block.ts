@@ -87,6 +87,7 @@ function layoutParser(
   const fields = lineFields(layout, usesRecord);
   const hasComments = FORMS[layout.format].directives === true;
   const header = Buffer.from(hasComments ? "#" : layout.header, "latin1");
+  const headerStart = header[0] ?? -1;
   let ats = new Float64Array(1 << 12);
   let clients = new Uint32Array(1 << 12);
   let costs = new Float64Array(1 << 12);
@@ -120,7 +121,7 @@ function layoutParser(
 
   /** Whether a line only names columns, as where logs were put together. */
   function isHeader(bytes: Buffer, from: number, to: number): boolean {
-    return bytes[from] === header[0] &&
+    return bytes[from] === headerStart &&
       (hasComments || (to - from === header.length && header.equals(bytes.subarray(from, to))));
   }
 

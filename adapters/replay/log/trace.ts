@@ -324,8 +324,7 @@ export function eachRequest(
   for (const { client } of rows) ends.push((ends.at(-1) ?? 0) + client.length);
   const at = new Float64Array(ends.at(-1) ?? 0);
   rows.forEach((part, place) => at.set(part.at, ends[place - 1] ?? 0));
-  const order = Uint32Array.from(at.keys());
-  if (backSteps > 0) order.sort((one, other) => at[one]! - at[other]! || one - other);
+  const order = backSteps > 0 ? orderOf(at) : at.keys();
   let part = 0;
   for (const place of order) {
     while (place >= ends[part]!) part++;
@@ -341,8 +340,11 @@ function putInOrder({ at, cost }: ClientRequests): void {
   let ordered = 1;
   while (ordered < at.length && at[ordered]! >= at[ordered - 1]!) ordered++;
   if (ordered >= at.length) return;
-  const order = [...at.keys()].sort((one, other) => at[one]! - at[other]! || one - other);
-  const costs = cost && order.map((row) => cost[row]!);
+  cost?.set(Array.from(orderOf(at), (row) => cost[row]!));
   at.sort();
-  if (costs !== undefined) cost!.set(costs);
+}
+
+/** The rows in order of time; those of one instant as they were. */
+function orderOf(at: Float64Array): Uint32Array {
+  return Uint32Array.from(at.keys()).sort((one, other) => at[one]! - at[other]! || one - other);
 }
