@@ -54,14 +54,6 @@ export interface UnitsCall {
   readonly cost: number;
 }
 
-/** What a fiber waits with. */
-export interface WaitOptions {
-  /** The longest wait in milliseconds; may be `Infinity`. */
-  readonly maxWait: number;
-  /** Makes the wait interruptible; by default as the caller is. */
-  readonly restore?: (<A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>) | undefined;
-}
-
 /** Takes units now, or fails; the delay of a queue is not waited out. */
 export function take(call: UnitsCall): Effect.Effect<Admission, RateLimited> {
   const { bound, verb, key, cost } = call;
@@ -79,10 +71,16 @@ export function take(call: UnitsCall): Effect.Effect<Admission, RateLimited> {
   return Effect.uninterruptible(settled);
 }
 
-/** Waits for the units, in the queue, and for the delay of a queue. */
+/**
+ * Waits for the units, in the queue, and for the delay of a queue.
+ *
+ * @param maxWait The longest wait in milliseconds; may be `Infinity`.
+ * @param restore Makes the wait interruptible; by default as the caller is.
+ */
 export function waitFor(
   call: UnitsCall,
-  { maxWait, restore }: WaitOptions,
+  maxWait: number,
+  restore?: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>,
 ): Effect.Effect<Admission, RateLimited | RateLimitStoreError> {
   const { fiber, bound: { attributes, metrics }, verb } = call;
   const clock = fiber.getRef(Clock.Clock);

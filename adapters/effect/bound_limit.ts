@@ -90,12 +90,6 @@ export function storeEffect<A, E>(
   return Effect.catchDefect(Effect.withFiber(work), failOrDie);
 }
 
-/** What a store throws is a failure; anything else, such as a cost below 0, is a defect. */
-export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreError> {
-  const error = storeErrorOf(cause);
-  return error === undefined ? Effect.die(cause) : Effect.fail(error);
-}
-
 const REASONS: Readonly<Record<string, StoreErrorReason>> = {
   StoreUnavailableError: "unavailable",
   ContentionError: "contention",
@@ -103,16 +97,18 @@ const REASONS: Readonly<Record<string, StoreErrorReason>> = {
   StoreOverloadedError: "overloaded",
 };
 
-/** The typed error of what a store threw; `undefined` if a store does not throw such a thing. */
-function storeErrorOf(cause: unknown): RateLimitStoreError | undefined {
-  if (!isStoreError(cause)) return undefined;
+/** What a store throws is a failure; anything else, such as a cost below 0, is a defect. */
+export function failOrDie(cause: unknown): Effect.Effect<never, RateLimitStoreError> {
+  if (!isStoreError(cause)) return Effect.die(cause);
   const { name, message, applied } = cause as StoreUnavailableError;
-  return new RateLimitStoreError({
-    reason: REASONS[name]!,
-    applied: applied === "unknown" ? "unknown" : "no",
-    message: String(message),
-    cause,
-  });
+  return Effect.fail(
+    new RateLimitStoreError({
+      reason: REASONS[name]!,
+      applied: applied === "unknown" ? "unknown" : "no",
+      message: String(message),
+      cause,
+    }),
+  );
 }
 
 /** Counts a verdict, and makes it an event of the span at hand. */

@@ -32,7 +32,6 @@ export type { Admission } from "./admission.ts";
 export { Decision } from "./decision.ts";
 export * from "./errors.ts";
 export * from "./http_api/rate_limit_middleware.ts";
-export type { Found, RateLimitOptions, Route } from "./http_api/rate_limit_options.ts";
 export * from "./http_api/rate_limit_problems.ts";
 export * from "./layers.ts";
 export * from "./limit.ts";

@@ -208,7 +208,7 @@ function admit(
     });
     const { cost = 1, maxWait, wait = false, restore } = options;
     const call = { fiber, bound: bind(limit, fiber), verb, key, cost };
-    return wait ? waitFor(call, { maxWait: millisOf(maxWait), restore }) : take(call);
+    return wait ? waitFor(call, millisOf(maxWait), restore) : take(call);
   });
 }
 

@@ -113,8 +113,8 @@ export function rateLimit(
       if (refusal !== undefined) {
         // Elysia calls no other hook for what is answered here.
         for (const settle of context[SETTLE] ?? []) settle({ status: refusal.status });
-        const refused = onRefused && (() => onRefused(refusal, request, server));
-        return finishOwn(await refusedResponse(refused, refusal, []), set.headers, fields);
+        const response = await refusedResponse(onRefused, refusal, [], request, server);
+        return finishOwn(response, set.headers, fields);
       }
       if (settle !== undefined) {
         context[SETTLE] = [...context[SETTLE] ?? [], settle];

@@ -91,8 +91,7 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
     if (decision !== undefined) context.set("rateLimit", decision);
     if (refusal !== undefined) {
       try {
-        const refused = onRefused && (() => onRefused(refusal, context, undefined));
-        return await refusedResponse(refused, refusal, headers);
+        return await refusedResponse(onRefused, refusal, headers, context, undefined);
       } catch (error) {
         applyHeaders(context.res.headers, headers);
         throw error;

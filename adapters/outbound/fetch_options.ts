@@ -1,20 +1,12 @@
-/*
- * The options of `limitedFetch`, and what it works by: checked once, with their defaults.
- */
-import { type Clock, passingTime } from "../../core/clock.ts";
-import { gcra } from "../../core/algorithms/gcra.ts";
-import { firstPrinted, guarded } from "../../core/guarded.ts";
-import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter/limiter.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import {
   checkFunction,
   checkInteger,
   checkMilliseconds,
-  checkOptions,
   type OptionNames,
   typeError,
 } from "../../core/options/checks.ts";
-import { memoryStore } from "../../stores/memory/memory_store.ts";
-import { type ServerPauses, serverPauses } from "./server_pauses.ts";
 
 /** What sends requests: `fetch` itself, or one that is called like it. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -86,55 +78,8 @@ export interface LimitedFetchOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** What a limited fetch works by. */
-export interface FetchSettings
-  extends
-    Required<Omit<LimitedFetchOptions, "limiter" | "onRetry">>,
-    Pick<LimitedFetchOptions, "limiter" | "onRetry"> {
-  /** Whose pause is whose: the key, and what else distinguishes tenants. */
-  readonly pauseKeyOf: (key: string, request: FetchRequest) => string;
-  /** Milliseconds that pass as the waits do, whatever steps the clock takes. */
-  readonly passed: () => number;
-  readonly pauses: ServerPauses;
-}
-
-const ACTION = "create limitedFetch";
-
-/**
- * Reads the options.
- *
- * @throws {TypeError} If an option is of the wrong type.
- * @throws {RangeError} If an option is out of range.
- */
-export function fetchSettings(options: LimitedFetchOptions): FetchSettings {
-  checkOptions<LimitedFetchOptions>(ACTION, options, OPTIONS);
-  const { limiter, key = hostOf, cost = 1, maxWait = 60_000, maxPause = 3_600_000 } = options;
-  const { retries = 3, clock = Date.now, budget = defaultBudget(clock), onRetry } = options;
-  const { fetch = globalThis.fetch, random = Math.random } = options;
-  return {
-    ...{ limiter, key, cost, maxWait, maxPause, retries, budget, fetch, clock, random },
-    onRetry: onRetry && guarded(onRetry, firstPrinted()),
-    pauseKeyOf: key === hostOf ? withCredentials : (key) => key,
-    passed: passingTime(options.clock),
-    pauses: serverPauses(maxPause),
-  };
-}
-
-function hostOf({ host, protocol }: URL): string {
-  return host || protocol;
-}
-
-/** The key of a pause of the default key. It stays in memory, and is never reported. */
-function withCredentials(host: string, { headers }: FetchRequest): string {
-  return `${host}\n${headers.get("authorization") ?? ""}`;
-}
-
-function defaultBudget(clock: Clock): Limiter {
-  const rate = gcra({ limit: 60, period: "1m", burst: 10 });
-  return limiterOn(rate, memoryStore({ maxKeys: 1_000 }), "retries", { clock }) as Limiter;
-}
-
-const OPTIONS: OptionNames<LimitedFetchOptions> = {
+/** The options, with their checks. */
+export const FETCH_OPTIONS: OptionNames<LimitedFetchOptions> = {
   limiter: checkLimiter,
   key: checkFunction,
   cost: checkCount,

@@ -17,20 +17,24 @@
  * @module
  */
 
+import { gcra } from "../../core/algorithms/gcra.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
+import { type Clock, passingTime } from "../../core/clock.ts";
 import { isStoreError, RateLimitedError } from "../../core/errors.ts";
-import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
+import { firstPrinted, guarded } from "../../core/guarded.ts";
+import { type AsyncLimiter, type Limiter, limiterOn } from "../../core/limiter/limiter.ts";
 import { makeDecision } from "../../core/make_decision.ts";
+import { checkOptions, checkText } from "../../core/options/checks.ts";
 import { sleep } from "../../core/sleep.ts";
-import { type FetchCall, fetchCall, isRepeatable } from "./fetch_call.ts";
+import { memoryStore } from "../../stores/memory/memory_store.ts";
 import {
   type Fetch,
+  FETCH_OPTIONS,
   type FetchRequest,
-  type FetchSettings,
-  fetchSettings,
   type LimitedFetchOptions,
 } from "./fetch_options.ts";
 import { type LimitsTold, readLimits, waitFor } from "./read_limits.ts";
+import { serverPauses } from "./server_pauses.ts";
 
 /** The first wait where the server does not say how long; doubled with each retry. */
 const FIRST_BACKOFF = 1_000;
@@ -103,6 +107,96 @@ export function limitedFetch(options: LimitedFetchOptions = {}): Fetch {
 
 export type { Fetch, FetchRequest, LimitedFetchOptions, Retry } from "./fetch_options.ts";
 export { type LimitsTold, type Quota, readLimits } from "./read_limits.ts";
+
+/** What a limited fetch works by. */
+type FetchSettings = ReturnType<typeof fetchSettings>;
+
+/**
+ * Reads the options.
+ *
+ * @throws {TypeError} If an option is of the wrong type.
+ * @throws {RangeError} If an option is out of range.
+ */
+function fetchSettings(options: LimitedFetchOptions) {
+  checkOptions<LimitedFetchOptions>("create limitedFetch", options, FETCH_OPTIONS);
+  const { limiter, key = hostOf, cost = 1, maxWait = 60_000, maxPause = 3_600_000 } = options;
+  const { retries = 3, clock = Date.now as Clock, budget = defaultBudget(clock), onRetry } =
+    options;
+  const { fetch = globalThis.fetch, random = Math.random } = options;
+  return {
+    ...{ limiter, key, cost, maxWait, maxPause, retries, budget, fetch, clock, random },
+    onRetry: onRetry && guarded(onRetry, firstPrinted()),
+    /** Whose pause is whose: the key, and what else distinguishes tenants. */
+    pauseKeyOf: key === hostOf ? withCredentials : (key: string) => key,
+    /** Milliseconds that pass as the waits do, whatever steps the clock takes. */
+    passed: passingTime(options.clock),
+    pauses: serverPauses(maxPause),
+  };
+}
+
+function hostOf({ host, protocol }: URL): string {
+  return host || protocol;
+}
+
+/** The key of a pause of the default key. It stays in memory, and is never reported. */
+function withCredentials(host: string, { headers }: FetchRequest): string {
+  return `${host}\n${headers.get("authorization") ?? ""}`;
+}
+
+function defaultBudget(clock: Clock): Limiter {
+  const rate = gcra({ limit: 60, period: "1m", burst: 10 });
+  return limiterOn(rate, memoryStore({ maxKeys: 1_000 }), "retries", { clock }) as Limiter;
+}
+
+/** A request on its way through a limited fetch. */
+type FetchCall = ReturnType<typeof fetchCall>;
+
+/**
+ * Reads a request.
+ *
+ * @throws {TypeError} If it has no URL, or `key` does not answer text.
+ */
+function fetchCall(
+  { key: keyOf, pauseKeyOf, passed, maxWait }: FetchSettings,
+  input: string | URL | Request,
+  init: RequestInit | undefined,
+) {
+  const own = input instanceof Request ? input : undefined;
+  const headers = new Headers(init?.headers ?? own?.headers);
+  // An iterator has been used up by now.
+  const isUsedUp = typeof (init?.headers as Partial<Iterator<unknown>>)?.next === "function";
+  const sent = isUsedUp ? { ...init, headers } : init;
+  const request = { method: init?.method ?? own?.method ?? "GET", headers, input, init: sent };
+  const key = keyOf(new URL(own?.url ?? input as string | URL), request);
+  checkText("fetch", "key", key);
+  // In `init`, `null` takes away the signal of a `Request`.
+  const signal = init?.signal === undefined ? own?.signal : init.signal ?? undefined;
+  return {
+    request,
+    /** Whose limit it counts against. */
+    key,
+    /** Whose pauses it waits out. */
+    pauseKey: pauseKeyOf(key, request),
+    signal,
+    /** The end of its patience, by `passed`. */
+    deadline: passed() + maxWait,
+  };
+}
+
+/**
+ * Whether a request can be sent once more, after it has been sent: whether its body is a value and
+ * not a stream, an iterator or whatever else is used up. The body of a `Request` always is used up,
+ * and a copy made beforehand would keep all of an upload in memory.
+ */
+function isRepeatable({ input, init }: FetchRequest): boolean {
+  return isValue(init?.body) && !(input instanceof Request && input.bodyUsed);
+}
+
+function isValue(body: unknown): boolean {
+  return body === undefined || body === null || typeof body === "string" ||
+    body instanceof ArrayBuffer || ArrayBuffer.isView(body) || body instanceof Blob ||
+    body instanceof URLSearchParams || body instanceof FormData;
+}
 
 /**
  * Waits until a request may be sent.

@@ -1,13 +1,27 @@
+/*
+ * The middleware of HttpApi. Its options are those of every HTTP adapter, with a limit in the place of
+ * a limiter, and effects in the place of functions.
+ */
 import * as Clock from "effect/Clock";
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint";
+import type * as HttpApiGroup from "effect/http-api/HttpApiGroup";
 import * as Layer from "effect/Layer";
+import * as Option from "effect/Option";
 
 import { isPromise } from "../../../core/maybe_promise.ts";
+import { checkOptions, typeError } from "../../../core/options/checks.ts";
+import type { RequestSource } from "../../http/address/client_key.ts";
 import { applyHeaders } from "../../http/fields/apply_headers.ts";
 import type { HeaderField } from "../../http/fields/header_writer.ts";
 import { gate, type Verdict } from "../../http/gate/gate.ts";
-import type { Outcome } from "../../http/gate/rate_limit_options.ts";
+import {
+  type AnyLimiter,
+  GATE_OPTIONS,
+  type Outcome,
+  type RateLimitOptions as GateOptions,
+} from "../../http/gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../../http/gate/refunds.ts";
 import type { Refusal } from "../../http/gate/refusal.ts";
 import { fetchOutcome } from "../../http/servers/fetch_response.ts";
@@ -21,16 +35,67 @@ import {
   HttpServerResponse,
 } from "../needs_effect_4_1.ts";
 import { RateLimiter } from "../rate_limiter.ts";
-import {
-  checkLayerOptions,
-  type Found,
-  type Info,
-  type RateLimitOptions,
-  type Request,
-  requestSource,
-  type Route,
-} from "./rate_limit_options.ts";
 import { QuotaExceeded, TemporaryReducedCapacity } from "./rate_limit_problems.ts";
+
+/** Where a request goes. */
+export interface Route {
+  /** The endpoint. */
+  readonly endpoint: HttpApiEndpoint.Top;
+  /** Its group. */
+  readonly group: HttpApiGroup.Top;
+}
+
+/** A value, or an effect that finds it. */
+export type Found<A, R> = A | Effect.Effect<A, never, R>;
+
+/**
+ * The options of `layerRateLimit`, which mean what they mean in every HTTP adapter; only `limit` is
+ * required.
+ *
+ * @typeParam R What the effects among the options need.
+ */
+export interface RateLimitOptions<R = never> extends
+  Omit<
+    GateOptions<HttpServerRequest.HttpServerRequest, Route>,
+    | "cost"
+    | "key"
+    | "limiter"
+    | "now"
+    | "onDecision"
+    | "onFailure"
+    | "onRefused"
+    | "respond"
+    | "skip"
+  > {
+  /** The limit, or a function that chooses one; `undefined` lets the request pass. */
+  readonly limit:
+    | Limit
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Limit | undefined);
+  /** Whose units; default the client's address. A request without a key is refused with a 400. */
+  readonly key?:
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<string | undefined, R>)
+    | undefined;
+  /** Units that a request takes; default 1. */
+  readonly cost?:
+    | number
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<number, R>)
+    | undefined;
+  /** Which requests pass without a limit. */
+  readonly skip?:
+    | ((request: HttpServerRequest.HttpServerRequest, route: Route) => Found<boolean, R>)
+    | undefined;
+}
+
+/** A request as Effect's server reads it. */
+type Request = HttpServerRequest.HttpServerRequest;
+
+/** What the gate is given beside a request. */
+interface Info extends Route {
+  readonly limiter: AnyLimiter;
+  readonly key: string | undefined;
+  readonly cost: number;
+  readonly signal: AbortSignal;
+}
 
 /** What the middleware is to the types of an API: its errors, and that it needs nothing. */
 export interface RateLimitConfig {
@@ -134,6 +199,41 @@ export function layerRateLimit<R = never>(
     return middleware;
   });
   return Layer.effect(RateLimit, make);
+}
+
+const ACTION = "create layerRateLimit";
+const { limiter: _limiter, respond: _respond, onRefused: _onRefused, ...OTHERS } = GATE_OPTIONS;
+const { onDecision: _onDecision, onFailure: _onFailure, now: _now, ...SHARED } = OTHERS;
+
+/**
+ * Checks the options of `layerRateLimit`: those of the gate as every adapter does, with the limit in
+ * the place of a limiter.
+ *
+ * @throws {TypeError} If an option is of the wrong type, or there is no limit.
+ * @throws {RangeError} If an option is out of range, or header fields cannot express a policy.
+ */
+function checkLayerOptions<R>(options: RateLimitOptions<R>): void {
+  checkOptions<RateLimitOptions<R>>(ACTION, options, { ...SHARED, limit: true });
+  const { limit, ...others } = options;
+  const isChosen = typeof limit === "function";
+  if (!isChosen && !isLimit(limit)) {
+    throw typeError(ACTION, "it needs a limit, such as limit(...)", limit);
+  }
+  const limiter = isChosen ? limit : { algorithm: limit.algorithm, consume: limit.algorithm.step };
+  const checked = { ...others, limiter: limiter as unknown as AnyLimiter };
+  gate(checked as unknown as GateOptions<Request, Info>, requestSource);
+}
+
+/** How requests are read. */
+const requestSource: RequestSource<Request, Info> = {
+  address: ({ peerAddress }) => Option.getOrUndefined(peerAddress),
+  trustedAddress: ({ remoteAddress }) => Option.getOrUndefined(remoteAddress),
+  header: ({ headers }, name) => headers[name],
+  signal: (_request, { signal }) => signal,
+};
+
+function isLimit(limit: Limit | undefined): boolean {
+  return typeof limit?.prefix === "string" && typeof limit.algorithm?.step === "function";
 }
 
 /** Runs the options, then the gate; `undefined` if the request is not limited. */

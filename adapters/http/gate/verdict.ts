@@ -62,21 +62,16 @@ const NO_STORE: HeaderField = ["Cache-Control", "no-store"];
 const RESPOND_WITHIN = 1_000;
 
 /** The verdict on a request that is not limited. */
-export const UNLIMITED: Verdict = verdictOf(undefined, [], undefined, undefined);
-
-/** Every verdict is made here, so that all share one shape. */
-function verdictOf(
-  decision: Verdict["decision"],
-  headers: Verdict["headers"],
-  refusal: Verdict["refusal"],
-  settle: Verdict["settle"],
-): Verdict {
-  return { decision, headers, refusal, settle };
-}
+export const UNLIMITED: Verdict = {
+  decision: undefined,
+  headers: [],
+  refusal: undefined,
+  settle: undefined,
+};
 
 /** Refuses without a decision. */
 export function refuse(refusal: Refusal): Verdict {
-  return verdictOf(undefined, [NO_STORE], refusal, undefined);
+  return { ...UNLIMITED, headers: [NO_STORE], refusal };
 }
 
 /**
@@ -175,15 +170,15 @@ export function judge(options: Options, report: (error: unknown, request: unknow
     freshAt?: number,
   ): Awaitable<Verdict> {
     const settle = settleOf(call, decision, freshAt);
-    if (call.shadowed) return verdictOf(decision, [], undefined, settle);
+    if (call.shadowed) return { decision, headers: [], refusal: undefined, settle };
     // The failure policy's answers say nothing about the limit.
     const parts = decision.source === "policy" ? undefined : flatParts(decision);
     const headers = limitFields(call, decision, parts);
-    if (decision.allowed) return verdictOf(decision, headers, undefined, settle);
+    if (decision.allowed) return { decision, headers, refusal: undefined, settle };
     headers.push(NO_STORE);
     const refusal = refusalFor(call, decision, parts);
     return nativePromise(
-      andThen(refusal, (refusal) => verdictOf(decision, headers, refusal, undefined)),
+      andThen(refusal, (refusal) => ({ decision, headers, refusal, settle: undefined })),
     );
   };
 }

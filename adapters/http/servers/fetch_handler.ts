@@ -71,8 +71,7 @@ export function rateLimit<Info = unknown>(
     function answer(verdict: Verdict, request: Request, info: Info) {
       const { refusal, headers, settle } = verdict;
       if (refusal !== undefined) {
-        const refused = onRefused && (() => onRefused(refusal, request, info));
-        return nativePromise(refusedResponse(refused, refusal, headers));
+        return nativePromise(refusedResponse(onRefused, refusal, headers, request, info));
       }
       if (settle !== undefined) return settled(verdict, handler, request, info);
       const answer = handler(request, info, verdict.decision);

@@ -5,7 +5,7 @@ import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { applyHeaders } from "../fields/apply_headers.ts";
 import type { HeaderField } from "../fields/header_writer.ts";
-import type { Outcome } from "../gate/rate_limit_options.ts";
+import type { Outcome, RateLimitOptions } from "../gate/rate_limit_options.ts";
 import { GONE_STATUS } from "../gate/refunds.ts";
 import type { Refusal } from "../gate/refusal.ts";
 
@@ -49,13 +49,15 @@ export function refusalResponse(
 }
 
 /** The response of `onRefused`, with the fields; the usual one if there is none. */
-export function refusedResponse(
-  refused: (() => unknown) | undefined,
+export function refusedResponse<Request, Info>(
+  onRefused: RateLimitOptions<Request, Info>["onRefused"],
   refusal: Refusal,
   headers: readonly HeaderField[],
+  request: Request,
+  info: Info,
 ): MaybePromise<Response> {
   return andThen(
-    refused?.(),
+    onRefused?.(refusal, request, info),
     (own) => isResponse(own) ? finishResponse(own, headers) : refusalResponse(refusal, headers),
   );
 }

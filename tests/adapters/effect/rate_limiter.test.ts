@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, test } from "node:test";
-import { Clock, Duration, Effect, Schema } from "effect";
+import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect";
 import { RateLimiter as PersistedRateLimiter } from "effect/persistence";
 import { TestClock } from "effect/testing";
 
@@ -199,6 +199,33 @@ describe("RateLimiter", () => {
     process.off("unhandledRejection", hear);
     assert.deepEqual(unheard, []);
   });
+});
+
+describe("a call that cannot be meant dies, and is no typed failure:", () => {
+  const queue = limit("queue", leakyQueue({ limit: 1, period: "1m", queue: 1 }));
+  const calls: Record<string, (limiter: RateLimiter, key: string, cost: number) => unknown> = {
+    consume: (limiter, key, cost) => limiter.consume(api, key, cost),
+    consumeOrFail: (limiter, key, cost) => limiter.consumeOrFail(api, key, cost),
+    "consumeOrFail of a queue": (limiter, key, cost) => limiter.consumeOrFail(queue, key, cost),
+    peek: (limiter, key, cost) => limiter.peek(api, key, cost),
+    refund: (limiter, key, cost) => limiter.refund(api, key, cost),
+    charge: (limiter, key, cost) => limiter.charge(api, key, cost),
+    acquire: (limiter, key, cost) => limiter.acquire(api, key, { cost }),
+    admit: (limiter, key, cost) => limiter.admit(api, key, { cost }),
+    consumeAll: (limiter, key, cost) => limiter.consumeAll([{ limit: api, key, cost }]),
+  };
+  for (const [what, call] of Object.entries(calls)) {
+    test(what, async () => {
+      for (const [key, cost, kind] of [["", 1, TypeError], ["a", -1, RangeError]] as const) {
+        const program = RateLimiter.use((limiter) =>
+          call(limiter, key, cost) as Effect.Effect<unknown, RateLimited | RateLimitStoreError>
+        );
+        const exit = await inTestTime(Effect.exit(program));
+        assert.ok(Exit.isFailure(exit) && Cause.hasDies(exit.cause));
+        assert.ok(Cause.squash(exit.cause) instanceof kind);
+      }
+    });
+  }
 });
 
 describe("limit", () => {

@@ -25,6 +25,7 @@ import {
 } from "../../../mod.ts";
 import { fallback } from "../../../stores/layered/layered.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { using } from "../../support/adapter_subject.ts";
 import { asyncMemoryStore } from "../../support/async_memory_store.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 import { serveFetch, type TestServer } from "../../support/serve_fetch.ts";
@@ -82,16 +83,11 @@ const apps: Record<string, (options: HitStoreOptions) => Promise<TestServer>> = 
 
 /** The statuses of one request after the other. */
 async function statusesOf(start: () => Promise<TestServer>, paths: string): Promise<number[]> {
-  const server = await start();
-  try {
-    const seen: number[] = [];
-    for (const path of paths.split(" ")) {
-      seen.push((await rawRequest(server.port, { path })).status);
-    }
-    return seen;
-  } finally {
-    await server.close();
-  }
+  const seen: number[] = [];
+  await using(await start(), async (port) => {
+    for (const path of paths.split(" ")) seen.push((await rawRequest(port, { path })).status);
+  });
+  return seen;
 }
 
 for (const [name, start] of Object.entries(apps)) {

@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 
 import { rateLimitGuard, throttlerStorage } from "../../../adapters/frameworks/nestjs.ts";
 import { gcra, limiter, memoryStore } from "../../../mod.ts";
+import { statuses, using } from "../../support/adapter_subject.ts";
 import { rawRequest } from "../../support/raw_request.ts";
 
 /** Decorates without the syntax for it, which not every runtime of the suite has. */
@@ -31,19 +32,10 @@ function controller(path: string, guards: readonly Parameters<typeof UseGuards>[
 }
 
 async function serving(app: INestApplication, work: (port: number) => Promise<void>) {
-  try {
-    await app.listen(0, "127.0.0.1");
-    await work(app.getHttpServer().address().port);
-  } finally {
-    await app.close();
-  }
+  await app.listen(0, "127.0.0.1");
+  const { port } = app.getHttpServer().address();
+  await using({ port, close: () => app.close() }, work);
 }
-
-const statuses = async (port: number, path: string, calls: number) => {
-  const seen = [];
-  for (let call = 0; call < calls; call++) seen.push((await rawRequest(port, { path })).status);
-  return seen;
-};
 
 describe("tidegate/nestjs", () => {
   test("guards single routes", async () => {
@@ -54,13 +46,13 @@ describe("tidegate/nestjs", () => {
       Module({ controllers: [controller("free"), controller("limited", [guard])] }),
     );
     await serving(app, async (port) => {
-      assert.deepEqual(await statuses(port, "/limited", 2), [200, 200]);
+      assert.deepEqual(await statuses(port, 2, "/limited"), [200, 200]);
       const refused = await rawRequest(port, { path: "/limited" });
       assert.equal(refused.status, 429);
       assert.deepEqual(refused.values("ratelimit-policy"), ['"api";q=2;w=3600']);
       assert.match(refused.values("retry-after").join(), /^\d+$/);
       assert.deepEqual(JSON.parse(refused.body)["violated-policies"], ["api"]);
-      assert.deepEqual(await statuses(port, "/free", 3), [200, 200, 200]);
+      assert.deepEqual(await statuses(port, 3, "/free"), [200, 200, 200]);
     });
   });
 
@@ -69,8 +61,8 @@ describe("tidegate/nestjs", () => {
     const app = await makeApp(Module({ controllers: [controller("limited")] }));
     app.useGlobalGuards(rateLimitGuard({ limiter: api, key: () => "one", refund: "failed" }));
     await serving(app, async (port) => {
-      assert.deepEqual(await statuses(port, "/missing", 1), [404]);
-      assert.deepEqual(await statuses(port, "/limited", 3), [200, 200, 429]);
+      assert.deepEqual(await statuses(port, 1, "/missing"), [404]);
+      assert.deepEqual(await statuses(port, 3, "/limited"), [200, 200, 429]);
     });
   });
 
@@ -117,7 +109,7 @@ describe("tidegate/nestjs", () => {
       providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
     }));
     await serving(app, async (port) => {
-      assert.deepEqual(await statuses(port, "/limited", 3), [200, 200, 429]);
+      assert.deepEqual(await statuses(port, 3, "/limited"), [200, 200, 429]);
     });
   });
 

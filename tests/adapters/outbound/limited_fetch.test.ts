@@ -46,6 +46,11 @@ const used = () => new Response("ok", { headers: { RateLimit: '"a";r=0;t=30' } }
 const refusal = (headers: Record<string, string>, status = 429) => () =>
   new Response("later", { status, headers });
 
+/** A refusal that may be followed after so many seconds. */
+const later = (seconds: number, status?: number) =>
+  refusal({ "Retry-After": `${seconds}` }, status);
+const wordless = refusal({});
+
 /** A limited fetch on a clock of its own, that records its waits. */
 function limited(options: LimitedFetchOptions = {}) {
   const clock = testClock();
@@ -68,17 +73,44 @@ function limited(options: LimitedFetchOptions = {}) {
 }
 
 describe("limitedFetch", () => {
-  test("waits as long as Retry-After says, and a little, and sends the request again", () =>
-    answering([refusal({ "Retry-After": "7" }), ok], async (url, requests) => {
-      const { fetch, waits, ended } = limited();
-      const response = await ended(fetch(url, { method: "POST", body: "hello" }));
-      assert.equal(await response.text(), "ok");
-      assert.deepEqual(waits, [7_500]);
-      assert.deepEqual(requests, [
-        { method: "POST", body: "hello" },
-        { method: "POST", body: "hello" },
-      ]);
-    }));
+  const rate = gcra({ limit: 2, period: "1d" });
+  const budget = limiter(rate, { clock: () => 0 });
+  const away = () => Promise.reject(new StoreUnavailableError("Cannot reach Redis", "no"));
+  const store = { ...asyncMemoryStore(), run: away };
+  const lost = limiter(rate, { store, prefix: "retries" });
+  const remaining = "limit=1, remaining=0, reset=4";
+  const vendor = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1764000005" };
+  const POST = { method: "POST", body: "hello" };
+  const DELETE = { method: "DELETE" };
+  /** What the server answers, the options and `init`; the status for the caller, and the waits. */
+  const calls: Readonly<
+    Record<string, [(() => Response)[], LimitedFetchOptions, RequestInit, number, number[]]>
+  > = {
+    "Retry-After, and a little": [[later(7), ok], {}, POST, 200, [7_500]],
+    RateLimit: [[refusal({ RateLimit: '"a";r=0;t=3, "b";r=5;t=60' }), ok], {}, {}, 200, [3_500]],
+    "an old RateLimit": [[refusal({ RateLimit: remaining }), ok], {}, {}, 200, [4_500]],
+    "a vendor's fields": [[refusal(vendor), ok], {}, {}, 200, [5_500]],
+    "nothing, with waits that double": [[wordless, wordless, ok], {}, {}, 200, [1_500, 2_500]],
+    "so many retries": [[later(1)], { retries: 2 }, {}, 429, [1_500, 1_500]],
+    "a wait that is too long": [[later(1)], { maxWait: 500 }, {}, 429, []],
+    "the budget of retries": [[later(0)], { budget, retries: 10 }, {}, 429, [0, 0]],
+    "a budget that cannot decide": [[later(0)], { budget: lost }, {}, 429, []],
+    "a 503 to what may not be repeated": [[later(0, 503)], { retries: 1 }, POST, 503, []],
+    "a 503 to what may be repeated": [[later(0, 503)], { retries: 1 }, DELETE, 503, [0]],
+    "a 503 that does not ask to come back": [[refusal({}, 503)], {}, {}, 503, []],
+    "another answer": [[refusal({}, 404)], {}, {}, 404, []],
+  };
+  for (const [what, [answers, options, init, status, expected]] of Object.entries(calls)) {
+    test(`sends a request again as it should: ${what}`, () =>
+      answering(answers, async (url, requests) => {
+        const { fetch, waits, ended } = limited(options);
+        const response = await ended(fetch(url, init));
+        assert.deepEqual([response.status, waits], [status, expected]);
+        assert.equal(await response.text(), status === 200 ? "ok" : "later");
+        const { method = "GET", body = "" } = init;
+        assert.deepEqual(requests, Array(expected.length + 1).fill({ method, body }));
+      }));
+  }
 
   test("sends every body again that is a value", async () => {
     const form = new FormData();
@@ -94,7 +126,7 @@ describe("limitedFetch", () => {
       [form, /name="a"\r\n\r\nhello/],
     ];
     for (const [body, expected] of bodies) {
-      await answering([refusal({ "Retry-After": "1" }), ok], async (url, requests) => {
+      await answering([later(1), ok], async (url, requests) => {
         const { fetch, ended } = limited();
         assert.equal((await ended(fetch(url, { method: "POST", body }))).status, 200);
         assert.equal(requests.length, 2);
@@ -104,7 +136,7 @@ describe("limitedFetch", () => {
   });
 
   test("sends a Request again that has no body, and one with a body once, uncopied", () =>
-    answering([refusal({ "Retry-After": "1" })], async (url, requests) => {
+    answering([later(1)], async (url, requests) => {
       const { fetch, ended } = limited({ retries: 1 });
       const uncopied = (init: RequestInit) =>
         Object.assign(new Request(url, init), {
@@ -119,74 +151,6 @@ describe("limitedFetch", () => {
       assert.deepEqual(requests.slice(3).map(({ body }) => body), ["new", "new"]);
     }));
 
-  test("reads RateLimit and vendor's fields where there is no Retry-After", async () => {
-    const fields: [Record<string, string>, number][] = [
-      [{ RateLimit: '"a";r=0;t=3, "b";r=5;t=60' }, 3_500],
-      [{ RateLimit: "limit=1, remaining=0, reset=4" }, 4_500],
-      [{ "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1764000005" }, 5_500],
-    ];
-    for (const [headers, wait] of fields) {
-      await answering([refusal(headers), ok], async (url) => {
-        const { fetch, waits, ended } = limited();
-        assert.equal((await ended(fetch(url))).status, 200);
-        assert.deepEqual(waits, [wait]);
-      });
-    }
-  });
-
-  test("doubles its waits where the server does not say", () =>
-    answering([refusal({}), refusal({}), refusal({}), ok], async (url) => {
-      const { fetch, waits, ended } = limited();
-      assert.equal((await ended(fetch(url))).status, 200);
-      assert.deepEqual(waits, [1_500, 2_500, 4_500]);
-    }));
-
-  test("gives the refusal to the caller after so many retries, or where the wait is too long", () =>
-    answering([refusal({ "Retry-After": "1" })], async (url, requests) => {
-      const { fetch, ended } = limited({ retries: 2 });
-      const response = await ended(fetch(url));
-      assert.equal(response.status, 429);
-      assert.equal(await response.text(), "later");
-      assert.equal(requests.length, 3);
-      const impatient = limited({ maxWait: 500 });
-      assert.equal((await impatient.ended(impatient.fetch(url))).status, 429);
-      assert.equal(requests.length, 4);
-    }));
-
-  test("keeps within the budget of retries", () =>
-    answering([refusal({ "Retry-After": "0" })], async (url, requests) => {
-      const budget = limiter(gcra({ limit: 2, period: "1d" }), { clock: () => 0 });
-      const { fetch, ended } = limited({ budget, retries: 10 });
-      assert.equal((await ended(fetch(url))).status, 429);
-      assert.equal(requests.length, 3);
-    }));
-
-  test("gives the refusal to the caller where the budget cannot decide", () =>
-    answering([refusal({ "Retry-After": "0" })], async (url, requests) => {
-      const away = new StoreUnavailableError("Cannot reach Redis", "no");
-      const store = { ...asyncMemoryStore(), run: () => Promise.reject(away) };
-      const budget = limiter(gcra({ limit: 2, period: "1d" }), { store, prefix: "retries" });
-      const { fetch, ended } = limited({ budget });
-      const response = await ended(fetch(url));
-      assert.deepEqual([response.status, await response.text()], [429, "later"]);
-      assert.equal(requests.length, 1);
-    }));
-
-  test("repeats after a 503 only what may be repeated, and only if asked to come back", () =>
-    answering([refusal({ "Retry-After": "0" }, 503)], async (url, requests) => {
-      const { fetch, ended } = limited({ retries: 1 });
-      await ended(fetch(url, { method: "POST" }));
-      assert.equal(requests.length, 1);
-      await ended(fetch(url, { method: "DELETE" }));
-      assert.equal(requests.length, 3);
-    }).then(() =>
-      answering([refusal({}, 503)], async (url, requests) => {
-        const { fetch, ended } = limited();
-        assert.equal((await ended(fetch(url))).status, 503);
-        assert.equal(requests.length, 1);
-      })
-    ));
-
   test("sends a body once that is used up by it", async () => {
     async function* chunks() {
       yield new TextEncoder().encode("hello");
@@ -195,7 +159,7 @@ describe("limitedFetch", () => {
     for (const body of [new ReadableStream(), chunks(), once, { pipe() {} }]) {
       let sent = 0;
       const { fetch } = limited({
-        fetch: () => Promise.resolve(refusal({ "Retry-After": "0" })()).finally(() => sent++),
+        fetch: () => Promise.resolve(later(0)()).finally(() => sent++),
       });
       const init = { method: "POST", body: body as BodyInit, duplex: "half" };
       assert.equal((await fetch("http://a.test/", init)).status, 429);
@@ -204,7 +168,7 @@ describe("limitedFetch", () => {
   });
 
   test("does not repeat a POST that was taken, and answered by another server's refusal", () =>
-    answering([refusal({ "Retry-After": "0" })], (busy, refused) => {
+    answering([later(0)], (busy, refused) => {
       const elsewhere = () => new Response(null, { status: 303, headers: { Location: busy } });
       return answering([elsewhere], async (url, requests) => {
         const { fetch, ended } = limited({ retries: 1 });
@@ -216,7 +180,7 @@ describe("limitedFetch", () => {
     }));
 
   test("reads the answer of, and pauses, the last host of a redirect", () =>
-    answering([refusal({ "Retry-After": "30" }), ok], (busy, refused) => {
+    answering([later(30), ok], (busy, refused) => {
       const elsewhere = () => new Response(null, { status: 302, headers: { Location: busy } });
       return answering([elsewhere, ok], async (url, requests) => {
         const keys: string[] = [];
@@ -237,7 +201,7 @@ describe("limitedFetch", () => {
     }));
 
   test("is paused by no server for longer than maxPause", () =>
-    answering([refusal({ "Retry-After": "9999999999" }), ok], async (url, requests) => {
+    answering([later(9_999_999_999), ok], async (url, requests) => {
       const { fetch, clock } = limited({ maxWait: Infinity });
       assert.equal((await fetch(url)).status, 429, "the caller gets what cannot be waited out");
       const next = fetch(url);
@@ -347,7 +311,7 @@ describe("limitedFetch", () => {
   });
 
   test("ends its waits when the signal is aborted", () =>
-    answering([refusal({ "Retry-After": "7" })], async (url) => {
+    answering([later(7)], async (url) => {
       const { fetch, clock } = limited();
       const controller = new AbortController();
       const call = fetch(url, { signal: controller.signal });
@@ -448,7 +412,7 @@ describe("limitedFetch", () => {
     const controller = new AbortController();
     const request = () => new Request("http://a.test/", { signal: controller.signal });
     const sleeping = async (init?: RequestInit) => {
-      const answers = [refusal({ "Retry-After": "5" }), ok];
+      const answers = [later(5), ok];
       const { fetch, clock, ended } = limited({ fetch: () => Promise.resolve(answers.shift()!()) });
       const call = fetch(request(), init);
       await clock.advance(0);
@@ -463,11 +427,11 @@ describe("limitedFetch", () => {
     assert.equal((await detached.ended()).status, 200);
   });
 
-  test("passes on other answers, errors above all", async () => {
+  test("passes on errors, and takes a URL", async () => {
     const failing = limitedFetch({ fetch: () => Promise.reject(new TypeError("no network")) });
     await assert.rejects(failing("http://a.test/"), /no network/);
-    await answering([() => new Response("no", { status: 404 })], async (url) => {
-      assert.equal((await limitedFetch()(new URL(url))).status, 404);
+    await answering([ok], async (url) => {
+      assert.equal((await limitedFetch()(new URL(url))).status, 200);
     });
   });
 
@@ -527,7 +491,7 @@ describe("tenants of one server", () => {
 
   test("may send their fields as an iterator, which is used up by reading it", async () => {
     const seen: unknown[] = [];
-    const answers = [refusal({ "Retry-After": "0" }), used];
+    const answers = [later(0), used];
     const { fetch, ended } = limited({
       fetch: (_input, init) => {
         seen.push(new Headers(init?.headers).get("x-tenant"));
@@ -541,7 +505,7 @@ describe("tenants of one server", () => {
 
   test("leave no credentials in what is reported of a retry or a wait that is too long", async () => {
     const reports: unknown[] = [];
-    const answers = [refusal({ "Retry-After": "0" }), used];
+    const answers = [later(0), used];
     const { fetch, ended } = limited({
       maxWait: 10_000,
       onRetry: (retry) => reports.push(retry),

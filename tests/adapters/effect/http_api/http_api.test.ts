@@ -318,6 +318,15 @@ describe("the middleware of HttpApi", () => {
     });
   });
 
+  for (const [unknownAddress, status] of Object.entries({ refuse: 403, admit: 200, error: 500 })) {
+    test(`answers ${status} to a client of no known address: ${unknownAddress}`, () => {
+      const own = unknownAddress === "error" ? {} : { unknownAddress: unknownAddress as "admit" };
+      return serving({ limit: api, ...own }, async (ask) => {
+        for (let calls = 0; calls < 3; calls++) assert.equal((await ask("/users")).status, status);
+      });
+    });
+  }
+
   test("takes the address that a trusted proxy vouches for", () => {
     const options = { address: () => "127.0.0.1", trustedProxies: ["loopback"] };
     return serving({ limit: api, ...options, unknownAddress: "refuse" }, async (ask) => {

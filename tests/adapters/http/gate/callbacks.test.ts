@@ -27,29 +27,22 @@ async function verdictsOf(options: Options): Promise<unknown[]> {
 }
 
 describe("in the gate", () => {
-  for (const option of ["onDecision", "partition", "refund", "respond", "shadow"] as const) {
-    for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
-      test(`${option} that ${way} changes no verdict, and is reported with the request`, async () => {
+  const times = { onDecision: 3, partition: 3, refund: 2, respond: 1, shadow: 3 };
+  for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
+    for (const [option, count] of Object.entries(times)) {
+      test(`${option} that ${way} changes no verdict, and is reported, otherwise printed once`, async () => {
         const expected = await verdictsOf({});
         const failures: unknown[][] = [];
         const onFailure = (...given: unknown[]) => void failures.push(given);
         const printed = await printedBy(async () => {
           assert.deepEqual(await verdictsOf({ [option]: fail, onFailure }), expected);
         });
-        assert.deepEqual(printed, []);
-        const times = { onDecision: 3, partition: 3, refund: 2, respond: 1, shadow: 3 }[option];
-        assert.deepEqual(failures, Array(times).fill([FAILURE, request]));
-      });
-
-      test(`${option} that ${way} is printed once where there is no onFailure`, async () => {
-        const printed = await printedBy(() => verdictsOf({ [option]: fail }));
-        assert.equal(printed.length, 1);
-        assert.ok(printed[0]!.includes(FAILURE));
+        assert.deepEqual([printed, failures], [[], Array(count).fill([FAILURE, request])]);
+        const unheard = await printedBy(() => verdictsOf({ [option]: fail }));
+        assert.ok(unheard.length === 1 && unheard[0]!.includes(FAILURE));
       });
     }
-  }
 
-  for (const [way, fail] of Object.entries(WAYS_TO_FAIL)) {
     test(`onFailure that ${way} changes no verdict`, async () => {
       const expected = await verdictsOf({});
       const printed = await printedBy(async () => {
@@ -94,33 +87,27 @@ describe("on a server of node:http", () => {
   }
 
   const unsendable: readonly object[] = [
-    { status: 99 },
-    { status: 600 },
-    { status: 429.5 },
-    { status: "429" },
-    { status: 204 },
-    { contentType: "a\r\nSet-Cookie: b" },
-    { contentType: "" },
-    { body: 5 },
+    ...[{ status: 99 }, { status: 600 }, { status: 429.5 }, { status: "429" }, { status: 204 }],
+    ...[{ contentType: "a\r\nSet-Cookie: b" }, { contentType: "" }, { body: 5 }],
   ];
-  for (const change of unsendable) {
-    test(`a respond that answers ${JSON.stringify(change)} is reported, and refuses`, async () => {
+  const unanswered = () => new Promise<never>(() => {});
+  const responds: [what: string, respond: () => object, fault: RegExp][] = [
+    ["nothing within a second", unanswered, /^Error: Cannot answer .* by respond as it must/],
+    ...unsendable.map((change): [string, () => object, RegExp] => [
+      JSON.stringify(change),
+      () => change,
+      /^TypeError: Cannot answer a refused client by respond as/,
+    ]),
+  ];
+  for (const [what, respond, fault] of responds) {
+    test(`a respond that answers ${what} is reported, and refuses`, async () => {
       const failures: unknown[] = [];
-      const status = await statusOnNode({
-        respond: () => change,
-        onFailure: (error) => failures.push(error),
-      });
-      assert.equal(status, 429);
-      assert.match(String(failures), /^TypeError: Cannot answer a refused client by respond as/);
+      const onFailure = (error: unknown) => failures.push(error);
+      assert.equal(await statusOnNode({ respond, onFailure }), 429);
+      assert.match(String(failures), fault);
     });
   }
-  test("a respond that does not answer within a second is reported, and refuses", async () => {
-    const failures: unknown[] = [];
-    const respond = () => new Promise<never>(() => {});
-    const onFailure = (error: unknown) => failures.push(error);
-    assert.equal(await statusOnNode({ respond, onFailure }), 429);
-    assert.match(String(failures), /^Error: Cannot answer a refused client by respond as it must/);
-  });
+
   test("a respond may answer without a body", async () => {
     assert.equal(await statusOnNode({ respond: () => ({ status: 204, body: "" }) }), 204);
   });

@@ -83,12 +83,6 @@ describe("the gate", () => {
     }
   });
 
-  test("keeps what a changed answer leaves undefined", async () => {
-    const respond = () => ({ status: undefined, body: "no" }) as unknown as { body: string };
-    const { refusal } = await refusedBy({ respond });
-    assert.deepEqual([refusal?.status, refusal?.body], [429, "no"]);
-  });
-
   test("chooses limiter, key and cost for each request, by promises too", async () => {
     const small = limiter(gcra({ name: "small", limit: 1, period: "1h" }));
     const large = limiter(gcra({ name: "large", limit: 9, period: "1h" }));
@@ -111,50 +105,51 @@ describe("the gate", () => {
     assert.throws(() => gateOf({ limiter: evil, headers: false }), RangeError);
   });
 
-  test("leaves Retry-After out where a cost can never be admitted", async () => {
-    const { refusal, headers } = await gateOf({ cost: 3 })();
-    assert.equal(refusal?.status, 429);
-    assert.deepEqual(Object.fromEntries(headers), {
-      "RateLimit-Policy": '"api";q=10;w=60',
+  const none = { "RateLimit-Policy": '"api";q=10;w=60', RateLimit: '"api";r=0;t=6' };
+  const late = (jitter: number) => ({ jitter: 10_000, random: () => jitter });
+  const after = (seconds: string) => ({
+    ...{ ...none, "Retry-After": seconds },
+    "Cache-Control": "no-store",
+  });
+  /** The fields of the third request of a client, or of the first one. */
+  const written: readonly [what: string, options: Options, fields: object, first?: true][] = [
+    ["with jitter on Retry-After, only ever later", late(0), after("6")],
+    ["with jitter in between", late(0.5), after("11")],
+    ["with jitter below the bound", late(0.9999), after("16")],
+    ["that are exposed, Retry-After among them", { exposeHeaders: true }, {
+      ...after("6"),
+      "Access-Control-Expose-Headers": "RateLimit-Policy, RateLimit, Retry-After",
+    }],
+    ["without Retry-After where a cost can never be admitted", { cost: 3 }, {
+      ...none,
       RateLimit: '"api";r=2',
       "Cache-Control": "no-store",
-    });
-  });
-
-  test("puts jitter on Retry-After, only ever later", async () => {
-    const after = async (random: number) =>
-      fieldsOf(await refusedBy({ jitter: 10_000, random: () => random }))["Retry-After"];
-    assert.equal(await after(0), "6");
-    assert.equal(await after(0.5), "11");
-    assert.equal(await after(0.9999), "16");
-  });
-
-  test("tells the client's partition and the unit", async () => {
-    const verdict = await gateOf({ partition: () => "App-999", unit: "content-bytes" })();
-    assert.deepEqual(fieldsOf(verdict), {
+    }],
+    ["with partition and unit", { partition: () => "App-999", unit: "content-bytes" }, {
       "RateLimit-Policy": '"api";q=10;w=60;qu="content-bytes";pk=:QXBwLTk5OQ==:',
       RateLimit: '"api";r=1;t=6;pk=:QXBwLTk5OQ==:',
+    }, true],
+  ];
+  for (const [what, options, fields, first] of written) {
+    test(`writes fields ${what}`, async () => {
+      const verdict = await (first ? gateOf(options)() : refusedBy(options));
+      assert.deepEqual(fieldsOf(verdict), fields);
     });
-  });
+  }
 
-  test("exposes the fields of a refusal, Retry-After among them", async () => {
-    const fields = fieldsOf(await refusedBy({ exposeHeaders: true }));
-    assert.equal(
-      fields["Access-Control-Expose-Headers"],
-      "RateLimit-Policy, RateLimit, Retry-After",
-    );
-  });
-
-  test("lets the answer be changed", async () => {
-    const respond: Options["respond"] = (refusal, decision) => ({
-      contentType: "text/plain",
-      body: `${refusal.status}: again in ${decision.retryAfter} ms`,
+  test("lets the answer be changed, and keeps what is undefined; tells of every decision", async () => {
+    const seen: [boolean, string][] = [];
+    const { refusal } = await refusedBy({
+      respond: ({ status }, { retryAfter }) => ({
+        status: undefined as unknown as number,
+        contentType: "text/plain",
+        body: `${status}: again in ${retryAfter} ms`,
+      }),
+      onDecision: ({ allowed }, _request, key) => seen.push([allowed, key]),
     });
-    assert.deepEqual((await refusedBy({ respond })).refusal, {
-      status: 429,
-      contentType: "text/plain",
-      body: "429: again in 6000 ms",
-    });
+    const body = "429: again in 6000 ms";
+    assert.deepEqual(refusal, { status: 429, contentType: "text/plain", body });
+    assert.deepEqual(seen, [[true, "192.0.2.7"], [true, "192.0.2.7"], [false, "192.0.2.7"]]);
   });
 
   test("calls a refusal by the failure policy a 503, and tells nothing of the limit", async () => {
@@ -261,14 +256,6 @@ describe("the gate", () => {
     assert.equal(shadowed.refusal, undefined);
     assert.deepEqual(shadowed.headers, []);
     assert.equal((await decide({ from: "192.0.2.2" })).refusal?.status, 429);
-  });
-
-  test("tells of every decision", async () => {
-    const seen: [boolean, string][] = [];
-    const onDecision: Options["onDecision"] = ({ allowed }, _request, key) =>
-      seen.push([allowed, key]);
-    await refusedBy({ onDecision });
-    assert.deepEqual(seen, [[true, "192.0.2.7"], [true, "192.0.2.7"], [false, "192.0.2.7"]]);
   });
 });
 
