@@ -38,19 +38,32 @@ export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >>> 1]!;
 }
 
+/** Shuffles with a fixed seed, so that every run uses the same order. */
+export function shuffled(keys: string[]): string[] {
+  let seed = 1;
+  for (let place = keys.length - 1; place > 0; place--) {
+    seed = Math.imul(seed, 1_664_525) + 1_013_904_223 >>> 0;
+    const other = seed % (place + 1);
+    [keys[place], keys[other]] = [keys[other]!, keys[place]!];
+  }
+  return keys;
+}
+
+/** Collects garbage, where the runtime was started so that it can. */
+export function collect(): void {
+  const { Bun, gc } = globalThis as { Bun?: { gc(force: boolean): void }; gc?: () => void };
+  if (Bun !== undefined) Bun.gc(true);
+  else gc?.();
+}
+
 /** Bytes that objects and buffers take now, after a collection. */
 export async function bytesInUse(): Promise<number> {
-  const { Bun, gc } = globalThis as {
-    Bun?: { gc(force: boolean): void };
-    gc?: () => void;
-  };
-  if (Bun !== undefined) {
-    Bun.gc(true);
+  collect();
+  if ("Bun" in globalThis) {
     const { heapStats } = await import("bun:jsc");
     const { heapSize, extraMemorySize } = heapStats();
     return heapSize + extraMemorySize;
   }
-  gc?.();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

@@ -27,7 +27,7 @@ import {
   tokenBucket,
 } from "../mod.ts";
 import { handWrittenGcra } from "./hand_written.ts";
-import { bytesInUse, compare, finish, row, runtime, type Variant } from "./measure.ts";
+import { bytesInUse, compare, finish, row, runtime, shuffled, type Variant } from "./measure.ts";
 
 interface Consumer {
   consume(key: string): { readonly remaining: number };
@@ -39,14 +39,7 @@ const ROUNDS = SHORT ? 3 : 7;
 
 /** Keys in an order without a pattern, the same for every variant. */
 function keysOf(count: number): string[] {
-  const keys = Array.from({ length: count }, (_, place) => `user:${1_000_000 + place}`);
-  let seed = 1;
-  for (let place = count - 1; place > 0; place--) {
-    seed = Math.imul(seed, 1_664_525) + 1_013_904_223 >>> 0;
-    const other = seed % (place + 1);
-    [keys[place], keys[other]] = [keys[other]!, keys[place]!];
-  }
-  return keys;
+  return shuffled(Array.from({ length: count }, (_, place) => `user:${1_000_000 + place}`));
 }
 
 function reused(keys: readonly string[], consumer: Consumer): Variant {

@@ -18,6 +18,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 
 import { installPrograms, requireProgram } from "../.ci/programs.mjs";
+import { median } from "./measure.ts";
 
 const short = process.argv.includes("--short");
 const rounds = short ? 3 : 9;
@@ -133,8 +134,4 @@ function print(batch: number, loads: ReadonlyMap<string, readonly Load[]>): void
     rate / loads.get("bare")![round]!.rate
   );
   console.log(`tidegate / bare: ${median(ratios).toFixed(2)} of its rate`);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]!;
 }

@@ -12,7 +12,7 @@ import { MemoryStore } from "express-rate-limit";
 
 import { type Algorithm, fixedWindow, gcra, limiter } from "../../mod.ts";
 import { handWrittenGcra } from "../hand_written.ts";
-import { median } from "../measure.ts";
+import { collect, median, shuffled } from "../measure.ts";
 import { peer, versionOf } from "./peer.ts";
 import type { Row } from "./results.ts";
 
@@ -44,6 +44,7 @@ export async function memoryRows(isShort: boolean): Promise<Row[]> {
   const contestants = await makeContestants();
   const times = new Map<Loop, number[]>();
   for (let round = -1; round < rounds; round++) {
+    // Every round begins alike.
     collect();
     // Another one goes first each time: nobody always follows the collection, or the slowest one.
     const first = (round + 1) * 3 % contestants.length;
@@ -292,22 +293,4 @@ function crowded(call: (key: string) => Promise<boolean>): Loop {
     }
     return admitted;
   };
-}
-
-/** Shuffles with a fixed seed, so that every run uses the same order. */
-function shuffled(keys: string[]): readonly string[] {
-  let seed = 1;
-  for (let place = keys.length - 1; place > 0; place--) {
-    seed = Math.imul(seed, 1_664_525) + 1_013_904_223 >>> 0;
-    const other = seed % (place + 1);
-    [keys[place], keys[other]] = [keys[other]!, keys[place]!];
-  }
-  return keys;
-}
-
-/** Every round begins alike. */
-function collect(): void {
-  const { Bun, gc } = globalThis as { Bun?: { gc(force: boolean): void }; gc?: () => void };
-  if (Bun !== undefined) Bun.gc(true);
-  else gc?.();
 }

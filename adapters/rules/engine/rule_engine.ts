@@ -111,10 +111,22 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     onVerdict: true,
     shadow: true,
   });
+  const { store = memoryStore(), prefix = "rules", clock, lookup, lookupCache } = options;
   const { onVerdict, onLookupError = () => {} } = options;
+  checkStore("create ruleEngine", "store", store);
+  const on: RuleStore = {
+    store,
+    prefix,
+    instant: clock ?? Date.now,
+    now: clock === undefined ? () => undefined : () => checkNow(clock()),
+  };
   const print = firstPrinted();
   const report = onVerdict && guarded(onVerdict, print);
-  const decider = ruleDecider(options, guarded(onLookupError, print));
+  const decider: RuleDecider = {
+    on,
+    keys: lookup && keyLimitsCache(on, lookup, guarded(onLookupError, print), lookupCache),
+    bound: bindRules(on, toRuleSet(options.rules), undefined),
+  };
   const shadow = shadowing();
   const shown = options.shadow === true
     ? (verdict: MaybePromise<Verdict>) => andThen(verdict, shadow)
@@ -123,7 +135,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     get rules(): RuleSet {
       return decider.bound.set;
     },
-    store: decider.on.store,
+    store,
     consume(request) {
       const verdict = shown(decideRequest(decider, request, "consume"));
       if (report === undefined) return atOnceOrLater(verdict);
@@ -136,7 +148,7 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
     reset: (request) => atOnceOrLater(resetRequest(decider, request)),
     replace(rules): void {
-      decider.bound = bindRules(decider.on, rules, decider.bound);
+      decider.bound = bindRules(on, rules, decider.bound);
     },
     forgetLookups(): void {
       decider.keys?.refresh();
@@ -157,22 +169,6 @@ function shadowing(): (verdict: Verdict) => Verdict {
     decision: undefined,
     rules: rules.map((each) => ({ ...each, allowed: true, rule: shadowOf(each.rule) })),
   });
-}
-
-function ruleDecider(
-  options: RuleEngineOptions,
-  fail: (error: unknown, key: string) => void,
-): RuleDecider {
-  const { store = memoryStore(), prefix = "rules", clock, lookup, lookupCache } = options;
-  checkStore("create ruleEngine", "store", store);
-  const on: RuleStore = {
-    store,
-    prefix,
-    instant: clock ?? Date.now,
-    now: clock === undefined ? () => undefined : () => checkNow(clock()),
-  };
-  const keys = lookup && keyLimitsCache(on, lookup, fail, lookupCache);
-  return { on, keys, bound: bindRules(on, toRuleSet(options.rules), undefined) };
 }
 
 /** An answer, or a promise of the language's own kind, whatever kind the store's promises are of. */

@@ -241,17 +241,14 @@ function merged(sources: readonly Source[]): readonly Source[] {
   for (const source of sources) {
     const { domain } = source.file;
     const first = byDomain.get(domain);
-    byDomain.set(domain, first === undefined ? source : { ...first, file: joined(first, source) });
+    const file = first === undefined ? source.file : {
+      ...first.file,
+      rules: [...first.file.rules, ...source.file.rules],
+      routes: [...first.file.routes ?? [], ...source.file.routes ?? []],
+    };
+    byDomain.set(domain, { report: (first ?? source).report, file });
   }
   return [...byDomain.values()];
-}
-
-function joined({ file }: Source, { file: other }: Source): RuleFile {
-  return {
-    ...file,
-    rules: [...file.rules, ...other.rules],
-    routes: [...file.routes ?? [], ...other.routes ?? []],
-  };
 }
 
 function isEnvoy(data: unknown): boolean {

@@ -75,11 +75,6 @@ describe("compileDomain says what is wrong, and where", () => {
       [{ key: "a", limits: [{ algorithm: "constructor" as never, limit: 1, period: 1 }] }],
       /^rules.0.limits.0: .*algorithm must be one of gcra/,
     ],
-    [
-      "the same limit twice",
-      [{ key: "a", limits: [...LIMITS, ...LIMITS] }],
-      /^rules.0.limits.1: the limits of a rule must differ/,
-    ],
     ["limits and none", [{ key: "a", unlimited: true, limits: LIMITS }], /^rules.0: a rule has/],
     ["sharing without a pattern", [{ key: "a", value: "b", share: true }], /^rules.0.share/],
     [
@@ -103,9 +98,9 @@ describe("compileDomain says what is wrong, and where", () => {
 });
 
 test("a limit that is there twice is found at its own place, behind one that is wrong", () => {
-  const places = faultsOf([{ key: "a", limits: [{ limit: 0, period: 1 }, ...LIMITS, ...LIMITS] }])
-    .map((fault) => fault.split(":")[0]);
-  assert.deepEqual(places, ["rules.0.limits.0", "rules.0.limits.2"]);
+  const faults = faultsOf([{ key: "a", limits: [{ limit: 0, period: 1 }, ...LIMITS, ...LIMITS] }]);
+  assert.match(faults[0]!, /^rules.0.limits.0: /);
+  assert.match(faults[1]!, /^rules.0.limits.2: the limits of a rule must differ/);
 });
 
 describe("matchesWildcard", () => {

@@ -139,10 +139,6 @@ describe("every error has its file, line, path and what was expected:", () => {
       ruleOf("limits:", "  - { algorithm: slidingWindow, limit: 1, period: 1s, precision: 300 }"),
       "rules.yaml:5:9: error: rules[0].limits[0]: Cannot create slidingWindow as precision must divide the period of 1000 ms into at most 65536 sub-buckets: current value is 300",
     ],
-    [
-      ruleOf("unlimited: true", "blocked: true"),
-      "rules.yaml:3:5: error: rules[0]: a rule has either limits, or unlimited, or blocked",
-    ],
     [ruleOf("key: again"), "rules.yaml:4:5: error: Map keys must be unique"],
     [
       "domain: shop\nrules: []\nroutes: [{ descriptors: [{ user: '{cookie}' }] }]\n",
@@ -194,9 +190,9 @@ test("the example's paths match where the runtime has no patterns of its own", a
 describe("what would do harm is refused:", () => {
   const bomb = [
     "a: &a [x, x, x, x, x, x, x, x, x]",
-    ...["b", "c", "d", "e", "f", "g"].map((name, place) => {
+    ...["b", "c", "d", "e", "f", "g"].map((name) => {
       const before = String.fromCharCode(name.charCodeAt(0) - 1);
-      return `${name}: &${name} [${Array(9).fill(`*${before}`).join(", ")}]${place < 0 ? "" : ""}`;
+      return `${name}: &${name} [${Array(9).fill(`*${before}`).join(", ")}]`;
     }),
   ].join("\n");
   const cases: readonly [name: string, text: string, message: RegExp][] = [

@@ -112,13 +112,6 @@ describe("a file", () => {
     ["is cut off where it is still valid", rulesOf(99).slice(0, 60), /may have been cut off/],
     ["is cut off within a number", rulesOf(99).split("9, ")[0]!, /may have been cut off/],
     ["is malformed", rulesOf(10).replace("limits", "limit"), /4:5: error: .*unknown key "limit"/],
-    [
-      "holds a bomb of aliases",
-      `a: &a [1, 1, 1, 1, 1, 1, 1, 1]\nb: &b [${"*a, ".repeat(20)}]\nc: [${
-        "*b, ".repeat(20)
-      }]\n...\n`,
-      /Excessive alias count/,
-    ],
     ["holds 100 MB", "#".repeat(100 * 2 ** 20), /must be at most 4194304 bytes long/],
     ["holds bytes that are no text", "\xff\xfe".repeat(10), /./],
   ];
