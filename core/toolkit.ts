@@ -16,6 +16,7 @@ export {
   checkOptions,
   errorMessage,
   formatValue,
+  integerFrom,
   LAST_INSTANT,
   type OptionNames,
 } from "./options/checks.ts";

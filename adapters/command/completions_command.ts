@@ -16,7 +16,7 @@ interface Word {
   readonly name: string;
   readonly text: string;
   readonly takesValue: boolean;
-  readonly choices: readonly string[];
+  readonly choices: string;
 }
 
 const SHELLS: Readonly<Record<string, (commands: readonly Command[]) => string>> = {
@@ -55,25 +55,20 @@ function wordsOf({ options }: Command): Word[] {
     name,
     text: option.text.replaceAll(/['"`:[\]\\]/g, ""),
     takesValue: takesValue(option),
-    choices: option.choices ?? [],
+    choices: option.choices?.join(" ") ?? "",
   }));
 }
 
 function bashScript(commands: readonly Command[]): string {
   const cases = commands.map((command) => {
+    const { name: own, operandChoices = [] } = command;
     const words = wordsOf(command);
-    const values = words.filter(({ choices }) => choices.length > 0).map(({ name, choices }) =>
-      `      "${command.name} --${name}") words="${choices.join(" ")}" ;;\n`
+    // A value without choices is a file, or nothing that is known.
+    const values = words.filter(({ takesValue }) => takesValue).map(({ name, choices }) =>
+      `      "${own} --${name}") words="${choices}" ;;\n`
     );
-    const files = words.filter(({ takesValue, choices }) => takesValue && choices.length === 0);
-    const free = files.length === 0
-      ? ""
-      : `      ${files.map(({ name }) => `"${command.name} --${name}"`).join("|")}) ;;\n`;
-    const options = words.map(({ name }) => `--${name}`).join(" ");
-    const operands = command.operandChoices?.join(" ") ?? "";
-    return `${
-      values.join("")
-    }${free}      "${command.name} "*) words="${options} ${operands}" ;;\n`;
+    const all = [...words.map(({ name }) => `--${name}`), ...operandChoices].join(" ");
+    return `${values.join("")}      "${own} "*) words="${all}" ;;\n`;
   });
   return `_tidegate() {
   local cur=\${COMP_WORDS[COMP_CWORD]} words=
@@ -91,7 +86,7 @@ complete -o default -F _tidegate tidegate`;
 function zshScript(commands: readonly Command[]): string {
   const cases = commands.map((command) => {
     const specs = wordsOf(command).map(({ name, text, takesValue, choices }) => {
-      const value = choices.length > 0 ? `:value:(${choices.join(" ")})` : ":value:_files";
+      const value = choices === "" ? ":value:_files" : `:value:(${choices})`;
       return `'--${name}[${text}]${takesValue ? value : ""}'`;
     });
     const operands = command.operandChoices;
@@ -120,7 +115,7 @@ function fishScript(commands: readonly Command[]): string {
   const lines = commands.flatMap((command) => {
     const inside = `complete -c tidegate -n '__fish_seen_subcommand_from ${command.name}'`;
     const options = wordsOf(command).map(({ name, text, takesValue, choices }) => {
-      const value = choices.length > 0 ? ` -x -a '${choices.join(" ")}'` : takesValue ? " -r" : "";
+      const value = choices !== "" ? ` -x -a '${choices}'` : takesValue ? " -r" : "";
       return `${inside} -l ${name} -d '${text}'${value}`;
     });
     const operands = command.operandChoices;

@@ -9,7 +9,6 @@ import {
   explainMatch,
   explainReplaced,
   explainVerdict,
-  problemText,
   ruleEngine,
   type RuleRequest,
   type RuleSet,
@@ -51,11 +50,8 @@ export const explainCommand: Command = defineCommand({
       const rule = "explain takes the rules and a descriptor: explain rules.yaml user=42";
       throw usageError(rule, "explain");
     }
-    const { rules, problems } = await readAt(path, values);
-    if (rules === undefined) {
-      for (const problem of problems) tools.complain(problemText(problem));
-      return 1;
-    }
+    const { rules } = await readAt(path, values, tools);
+    if (rules === undefined) return 1;
     const domain = domainOf(rules, values.domain);
     const descriptors = descriptorsOf(words);
     tools.print(`domain ${domain}`);

@@ -2,7 +2,6 @@
  * `tidegate lint`: whether rule files can be used, and what is wrong with them.
  */
 
-import { problemText } from "../rules/rules.ts";
 import { type Command, defineCommand, RULE_OPTIONS, usageError } from "./command_options.ts";
 import { readAt } from "./rules_at.ts";
 
@@ -18,8 +17,7 @@ export const lintCommand: Command = defineCommand({
     if (operands.length === 0) throw usageError("lint takes the rules to check", "lint");
     let status = 0;
     for (const path of operands) {
-      const { rules, problems } = await readAt(path, values);
-      for (const problem of problems) tools.complain(problemText(problem));
+      const { rules, problems } = await readAt(path, values, tools);
       if (rules === undefined || (values.strict === true && problems.length > 0)) status = 1;
       else {
         const domains = [...rules.domains.keys()].join(", ");

@@ -8,7 +8,7 @@ import process from "node:process";
 
 import { errorMessage, formatValue } from "../../core/toolkit.ts";
 import type { Period } from "../../mod.ts";
-import { type AlgorithmName, algorithmOf, type LimitOptions, problemText } from "../rules/rules.ts";
+import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
 import { FORMAT_NAMES } from "../replay/log/layout.ts";
 import { unreadLines } from "../replay/output/report_sections.ts";
 import {
@@ -106,8 +106,7 @@ async function runReplay(
     const of = report.clients === 1 ? "requests" : "clients";
     if (families.length > 0) sweeps = await sweep(trace, families, { of });
   } else {
-    const { rules, problems } = await readAt(values.rules, {});
-    for (const problem of problems) tools.complain(problemText(problem));
+    const { rules } = await readAt(values.rules, {}, tools);
     if (rules === undefined) return 1;
     report = await replayRules(logs, rules, values.rules, options).finally(progress.end);
   }

@@ -5,6 +5,7 @@
 import { withTimeout } from "../../core/toolkit.ts";
 import {
   fileSource,
+  problemText,
   readDocuments,
   type ReadRules,
   type RedisRulesClient,
@@ -14,12 +15,13 @@ import {
 } from "../rules/rules.ts";
 import { loadRedis } from "../service/load_redis.ts";
 import { errorText } from "../service/log.ts";
-import type { RULE_OPTIONS, ValuesOf } from "./command_options.ts";
+import type { RULE_OPTIONS, Tools, ValuesOf } from "./command_options.ts";
 
-/** Reads the rules at a path once. */
+/** Reads the rules at a path once, and complains of what is wrong with them. */
 export async function readAt(
   path: string,
   values: ValuesOf<typeof RULE_OPTIONS>,
+  { complain }: Tools,
 ): Promise<ReadRules> {
   const source = await sourceOf(path);
   let documents: readonly RuleDocument[];
@@ -31,7 +33,9 @@ export async function readAt(
     await source.close?.();
   }
   const options = { format: values.format, mergeDomains: values["merge-domains"] };
-  return await readDocuments(documents, options);
+  const read = await readDocuments(documents, options);
+  for (const problem of read.problems) complain(problemText(problem));
+  return read;
 }
 
 /** Milliseconds for which a service that starts dials Redis for its rules. */

@@ -40,7 +40,7 @@ export function candidateTally(
         }
       }
       const client = { key, requests, denied, lockOut };
-      if (top.admits(client)) top.add({ ...client, timeline: timelineOf() });
+      top.add(client, () => ({ ...client, timeline: timelineOf() }));
     },
     report: (smallest) => ({
       ...{ name, id, ...sums, longestLockOut },

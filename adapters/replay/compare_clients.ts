@@ -59,7 +59,7 @@ export function comparer(most: number): Comparer {
       if (onlyFirst + onlySecond === 0) return;
       sums.clientsApart++;
       const client = { key, requests, onlyFirst, onlySecond, both };
-      if (clients.admits(client)) clients.add(client);
+      clients.add(client, () => client);
     },
     comparison: () => ({ ...sums, clients: clients.items() }),
   };

@@ -1,8 +1,7 @@
 /** The first few items in an order, kept without sorting all of them. */
 export interface FirstFew<Item extends Ranked, Ranked = Item> {
-  /** Whether an item may be one of them. */
-  admits(item: Ranked): boolean;
-  add(item: Item): void;
+  /** Adds an item, which is only made if it may be one of them. */
+  add(ranked: Ranked, make: () => Item): void;
   /** The first few of those that were added. */
   items(): readonly Item[];
 }
@@ -16,9 +15,9 @@ export function firstFew<Item extends Ranked, Ranked = Item>(
   let last: Item | undefined;
   const items = () => found.sort(order).slice(0, most);
   return {
-    admits: (item) => most > 0 && (last === undefined || order(item, last) < 0),
-    add(item) {
-      found.push(item);
+    add(ranked, make) {
+      if (most === 0 || (last !== undefined && order(ranked, last) >= 0)) return;
+      found.push(make());
       if (found.length < 2 * most + 100) return;
       found = items();
       last = found.at(-1);

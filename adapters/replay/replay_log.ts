@@ -3,7 +3,7 @@
  * Clients are decided one after the other, as one's requests change no state of another's.
  */
 
-import { checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
+import { checkOptions, errorMessage, integerFrom } from "../../core/toolkit.ts";
 import { type Candidate, readCandidates } from "./candidate.ts";
 import { candidateTally } from "./candidate_tally.ts";
 import { comparer } from "./compare_clients.ts";
@@ -111,17 +111,13 @@ export async function replay(
 }
 
 function readOptions(options: ReplayOptions) {
-  const action = "replay a log";
-  checkOptions<ReplayOptions>(action, options, {
-    maxClients: true,
-    topClients: true,
-    bins: true,
+  checkOptions<ReplayOptions>("replay a log", options, {
+    maxClients: integerFrom(1),
+    topClients: integerFrom(0),
+    bins: integerFrom(2),
     compare: true,
   });
   const { maxClients = 100_000, topClients = 10, bins = 240, compare = false } = options;
-  checkInteger(action, "maxClients", maxClients, 1);
-  checkInteger(action, "topClients", topClients, 0);
-  checkInteger(action, "bins", bins, 2);
   return { maxClients, topClients, bins: bins + bins % 2, compare };
 }
 

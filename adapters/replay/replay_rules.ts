@@ -8,12 +8,12 @@
 import { memoryStore } from "../../mod.ts";
 import { addressKey } from "../http/http.ts";
 import { type Descriptor, ruleEngine, type RuleSet, type Verdict } from "../rules/rules.ts";
-import { type CandidateTally, candidateTally } from "./candidate_tally.ts";
+import { candidateTally } from "./candidate_tally.ts";
 import { addRefusal, emptyTally, endLockOut, type Tally } from "./decide_client.ts";
 import type { LogRecord } from "./log/parse_block.ts";
 import { type NamedLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
 import { eachRequest, type Trace } from "./log/trace.ts";
-import type { ReplayReport } from "./replay_report.ts";
+import type { CandidateReport, ReplayReport } from "./replay_report.ts";
 import { addTo, emptyBins, type FilledBins } from "./time_bins.ts";
 
 /** What a request asks the rules for. */
@@ -27,12 +27,6 @@ interface Asked {
 interface KeyTally extends Tally {
   requests: number;
   readonly timeline: FilledBins;
-}
-
-/** What a rule, or all of them together, did. */
-interface RuleTally {
-  readonly total: CandidateTally;
-  readonly keys: Map<string, KeyTally>;
 }
 
 /** What the parts of an HTTP request are called in logs, the likeliest first. */
@@ -63,34 +57,26 @@ export async function replayRules(
 ): Promise<ReplayReport> {
   const key = (record: LogRecord) => JSON.stringify(askedOf(record, rules, options.key));
   const trace = await readTrace(logs, { ...options, key });
-  const tallies = decideRules(trace, rules, name);
+  const [all, ...ofRules] = decideRules(trace, rules, name);
   const { requests, units, untracked, start, end, backSteps, log } = trace;
-  const clients = tallies[0]!.keys.size;
   return {
-    ...{ requests, units, clients, untracked, start, end, backSteps, log },
-    candidates: tallies.map(({ total, keys }) => {
-      for (const [key, own] of keys) {
-        endLockOut(own, Infinity);
-        total.add(key, own.requests, own, () => own.timeline);
-      }
-      return total.report();
-    }),
+    ...{ requests, units, clients: all!.keys.size, untracked, start, end, backSteps, log },
+    candidates: [all!, ...ofRules.filter(({ keys }) => keys.size > 0)].map(({ report }) =>
+      report()
+    ),
     comparison: undefined,
   };
 }
 
-function decideRules(trace: Trace, rules: RuleSet, name: string): readonly RuleTally[] {
+/** Decides a log; returns what all rules together did, then what each of them did. */
+function decideRules(trace: Trace, rules: RuleSet, name: string) {
   let now = 0;
   const store = memoryStore({ maxKeys: 1_000_000 });
   const engine = ruleEngine({ rules, store, clock: () => now });
   const asked = trace.clients.map((text) => JSON.parse(text) as readonly Asked[]);
-  const tallyOf = (name: string, id: string): RuleTally => ({
-    total: candidateTally({ name, id }, trace, MOST_BINS, MOST_SHOWN),
-    keys: new Map(),
-  });
-  const all = tallyOf(name, name);
-  const ofRules = rules.rules.map(({ label, name, shadow, limits }) =>
-    tallyOf(`${name ?? label}${shadow ? " (shadow)" : ""}`, limits.map(({ id }) => id).join("+"))
+  const all = ruleTally(name, name, trace);
+  const ofRules = rules.rules.map(({ label, name = label, shadow, limits }) =>
+    ruleTally(`${name}${shadow ? " (shadow)" : ""}`, limits.map(({ id }) => id).join("+"), trace)
   );
   eachRequest(trace, (client, at, cost) => {
     now = at;
@@ -98,36 +84,43 @@ function decideRules(trace: Trace, rules: RuleSet, name: string): readonly RuleT
       // The memory store answers at once.
       const verdict = engine.consume({ domain, descriptors, cost }) as Verdict;
       const { allowed, decision } = verdict;
-      add(all, trace, key, at, cost, allowed, decision?.retryAfter ?? Infinity);
+      all.add(key, at, cost, allowed, decision?.retryAfter ?? Infinity);
       for (const { rule, key, cost, decision } of verdict.rules) {
-        const isAllowed = decision?.allowed ?? true;
-        add(ofRules[rule.index]!, trace, key, at, cost, isAllowed, decision?.retryAfter ?? 0);
+        const { allowed, retryAfter } = decision ?? { allowed: true, retryAfter: 0 };
+        ofRules[rule.index]!.add(key, at, cost, allowed, retryAfter);
       }
     }
   });
-  return [all, ...ofRules.filter(({ keys }) => keys.size > 0)];
+  return [all, ...ofRules];
 }
 
-function add(
-  { total, keys }: RuleTally,
-  { end }: Trace,
-  key: string,
-  at: number,
-  cost: number,
-  allowed: boolean,
-  retryAfter: number,
-): void {
-  let own = keys.get(key);
-  if (own === undefined) {
-    // Few bins: there may be many keys.
-    own = { ...emptyTally(), requests: 0, timeline: emptyBins(at, end, 60) };
-    keys.set(key, own);
-  }
-  own.requests++;
-  addTo(own.timeline, at, cost, !allowed);
-  addTo(total.timeline, at, cost, !allowed);
-  if (allowed) endLockOut(own, at);
-  else addRefusal(own, at, cost, retryAfter);
+/** Adds up what a rule, or all of them together, did to each counter, or to each client. */
+function ruleTally(name: string, id: string, trace: Trace) {
+  const total = candidateTally({ name, id }, trace, MOST_BINS, MOST_SHOWN);
+  const keys = new Map<string, KeyTally>();
+  return {
+    keys,
+    add(key: string, at: number, cost: number, allowed: boolean, retryAfter: number): void {
+      let own = keys.get(key);
+      if (own === undefined) {
+        // Few bins: there may be many keys.
+        own = { ...emptyTally(), requests: 0, timeline: emptyBins(at, trace.end, 60) };
+        keys.set(key, own);
+      }
+      own.requests++;
+      addTo(own.timeline, at, cost, !allowed);
+      addTo(total.timeline, at, cost, !allowed);
+      if (allowed) endLockOut(own, at);
+      else addRefusal(own, at, cost, retryAfter);
+    },
+    report(): CandidateReport {
+      for (const [key, own] of keys) {
+        endLockOut(own, Infinity);
+        total.add(key, own.requests, own, () => own.timeline);
+      }
+      return total.report();
+    },
+  };
 }
 
 /** What a line's request asks the rules for, domain by domain. */

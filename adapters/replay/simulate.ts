@@ -1,4 +1,4 @@
-import { checkChoice, checkInteger, checkOptions } from "../../core/toolkit.ts";
+import { checkChoice, checkOptions, integerFrom } from "../../core/toolkit.ts";
 import type { LogEntry } from "./log/trace.ts";
 
 /**
@@ -58,20 +58,15 @@ const MINUTE = 60_000;
 export function* simulate(kind: TrafficKind, options: SimulateOptions = {}): Generator<LogEntry> {
   const action = "simulate traffic";
   checkOptions<SimulateOptions>(action, options, {
-    clients: true,
-    rate: true,
-    duration: true,
-    start: true,
-    seed: true,
+    clients: integerFrom(1),
+    rate: integerFrom(1),
+    duration: integerFrom(1),
+    start: integerFrom(0),
+    seed: integerFrom(0),
   });
   checkChoice(action, "kind", kind, TRAFFIC_KINDS);
   const { clients = 100, rate = 20, duration = 10 * MINUTE, seed = 1 } = options;
   const { start = Date.UTC(2026, 0, 1) } = options;
-  for (const [name, value] of Object.entries({ clients, rate, duration })) {
-    checkInteger(action, name, value, 1);
-  }
-  checkInteger(action, "start", start, 0);
-  checkInteger(action, "seed", seed, 0);
   const random = randomNumbers(seed);
   const anyone = () => addressOf(Math.floor(random() * clients));
   /** Requests that are still to come, from the second that is being made on. */

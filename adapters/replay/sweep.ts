@@ -7,7 +7,7 @@
  * requests need not be decided at all.
  */
 
-import { checkChoice, checkInteger, checkOptions, errorMessage } from "../../core/toolkit.ts";
+import { checkChoice, checkOptions, errorMessage, integerFrom } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
 import { type ClientDecider, clientDecider } from "./decide_client.ts";
 import {
@@ -165,9 +165,14 @@ export function smallestLimit(
     enough = Math.min(2 * tooLow, most);
   }
   if (enough === tooLow) return Infinity;
+  return firstEnough(tooLow, enough, refuses);
+}
+
+/** The smallest limit between two, the second of which is enough, that is not too low. */
+function firstEnough(tooLow: number, enough: number, isTooLow: (limit: number) => boolean): number {
   while (enough - tooLow > 1) {
     const middle = tooLow + Math.floor((enough - tooLow) / 2);
-    if (refuses(middle)) tooLow = middle;
+    if (isTooLow(middle)) tooLow = middle;
     else enough = middle;
   }
   return enough;
@@ -180,10 +185,9 @@ function tryLimits(
   limits: readonly number[],
 ): void {
   const trials = families.flatMap(({ known, deciderOf, smallest }) =>
-    limits.filter((limit) => !known.has(limit)).map((limit) => {
-      const decider = deciderOf(limit);
-      return { known, smallest, limit, decider, denied: 0, hit: 0 };
-    })
+    limits.filter((limit) => !known.has(limit)).map((limit) => ({
+      ...{ known, smallest, limit, decider: deciderOf(limit), denied: 0, hit: 0 },
+    }))
   );
   eachClient(trace, (client, requests) => {
     for (const trial of trials) {
@@ -218,30 +222,26 @@ function limitForRequests(trace: Trace, family: SweptFamily, share: number): num
     if (denied > share) tooLow = Math.max(tooLow, limit);
     else enough = Math.min(enough, limit);
   }
-  while (enough - tooLow > 1 && enough < Infinity) {
-    const middle = tooLow + Math.floor((enough - tooLow) / 2);
-    tryLimits(trace, [family], [middle]);
-    if (known.get(middle)!.denied > share) tooLow = middle;
-    else enough = middle;
-  }
-  return enough;
+  if (enough === Infinity) return enough;
+  return firstEnough(tooLow, enough, (limit) => {
+    tryLimits(trace, [family], [limit]);
+    return known.get(limit)!.denied > share;
+  });
 }
 
 function readOptions(families: readonly SweepFamily[], options: SweepOptions) {
   const action = "sweep a limit";
   checkOptions<SweepOptions>(action, options, {
-    points: true,
+    points: integerFrom(2, 64),
     shares: true,
     of: true,
-    maxClients: true,
+    maxClients: integerFrom(1),
   });
   if (!Array.isArray(families) || families.length === 0 || families.length > 16) {
     throw new TypeError(errorMessage(action, "it needs 1 to 16 algorithms", families));
   }
   const { points = 24, shares = [0, 0.001, 0.01], of = "clients", maxClients = 100_000 } = options;
   checkChoice(action, "of", of, ["clients", "requests"]);
-  checkInteger(action, "points", points, 2, 64);
-  checkInteger(action, "maxClients", maxClients, 1);
   for (const allowed of shares) {
     if (!(allowed >= 0 && allowed <= 1)) {
       throw new RangeError(errorMessage(action, "shares must be from 0 to 1", allowed));

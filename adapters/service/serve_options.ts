@@ -85,10 +85,22 @@ export interface ServeOptions {
   readonly log?: Log | undefined;
 }
 
-/** Options that have a default. */
-type Defaulted =
-  | ("hostname" | "port" | "threads" | "capacity" | "drainDelay" | "openTelemetry" | "maxBody")
-  | ("maxConnections" | "trustedProxies" | "responseHeaders" | "shadow" | "ipv6Prefix");
+const DEFAULTS = {
+  hostname: "127.0.0.1",
+  port: 8080,
+  threads: 1,
+  capacity: 1_000_000,
+  drainDelay: 0,
+  openTelemetry: false,
+  maxBody: 1_048_576,
+  maxConnections: 10_000,
+  trustedProxies: ["loopback"] as const,
+  responseHeaders: false,
+  shadow: false,
+  ipv6Prefix: 64,
+};
+
+type Defaulted = keyof typeof DEFAULTS;
 
 /** The options of a service with the defaults in place. */
 export type ServeSettings =
@@ -107,21 +119,6 @@ export type CallSettings = Pick<
   | ("token" | "lookupCache" | "maxBody" | "maxConnections" | "trustedProxies")
   | ("responseHeaders" | "shadow" | "ipv6Prefix" | "limits")
 >;
-
-const DEFAULTS: Required<Pick<ServeOptions, Defaulted>> = {
-  hostname: "127.0.0.1",
-  port: 8080,
-  threads: 1,
-  capacity: 1_000_000,
-  drainDelay: 0,
-  openTelemetry: false,
-  maxBody: 2 ** 20,
-  maxConnections: 10_000,
-  trustedProxies: ["loopback"],
-  responseHeaders: false,
-  shadow: false,
-  ipv6Prefix: 64,
-};
 
 /**
  * Checks the options of a service.
@@ -155,7 +152,7 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
     shadow: true,
     openTelemetry: true,
   });
-  const { rules, limits, log = () => {}, ...others } = options;
+  const { rules, limits, log, ...others } = options;
   const given = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
   const settings = { ...DEFAULTS, ...Object.fromEntries(given) as typeof others & typeof DEFAULTS };
   if (settings.threads > 1 && settings.store !== undefined) {
@@ -163,7 +160,12 @@ export function readServeOptions(options: ServeOptions): ServeSettings {
   }
   const source = typeof rules === "string" ? fileSource(rules) : rules;
   checkSource("serve", "rules", source);
-  return { ...settings, source, limits: { ...REQUEST_LIMITS, ...limits }, log: quietLog(log) };
+  return {
+    ...settings,
+    source,
+    limits: { ...REQUEST_LIMITS, ...limits },
+    log: quietLog(log ?? (() => {})),
+  };
 }
 
 function checkTls(action: string, _option: string, tls: unknown): void {

@@ -1,27 +1,15 @@
 import fc from "fast-check";
 import { type Law, law } from "./law.ts";
-import { balanceLaws } from "./laws/balance_laws.ts";
-import { chargeLaws } from "./laws/charge_laws.ts";
 import { codecLaws, textChanges, textCheck } from "./laws/codec_laws.ts";
 import { inputLaws } from "./laws/input_laws.ts";
 import { promiseLaws } from "./laws/promise_laws.ts";
-import { stateLaws } from "./laws/state_laws.ts";
+import { stepLaws } from "./laws/step_laws.ts";
 import { unitLaws } from "./laws/unit_laws.ts";
-import { verdictLaws } from "./laws/verdict_laws.ts";
 import { checkVisits } from "./laws/visits.ts";
 import { schedules, type SchedulesOptions } from "./arbitraries/schedules.ts";
 import { subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
 
-const visitLaws = [
-  ...verdictLaws,
-  ...stateLaws,
-  ...balanceLaws,
-  ...unitLaws,
-  ...chargeLaws,
-  ...codecLaws,
-  ...inputLaws,
-  ...promiseLaws,
-];
+const visitLaws = [...stepLaws, ...unitLaws, ...codecLaws, ...inputLaws, ...promiseLaws];
 
 /**
  * The laws that every algorithm keeps, each over random schedules: retryAfter is the first

@@ -15,18 +15,15 @@ import {
   type Ticks,
   wholeTicks,
 } from "../arithmetic/ticks.ts";
-import { type BurstOptions, readBurst } from "../options/rate_options.ts";
+import { type BurstOptions, type Rate, readBurst } from "../options/rate_options.ts";
 
 /** What a continuously drained algorithm keeps: its TAT, as one number where that is exact. */
 export type ArrivalState = number | FineInstant;
 
 /** What the algorithms that drain continuously at `limit` per `period` have in common. */
-export interface ArrivalTimeOptions {
+export interface ArrivalTimeOptions extends Rate {
   /** The factory's name and its options. */
   readonly id: readonly [factory: string, ...options: readonly number[]];
-  readonly name: string | undefined;
-  readonly limit: number;
-  readonly period: number;
   readonly burst: number;
   /** Whether an admitted call waits for its start. */
   readonly queues: boolean;
@@ -38,7 +35,6 @@ export function burstAlgorithm(factory: string, options: BurstOptions): Algorith
   return arrivalTimeAlgorithm({
     ...rate,
     id: [factory, rate.limit, rate.period, rate.burst],
-    name: options.name,
     queues: false,
   });
 }
@@ -66,10 +62,7 @@ export function arrivalTimeAlgorithm(bucket: ArrivalTimeOptions): Algorithm<Arri
   return buildAlgorithm({
     ...arithmetic,
     accounting: queues ? startTime(accounting) : accounting,
-    name: bucket.name,
-    id: bucket.id,
-    limit,
-    period,
+    ...bucket,
     formula: isWhole
       ? ["ticks", perMillisecond, 1, interval, burst]
       : ["fine", perMillisecond, interval, burst],

@@ -22,6 +22,7 @@
 
 import type { Algorithm, ArrivalRate, Formula, Policy, SplitReducer } from "../algorithm.ts";
 import { checkCost, checkNow, checkText } from "../options/checks.ts";
+import type { Rate } from "../options/rate_options.ts";
 import type { Codec } from "../codec.ts";
 import { wholeArrivalTime } from "../arithmetic/whole_arrival_time.ts";
 import { fixDecisionShape, makeDecision } from "../make_decision.ts";
@@ -61,13 +62,9 @@ export interface Arithmetic<State> {
 }
 
 /** What an algorithm is made of. */
-export interface Parts<State> extends Arithmetic<State> {
-  /** The policy's name; without one it is made of the numbers. */
-  readonly name: string | undefined;
+export interface Parts<State> extends Arithmetic<State>, Rate {
   /** The factory's name and its options, whole: `["gcra", 100, 60_000, 20]`. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
-  readonly limit: number;
-  readonly period: number;
   /** What the arithmetic was made of, if it was of numbers alone. */
   readonly formula?: Formula;
   /** Of a window over a timeline: how many slots it covers. */
@@ -88,10 +85,13 @@ export function buildAlgorithm<State>(parts: Parts<State>): Algorithm<State> {
   const { take, decide } = arrival === undefined
     ? splitBy(limit, capacity, maxDebt, accounting)
     : wholeArrivalTime(arrival) as unknown as SplitReducer<State>;
+  const charge = chargeBy(maxDebt, accounting);
   const split = Object.freeze({
     take,
     decide,
-    charge: chargeOr(take, chargeBy(maxDebt, accounting)),
+    // Of a cost above 0; what is given back is taken.
+    charge: (state: State, now: number, cost: number) =>
+      cost > 0 ? charge(state, now, cost) : take(state, now, cost),
   });
   return Object.freeze({
     name,
@@ -172,14 +172,6 @@ function splitBy<State>(
       );
     },
   };
-}
-
-/** The charge of a cost above 0 as that of any: what is given back is taken. */
-export function chargeOr<State>(
-  take: SplitReducer<State>["take"],
-  charge: SplitReducer<State>["charge"],
-): SplitReducer<State>["charge"] {
-  return (state, now, cost) => cost > 0 ? charge(state, now, cost) : take(state, now, cost);
 }
 
 /** The charge of a cost above 0: all of it, but a key never owes more than the maximum debt. */

@@ -69,11 +69,9 @@ export function fixedWindow(options: FixedWindowOptions): Algorithm<FixedWindowS
   const form = formOf(limit, windows.last) as UseForm<FixedWindowState>;
   return buildAlgorithm({
     ...windowArithmetic(limit, windows, form),
+    ...rate,
     formula: ["window", limit, period, anchor === "first" ? -1 : anchor, form.most],
-    name: options.name,
     id: ["fixedWindow", limit, period, anchor === 0 ? "epoch" : anchor],
-    limit,
-    period,
   });
 }
 

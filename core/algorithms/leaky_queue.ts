@@ -42,13 +42,11 @@ export interface LeakyQueueOptions extends RateOptions {
  * ```
  */
 export function leakyQueue(options: LeakyQueueOptions): Algorithm<ArrivalState> {
-  const { limit, period } = readRate("leakyQueue", options, { queue: true });
+  const rate = readRate("leakyQueue", options, { queue: true });
   checkInteger("create leakyQueue", "queue", options.queue, 0);
   return arrivalTimeAlgorithm({
-    id: ["leakyQueue", limit, period, options.queue],
-    name: options.name,
-    limit,
-    period,
+    ...rate,
+    id: ["leakyQueue", rate.limit, rate.period, options.queue],
     burst: options.queue + 1,
     queues: true,
   });

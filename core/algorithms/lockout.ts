@@ -65,10 +65,8 @@ export function lockout(options: LockoutOptions): Algorithm<LockoutState> {
   const lock = parsePeriod("create lockout", "lock", options.lock);
   const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
-    name: options.name,
+    ...rate,
     id: ["lockout", limit, period, lock],
-    limit,
-    period,
     capacity: limit,
     mostUse: most,
     initial: FRESH,

@@ -44,15 +44,14 @@ export interface SlidingCounterState {
  * ```
  */
 export function slidingCounter(options: RateOptions): Algorithm<SlidingCounterState> {
-  const { limit, period } = readRate("slidingCounter", options, {});
+  const rate = readRate("slidingCounter", options, {});
+  const { limit, period } = rate;
   checkExact("create slidingCounter", "2 * limit * period", 2 * limit * period);
   return buildAlgorithm({
     ...counterArithmetic(limit, period),
+    ...rate,
     formula: ["counter", limit, period],
-    name: options.name,
     id: ["slidingCounter", limit, period],
-    limit,
-    period,
   });
 }
 

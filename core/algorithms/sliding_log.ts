@@ -31,12 +31,6 @@ import { timelineAlgorithm } from "./timeline_algorithm.ts";
  * ```
  */
 export function slidingLog(options: RateOptions): Algorithm<Timeline> {
-  const { limit, period } = readRate("slidingLog", options, {});
-  return timelineAlgorithm({
-    id: ["slidingLog", limit, period],
-    name: options.name,
-    limit,
-    precision: 1,
-    slots: period,
-  });
+  const rate = readRate("slidingLog", options, {});
+  return timelineAlgorithm({ ...rate, id: ["slidingLog", rate.limit, rate.period], precision: 1 });
 }

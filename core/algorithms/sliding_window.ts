@@ -46,7 +46,8 @@ const MOST_BUCKETS = 65_536;
  */
 export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline> {
   const action = "create slidingWindow";
-  const { limit, period } = readRate("slidingWindow", options, { precision: true });
+  const rate = readRate("slidingWindow", options, { precision: true });
+  const { limit, period } = rate;
   const precision = parsePeriod(action, "precision", options.precision);
   const slots = period / precision;
   if (!Number.isInteger(slots) || slots > MOST_BUCKETS) {
@@ -54,11 +55,5 @@ export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline
       `precision must divide the period of ${period} ms into at most ${MOST_BUCKETS} sub-buckets`;
     throw rangeError(action, rule, options.precision);
   }
-  return timelineAlgorithm({
-    id: ["slidingWindow", limit, period, precision],
-    name: options.name,
-    limit,
-    precision,
-    slots,
-  });
+  return timelineAlgorithm({ ...rate, id: ["slidingWindow", limit, period, precision], precision });
 }

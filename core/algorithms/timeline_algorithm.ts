@@ -8,16 +8,14 @@ import { countOf, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, buildAlgorithm } from "./build_algorithm.ts";
 import type { Codec } from "../codec.ts";
 import { bucketsOf, EMPTY_TIMELINE, timelineOf } from "../timeline/counted_timeline.ts";
+import type { Rate } from "../options/rate_options.ts";
 import type { Timeline } from "../timeline/timeline.ts";
 
-/** A window over the last `slots` slots of `precision` ms each. */
-export interface TimelineOptions {
+/** A window made of slots of `precision` ms each, which divides its period. */
+export interface TimelineOptions extends Rate {
   /** The factory's name, and what `id` says of its options. */
   readonly id: readonly [factory: string, ...options: readonly (number | string)[]];
-  readonly name: string | undefined;
-  readonly limit: number;
   readonly precision: number;
-  readonly slots: number;
 }
 
 /**
@@ -25,22 +23,21 @@ export interface TimelineOptions {
  * made of slots of 1 ms.
  */
 export function timelineAlgorithm(window: TimelineOptions): Algorithm<Timeline> {
-  const most = mostUnits(window.limit, Infinity);
+  const { limit, period, precision } = window;
+  const slots = period / precision;
+  const most = mostUnits(limit, Infinity);
   return buildAlgorithm({
-    name: window.name,
-    id: window.id,
-    limit: window.limit,
-    period: window.slots * window.precision,
-    capacity: window.limit,
+    ...window,
+    capacity: limit,
     mostUse: most,
     initial: EMPTY_TIMELINE,
-    accounting: slotAccounting(window),
-    codec: timelineCodec(most, mostEntries(window.slots, window.limit), window.slots),
-    slots: window.slots,
+    accounting: slotAccounting(limit, precision, slots),
+    codec: timelineCodec(most, mostEntries(slots, limit), slots),
+    slots,
   });
 }
 
-function slotAccounting({ limit, precision, slots }: TimelineOptions): Accounting<Timeline> {
+function slotAccounting(limit: number, precision: number, slots: number): Accounting<Timeline> {
   const entries = mostEntries(slots, limit);
 
   /** The slot that a call at `now` falls in: never before the newest one that holds units. */

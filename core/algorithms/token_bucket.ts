@@ -63,7 +63,8 @@ export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState
 
 /** A tick is a token here, and the clock jumps by `limit` of them at each multiple of the period. */
 function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
-  const { limit, period, burst } = readBurst("tokenBucket", options);
+  const rate = readBurst("tokenBucket", options);
+  const { limit, period, burst } = rate;
   checkExact(
     ACTION,
     "limit * ceil(2^42 / period) + burst",
@@ -76,10 +77,8 @@ function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
   );
   return buildAlgorithm<number>({
     ...arrivalArithmetic(wholeTicks(limit, period), 1, burst),
+    ...rate,
     formula: ["steps", limit, period, 1, burst],
-    name: options.name,
     id: ["tokenBucket", limit, period, burst, "interval"],
-    limit,
-    period,
   }) as Algorithm<ArrivalState>;
 }

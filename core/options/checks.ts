@@ -109,6 +109,11 @@ export function checkFunction(action: string, option: string, value: unknown): v
 /** Checks an option that is given. */
 export type OptionCheck = (action: string, option: string, value: unknown) => void;
 
+/** The check of a whole number in a range. */
+export function integerFrom(least: number, most?: number): OptionCheck {
+  return (action, option, value) => checkInteger(action, option, value, least, most);
+}
+
 /** The names of options, with their checks: the compiler sees to it that none is missing. */
 export type OptionNames<Options> = { readonly [Name in keyof Options]-?: true | OptionCheck };
 

@@ -21,10 +21,12 @@ export interface BurstOptions extends RateOptions {
   readonly burst?: number | undefined;
 }
 
-/** The options as numbers. */
+/** The options, read. */
 export interface Rate {
   readonly limit: number;
   readonly period: number;
+  /** The policy's name; without one it is made of the numbers. Checked where an algorithm is built. */
+  readonly name: string | undefined;
 }
 
 /** The options that every algorithm takes. */
@@ -45,7 +47,8 @@ export function readRate<Options extends RateOptions>(
   const action = `create ${factory}`;
   checkOptions(action, options, { ...RATE_OPTIONS, ...more });
   checkInteger(action, "limit", options.limit, 1);
-  return { limit: options.limit, period: parsePeriod(action, "period", options.period) };
+  const { limit, name } = options;
+  return { limit, period: parsePeriod(action, "period", options.period), name };
 }
 
 /** Reads limit, period and burst; throws as `readRate` does. */

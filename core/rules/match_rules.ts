@@ -70,7 +70,8 @@ export function matchDescriptor(
   return node === undefined || node.rule.kind === "open" ? undefined : { rule: node.rule, key };
 }
 
-function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
+/** Where a value leads among the rules of its key. */
+export function nodeOf(rules: KeyRules, value: string): RuleNode | undefined {
   const exact = rules.exact.get(value);
   if (exact !== undefined) return exact;
   for (const { pattern, node } of rules.wildcards) {

@@ -20,6 +20,7 @@ export {
   matchDescriptor,
   matchRule,
   matchRules,
+  nodeOf,
   OVERRIDE,
 } from "./match_rules.ts";
 export { type UnreachableLimit, unreachableLimits } from "./unreachable_limits.ts";

@@ -6,6 +6,7 @@
 import type { Algorithm } from "../../core/algorithm.ts";
 import { mayDelay } from "../../core/algorithms/may_delay.ts";
 import { checkInteger, checkOptions, checkStore, rangeError } from "../../core/options/checks.ts";
+import { prepareCall } from "../../core/limiter/prepare_call.ts";
 import { andFinally } from "../../core/maybe_promise.ts";
 import { parsePeriod, type Period } from "../../core/options/period.ts";
 import type { AsyncStore, Store, SyncStore } from "../../core/store.ts";
@@ -87,7 +88,13 @@ export function lease(store: Store, options: LeaseOptions): Store {
   return wrapStore(store, {
     run: (operations, now) => store.run(operations, now),
     internals: {
-      prepare: (prefix, algorithm) => leasedCall({ store, keys, units, ttl }, prefix, algorithm),
+      prepare: (prefix, algorithm) =>
+        leasedCall({
+          decide: prepareCall(store, prefix, algorithm).decide,
+          keys: keys.of(prefix, algorithm.id),
+          size: Math.min(units, algorithm.capacity),
+          ttl,
+        }),
     },
     accepts(algorithm) {
       requireNoDelay(algorithm);

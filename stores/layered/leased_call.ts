@@ -17,24 +17,12 @@
  * it had of other blocks to the next one.
  */
 
-import type { Algorithm } from "../../core/algorithm.ts";
 import type { Decision } from "../../core/decision.ts";
-import { prepareCall } from "../../core/limiter/prepare_call.ts";
 import { allOf, andThen, isPromise, type MaybePromise, orElse } from "../../core/maybe_promise.ts";
 import { LONGEST_KEY } from "../../core/options/longest_key.ts";
-import type { PreparedCall, Store } from "../../core/store.ts";
+import type { PreparedCall } from "../../core/store.ts";
 import { ageDecision } from "./age_decision.ts";
-import type { KeyedCache, LimiterKeys } from "./keyed_cache.ts";
-
-/** The store that blocks are of, how large they are, and what is held of them. */
-export interface Lease {
-  readonly store: Store;
-  readonly keys: KeyedCache<LeasedKey>;
-  /** The units of one block. */
-  readonly units: number;
-  /** For how many milliseconds a block may be used. */
-  readonly ttl: number;
-}
+import type { LimiterKeys } from "./keyed_cache.ts";
 
 /** What is held of a key. */
 export interface LeasedKey {
@@ -80,23 +68,19 @@ interface Call {
 }
 
 /** How one limiter has its blocks. */
-interface LimiterLease {
+export interface LimiterLease {
+  /** The store's prepared call. */
   readonly decide: PreparedCall<MaybePromise<Decision>>;
+  readonly keys: LimiterKeys<LeasedKey>;
   /** The units of a block. */
   readonly size: number;
+  /** For how many milliseconds a block may be used. */
   readonly ttl: number;
 }
 
 /** The store's prepared call, made for a block at a time. */
-export function leasedCall(
-  { store, keys: allKeys, units, ttl }: Lease,
-  prefix: string,
-  algorithm: Algorithm,
-): PreparedCall<MaybePromise<Decision>> {
-  const { decide } = prepareCall(store, prefix, algorithm);
-  const keys = allKeys.of(prefix, algorithm.id);
-  const size = Math.min(units, algorithm.capacity);
-  const lease: LimiterLease = { decide, size, ttl };
+export function leasedCall(lease: LimiterLease): PreparedCall<MaybePromise<Decision>> {
+  const { decide, keys, size, ttl } = lease;
 
   return function decideOne(key, cost, dry, now) {
     if (cost < 0 || cost > size || key.length > LONGEST_KEY) return decide(key, cost, dry, now);

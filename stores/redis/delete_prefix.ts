@@ -5,8 +5,8 @@
 
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { keyFamily } from "../../core/stored_key.ts";
-import type { Command, Connection, Dial } from "./clients/connection.ts";
-import { hasReplies, roundTrip } from "./connections/round_trip.ts";
+import type { Connection, Dial } from "./clients/connection.ts";
+import { repliesTo } from "./connections/round_trip.ts";
 import { failureOfReply, firstError } from "./failures/batch_failure.ts";
 import type { Router } from "./routing/router.ts";
 
@@ -45,14 +45,14 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
     let cursor = "0";
     do {
       const scan = ["SCAN", cursor, "MATCH", pattern, "COUNT", STEP];
-      const [reply] = await replies(connection, [scan], timeout);
+      const [reply] = await repliesTo(connection, [scan], timeout);
       if (reply instanceof Error) throw reply;
       const [next, keys] = reply as readonly [string, readonly string[]];
       cursor = String(next);
       // One command for each, as in a cluster they are of different slots.
       const unlinks = keys.map((key) => ["UNLINK", key]);
       if (unlinks.length === 0) continue;
-      const error = firstError(await replies(connection, unlinks, timeout));
+      const error = firstError(await repliesTo(connection, unlinks, timeout));
       if (error === undefined) continue;
       if (failureOfReply(error).kind !== "moved") throw error;
       moved = true;
@@ -65,20 +65,10 @@ async function deleteOn(dial: Dial, pattern: string, timeout: number): Promise<b
 
 /** Whoever brings commands to several servers brings a walk to one of them only. */
 async function requireOneServer(connection: Connection, timeout: number): Promise<void> {
-  const [reply] = await replies(connection, [["INFO", "cluster"]], timeout);
+  const [reply] = await repliesTo(connection, [["INFO", "cluster"]], timeout);
   if (!/cluster_enabled:0/.test(String(reply))) {
     throw new Error("The client must show the nodes of its cluster, as node-redis's does");
   }
-}
-
-async function replies(
-  connection: Connection,
-  commands: readonly Command[],
-  timeout: number,
-): Promise<readonly unknown[]> {
-  const trip = await roundTrip(connection, commands, timeout);
-  if (!hasReplies(trip)) throw trip.error;
-  return trip;
 }
 
 /** A text as a pattern that only it matches. */

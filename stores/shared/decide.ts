@@ -174,7 +174,7 @@ export function preparedCall(
             floats[(to >> 1) + 2] = next as number;
           } else {
             const kind = layout.save(next, spare, block);
-            noteHolder(memory, spare, kind, low, block);
+            if (kind !== 0) noteHolder(memory, spare, low, block);
             ints[to] = low | kind;
             thread.isChanging = true;
           }

@@ -28,26 +28,11 @@ export interface Fingerprint {
   readonly high: number;
 }
 
-/** The fingerprints of a store's keys. */
-export interface Fingerprints {
-  /**
-   * Forgets where the hashes of families begin if keys of a prefix were reset, and says so. It is
-   * asked at the start of a call, and not in the middle, as the answer is a call by itself.
-   */
-  renew(): boolean;
-  /** The fingerprint of a stored key. */
-  of(stored: string): Fingerprint;
-  /** Where the hashes of a limiter's keys begin. */
-  startOf(prefix: string, id: string): HashStart;
-  /** Forgets all keys of a prefix. */
-  forgetAll(prefix: string): void;
-}
-
 /** Runs a call on a key. */
 type Call = (key: Fingerprint, algorithm: Algorithm, cost: number) => Decision;
 
 /** The fingerprints in a store's memory; generations are read by `call`. */
-export function fingerprints(ints: Int32Array, call: Call): Fingerprints {
+export function fingerprints(ints: Int32Array, call: Call) {
   const start = hashStart(ints[header.hashKeyLow]!, ints[header.hashKeyHigh]!);
   const families = new Map<string, HashStart>();
   let seen = 0;
@@ -69,18 +54,25 @@ export function fingerprints(ints: Int32Array, call: Call): Fingerprints {
   }
 
   return {
-    renew() {
+    /**
+     * Forgets where the hashes of families begin if keys of a prefix were reset, and says so. It is
+     * asked at the start of a call, and not in the middle, as the answer is a call by itself.
+     */
+    renew(): boolean {
       const before = seen;
       seen = ints[header.resets]!;
       if (seen !== before) families.clear();
       return seen !== before;
     },
-    of(stored) {
+    /** The fingerprint of a stored key. */
+    of(stored: string): Fingerprint {
       const { family, key } = splitStoredKey(stored);
       return fingerprintFrom(startOf(family), key);
     },
-    startOf: (prefix, id) => startOf(keyFamily(prefix, id)),
-    forgetAll(prefix) {
+    /** Where the hashes of a limiter's keys begin. */
+    startOf: (prefix: string, id: string): HashStart => startOf(keyFamily(prefix, id)),
+    /** Forgets all keys of a prefix. */
+    forgetAll(prefix: string): void {
       generation(keyFamily(prefix, ""), 1);
       Atomics.add(ints, header.resets, 1);
     },

@@ -33,19 +33,10 @@ interface AsyncAtomics {
 }
 
 /** The signals in a store's memory, as one thread gives and receives them. */
-export interface RefundSignals {
-  /** Says that units of a key were given back, by the low half of its fingerprint. */
-  signal(low: number): void;
-  /** Says so of all keys. */
-  signalAll(): void;
-  /** Begins to watch a key. */
-  watch(low: number): WatchedKey;
-  /** Wakes all who wait in this thread. */
-  close(): void;
-}
+export type RefundSignals = ReturnType<typeof refundSignals>;
 
 /** Opens the signals of a store for a thread. */
-export function refundSignals({ ints, signals }: Memory): RefundSignals {
+export function refundSignals({ ints, signals }: Memory) {
   // At most one for each word: what waits for it stays until it changes, as it cannot be cancelled.
   const listening = new Map<number, Listeners>();
   const placeOf = (low: number) => signals + ((low >>> 20) & (SIGNAL_COUNT - 1));
@@ -85,11 +76,14 @@ export function refundSignals({ ints, signals }: Memory): RefundSignals {
   }
 
   return {
-    signal: (low) => change(placeOf(low)),
-    signalAll() {
+    /** Says that units of a key were given back, by the low half of its fingerprint. */
+    signal: (low: number): void => change(placeOf(low)),
+    /** Says so of all keys. */
+    signalAll(): void {
       for (let at = signals; at < signals + SIGNAL_COUNT; at++) change(at);
     },
-    watch(low) {
+    /** Begins to watch a key. */
+    watch(low: number): WatchedKey {
       const at = placeOf(low);
       const seen = marked(at);
       return (wake) => {
@@ -104,7 +98,8 @@ export function refundSignals({ ints, signals }: Memory): RefundSignals {
         return () => wakes.delete(wake);
       };
     },
-    close() {
+    /** Wakes all who wait in this thread. */
+    close(): void {
       for (const own of [...listening.values()]) later(0, () => wakeAll(own));
     },
   };

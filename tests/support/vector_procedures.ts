@@ -8,6 +8,7 @@ import { leakyQueue } from "../../core/algorithms/leaky_queue.ts";
 import { limiterOn } from "../../core/limiter/limiter.ts";
 import { slidingLog } from "../../core/algorithms/sliding_log.ts";
 import { memoryStore } from "../../stores/memory/memory_store.ts";
+import { keyOf } from "./key_of.ts";
 import type { VectorCase } from "./vectors.ts";
 
 /** Vectors that are a procedure or rows rather than as steps on one key, by id. */
@@ -53,49 +54,37 @@ function intervals({ rows }: VectorCase): void {
 
 /** As many callers at one instant as the burst, and two later. */
 function manyAtOnce(vector: VectorCase): void {
-  const { step, initial } = gcraOf(vector);
-  let state = initial;
-  for (let i = 0; i < vector.procedure.expect.allowed_total; i++) {
-    const [decision, next] = step(state, 0, 1);
-    assert.equal(decision.allowed, true);
-    state = next;
-  }
+  const call = keyOf(gcraOf(vector));
+  for (let i = 0; i < vector.procedure.expect.allowed_total; i++) assert.ok(call(0).allowed);
   for (const { t, expect } of vector.steps ?? []) {
-    assert.equal(step(state, milliseconds(t), 1)[0].allowed, expect?.allowed);
+    assert.equal(call(milliseconds(t)).allowed, expect?.allowed);
   }
 }
 
 /** Each refused call comes back exactly when the answer said. */
 function waitsAsTold(vector: VectorCase): void {
-  const made = gcraOf(vector);
+  const call = keyOf(gcraOf(vector));
   const { loop, expect } = vector.procedure;
-  let state = made.initial;
   let now = 0;
   let admitted = 0;
   for (let i = 0; i < loop; i++) {
     now += 1;
-    let [decision, next] = made.step(state, now, 1);
-    if (!decision.allowed) {
-      now += decision.retryAfter;
-      [decision, next] = made.step(state, now, 1);
-    }
-    if (decision.allowed) admitted++;
-    state = next;
+    const { allowed, retryAfter } = call(now);
+    now += retryAfter;
+    if (allowed || call(now).allowed) admitted++;
   }
   assert.equal(admitted, expect.allowed_total);
 }
 
 /** Which keys still hold use at an instant: those that a store must keep. */
 function keysInUse(vector: VectorCase, expected: readonly (readonly string[])[]): void {
-  const made = gcraOf(vector);
-  const states = new Map<string, unknown>();
-  for (const { t, key, cost = 1 } of vector.setup) {
-    states.set(key, made.step(states.get(key) ?? made.initial, milliseconds(t), cost)[1]);
+  const keys = new Map<string, ReturnType<typeof keyOf>>();
+  for (const { t, key, cost } of vector.setup) {
+    if (!keys.has(key)) keys.set(key, keyOf(gcraOf(vector)));
+    keys.get(key)!(milliseconds(t), cost);
   }
   vector.rows.forEach(({ gc_at }: { gc_at: number }, i: number) => {
-    const inUse = [...states].filter(([, state]) =>
-      made.step(state, milliseconds(gc_at), 0)[0].resetAfter > 0
-    );
+    const inUse = [...keys].filter(([, call]) => call(milliseconds(gc_at), 0).resetAfter > 0);
     assert.deepEqual(inUse.map(([key]) => key).sort(), [...expected[i] as string[]].sort());
   });
 }
@@ -115,12 +104,9 @@ function invalid({ rows }: VectorCase): void {
 }
 
 function backToBack(vector: VectorCase): void {
-  const made = gcraOf(vector);
-  let state = made.initial;
+  const call = keyOf(gcraOf(vector));
   for (let i = 0; i < 1_000; i++) {
-    const [decision, next] = made.step(state, 0, 1);
-    assert.ok(decision.retryAfter <= milliseconds(vector.params.period));
-    state = next;
+    assert.ok(call(0).retryAfter <= milliseconds(vector.params.period));
   }
 }
 
@@ -128,29 +114,21 @@ function backToBack(vector: VectorCase): void {
 function parallel({ rows }: VectorCase): void {
   for (const row of rows) {
     const period = milliseconds(row.window);
-    const made = fixedWindow({ limit: row.limit, period, anchor: "first" });
-    let state = made.initial;
-    const remaining: number[] = [];
-    let admitted = 0;
-    for (let i = 0; i < row.parallel_calls; i++) {
-      const [decision, next] = made.step(state, 0, 1);
-      if (decision.allowed) admitted++;
-      remaining.push(decision.remaining);
-      state = next;
+    const call = keyOf(fixedWindow({ limit: row.limit, period, anchor: "first" }));
+    const answers = Array.from({ length: row.parallel_calls }, () => call(0));
+    assert.equal(answers.filter(({ allowed }) => allowed).length, row.allowed);
+    if (row.sorted_remaining !== undefined) {
+      assert.deepEqual(answers.map(({ remaining }) => remaining), row.sorted_remaining);
     }
-    assert.equal(admitted, row.allowed);
-    if (row.sorted_remaining !== undefined) assert.deepEqual(remaining, row.sorted_remaining);
-    assert.equal(made.step(state, period, 1)[0].allowed, row.allowed_one_more);
+    assert.equal(call(period).allowed, row.allowed_one_more);
   }
 }
 
 function oftenCalled({ params: { limit, window }, procedure: { calls, every } }: VectorCase): void {
-  const made = fixedWindow({ limit, period: milliseconds(window), anchor: "first" });
-  let state = made.initial;
+  const call = keyOf(fixedWindow({ limit, period: milliseconds(window), anchor: "first" }));
   for (let i = 0; i < calls; i++) {
-    const [decision, next] = made.step(state, i * milliseconds(every), 1);
-    assert.ok(decision.allowed && decision.remaining >= limit - i - 1);
-    state = next;
+    const { allowed, remaining } = call(i * milliseconds(every));
+    assert.ok(allowed && remaining >= limit - i - 1);
   }
 }
 
@@ -168,17 +146,12 @@ function windowArithmetic({ rows }: VectorCase): void {
 
 /** Two logs as one: a call each millisecond, and when the n-th was admitted. */
 function twoRates({ procedure }: VectorCase): void {
-  const made = all(
+  const call = keyOf(all(
     slidingLog({ limit: 30, period: 1_000 }) as Algorithm,
     slidingLog({ limit: 50, period: 2_000 }) as Algorithm,
-  );
-  const admitted: number[] = [];
-  let state = made.initial;
-  for (let now = 0; now <= 5_000; now++) {
-    const [decision, next] = made.step(state, now, 1);
-    if (decision.allowed) admitted.push(now);
-    state = next;
-  }
+  ));
+  const admitted = Array.from({ length: 5_001 }, (_, now) => now)
+    .filter((now) => call(now).allowed);
   for (const { admitted: n, t_min } of procedure.expect) {
     assert.ok((admitted[n - 1] as number) >= milliseconds(t_min));
   }
@@ -188,16 +161,14 @@ function twoRates({ procedure }: VectorCase): void {
 /** Takers that come back as soon as they have started. */
 function greedyTakers({ params, procedure }: VectorCase): void {
   const period = milliseconds(params.period);
-  const { step, initial } = leakyQueue({ limit: params.rate, period, queue: 100 });
+  const call = keyOf(leakyQueue({ limit: params.rate, period, queue: 100 }));
   const takers: number[] = Array.from({ length: procedure.takers }, () => 0);
   const starts: number[] = [];
-  let state = initial;
   while (Math.min(...takers) <= 3 * period) {
     const now = Math.min(...takers);
-    const [decision, next] = step(state, now, 1);
-    takers[takers.indexOf(now)] = now + decision.delay;
-    starts.push(now + decision.delay);
-    state = next;
+    const start = now + call(now).delay;
+    takers[takers.indexOf(now)] = start;
+    starts.push(start);
   }
   for (const { t, count } of procedure.expect_counts) {
     assert.equal(starts.filter((start) => start < milliseconds(t)).length, count);

@@ -61,15 +61,13 @@ function checkedLayout(shape: Shape, options: LayoutOptions): Layout {
   const layout = layoutOf(shape, options)!;
   const { time = "time", key, cost } = options;
   const costs = layout?.cost.map(({ name }) => name.toLowerCase());
-  const named: [option: string, column: string | undefined, isKnown: () => boolean][] = [
-    ["time", time, () => layout !== undefined],
-    ["key", key, () => networkOf(key) !== undefined || layout.key.length > 0],
-    ...cost.map((
-      name,
-    ): typeof named[0] => ["cost", name, () => costs.includes(name.toLowerCase())]),
-  ];
+  const named = [
+    ["time", time, layout !== undefined],
+    ["key", key, networkOf(key) !== undefined || layout?.key.length > 0],
+    ...cost.map((name) => ["cost", name, costs?.includes(name.toLowerCase())] as const),
+  ] as const;
   for (const [option, column, isKnown] of named) {
-    if (column === undefined || isKnown()) continue;
+    if (column === undefined || isKnown) continue;
     throw new TypeError(
       `Cannot read ${options.name} as ${option} must be a column of it: there is no ` +
         `${formatValue(column)}; there are ${shape.columns.slice(0, 40).join(", ")}`,
@@ -104,7 +102,8 @@ function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
 function shapesOf(sample: Buffer, { format }: LayoutOptions): readonly Shape[] {
   const lines = sample.toString("utf8").split(/\r?\n/);
   const first = lines.findIndex((line) => line !== "");
-  const bytes = sample.toString("latin1").split(/\r?\n/)[first] ?? "";
+  const ends = [first, first + 1].map((count) => lineEnd(sample, 0, count));
+  const bytes = sample.toString("latin1", ...ends).replace(/\r?\n$/, "");
   return (format === undefined ? FORMAT_NAMES : [format]).map((format): Shape => {
     const { columns, directives, separator, quotes } = FORMS[format];
     if (columns !== undefined) return { format, columns, header: "" };

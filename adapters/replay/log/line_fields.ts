@@ -16,9 +16,7 @@ export interface LineFields {
   time(): number;
   /** The client's id; -1 if it has no name. */
   client(table: KeyTable): number;
-  /** The client as text; `undefined` if it has no name. */
-  host(): string | undefined;
-  /** A field as text; `undefined` if it is absent. */
+  /** A field as text; `undefined` or empty if it is absent. */
   text(field: Field): string | undefined;
   /** All fields by name. */
   all(): Readonly<Record<string, string>>;
@@ -89,11 +87,6 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     return isEscaped ? text : text.replaceAll('""', '"');
   }
 
-  function clientText(table: KeyTable): number {
-    return table.idOfText(text(key!) ?? "");
-  }
-
-  const isWhole = key === undefined || key.part === "whole" || key.part === "address";
   return {
     open,
     time: () => readTime(line, starts[first!.place]!, ends[second!.place]!),
@@ -101,8 +94,9 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       if (key === undefined) return table.idOfText("all");
       let from = starts[key.place]!;
       let to = ends[key.place]!;
-      if (!isWhole) return clientText(table);
-      if (quotes === "doubled" && line.subarray(from, to).includes(QUOTE)) return clientText(table);
+      const isText = key.part === "method" || key.part === "url" ||
+        (quotes === "doubled" && line.subarray(from, to).includes(QUOTE));
+      if (isText) return table.idOfText(text(key)!);
       if (key.part === "address") {
         to = beforePort(line, from, to);
         if (line[from] === OPEN && line[to - 1] === CLOSE) {
@@ -112,7 +106,6 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       }
       return table.idOf(line, from, to);
     },
-    host: () => key && text(key),
     text,
     all: () =>
       Object.fromEntries(
@@ -171,23 +164,10 @@ function objectFields({ time, key }: Layout): LineFields {
   const encoder = new TextEncoder();
   let object: unknown;
 
-  /** The first of these fields that has a value. */
-  function present(fields: readonly Field[]): Field | undefined {
-    return fields.find(({ name }) => {
-      const value = valueAt(object, name);
-      return value !== undefined && value !== null && value !== "";
-    });
-  }
-
-  function text({ name }: Field): string | undefined {
+  /** The value of a field, if it has one. */
+  function valueOf({ name }: Field): unknown {
     const value = valueAt(object, name);
-    if (value === undefined) return undefined;
-    return typeof value === "object" ? JSON.stringify(value) : String(value);
-  }
-
-  function host(): string | undefined {
-    const field = present(key);
-    return field && text(field);
+    return value === null || value === "" ? undefined : value;
   }
 
   return {
@@ -199,8 +179,7 @@ function objectFields({ time, key }: Layout): LineFields {
       return typeof object === "object" && object !== null;
     },
     time() {
-      const field = present(time);
-      const value = field && valueAt(object, field.name);
+      const value = time.map(valueOf).find((value) => value !== undefined);
       if (typeof value === "number") return instantOf(value);
       if (typeof value !== "string") return -1;
       const { written } = encoder.encodeInto(value.trim(), scratch);
@@ -208,20 +187,22 @@ function objectFields({ time, key }: Layout): LineFields {
     },
     client(table) {
       if (key.length === 0) return table.idOfText("all");
-      const isAddress = present(key)?.part === "address";
-      const value = host() ?? "";
-      return table.idOfText(isAddress ? value.replace(PORT_REGEXP, "$1$2") : value);
+      const field = key.find((field) => valueOf(field) !== undefined);
+      const name = textOf(field && valueOf(field)) ?? "";
+      return table.idOfText(field?.part === "address" ? name.replace(PORT_REGEXP, "$1$2") : name);
     },
-    host,
-    text,
+    text: (field) => textOf(valueOf(field)),
     all: () =>
       Object.fromEntries(
-        [...Object.keys(object as object), ...pathsOf(object, 500)].map((name) => [
-          name,
-          text({ name, place: 0, part: "whole" })!,
-        ]),
+        [...Object.keys(object as object), ...pathsOf(object, 500)]
+          .map((name) => [name, textOf(valueAt(object, name))!]),
       ),
   };
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** An address and its port: `192.0.2.7:80`, `[2001:db8::1]:80`. */

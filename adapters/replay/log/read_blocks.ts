@@ -2,6 +2,7 @@
  * A log's bytes, as they come from a file, a pipe or a decompressor, in blocks of whole lines.
  */
 
+import { Buffer } from "node:buffer";
 import { pipeline, Readable, type Transform } from "node:stream";
 import * as zlib from "node:zlib";
 
@@ -12,8 +13,6 @@ export type TextSource =
   | string
   | Iterable<string | Uint8Array>
   | AsyncIterable<string | Uint8Array>;
-
-type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 const NEWLINE = 10;
 
@@ -57,9 +56,9 @@ export async function* readBlocks(
     const first = goesOn ? bytes.indexOf(NEWLINE) + 1 : 0;
     if (first > 0) {
       held[held.length - 1] = bytes.subarray(0, first);
-      yield joined(held, size - bytes.length + first);
+      yield Buffer.concat(held);
     }
-    const whole = first > 0 ? bytes.subarray(first) : joined(held, size);
+    const whole = first > 0 ? bytes.subarray(first) : Buffer.concat(held);
     const end = whole.lastIndexOf(NEWLINE) + 1;
     // A copy, as the rest should not keep the whole block in memory.
     const rest = new Uint8Array(whole.subarray(end, end + maxLine + 1));
@@ -67,7 +66,7 @@ export async function* readBlocks(
     held = [rest];
     size = rest.length;
   }
-  if (size > 0) yield joined(held, size);
+  if (size > 0) yield Buffer.concat(held);
 }
 
 async function* bytesOf(name: string, text: TextSource): AsyncGenerator<Uint8Array> {
@@ -102,7 +101,7 @@ async function* decompressed(
   const iterator = pieces[Symbol.asyncIterator]();
   let start: Uint8Array = new Uint8Array(0);
   for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
-    start = joined([start, next.value], start.length + next.value.length);
+    start = Buffer.concat([start, next.value]);
     if (start.length >= 4) break;
   }
   async function* whole() {
@@ -131,14 +130,4 @@ async function* decompressed(
       },
     );
   }
-}
-
-function joined(pieces: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

@@ -1,8 +1,8 @@
 import {
-  checkInteger,
   checkOptions,
   errorMessage,
   formatValue,
+  integerFrom,
   type OptionNames,
 } from "../../../core/toolkit.ts";
 import { sectionsOf } from "./find_layout.ts";
@@ -45,7 +45,7 @@ const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
   columns: true,
   key: true,
   cost: true,
-  maxLine: true,
+  maxLine: integerFrom(1),
   onBadLine: true,
 };
 const MAX_LINE = 65_536;
@@ -112,12 +112,10 @@ export async function readTrace(
   const { maxClients = MAX_CLIENTS, threads = 0, onProgress, ...rest } = options;
   checkOptions<ReadTraceOptions>("read a log", options, {
     ...LOG_OPTIONS,
-    maxClients: true,
-    threads: true,
+    maxClients: integerFrom(1),
+    threads: integerFrom(0, 64),
     onProgress: true,
   });
-  checkInteger("read a log", "maxClients", maxClients, 1);
-  checkInteger("read a log", "threads", threads, 0, 64);
   const trace = traceBuilder(maxClients);
   const usesFunctions = [rest.key, rest.cost, rest.onBadLine].some((option) =>
     typeof option === "function"
@@ -215,7 +213,6 @@ async function* readColumns(
 
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
   const { format, columns = {}, key, cost = [], maxLine = MAX_LINE } = options;
-  checkInteger("read a log", "maxLine", maxLine, 1);
   if (format !== undefined && !FORMAT_NAMES.includes(format)) {
     const rule = `format must be one of ${FORMAT_NAMES.join(", ")}`;
     throw new TypeError(errorMessage("read a log", rule, format));

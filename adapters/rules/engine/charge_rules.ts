@@ -48,7 +48,8 @@ export function chargeRules(
   action: ChargeAction,
 ): MaybePromise<Verdict> {
   if (charges.length === 1) {
-    const verdict = chargePrepared(on, charges[0]!, action);
+    const { applied, verdict: bound } = charges[0]!;
+    const verdict = chargePrepared(on, applied, bound, action);
     if (verdict !== undefined) return verdict;
   }
   if (mode === "each") {
@@ -70,7 +71,8 @@ export function chargeRules(
 /** One rule with one limit, by the store's prepared call; `undefined` where there is none. */
 export function chargePrepared(
   on: RuleStore,
-  { applied, verdict }: Charge,
+  applied: AppliedRule,
+  verdict: BoundVerdict,
   action: ChargeAction,
 ): MaybePromise<Verdict> | undefined {
   if (verdict.limits.length !== 1 || action === "charge") return undefined;
@@ -96,13 +98,13 @@ function chargeEnforced(
   charges: readonly Charge[],
   action: ChargeAction,
 ): Verdicts {
+  const quotas = charges.filter(({ applied }) => applied.rule.quota);
+  if (quotas.length > 1 && action === "consume") {
+    return chargeQuotas(on, charges.filter(({ applied }) => !applied.rule.quota), quotas);
+  }
   const blocked = action === "consume" &&
     charges.some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
-  const quotas = charges.filter(({ applied }) => applied.rule.quota);
-  if (quotas.length <= 1 || action !== "consume" || blocked) {
-    return chargeTogether(on, charges, action, action === "peek" || blocked);
-  }
-  return chargeQuotas(on, charges.filter(({ applied }) => !applied.rule.quota), quotas);
+  return chargeTogether(on, charges, action, action === "peek" || blocked);
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import type { Decision } from "../../../core/decision.ts";
-import { allOf, andThen, isPromise, type MaybePromise } from "../../../core/maybe_promise.ts";
+import { allOf, andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import {
   type AppliedRule,
   type Domain,
@@ -57,25 +57,30 @@ function verdictOn(
   const { on, bound } = decider;
   const domain = bound.set.domains.get(name);
   if (domain === undefined) return NO_RULE_VERDICT;
-  if (descriptors.length === 1) {
-    const applied = matchRule(domain, descriptors[0]!, 0, cost);
-    if (applied === undefined) return NO_RULE_VERDICT;
-    const charge = chargeOf(decider, domain, applied);
-    const verdict = isPromise(charge) ? undefined : chargePrepared(on, charge, action);
-    return verdict ?? chargeAll(on, domain, andThen(charge, (only) => [only]), action);
+  if (descriptors.length > 1) {
+    return chargeAll(decider, domain, matchRules(domain, descriptors, cost), action);
   }
-  const applied = matchRules(domain, descriptors, cost);
-  if (applied.length === 0) return NO_RULE_VERDICT;
-  return chargeAll(on, domain, chargesOf(decider, domain, applied), action);
+  const applied = matchRule(domain, descriptors[0]!, 0, cost);
+  if (applied === undefined) return NO_RULE_VERDICT;
+  const { rule, limit } = applied;
+  const isOwn = limit === undefined && (rule.lookup === undefined || decider.keys === undefined);
+  const verdict = isOwn
+    ? chargePrepared(on, applied, boundRule(on, bound, rule), action)
+    : undefined;
+  return verdict ?? chargeAll(decider, domain, [applied], action);
 }
 
 function chargeAll(
-  on: RuleStore,
+  decider: RuleDecider,
   domain: Domain,
-  charges: MaybePromise<readonly Charge[]>,
+  applied: readonly AppliedRule[],
   action: ChargeAction,
 ): MaybePromise<Verdict> {
-  return andThen(charges, (known) => chargeRules(on, domain.charge, known, action));
+  if (applied.length === 0) return NO_RULE_VERDICT;
+  return andThen(
+    chargesOf(decider, domain, applied),
+    (charges) => chargeRules(decider.on, domain.charge, charges, action),
+  );
 }
 
 /** Forgets the counters of a request; answers how many. */

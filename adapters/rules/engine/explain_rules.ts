@@ -9,11 +9,11 @@ import {
   type DescriptorEntry,
   type Domain,
   matchDescriptor,
-  matchesWildcard,
+  nodeOf,
   type RuleVerdict,
   type Verdict,
 } from "../../../core/rules/rules.ts";
-import type { KeyRules, RuleNode } from "../../../core/rules/compile_domain.ts";
+import type { RuleNode } from "../../../core/rules/compile_domain.ts";
 
 /** The way of a descriptor through the rules, a line for each step: what matched, and what could. */
 export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]): string[] {
@@ -48,18 +48,15 @@ function chosen(
     const known = level === undefined ? "nothing" : [...level.keys()].join(", ");
     return [undefined, `no rule for the key ${key} here; there are: ${known}`];
   }
-  const [node, why] = chosenByValue(rules, value);
-  if (node !== undefined) return [node, `the rule ${node.rule.label} matches ${why}`];
-  const values = [...rules.exact.keys(), ...rules.wildcards.map(({ pattern }) => pattern.text)];
-  return [undefined, `no rule for this value; there are: ${values.join(", ")}`];
-}
-
-function chosenByValue(rules: KeyRules, value: string): readonly [RuleNode | undefined, string] {
-  const exact = rules.exact.get(value);
-  if (exact !== undefined) return [exact, "by its exact value"];
-  const found = rules.wildcards.find(({ pattern }) => matchesWildcard(pattern, value));
-  if (found !== undefined) return [found.node, `by the pattern ${found.pattern.text}`];
-  return [rules.bare, "as every value does"];
+  const node = nodeOf(rules, value);
+  if (node === undefined) {
+    const values = [...rules.exact.keys(), ...rules.wildcards.map(({ pattern }) => pattern.text)];
+    return [undefined, `no rule for this value; there are: ${values.join(", ")}`];
+  }
+  const found = rules.wildcards.find((each) => each.node === node);
+  const why = node === rules.bare ? "as every value does" : "by its exact value";
+  const how = found === undefined ? why : `by the pattern ${found.pattern.text}`;
+  return [node, `the rule ${node.rule.label} matches ${how}`];
 }
 
 /** The rules that match, and do not apply as another one that matches replaces them. */

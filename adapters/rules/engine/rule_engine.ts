@@ -125,8 +125,12 @@ export function ruleEngine(options: RuleEngineOptions = {}): RuleEngine {
     },
     store: decider.on.store,
     consume(request) {
-      const verdict = atOnceOrLater(shown(decideRequest(decider, request, "consume")));
-      return report === undefined ? verdict : reported(verdict, request, report);
+      const verdict = shown(decideRequest(decider, request, "consume"));
+      if (report === undefined) return atOnceOrLater(verdict);
+      return atOnceOrLater(andThen(verdict, (known) => {
+        report(known, request);
+        return known;
+      }));
     },
     peek: (request) => atOnceOrLater(shown(decideRequest(decider, request, "peek"))),
     refund: (request) => atOnceOrLater(decideRequest(decider, request, "refund")),
@@ -169,22 +173,6 @@ function ruleDecider(
   };
   const keys = lookup && keyLimitsCache(on, lookup, fail, lookupCache);
   return { on, keys, bound: bindRules(on, toRuleSet(options.rules), undefined) };
-}
-
-/** A verdict that is reported to `onVerdict` before the caller has it. */
-function reported(
-  verdict: Verdict | Promise<Verdict>,
-  request: RuleRequest,
-  report: (verdict: Verdict, request: RuleRequest) => void,
-): Verdict | Promise<Verdict> {
-  if (isPromise(verdict)) {
-    return verdict.then((known) => {
-      report(known, request);
-      return known;
-    });
-  }
-  report(verdict, request);
-  return verdict;
 }
 
 /** An answer, or a promise of the language's own kind, whatever kind the store's promises are of. */

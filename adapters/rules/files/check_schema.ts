@@ -45,72 +45,58 @@ export interface SchemaFault {
 /** Everything in the data that is not as the schema says, in the order of the data. */
 export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[] {
   const faults: SchemaFault[] = [];
-  check({ root, faults }, root, data, []);
+  check(root, data, []);
   return faults;
-}
 
-/** A check under way: the schema that references are of, and what was found so far. */
-interface Check {
-  readonly root: Schema;
-  readonly faults: SchemaFault[];
-}
-
-function check(state: Check, schema: Schema, value: unknown, path: DataPath): void {
-  const chosen = chosenOf(resolved(schema, state.root), value, state.root);
-  const expected = expectation(chosen, value);
-  if (expected !== undefined) {
-    const message = `${expected}, not ${formatValue(value)}`;
-    state.faults.push({ path, message, atKey: false });
-  } else if (Array.isArray(value)) {
-    const { items } = chosen;
-    if (items === undefined) return;
-    value.forEach((item, place) => check(state, items, item, [...path, place]));
-  } else if (typeof value === "object" && value !== null) {
-    checkProperties(state, chosen, value as Readonly<Record<string, unknown>>, path);
-  }
-}
-
-function checkProperties(
-  state: Check,
-  { properties = {}, required = [], additionalProperties = true }: Schema,
-  value: Readonly<Record<string, unknown>>,
-  path: DataPath,
-): void {
-  for (const name of required) {
-    if (has(value, name)) continue;
-    state.faults.push({ path, message: `${name} is required here`, atKey: false });
-  }
-  for (const [name, item] of Object.entries(value)) {
-    if (item === undefined) continue;
-    const place = [...path, name];
-    if (Object.hasOwn(properties, name)) {
-      check(state, properties[name]!, item, place);
-    } else if (additionalProperties === false) {
-      const known = Object.keys(properties).join(", ");
-      const message = `unknown key ${formatValue(name)}: expected one of ${known}`;
-      state.faults.push({ path: place, message, atKey: true });
-    } else if (additionalProperties !== true) {
-      check(state, additionalProperties, item, place);
+  function check(written: Schema, value: unknown, path: DataPath): void {
+    const schema = chosenOf(written, value);
+    const expected = expectation(schema, value);
+    if (expected !== undefined) {
+      addFault(path, `${expected}, not ${formatValue(value)}`);
+    } else if (Array.isArray(value)) {
+      const { items } = schema;
+      if (items !== undefined) value.forEach((item, place) => check(items, item, [...path, place]));
+    } else if (typeof value === "object" && value !== null) {
+      checkProperties(schema, value as Readonly<Record<string, unknown>>, path);
     }
   }
-}
 
-function resolved(schema: Schema, root: Schema): Schema {
-  if (schema.$ref === undefined) return schema;
-  const name = schema.$ref.replace("#/$defs/", "");
-  return resolved(root.$defs![name]!, root);
-}
+  function checkProperties(
+    { properties = {}, required = [], additionalProperties = true }: Schema,
+    value: Readonly<Record<string, unknown>>,
+    path: DataPath,
+  ): void {
+    for (const name of required) {
+      if (!has(value, name)) addFault(path, `${name} is required here`);
+    }
+    for (const [name, item] of Object.entries(value)) {
+      if (item === undefined) continue;
+      const place = [...path, name];
+      if (Object.hasOwn(properties, name)) check(properties[name]!, item, place);
+      else if (additionalProperties === false) {
+        const known = Object.keys(properties).join(", ");
+        addFault(place, `unknown key ${formatValue(name)}: expected one of ${known}`, true);
+      } else if (additionalProperties !== true) check(additionalProperties, item, place);
+    }
+  }
 
-/** Of several alternatives the one that the value chooses; the first if none fits. */
-function chosenOf(schema: Schema, value: unknown, root: Schema): Schema {
-  if (schema.anyOf === undefined) return schema;
-  const all = schema.anyOf.map((each) => chosenOf(resolved(each, root), value, root));
-  const ofType = all.filter((each) => isOfType(each, value));
-  const meant = ofType.find((each) => constantsFit(each, value));
-  if (meant !== undefined) return meant;
-  return ofType.length > 0
-    ? constantsOf(ofType)
-    : { ...schema, description: all.map(nameOf).join(" or ") };
+  function addFault(path: DataPath, message: string, atKey = false): void {
+    faults.push({ path, message, atKey });
+  }
+
+  /** What a reference stands for, and of several alternatives the one that the value chooses. */
+  function chosenOf(schema: Schema, value: unknown): Schema {
+    const { $ref, anyOf } = schema;
+    if ($ref !== undefined) return chosenOf(root.$defs![$ref.replace("#/$defs/", "")]!, value);
+    if (anyOf === undefined) return schema;
+    const all = anyOf.map((each) => chosenOf(each, value));
+    const ofType = all.filter((each) => isOfType(each, value));
+    const meant = ofType.find((each) => constantsFit(each, value));
+    if (meant !== undefined) return meant;
+    return ofType.length > 0
+      ? constantsOf(ofType)
+      : { ...schema, description: all.map(nameOf).join(" or ") };
+  }
 }
 
 /** The constants that several kinds of maps differ by: the value must have one of them. */

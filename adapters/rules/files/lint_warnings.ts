@@ -12,84 +12,72 @@ import {
   type RuleFault,
   type RuleOptions,
   unreachableLimits,
+  type Wildcard,
   wildcardOf,
 } from "../../../core/rules/rules.ts";
-import type { RouteOptions } from "./compile_routes.ts";
 import type { RuleFile } from "./rule_file.ts";
 
 /** What in a file is hardly meant: limits that never bind, patterns that nothing reaches, ... */
-export function lintWarnings(file: RuleFile, domain: Domain): readonly RuleFault[] {
+export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFault> {
   const names = new Set(domain.rules.flatMap(({ name }) => name ?? []));
   // Rules are compiled in the order in which this walk meets them.
   const compiled = domain.rules.values();
 
-  function walk(written: readonly RuleOptions[], path: RuleFault["path"]): readonly RuleFault[] {
-    const patternWarnings = unreachedPatterns();
-    return written.flatMap((options, place) => {
+  function* walk(written: readonly RuleOptions[], path: RuleFault["path"]): Generator<RuleFault> {
+    const earlier = new Map<string, EarlierPatterns>();
+    for (const [place, options] of written.entries()) {
       const here = [...path, place];
-      const rule = compiled.next().value!;
-      return [
-        ...unreachableLimitWarnings(rule, here),
-        ...replacesWarnings(options, names, here),
-        ...shadowWarnings(rule, here),
-        ...patternWarnings(options, here),
-        ...walk(options.rules ?? [], [...here, "rules"]),
-      ];
-    });
+      yield* ruleWarnings(options, compiled.next().value!, names, here);
+      const wider = widerPattern(earlier, options);
+      if (wider !== undefined) {
+        const message = `nothing reaches this pattern, as ${wider.text} comes before it`;
+        yield { path: [...here, "value"], message };
+      }
+      yield* walk(options.rules ?? [], [...here, "rules"]);
+    }
   }
 
-  return [...walk(file.rules, ["rules"]), ...costWarnings(file.routes ?? [], domain)];
+  yield* walk(file.rules, ["rules"]);
+  const capacities = domain.rules.flatMap(({ kind, capacity }) =>
+    kind === "limited" ? capacity : []
+  );
+  const most = capacities.length === 0 ? Infinity : Math.max(...capacities);
+  for (const [place, { cost = 1 }] of (file.routes ?? []).entries()) {
+    if (cost <= most) continue;
+    const message = `no limit of this domain can ever admit a cost of ${cost}`;
+    yield { path: ["routes", place, "cost"], message };
+  }
 }
 
-function unreachableLimitWarnings({ limits }: Rule, path: RuleFault["path"]): readonly RuleFault[] {
-  return unreachableLimits(limits).map(({ unreachable, reachedFirst }) => {
-    const [one, other] = [limits[unreachable]!.name, limits[reachedFirst]!.name];
-    const message = `this limit (${one}) can never bind, as ${other} is always reached first`;
-    return { path: [...path, "limits", unreachable], message };
-  });
-}
-
-function replacesWarnings(
+function* ruleWarnings(
   { replaces = [] }: RuleOptions,
+  { limits, shadow, kind }: Rule,
   names: ReadonlySet<string>,
   path: RuleFault["path"],
-): readonly RuleFault[] {
-  return replaces.flatMap((name, place) =>
-    names.has(name) ? [] : [{
-      path: [...path, "replaces", place],
-      message: `no rule of this domain is called ${name}`,
-    }]
-  );
+): Generator<RuleFault> {
+  for (const { unreachable, reachedFirst } of unreachableLimits(limits)) {
+    const [one, other] = [limits[unreachable]!.name, limits[reachedFirst]!.name];
+    const message = `this limit (${one}) can never bind, as ${other} is always reached first`;
+    yield { path: [...path, "limits", unreachable], message };
+  }
+  for (const [place, name] of replaces.entries()) {
+    if (names.has(name)) continue;
+    const message = `no rule of this domain is called ${name}`;
+    yield { path: [...path, "replaces", place], message };
+  }
+  if (shadow && kind !== "limited" && kind !== "blocked") {
+    yield { path: [...path, "shadow"], message: "a shadow needs limits to report on" };
+  }
 }
 
-function shadowWarnings({ shadow, kind }: Rule, path: RuleFault["path"]): readonly RuleFault[] {
-  if (!shadow || kind === "limited" || kind === "blocked") return [];
-  return [{ path: [...path, "shadow"], message: "a shadow needs limits to report on" }];
-}
-
-/** Makes what finds, rule by rule of a level, the patterns that an earlier one leaves nothing to. */
-function unreachedPatterns(): (rule: RuleOptions, path: RuleFault["path"]) => readonly RuleFault[] {
-  const earlier = new Map<string, EarlierPatterns>();
-  return ({ key, value }, path) => {
-    const pattern = value === undefined ? undefined : wildcardOf(value);
-    if (pattern === undefined) return [];
-    const patterns = earlier.get(key) ?? earlierPatterns();
-    earlier.set(key, patterns);
-    const wider = addPattern(patterns, pattern);
-    if (wider === undefined) return [];
-    const message = `nothing reaches this pattern, as ${wider.text} comes before it`;
-    return [{ path: [...path, "value"], message }];
-  };
-}
-
-function costWarnings(routes: readonly RouteOptions[], { rules }: Domain): readonly RuleFault[] {
-  const capacities = rules.flatMap(({ kind, capacity }) => kind === "limited" ? capacity : []);
-  if (capacities.length === 0) return [];
-  const most = Math.max(...capacities, 0);
-  return routes.flatMap(({ cost = 1 }, place) =>
-    cost <= most ? [] : [{
-      path: ["routes", place, "cost"],
-      message: `no limit of this domain can ever admit a cost of ${cost}`,
-    }]
-  );
+/** The pattern of an earlier rule of the level that leaves nothing to that of this one. */
+function widerPattern(
+  earlier: Map<string, EarlierPatterns>,
+  { key, value }: RuleOptions,
+): Wildcard | undefined {
+  const pattern = value === undefined ? undefined : wildcardOf(value);
+  if (pattern === undefined) return undefined;
+  const patterns = earlier.get(key) ?? earlierPatterns();
+  earlier.set(key, patterns);
+  return addPattern(patterns, pattern);
 }

@@ -5,7 +5,7 @@
  * old, so that one that is being written is not read by halves.
  */
 
-import { createReadStream, type FSWatcher, watch } from "node:fs";
+import { createReadStream, type FSWatcher, type Stats, watch } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -61,16 +61,13 @@ export function fileSource(path: string, options: FileSourceOptions = {}): RuleS
       }
       const documents: RuleDocument[] = [];
       for (const file of files) {
-        documents.push({ name: nameOf(file), text: await read(file, settle) });
+        const name = file === path ? path : basename(file);
+        documents.push({ name, text: await read(file, settle) });
       }
       return documents;
     },
-    watch: (changed) => watchFiles(path, () => marksAt(path), { pollEvery, settle }, changed),
+    watch: (changed) => watchFiles(path, { pollEvery, settle }, changed),
   };
-
-  function nameOf(file: string): string {
-    return file === path ? path : basename(file);
-  }
 }
 
 async function filesAt(path: string): Promise<readonly string[]> {
@@ -85,25 +82,21 @@ async function filesAt(path: string): Promise<readonly string[]> {
   return names.sort().map((name) => join(path, name));
 }
 
-/** The text of a file that did not change while it was read. */
+/** The text of a file that did not change while it was read, nor for a while before. */
 async function read(file: string, settle: number): Promise<string> {
   for (let reads = 0; reads < MOST_READS; reads++) {
-    const before = await markOf(file);
-    const text = await readBounded(file);
-    if (before === await markOf(file) && await isQuiet(file, settle)) return text;
+    const before = await stat(file);
+    const text = await readBounded(file, before);
+    const after = await stat(file);
+    // A time to come is by another machine's clock.
+    const age = Date.now() - after.mtimeMs;
+    if (markOf(before) === markOf(after) && (age >= settle || age < 0)) return text;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
   throw new Error(`Cannot load rules as ${file} must not change while it is read`);
 }
 
-/** Whether nothing was written for a while; a time to come, by another machine's clock, counts. */
-async function isQuiet(file: string, settle: number): Promise<boolean> {
-  const age = Date.now() - (await stat(file)).mtimeMs;
-  return age >= settle || age < 0;
-}
-
-async function readBounded(file: string): Promise<string> {
-  const stats = await stat(file);
+async function readBounded(file: string, stats: Stats): Promise<string> {
   // To open a pipe is to wait for whoever writes into it.
   if (!stats.isFile()) throw new Error(`Cannot load rules as ${file} must be a regular file`);
   if (stats.size > LONGEST_TEXT) {
@@ -119,11 +112,11 @@ async function readBounded(file: string): Promise<string> {
 
 async function marksAt(path: string): Promise<string> {
   const files = await filesAt(path);
-  return (await Promise.all(files.map(async (file) => `${file} ${await markOf(file)}`))).join("\n");
+  const marks = files.map(async (file) => `${file} ${markOf(await stat(file))}`);
+  return (await Promise.all(marks)).join("\n");
 }
 
-async function markOf(file: string): Promise<string> {
-  const { size, mtimeMs, ino } = await stat(file);
+function markOf({ size, mtimeMs, ino }: Stats): string {
   return `${size} ${mtimeMs} ${ino}`;
 }
 
@@ -133,13 +126,11 @@ async function markOf(file: string): Promise<string> {
  * watched and not the file alone, and as watchers miss things the files' marks are compared now and
  * then as well.
  *
- * @param marks What changes whenever the files do.
  * @param changed Called after a change, once the files are quiet.
  * @returns What ends it.
  */
 function watchFiles(
   path: string,
-  marks: () => Promise<string>,
   { pollEvery, settle }: Required<FileSourceOptions>,
   changed: () => void,
 ): () => void {
@@ -153,7 +144,7 @@ function watchFiles(
   }
 
   async function look(): Promise<void> {
-    const seen = await marks().catch(() => "gone");
+    const seen = await marksAt(path).catch(() => "gone");
     if (known !== "" && known !== seen) reportSoon();
     known = seen;
   }

@@ -12,58 +12,64 @@ import {
   type RuleVerdict,
   type Verdict,
 } from "../../rules/rules.ts";
-import type { VerdictFields } from "../http/verdict_fields.ts";
+import { verdictFields } from "../http/verdict_fields.ts";
 import type { EnvoyCall } from "./read_call.ts";
 
-/** The answer for one descriptor. */
+/** The answer for one descriptor, in protobuf's JSON form, without what is at its default. */
 export interface EnvoyStatus {
   readonly code: "OK" | "OVER_LIMIT";
-  readonly currentLimit: EnvoyLimit | undefined;
-  readonly limitRemaining: number;
-  /** Whole seconds; `undefined` without a limit. */
-  readonly durationUntilReset: number | undefined;
+  /** The limit that a descriptor has met. */
+  readonly currentLimit?: {
+    readonly name: string | undefined;
+    readonly requestsPerUnit: number;
+    /** `undefined` if the limit's period is none of Envoy's units. */
+    readonly unit: string | undefined;
+  };
+  readonly limitRemaining?: number | undefined;
+  /** Whole seconds: `"5s"`; `undefined` without a limit. */
+  readonly durationUntilReset?: string;
 }
 
-/** The limit that a descriptor has met. */
-export interface EnvoyLimit {
-  readonly name: string | undefined;
-  readonly requestsPerUnit: number;
-  /** `undefined` if the limit's period is none of Envoy's units. */
-  readonly unit: string | undefined;
-}
-
-/** The answer to a call. */
+/** The answer to a call, likewise. */
 export interface EnvoyAnswer {
   readonly overallCode: "OK" | "OVER_LIMIT";
-  readonly statuses: readonly EnvoyStatus[];
   /** What Envoy adds to the answer that its client gets. */
-  readonly responseHeadersToAdd: readonly { readonly key: string; readonly value: string }[];
+  readonly responseHeadersToAdd:
+    | readonly { readonly key: string; readonly value: string }[]
+    | undefined;
+  readonly statuses: readonly EnvoyStatus[];
 }
 
 /**
  * Decides a call; one of an unknown domain is admitted. Descriptors that give units back do so before
  * the others take any.
  *
- * @param fieldsOf Makes the header fields of the answer; without it there are none.
+ * @param withFields Whether the answer has header fields.
  */
 export function decideCall(
   engine: RuleEngine,
   call: EnvoyCall,
-  fieldsOf?: VerdictFields,
+  withFields: boolean,
 ): MaybePromise<EnvoyAnswer> {
   const { givesBack } = call;
   const statuses: EnvoyStatus[] = call.descriptors.map(() => OPEN);
-  if (!engine.rules.domains.has(call.domain)) return answerOf(true, statuses, []);
+  const answerOf = (verdict: Verdict | undefined): EnvoyAnswer => {
+    const fields = verdict === undefined || !withFields ? [] : verdictFields(verdict);
+    return {
+      overallCode: verdict?.allowed ?? true ? "OK" : "OVER_LIMIT",
+      responseHeadersToAdd: fields.length === 0
+        ? undefined
+        : fields.map(([key, value]) => ({ key, value })),
+      statuses,
+    };
+  };
+  if (!engine.rules.domains.has(call.domain)) return answerOf(undefined);
   return andThen(
     decidePart(statuses, call, (place) => givesBack[place]!, engine.refund),
     () =>
       andThen(
         decidePart(statuses, call, (place) => !givesBack[place], engine.consume),
-        (verdict) => {
-          const fields = verdict === undefined ? [] : fieldsOf?.(verdict) ?? [];
-          const headers = fields.map(([key, value]) => ({ key, value }));
-          return answerOf(verdict?.allowed ?? true, statuses, headers);
-        },
+        answerOf,
       ),
   );
 }
@@ -86,23 +92,10 @@ function decidePart(
   });
 }
 
-function answerOf(
-  allowed: boolean,
-  statuses: readonly EnvoyStatus[],
-  responseHeadersToAdd: EnvoyAnswer["responseHeadersToAdd"],
-): EnvoyAnswer {
-  return { overallCode: allowed ? "OK" : "OVER_LIMIT", statuses, responseHeadersToAdd };
-}
-
-const OPEN: EnvoyStatus = {
-  code: "OK",
-  currentLimit: undefined,
-  limitRemaining: 0,
-  durationUntilReset: undefined,
-};
+const OPEN: EnvoyStatus = { code: "OK" };
 
 /** What is left of an unlimited rule is, with Envoy, the largest number. */
-const UNLIMITED: EnvoyStatus = { ...OPEN, limitRemaining: 2 ** 32 - 1 };
+const UNLIMITED: EnvoyStatus = { code: "OK", limitRemaining: 2 ** 32 - 1 };
 
 function statusOf(verdict: RuleVerdict): EnvoyStatus {
   const { rule, decision, allowed, limits } = verdict;
@@ -116,8 +109,10 @@ function statusOf(verdict: RuleVerdict): EnvoyStatus {
       requestsPerUnit: tightest.limit,
       unit: unitOf(policy?.period),
     },
-    limitRemaining: decision.allowed ? Math.min(tightest.remaining, 2 ** 32 - 1) : 0,
-    durationUntilReset: Math.ceil(tightest.resetAfter / 1_000),
+    limitRemaining: decision.allowed && tightest.remaining > 0
+      ? Math.min(tightest.remaining, 2 ** 32 - 1)
+      : undefined,
+    durationUntilReset: `${Math.ceil(tightest.resetAfter / 1_000)}s`,
   };
 }
 
@@ -138,18 +133,4 @@ function tightestOf(
 function unitOf(period: number | undefined): string | undefined {
   const found = Object.entries(ENVOY_UNITS).find(([, milliseconds]) => milliseconds === period);
   return found?.[0].toUpperCase();
-}
-
-/** The answer in protobuf's JSON form, without what is at its default. */
-export function jsonOfAnswer(answer: EnvoyAnswer): string {
-  const { overallCode, statuses, responseHeadersToAdd: headers } = answer;
-  return JSON.stringify({
-    overallCode,
-    responseHeadersToAdd: headers.length === 0 ? undefined : headers,
-    statuses: statuses.map(({ limitRemaining, durationUntilReset: seconds, ...status }) => ({
-      ...status,
-      limitRemaining: limitRemaining === 0 ? undefined : limitRemaining,
-      durationUntilReset: seconds === undefined ? undefined : `${seconds}s`,
-    })),
-  });
 }

@@ -17,11 +17,11 @@ import { withTimeout } from "../../../core/toolkit.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
 import { loadPackage } from "../../packages/load_package.ts";
 import type { CallSettings } from "../serve_options.ts";
+import type { HttpServer } from "../http/http_server.ts";
 import { listenOn, type ListenOptions } from "../http/listen_on.ts";
 import { tokenCheck } from "../http/request_access.ts";
 import type { RequestLimits } from "../http/request_bounds.ts";
 import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
-import { verdictFields } from "../http/verdict_fields.ts";
 import type { Figures } from "../metrics/figures.ts";
 import type { TlsKeys } from "../tls_keys.ts";
 import { decideCall, type EnvoyAnswer } from "./decide_call.ts";
@@ -41,14 +41,9 @@ export interface GrpcOptions
 }
 
 /** A gRPC server that listens. */
-export interface GrpcServer {
-  readonly port: number;
-  /** Puts another certificate in place, for connections that come. */
-  secure(keys: TlsKeys): void;
+export interface GrpcServer extends HttpServer {
   /** Reports to those who watch its health that it takes no more calls soon. */
   drain(): void;
-  /** Takes no more calls, lets those under way end for so many milliseconds. */
-  stop(grace: number): Promise<void>;
 }
 
 /** A message that is read when it is looked at, so that a bad one is the call's own error. */
@@ -77,9 +72,8 @@ const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 503: 14 };
 export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
   const [grpc, loader] = await loadGrpc();
   const service = rateLimitService(loader);
-  const { limits } = options;
+  const { limits, responseHeaders } = options;
   const mayWrite = tokenCheck(options.token);
-  const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
 
   async function shouldRateLimit(
     { request, metadata }: ServerUnaryCall<Lazy, EnvoyAnswer>,
@@ -92,7 +86,7 @@ export async function grpcServer(options: GrpcOptions): Promise<GrpcServer> {
       if (!mayWrite((name) => metadata.get(name)[0]?.toString())) {
         refuse(401, "send the token as metadata");
       }
-      answer = await decideCall(options.engine, callOf(request, limits), fieldsOf);
+      answer = await decideCall(options.engine, callOf(request, limits), responseHeaders);
     } catch (error) {
       refusal = asRefusal(error);
       if (refusal === undefined) options.onError(error);

@@ -102,13 +102,12 @@ export function rateLimitService(
   return {
     path,
     read: (bytes) => dataOf(decoded(() => requestDeserialize(bytes) as CallMessage)),
-    write: ({ overallCode, statuses, responseHeadersToAdd }) =>
+    write: ({ statuses, ...answer }) =>
       responseSerialize({
-        overallCode,
-        responseHeadersToAdd,
+        ...answer,
         statuses: statuses.map(({ durationUntilReset: seconds, ...status }) => ({
           ...status,
-          durationUntilReset: seconds === undefined ? undefined : { seconds },
+          durationUntilReset: seconds && { seconds: parseInt(seconds) },
         })),
       }),
   };

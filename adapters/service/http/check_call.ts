@@ -25,7 +25,7 @@ import type { IncomingCall } from "./incoming_call.ts";
 import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
 import { canonicalPath, type RequestTarget } from "./request_target.ts";
 import { refuse, type ServiceAnswer } from "./service_answer.ts";
-import { type VerdictFields, verdictFields } from "./verdict_fields.ts";
+import { verdictFields } from "./verdict_fields.ts";
 
 /** The method, in capitals, and the path of a request that a proxy asks about. */
 interface ForwardedRequest {
@@ -60,7 +60,6 @@ export function checkCall(
   // How many descriptors and entries there are is for the rules to say.
   const bounds = { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText };
   const addressOf = clientAddress({ trustedProxies });
-  const fieldsOf = verdictFields();
 
   return function check(call, target) {
     const { routes, domains } = engine.rules;
@@ -72,8 +71,10 @@ export function checkCall(
     if (!STATUSES.includes(status)) refuse(400, `status must be one of ${STATUSES.join(", ")}`);
     const { header } = call;
     const peer = call.peer();
+    const { method, path } = forwardedRequest(call, query.get("from"));
     const descriptors = described({
-      ...forwardedRequest(call, query.get("from")),
+      method,
+      path,
       // A proxy that names no client is limited itself: rules by address are not passed by silence.
       address: peer && (addressOf(peer, header("x-forwarded-for")) ?? peer),
       ipv6Prefix,
@@ -85,7 +86,7 @@ export function checkCall(
     if (fault !== undefined) refuse(Number(status), faultText(fault));
     return andThen(
       engine.consume(request),
-      (verdict) => respond(verdict, fieldsOf, Number(status)),
+      (verdict) => respond(verdict, Number(status)),
     );
   };
 }
@@ -97,8 +98,8 @@ function noRoutes(domain: string, isKnown: boolean): never {
   refuse(404, detail);
 }
 
-function respond(verdict: Verdict, fieldsOf: VerdictFields, status: number): ServiceAnswer {
-  const headers: Record<string, string> = Object.fromEntries(fieldsOf(verdict));
+function respond(verdict: Verdict, status: number): ServiceAnswer {
+  const headers: Record<string, string> = Object.fromEntries(verdictFields(verdict));
   if (verdict.allowed) return { status: 200, headers, body: "" };
   headers["content-type"] = PROBLEM_TYPE;
   headers["cache-control"] = "no-store";

@@ -32,14 +32,16 @@ export function readRequest(
   if (data.length > limits.maxBatch) {
     refuse(400, `a body must hold at most ${limits.maxBatch} requests, not ${data.length}`);
   }
-  const requests = data.map((each, index) => requestOf(each, `[${index}]`, defaultDomain, limits));
+  const requests = data.map((each, index) => requestOf(each, index, defaultDomain, limits));
   return { many: true, requests };
 }
 
-/** A request, at its place in the body. */
+/** A place in the body, or the index of a request, which becomes text only if something is wrong. */
+type Place = string | number;
+
 function requestOf(
   data: unknown,
-  place: string,
+  place: Place,
   defaultDomain: string | undefined,
   limits: RequestLimits,
 ): RuleRequest {
@@ -62,7 +64,7 @@ function requestOf(
   return refuseAt(place, fault.place, fault.rule);
 }
 
-function descriptorsOf(data: unknown, entries: unknown, place: string): readonly Descriptor[] {
+function descriptorsOf(data: unknown, entries: unknown, place: Place): readonly Descriptor[] {
   if (entries !== undefined) refuseAt(place, "descriptors", "and entries must not be given both");
   if (!Array.isArray(data)) {
     return refuseAt(place, "descriptors", `must be a list, not ${formatValue(data)}`);
@@ -75,7 +77,7 @@ function descriptorsOf(data: unknown, entries: unknown, place: string): readonly
 }
 
 /** Entries as a map, or as a list of pairs or of maps with key and value. */
-function entriesOf(data: unknown, place: string): readonly DescriptorEntry[] {
+function entriesOf(data: unknown, place: Place): readonly DescriptorEntry[] {
   if (Array.isArray(data)) {
     return data.map((entry, index) => {
       if (Array.isArray(entry)) return [entry[0], entry[1]];
@@ -103,15 +105,16 @@ function isMap(value: unknown): value is DataMap {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function mapOf(value: unknown, place: string): DataMap {
+function mapOf(value: unknown, place: Place): DataMap {
   return isMap(value) ? value : refuseAt(place, "", `must be a map, not ${formatValue(value)}`);
 }
 
-function at(place: string, name: string): string {
-  return place === "" || name === "" ? place + name : `${place}.${name}`;
+function at(place: Place, name: string): string {
+  const start = typeof place === "number" ? `[${place}]` : place;
+  return start === "" || name === "" ? start + name : `${start}.${name}`;
 }
 
 /** Refuses a body for what is at a place of it. */
-function refuseAt(place: string, name: string, rule: string): never {
+function refuseAt(place: Place, name: string, rule: string): never {
   refuse(400, `${at(place, name) || "the body"} ${rule}`);
 }

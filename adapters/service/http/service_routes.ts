@@ -4,7 +4,7 @@
 
 import { allOf, andThen, type MaybePromise } from "../../../core/toolkit.ts";
 import type { RuleEngine, RuleRequest } from "../../rules/rules.ts";
-import { decideCall, jsonOfAnswer } from "../envoy/decide_call.ts";
+import { decideCall } from "../envoy/decide_call.ts";
 import { readCall } from "../envoy/read_call.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
 import { METRICS_TYPE } from "../metrics/metrics_text.ts";
@@ -17,7 +17,6 @@ import type { RequestAccess } from "./request_access.ts";
 import type { RequestLimits } from "./request_bounds.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { jsonResponse, parseJson, refuse, type ServiceAnswer } from "./service_answer.ts";
-import { verdictFields } from "./verdict_fields.ts";
 import { verdictJson } from "./verdict_json.ts";
 
 /** A route of the service. */
@@ -56,8 +55,7 @@ export function serviceRoutes(
   engine: RuleEngine,
   options: RouteOptions,
 ): (path: string) => Route {
-  const { limits, show, access } = options;
-  const fieldsOf = options.responseHeaders ? verdictFields() : undefined;
+  const { limits, show, access, responseHeaders } = options;
   const isReady = () => options.isReady() && engine.rules.domains.size > 0;
   const routes = new Map<string, Route>([
     ...ACTIONS.map((action) =>
@@ -67,8 +65,8 @@ export function serviceRoutes(
       "/json",
       postRoute((text) =>
         andThen(
-          decideCall(engine, readCall(parseJson(text), limits), fieldsOf),
-          (answer) => jsonResponse(jsonOfAnswer(answer), answer.overallCode === "OK" ? 200 : 429),
+          decideCall(engine, readCall(parseJson(text), limits), responseHeaders),
+          (answer) => jsonResponse(JSON.stringify(answer), answer.overallCode === "OK" ? 200 : 429),
         )
       ),
     ],

@@ -14,31 +14,24 @@ import {
 } from "../../http/http.ts";
 import type { RuleVerdict, Verdict } from "../../rules/rules.ts";
 
-/** The fields of a verdict. */
-export type VerdictFields = (verdict: Verdict) => readonly HeaderField[];
-
 /** The most combinations of policies whose writers are kept. */
 const MOST_WRITERS = 1_000;
 
-/** Makes what writes the fields of verdicts. */
-export function verdictFields(): VerdictFields {
-  const writers = new Map<string, HeaderWriter>();
-  return function fieldsOf(verdict) {
-    const fields = rateLimitFields(writers, verdict);
-    const { allowed, decision } = verdict;
-    const wait = allowed ? Infinity : decision?.retryAfter ?? Infinity;
-    return wait === Infinity ? fields : [...fields, retryAfterField(wait)];
-  };
+const writers = new Map<string, HeaderWriter>();
+
+/** The fields of a verdict. */
+export function verdictFields(verdict: Verdict): readonly HeaderField[] {
+  const fields = rateLimitFields(verdict);
+  const { allowed, decision } = verdict;
+  const wait = allowed ? Infinity : decision?.retryAfter ?? Infinity;
+  return wait === Infinity ? fields : [...fields, retryAfterField(wait)];
 }
 
-function rateLimitFields(
-  writers: Map<string, HeaderWriter>,
-  { rules }: Verdict,
-): readonly HeaderField[] {
+function rateLimitFields({ rules }: Verdict): readonly HeaderField[] {
   const enforced = rules.filter(({ rule, decision }) =>
     !rule.shadow && decision !== undefined && decision.source !== "policy"
   );
-  const policies = enforced.flatMap(policiesOf);
+  const policies = enforced.flatMap(({ limits }) => limits.flatMap(({ policies }) => policies));
   const decisions = enforced.flatMap(decisionsOf);
   if (policies.length === 0 || policies.length !== decisions.length) return [];
   const key = JSON.stringify(policies);
@@ -55,10 +48,6 @@ function writerOf(policies: readonly Policy[]): HeaderWriter {
     if (!(error instanceof RangeError)) throw error;
     return () => [];
   }
-}
-
-function policiesOf({ limits }: RuleVerdict): readonly Policy[] {
-  return limits.flatMap(({ policies }) => policies);
 }
 
 function decisionsOf({ decision, limits }: RuleVerdict): readonly Decision[] {

@@ -47,7 +47,8 @@ export function figures(
 ): Figures {
   const rules = ruleCounters();
   const keys = keyCounters(clock());
-  const calls = new Map<string, number>();
+  /** By route and status. */
+  const calls = new Map<string, Record<number, number>>();
   const latency = noTimes();
   const delays = loopDelays();
   const decisions = { ...NO_VERDICTS };
@@ -63,8 +64,9 @@ export function figures(
       else decisions.admitted++;
     },
     call(route, status, seconds): void {
-      const name = `${route} ${status}`;
-      calls.set(name, (calls.get(name) ?? 0) + 1);
+      let counts = calls.get(route);
+      if (counts === undefined) calls.set(route, counts = {});
+      counts[status] = (counts[status] ?? 0) + 1;
       if (route !== OTHER_CALLS) countTime(latency, seconds);
     },
     keep: (current) => keepRules(rules, current),
@@ -74,7 +76,11 @@ export function figures(
         decisions: { ...decisions },
         rules: [...rules.byName.values()].map((counters) => ({ ...counters })),
         keys: search === undefined ? [] : keyFigures(keys, search),
-        calls: Object.fromEntries(calls),
+        calls: Object.fromEntries(
+          [...calls].flatMap(([route, counts]) =>
+            Object.entries(counts).map(([status, count]) => [`${route} ${status}`, count])
+          ),
+        ),
         latency: [...latency.counts],
         latencySum: latency.sum,
         loopDelays: delays.times,

@@ -20,8 +20,11 @@ const OVERTAKEN = 30_000;
 /** Verdicts of each of the last 60 minutes, the one that has begun last. */
 export type VerdictHistory = { readonly [Name in keyof VerdictFigures]: readonly number[] };
 
-/** Numbers by name. */
-type Sums = Map<string, readonly number[]>;
+/** Sums that only grow, and by how much each grew in each minute: row `minute % 60`. */
+interface Series {
+  sums: readonly number[];
+  readonly rows: Uint32Array;
+}
 
 /** What no rule is called, as its name has a domain. */
 const [DECISIONS, EVICTIONS, LATENCY] = ["decisions", "evictions", "latency"] as const;
@@ -58,65 +61,56 @@ export interface History {
 
 /** Makes a history that begins now. */
 export function history(start: number): History {
-  /** By how much the sums grew in each minute. */
-  const minutes = new Map<number, Sums>();
-  let sums: Sums = sumsOf(NO_FIGURES);
+  const all = new Map<string, Series>();
+  for (const [name, { length }] of sumsOf(NO_FIGURES)) all.set(name, seriesOf(length));
   let until = start;
-
-  /** Of a name, how much each of its sums grew in each of the last 60 minutes. */
-  function grown(name: string): readonly (readonly number[])[] {
-    const none = sums.get(name)!.map(() => 0);
-    const last = Math.floor(until / MINUTE);
-    return Array.from(
-      { length: MINUTES },
-      (_, place) => minutes.get(last - MINUTES + 1 + place)?.get(name) ?? none,
-    );
-  }
 
   return {
     record(figures, now): void {
       if (now < until && until - now < OVERTAKEN) return;
       const next = sumsOf(figures);
-      const last = Math.floor(now / MINUTE);
-      const minute = Math.min(last, Math.floor(until / MINUTE));
-      const growth = minutes.get(minute) ?? new Map();
-      addGrowth(growth, sums, next);
-      minutes.set(minute, growth);
-      for (const each of minutes.keys()) {
-        if (each > last || each <= last - MINUTES) minutes.delete(each);
+      const [minute, last] = [Math.floor(until / MINUTE), Math.floor(now / MINUTE)];
+      for (const name of all.keys()) if (!next.has(name)) all.delete(name);
+      for (const [name, sums] of next) {
+        const series = all.get(name) ?? seriesOf(sums.length);
+        all.set(name, series);
+        take(series, sums, minute, last);
       }
-      for (const name of sums.keys()) {
-        if (!next.has(name)) minutes.forEach((growth) => growth.delete(name));
-      }
-      sums = next;
       until = now;
     },
     totals(): HistoryTotals {
-      const latency = grown(LATENCY);
-      const hour = latency.reduce((sums, row) => sums.map((sum, bucket) => sum + row[bucket]!));
+      const minute = Math.floor(until / MINUTE);
+      const rows = minutesTo(minute).map((each) => rowOf(all.get(LATENCY)!, each));
+      const hour = rows.reduce((sums, row) => sums.map((sum, bucket) => sum + row[bucket]!));
       return {
-        from: (Math.floor(until / MINUTE) - MINUTES + 1) * MINUTE,
-        ...verdictHistory(grown(DECISIONS)),
-        evictions: grown(EVICTIONS).map(([evictions]) => evictions!),
-        p50: latency.map((row) => quantile(row, 0.5)),
-        p99: latency.map((row) => quantile(row, 0.99)),
+        from: (minute - MINUTES + 1) * MINUTE,
+        ...historyOf(all.get(DECISIONS)!, minute),
+        evictions: column(all.get(EVICTIONS)!, 0, minute),
+        p50: rows.map((row) => quantile(row, 0.5)),
+        p99: rows.map((row) => quantile(row, 0.99)),
         hour: { p50: quantile(hour, 0.5), p99: quantile(hour, 0.99) },
       };
     },
     verdicts(name): VerdictFigures {
-      const [admitted = 0, refused = 0, shadowRefused = 0] = sums.get(name) ?? [];
+      const [admitted = 0, refused = 0, shadowRefused = 0] = all.get(name)?.sums ?? [];
       return { admitted, refused, shadowRefused };
     },
     minutes(name): VerdictHistory | undefined {
-      const isKnown = [...minutes.values()].some((growth) => growth.has(name));
-      return isKnown ? verdictHistory(grown(name)) : undefined;
+      const series = all.get(name);
+      return series?.rows.some((count) => count > 0)
+        ? historyOf(series, Math.floor(until / MINUTE))
+        : undefined;
     },
   };
 }
 
+function seriesOf(width: number): Series {
+  return { sums: new Array<number>(width).fill(0), rows: new Uint32Array(MINUTES * width) };
+}
+
 /** All sums by name; those of a rule are of all of its keys. */
-function sumsOf({ decisions, store, latency, rules }: FiguresSnapshot): Sums {
-  const sums: Sums = new Map([
+function sumsOf({ decisions, store, latency, rules }: FiguresSnapshot) {
+  const sums = new Map<string, readonly number[]>([
     [DECISIONS, verdictSums(decisions)],
     [EVICTIONS, [store["evictions"] ?? 0]],
     [LATENCY, latency],
@@ -135,24 +129,38 @@ function verdictSums(
   return [others + admitted, refusals + refused, shadows + shadowRefused];
 }
 
-/** Adds what is new. A sum that is smaller than before is of a rule that came back: it began anew. */
-function addGrowth(growth: Sums, before: Sums, next: Sums): void {
-  for (const [name, sums] of next) {
-    const last = before.get(name);
-    if (!sums.some((sum, place) => sum > (last?.[place] ?? 0))) continue;
-    const known = growth.get(name);
-    const grown = sums.map((sum, place) =>
-      Math.max(0, sum - (last?.[place] ?? 0)) + (known?.[place] ?? 0)
-    );
-    growth.set(name, grown);
+/**
+ * Adds what is new to the row of the minute, and empties those of the minutes after it. A sum that is
+ * smaller than before is of a rule that came back: it began anew.
+ */
+function take(series: Series, next: readonly number[], minute: number, last: number): void {
+  const { sums, rows } = series;
+  const width = next.length;
+  next.forEach((sum, place) => {
+    rows[minute % MINUTES * width + place]! += Math.max(0, sum - sums[place]!);
+  });
+  series.sums = next;
+  for (let each = Math.max(minute + 1, last - MINUTES + 1); each <= last; each++) {
+    rows.fill(0, each % MINUTES * width, (each % MINUTES + 1) * width);
   }
 }
 
-function verdictHistory(rows: readonly (readonly number[])[]): VerdictHistory {
-  const [admitted = [], refused = [], shadowRefused = []] = [0, 1, 2].map((place) =>
-    rows.map((row) => row[place]!)
-  );
-  return { admitted, refused, shadowRefused };
+function minutesTo(last: number): readonly number[] {
+  return Array.from({ length: MINUTES }, (_, place) => last - MINUTES + 1 + place);
+}
+
+function rowOf({ sums, rows }: Series, minute: number): readonly number[] {
+  const row = minute % MINUTES * sums.length;
+  return [...rows.subarray(row, row + sums.length)];
+}
+
+function column({ sums, rows }: Series, place: number, last: number): readonly number[] {
+  return minutesTo(last).map((minute) => rows[minute % MINUTES * sums.length + place]!);
+}
+
+function historyOf(series: Series, last: number): VerdictHistory {
+  const [admitted, refused, shadowRefused] = [0, 1, 2].map((place) => column(series, place, last));
+  return { admitted: admitted!, refused: refused!, shadowRefused: shadowRefused! };
 }
 
 /** A quantile in milliseconds, by a line through its bucket; `null` if there are no calls. */

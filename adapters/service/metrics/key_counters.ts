@@ -24,11 +24,8 @@ export interface KeyCounters {
 /** Makes counters of no keys yet. */
 export function keyCounters(now: number): KeyCounters {
   const seed = Math.trunc(Math.random() * 2 ** 32) | 0;
-  return {
-    used: [keySketch(seed), keySketch(seed)],
-    refused: [keySketch(seed), keySketch(seed)],
-    halfHour: Math.floor(now / HALF_HOUR),
-  };
+  const none = (): HalfHours => [keySketch(seed), keySketch(seed)];
+  return { used: none(), refused: none(), halfHour: Math.floor(now / HALF_HOUR) };
 }
 
 /** The instant from which keys are counted: at most an hour ago. */
@@ -41,9 +38,10 @@ export function turnKeys(counters: KeyCounters, now: number): void {
   const halfHour = Math.floor(now / HALF_HOUR);
   const turns = Math.min(2, halfHour - counters.halfHour);
   for (let turn = 0; turn < turns; turn++) {
-    const { used: [used], refused: [refused] } = counters;
-    counters.used = [keySketch(used.seed), used];
-    counters.refused = [keySketch(used.seed), refused];
+    for (const figure of ["used", "refused"] as const) {
+      const [last] = counters[figure];
+      counters[figure] = [keySketch(last.seed), last];
+    }
   }
   counters.halfHour = Math.max(halfHour, counters.halfHour);
 }
@@ -56,14 +54,11 @@ export function keyFigures(
   const ofRefused = largest(refused, search);
   const others = largest(used, search)
     .filter(({ hash, rule }) => !ofRefused.some((one) => one.hash === hash && one.rule === rule));
-  return [...ofRefused, ...others].map(({ hash, key, rule }) => ({
-    domain: rule.domain,
-    rule: rule.rule,
-    key,
-    shadow: rule.shadow,
-    used: sumOf(used, hash, rule),
-    refused: sumOf(refused, hash, rule),
-  }));
+  return [...ofRefused, ...others].map(({ hash, key, rule: own }) => {
+    const { domain, rule, shadow } = own;
+    const sums = { used: sumOf(used, hash, own), refused: sumOf(refused, hash, own) };
+    return { domain, rule, key, shadow, ...sums };
+  });
 }
 
 interface CountedKey {
@@ -90,12 +85,8 @@ function largest(halfHours: HalfHours, search: string): readonly CountedKey[] {
       const count = sumOf(halfHours, hash, rule);
       if (top.length === MOST_KEYS && count <= top[MOST_KEYS - 1]!.count) continue;
       if (!matchesSearch(search, rule.domain, rule.rule, key)) continue;
-      top.splice(top.findLastIndex((each) => each.count >= count) + 1, 0, {
-        hash,
-        key,
-        rule,
-        count,
-      });
+      const above = top.findLastIndex((each) => each.count >= count);
+      top.splice(above + 1, 0, { hash, key, rule, count });
       if (top.length > MOST_KEYS) top.pop();
     }
   }

@@ -99,18 +99,18 @@ export interface LiveFacts
 }
 
 /** Makes the document for a viewer. */
-export function liveDocument(facts: LiveFacts, { search, own }: LiveRequest): LiveDocument {
-  const { now, startedAt, needsToken, storeKind, rules: set, figures, history, shadow } = facts;
-  const { source, reason, ...loaded } = facts.loaded;
+export function liveDocument(
+  { rules: set, figures, history, shadow, loaded, ...facts }: LiveFacts,
+  { search, own }: LiveRequest,
+): LiveDocument {
+  const { source, reason, ...times } = loaded;
   const found = shownRules(set, history)
     .filter(({ domain, label, name = label }) => matchesSearch(search, domain, name, label));
   return {
-    now,
-    startedAt,
+    ...facts,
     threads: figures.threads,
-    needsToken,
     loaded: {
-      ...loaded,
+      ...times,
       rules: set.rules.filter(isShown).length,
       ...(own ? { source, reason } : {}),
     },
@@ -120,8 +120,7 @@ export function liveDocument(facts: LiveFacts, { search, own }: LiveRequest): Li
     rulesFound: found.length,
     rules: mostActive(found, history).map((rule) => liveRule(rule, shadow, history)),
     keys: own ? figures.keys : undefined,
-    keysSince: Math.max(startedAt, keysSince(now)),
-    storeKind,
+    keysSince: Math.max(facts.startedAt, keysSince(facts.now)),
     store: figures.store,
   };
 }

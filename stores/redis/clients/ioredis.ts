@@ -6,7 +6,7 @@
  * A cluster client brings each script call to its node by itself, so it cannot watch.
  */
 
-import type { Command, Connection, Dial } from "./connection.ts";
+import type { Command, Dial } from "./connection.ts";
 import { connect, type OwnClient } from "./own_connection.ts";
 import { withGrace } from "./own_options.ts";
 
@@ -34,7 +34,7 @@ export function dialIoRedis(client: IoRedisClient): Dial {
   const { duplicate } = client as unknown as { duplicate(options: object): Duplicate };
   return (timeout) =>
     connect(
-      async () => ownClient(await duplicate.call(client, nodeOptions(timeout))),
+      async () => ownClient(await duplicate.call(client, nodeOptions(timeout)), false),
       timeout,
     );
 }
@@ -45,7 +45,7 @@ export function dialIoRedisCluster(client: IoRedisClient): Dial {
     readonly options?: { readonly redisOptions?: object };
     duplicate(nodes: readonly object[], options: object): Duplicate;
   };
-  return async (timeout) => {
+  return (timeout) => {
     const overrides = {
       ...options,
       lazyConnect: true,
@@ -56,20 +56,10 @@ export function dialIoRedisCluster(client: IoRedisClient): Dial {
       // A cluster client asks a node for the slots before that is ready.
       redisOptions: { ...options.redisOptions, ...nodeOptions(timeout), enableOfflineQueue: true },
     };
-    const make = async () => ownClient(await duplicate.call(client, [], overrides));
-    return shared(await connect(make, timeout));
-  };
-}
-
-/** A connection that others use as well, as it has several underneath. */
-function shared(connection: Connection): Connection {
-  return {
-    get open() {
-      return connection.open;
-    },
-    isShared: true,
-    send: connection.send,
-    destroy: connection.destroy,
+    return connect(
+      async () => ownClient(await duplicate.call(client, [], overrides), true),
+      timeout,
+    );
   };
 }
 
@@ -94,8 +84,9 @@ function noRetry(): null {
   return null;
 }
 
-function ownClient(client: Duplicate): OwnClient {
+function ownClient(client: Duplicate, isShared: boolean): OwnClient {
   return {
+    isShared,
     get isReady() {
       return client.status === "ready";
     },

@@ -11,6 +11,8 @@ import type { Command, Connection } from "./connection.ts";
 /** A client that the store has made. */
 export interface OwnClient {
   readonly isReady: boolean;
+  /** Whether its commands may go to different places, so that it cannot watch keys. */
+  readonly isShared?: boolean;
   on(event: "error" | "connect", listener: () => void): unknown;
   connect(): Promise<unknown>;
   sendCommand(command: Command): Promise<unknown>;
@@ -78,6 +80,7 @@ function connectionOf(client: OwnClient): Connection {
     get open() {
       return isReady(client);
     },
+    isShared: client.isShared === true,
     send: (commands) => sendAll(client, commands),
     destroy: () => void destroy(client),
   };

@@ -10,7 +10,7 @@ import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../commit/compare_and_set.
 import { firstError, storeClosed } from "../failures/batch_failure.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
-import { hasReplies, roundTrip } from "./round_trip.ts";
+import { repliesTo } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
 
 /** A connection of the store to one node. */
@@ -130,8 +130,7 @@ async function refusalOf(
   const [text, sha] = SCRIPTS[mode];
   const start = performance.now();
   const calls = [["EVAL", text, "0"], ["EVALSHA", sha, "0"]];
-  const replies = await roundTrip(connection, calls, connectDeadline);
-  if (!hasReplies(replies)) throw replies.error;
+  const replies = await repliesTo(connection, calls, connectDeadline);
   const refusal = firstError(replies);
   if (refusal === undefined) clock.sample(timeOf(replies[0]), start, performance.now());
   return refusal;

@@ -18,7 +18,7 @@ export function hasReplies(trip: RoundTrip): trip is readonly unknown[] {
  *
  * A late reply reaches nobody: whoever gets `silent` destroys the connection.
  */
-export function roundTrip(
+function roundTrip(
   connection: Connection,
   commands: readonly Command[],
   deadline: number,
@@ -39,6 +39,21 @@ export function roundTrip(
       resolve({ kind: "lost", applied: "no", error });
     });
   });
+}
+
+/**
+ * The same, of commands that are no batch.
+ *
+ * @throws Why there are no replies.
+ */
+export async function repliesTo(
+  connection: Connection,
+  commands: readonly Command[],
+  deadline: number,
+): Promise<readonly unknown[]> {
+  const trip = await roundTrip(connection, commands, deadline);
+  if (!hasReplies(trip)) throw trip.error;
+  return trip;
 }
 
 /** A round trip of a batch, which the store's figures count. */

@@ -9,7 +9,7 @@
 
 import type { ClusterDials } from "../clients/cluster_dial.ts";
 import type { Dial } from "../clients/connection.ts";
-import { hasReplies, roundTrip } from "../connections/round_trip.ts";
+import { repliesTo } from "../connections/round_trip.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { SLOTS } from "./hash_slot.ts";
 
@@ -55,9 +55,8 @@ export function readSlots(
 async function readFrom(dial: Dial, timeout: number): Promise<Slots> {
   const connection = await dial(timeout);
   try {
-    const trip = await roundTrip(connection, [["CLUSTER", "SLOTS"]], timeout);
-    if (!hasReplies(trip)) throw trip.error;
-    return slotsOf(trip[0]);
+    const [reply] = await repliesTo(connection, [["CLUSTER", "SLOTS"]], timeout);
+    return slotsOf(reply);
   } finally {
     connection.destroy();
   }

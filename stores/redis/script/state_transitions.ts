@@ -213,8 +213,8 @@ local countsAt = function(state_4, now_8, period)
 end
 encodeAll = function(codecs, states_3)
  local text_6 = 'a1'
- for place_8 = 0, #codecs - 1 do
-  local own = codecs[place_8 + 1].encode(states_3[place_8 + 1])
+ for place_7 = 0, #codecs - 1 do
+  local own = codecs[place_7 + 1].encode(states_3[place_7 + 1])
   text_6 = js_text(text_6) .. ' ' .. js_text(#own) .. ':' .. js_text(own)
  end
  return text_6
@@ -222,21 +222,21 @@ end
 decodeAll = function(codecs_1, initial_3, text_8)
  if js_slice(text_8, 0, 2) ~= 'a1' then return nil end
  local states_4 = {  }
- local isFresh_2 = true
+ local isFresh_1 = true
  local start = 2
- for place_9 = 0, #codecs_1 - 1 do
+ for place_8 = 0, #codecs_1 - 1 do
   local colon = js_indexOf(text_8, ':', start)
   if (colon < 0) or (js_slice(text_8, start, (start + 1)) ~= ' ') then return nil end
   local end_1 = (colon + 1) + js_countOf(js_slice(text_8, (start + 1), colon))
   if not ((end_1 <= #text_8)) then return nil end
-  local state_9 = codecs_1[place_9 + 1].decode(js_slice(text_8, (colon + 1), end_1))
-  if state_9 == nil then return nil end
-  if state_9 ~= initial_3[place_9 + 1] then isFresh_2 = false end
-  states_4[#states_4 + 1] = state_9
+  local state_8 = codecs_1[place_8 + 1].decode(js_slice(text_8, (colon + 1), end_1))
+  if state_8 == nil then return nil end
+  if state_8 ~= initial_3[place_8 + 1] then isFresh_1 = false end
+  states_4[#states_4 + 1] = state_8
   start = end_1
  end
  if start ~= #text_8 then return nil end
- return isFresh_2 and initial_3 or states_4
+ return isFresh_1 and initial_3 or states_4
 end
 allTransition = function(formula_2, charges_1)
  local parts = {  }
@@ -248,47 +248,28 @@ allTransition = function(formula_2, charges_1)
  return {
   initial = initial_2,
   take = function(states, now_14, cost_6)
-   if charges_1 and (cost_6 > 0) then
-    if cost_6 == 0 then return states end
-    local next_2 = {  }
-    local isChanged = false
-    local isFresh = true
-    for place_5 = 0, #takes - 1 do
-     local state_7 = states[place_5 + 1]
-     local taken = takes[place_5 + 1](state_7, now_14, cost_6)
-     if taken ~= state_7 then
-      isChanged = true
-     elseif (cost_6 > 0) and false then
-      return states
-     end
-     if taken ~= initial_2[place_5 + 1] then isFresh = false end
-     next_2[#next_2 + 1] = taken
-    end
-    if not (isChanged) then return states end
-    return isFresh and initial_2 or next_2
-   end
    if cost_6 == 0 then return states end
-   local next_3 = {  }
-   local isChanged_1 = false
-   local isFresh_1 = true
-   for place_6 = 0, #takes - 1 do
-    local state_8 = states[place_6 + 1]
-    local taken_1 = takes[place_6 + 1](state_8, now_14, cost_6)
-    if taken_1 ~= state_8 then
-     isChanged_1 = true
-    elseif (cost_6 > 0) and true then
+   local next_2 = {  }
+   local isChanged = false
+   local isFresh = true
+   for place_5 = 0, #takes - 1 do
+    local state_7 = states[place_5 + 1]
+    local taken = takes[place_5 + 1](state_7, now_14, cost_6)
+    if taken ~= state_7 then
+     isChanged = true
+    elseif (cost_6 > 0) and not (charges_1) then
      return states
     end
-    if taken_1 ~= initial_2[place_6 + 1] then isFresh_1 = false end
-    next_3[#next_3 + 1] = taken_1
+    if taken ~= initial_2[place_5 + 1] then isFresh = false end
+    next_2[#next_2 + 1] = taken
    end
-   if not (isChanged_1) then return states end
-   return isFresh_1 and initial_2 or next_3
+   if not (isChanged) then return states end
+   return isFresh and initial_2 or next_2
   end,
   reset = function(states_1, now_15)
    local longest = 0
-   for place_7 = 0, #parts - 1 do
-    longest = js_max(longest, parts[place_7 + 1].reset(states_1[place_7 + 1], now_15))
+   for place_6 = 0, #parts - 1 do
+    longest = js_max(longest, parts[place_6 + 1].reset(states_1[place_6 + 1], now_15))
    end
    return longest
   end,
@@ -599,8 +580,8 @@ transitionBy = function(formula_1, charges)
  if name == 'charge' then return transitionBy(formula_1[2], true) end
  return allTransition(formula_1, charges)
 end
-local lifetimeOf = function(transition_2, before_1, state_11, instant_4)
- local end_2 = js_floor((transition_2.reset(state_11, 0) / LEEWAY))
+local lifetimeOf = function(transition_2, before_1, state_10, instant_4)
+ local end_2 = js_floor((transition_2.reset(state_10, 0) / LEEWAY))
  local was = (before_1 == nil) and -(1) or js_floor((transition_2.reset(before_1, 0) / LEEWAY))
  if was == end_2 then return '' end
  return js_format('%d', (js_min((((end_2 + 1) * LEEWAY) - instant_4), LONGEST) + MARGIN))
@@ -625,37 +606,37 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
   local key_1 = steps_1[at_5 + 1]
   local transition = transitions[steps_1[(at_5 + 1) + 1] + 1]
   local held_1 = current_4(key_1, transition)
-  local state_10 = held_1
+  local state_9 = held_1
   for turn_1 = 0, steps_1[(at_5 + 3) + 1] - 1 do
-   local next_4 = transition.take(state_10, instant_3, steps_1[(at_5 + 2) + 1])
-   if next_4 == state_10 then break end
-   state_10 = next_4
+   local next_3 = transition.take(state_9, instant_3, steps_1[(at_5 + 2) + 1])
+   if next_3 == state_9 then break end
+   state_9 = next_3
   end
-  if state_10 ~= held_1 then
+  if state_9 ~= held_1 then
    local before = (lifetimes[key_1 + 1] == nil) and states_5[key_1 + 1] or nil
-   lifetimes[key_1 + 1] = lifetimeOf(transition, before, state_10, instant_3)
-   states_5[key_1 + 1] = state_10
+   lifetimes[key_1 + 1] = lifetimeOf(transition, before, state_9, instant_3)
+   states_5[key_1 + 1] = state_9
    owners[key_1 + 1] = transition
   end
  end
  local takeEach = function(at_6, end_3, instant_5)
-  local taken_2 = {  }
-  for place_10 = at_6, end_3 - 1, 4 do
-   local transition_3 = transitions[steps_1[(place_10 + 1) + 1] + 1]
-   local held_2 = current_4(steps_1[place_10 + 1], transition_3)
-   local next_5 = transition_3.take(held_2, instant_5, steps_1[(place_10 + 2) + 1])
-   if (next_5 == held_2) and (steps_1[(place_10 + 2) + 1] > 0) then return end
-   taken_2[#taken_2 + 1] = next_5
+  local taken_1 = {  }
+  for place_9 = at_6, end_3 - 1, 4 do
+   local transition_3 = transitions[steps_1[(place_9 + 1) + 1] + 1]
+   local held_2 = current_4(steps_1[place_9 + 1], transition_3)
+   local next_4 = transition_3.take(held_2, instant_5, steps_1[(place_9 + 2) + 1])
+   if (next_4 == held_2) and (steps_1[(place_9 + 2) + 1] > 0) then return end
+   taken_1[#taken_1 + 1] = next_4
   end
-  for place_11 = at_6, end_3 - 1, 4 do
-   local transition_4 = transitions[steps_1[(place_11 + 1) + 1] + 1]
-   local next_6 = taken_2[((place_11 - at_6) / 4) + 1]
-   local isChanged_2 = next_6 ~= current_4(steps_1[place_11 + 1], transition_4)
-   if isChanged_2 and (steps_1[(place_11 + 3) + 1] == 0) then
-    local key_3 = steps_1[place_11 + 1]
+  for place_10 = at_6, end_3 - 1, 4 do
+   local transition_4 = transitions[steps_1[(place_10 + 1) + 1] + 1]
+   local next_5 = taken_1[((place_10 - at_6) / 4) + 1]
+   local isChanged_1 = next_5 ~= current_4(steps_1[place_10 + 1], transition_4)
+   if isChanged_1 and (steps_1[(place_10 + 3) + 1] == 0) then
+    local key_3 = steps_1[place_10 + 1]
     local before_2 = (lifetimes[key_3 + 1] == nil) and states_5[key_3 + 1] or nil
-    lifetimes[key_3 + 1] = lifetimeOf(transition_4, before_2, next_6, instant_5)
-    states_5[key_3 + 1] = next_6
+    lifetimes[key_3 + 1] = lifetimeOf(transition_4, before_2, next_5, instant_5)
+    states_5[key_3 + 1] = next_5
     owners[key_3 + 1] = transition_4
    end
   end
@@ -687,11 +668,11 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
   if lifetime ~= nil then
    local result_12
    local transition_5 = owners[key_5 + 1]
-   local state_12 = states_5[key_5 + 1]
-   if (transition_5 == nil) or (state_12 == transition_5.initial) then
+   local state_11 = states_5[key_5 + 1]
+   if (transition_5 == nil) or (state_11 == transition_5.initial) then
     result_12 = nil
    else
-    result_12 = transition_5.encode(state_12)
+    result_12 = transition_5.encode(state_11)
    end
    if result_12 ~= texts_1[key_5 + 1] then write_1(key_5, result_12, lifetime) end
   end
@@ -703,4 +684,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "a6775010d2c7ea21519eab1c64a3137744cd207c";
+export const STATE_TRANSITIONS_SHA = "a08e64078b659a343840d33d24c5f7378567c021";

@@ -98,13 +98,9 @@ function allTransition(formula: readonly Formula[], charges: boolean): Transitio
     parts.push(transitionBy(formula[place]!, charges));
   }
   const initial = parts.map((part) => part.initial);
-  const takes = parts.map((part) => part.take);
-  const own = takeAll(takes, initial, () => true);
-  const charge = takeAll(takes, initial, () => false);
   const transition: Transition<readonly unknown[]> = {
     initial,
-    take: (states, now, cost) =>
-      charges && cost > 0 ? charge(states, now, cost) : own(states, now, cost),
+    take: takeAll(parts.map((part) => part.take), initial, () => !charges),
     reset(states, now) {
       let longest = 0;
       for (let place = 0; place < parts.length; place++) {

@@ -16,7 +16,7 @@ import { NODE } from "../layout.ts";
 /** What a node is: a tree of so many levels, at most 3, wide or not, a root or not; or a chain. */
 export type NodeShape = number;
 
-/** What a cell of a chain names: nothing, or a tree, the shape of which its second word begins with. */
+/** What a cell is: a number, or the name of a root. */
 export type CellType = 0 | 1;
 
 /** Cells of 64 bits in a node of a chain, behind the next node and the types of the cells. */
@@ -40,7 +40,7 @@ export function childrenOf(
   if (shape === CHAIN) {
     if (ints[at] !== 0) visit(ints[at]!, CHAIN);
     for (let cell = 0; cell < CELLS_PER_NODE; cell++) {
-      if (((ints[at + 1]! >>> cell) & 1) !== 0) treeIn(ints, at + 2 + 2 * cell, visit);
+      if (((ints[at + 1]! >>> cell) & 1) !== 0) rootIn(ints, at + 2 + 2 * cell, visit);
     }
   } else if ((shape & 3) > 0) {
     const first = (shape & (WIDE | ROOT)) === WIDE ? 0 : NODE / 2;
@@ -50,11 +50,12 @@ export function childrenOf(
   }
 }
 
-/** Calls `visit` with the root that a cell names, if it names one. */
-export function treeIn(
+/** Calls `visit` with the root that a cell names, if it names one: its second word begins with the shape. */
+export function rootIn(
   ints: Int32Array,
   cell: number,
   visit: (node: number, shape: NodeShape) => void,
 ): void {
-  if (ints[cell] !== 0) visit(ints[cell]!, (ints[cell + 1]! & 7) | ROOT);
+  const shape = ints[cell + 1]! & 7;
+  if (ints[cell] !== 0) visit(ints[cell]!, shape === 0 ? CHAIN : shape | ROOT);
 }

@@ -27,17 +27,10 @@ const MOST_HELD = 96;
 const PATIENCE = 1_000_000;
 
 /** The spare blocks of a thread. */
-export interface SpareBlocks {
-  /** The block to write into; the same one until it is spent. */
-  spare(): number;
-  /** Takes the spare one as spent; `add` gives it back, or what came in its place. */
-  spent(): void;
-  /** Adds a block to those given up. */
-  add(block: number): void;
-}
+export type SpareBlocks = ReturnType<typeof spareBlocks>;
 
 /** The spare blocks in a thread's record. */
-export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
+export function spareBlocks(memory: Memory, thread: Thread) {
   const { ints } = memory;
   const pool = poolOfBlocks(memory);
 
@@ -89,18 +82,19 @@ export function spareBlocks(memory: Memory, thread: Thread): SpareBlocks {
     }
   }
 
-  function spare(): number {
-    if (isOut()) refill();
-    const { record } = thread;
-    return ints[ringPlace(record, ints[record + field.head]!)]!;
-  }
-
   return {
-    spare,
-    spent() {
+    /** The block to write into; the same one until it is spent. */
+    spare(): number {
+      if (isOut()) refill();
+      const { record } = thread;
+      return ints[ringPlace(record, ints[record + field.head]!)]!;
+    },
+    /** Takes the spare one as spent; `add` gives it back, or what came in its place. */
+    spent(): void {
       ints[thread.record + field.head]!++;
     },
-    add(block) {
+    /** Adds a block to those given up. */
+    add(block: number): void {
       push(block);
       passOn(thread, pool);
     },

@@ -1,18 +1,21 @@
 /*
  * A key and its state in a block: two words of fingerprint, when the key is fresh again, and two
- * cells. What the cells stand for says the low two bits of the fingerprint's low half, so that any
- * thread can let go of the nodes of a state without knowing its algorithm.
+ * cells. Whether the second one names a root says the low half of the fingerprint by its low bits,
+ * which are 0 otherwise, so that any thread can let go of the nodes of a state without knowing its
+ * algorithm.
  */
 
 import { BLOCK, type Memory } from "../layout.ts";
-import { type CellType, CHAIN, type NodeShape, treeIn } from "../memory/node_shape.ts";
+import { type CellType, type NodeShape, rootIn } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
 
-/** Numbers; a number and a tree; a chain of cells. */
-export const blockKind = { cells: 0, tree: 1, chain: 2 } as const;
+/** Whether the second cell of a block names a root, as the low bits of its fingerprint say. */
+export type HasRoot = 0 | 1;
 
 /** Where the cells of a block begin, in 32-bit words. */
 export const CELLS = 4;
+/** Where the second one does. */
+export const ROOT_CELL: number = CELLS + 2;
 
 /** How states lie in cells, of a block or of an array that a chain is copied to. */
 export interface CellLayout {
@@ -33,21 +36,23 @@ export interface StateLayout {
   /**
    * Writes a state into a block; `old` is the block that it replaces, 0 if there is none.
    *
-   * @returns What the block holds: one of `blockKind`.
+   * @returns Whether its second cell names a root.
    */
-  save(state: unknown, block: number, old: number): number;
+  save(state: unknown, block: number, old: number): HasRoot;
 }
 
-/** Calls `visit` with the topmost nodes of a block's state. */
+/** Whether the second cell of a block names a root. */
+export function hasRoot({ ints, blocks }: Memory, block: number): boolean {
+  return (ints[blocks + block * BLOCK]! & 3) !== 0;
+}
+
+/** Calls `visit` with the topmost node of a block's state, if it has one. */
 export function visitNodes(
-  { ints, blocks }: Memory,
+  memory: Memory,
   block: number,
   visit: (node: number, shape: NodeShape) => void,
 ): void {
-  const at = blocks + block * BLOCK;
-  const kind = ints[at]! & 3;
-  if (kind === blockKind.tree) treeIn(ints, at + CELLS + 2, visit);
-  else if (kind === blockKind.chain && ints[at + CELLS] !== 0) visit(ints[at + CELLS]!, CHAIN);
+  if (hasRoot(memory, block)) rootIn(memory.ints, memory.blocks + block * BLOCK + ROOT_CELL, visit);
 }
 
 /**
@@ -57,18 +62,11 @@ export function visitNodes(
  * @param low The low half of the key's fingerprint.
  * @param old The block that it is to replace; 0 if there is none.
  */
-export function noteHolder(
-  { ints, blocks, holders }: Memory,
-  block: number,
-  kind: number,
-  low: number,
-  old: number,
-): void {
-  if (kind === blockKind.cells) return;
-  const cell = CELLS + (kind === blockKind.tree ? 2 : 0);
-  const node = ints[blocks + block * BLOCK + cell]!;
-  const before = blocks + old * BLOCK;
-  if (old !== 0 && (ints[before]! & 3) === kind && ints[before + cell] === node) return;
+export function noteHolder(memory: Memory, block: number, low: number, old: number): void {
+  const { ints, blocks, holders } = memory;
+  const node = ints[blocks + block * BLOCK + ROOT_CELL]!;
+  const before = ints[blocks + old * BLOCK + ROOT_CELL];
+  if (old !== 0 && before === node && hasRoot(memory, old)) return;
   ints[holders + node] = low | 1;
 }
 
@@ -96,7 +94,7 @@ export function writeBlock(
   const { ints, floats, blocks } = memory;
   const at = blocks + block * BLOCK;
   const kind = layout.save(state, block, old);
-  noteHolder(memory, block, kind, low, old);
+  if (kind !== 0) noteHolder(memory, block, low, old);
   ints[at] = low | kind;
   ints[at + 1] = high;
   floats[at / 2 + 1] = freshAt;

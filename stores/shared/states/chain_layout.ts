@@ -6,7 +6,7 @@
 import { BLOCK, NODE } from "../layout.ts";
 import { CELLS_PER_NODE, SINGLE } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
-import { blockKind, type CellLayout, CELLS, type StateLayout } from "./block_layout.ts";
+import { type CellLayout, ROOT_CELL, type StateLayout } from "./block_layout.ts";
 
 /** How states lie in chains. */
 export interface ChainLayout extends StateLayout {
@@ -24,7 +24,7 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
   const scratchInts = new Int32Array(scratch.buffer);
   const oldStart = length * CELLS_PER_NODE;
   const hasNodes = types.some((type) => type !== 0);
-  const firstAt = (block: number) => blocks + block * BLOCK + CELLS;
+  const firstAt = (block: number) => blocks + block * BLOCK + ROOT_CELL;
 
   /** Copies the cells of a block to the array. */
   function read(block: number, start: number): void {
@@ -77,7 +77,8 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
       }
       cells.save(state, scratchInts, scratch, 0, old === 0 ? -1 : oldStart);
       ints[firstAt(block)] = write();
-      return blockKind.chain;
+      ints[firstAt(block) + 1] = 0;
+      return 1;
     },
   };
 }

@@ -17,7 +17,7 @@ import { errorMessage } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
 import { CELLS_PER_NODE, type CellType } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
-import { blockKind, type CellLayout, CELLS, type StateLayout } from "./block_layout.ts";
+import { type CellLayout, CELLS, type HasRoot, hasRoot, type StateLayout } from "./block_layout.ts";
 import { type ChainLayout, chainLayout } from "./chain_layout.ts";
 import { nodesOfTotals, runningTotals } from "./running_totals.ts";
 import { nodesOfSums, segmentTree } from "./segment_tree.ts";
@@ -90,7 +90,7 @@ export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
       isNumber: false,
       initial,
       load(block) {
-        if ((ints[blocks + block * BLOCK]! & 3) === blockKind.chain) return chain.load(block);
+        if (hasRoot(nodes.memory, block)) return chain.load(block);
         const at = cellsAt(block);
         if (maxWords < 3) {
           const isNone = floats[at] !== floats[at];
@@ -102,10 +102,10 @@ export function stateLayout(nodes: Nodes, algorithm: Algorithm): StateLayout {
         return codec.read(words, 0, 3);
       },
       save(state, block, old) {
-        const isChain = old !== 0 && (ints[blocks + old * BLOCK]! & 3) === blockKind.chain;
+        const isChain = old !== 0 && hasRoot(nodes.memory, old);
         if (!pack(state, block)) return chain.save(state, block, isChain ? old : 0);
         if (isChain) chain.drop(old);
-        return blockKind.cells;
+        return 0;
       },
     };
   }
@@ -202,14 +202,9 @@ function sizeOfState(
   };
 }
 
-/** The kind of block that cells of these types fit; `undefined` if they must stand in a chain. */
-function kindOfBlock(types: readonly CellType[]): number | undefined {
-  const kinds: Readonly<Record<string, number>> = {
-    "0": blockKind.cells,
-    "0,0": blockKind.cells,
-    "0,1": blockKind.tree,
-  };
-  return kinds[types.join()];
+/** Whether cells of these types name a root in a block; `undefined` if they must stand in a chain. */
+function kindOfBlock([first, second = 0, ...more]: readonly CellType[]): HasRoot | undefined {
+  return first === 0 && more.length === 0 ? second : undefined;
 }
 
 /** Whether states are words that stand in the block as long as they fit. */

@@ -9,8 +9,8 @@
 
 import { errorMessage } from "../../../core/options/checks.ts";
 import { StoreFullError } from "../../../core/errors.ts";
-import { BLOCK, BUCKET, capacityOf, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
-import { blockKind } from "../states/block_layout.ts";
+import { BUCKET, capacityOf, header, NODE, SLOTS_PER_BUCKET } from "../layout.ts";
+import { hasRoot } from "../states/block_layout.ts";
 import { announce } from "../threads/announcements.ts";
 import { count, counter } from "../threads/thread.ts";
 import {
@@ -31,26 +31,12 @@ const SEARCHED_PER_MILLISECOND = 400;
 const FRUITLESS = 1_000;
 
 /** How room is made in a table. */
-export interface KeyDropping {
-  /**
-   * Takes a place for one more key: one that is free, or that of a key which is dropped.
-   *
-   * @returns Whether it has one; if not, other threads were faster.
-   * @throws {StoreFullError} If there is no room and none may be made.
-   */
-  takePlace(now: number): boolean;
-  /**
-   * Drops a key that holds nodes: a fresh one, or one that is the first to be.
-   *
-   * @throws {StoreFullError} If there is none that may be dropped.
-   */
-  makeNodes(now: number): void;
-}
+export type KeyDropping = ReturnType<typeof keyDropping>;
 
 /** How room is made in a table, closed over it. */
-export function keyDropping(table: Table): KeyDropping {
+export function keyDropping(table: Table) {
   const { memory, thread, found, protectedSlots, throwsWhenFull } = table;
-  const { ints, buckets, bucketMask, blocks, blockMask, lastBlock, holders, lastNode } = memory;
+  const { ints, buckets, bucketMask, blockMask, lastBlock, holders, lastNode } = memory;
   const search = {
     // How many keys; a slot that changed meanwhile, or a batch holds; the key that is fresh first.
     keysSeen: 0,
@@ -69,7 +55,7 @@ export function keyDropping(table: Table): KeyDropping {
 
   const mayGo = (block: number, now: number, withNodes: boolean) =>
     freshAtOf(memory, block) <= now &&
-    !(withNodes && (ints[blocks + block * BLOCK]! & 3) === blockKind.cells);
+    (!withNodes || hasRoot(memory, block));
 
   /** Drops the key of a slot if it is still there, and fresh at `now`. */
   function dropAt(slot: number, word: number, now: number, withNodes: boolean): boolean {
@@ -161,7 +147,13 @@ export function keyDropping(table: Table): KeyDropping {
   }
 
   return {
-    takePlace(now) {
+    /**
+     * Takes a place for one more key: one that is free, or that of a key which is dropped.
+     *
+     * @returns Whether it has one; if not, other threads were faster.
+     * @throws {StoreFullError} If there is no room and none may be made.
+     */
+    takePlace(now: number): boolean {
       const capacity = capacityOf(memory);
       for (;;) {
         const keys = Atomics.load(ints, header.keys);
@@ -181,7 +173,12 @@ export function keyDropping(table: Table): KeyDropping {
       Atomics.add(ints, header.keys, 1);
       return true;
     },
-    makeNodes(now) {
+    /**
+     * Drops a key that holds nodes: a fresh one, or one that is the first to be.
+     *
+     * @throws {StoreFullError} If there is none that may be dropped.
+     */
+    makeNodes(now: number): void {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);
       else if (throwsWhenFull || (search.firstSlot === 0 && search.changedSlot === 0)) {
         const rule = "maxBytes of sharedStore must be more than the keys in use take";

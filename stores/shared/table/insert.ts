@@ -37,20 +37,10 @@ const POSITION = 15;
 const INTENT_PATIENCE = 100;
 
 /** How new keys come into a table. */
-export interface KeyInsertion {
-  /** The block of a key, announced; 0 if the key is in no slot of its bucket. */
-  scan(low: number, high: number, now: number): number;
-  /**
-   * Puts the spare block's key, which the last scan has not found, into the bucket.
-   *
-   * @returns Whether it went; if not, another thread was faster.
-   * @throws {StoreFullError} If there is no room and none may be made.
-   */
-  insert(high: number, now: number): boolean;
-}
+export type KeyInsertion = ReturnType<typeof keyInsertion>;
 
 /** The insertion of new keys into a table, closed over it. */
-export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInsertion {
+export function keyInsertion(table: Table, { takePlace }: KeyDropping) {
   const { memory, thread, nodes, spares, throwsWhenFull, found, protectedSlots, evicted, isKeyOf } =
     table;
   const { ints, bytes, blockMask } = memory;
@@ -162,7 +152,8 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
   }
 
   return {
-    scan(low, high, now) {
+    /** The block of a key, announced; 0 if the key is in no slot of its bucket. */
+    scan(low: number, high: number, now: number): number {
       count(thread, counter.scans);
       const bucket = seen.bucket = bucketOf(memory, low);
       do seen.intent = Atomics.load(ints, bucket + INTENT); while (
@@ -180,7 +171,13 @@ export function keyInsertion(table: Table, { takePlace }: KeyDropping): KeyInser
       }
       return 0;
     },
-    insert(high, now) {
+    /**
+     * Puts the spare block's key, which the last scan has not found, into the bucket.
+     *
+     * @returns Whether it went; if not, another thread was faster.
+     * @throws {StoreFullError} If there is no room and none may be made.
+     */
+    insert(high: number, now: number): boolean {
       const isFilled = fillOne(high, now);
       if (isFilled) nodes.commit();
       thread.isChanging = false;

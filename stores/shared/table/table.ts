@@ -25,7 +25,7 @@ import {
 } from "../layout.ts";
 import type { Nodes } from "../memory/nodes.ts";
 import type { SpareBlocks } from "../memory/spare_blocks.ts";
-import { blockKind, freeState } from "../states/block_layout.ts";
+import { freeState, hasRoot } from "../states/block_layout.ts";
 import { announce, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter, type Thread } from "../threads/thread.ts";
 import { settleMark } from "./multi_swap.ts";
@@ -128,10 +128,9 @@ export function wordAt({ ints, keepsOrder }: Memory, slot: number): number {
 
 /** Whether a slot, and the nodes of its state, are yet as they were when they were read. */
 export function isUnchanged(memory: Memory, slot: number, word: number): boolean {
-  const { ints, keepsOrder, blocks, blockMask } = memory;
+  const { ints, keepsOrder, blockMask } = memory;
   if (keepsOrder) return ints[slot] === word;
-  const kind = ints[blocks + (word & blockMask) * BLOCK]! & 3;
-  if (kind === blockKind.cells) return Atomics.load(ints, slot) === word;
+  if (!hasRoot(memory, word & blockMask)) return Atomics.load(ints, slot) === word;
   // A load might come before the reads of nodes, which may be put to use again; a swap comes after.
   return Atomics.compareExchange(ints, slot, word, word) === word;
 }

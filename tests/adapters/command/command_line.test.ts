@@ -92,10 +92,10 @@ describe("tidegate explain", () => {
 });
 
 withRedis("tidegate with Redis", (redis) => {
+  const connected = () => createClient({ url: redis().url }).on("error", () => {}).connect();
+
   test("checks the rules that are kept there", async () => {
-    const client = createClient({ url: redis().url });
-    client.on("error", () => {});
-    await client.connect();
+    const client = await connected();
     await client.hSet("tidegate:rules", "shop.yaml", readFileSync(EXAMPLE, "utf8"));
     const { status, printed } = await run("lint", redis().url);
     assert.equal(status, 0);
@@ -104,9 +104,7 @@ withRedis("tidegate with Redis", (redis) => {
   });
 
   test("ends where the rules cannot be had, and by a signal while it waits for them", async () => {
-    const client = createClient({ url: redis().url });
-    client.on("error", () => {});
-    await client.connect();
+    const client = await connected();
     await client.flushAll();
     client.destroy();
     const empty = spawned("serve", redis().url, "--port", "0", "--no-grpc", "--threads", "1");
@@ -126,9 +124,7 @@ withRedis("tidegate with Redis", (redis) => {
   });
 
   test("says which state the counters hold, and why a call is refused", async () => {
-    const client = createClient({ url: redis().url });
-    client.on("error", () => {});
-    const store = redisStore(client, { deadline: 10_000 });
+    const store = redisStore(createClient({ url: redis().url }), { deadline: 10_000 });
     const rules = { domain: "shop", rules: [{ key: "user", limits: [USED] }] } as const;
     const engine = ruleEngine({ rules, store });
     await engine.consume({

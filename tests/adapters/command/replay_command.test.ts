@@ -1,38 +1,17 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import process from "node:process";
 import { gzipSync } from "node:zlib";
 
 import { progressText } from "../../../adapters/command/read_progress.ts";
 import { inFolder } from "../../support/in_folder.ts";
-import { rootPath } from "../../support/tree.ts";
 import { run as runCommand } from "./support/run_command.ts";
+import { commandOf, started } from "./support/spawned.ts";
 
 function run(...args: readonly string[]) {
   return runCommand("replay", ...args);
-}
-
-/** Runs a line of shell, in which "$@" is the command in a process of its own, and $0 a file. */
-async function runInShell(line: string, file: string, ...args: readonly string[]) {
-  const deno = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
-  const command = [
-    process.execPath,
-    ...deno,
-    `${rootPath}adapters/command/bin.ts`,
-    "replay",
-    ...args,
-  ];
-  const child = spawn("sh", ["-c", line, file, ...command], { stdio: ["ignore", "pipe", "pipe"] });
-  let printed = "";
-  let complaints = "";
-  child.stdout.on("data", (data) => printed += String(data));
-  child.stderr.on("data", (data) => complaints += String(data));
-  const status = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  return { status, printed, complaints };
 }
 
 describe("tidegate replay", () => {
@@ -172,54 +151,61 @@ describe("tidegate replay", () => {
     assert.match((await run("--help")).printed, /--rule RULE/);
   });
 
-  const wrong: [args: string[], complaint: RegExp][] = [
-    [["--rule", "60/1m"], /Cannot read a rule as it must be like gcra:60\/1m,burst=10/],
-    [["--rule", "gcra:10/10s,brust=3"], /there is no option "brust": did you mean burst\?/],
-    [["--rule", "gcra:10/10"], /period must have a unit, such as 500ms, 10s, 1m, 1h or 1d/],
-    [["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
-    [["--rule", "gcra:10/10s", "--sweep", "60"], /period must have a unit/],
-    [["--rule", "gcra:0/1m"], /limit must be a positive integer/],
-    [["--rule", "nope:1/1m"], /algorithm must be one of/],
-    [["--rule", "gcra:1/1m", "--key", "ip/8"], /ipv6Prefix must be/],
-  ];
-  for (const [args, complaint] of wrong) {
-    test(`complains of ${args.join(" ")}`, async () => {
-      const { status, printed, complaints } = await run(log, ...args);
-      assert.deepEqual([status, printed], [1, ""]);
-      assert.match(complaints, complaint);
-    });
-  }
-
-  const unread: [file: string, complaint: RegExp, ...args: string[]][] = [
+  const RULE = ["--rule", "gcra:1/1m"];
+  const refused: [file: string, args: string[], complaint: RegExp][] = [
     [
       "access.log",
-      /^Cannot read .*log as its first lines must have the form json:\n/,
-      "--format",
-      "json",
+      ["--rule", "60/1m"],
+      /Cannot read a rule as it must be like gcra:60\/1m,burst=10/,
     ],
-    ["access.log", /log as key must be a column of it: there is no "who"/, "--key", "who"],
-    ["access.log", /log as cost must be a column of it: there is no "a"/, "--cost", "a,b"],
-    ["access.log", /log as time must be a column of it: /, "--time", "when"],
+    [
+      "access.log",
+      ["--rule", "gcra:10/10s,brust=3"],
+      /there is no option "brust": did you mean burst\?/,
+    ],
+    [
+      "access.log",
+      ["--rule", "gcra:10/10"],
+      /period must have a unit, such as 500ms, 10s, 1m, 1h or 1d/,
+    ],
+    ["access.log", ["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
+    ["access.log", ["--rule", "gcra:10/10s", "--sweep", "60"], /period must have a unit/],
+    ["access.log", ["--rule", "gcra:0/1m"], /limit must be a positive integer/],
+    ["access.log", ["--rule", "nope:1/1m"], /algorithm must be one of/],
+    ["access.log", [...RULE, "--key", "ip/8"], /ipv6Prefix must be/],
+    [
+      "access.log",
+      [...RULE, "--format", "json"],
+      /^Cannot read .*log as its first lines must have the form json:\n/,
+    ],
+    [
+      "access.log",
+      [...RULE, "--key", "who"],
+      /log as key must be a column of it: there is no "who"/,
+    ],
+    [
+      "access.log",
+      [...RULE, "--cost", "a,b"],
+      /log as cost must be a column of it: there is no "a"/,
+    ],
+    ["access.log", [...RULE, "--time", "when"], /log as time must be a column of it: /],
     [
       "empty.log",
+      RULE,
       /^Cannot replay a log as the log must hold at least one request: current value is 0$/,
     ],
-    ["torn.gz", /^Cannot read .*torn\.gz as its gzip data is cut off or damaged: /],
+    ["torn.gz", RULE, /^Cannot read .*torn\.gz as its gzip data is cut off or damaged: /],
     [
       "noise.log",
+      RULE,
       /^Cannot read .*noise\.log as its first lines must have one of the forms common, /,
     ],
-    ["nowhere.log", /nowhere\.log/],
-    ["", /^Cannot replay .* as it must be a file or a pipe: it is a directory$/],
+    ["nowhere.log", RULE, /nowhere\.log/],
+    ["", RULE, /^Cannot replay .* as it must be a file or a pipe: it is a directory$/],
   ];
-  for (const [file, complaint, ...args] of unread) {
+  for (const [file, args, complaint] of refused) {
     test(`refuses ${file || "a folder"} ${args.join(" ")}`, async () => {
-      const { status, printed, complaints } = await run(
-        join(folder, file),
-        ...args,
-        "--rule",
-        "gcra:1/1m",
-      );
+      const { status, printed, complaints } = await run(join(folder, file), ...args);
       assert.deepEqual([status, printed], [1, ""]);
       assert.match(complaints, complaint);
     });
@@ -234,13 +220,12 @@ describe("tidegate replay", () => {
   for (const [line, path] of pipes) {
     test(`reads ${path} of the pipe ${line} once`, async () => {
       const args = ["--rule", "gcra:1/1m", "--sweep", "1m"];
-      const piped = await runInShell(line, log, path, ...args);
+      // In the shell "$@" is the command, and $0 the log.
+      const command = commandOf("replay", path, ...args);
+      const { ended, output } = started(["sh", "-c", line, log, ...command]);
+      assert.equal(await ended, 0);
       const { printed, complaints } = await run(log, ...args);
-      assert.deepEqual(piped, {
-        status: 0,
-        printed: `${printed}\n`,
-        complaints,
-      });
+      assert.deepEqual(output, { printed: `${printed}\n`, complaints });
     });
   }
 

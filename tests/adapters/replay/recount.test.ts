@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import * as zlib from "node:zlib";
@@ -9,7 +8,6 @@ import fc from "fast-check";
 
 import {
   type LogEntry,
-  type ReadLogOptions,
   readTrace,
   type ReadTraceOptions,
   replay,
@@ -17,6 +15,7 @@ import {
   type TextSource,
 } from "../../../adapters/replay/replay.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../mod.ts";
+import { inFolder } from "../../support/in_folder.ts";
 import { names, policy } from "../../support/policies.ts";
 import { fcOptions, isLong } from "../../support/seed.ts";
 import { recount } from "./support/recount.ts";
@@ -29,92 +28,84 @@ const FAMILIES: readonly { name: string; make: (limit: number) => Algorithm }[] 
 ];
 
 const two = (number: number) => String(number).padStart(2, "0");
-const clock = (at: number) => new Date(at).toISOString().slice(11, 19);
-const MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
 
-/** `22/Dec/2016:19:32:31`. */
-function commonTime(at: number): string {
-  const date = new Date(at);
-  const month = date.getUTCMonth() * 3;
-  return `${two(date.getUTCDate())}/${MONTHS.slice(month, month + 3)}/${date.getUTCFullYear()}:${
-    clock(at)
-  }`;
-}
+/** How a request is written, by the names in a line. */
+const PARTS: Readonly<Record<string, (entry: LogEntry) => unknown>> = {
+  key: ({ key }) => key,
+  cost: ({ cost }) => cost,
+  less: ({ cost }) => cost - 1,
+  port: ({ key, cost }) => `${key.includes(":") ? `[${key}]` : key}:${cost}17`,
+  milliseconds: ({ at }) => at,
+  seconds: ({ at }) => at / 1_000,
+  iso: ({ at }) => new Date(at).toISOString(),
+  date: ({ at }) => new Date(at).toISOString().slice(0, 10),
+  clock: ({ at }) => new Date(at).toISOString().slice(11, 19),
+  // 22 Dec 2016, as Date has it: Thu, 22 Dec 2016 19:32:31 GMT
+  common: ({ at }) => new Date(at).toUTCString().slice(5, 25).replace(/ (\w+) (\d+) /, "/$1/$2:"),
+  epa: ({ at }) => {
+    const edt = new Date(at - 4 * 3_600_000);
+    return `${two(edt.getUTCDate())}:${edt.toISOString().slice(11, 19)}`;
+  },
+};
 
 /** How each form writes a request; times are whole seconds where it cannot say more. */
 const WRITERS: Readonly<
-  Record<string, {
-    readonly header?: string;
-    readonly isExact?: boolean;
-    readonly line: (entry: LogEntry) => string;
-    readonly options?: ReadLogOptions;
-  }>
+  Record<string, { header?: string; isExact?: boolean; line: string; cost: string | string[] }>
 > = {
-  common: {
-    line: ({ at, key, cost }) =>
-      `${key} - - [${commonTime(at)} +0000] "GET / HTTP/1.1" 200 ${cost}`,
-    options: { cost: "bytes" },
-  },
+  common: { line: '{key} - - [{common} +0000] "GET / HTTP/1.1" 200 {cost}', cost: "bytes" },
   vhost: {
-    line: ({ at, key, cost }) =>
-      `shop:80 ${key} - - [${
-        commonTime(at)
-      } +0000] "GET / HTTP/1.1" 200 ${cost} "-" "curl \\"8\\""`,
-    options: { cost: "bytes" },
+    line: 'shop:80 {key} - - [{common} +0000] "GET / HTTP/1.1" 200 {cost} "-" "curl \\"8\\""',
+    cost: "bytes",
   },
-  epa: {
-    line: ({ at, key, cost }) => {
-      const edt = at - 4 * 3_600_000;
-      const day = two(new Date(edt).getUTCDate());
-      return `${key} [${day}:${clock(edt)}] "GET /a"b HTTP/1.0" 200 ${cost}`;
-    },
-    options: { cost: "bytes" },
-  },
+  epa: { line: '{key} [{epa}] "GET /a"b HTTP/1.0" 200 {cost}', cost: "bytes" },
   envoy: {
     isExact: true,
-    line: ({ at, key, cost }) =>
-      `[${new Date(at).toISOString()}] "GET / HTTP/2" 200 - ${cost} 0 1 - "${key}" "-" "-" "-" "-"`,
-    options: { cost: "bytes_received" },
+    line: '[{iso}] "GET / HTTP/2" 200 - {cost} 0 1 - "{key}" "-" "-" "-" "-"',
+    cost: "bytes_received",
   },
   alb: {
     isExact: true,
-    line: ({ at, key, cost }) =>
-      `https ${new Date(at).toISOString()} app/x ${
-        key.includes(":") ? `[${key}]` : key
-      }:${cost}17 - 0 0 0 200 200 ${cost} 1 "GET https://x:443/ HTTP/1.1" "-" - - - "-" "-"`,
-    options: { cost: "received_bytes" },
+    line: 'https {iso} app/x {port} - 0 0 0 200 200 {cost} 1 "GET https://x:443/ HTTP/1.1" "-" ' +
+      '- - - "-" "-"',
+    cost: "received_bytes",
   },
   json: {
     isExact: true,
-    line: ({ at, key, cost }) =>
-      JSON.stringify({ ts: at / 1_000, request: { client_ip: key, size: cost } }),
-    options: { cost: "request.size" },
+    line: '{"ts":{seconds},"request":{"client_ip":"{key}","size":{cost}}}',
+    cost: "request.size",
   },
   w3c: {
     header: "#Version: 1.0\n#Fields: date time c-ip sc-bytes\n",
-    line: ({ at, key, cost }) =>
-      `${new Date(at).toISOString().slice(0, 10)} ${clock(at)} ${key} ${cost}`,
-    options: { cost: "sc-bytes" },
+    line: "{date} {clock} {key} {cost}",
+    cost: "sc-bytes",
   },
   cloudfront: {
     header: "#Fields: date time sc-bytes c-ip\n",
-    line: ({ at, key, cost }) =>
-      `${new Date(at).toISOString().slice(0, 10)}\t${clock(at)}\t${cost}\t${key}`,
-    options: { cost: "sc-bytes" },
+    line: "{date}\t{clock}\t{cost}\t{key}",
+    cost: "sc-bytes",
   },
   tsv: {
     isExact: true,
     header: "host\ttime\tunits\n",
-    line: ({ at, key, cost }) => `${key}\t${at}\t${cost}`,
-    options: { cost: "units" },
+    line: "{key}\t{milliseconds}\t{cost}",
+    cost: "units",
   },
   csv: {
     isExact: true,
     header: 'time,"in, or so",out,client\n',
-    line: ({ at, key, cost }) => `${new Date(at).toISOString()},${cost - 1},1,"${key}"`,
-    options: { cost: ["in, or so", "out"] },
+    line: '{iso},{less},1,"{key}"',
+    cost: ["in, or so", "out"],
   },
 };
+
+/** A log of a form. */
+function textOf(format: string, entries: readonly LogEntry[]): string {
+  const { header = "", line } = WRITERS[format]!;
+  const lines = entries.map((entry) =>
+    line.replace(/\{(\w+)\}/g, (_, name) => String(PARTS[name]!(entry)))
+  );
+  return header + lines.join("\n");
+}
 
 const START = Date.UTC(1995, 7, 29, 12);
 const drawnLog = fc.array(
@@ -179,7 +170,7 @@ async function requireAgreement(
 }
 
 describe("a naive recount agrees, to the last call,", () => {
-  for (const [format, { header = "", isExact = false, line, options }] of Object.entries(WRITERS)) {
+  for (const [format, { isExact = false, cost }] of Object.entries(WRITERS)) {
     test(`on drawn logs of the form ${format}`, async () => {
       await fc.assert(
         fc.asyncProperty(
@@ -194,7 +185,7 @@ describe("a naive recount agrees, to the last call,", () => {
               key,
               cost: hasCost ? cost : 1,
             }));
-            const text = new TextEncoder().encode(header + entries.map(line).join("\n"));
+            const text = new TextEncoder().encode(textOf(format, entries));
             const bytes = isCompressed ? zlib.gzipSync(text) : text;
             const pieces = inPieces(bytes, size);
             // Single lines of one form may be lines of another.
@@ -202,7 +193,7 @@ describe("a naive recount agrees, to the last call,", () => {
             await requireAgreement(
               entries,
               pieces,
-              { ...(hasCost ? options : {}), ...known },
+              { ...(hasCost ? { cost } : {}), ...known },
               limit,
             );
           },
@@ -219,16 +210,15 @@ describe("a naive recount agrees, to the last call,", () => {
     for (const format of onFiles) await requireAgreementOnFiles(format);
   });
 
-  async function requireAgreementOnFiles(format: string): Promise<void> {
-    const folder = mkdtempSync(join(tmpdir(), "tidegate-recount-"));
-    try {
+  function requireAgreementOnFiles(format: string): Promise<void> {
+    return inFolder(async (folder) => {
       const entries = Array.from({ length: ENTRIES }, (_, place): LogEntry => ({
-        at: START + Math.floor(place / 3) * 40 - (place % 7) * 1_000,
+        at: START + Math.floor(place * 40 / 3_000) * 1_000 - (place % 7) * 1_000,
         key: `10.0.${place % 83}.${(place * place) % 251}`,
         cost: 1 + place % 3,
-      })).map((entry) => ({ ...entry, at: entry.at - entry.at % 1_000 }));
-      const { line, options, header = "" } = WRITERS[format]!;
-      const text = header + entries.map(line).join("\n");
+      }));
+      const { cost } = WRITERS[format]!;
+      const text = textOf(format, entries);
       const zstd = (zlib as Partial<typeof zlib>).zstdCompressSync;
       const files: [name: string, bytes: Uint8Array | string][] = [
         ["log", text],
@@ -246,22 +236,18 @@ describe("a naive recount agrees, to the last call,", () => {
         writeFileSync(path, bytes);
         const open = () => createReadStream(path, { highWaterMark: 1 << 16 });
         // The others must read the same as this one, which the naive count agrees with.
-        if (name === "log") await requireAgreement(entries, open(), { ...options }, 4);
-        const alone = await readTrace(open(), options);
-        const threaded = await readTrace(open(), { ...options, threads: 3 });
-        const reports = await Promise.all([alone, threaded].map(async (trace) => [
-          await replay(
-            trace,
-            FAMILIES.map(({ name, make }) => ({ name, algorithm: make(4), make })),
-          ),
-          await sweep(trace, FAMILIES.slice(0, 4)),
-        ]));
-        first ??= reports[0];
-        assert.deepEqual(reports[1], reports[0], name);
-        assert.deepEqual(reports[0], first, name);
+        if (name === "log") await requireAgreement(entries, open(), { cost }, 4);
+        for (const threads of [0, 3]) {
+          const trace = await readTrace(open(), { cost, threads });
+          const candidates = FAMILIES.map(({ name, make }) => ({ name, algorithm: make(4), make }));
+          const report = [
+            await replay(trace, candidates),
+            await sweep(trace, FAMILIES.slice(0, 4)),
+          ];
+          first ??= report;
+          assert.deepEqual(report, first, `${name}, ${threads} threads`);
+        }
       }
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    });
   }
 });

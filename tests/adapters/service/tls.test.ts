@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { connect as connectHttp2 } from "node:http2";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,7 +10,8 @@ import { objectSource } from "../../../adapters/rules/rules.ts";
 import { type LogEvent, serve, type TlsFiles } from "../../../adapters/service/service.ts";
 import { runtime } from "../../support/runtime.ts";
 import { readText } from "../../support/tree.ts";
-import { SHOP, withService } from "./support/running.ts";
+import { rawGrpc } from "./support/raw_grpc.ts";
+import { SHOP, until, withService } from "./support/running.ts";
 
 interface Pair {
   readonly cert: string;
@@ -76,26 +76,11 @@ async function serverOf(port: number, protocol?: string): Promise<string | undef
 }
 
 /** gRPC's health, asked with this certificate: the message, or nothing. */
-function health(port: number, pair?: Pair): Promise<string> {
-  return new Promise((resolve) => {
-    const options = { ca, servername: "localhost", ...pair };
-    const session = connectHttp2(`https://127.0.0.1:${port}`, options);
-    const end = (answer: string) => {
-      session.destroy();
-      resolve(answer);
-    };
-    session.on("error", () => end(""));
-    const call = session.request({
-      ":method": "POST",
-      ":path": "/grpc.health.v1.Health/Check",
-      "content-type": "application/grpc",
-      te: "trailers",
-    });
-    call.on("error", () => {});
-    call.on("close", () => end(""));
-    call.on("data", (data: Uint8Array) => end([...data].join(" ")));
-    call.end(new Uint8Array(5));
-  });
+async function health(port: number, pair?: Pair): Promise<string> {
+  const options = { ca, servername: "localhost", ...pair };
+  const url = `https://127.0.0.1:${port}`;
+  const { bytes } = await rawGrpc(url, "/grpc.health.v1.Health/Check", [], options);
+  return bytes.join(" ");
 }
 
 const SERVING = "0 0 0 0 2 8 1";
@@ -144,9 +129,6 @@ describe("a certificate that is renewed", () => {
           await serverOf(port),
           await serverOf(grpcPort ?? port, grpcPort === undefined ? undefined : "h2"),
         ];
-        const until = async (found: () => Promise<boolean> | boolean) => {
-          while (!await found()) await new Promise((resolve) => setTimeout(resolve, 5));
-        };
         const refused = (what: RegExp) =>
           until(() =>
             events.some(({ event, reason }) => event === "tls-refused" && what.test(String(reason)))

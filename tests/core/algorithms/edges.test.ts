@@ -10,6 +10,7 @@ import {
   memoryStore,
   slidingCounter,
 } from "../../../mod.ts";
+import { keyOf } from "../../support/key_of.ts";
 
 test("the smallest capacity of several keys is that of all: at it, none is to come", () => {
   const options = { store: memoryStore(), clock: () => 5_000 };
@@ -44,13 +45,12 @@ test("a refund one window later gives back no units that have faded", () => {
 test("a fixed window is counted in one number as far as that is exact, and in two beyond", () => {
   for (const [limit, form] of [[127, "number"], [128, "object"]] as const) {
     const algorithm = fixedWindow({ limit, period: 1_000, anchor: "first" });
-    let state = algorithm.initial;
-    assert.equal(typeof state, form);
+    const call = keyOf(algorithm);
+    assert.equal(typeof algorithm.initial, form);
     for (let used = 1; used <= limit; used++) {
-      const [decision, next] = algorithm.step(state, 2 ** 42, 1);
-      assert.deepEqual([decision.allowed, decision.remaining], [true, limit - used]);
-      state = next;
+      const { allowed, remaining } = call(2 ** 42);
+      assert.deepEqual([allowed, remaining], [true, limit - used]);
     }
-    assert.equal(algorithm.step(state, 2 ** 42, 1)[0].allowed, false);
+    assert.equal(call(2 ** 42).allowed, false);
   }
 });

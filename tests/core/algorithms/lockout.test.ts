@@ -2,21 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { lockout } from "../../../mod.ts";
+import { keyOf } from "../../support/key_of.ts";
 
-const { step, charge, initial, codec, policies } = lockout({
-  limit: 3,
-  period: 1_000,
-  lock: 5_000,
-  name: "logins",
-});
+const logins = lockout({ limit: 3, period: 1_000, lock: 5_000, name: "logins" });
+const { charge, initial, codec, policies } = logins;
 
 /** Plays tries, refunds (below 0) and looks (0); what is left, and the waits, after each. */
 function play(calls: readonly (readonly [now: number, cost: number])[]): readonly unknown[] {
-  let state = initial;
-  return calls.map(([now, cost]) => {
-    const [decision, next] = step(state, now, cost);
-    state = next;
-    const { allowed, remaining, retryAfter, nextAfter, resetAfter } = decision;
+  const call = keyOf(logins);
+  return calls.map((of) => {
+    const { allowed, remaining, retryAfter, nextAfter, resetAfter } = call(...of);
     return [allowed, remaining, retryAfter, nextAfter, resetAfter].join(" ");
   });
 }

@@ -15,6 +15,7 @@ import { limiterOn } from "../../../core/limiter/limiter.ts";
 import { slidingLog } from "../../../core/algorithms/sliding_log.ts";
 import { tokenBucket } from "../../../core/algorithms/token_bucket.ts";
 import { memoryStore } from "../../../stores/memory/memory_store.ts";
+import { keyOf } from "../../support/key_of.ts";
 import { PROCEDURES } from "../../support/vector_procedures.ts";
 import { inMilliseconds, type VectorCase, vectorCases } from "../../support/vectors.ts";
 
@@ -118,7 +119,7 @@ function runSteps(vector: VectorCase, made: Algorithm, from: unknown = made.init
     if (expect === undefined) break;
     for (const [field, value] of Object.entries(expect)) {
       const seen = { vector, made, state, now, cost, decision };
-      assert.ok(holds(seen, field, value), `${field} ${value} at ${now}, not ${show(decision)}`);
+      assert.ok(HOLDS[field]?.(seen, value), `${field} ${value} at ${now}, not ${show(decision)}`);
     }
     if (!looks) state = next;
   }
@@ -134,54 +135,32 @@ interface Seen {
 }
 
 /** Whether an answer is what a vector says, in its source's words. */
-function holds(
-  { vector, made, state, now, cost, decision }: Seen,
-  field: string,
-  value: unknown,
-): boolean {
-  const { allowed, remaining, retryAfter, nextAfter, resetAfter, delay } = decision;
-  const { capacity } = made;
-  switch (field) {
-    case "allowed":
-      return allowed === value;
-    // Sources of GCRA call the burst the limit.
-    case "limit":
-      return capacity === value;
-    case "remaining":
-      return remaining === value;
-    case "remaining_max":
-      return remaining <= Number(value);
-    case "count":
-      return capacity - remaining === value;
-    case "granted":
-      return (allowed ? cost : 0) === value;
-    case "never":
-      return (retryAfter === Infinity) === value;
-    // Its source has no "never": there a cost above the burst has a time.
-    case "retry_after":
-      if (cost > capacity) return retryAfter === Infinity;
-      return retryAfter === (value ?? 0);
-    case "retry_after_min":
-      return retryAfter >= Number(value);
-    case "retry_after_s":
-      return retryAfter === Number(value) * (vector.params.window / 60);
-    // Its source means when the oldest entry leaves.
-    case "reset_after":
-      return (vector.id === "limits-moving-stats" ? nextAfter : resetAfter) === value;
-    case "reset_at":
-      return now + resetAfter === value;
-    case "wait":
-      return value === -1 ? !allowed : allowed && delay === value;
-    case "nanos_to_wait":
-      return made.step(state, now, 1)[0].retryAfter === value;
-    case "no_panic":
-      return true;
-    // What a store has dropped is its own affair.
-    case "removed":
-      return true;
-  }
-  return false;
-}
+const HOLDS: Readonly<Record<string, (seen: Seen, value: unknown) => boolean>> = {
+  allowed: ({ decision }, value) => decision.allowed === value,
+  // Sources of GCRA call the burst the limit.
+  limit: ({ made }, value) => made.capacity === value,
+  remaining: ({ decision }, value) => decision.remaining === value,
+  remaining_max: ({ decision }, value) => decision.remaining <= Number(value),
+  count: ({ made, decision }, value) => made.capacity - decision.remaining === value,
+  granted: ({ decision, cost }, value) => (decision.allowed ? cost : 0) === value,
+  never: ({ decision }, value) => (decision.retryAfter === Infinity) === value,
+  // Its source has no "never": there a cost above the burst has a time.
+  retry_after: ({ made, cost, decision }, value) =>
+    decision.retryAfter === (cost > made.capacity ? Infinity : value ?? 0),
+  retry_after_min: ({ decision }, value) => decision.retryAfter >= Number(value),
+  retry_after_s: ({ decision, vector }, value) =>
+    decision.retryAfter === Number(value) * (vector.params.window / 60),
+  // Its source means when the oldest entry leaves.
+  reset_after: ({ vector, decision: { nextAfter, resetAfter } }, value) =>
+    (vector.id === "limits-moving-stats" ? nextAfter : resetAfter) === value,
+  reset_at: ({ now, decision }, value) => now + decision.resetAfter === value,
+  wait: ({ decision: { allowed, delay } }, value) =>
+    value === -1 ? !allowed : allowed && delay === value,
+  nanos_to_wait: ({ made, state, now }, value) => made.step(state, now, 1)[0].retryAfter === value,
+  no_panic: () => true,
+  // What a store has dropped is its own affair.
+  removed: () => true,
+};
 
 function show({ parts: _, ...decision }: Decision): string {
   return JSON.stringify(decision);
@@ -189,19 +168,16 @@ function show({ parts: _, ...decision }: Decision): string {
 
 /** One caller that waits out each answer before it calls again. */
 function runPaced({ params, steps = [] }: VectorCase): void {
-  const made = leakyQueue({ limit: params.permits_per_s, period: 1_000, queue: 100 });
-  let state = made.initial;
+  const call = keyOf(leakyQueue({ limit: params.permits_per_s, period: 1_000, queue: 100 }));
   let now = 0;
-  for (const step of steps) {
-    if (step.op === "sleep") {
-      now += step.ms ?? 0;
+  for (const { op, ms = 0, cost, expect } of steps) {
+    if (op === "sleep") {
+      now += ms;
       continue;
     }
-    const [decision, next] = made.step(state, now, step.cost ?? 1);
-    assert.equal(decision.allowed, true);
-    assert.equal(decision.delay, Number(step.expect.wait_s) * 1_000);
-    now += decision.delay;
-    state = next;
+    const { allowed, delay } = call(now, cost);
+    assert.deepEqual([allowed, delay], [true, Number(expect.wait_s) * 1_000]);
+    now += delay;
   }
 }
 

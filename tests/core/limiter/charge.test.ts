@@ -4,7 +4,6 @@ import { describe, test } from "node:test";
 import { virtualClock } from "../../../adapters/testing/testing.ts";
 import {
   type Algorithm,
-  all,
   consumeAll,
   type Decision,
   fixedWindow,
@@ -15,7 +14,6 @@ import {
   memoryStore,
   slidingCounter,
   slidingLog,
-  slidingWindow,
   tokenBucket,
 } from "../../../mod.ts";
 
@@ -44,24 +42,9 @@ describe("a charge", () => {
     assert.deepEqual(decisions.slice(0, 2), ["team 500 0", "team 79500 20000"]);
   });
 
-  test("is given back by a refund, and forgotten by a reset", () => {
-    const hits = limiter(fixedWindow({ limit: 10, period: "1h" }), { clock: virtualClock(0) });
-    assert.equal(hits.charge("a", 25).debt, 15);
-    assert.equal(hits.refund("a", 20).remaining, 5);
-    assert.equal(hits.charge("a", 25).debt, 20);
-    hits.reset("a");
-    assert.equal(hits.peek("a", 0).remaining, 10);
-  });
-
-  test("of 0 looks, and one is the default", () => {
+  test("is of one unit by default", () => {
     const hits = limiter(slidingLog({ limit: 2, period: "1m" }), { clock: virtualClock(0) });
-    assert.equal(hits.charge("a", 0).remaining, 2);
     assert.equal(hits.charge("a").remaining, 1);
-    assert.throws(
-      () => hits.charge("a", -1),
-      /^RangeError: Cannot charge as cost must be an integer of at least 0/,
-    );
-    assert.throws(() => hits.charge(""), /^TypeError: Cannot charge as key must be a non-empty/);
   });
 
   test("makes one who waits wait until the debt has drained", async () => {
@@ -77,21 +60,6 @@ describe("a charge", () => {
     await clock.pass(1);
     await waiting;
     assert.equal(served, 4_000);
-  });
-
-  test("of `all` is one of every part, and the largest debt counts", () => {
-    const both = all(
-      gcra({ limit: 10, period: "1s" }),
-      slidingWindow({ limit: 100, period: "1m", precision: "1s" }),
-    );
-    const [decision, state] = both.charge(both.initial, 0, 30);
-    assert.deepEqual(decision.parts?.map(({ debt, remaining }) => [debt, remaining]), [
-      [20, 0],
-      [0, 70],
-    ]);
-    assert.deepEqual([decision.debt, decision.remaining], [20, 0]);
-    assert.equal(both.step(state, 2_099, 1)[0].allowed, false);
-    assert.equal(both.step(state, 2_100, 1)[0].allowed, true);
   });
 
   for (const [mode, left] of [["keep", 5], ["proportional", -10]] as const) {

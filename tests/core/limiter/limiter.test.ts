@@ -53,18 +53,6 @@ describe("limiter", () => {
     assert.equal(made.prefix, "mine");
   });
 
-  test("peek changes nothing, refund gives back, reset forgets", () => {
-    const made = limiter(gcra(rate), { clock: () => 5_000 });
-    assert.equal(made.peek("a", 10).allowed, true);
-    assert.equal(made.consume("a", 10).remaining, 0);
-    assert.equal(made.peek("a").retryAfter, 100);
-    assert.equal(made.refund("a", 4).remaining, 4);
-    assert.equal(made.refund("a", 40).remaining, 10);
-    made.consume("a", 10);
-    made.reset("a");
-    assert.equal(made.peek("a", 0).remaining, 10);
-  });
-
   test("reports verdicts that were given, and no looks", () => {
     const reported: [boolean, string, number][] = [];
     const onDecision = ({ allowed }: Decision, key: string, cost: number) =>
@@ -93,12 +81,6 @@ describe("limiter", () => {
     made.peek("a");
     made.refund("a");
     assert.equal(reads, 3);
-  });
-
-  test("says never when the cost is above the capacity", () => {
-    const made = limiter(slidingWindow({ ...rate, precision: 100 }), { clock: () => 5_000 });
-    assert.equal(made.consume("a", 11).retryAfter, Infinity);
-    assert.equal(made.peek("a", 0).remaining, 10);
   });
 });
 

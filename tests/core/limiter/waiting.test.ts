@@ -117,6 +117,37 @@ describe("acquire on a store that answers later", () => {
   });
 });
 
+test("those who have no time for their turn leave, and those behind move up", async () => {
+  const { api, clock, hold, release } = slowLimiter(gcra({ limit: 1, period: "1s" }));
+  await api.consume("key");
+  hold();
+  const leaver = new AbortController();
+  const join = (maxWait: number, signal?: AbortSignal) =>
+    outcome(api.acquire("key", { maxWait, signal }));
+  const calls = [Infinity, 2_000, 2_999, 3_000, 3_999].map((maxWait) => join(maxWait));
+  await clock.pass(0);
+  await release();
+  assert.deepEqual(await settledOf(calls), [
+    "pending",
+    "pending",
+    "RateLimitedError",
+    "pending",
+    "RateLimitedError",
+  ]);
+  calls.push(join(4_000, leaver.signal), join(4_999));
+  leaver.abort();
+  calls.push(join(3_999), join(4_000));
+  await clock.pass(4_000);
+  assert.deepEqual((await settledOf(calls)).slice(3), [
+    "admitted",
+    "RateLimitedError",
+    "AbortError",
+    "RateLimitedError",
+    "RateLimitedError",
+    "admitted",
+  ]);
+});
+
 describe("acquire on a store that does not answer", () => {
   const algorithm = gcra({ limit: 2, period: "1h" });
 

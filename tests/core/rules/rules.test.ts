@@ -7,12 +7,10 @@ import {
   type AlgorithmName,
   algorithmOf,
   compileDomain,
-  type Descriptor,
   earlierPatterns,
   type LimitOptions,
   matchDescriptor,
   matchesWildcard,
-  matchRules,
   type RuleOptions,
   unreachableLimits,
   wildcardOf,
@@ -33,54 +31,13 @@ function faultsOf(rules: readonly RuleOptions[]): string[] {
     .map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
+// What rules a request meets is held by the law of the engine, beside a model.
 describe("matchDescriptor", () => {
-  const domain = domainOf([
-    { key: "user", limits: LIMITS },
-    { key: "user", value: "b*", limits: LIMITS },
-    { key: "user", value: "bot-*", limits: LIMITS },
-    { key: "user", value: "bob", limits: LIMITS },
-    { key: "user", value: "guest" },
-    { key: "path", value: "/v1/*", share: true, rules: [{ key: "user", limits: LIMITS }] },
-    { key: "path", value: "/v1/open", rules: [{ key: "address", limits: LIMITS }] },
-  ]);
-  const labelOf = (...entries: [string, string][]) => matchDescriptor(domain, entries)?.rule.label;
-
-  test("an exact value goes before patterns, and those before the bare key", () => {
-    assert.equal(labelOf(["user", "bob"]), "user=bob");
-    assert.equal(labelOf(["user", "bill"]), "user=b*");
-    assert.equal(labelOf(["user", "alice"]), "user");
-  });
-
-  test("of patterns the first of the file is taken", () => {
-    assert.equal(labelOf(["user", "bot-7"]), "user=b*");
-  });
-
-  test("a rule without limits admits what it matches", () => {
-    assert.equal(labelOf(["user", "guest"]), undefined);
-  });
-
-  test("a rule holds only where the descriptor ends", () => {
-    assert.equal(labelOf(["path", "/v1/a"]), undefined);
-    assert.equal(labelOf(["path", "/v1/a"], ["user", "bob"]), "path=/v1/*,user");
-    assert.equal(labelOf(["path", "/v1/a"], ["user", "bob"], ["more", "x"]), undefined);
-    assert.equal(labelOf(["user", "bob"], ["more", "x"]), undefined);
-  });
-
-  test("what matched is never taken back", () => {
-    assert.equal(labelOf(["path", "/v1/open"], ["user", "bob"]), undefined);
-  });
-
-  test("nothing holds for an unknown key", () => {
-    assert.equal(labelOf(["toString", "x"]), undefined);
-    assert.equal(labelOf(["__proto__", "x"]), undefined);
-  });
-
-  test("all that a shared pattern matches has one counter, and others have their own", () => {
-    const key = (path: string) => matchDescriptor(domain, [["path", path], ["user", "u"]])?.key;
-    assert.equal(key("/v1/a"), "path=/v1/*,user=u");
-    assert.equal(key("/v1/b"), key("/v1/a"));
-    const user = (name: string) => matchDescriptor(domain, [["user", name]])?.key;
-    assert.notEqual(user("bill"), user("bert"));
+  test("nothing holds for a name that every object has", () => {
+    const domain = domainOf([{ key: "user", limits: LIMITS }]);
+    for (const key of ["toString", "__proto__"]) {
+      assert.equal(matchDescriptor(domain, [[key, "x"]]), undefined);
+    }
   });
 
   test("no two descriptors have the same counter", () => {
@@ -102,43 +59,6 @@ describe("matchDescriptor", () => {
       }),
       fcOptions({ numRuns: 500 }),
     );
-  });
-});
-
-describe("matchRules", () => {
-  const domain = domainOf([
-    { key: "user", name: "per-user", limits: LIMITS },
-    { key: "plan", value: "gold", replaces: ["per-user"], limits: LIMITS },
-    { key: "pool", value: "*", share: true, limits: LIMITS },
-  ]);
-  const request: readonly Descriptor[] = [
-    { entries: [["user", "bob"]] },
-    { entries: [["plan", "gold"]], cost: 3 },
-    { entries: [["nobody", "x"]] },
-  ];
-
-  test("a rule drops those that it replaces, whatever the order", () => {
-    const labels = (list: readonly Descriptor[]) =>
-      matchRules(domain, list, 1).map(({ rule }) => rule.label);
-    assert.deepEqual(labels(request), ["plan=gold"]);
-    assert.deepEqual(labels([...request].reverse()), ["plan=gold"]);
-    assert.deepEqual(labels(request.slice(0, 1)), ["user"]);
-  });
-
-  test("a descriptor's cost goes before the request's", () => {
-    assert.equal(matchRules(domain, request, 2)[0]?.cost, 3);
-    assert.equal(matchRules(domain, request.slice(0, 1), 2)[0]?.cost, 2);
-  });
-
-  test("descriptors with one counter are charged as one", () => {
-    const pools: Descriptor[] = [{ entries: [["pool", "a"]] }, {
-      entries: [["pool", "b"]],
-      cost: 4,
-    }];
-    const [only, ...more] = matchRules(domain, pools, 1);
-    assert.deepEqual(more, []);
-    assert.equal(only?.cost, 5);
-    assert.deepEqual(only?.descriptors, [0, 1]);
   });
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { slidingLog, slidingWindow } from "../../../mod.ts";
+import { keyOf } from "../../support/key_of.ts";
 
 test("a full window of the most sub-buckets there are is read back from its text", () => {
   const algorithm = slidingWindow({ limit: 65_536, period: 65_536, precision: 1 });
@@ -23,12 +24,12 @@ test("a log of very many calls is read back from its text", () => {
 });
 
 test("counts stay exact up to the largest limit", () => {
-  const algorithm = slidingLog({ limit: 2 ** 53 - 1, period: 100 });
-  let state = algorithm.step(algorithm.initial, 0, 2 ** 52)[1];
-  for (let now = 1; now <= 10; now++) state = algorithm.step(state, now, 1)[1];
-  state = algorithm.step(state, 100, 1)[1];
-  const [decision] = algorithm.step(state, 100, 2 ** 53 - 14);
-  assert.deepEqual([decision.allowed, decision.remaining], [true, 2]);
+  const call = keyOf(slidingLog({ limit: 2 ** 53 - 1, period: 100 }));
+  call(0, 2 ** 52);
+  for (let now = 1; now <= 10; now++) call(now);
+  call(100);
+  const { allowed, remaining } = call(100, 2 ** 53 - 14);
+  assert.deepEqual([allowed, remaining], [true, 2]);
 });
 
 test("limits up to 2^53 - 1 admit again when the first units have left", () => {
@@ -40,7 +41,7 @@ test("limits up to 2^53 - 1 admit again when the first units have left", () => {
         slidingWindow({ limit, period: 1_000, precision: 10 }),
       ]
     ) {
-      let state = algorithm.initial;
+      const call = keyOf(algorithm);
       for (
         const [now, cost, remaining] of [
           [0, limit, 0],
@@ -50,9 +51,8 @@ test("limits up to 2^53 - 1 admit again when the first units have left", () => {
           [3_000, 1, limit - 1],
         ] as const
       ) {
-        const [decision, next] = algorithm.step(state, now, cost);
+        const decision = call(now, cost);
         assert.deepEqual([decision.allowed, decision.remaining], [true, remaining]);
-        state = next;
       }
     }
   }

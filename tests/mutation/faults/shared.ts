@@ -15,10 +15,8 @@ export const SHARED_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("stores/shared/table/insert.ts", ["sharedStore"], {
-    "A key in use that makes room for another, though others are fresh": [
-      "if (freshAt <= now) {",
-      "if (freshAt <= now + 1e15) {",
-    ],
+    "A key in use that makes room for another, though others are fresh":
+      "if (freshAt <= now{~~~> + 1e15~~}) {",
   }),
   ...faultsIn("stores/shared/decide.ts", ["sharedStore"], {
     "A fingerprint of which only half is compared where a key is looked for": [
@@ -33,46 +31,32 @@ export const SHARED_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("stores/shared/states/segment_tree.ts", ["sharedStore"], {
-    "A range sum that leaves out a child of the root": [
-      "for (let child = 1; child <= count; child++) {",
-      "for (let child = 1; child < count; child++) {",
-    ],
+    "A range sum that leaves out a child of the root":
+      "for (let child = 1; child <{~~=~>~~} count; child++) {",
   }),
   ...faultsIn("stores/shared/states/ring_tree.ts", ["sharedStore"], {
-    "A sum of the tree that is set where it should be added to": [
-      "ints[at + branch]! += added;",
-      "ints[at + branch] = added;",
-    ],
-    "A tree that is too small for its window": [
-      "while (items > (RING - 1) * span + 1) {",
-      "while (items > RING * RING * span) {",
-    ],
+    "A sum of the tree that is set where it should be added to":
+      "ints[at + branch]{~~! +~> ~~}= added;",
+    "A tree that is too small for its window":
+      "while (items > {~~(RING - 1) * span + 1~>RING * RING * span~~}) {",
   }),
   ...faultsIn("stores/shared/states/segment_tree.ts", ["windows of a sharedStore"], {
-    "A tree that is changed in place, by calls that lose the race too": [
-      "const root = tree.nodes.copy(old);",
-      "const root = old;",
-    ],
+    "A tree that is changed in place, by calls that lose the race too":
+      "const root = {~~tree.nodes.copy(old)~>old~~};",
     "Units beside a tree's root that are forgotten when the next bucket begins": [
       "if (pending > 0) addTo(tree, root, before, pending);",
       "",
     ],
   }),
   ...faultsIn("stores/shared/states/ring_tree.ts", ["windows of a sharedStore"], {
-    "A tree that drops live items with the old ones": [
-      "if (group >= Math.floor(first / span) && group * span <= last) continue;",
-      "if (group > Math.floor(first / span) && group * span <= last) continue;",
-    ],
+    "A tree that drops live items with the old ones":
+      "if (group >{~~=~>~~} Math.floor(first / span) && group * span <= last) continue;",
   }),
   ...faultsIn("stores/shared/states/running_totals.ts", ["windows of a sharedStore"], {
-    "A log that is searched one entry too far": [
-      "if (this.read(middle, column) < value) low = middle + 1;",
-      "if (this.read(middle, column) <= value) low = middle + 1;",
-    ],
-    "A log of which a stride goes too far": [
-      "while (low + stride < high && this.read(low + stride, column) < value) {",
-      "while (low + stride < high && this.read(low, column) < value) {",
-    ],
+    "A log that is searched one entry too far":
+      "if (this.read(middle, column) <{~~~>=~~} value) low = middle + 1;",
+    "A log of which a stride goes too far":
+      "while (low + stride < high && this.read(low{~~ + stride~>~~}, column) < value) {",
   }),
   ...faultsIn("stores/shared/states/running_totals.ts", ["sharedStore"], {
     "A log whose closed bucket is not written": [
@@ -81,16 +65,12 @@ export const SHARED_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("stores/shared/memory/spare_blocks.ts", ["memory of a sharedStore"], {
-    "A ring of spare blocks without a bound: one block for two keys": [
-      "push(block);\n      passOn(thread, pool);\n    },",
-      "push(block);\n    },",
-    ],
+    "A ring of spare blocks without a bound: one block for two keys":
+      "push(block);\n    {~~  passOn(thread, pool);\n    ~>~~}},",
   }),
   ...faultsIn("stores/shared/table/drop_keys.ts", ["memory of a sharedStore"], {
-    "A place that a forgotten key keeps": [
-      "if (drop(now, true)) Atomics.sub(ints, header.keys, 1);",
-      "if (drop(now, true));",
-    ],
+    "A place that a forgotten key keeps":
+      "if (drop(now, true)){~~ Atomics.sub(ints, header.keys, 1)~>~~};",
   }),
   ...faultsIn("stores/shared/memory/nodes.ts", ["memory of a sharedStore"], {
     "Nodes that are lost with a call that is not admitted": [

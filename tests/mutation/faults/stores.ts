@@ -9,66 +9,37 @@ export const STORE_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("stores/memory/memory_store.ts", ["memoryStore"], {
-    "The memory store's short way writes a dry run": [
-      "if (next === state || dry) return decision;",
-      "if (next === state) return decision;",
-    ],
-    "The memory store's `delete` does nothing": [
-      "const slot = table && slotOf(table, key);",
-      "const slot = undefined;",
-    ],
-    "The memory store keeps its own time where it is given one": [
-      "const now = at ?? Date.now();",
-      "const now = Date.now();",
-    ],
-    "The memory store answers after it is closed": [
-      "    slots.closed = true;\n",
-      "",
-    ],
+    "The memory store's short way writes a dry run":
+      "if (next === state{~~ || dry~>~~}) return decision;",
+    "The memory store's `delete` does nothing":
+      "const slot = {~~table && slotOf(table, key)~>undefined~~};",
+    "The memory store keeps its own time where it is given one":
+      "const now = {~~at ?? ~>~~}Date.now();",
+    "The memory store answers after it is closed": ["    slots.closed = true;\n", ""],
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["memoryStore"], {
-    "A dry run writes the state that lies in the store": [
-      "if (allowed && !dry) {",
-      "if (allowed) {",
-    ],
+    "A dry run writes the state that lies in the store": "if (allowed{~~ && !dry~>~~}) {",
   }),
   ...faultsIn("core/stored_key.ts", ["memoryStore"], {
-    "A key with a brace in it is another limiter's": [
-      "return `${escaped(prefix)}:{${escaped(key)}}:${id}`;",
-      "return `${escaped(prefix)}:{${key.replaceAll('}', '{')}}:${id}`;",
-    ],
+    "A key with a brace in it is another limiter's":
+      "return `${escaped(prefix)}:{${{~~escaped(key)~>key.replaceAll('}', '{')~~}}}:${id}`;",
   }),
   ...faultsIn("stores/redis/commit/watch_commit.ts", ["redisStore by watch"], {
-    "A WATCH that is not sent": [
-      '    ["WATCH", ...keys],\n',
-      "",
-    ],
-    "A lost race that is taken for a commit": [
-      "if (result === null) return tryAgain(waiting);",
-      "if (result === null) return answer(waiting);",
-    ],
-    "Callers are answered before the commit": [
-      "if (changes.length === cells.length) return [decided, []];",
-      "if (changes.length === cells.length) return [[], decided];",
-    ],
-    "One of the changes of a batch is not written": [
-      "for (const cell of changes) commands.push(commandOf(cell));",
-      "for (const cell of changes.slice(0, 1)) commands.push(commandOf(cell));",
-    ],
-    "A key in Redis that is not deleted when all its use is given back": [
-      'return ["DEL", key];',
-      'return ["EXISTS", key];',
-    ],
+    "A WATCH that is not sent": ['    ["WATCH", ...keys],\n', ""],
+    "A lost race that is taken for a commit":
+      "if (result === null) return {~~tryAgain~>answer~~}(waiting);",
+    "Callers are answered before the commit":
+      "if (changes.length === cells.length) return [{~~decided, []~>[], decided~~}];",
+    "One of the changes of a batch is not written":
+      "for (const cell of {~~changes~>changes.slice(0, 1)~~}) commands.push(commandOf(cell));",
+    "A key in Redis that is not deleted when all its use is given back":
+      'return ["{~~DEL~>EXISTS~~}", key];',
   }),
   ...faultsIn("stores/redis/commit/compare_and_set.ts", ["redisStore by cas"], {
-    "Compare and set that does not compare": [
-      "if (held[place] or '') ~= ARGV[at] then same = false end",
-      "if false then same = false end",
-    ],
-    "Compare and set that compares only the first key of a batch": [
-      "for place = key, last do\n    if (held[place]",
-      "for place = key, key do\n    if (held[place]",
-    ],
+    "Compare and set that does not compare":
+      "if {~~(held[place] or '') ~= ARGV[at]~>false~~} then same = false end",
+    "Compare and set that compares only the first key of a batch":
+      "for place = key, {~~last~>key~~} do\n    if (held[place]",
   }),
   ...faultsIn("stores/redis/commit/cas_commit.ts", ["redisStore by cas"], {
     "Calls by compare and set that are answered though their guess was wrong": [
@@ -83,9 +54,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     ],
   }),
   ...faultsIn("stores/redis/batches/cell.ts", ["redisStore by watch"], {
-    "A value in Redis that expires while it holds use": [
-      "cell.lifetime = Math.ceil(until - now);",
-      "cell.lifetime = 1;",
-    ],
+    "A value in Redis that expires while it holds use":
+      "cell.lifetime = {~~Math.ceil(until - now)~>1~~};",
   }),
 ];

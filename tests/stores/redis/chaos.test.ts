@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import process from "node:process";
-import { createClient } from "redis";
 
 import { gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
-import { redisStore } from "../../../stores/redis/redis_store.ts";
+import { tell } from "../../support/redis/redis_cluster.ts";
 import { share } from "../../support/seed.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
 
@@ -34,18 +33,13 @@ interface Outcome {
   unknown: number;
 }
 
-withRedis("connections killed under load", (redis) => {
+withRedis("connections killed under load", (redis, { storeOf }) => {
   for (const [load, [keys, callers]] of Object.entries(LOADS)) {
     test(`lose no update on ${load}, by each commit`, async () => {
       for (const commit of share(MODES)) {
         const stores = Array.from(
           { length: 6 },
-          () =>
-            redisStore(createClient({ url: redis().url }), {
-              commit,
-              deadline: 5_000,
-              timeout: 30_000,
-            }),
+          () => storeOf({ commit }),
         );
         const prefix = `${commit} ${load}`;
         const outcomes = Array.from(
@@ -72,15 +66,13 @@ withRedis("connections killed under load", (redis) => {
           }
         };
 
-        const killer = createClient({ url: redis().url });
-        await killer.connect();
         const kills = (async () => {
           for (let killed = -1; !isOver(); await sleep(KILL_EVERY)) {
             // On a loaded machine connecting takes longer than that: one must get through between two
             // kills, or nobody ever does.
             if (connections() === killed) continue;
             killed = connections();
-            await killer.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+            await tell(redis(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
           }
         })();
         await Promise.all(
@@ -89,11 +81,10 @@ withRedis("connections killed under load", (redis) => {
           ),
         );
         await kills;
-        await killer.close();
         const dialled = connections();
         await Promise.all(stores.map((store) => store.close()));
 
-        const store = redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000 });
+        const store = storeOf({ commit });
         const api = limiter(endless, { store, prefix });
         for (const { key, admitted, unknown } of outcomes) {
           const used = endless.capacity - (await api.peek(key, 0)).remaining;
@@ -103,7 +94,6 @@ withRedis("connections killed under load", (redis) => {
             `${used} charged, ${admitted} admitted, ${unknown} unknown`,
           );
         }
-        await store.close();
         if (process.env.TIDEGATE_CHAOS !== undefined) {
           const sum = (of: (outcome: Outcome) => number) =>
             outcomes.reduce((all, outcome) => all + of(outcome), 0);
@@ -117,9 +107,9 @@ withRedis("connections killed under load", (redis) => {
   }
 });
 
-withRedis("a server that dies and comes back", (redis) => {
+withRedis("a server that dies and comes back", (redis, { storeOf }) => {
   test("is used again by itself once it is back", async () => {
-    const store = redisStore(createClient({ url: redis().url }), { deadline: 200 });
+    const store = storeOf({ deadline: 200, timeout: 250 });
     const api = limiter(endless, { store, prefix: "api" });
     await firstSuccess(() => api.consume("a"));
     await redis().kill();
@@ -129,15 +119,14 @@ withRedis("a server that dies and comes back", (redis) => {
     }
     await redis().restart();
     await firstSuccess(() => api.consume("a"));
-    await store.close();
   });
 });
 
-withRedis("a server that is held up for 3 seconds", (redis) => {
+withRedis("a server that is held up for 3 seconds", (redis, { storeOf }) => {
   test("keeps no call waiting past its deadline, and is used again by itself", async () => {
     const deadline = 50;
     const stores = MODES.map((commit) =>
-      redisStore(createClient({ url: redis().url }), { commit, deadline, connectDeadline: 1_000 })
+      storeOf({ commit, deadline, timeout: 250, connectDeadline: 1_000 })
     );
     const limiters = stores.map((store, place) =>
       limiter(endless, { store, prefix: MODES[place]! })
@@ -170,7 +159,6 @@ withRedis("a server that is held up for 3 seconds", (redis) => {
     await timers;
     redis().signal("SIGCONT");
     const took = await Promise.all(limiters.map((api) => firstSuccess(() => api.consume("a"))));
-    await Promise.all(stores.map((store) => store.close()));
     assert.ok(
       slowest < 2 * slowestTimer + SLACK,
       `one took ${slowest} ms, a timer ${slowestTimer}`,

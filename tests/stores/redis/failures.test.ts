@@ -61,21 +61,17 @@ describe("a connection that is lost", () => {
     const withOne = inShare(MODES, commit, withFake);
     const phase = PHASES[commit].commit;
 
-    test(`by ${commit}, before the commit was carried out: unknown, and not tried again`, () =>
-      withOne({ commit }, async ({ fake, limiter }) => {
-        await limiter.peek("a");
-        once(fake, phase, "drop");
-        assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
-        assert.equal((await limiter.peek("a", 0)).remaining, 10);
-      }));
-
-    test(`by ${commit}, after the commit was carried out: unknown, and charged once`, () =>
-      withOne({ commit }, async ({ fake, limiter }) => {
-        await limiter.peek("a");
-        once(fake, phase, "drop after");
-        assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
-        assert.equal((await limiter.peek("a", 0)).remaining, 9);
-      }));
+    for (
+      const [when, fault, left] of [["before", "drop", 10], ["after", "drop after", 9]] as const
+    ) {
+      test(`by ${commit}, ${when} the commit was carried out: unknown, and not tried again`, () =>
+        withOne({ commit }, async ({ fake, limiter }) => {
+          await limiter.peek("a");
+          once(fake, phase, fault);
+          assert.equal((await unavailable(limiter.consume("a"))).applied, "unknown");
+          assert.equal((await limiter.peek("a", 0)).remaining, left);
+        }));
+    }
 
     test(`by ${commit}, at a call that only looks: charged nothing, and the error says so`, () =>
       withOne({ commit }, async ({ fake, limiter }) => {

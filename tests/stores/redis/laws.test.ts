@@ -11,7 +11,7 @@ for (const commit of ["watch", "cas", "script"] as const) {
     const make = () =>
       redisStore(createClient({ url: redis().url }), { commit, deadline: 5_000, timeout: 30_000 });
     for (const law of storeLaws(make, { reuse: true, writes: () => writesTo(redis().url) })) {
-      test(`${commit}: ${law.name}`, () => law.run(fcOptions({ numRuns: 12 })));
+      test(`${commit}: ${law.name}`, () => law.run(fcOptions({ numRuns: 20 })));
     }
   });
 }

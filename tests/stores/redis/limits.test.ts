@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "redis";
 
 import { consumeAll, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
-import { redisStore, type RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
+import type { RedisStoreOptions } from "../../../stores/redis/redis_store.ts";
 import { storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
 import { until } from "../../support/redis/redis_cluster.ts";
 import { withRedis } from "../../support/redis/with_redis.ts";
@@ -17,15 +17,15 @@ const MODES = ["watch", "cas", "script"] as const;
 
 const algorithm = gcra({ limit: 1, period: "1d", burst: 100 });
 
-withRedis("an error reply", (redis) => {
+withRedis("an error reply", (redis, { storeOf, clientOf }) => {
   for (const commit of MODES) {
     test(`to one limiter leaves its neighbour alone, by ${commit}`, async () => {
-      const admin = await createClient({ url: redis().url }).connect();
+      const admin = await clientOf();
       await admin.sendCommand(
         ["ACL", "SETUSER", "narrow", "on", ">secret", "~good:*", "+@all"],
       );
       const url = redis().url.replace("redis://", "redis://narrow:secret@");
-      const store = redisStore(createClient({ url }), { commit, deadline: 5_000, timeout: 30_000 });
+      const store = storeOf({ commit }, createClient({ url }));
       const good = limiter(algorithm, { store, prefix: "good" });
       const bad = limiter(algorithm, { store, prefix: "bad" });
       await good.consume("warm up");
@@ -39,14 +39,12 @@ withRedis("an error reply", (redis) => {
         assert.deepEqual(new Set(ends.filter((_, place) => place % 2 === 1)), new Set(["no"]));
       }
       assert.equal(store.statistics().connections, 1);
-      await store.close();
-      await admin.close();
     });
   }
 
   for (const commit of ["cas", "script"] as const) {
     test(`is not what 9,000 keys at once get, by ${commit}`, async () => {
-      const store = redisStore(createClient({ url: redis().url }), { commit, deadline: 20_000 });
+      const store = storeOf({ commit, deadline: 20_000 });
       const api = limiter(algorithm, { store, prefix: "many" });
       const entries = Array.from(
         { length: 9_000 },
@@ -55,12 +53,11 @@ withRedis("an error reply", (redis) => {
       const { parts } = await consumeAll(entries);
       assert.equal(parts?.length, 9_000);
       assert.equal((await api.peek(`${commit} 8999`, 0)).remaining, 99);
-      await store.close();
     });
   }
 });
 
-withRedis("a server that takes no writes", (redis) => {
+withRedis("a server that takes no writes", (_redis, { storeOf, clientOf }) => {
   const REFUSALS: readonly [code: string, settings: readonly string[], cure: readonly string[]][] =
     [
       ["OOM", ["maxmemory", "1"], ["maxmemory", "0"]],
@@ -69,12 +66,8 @@ withRedis("a server that takes no writes", (redis) => {
   for (const commit of MODES) {
     for (const [code, settings, cure] of REFUSALS) {
       test(`still answers those that only look, by ${commit} (${code})`, async () => {
-        const admin = await createClient({ url: redis().url }).connect();
-        const store = redisStore(createClient({ url: redis().url }), {
-          commit,
-          deadline: 5_000,
-          timeout: 30_000,
-        });
+        const admin = await clientOf();
+        const store = storeOf({ commit });
         const api = limiter(algorithm, { store, prefix: `${code} ${commit}` });
         await api.consume("a", 40);
         await admin.sendCommand(["CONFIG", "SET", ...settings]);
@@ -92,8 +85,6 @@ withRedis("a server that takes no writes", (redis) => {
         await admin.sendCommand(["CONFIG", "SET", ...cure]);
         await until(() => api.consume("a").then(() => true, () => false));
         assert.equal((await api.peek("a", 0)).remaining, 59);
-        await store.close();
-        await admin.close();
       });
     }
   }

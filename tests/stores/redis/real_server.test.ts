@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import process from "node:process";
-import { createClient, createClientPool } from "redis";
+import { createClient } from "redis";
 
 import { gcra, limiter, slidingLog } from "../../../mod.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
@@ -16,15 +16,11 @@ const KEYS = Number(process.env.TIDEGATE_KEYS ?? 20_000);
 /** How much sooner keys expire here than the store says, in ms; not at all in the long run. */
 const SOONER = isLong() || process.env.TIDEGATE_KEYS !== undefined ? 0 : 7_900;
 
-withRedis("values on a real server", (redis) => {
+withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
   for (const commit of MODES) {
     test(`of another type or of no text count as absent, and are replaced, by ${commit}`, async () => {
-      const client = await createClient({ url: redis().url }).connect();
-      const store = redisStore(createClient({ url: redis().url }), {
-        commit,
-        deadline: 5_000,
-        timeout: 30_000,
-      });
+      const client = await clientOf();
+      const store = storeOf({ commit });
       const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: commit });
       const stored = (key: string) => `${commit}:{${key}}:gcra/1/86400000/10`;
       await client.lPush(stored("list"), ["a", "b"]);
@@ -40,22 +36,14 @@ withRedis("values on a real server", (redis) => {
       await client.lPush(stored("reset"), "a");
       await api.reset("reset");
       assert.equal((await api.consume("reset")).remaining, 9);
-      await store.close();
-      await client.close();
     });
   }
 
   test("are forgotten by their prefix, whatever it holds, in steps and with hash tags", async () => {
-    const client = await createClient({ url: redis().url }).connect();
+    const client = await clientOf();
     await client.flushAll();
     const tagged = { hashTag: (key: string) => key.slice(0, 1) };
-    const stores = [{}, tagged].map((options) =>
-      redisStore(createClient({ url: redis().url }), {
-        ...options,
-        deadline: 5_000,
-        timeout: 30_000,
-      })
-    );
+    const stores = [{}, tagged].map((options) => storeOf(options));
     const prefixes = ["a*[b]?^-\\{c}", "a*", "a", "a:b"];
     for (const store of stores) {
       const limiters = prefixes.map((prefix) =>
@@ -70,7 +58,6 @@ withRedis("values on a real server", (redis) => {
       await store.close();
       await assert.rejects(limiters[0]!.resetAll(), /must be open/);
     }
-    await client.close();
   });
 
   test("that are to be forgotten say so where nobody answers", async () => {
@@ -84,12 +71,10 @@ withRedis("values on a real server", (redis) => {
   });
 
   test("come and go, and leave nothing behind", async () => {
-    const client = await createClient({ url: redis().url }).connect();
+    const client = await clientOf();
     await client.flushAll();
     const before = await usedMemory(client);
-    const stores = MODES.map((commit) =>
-      redisStore(createClient({ url: redis().url }), { commit, deadline: 10_000, timeout: 60_000 })
-    );
+    const stores = MODES.map((commit) => storeOf({ commit, deadline: 10_000, timeout: 60_000 }));
     const limiters = stores.flatMap((store) => [
       limiter(slidingLog({ limit: 3, period: 1 }), { store, prefix: "log" }),
       limiter(gcra({ limit: 3, period: 1 }), { store, prefix: "gcra" }),
@@ -116,32 +101,15 @@ withRedis("values on a real server", (redis) => {
     const grown = await usedMemory(client) - before;
     assert.ok(grown < 2_000_000, `${grown} bytes more than before`);
     if (process.env.TIDEGATE_KEYS !== undefined) console.log(`${keys} keys, ${grown} bytes more`);
-    await client.close();
-  });
-
-  test("are the same by a pool", async () => {
-    const pool = createClientPool({ url: redis().url });
-    pool.on("error", () => {});
-    await pool.connect();
-    const store = redisStore(pool, { deadline: 5_000, timeout: 30_000 });
-    const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: "pool" });
-    assert.equal((await api.consume("a")).remaining, 9);
-    await store.close();
-    await pool.close();
   });
 
   test("are decided on by the server's time, or by the client's if the options say so", async () => {
     for (const time of ["server", "client"] as const) {
-      const store = redisStore(createClient({ url: redis().url }), {
-        time,
-        deadline: 5_000,
-        timeout: 30_000,
-      });
+      const store = storeOf({ time });
       const api = limiter(gcra({ limit: 10, period: "1s" }), { store, prefix: time });
       await api.consume("a", 10);
       await new Promise((resolve) => setTimeout(resolve, 120));
       assert.equal((await api.consume("a")).allowed, true);
-      await store.close();
     }
   });
 });

@@ -12,11 +12,10 @@ import {
 import { attachMemory, field, header } from "../../../stores/shared/layout.ts";
 import { attachThread, usedRecords } from "../../../stores/shared/threads/thread.ts";
 import { attachSharedStore, sharedStore } from "../../../stores/shared/shared_store.ts";
-import { fcOptions, isLong } from "../../support/seed.ts";
-import { audit } from "./support/audit.ts";
+import { isLong } from "../../support/seed.ts";
+import { audit, NOTHING } from "./support/audit.ts";
 import { consumeKeys, five, limiterOn, NOW } from "./support/limiter_on.ts";
 import { startWorkers } from "./support/workers.ts";
-import { memoryLaws, NOTHING } from "./support/memory_laws.ts";
 import { interrupted } from "./support/window_laws.ts";
 import { names, policy } from "../../support/policies.ts";
 
@@ -35,16 +34,6 @@ function takeAll({ consume }: Limiter, name: string, keys: number, limit = 5): v
 }
 
 describe("what is freed", () => {
-  test("by one thread, more than it inserts, is never two keys'", () => {
-    const store = sharedStore({ capacity: 5_000, threads: 4 });
-    const api = limiterOn(store);
-    takeAll(api, "old", 3_000);
-    for (let key = 0; key < 700; key++) api.reset(`old ${key}`);
-    audit(store.handle);
-    takeAll(api, "new", 700);
-    assert.deepEqual(audit(store.handle), NOTHING);
-  });
-
   test("by one thread is there for another, and after it has closed or sleeps", () => {
     const store = sharedStore({ capacity: ROOMY, onFull: "throw", threads: 4 });
     const api = limiterOn(store);
@@ -259,10 +248,6 @@ describe("threads at once", () => {
     }
   });
 });
-
-for (const law of memoryLaws) {
-  test(law.name, () => law.run(fcOptions({ numRuns: 150 })));
-}
 
 describe("records of threads that make no calls", () => {
   const made = () => attachMemory(sharedStore({ capacity: 10, threads: 100 }).handle.buffer);

@@ -336,21 +336,6 @@ describe("what does not fit", () => {
   });
 });
 
-test("a window near the epoch, which reaches back to slots below 0, admits no more than its limit", () => {
-  for (const slots of [65, 481, 482, 3_600]) {
-    const algorithm = slidingWindow({ limit: 5, period: slots * 1_000, precision: 1_000 });
-    const store = sharedStore({ capacity: 10, threads: 1 });
-    const now = { value: 0 };
-    const api = limiterOn(store, algorithm, at(now));
-    let admitted = 0;
-    for (let slot = 0; slot < slots; slot++) {
-      now.value = slot * 1_000;
-      if (api.consume("key").allowed) admitted++;
-    }
-    assert.equal(admitted, 5, `${slots} sub-buckets`);
-  }
-});
-
 describe("a handle", () => {
   const store = sharedStore({ capacity: 10, maxBytes: 1_024, threads: 4 });
 

@@ -24,8 +24,7 @@ import {
   SLOTS_PER_BUCKET,
 } from "../../../stores/shared/layout.ts";
 import { share, upTo } from "../../support/seed.ts";
-import { audit } from "./support/audit.ts";
-import { NOTHING } from "./support/memory_laws.ts";
+import { audit, NOTHING } from "./support/audit.ts";
 import { consumeKeys, limiterOn, NOW } from "./support/limiter_on.ts";
 import { steppedStore } from "./support/stepped.ts";
 import { whereWatched } from "./support/watched_memory.ts";

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { after, before, describe, test } from "node:test";
 import { linearization } from "../../../adapters/testing/testing.ts";
 import { sharedStore } from "../../../stores/shared/shared_store.ts";
-import { audit } from "./support/audit.ts";
+import { audit, NOTHING } from "./support/audit.ts";
 import { startWorkers, type WorkerPool } from "./support/workers.ts";
 import type { SeenCall } from "./support/jobs.ts";
 import { isLong } from "../../support/seed.ts";
@@ -60,7 +60,7 @@ describe("threads on one shared store", () => {
     await inserting.stop();
     const { keys, capacity } = own.statistics({ full: true });
     assert.deepEqual([keys, capacity], [2_000, 2_000]);
-    assert.deepEqual(audit(own.handle), { places: 0, blocks: 0, nodes: 0, records: 0 });
+    assert.deepEqual(audit(own.handle), NOTHING);
   });
 
   test("calls on several keys at once are all or nothing, and meet single calls", async () => {

@@ -23,12 +23,17 @@ export function storedKeyOf(key: string): string {
   return `api:{${key}}:gcra/1/86400000/10`;
 }
 
-/** Runs a test on a fake server, by one connection unless the options say otherwise, and stops both. */
+/**
+ * Runs a test on a fake server, by one connection unless the options say otherwise, and stops both.
+ *
+ * @param now The server's time; real time without it.
+ */
 export async function withFake(
   options: RedisStoreOptions,
   test: (on: OnFake) => Promise<void>,
+  now?: () => number,
 ): Promise<void> {
-  const fake = await startFakeRedis();
+  const fake = await startFakeRedis(now);
   const given = { ...PATIENT, connections: 1, ...options };
   const store = redisStore(createClient({ url: fake.url }), given);
   const algorithm = gcra({ limit: 1, period: "1d", burst: 10 });

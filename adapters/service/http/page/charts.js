@@ -6,7 +6,7 @@ import { element, latencyText, numberText, setText, timeText } from "./elements.
  * @typedef {import("../../metrics/history.ts").VerdictHistory} Verdicts
  * @typedef {import("../../metrics/history.ts").HistoryTotals} Totals
  * @typedef {Record<"admitted" | "refused" | "shadowRefused", number>} Sums
- * @typedef {{ from: number, most: number, mostText: string, empty: boolean,
+ * @typedef {{ from: number, most: string,
  *   paths: readonly (readonly [className: string, path: string])[],
  *   textOf: (minute: number) => string, summary: string }} Plot
  */
@@ -15,31 +15,41 @@ const MINUTES = 60;
 const HEIGHT = 100;
 const SVG = "http://www.w3.org/2000/svg";
 
+/** The bars of a minute, from below: the class of each, and what it shows. */
+const BARS = /** @type {const} */ ([
+  ["admitted", "admitted"],
+  ["shadow", "shadowRefused"],
+  ["refused", "refused"],
+]);
+
 /** Bars that stand on each other, a minute each. @param {Verdicts} verdicts @param {number} most */
-function barPaths({ admitted, refused, shadowRefused }, most) {
+function barPaths(verdicts, most) {
   const tops = new Float64Array(MINUTES).fill(HEIGHT);
-  /** @param {readonly number[]} values */
-  const bars = (values) =>
-    values.map((value, minute) => {
+  return BARS.map(([className, name]) => {
+    const bars = verdicts[name].map((value, minute) => {
       if (value === 0) return "";
       const height = Math.max(value / most * HEIGHT, 1);
       const top = (tops[minute] ?? HEIGHT) - height;
       tops[minute] = top;
       return `M${minute + 0.1} ${top.toFixed(2)}h.8v${height.toFixed(2)}h-.8z`;
-    }).join("");
-  return /** @type {const} */ ([
-    ["admitted", bars(admitted)],
-    ["shadow", bars(shadowRefused)],
-    ["refused", bars(refused)],
-  ]);
+    });
+    return /** @type {const} */ ([className, bars.join("")]);
+  });
 }
 
-/** The verdicts of a minute. @param {Verdicts} verdicts @param {number} minute @returns {Sums} */
-function verdictsOf({ admitted, refused, shadowRefused }, minute) {
+/**
+ * The verdicts of a minute, or of the hour; none without a history.
+ *
+ * @param {Verdicts | undefined} verdicts @param {number} [minute] @returns {Sums}
+ */
+export function verdictsOf(verdicts, minute) {
+  /** @param {keyof Sums} name */
+  const sum = (name) =>
+    minute === undefined ? sumOf(verdicts?.[name] ?? []) : verdicts?.[name][minute] ?? 0;
   return {
-    admitted: admitted[minute] ?? 0,
-    refused: refused[minute] ?? 0,
-    shadowRefused: shadowRefused[minute] ?? 0,
+    admitted: sum("admitted"),
+    refused: sum("refused"),
+    shadowRefused: sum("shadowRefused"),
   };
 }
 
@@ -58,15 +68,6 @@ export function sumOf(values) {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The verdicts of the hour; none without a history. @param {Verdicts | undefined} verdicts */
-export function hourOf(verdicts) {
-  return {
-    admitted: sumOf(verdicts?.admitted ?? []),
-    refused: sumOf(verdicts?.refused ?? []),
-    shadowRefused: sumOf(verdicts?.shadowRefused ?? []),
-  };
-}
-
 /** @param {Sums} sums */
 function verdictText({ admitted, refused, shadowRefused }) {
   const would = shadowRefused === 0 ? "" : `, ${numberText(shadowRefused)} would be refused`;
@@ -78,12 +79,10 @@ export function decisionPlot(verdicts) {
   const most = mostOf(verdicts);
   return {
     from: verdicts.from,
-    most,
-    mostText: numberText(most),
-    empty: most === 0,
+    most: most === 0 ? "" : numberText(most),
     paths: barPaths(verdicts, most),
     textOf: (minute) => verdictText(verdictsOf(verdicts, minute)),
-    summary: `Last hour: ${verdictText(hourOf(verdicts))}`,
+    summary: `Last hour: ${verdictText(verdictsOf(verdicts))}`,
   };
 }
 
@@ -94,9 +93,7 @@ export function latencyPlot({ from, p50, p99, hour }) {
   const text = (half, nearly) => `p50 ${latencyText(half)}, p99 ${latencyText(nearly)}`;
   return {
     from,
-    most,
-    mostText: latencyText(most),
-    empty: most === 0,
+    most: most === 0 ? "" : latencyText(most),
     paths: [["p99", linePath(p99, most)], ["p50", linePath(p50, most)]],
     textOf: (minute) => text(p50[minute] ?? null, p99[minute] ?? null),
     summary: `Last hour: ${text(hour.p50, hour.p99)}`,
@@ -171,8 +168,8 @@ export function chartIn(box, empty) {
     drawPaths(svg, plot.paths);
     svg.append(cursor);
     svg.setAttribute("aria-label", `${plot.summary}. Arrow keys read it by minutes.`);
-    setText(most, plot.empty ? "" : plot.mostText);
-    note.hidden = !plot.empty;
+    setText(most, plot.most);
+    note.hidden = plot.most !== "";
     setText(first, timeText(minuteAt(0)));
     setText(middle, timeText(minuteAt(MINUTES / 2)));
     read();
@@ -186,7 +183,7 @@ export function smallPlot() {
     svg,
     show(verdicts) {
       if (verdicts !== undefined) drawPaths(svg, barPaths(verdicts, mostOf(verdicts)));
-      svg.setAttribute("aria-label", verdictText(hourOf(verdicts)));
+      svg.setAttribute("aria-label", verdictText(verdictsOf(verdicts)));
     },
   };
 }

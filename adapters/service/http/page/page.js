@@ -1,6 +1,14 @@
 // The page of the service: it asks for the figures every two seconds while it is seen, and shows them.
 
-import { callsOf, chartIn, decisionPlot, hourOf, latencyPlot, smallPlot, sumOf } from "./charts.js";
+import {
+  callsOf,
+  chartIn,
+  decisionPlot,
+  latencyPlot,
+  smallPlot,
+  sumOf,
+  verdictsOf,
+} from "./charts.js";
 import { fillForm, followForm, showDomains } from "./try_form.js";
 import {
   byId,
@@ -108,7 +116,7 @@ function showTiles({ now, decisions, history }) {
   looks = look.decisions < first.decisions ? [look] : [...looks.slice(-LOOKS), look];
   const seconds = Math.max(1, (now - first.at) / 1_000);
   show("rate", numberText(Math.max(0, look.decisions - first.decisions) / seconds));
-  const hour = hourOf(history);
+  const hour = verdictsOf(history);
   const { refused, shadowRefused } = hour;
   const calls = callsOf(hour);
   show("rate-hour", `${numberText(calls)} in the last hour`);
@@ -211,7 +219,7 @@ function ruleRow(rule, withDomain) {
     /** @param {LiveRule} shown */
     show({ history }) {
       plot.show(history);
-      const hour = hourOf(history);
+      const hour = verdictsOf(history);
       admitted.show(hour.admitted);
       if (rule.shadow) refused.show(hour.shadowRefused, "shadow", "would be");
       else refused.show(hour.refused, "refused");

@@ -1,6 +1,6 @@
 // The form that peeks and consumes: what it asks, and the verdict in words.
 
-import { byId, element, spanText, visible } from "./elements.js";
+import { byId, element, showRows, spanText, visible } from "./elements.js";
 
 /** Puts a descriptor into the form. @param {string} domain @param {string} entries */
 export function fillForm(domain, entries) {
@@ -13,12 +13,9 @@ export function fillForm(domain, entries) {
 
 /** @param {readonly string[]} domains */
 export function showDomains(domains) {
-  const select = byId("domain", HTMLSelectElement);
-  const shown = [...select.options].map(({ value }) => value);
-  if (JSON.stringify(shown) === JSON.stringify(domains)) return;
-  const chosen = select.value;
-  select.replaceChildren(...domains.map((domain) => new Option(visible(domain), domain)));
-  if (domains.includes(chosen)) select.value = chosen;
+  showRows(byId("domain", HTMLSelectElement), domains, String, (domain) => {
+    return { row: new Option(visible(domain), domain), show() {} };
+  });
 }
 
 /** The entries that a text describes: `route=login,address=192.0.2.7`. @param {string} text */

@@ -36,20 +36,6 @@ describe("readLog", () => {
   const line = (second: number) =>
     `h\u00e9 - - [22/Dec/2016:22:32:${second} +0300] "GET / HTTP/1.1" 200 1\n`;
 
-  test("does not mind where the text is cut", async () => {
-    const whole = new TextEncoder().encode(line(10) + line(11) + line(12).trimEnd());
-    const expected = await entriesOf([whole]);
-    assert.equal(expected.length, 3);
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat({ max: whole.length })), async (cuts) => {
-        const places = [0, ...cuts.sort((a, b) => a - b), whole.length];
-        const pieces = places.slice(1).map((end, i) => whole.subarray(places[i], end));
-        assert.deepEqual(await entriesOf(pieces), expected);
-      }),
-      fcOptions(),
-    );
-  });
-
   test("reports lines that are no entries, and gives up on those that are too long", async () => {
     const bad: string[] = [];
     const text = [line(10), "x".repeat(300), "y".repeat(300), "\n", "nonsense\n", line(11)];

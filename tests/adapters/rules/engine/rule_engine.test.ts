@@ -57,16 +57,6 @@ describe("a request", () => {
     limits: [{ limit: 1, period: "1m" }],
   }]);
 
-  test("is charged to all of its rules or to none", () => {
-    const { consume, peek } = engineOf(file);
-    assert.equal(consume(asking(USER, ADDRESS)).allowed, true);
-    const refused = consume(asking(USER, ADDRESS));
-    assert.equal(refused.allowed, false);
-    assert.deepEqual(refused.rules.map(({ allowed }) => allowed), [true, false]);
-    assert.equal(peek(asking(USER)).decision?.remaining, 0);
-    assert.equal(consume(asking(USER)).allowed, true);
-  });
-
   test("to which no rule applies is admitted, in an unknown domain too", () => {
     const { consume } = engineOf(file);
     assert.deepEqual(consume(asking(["plan", "free"])), {
@@ -156,49 +146,25 @@ describe("a request", () => {
 });
 
 describe("a rule", () => {
-  test("with several limits needs all of them, and charges none that the others refuse", () => {
-    const { consume, advance } = engineOf(shop([{
-      key: "user",
-      limits: [{ limit: 1, period: "1s" }, { algorithm: "slidingLog", limit: 2, period: "1m" }],
-    }]));
-    assert.equal(consume(asking(USER)).allowed, true);
-    const refused = consume(asking(USER));
-    assert.equal(refused.allowed, false);
-    assert.deepEqual(refused.decision?.parts?.map(({ allowed }) => allowed), [false, true]);
-    advance(1_000);
-    assert.equal(consume(asking(USER)).allowed, true);
-    advance(1_000);
-    assert.equal(consume(asking(USER)).decision?.retryAfter, 58_000);
-  });
-
-  test("that is unlimited admits everything; one that is blocked nothing but a look", () => {
+  test("that is blocked refuses for ever, and has nothing charged", () => {
     const { consume } = engineOf(shop([
-      { key: "user", unlimited: true },
       { key: "address", blocked: true },
-      { key: "plan", limits: two() },
+      { key: "user", limits: two() },
     ]));
-    assert.equal(consume({ ...asking(USER), cost: 1_000_000 }).allowed, true);
-    const plan: Entry = ["plan", "free"];
-    const refused = consume(asking(plan, ADDRESS));
-    assert.equal(refused.allowed, false);
-    assert.equal(refused.decision?.retryAfter, Infinity);
-    assert.equal(consume({ ...asking(ADDRESS), cost: 0 }).allowed, true);
-    assert.equal(consume(asking(plan)).decision?.remaining, 1);
+    assert.equal(consume(asking(USER, ADDRESS)).decision?.retryAfter, Infinity);
+    assert.equal(consume(asking(USER)).decision?.remaining, 1);
   });
 
-  test("in the shadow decides and reports, and never refuses", () => {
-    const { consume, peek } = engineOf(shop([
-      { key: "user", shadow: true, limits: [{ limit: 1, period: "1m" }] },
-      { key: "address", limits: two() },
+  test("with a quota is charged where another quota is blocked, and where others admit", () => {
+    const { consume } = engineOf(shop([
+      { key: "user", quota: true, limits: two() },
+      { key: "address", quota: true, blocked: true },
+      { key: "plan", limits: [{ limit: 1, period: "1m" }] },
     ]));
-    consume(asking(USER, ADDRESS));
-    const second = consume(asking(USER, ADDRESS));
-    assert.equal(second.allowed, true);
-    assert.equal(second.rules[0]?.decision?.allowed, false);
-    assert.equal(second.rules[0]?.allowed, true);
-    assert.equal(second.decision?.remaining, 0);
-    assert.equal(consume(asking(["user", "43"], ADDRESS)).allowed, false);
-    assert.equal(peek(asking(["user", "43"])).rules[0]?.decision?.allowed, true, "not charged");
+    const plan: Entry = ["plan", "free"];
+    const asked = [[USER, ADDRESS, plan], [USER, ADDRESS, plan], [USER, ADDRESS], [USER, ADDRESS]];
+    const allowed = asked.map((entries) => consume(asking(...entries as Entry[])).allowed);
+    assert.deepEqual(allowed, [true, false, true, false]);
   });
 
   test("alone in the shadow leaves no decision to enforce", () => {
@@ -525,37 +491,15 @@ describe("limits of a key's own", () => {
   });
 });
 
-test("on a store that answers by promises every verdict is the same", async () => {
-  const store = asyncMemoryStore();
-  const file = shop([
-    { key: "user", limits: two() },
-    { key: "address", shadow: true, limits: [{ limit: 1, period: "1m" }] },
-  ]);
-  const now = () => 1_700_000_000_000;
-  const later = ruleEngine({ rules: file, store, clock: now });
-  const atOnce = ruleEngine({ rules: file, clock: now });
-  const requests = [asking(USER, ADDRESS), asking(USER), asking(USER, ADDRESS), asking(ADDRESS)];
-  for (const request of requests) {
-    const answer = later.consume(request);
-    assert.ok(answer instanceof Promise);
-    const [one, other] = [await answer, await atOnce.consume(request)];
-    assert.deepEqual(shown(one), shown(other));
-  }
-  assert.equal(await later.reset(asking(USER)), 1);
-
-  function shown(verdict: Verdict) {
-    return verdict.rules.map(({ decision, allowed }) => [allowed, decision]);
-  }
-});
-
-test("on a store that answers by promises of another realm every verdict is a promise", async () => {
+/** The memory store, by promises of another realm. */
+function foreignStore(): AsyncStore {
   const inner = memoryStore();
   function later<Value>(value: Value): Promise<Value> {
     const promise = Promise.resolve(value);
     const then: typeof promise.then = (...continuations) => promise.then(...continuations);
     return { then } as Promise<Value>;
   }
-  const store: AsyncStore = {
+  return {
     run: (operations, now) => later(inner.run(operations, now)),
     accepts: (algorithm) => inner.accepts(algorithm),
     delete: (key) => later(inner.delete(key)),
@@ -568,18 +512,28 @@ test("on a store that answers by promises of another realm every verdict is a pr
       },
     },
   };
-  const file = shop([{ key: "user", limits: two() }, {
-    key: "address",
-    quota: true,
-    limits: two(),
-  }]);
-  const { engine } = engineOf(file, { store });
-  const verdicts: boolean[] = [];
-  for (const request of [asking(USER), asking(USER, ADDRESS), asking(USER, ADDRESS)]) {
-    const answer = engine.consume(request);
-    assert.ok(answer instanceof Promise);
-    verdicts.push((await answer).allowed);
-  }
-  assert.deepEqual(verdicts, [true, true, false]);
-  assert.equal(await engine.reset(asking(USER)), 1);
-});
+}
+
+for (const [name, store] of [["", asyncMemoryStore()], [" of another realm", foreignStore()]]) {
+  test(`on a store that answers by promises${name} every verdict is the same`, async () => {
+    const file = shop([
+      { key: "user", limits: two() },
+      { key: "address", shadow: true, limits: [{ limit: 1, period: "1m" }] },
+      { key: "plan", quota: true, limits: two() },
+    ]);
+    const plan: Entry = ["plan", "free"];
+    const later = engineOf(file, { store: store as AsyncStore }).engine;
+    const { consume } = engineOf(file);
+    for (const entries of [[USER, ADDRESS], [USER, plan], [USER, ADDRESS], [ADDRESS]]) {
+      const request = asking(...entries);
+      const answer = later.consume(request);
+      assert.ok(answer instanceof Promise);
+      assert.deepEqual(shown(await answer), shown(consume(request)));
+    }
+    assert.equal(await later.reset(asking(USER)), 1);
+  });
+}
+
+function shown({ rules }: Verdict) {
+  return rules.map(({ decision, allowed }) => [allowed, decision]);
+}

@@ -10,7 +10,7 @@ import {
   followRules,
   type RedisRulesClient,
   redisSource,
-  type RedisSubscriber,
+  type RedisSourceOptions,
   ruleEngine,
   type RulesEvent,
   type RuleSource,
@@ -67,8 +67,6 @@ async function following(source: RuleSource) {
   };
 }
 
-const loaded = (rules: number) => (event: RulesEvent) =>
-  event.event === "rules-loaded" && event.rules === rules;
 /** How many rules each load had. */
 const loads = (events: readonly RulesEvent[]) =>
   events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
@@ -184,8 +182,7 @@ describe("a file", () => {
         }
         assert.equal(await loading, true);
         assert.equal(limit(), 30);
-        const loaded = events.flatMap((event) => event.event === "rules-loaded" ? event.rules : []);
-        assert.deepEqual(loaded, [2, 3]);
+        assert.deepEqual(loads(events), [2, 3]);
       },
       { settle: 600 },
     ));
@@ -258,99 +255,97 @@ test("a source is closed where its first load fails, and is not waited for where
 });
 
 withRedis("Redis", (redis) => {
-  async function connected() {
-    const client = createClient({ url: redis().url });
+  const makeClient = () => createClient({ url: redis().url });
+  type Client = ReturnType<typeof makeClient>;
+
+  /** Redis with these documents, which are followed for as long as the work takes. */
+  async function followingRedis(
+    documents: Readonly<Record<string, string>>,
+    options: RedisSourceOptions,
+    work: (
+      state: Awaited<ReturnType<typeof following>> & {
+        readonly client: Client;
+        readonly source: RuleSource;
+      },
+    ) => Promise<void>,
+    reader: (client: Client) => unknown = (client) => client,
+  ): Promise<void> {
+    const client = makeClient();
     client.on("error", () => {});
     await client.connect();
     await client.flushAll();
-    return client;
+    await client.hSet("tidegate:rules", documents);
+    const source = redisSource(reader(client) as RedisRulesClient, options);
+    const state = await following(source);
+    await work({ ...state, client, source });
+    await state.followed.close();
+    client.destroy();
   }
 
-  test("holds documents in a hash; a message, or the next look, changes the rules", async () => {
-    const client = await connected();
-    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
-    const source = redisSource(client as unknown as RedisRulesClient, { pollEvery: 50 });
-    const { limit, seen, engine, followed } = await following(source);
-    assert.equal(limit(), 10);
-    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
-    await seen((event) => event.event === "rules-loaded" && limit() === 20);
-    await client.hSet("tidegate:rules", "shop.yaml", "x".repeat(5 * 2 ** 20));
-    await seen(refused(/must be at most 4194304 bytes/));
-    await client.del("tidegate:rules");
-    await seen(refused(/must hold 1 to 1000 fields: it has 0/));
-    assert.equal(limit(), 20);
-    await client.hSet("tidegate:rules", { "a.yaml": rulesOf(5), "b.yaml": rulesOf(6, "api") });
-    await seen(loaded(4));
-    assert.equal(engine.rules.domains.size, 2);
-    await followed.close();
-    client.destroy();
-  });
+  const shop = { "shop.yaml": rulesOf(10) };
 
-  test("that hangs leaves the rules in place, and is reported", async () => {
-    const client = await connected();
-    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
-    const reader = client as unknown as RedisRulesClient;
+  test("holds documents in a hash; a message, or the next look, changes the rules", () =>
+    followingRedis(shop, { pollEvery: 50 }, async ({ client, limit, seen, engine }) => {
+      assert.equal(limit(), 10);
+      await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
+      await seen((event) => event.event === "rules-loaded" && limit() === 20);
+      await client.hSet("tidegate:rules", "shop.yaml", "x".repeat(5 * 2 ** 20));
+      await seen(refused(/must be at most 4194304 bytes/));
+      await client.del("tidegate:rules");
+      await seen(refused(/must hold 1 to 1000 fields: it has 0/));
+      assert.equal(limit(), 20);
+      await client.hSet("tidegate:rules", { "a.yaml": rulesOf(5), "b.yaml": rulesOf(6, "api") });
+      await seen((event) => event.event === "rules-loaded" && event.rules === 4);
+      assert.equal(engine.rules.domains.size, 2);
+    }));
+
+  test("that hangs leaves the rules in place, and is reported", () => {
     let hangs = false;
-    const through = {
+    const through = (client: Client) => ({
       hKeys: (key: string) => hangs ? new Promise<string[]>(() => {}) : client.hKeys(key),
-      hStrLen: (key: string, field: string) => reader.hStrLen(key, field),
+      hStrLen: (key: string, field: string) => client.hStrLen(key, field),
       hGet: (key: string, field: string) => client.hGet(key, field),
-      duplicate: () => client.duplicate() as unknown as RedisSubscriber,
-    };
-    const source = redisSource(through, { pollEvery: 600_000, deadline: 50 });
-    const { limit, followed, events } = await following(source);
-    hangs = true;
-    assert.equal(await followed.reload(), false);
-    assert.ok(events.some(refused(/Cannot read the hash tidegate:rules as it took over 50 ms/)));
-    assert.equal(limit(), 10);
-    await followed.close();
-    client.destroy();
-  });
-
-  test("learns of changes by pub/sub alone", async () => {
-    const client = await connected();
-    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(10));
-    const source = redisSource(client as unknown as RedisRulesClient, { pollEvery: 600_000 });
-    const { limit, seen, followed } = await following(source);
-    await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
-    while (await client.publish("tidegate:rules", "shop.yaml") === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    await seen((event) => event.event === "rules-loaded" && limit() === 20);
-    await followed.close();
-    client.destroy();
-  });
-
-  test("holds limits of keys of their own", async () => {
-    const client = await connected();
-    await client.hSet(
-      "tidegate:rules",
-      "shop.json",
-      JSON.stringify({
-        domain: "shop",
-        rules: [{ key: "user", lookup: "wait", limits: [{ limit: 10, period: "1h" }] }],
-      }),
-    );
-    const own = [{ limit: 3, period: "1h" }, { algorithm: "slidingLog", limit: 9, period: "1d" }];
-    await client.hSet("tidegate:limits", {
-      "shop/user=42": JSON.stringify(own),
-      "shop/user=43": '"blocked"',
-      "shop/user=44": '[{ "limit": "many", "period": "1h" }]',
+      duplicate: () => client.duplicate(),
     });
-    const source = redisSource(client as unknown as RedisRulesClient);
-    const { engine, followed } = await following(source);
-    const ask = (user: string) =>
-      engine.peek({ domain: "shop", descriptors: [{ entries: [["user", user]] }] });
-    const first = await ask("42");
-    assert.equal(first.decision?.parts?.length, 2);
-    assert.equal((await ask("43")).allowed, false);
-    await assert.rejects(async () => await ask("44"), /Cannot decide for user=44 .*, not "many"/);
-    assert.equal((await ask("45")).decision?.limit, 10);
-    await assert.rejects(
-      async () => await source.lookup!("shop", "user=44"),
-      /shop\/user=44 .*\[0\].limit: expected an integer, not "many"/,
-    );
-    await followed.close();
-    client.destroy();
+    const options = { pollEvery: 600_000, deadline: 50 };
+    return followingRedis(shop, options, async ({ limit, followed, events }) => {
+      hangs = true;
+      assert.equal(await followed.reload(), false);
+      assert.ok(events.some(refused(/Cannot read the hash tidegate:rules as it took over 50 ms/)));
+      assert.equal(limit(), 10);
+    }, through);
+  });
+
+  test("learns of changes by pub/sub alone", () =>
+    followingRedis(shop, { pollEvery: 600_000 }, async ({ client, limit, seen }) => {
+      await client.hSet("tidegate:rules", "shop.yaml", rulesOf(20));
+      while (await client.publish("tidegate:rules", "shop.yaml") === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      await seen((event) => event.event === "rules-loaded" && limit() === 20);
+    }));
+
+  test("holds limits of keys of their own", () => {
+    const rules = [{ key: "user", lookup: "wait", limits: [{ limit: 10, period: "1h" }] }];
+    const documents = { "shop.json": JSON.stringify({ domain: "shop", rules }) };
+    return followingRedis(documents, {}, async ({ client, engine, source }) => {
+      const own = [{ limit: 3, period: "1h" }, { algorithm: "slidingLog", limit: 9, period: "1d" }];
+      await client.hSet("tidegate:limits", {
+        "shop/user=42": JSON.stringify(own),
+        "shop/user=43": '"blocked"',
+        "shop/user=44": '[{ "limit": "many", "period": "1h" }]',
+      });
+      const ask = (user: string) =>
+        engine.peek({ domain: "shop", descriptors: [{ entries: [["user", user]] }] });
+      const first = await ask("42");
+      assert.equal(first.decision?.parts?.length, 2);
+      assert.equal((await ask("43")).allowed, false);
+      await assert.rejects(async () => await ask("44"), /Cannot decide for user=44 .*, not "many"/);
+      assert.equal((await ask("45")).decision?.limit, 10);
+      await assert.rejects(
+        async () => await source.lookup!("shop", "user=44"),
+        /shop\/user=44 .*\[0\].limit: expected an integer, not "many"/,
+      );
+    });
   });
 });

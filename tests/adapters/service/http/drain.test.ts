@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { objectSource } from "../../../../adapters/rules/rules.ts";
 import { serve } from "../../../../adapters/service/service.ts";
 import { busyClient, type Seen } from "../support/busy_client.ts";
-import { get, SHOP } from "../support/running.ts";
+import { get, SHOP, until } from "../support/running.ts";
 
 for (const threads of [1, 2]) {
   test(`40 busy clients that keep connections see no reset when a service of ${threads} of threads ends`, async () => {
@@ -16,9 +16,9 @@ for (const threads of [1, 2]) {
     const seen: Seen = { answers: 0, ends: 0, lost: [] };
     let isOver = false;
     const clients = Array.from({ length: 40 }, () => busyClient(ports, () => isOver, seen));
-    const answered = async (more: number) => {
+    const answered = (more: number) => {
       const enough = seen.answers + more;
-      while (seen.answers < enough) await new Promise((resolve) => setTimeout(resolve, 5));
+      return until(() => seen.answers >= enough);
     };
     try {
       await answered(400);

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { startHttpServer } from "../../../../adapters/service/http/http_server.ts";
 import type { IncomingCall } from "../../../../adapters/service/http/incoming_call.ts";
 import { runtime } from "../../../support/runtime.ts";
+import { until } from "../support/running.ts";
 
 const isBun = runtime() === "bun";
 /** Bun counts whole seconds, and never looks more than every four. */
@@ -75,9 +76,6 @@ test("a server waits for no client without end", () =>
 test("a connection is kept for the next request, be the last one's body slow or not", () =>
   withServer(async (port) => {
     const { socket, read, ended } = connection(port);
-    const until = async (holds: () => boolean) => {
-      while (!holds()) await pause(5);
-    };
     const post = async (length: number) => {
       socket.write(`${HEAD}Content-Length: ${length}\r\n\r\n`);
       await pause(50);

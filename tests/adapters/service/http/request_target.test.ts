@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import type { ServeOptions } from "../../../../adapters/service/service.ts";
 import { type RawRequest, rawRequest } from "../../../support/raw_request.ts";
 import { LOGIN_FORMS } from "../support/login_forms.ts";
 import { oneRule, withService } from "../support/running.ts";
@@ -68,56 +67,35 @@ const OTHER_TARGETS: readonly string[] = [
   "/check#/check",
 ];
 
-/** The status of each request; `undefined` where the server ended the connection. */
-function statusesOf(
+/** The requests whose status is not right; it is `undefined` where the server ended the connection. */
+async function wrongOf(
   port: number,
   requests: readonly RawRequest[],
-): Promise<(number | undefined)[]> {
-  return Promise.all(requests.map(async (request) => {
-    try {
-      return (await rawRequest(port, { path: "/check", ...request })).status;
-    } catch {
-      return undefined;
-    }
-  }));
-}
-
-/** Which requests were answered otherwise, for the message of a failed test. */
-function others(
-  requests: readonly RawRequest[],
-  statuses: readonly (number | undefined)[],
   isRight: (status: number | undefined) => boolean,
-): string[] {
-  return requests.flatMap((request, place) =>
-    isRight(statuses[place]) ? [] : [`${statuses[place]} to ${JSON.stringify(request)}`]
-  );
+): Promise<readonly string[]> {
+  const wrong = await Promise.all(requests.map(async (request) => {
+    const answered = rawRequest(port, { path: "/check", ...request });
+    const status = await answered.then(({ status }) => status, () => undefined);
+    return isRight(status) ? [] : [`${status} to ${JSON.stringify(request)}`];
+  }));
+  return wrong.flat();
 }
 
-/** The servers: of the runtime, and the one that its threads share. */
-const SERVERS: readonly (readonly [name: string, options: Partial<ServeOptions>])[] = [
-  ["one thread", {}],
-  ["two threads", { threads: 2 }],
-];
-
-for (const [name, options] of SERVERS) {
-  describe(`the path of a request, on ${name},`, () => {
+for (const threads of [1, 2]) {
+  describe(`the path of a request, on ${threads} of threads,`, () => {
     for (const [refusal, token] of [[429, undefined], [401, "secret"]] as const) {
       const caller = token === undefined ? "a client over its limit" : "a client without the token";
       test(`is that of its target, and ${caller} is refused`, () =>
         withService(async ({ port }) => {
           // Uses the limit up, where no token is asked for.
           await rawRequest(port, { path: "/check" });
-          const valid = await statusesOf(port, VALID);
-          assert.deepEqual(others(VALID, valid, (status) => status === refusal), []);
+          assert.deepEqual(await wrongOf(port, VALID, (status) => status === refusal), []);
           const hosts = INVALID_HOSTS.map((host) => ({ host }));
-          const invalid = await statusesOf(port, hosts);
-          assert.deepEqual(others(hosts, invalid, (status) => status === 400), []);
+          assert.deepEqual(await wrongOf(port, hosts, (status) => status === 400), []);
           const targets = OTHER_TARGETS.map((path) => ({ path, host: "a" }));
-          const other = await statusesOf(port, targets);
-          const isRefused = (status: number | undefined) =>
-            status === undefined || (status >= 400 && status < 500);
-          assert.deepEqual(others(targets, other, isRefused), []);
-        }, { rules: rules(), token, ...options }));
+          const isRefused = (status = 400) => status >= 400 && status < 500;
+          assert.deepEqual(await wrongOf(port, targets, isRefused), []);
+        }, { rules: rules(), token, threads }));
     }
   });
 }

@@ -61,6 +61,16 @@ export async function withService(
   }
 }
 
+/** A descriptor of Envoy's. */
+export function descriptor(value: string, more: object = {}, key = "user"): object {
+  return { entries: [{ key, value }], ...more };
+}
+
+/** Waits until something is so. */
+export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  while (!await isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 /** An answer with its body read. */
 export interface Answer {
   readonly status: number;

@@ -9,7 +9,7 @@ import { inFolder } from "../../../support/in_folder.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 import { freePort } from "../../../support/redis/free_port.ts";
 import { isLong } from "../../../support/seed.ts";
-import { get, oneRule, post, withService } from "../support/running.ts";
+import { get, oneRule, post, until, withService } from "../support/running.ts";
 
 const LIMIT = isLong() ? 200 : 100;
 
@@ -252,7 +252,7 @@ rules:
             else replaceFile(file, version("b"));
             await service.reload();
             const enough = answers + 16;
-            while (answers < enough) await new Promise((resolve) => setTimeout(resolve, 1));
+            await until(() => answers >= enough);
           }
           running = false;
           await Promise.all(clients);

@@ -8,6 +8,7 @@ import {
   type WorkerSettings,
 } from "../../../../adapters/service/threads/worker_pool.ts";
 import type { LogEvent } from "../../../../adapters/service/log.ts";
+import { until } from "../support/running.ts";
 
 const links = { show: () => "", lookup: undefined, log: () => {} };
 
@@ -37,10 +38,6 @@ async function withWorkers(
 async function counted(workers: Servers) {
   const { calls, threads } = await workers.figures();
   return { calls, threads };
-}
-
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!await holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** Waits until so many workers have died and as many are there. */

@@ -10,7 +10,7 @@ import type { NodeConnection } from "../../../../stores/redis/connections/reconn
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
 import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
-import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
+import type { FakeRedis, Fault } from "../../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 
 /** Calls on so many keys go in four batches. */
@@ -131,33 +131,73 @@ describe("calls on many keys, by cas", () => {
       assert.equal((await Promise.all(late))[0]!.allowed, false);
     }));
 
-  test("all fail as not applied, where the server takes none of them", () =>
-    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
-      await limiter.peek("warm up");
-      const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
-      fake.faults = ([name]) => name === "EVALSHA" ? noRoom : undefined;
-      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
-      assert.deepEqual(errors.map(({ applied }) => applied), KEYS.map(() => "no"));
-      // It is one failure, after which the server is tried again soon.
-      await new Promise((resolve) => setTimeout(resolve, 26));
-      fake.faults = () => undefined;
-      assert.equal((await limiter.consume("after")).remaining, 9);
-      assert.equal(store.statistics().connections, 2);
-    }));
-
-  test("go by another connection after an error, though a later batch was taken", () =>
-    withFake({ commit: "cas" }, async ({ fake, limiter, store }) => {
-      await limiter.peek("warm up");
-      const demoted = new Error("READONLY You can't write against a read only replica.");
-      const second = storedKeyOf(KEYS[25]!);
-      fake.faults = (command) =>
-        command.includes(FIRST) ? 80 : command.includes(second) ? demoted : undefined;
-      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
-      assert.equal(errors.length, 25);
-      await new Promise((resolve) => setTimeout(resolve, 26));
-      await limiter.consume("after");
-      assert.equal(store.statistics().connections, 2);
-    }));
+  const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+  const demoted = new Error("READONLY You can't write against a read only replica.");
+  const SECOND = storedKeyOf(KEYS[25]!);
+  /** What goes wrong, and which calls fail by it: those from one place to before another. */
+  const FAILURES: readonly {
+    readonly name: string;
+    readonly fault: (command: readonly string[]) => Fault | undefined;
+    readonly applied: "no" | "unknown";
+    readonly failing: readonly [from: number, to: number];
+  }[] = [
+    {
+      name: "all fail as not applied, where the server takes none of them",
+      fault: ([name]) => name === "EVALSHA" ? noRoom : undefined,
+      applied: "no",
+      failing: [0, 100],
+    },
+    {
+      name: "fail in one batch by an error, and are answered in the others",
+      fault: (command) => command.includes(LAST) ? noRoom : undefined,
+      applied: "no",
+      failing: [75, 100],
+    },
+    {
+      name: "go by another connection after an error, though a later batch was taken",
+      fault: (command) =>
+        command.includes(FIRST) ? 80 : command.includes(SECOND) ? demoted : undefined,
+      applied: "no",
+      failing: [25, 50],
+    },
+    {
+      name: "all fail as perhaps applied, where the server does not reply",
+      fault: (command) => command.includes(FIRST) ? "silence" : undefined,
+      applied: "unknown",
+      failing: [0, 100],
+    },
+    {
+      name: "fail as perhaps applied in a batch that went down with its connection",
+      fault: (command) => command.includes(LAST) ? "drop" : undefined,
+      applied: "unknown",
+      failing: [75, 100],
+    },
+  ];
+  for (const { name, fault, applied, failing: [from, to] } of FAILURES) {
+    test(
+      name,
+      () =>
+        withFake({ commit: "cas", deadline: 200 }, async ({ fake, limiter, store }) => {
+          await limiter.peek("warm up");
+          fake.faults = fault;
+          const results = await Promise.allSettled(KEYS.map((key) => limiter.consume(key)));
+          const fails = (place: number) => place >= from && place < to;
+          assert.deepEqual(
+            results.map((result) => errorsOf([result])[0]?.applied),
+            KEYS.map((_, place) => fails(place) ? applied : undefined),
+          );
+          assert.equal(store.statistics().unavailable, to - from);
+          // It is one failure, after which the server is tried again soon.
+          await new Promise((resolve) => setTimeout(resolve, 26));
+          fake.faults = () => undefined;
+          // Nobody is charged twice, and those that were admitted are charged.
+          for (const [place, key] of KEYS.entries()) {
+            assert.equal((await limiter.peek(key, 0)).remaining, fails(place) ? 10 : 9);
+          }
+          assert.equal(store.statistics().connections, 2);
+        }),
+    );
+  }
 
   test("that lost a race fail by a silent server when the others do", () =>
     withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
@@ -198,50 +238,6 @@ describe("calls on many keys, by cas", () => {
         assert.equal((await limiter.consume(key)).remaining, 9);
       }
       assert.equal(store.statistics().connections, connections);
-    }));
-
-  test("all fail as perhaps applied, where the server does not reply", () =>
-    withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
-      await limiter.peek("warm up");
-      fake.faults = (command) => command.includes(FIRST) ? "silence" : undefined;
-      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
-      assert.deepEqual(errors.map(({ applied }) => applied), KEYS.map(() => "unknown"));
-      assert.equal(store.statistics().unavailable, KEYS.length);
-      await new Promise((resolve) => setTimeout(resolve, 26));
-      fake.faults = () => undefined;
-      assert.equal((await limiter.consume(KEYS[0]!)).remaining, 9);
-    }));
-
-  test("fail in one batch by an error, and are answered in the others", () =>
-    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
-      await limiter.peek("warm up");
-      const noRoom = new Error("OOM command not allowed when used memory > 'maxmemory'.");
-      fake.faults = (command) => command.includes(LAST) ? noRoom : undefined;
-      const errors = errorsOf(await Promise.allSettled(KEYS.map((key) => limiter.consume(key))));
-      assert.equal(errors.length, 25);
-      assert.ok(errors.every(({ applied }) => applied === "no"));
-    }));
-
-  test("says of a batch that went down with its connection that nobody knows", () =>
-    withFake({ commit: "cas" }, async ({ fake, limiter }) => {
-      await limiter.peek("warm up");
-      let dropped = false;
-      fake.faults = (command) => {
-        if (dropped || !command.includes(LAST)) return undefined;
-        dropped = true;
-        return "drop";
-      };
-      const results = await Promise.allSettled(KEYS.map((key) => limiter.consume(key)));
-      const errors = results.slice(75).map((result) =>
-        result.status === "rejected" ? result.reason as StoreUnavailableError : undefined
-      );
-      assert.ok(errors.every((error) => error?.applied === "unknown"));
-      // Nobody is charged twice, and those that were admitted are charged.
-      fake.faults = () => undefined;
-      for (const [place, key] of KEYS.entries()) {
-        const { remaining } = await limiter.peek(key, 0);
-        assert.equal(remaining, place >= 75 ? 10 : 9);
-      }
     }));
 
   test("end in an error, not without end, where the reply does not fit", async () => {

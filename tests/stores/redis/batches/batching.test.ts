@@ -9,7 +9,6 @@ import {
 } from "../../../../stores/redis/commit/compare_and_set.ts";
 import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import { STATE_TRANSITIONS_SHA } from "../../../../stores/redis/script/state_transitions.ts";
-import { startFakeRedis } from "../../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 
 const MODES = ["watch", "cas"] as const;
@@ -119,24 +118,22 @@ describe("a batch", () => {
         assert.deepEqual(fake.keyspace.keys(), []);
       }));
 
-    test(`by ${commit} sets an expiry anew only where it has become too near or too far`, async () => {
+    test(`by ${commit} sets an expiry anew only where it has become too near or too far`, () => {
       let now = 1_800_000_000_000;
-      const fake = await startFakeRedis(() => now);
-      const store = redisStore(createClient({ url: fake.url }), { commit, deadline: 1_000 });
-      const api = limiter(gcra({ limit: 1, period: 900, burst: 100 }), { store, prefix: "api" });
-      const key = api.store.internals!.keyOf!("api", api.algorithm.id, "a");
+      return withFake({ commit }, async ({ fake, store }) => {
+        const api = limiter(gcra({ limit: 1, period: 900, burst: 100 }), { store, prefix: "api" });
+        const key = store.internals!.keyOf!("api", api.algorithm.id, "a");
 
-      /** Uses units, and answers whether the expiry was set anew. */
-      async function sets(units: number): Promise<boolean> {
-        await api.peek("a"); // so that an estimate of the server's time learns of a jump
-        const end = now + fake.keyspace.timeToLive(key);
-        const { resetAfter } =
-          await (units > 0 ? api.consume("a", units) : api.refund("a", -units));
-        const left = fake.keyspace.timeToLive(key) - resetAfter;
-        assert.ok(left > 4_900 && left <= 8_000, `${left} ms beyond its use`);
-        return now + fake.keyspace.timeToLive(key) !== end;
-      }
-      try {
+        /** Uses units, and answers whether the expiry was set anew. */
+        async function sets(units: number): Promise<boolean> {
+          await api.peek("a"); // so that an estimate of the server's time learns of a jump
+          const end = now + fake.keyspace.timeToLive(key);
+          const { resetAfter } =
+            await (units > 0 ? api.consume("a", units) : api.refund("a", -units));
+          const left = fake.keyspace.timeToLive(key) - resetAfter;
+          assert.ok(left > 4_900 && left <= 8_000, `${left} ms beyond its use`);
+          return now + fake.keyspace.timeToLive(key) !== end;
+        }
         assert.equal(await sets(1), true);
         now += 500;
         assert.equal(await sets(1), false);
@@ -145,22 +142,16 @@ describe("a batch", () => {
         assert.equal(await sets(-3), true, "it would have been too far");
         now += 10_000;
         assert.equal(await sets(1), true, "there was none any more");
-      } finally {
-        await store.close();
-        await fake.stop();
-      }
+      }, () => now);
     });
 
-    test(`by ${commit} keeps a value while it holds use, though others change it and change it back`, async () => {
-      const now = 1_800_000_000_000;
-      const fake = await startFakeRedis(() => now);
-      const algorithm = gcra({ limit: 1, period: 2_999, burst: 100 });
-      const all = Array.from({ length: 4 }, () => {
-        const store = redisStore(createClient({ url: fake.url }), { commit, deadline: 1_000 });
-        return limiter(algorithm, { store, prefix: "api" });
-      });
-      const key = all[0]!.store.internals!.keyOf!("api", algorithm.id, "a");
-      try {
+    test(`by ${commit} keeps a value while it holds use, though others change it and change it back`, () =>
+      withFake({ commit }, async ({ fake, store }) => {
+        const algorithm = gcra({ limit: 1, period: 2_999, burst: 100 });
+        const options = { commit, deadline: 1_000 };
+        const others = [1, 2, 3].map(() => redisStore(createClient({ url: fake.url }), options));
+        const all = [store, ...others].map((store) => limiter(algorithm, { store, prefix: "api" }));
+        const key = store.internals!.keyOf!("api", algorithm.id, "a");
         let random = 7;
         let used = (await all[0]!.consume("a", 3), 3);
         for (let step = 0; step < 200; step++) {
@@ -172,11 +163,8 @@ describe("a batch", () => {
           const left = fake.keyspace.timeToLive(key) - resetAfter;
           assert.ok(left > 4_900 && left <= 8_100, `${left} ms beyond its use, at step ${step}`);
         }
-      } finally {
-        for (const { store } of all) await store.close();
-        await fake.stop();
-      }
-    });
+        for (const other of others) await other.close();
+      }, () => 1_800_000_000_000));
 
     test(`by ${commit} decides early calls before late ones, however many there are`, () =>
       withFake({ commit }, async ({ store, limiter: other }) => {
@@ -306,11 +294,14 @@ describe("a call that joins a batch under way", () => {
 });
 
 describe("a store", () => {
-  test("refuses a client with a prefix of its own, and deadlines that no timer can wait for", () => {
+  test("refuses a client with a prefix of its own, and options out of range", () => {
     const prefixed = createClient({ keyPrefix: "tenant:" });
     assert.throws(() => redisStore(prefixed), /no keyPrefix .*: current value is "tenant:"/);
-    for (const option of ["deadline", "connectDeadline"]) {
-      assert.throws(() => redisStore(createClient(), { [option]: 2 ** 31 }), RangeError);
+    const refused = { deadline: [2 ** 31], connectDeadline: [2 ** 31], connections: [0, 65, 1.5] };
+    for (const [option, values] of Object.entries(refused)) {
+      for (const value of values) {
+        assert.throws(() => redisStore(createClient(), { [option]: value }), RangeError);
+      }
     }
   });
 
@@ -351,12 +342,6 @@ describe("several connections", () => {
         assert.equal(store.statistics().connections, 1);
       }));
   }
-
-  test("that are too many, or none, are refused", () => {
-    for (const connections of [0, 65, 1.5]) {
-      assert.throws(() => redisStore(createClient(), { connections }), RangeError);
-    }
-  });
 });
 
 describe("a value that is no state of ours", () => {

@@ -131,12 +131,12 @@ async function pooled(
 /** So much that nothing is refused, so slow that nothing comes back. */
 const endless = gcra({ limit: 1, period: "1d", burst: 1_000_000 });
 
-withRedis("lost connections", (redis) => {
+withRedis("lost connections", (redis, { storeOf }) => {
   for (const [name, make] of CLIENTS) {
     test(`of ${name} are dialled again, by each commit`, async () => {
       for (const commit of share(["watch", "cas", "script"] as const)) {
         const { client, end } = await make(redis());
-        const store = redisStore(client, { commit, deadline: 5_000, timeout: 30_000 });
+        const store = storeOf({ commit }, client);
         const api = limiter(algorithm, { store, prefix: `${name} ${commit}` });
         for (let left = 9; left > 5; left--) {
           assert.equal((await api.consume("a")).remaining, left);
@@ -189,24 +189,6 @@ withRedis("lost connections", (redis) => {
       }
     });
   }
-
-  test("are the sender's affair: it sends commands, and gets replies in order", async () => {
-    const client = await redis6.createClient({ url: redis().url }).connect();
-    const sender = {
-      send: (commands: readonly (readonly string[])[]) =>
-        Promise.all(
-          commands.map((command) => client.sendCommand([...command]).catch((error) => error)),
-        ),
-    };
-    for (const commit of ["cas", "script", "auto"] as const) {
-      const store = redisStore(sender, { commit, deadline: 5_000, timeout: 30_000 });
-      const api = limiter(algorithm, { store, prefix: `sender ${commit}` });
-      const decisions = await Promise.all([api.consume("a", 3), api.consume("a", 3)]);
-      assert.deepEqual(decisions.map(({ remaining }) => remaining), [7, 4]);
-      await store.close();
-    }
-    await client.close();
-  });
 });
 
 describe("lost connections of a cluster", redisServer, () => {

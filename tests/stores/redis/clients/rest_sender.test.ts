@@ -10,12 +10,11 @@ import { createClient } from "redis";
 
 import { restSender } from "../../../../examples/redis_over_http.ts";
 import { gcra, limiter } from "../../../../mod.ts";
-import { redisStore } from "../../../../stores/redis/redis_store.ts";
 import { withRedis } from "../../../support/redis/with_redis.ts";
 
 const TOKEN = "secret";
 
-withRedis("Redis over HTTP", (redis) => {
+withRedis("Redis over HTTP", (redis, { storeOf, clientOf }) => {
   let server: Server;
   let url = "";
   let requests = 0;
@@ -54,7 +53,7 @@ withRedis("Redis over HTTP", (redis) => {
 
   for (const commit of ["auto", "script", "cas"] as const) {
     test(`keeps a limit, a batch in each request, by ${commit}`, async () => {
-      const store = redisStore(restSender(url, TOKEN), { commit, deadline: 5_000, timeout: 5_000 });
+      const store = storeOf({ commit, timeout: 5_000 }, restSender(url, TOKEN));
       const api = limiter(gcra({ limit: 1, period: "1d", burst: 10 }), { store, prefix: commit });
       await api.peek("a");
       const before = requests;
@@ -62,19 +61,14 @@ withRedis("Redis over HTTP", (redis) => {
       assert.equal(decisions.filter(({ allowed }) => allowed).length, 10);
       assert.ok(requests - before < 10, `${requests - before} requests`);
       // The server has lost its scripts.
-      await createClient({ url: redis().url }).connect().then(async (admin) => {
-        await admin.sendCommand(["SCRIPT", "FLUSH"]);
-        await admin.close();
-      });
+      await (await clientOf()).sendCommand(["SCRIPT", "FLUSH"]);
       assert.equal((await api.consume("a")).allowed, false);
-      await store.close();
     });
   }
 
   test("says what the server refuses", async () => {
-    const store = redisStore(restSender(url, "wrong"), { commit: "auto", deadline: 5_000 });
+    const store = storeOf({ commit: "auto" }, restSender(url, "wrong"));
     const api = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "api" });
     await assert.rejects(api.consume("a"), /401 {"error":"Unauthorized"}/);
-    await store.close();
   });
 });

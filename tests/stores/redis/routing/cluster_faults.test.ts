@@ -3,10 +3,18 @@ import { describe, test } from "node:test";
 import type { Socket } from "node:net";
 import { createCluster } from "redis";
 
-import { gcra, limiter, slidingLog } from "../../../../mod.ts";
-import { redisStore } from "../../../../stores/redis/redis_store.ts";
+import { type AsyncLimiter, gcra, limiter, slidingLog } from "../../../../mod.ts";
+import {
+  type RedisStore,
+  redisStore,
+  type RedisStoreOptions,
+} from "../../../../stores/redis/redis_store.ts";
 import { hashSlot, SLOTS } from "../../../../stores/redis/routing/hash_slot.ts";
-import { addressOf, withFakeCluster } from "../../../support/fake_redis/fake_cluster.ts";
+import {
+  addressOf,
+  type FakeCluster,
+  withFakeCluster,
+} from "../../../support/fake_redis/fake_cluster.ts";
 import type { FakeRedis } from "../../../support/fake_redis/fake_redis.ts";
 import { inShare } from "../../../support/seed.ts";
 import { until, untilServed } from "../../../support/redis/redis_cluster.ts";
@@ -33,28 +41,49 @@ function hang(node: FakeRedis): void {
   node.faults = () => "silence";
 }
 
+/** A cluster of three, a limiter on it, and a key of that in each third of the slots. */
+interface OnCluster extends FakeCluster {
+  readonly store: RedisStore;
+  readonly api: AsyncLimiter;
+  readonly keys: readonly [string, string, string];
+}
+
+/** The slots of the first third. */
+const FIRST_THIRD = [0, Math.floor(SLOTS / 3) - 1] as const;
+
+function onCluster(
+  options: RedisStoreOptions,
+  test: (on: OnCluster) => Promise<void>,
+): Promise<void> {
+  return withFakeCluster(3, async (cluster) => {
+    const store = cluster.storeOf(options);
+    const api = limiter(slow, { store, prefix: "api" });
+    await test({
+      ...cluster,
+      store,
+      api,
+      keys: [keyIn(0, "api"), keyIn(1, "api"), keyIn(2, "api")],
+    });
+  });
+}
+
 for (const commit of MODES) {
   const withNodes = inShare(MODES, commit, withFakeCluster);
+  const withApi = inShare(MODES, commit, onCluster);
 
   describe(`a cluster, by ${commit}`, () => {
     test("a node that hangs is left once another one has its slots", () =>
-      withNodes(3, async ({ nodes, give, storeOf }) => {
-        const store = storeOf({ commit, deadline: 250 });
-        const api = limiter(slow, { store, prefix: "api" });
-        const keys = [0, 1, 2].map((third) => keyIn(third, "api"));
+      withApi({ commit, deadline: 250 }, async ({ nodes, give, api, keys }) => {
         for (const key of keys) await api.consume(key);
         hang(nodes[0]!);
-        await assert.rejects(async () => await api.consume(keys[0]!));
-        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
-        await untilServed(api, keys[0]!);
-        assert.equal((await api.consume(keys[1]!)).remaining, 998);
+        await assert.rejects(async () => await api.consume(keys[0]));
+        give(nodes[1]!, ...FIRST_THIRD);
+        await untilServed(api, keys[0]);
+        assert.equal((await api.consume(keys[1])).remaining, 998);
       }));
 
     test("a node that is cut off from the others is left once they have given its slots away", () =>
-      withNodes(3, async ({ nodes, give, storeOf }) => {
-        const store = storeOf({ commit });
-        const api = limiter(slow, { store, prefix: "api" });
-        const key = keyIn(0, "api");
+      withApi({ commit }, async ({ nodes, give, api, keys: [key] }) => {
         await api.consume(key);
         const { slots } = nodes[0]!.state;
         nodes[0]!.faults = ([name]) =>
@@ -62,7 +91,7 @@ for (const commit of MODES) {
             ? new Error("CLUSTERDOWN The cluster is down")
             : undefined;
         await assert.rejects(async () => await api.consume(key), /CLUSTERDOWN/);
-        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        give(nodes[1]!, ...FIRST_THIRD);
         nodes[0]!.state.slots = slots;
         await untilServed(api, key);
         assert.ok(nodes[1]!.commands.length > 0);
@@ -121,13 +150,9 @@ for (const commit of MODES) {
       }));
 
     test("two limits of a key whose slot is in two places are decided one by one", () =>
-      withNodes(3, async ({ nodes, storeOf }) => {
-        const store = storeOf({ commit });
-        const apis = [slow, gcra({ limit: 2, period: "1d" })].map((algorithm) =>
-          limiter(algorithm, { store, prefix: "api" })
-        );
-        const key = keyIn(0, "api");
-        await apis[0]!.consume(key);
+      withApi({ commit }, async ({ nodes, store, api, keys: [key] }) => {
+        const apis = [api, limiter(gcra({ limit: 2, period: "1d" }), { store, prefix: "api" })];
+        await api.consume(key);
         nodes[0]!.faults = ([name, ...args]) => {
           const keys = name === "MGET" ? args.length : name === "EVALSHA" ? Number(args[1]) : 1;
           return keys > 1
@@ -139,25 +164,21 @@ for (const commit of MODES) {
       }));
 
     test("calls on all slots of a node are followed at once to the one that took over", () =>
-      withNodes(3, async ({ nodes, give, storeOf }) => {
-        const store = storeOf({ commit });
-        const api = limiter(slow, { store, prefix: "api" });
+      withApi({ commit }, async ({ nodes, give, api, store }) => {
         const keys = Array.from({ length: 300 }, (_, n) => `k${n}`);
         await Promise.all(keys.map((key) => api.consume(key)));
-        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        give(nodes[1]!, ...FIRST_THIRD);
         await Promise.all(keys.map((key) => api.consume(key)));
         assert.equal(store.statistics().unavailable, 0);
       }));
 
     test("a node without slots has no connection any more", () =>
-      withNodes(3, async ({ nodes, give, storeOf }) => {
-        const api = limiter(slow, { store: storeOf({ commit }), prefix: "api" });
-        const keys = [0, 1, 2].map((third) => keyIn(third, "api"));
+      withApi({ commit }, async ({ nodes, give, api, keys }) => {
         for (const key of keys) await api.consume(key);
         assert.equal(nodes[0]!.connections(), 1);
-        give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+        give(nodes[1]!, ...FIRST_THIRD);
         await until(async () => {
-          await api.consume(keys[0]!);
+          await api.consume(keys[0]);
           await new Promise((resolve) => setTimeout(resolve, 10));
           return nodes[0]!.connections() === 0;
         });
@@ -209,26 +230,21 @@ for (const commit of MODES) {
 }
 
 test("a node's values are not guessed by what another one held", () =>
-  withFakeCluster(3, async ({ nodes, give, storeOf }) => {
-    const store = storeOf({ commit: "cas" });
-    const api = limiter(slow, { store, prefix: "api" });
-    const key = keyIn(0, "api");
+  onCluster({ commit: "cas" }, async ({ nodes, give, api, store, keys: [key] }) => {
     await api.consume(key);
-    give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+    give(nodes[1]!, ...FIRST_THIRD);
     assert.equal((await api.consume(key)).remaining, 999, "nodes of a fake share no keys");
     assert.equal(store.statistics().conflicts, 0);
   }));
 
 test("a call that lost many races may still be sent to another node", () =>
-  withFakeCluster(3, async ({ nodes, give, storeOf }) => {
-    const api = limiter(slow, { store: storeOf({ commit: "watch" }), prefix: "api" });
-    const key = keyIn(0, "api");
+  onCluster({ commit: "watch" }, async ({ nodes, give, api, keys: [key] }) => {
     const stored = `api:{${key}}:${slow.id}`;
     let races = 40;
     nodes[0]!.faults = ([name]) => {
       if (name !== "EXEC") return undefined;
       nodes[0]!.keyspace.set(stored, `t1 ${races}`);
-      if (--races === 0) give(nodes[1]!, 0, Math.floor(SLOTS / 3) - 1);
+      if (--races === 0) give(nodes[1]!, ...FIRST_THIRD);
       return undefined;
     };
     assert.equal((await api.consume(key)).remaining, 999);

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createClient } from "redis";
 
 import type { Formula } from "../../../../core/algorithm.ts";
 import { charging } from "../../../../core/limiter/wrapped_algorithm.ts";
@@ -127,9 +126,9 @@ test("values expire 5 to 8 seconds after they are fresh, though not every write 
   assert.ok(kept > 0);
 });
 
-withRedis("state transitions inside Redis", (redis) => {
+withRedis("state transitions inside Redis", (_redis, { clientOf }) => {
   test("leave the very text that the reducer leaves, call by call", async () => {
-    const client = await createClient({ url: redis().url }).connect();
+    const client = await clientOf();
     let run = 0;
     await fc.assert(
       fc.asyncProperty(compiled, schedules(), async (subject, schedule) => {
@@ -148,11 +147,10 @@ withRedis("state transitions inside Redis", (redis) => {
       }),
       fcOptions({ numRuns: 300 }),
     );
-    await client.close();
   });
 
   test("take calls of one key in one step as often as one by one", async () => {
-    const client = await createClient({ url: redis().url }).connect();
+    const client = await clientOf();
     let run = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -181,11 +179,10 @@ withRedis("state transitions inside Redis", (redis) => {
       ),
       fcOptions({ numRuns: 100 }),
     );
-    await client.close();
   });
 
   test("read texts that are no states, or nearly, as the codecs do", async () => {
-    const client = await createClient({ url: redis().url }).connect();
+    const client = await clientOf();
     const edits = fc.array(fc.tuple(fc.nat(60), fc.constantFrom("", ..."0129 :tfca.-eE\u0000é")), {
       maxLength: 3,
     });
@@ -216,6 +213,5 @@ withRedis("state transitions inside Redis", (redis) => {
       }),
       fcOptions({ numRuns: 100 }),
     );
-    await client.close();
   });
 });

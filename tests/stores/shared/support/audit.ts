@@ -26,6 +26,9 @@ export interface Lost {
   readonly records: number;
 }
 
+/** Nothing lost. */
+export const NOTHING: Lost = { places: 0, blocks: 0, nodes: 0, records: 0 };
+
 /**
  * Looks through a store in which no call is under way, and fails if a block or a node is in two
  * places, or in none of those handed out. What stands in the records of threads that died in a call

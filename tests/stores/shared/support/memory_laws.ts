@@ -8,12 +8,9 @@ import {
   sharedStore,
 } from "../../../../stores/shared/shared_store.ts";
 import { attachMemory } from "../../../../stores/shared/layout.ts";
-import { audit } from "./audit.ts";
+import { audit, NOTHING } from "./audit.ts";
 import { consumeKeys, limiterOn, NOW } from "./limiter_on.ts";
 import { names, policy } from "../../../support/policies.ts";
-
-/** Nothing lost. */
-export const NOTHING: ReturnType<typeof audit> = { places: 0, blocks: 0, nodes: 0, records: 0 };
 
 /** A step of a random run on a store with several threads, and what its kind may need. */
 const step = fc.record({

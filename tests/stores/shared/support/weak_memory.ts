@@ -80,11 +80,18 @@ interface Write {
   readonly clock: readonly number[] | undefined;
 }
 
+/** A plain store that waits. */
+interface LateStore {
+  readonly bytes: number;
+  readonly index: number;
+  readonly value: number | bigint;
+}
+
 interface Runner {
   readonly id: number;
   readonly clock: number[];
   readonly log: unknown[];
-  readonly waiting: (() => void)[];
+  readonly waiting: LateStore[];
   cursor: number;
   budget: number;
   isSuspended: boolean;
@@ -167,21 +174,21 @@ export function runWeak(
   }
 
   /** Performs what waits: all, or a store at a time as chance will have it. */
-  function flush({ waiting }: Runner, most = waiting.length): void {
-    for (const each of waiting.splice(0, most)) each();
+  function flush(runner: Runner, most = runner.waiting.length): void {
+    for (const { bytes, index, value } of runner.waiting.splice(0, most)) {
+      write(runner, bytes, index, value, false);
+    }
   }
 
   function load(runner: Runner, bytes: number, index: number): number | bigint {
     const own = runner.waiting.findLast((each) => isOf(each, bytes, index));
-    return own === undefined ? read(runner, bytes, index, false) : valueOf(own);
+    return own === undefined ? read(runner, bytes, index, false) : own.value;
   }
 
   function store(runner: Runner, bytes: number, index: number, value: number | bigint): void {
     const isDelayed = weakening?.isDelayed?.(regionOf(memory, bytes, index)) ?? false;
     if (!isOrdered && !isDelayed) return write(runner, bytes, index, value, false);
-    const late = () => write(runner, bytes, index, value, false);
-    waits.set(late, { bytes, index, value });
-    runner.waiting.push(late);
+    runner.waiting.push({ bytes, index, value });
   }
 
   /** One access, or two of an operation that is not atomic any more. */
@@ -269,10 +276,8 @@ export function runWeak(
   return runners.every(({ isDone }) => isDone);
 }
 
-const waits = new WeakMap<() => void, { bytes: number; index: number; value: number | bigint }>();
-const valueOf = (late: () => void) => waits.get(late)!.value;
-const isOf = (late: () => void, bytes: number, index: number) =>
-  waits.get(late)!.bytes === bytes && waits.get(late)!.index === index;
+const isOf = (late: LateStore, bytes: number, index: number) =>
+  late.bytes === bytes && late.index === index;
 
 /** A memory whose arrays answer by accesses; a float is two of them. */
 function viewOf(memory: Memory, accessOf: (bytes: number) => Access): Memory {
