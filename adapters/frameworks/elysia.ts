@@ -25,7 +25,6 @@
  */
 
 import type { Decision } from "../../core/decision.ts";
-import { isPromise } from "../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../http/fields/apply_headers.ts";
 import { clientKeyOf } from "../http/address/client_key.ts";
 import {
@@ -106,7 +105,9 @@ export function rateLimit(
     const { request, server, set } = context;
     try {
       const answer = decide(request, server);
-      const { decision, headers, refusal, settle } = isPromise(answer) ? await answer : answer;
+      const { decision, headers, refusal, settle } = answer instanceof Promise
+        ? await answer
+        : answer;
       const before = context[FIELDS];
       const fields = context[FIELDS] = before === undefined ? [headers] : [...before, headers];
       if (decision !== undefined) context.rateLimit = decision;

@@ -17,7 +17,6 @@
  */
 
 import type { Decision } from "../../core/decision.ts";
-import { isPromise } from "../../core/maybe_promise.ts";
 import { clientKeyOf, type RequestSource } from "../http/address/client_key.ts";
 import {
   fetchOutcome,
@@ -87,7 +86,9 @@ export function rateLimit<Context extends HonoContext = HonoContext>(
 
   return async function limitRate(context, next) {
     const verdict = decide(context, undefined);
-    const { decision, headers, refusal, settle } = isPromise(verdict) ? await verdict : verdict;
+    const { decision, headers, refusal, settle } = verdict instanceof Promise
+      ? await verdict
+      : verdict;
     if (decision !== undefined) context.set("rateLimit", decision);
     if (refusal !== undefined) {
       try {

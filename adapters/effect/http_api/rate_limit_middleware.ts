@@ -10,7 +10,6 @@ import type * as HttpApiGroup from "effect/http-api/HttpApiGroup";
 import * as Layer from "effect/Layer";
 import * as Option from "effect/Option";
 
-import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkOptions, typeError } from "../../../core/options/checks.ts";
 import type { RequestSource } from "../../http/address/client_key.ts";
 import { applyHeaders } from "../../http/fields/apply_headers.ts";
@@ -302,7 +301,7 @@ function verdictOf(
 ): Effect.Effect<Verdict> {
   return Effect.callback<Verdict>((resume, signal) => {
     const verdict = call(signal);
-    if (!isPromise(verdict)) return resume(Effect.succeed(verdict));
+    if (!(verdict instanceof Promise)) return resume(Effect.succeed(verdict));
     verdict.then(
       (verdict) => resume(Effect.succeed(verdict)),
       (cause) => resume(Effect.die(cause)),

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Decision } from "../../../core/decision.ts";
-import { andThen, isPromise, orElse } from "../../../core/maybe_promise.ts";
+import { andThen, orElse } from "../../../core/maybe_promise.ts";
 import { applyHeaders, type HeaderHolder } from "../fields/apply_headers.ts";
 import type { RequestSource } from "../address/client_key.ts";
 import { gate, type Verdict } from "../gate/gate.ts";
@@ -93,7 +93,10 @@ export function limitOnNode<Request, Reply>(
 
   function answer(
     { decision, headers, refusal, settle }: Verdict,
-    ...[request, reply, proceed, fail]: Parameters<LimitOnNode<Request, Reply>>
+    request: Request,
+    reply: Reply,
+    proceed: (decision: Decision | undefined) => unknown,
+    fail: (error: unknown) => void,
   ): unknown {
     if (decision !== undefined) keep(decision, request, reply);
     // Somebody else has answered while the request waited for its verdict.
@@ -118,7 +121,7 @@ export function limitOnNode<Request, Reply>(
     } catch (error) {
       return fail(error);
     }
-    if (isPromise(verdict)) {
+    if (verdict instanceof Promise) {
       verdict.then((verdict) => answer(verdict, request, reply, proceed, fail), fail);
     } else {
       answer(verdict, request, reply, proceed, fail);
