@@ -142,15 +142,10 @@ export function linearization<State>(
     } else {
       mark(way.i, true);
       order.push(way.i);
-      path.push(junction(way.next, from, Math.max(reached, placeOf(way.i, from) + 1)));
+      path.push(junction(way.next, from, Math.max(reached, places.indexOf(way.i, from) + 1)));
     }
   }
   return answered === 0 ? order : undefined;
-
-  /** The place of a call in the order of the starts. */
-  function placeOf(i: number, from: number): number {
-    return places.indexOf(i, from);
-  }
 }
 
 /** Where the search can go on. */

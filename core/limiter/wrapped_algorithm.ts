@@ -39,6 +39,7 @@ export function withMaxDelay(
   report: (attempt: Attempt) => void,
   keepsState: () => boolean = () => false,
 ): Algorithm {
+  const { codec } = algorithm;
   const around = (inner: Algorithm) => withMaxDelay(inner, maxDelay, report, keepsState);
   return withStep(algorithm, around, (state, now, cost) => {
     const result = algorithm.step(state, now, cost);
@@ -48,7 +49,7 @@ export function withMaxDelay(
     const starts = allowed && delay <= maxDelay;
     const refusedState = starts || !keepsState()
       ? undefined
-      : { state: copyState(algorithm, state), at: now };
+      : { state: codec.decode(codec.encode(state)), at: now };
     report({ refusedState, at: now, freshAt: now + queueResetAfter(algorithm, result[0]) });
     if (!allowed || starts) return result;
     const [look] = algorithm.step(state, now, 0);
@@ -94,11 +95,6 @@ function queueResetAfter(algorithm: Algorithm, { resetAfter, parts }: Decision):
     mayDelay(part) ? queueResetAfter(part, parts[place]!) : 0
   );
   return Math.max(...waits);
-}
-
-/** A state as the reducer's own. */
-function copyState(algorithm: Algorithm, state: unknown): unknown {
-  return algorithm.codec.decode(algorithm.codec.encode(state));
 }
 
 /** The same algorithm with another step, and without the split reducer, which would not fit it. */

@@ -10,22 +10,14 @@ export const LAST_INSTANT: number = 2 ** 42;
 
 /** A value as an error message shows it: short, and safe to print. */
 export function formatValue(value: unknown): string {
-  switch (typeof value) {
-    case "string":
-      return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
-    case "number":
-    case "boolean":
-    case "undefined":
-      return String(value);
-    case "bigint":
-      return `${value}n`;
-    case "object":
-      if (value === null) return "null";
-      if (!Array.isArray(value)) return "an object";
-      return value.length === 0 ? "an empty array" : "an array";
-    default:
-      return `a ${typeof value}`;
+  const kind = typeof value;
+  if (typeof value === "string") {
+    return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
   }
+  if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
+  if (kind === "object" && value !== null) return "an object";
+  if (kind === "function" || kind === "symbol") return `a ${kind}`;
+  return kind === "bigint" ? `${value}n` : String(value);
 }
 
 /** The error's text: `Cannot create gcra as limit must be a positive integer: current value is 0`. */

@@ -1,8 +1,8 @@
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
+import { storedKeyIn } from "../../../core/limiter/prepare_call.ts";
 import { charging } from "../../../core/limiter/wrapped_algorithm.ts";
 import type { Operation, PreparedCall, Store } from "../../../core/store.ts";
-import { storedKey } from "../../../core/stored_key.ts";
 import type { Guide } from "../arbitraries/schedules.ts";
 import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 
@@ -23,9 +23,9 @@ export interface StoreSlot {
 /** A key of a store. */
 export function storeSlot(store: Store, prefix: string, subject: Subject, key: string): StoreSlot {
   const { algorithm } = subject;
-  const { id, capacity } = algorithm;
-  const stored = store.internals?.keyOf?.(prefix, id, key) ?? storedKey(prefix, id, key);
-  return { prefix, key, stored, algorithm, guide: { capacity, grids: gridsOf(subject) } };
+  const stored = storedKeyIn(store, prefix, algorithm.id, key);
+  const guide = { capacity: algorithm.capacity, grids: gridsOf(subject) };
+  return { prefix, key, stored, algorithm, guide };
 }
 
 /** The operation of one call on a slot. */
@@ -57,9 +57,8 @@ export async function runOn(
   { dry = false, lane = false, charge = false }: CallOptions = {},
 ): Promise<Decision> {
   if (lane && !charge && store.internals?.prepare !== undefined) {
-    const call = store.internals?.prepare(slot.prefix, slot.algorithm) as PreparedCall<
-      Decision | Promise<Decision>
-    >;
+    const call: PreparedCall<Decision | Promise<Decision>> = store.internals
+      .prepare(slot.prefix, slot.algorithm);
     return await call(slot.key, cost, dry, now);
   }
   const [decision] = await store.run([operationOn(slot, cost, dry, charge)], now);
