@@ -56,7 +56,7 @@ export function transact(
   for (const { cost } of operations) checkCost("run an operation", cost);
   const conversions: Write[] = [];
   const writes: Write[] = [];
-  const looks: Decision[] = [];
+  const looks: (() => Decision)[] = [];
   const decisions = operations.map((operation) => {
     const { key, algorithm, cost, dry } = operation;
     const { take, decide } = splitReducer(algorithm);
@@ -65,7 +65,7 @@ export function transact(
     const next = take(state, instant, cost);
     const decision = decide(state, next, instant, cost);
     const look = () => decide(state, state, instant, 0);
-    looks.push(cost !== 0 && decision.allowed ? look() : decision);
+    looks.push(cost !== 0 && decision.allowed ? look : () => decision);
     if (dry) return decision;
     // Otherwise the next call would convert the older state again, and find no time passed.
     if (held === undefined && state !== algorithm.initial) {
@@ -79,7 +79,7 @@ export function transact(
   });
   return decisions.every((decision) => decision.allowed)
     ? { decisions, writes: [...conversions, ...writes] }
-    : { decisions: looks, writes: conversions };
+    : { decisions: looks.map((look) => look()), writes: conversions };
 }
 
 /** The state of a key that holds none: fresh, or what it had used under its older options. */

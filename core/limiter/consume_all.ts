@@ -4,7 +4,13 @@
  */
 
 import { andThen } from "../maybe_promise.ts";
-import { checkCost, checkOptions, checkText, typeError } from "../options/checks.ts";
+import {
+  checkCost,
+  checkOptions,
+  checkText,
+  type OptionNames,
+  typeError,
+} from "../options/checks.ts";
 import { combineDecisions } from "../algorithms/combine_decisions.ts";
 import type { Decision } from "../decision.ts";
 import { type AsyncLimiter, internalsOf, type Limiter, type LimiterInternals } from "./limiter.ts";
@@ -93,13 +99,15 @@ interface Part {
   readonly operation: Operation;
 }
 
+const ENTRY_OPTIONS: OptionNames<Entry<unknown>> = {
+  limiter: true,
+  key: true,
+  cost: true,
+  charge: true,
+};
+
 function partOf(entry: Entry<Limiter | AsyncLimiter>): Part {
-  checkOptions<typeof entry>(ACTION, entry ?? {}, {
-    limiter: true,
-    key: true,
-    cost: true,
-    charge: true,
-  });
+  checkOptions(ACTION, entry ?? {}, ENTRY_OPTIONS);
   const { limiter, key, cost = 1, charge = false } = entry ?? {};
   const internals = typeof limiter === "object" && limiter !== null
     ? internalsOf(limiter)
@@ -117,18 +125,16 @@ function requireTogether(
   parts: readonly Part[],
 ): void {
   const { store } = entries[0]!.limiter;
-  if (entries.some(({ limiter }) => limiter.store !== store)) {
-    throw typeError(ACTION, "all entries must be of one store", "several");
-  }
   const { clock } = parts[0]!.limiter;
-  if (parts.some(({ limiter }) => limiter.clock !== clock)) {
-    throw typeError(ACTION, "all entries must be of one clock", "several");
-  }
   const seen = new Set<string>();
-  for (const { operation: { key } } of parts) {
-    if (seen.has(key)) {
-      throw typeError(ACTION, "no stored key may come twice", key);
+  parts.forEach(({ limiter, operation: { key } }, place) => {
+    if (entries[place]!.limiter.store !== store) {
+      throw typeError(ACTION, "all entries must be of one store", "several");
     }
+    if (limiter.clock !== clock) {
+      throw typeError(ACTION, "all entries must be of one clock", "several");
+    }
+    if (seen.has(key)) throw typeError(ACTION, "no stored key may come twice", key);
     seen.add(key);
-  }
+  });
 }

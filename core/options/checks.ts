@@ -122,15 +122,15 @@ export function checkOptions<Options>(
   if (typeof options !== "object" || options === null) {
     throw typeError(action, "its options must be an object", options);
   }
-  for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined && !Object.hasOwn(known, name)) {
+  const given = options as Partial<Options>;
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(known, name) && given[name as keyof Options] !== undefined) {
       throw new TypeError(unknownOption(action, name, Object.keys(known)));
     }
   }
-  // Some options are those of a call, which pairs of all names and values would slow down.
+  // Some options are those of a call, which pairs of names and values would slow down.
   for (const name in known) {
     const check: true | OptionCheck = known[name];
-    const given = options as Partial<Options>;
     if (check !== true && given[name] !== undefined) check(action, name, given[name]);
   }
 }

@@ -94,10 +94,14 @@ function batchOf(
     }
     if (toWrite.size === 0) return isStillMissing() && isUnchanged() ? decisions : undefined;
     requireRoom(memory, toWrite.size);
-    const missing = [...toWrite.keys()].map((key) => seen.get(key)!)
-      .filter(({ slot }) => slot === 0);
-    missing.forEach(insertFresh);
-    return missing.length === 0 && commit(toWrite) ? decisions : undefined;
+    let isComplete = true;
+    for (const stored of toWrite.keys()) {
+      const key = seen.get(stored)!;
+      if (key.slot !== 0) continue;
+      insertFresh(key);
+      isComplete = false;
+    }
+    return isComplete && commit(toWrite) ? decisions : undefined;
   }
 
   /** Looks a key up: its state, `undefined` if it has none. */
@@ -124,9 +128,10 @@ function batchOf(
 
   /** Whether all keys are yet as the last try found them. */
   function isUnchanged(): boolean {
-    return [...seen.values()].every(({ slot, word }) =>
-      slot === 0 || Atomics.load(memory.ints, slot) === word
-    );
+    for (const { slot, word } of seen.values()) {
+      if (slot !== 0 && Atomics.load(memory.ints, slot) !== word) return false;
+    }
+    return true;
   }
 
   /** Whether the keys that were in no slot are in none now. */

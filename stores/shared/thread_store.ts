@@ -66,13 +66,13 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
   function run(operations: readonly Operation[], at?: number): readonly Decision[] {
     requireOpen(thread);
     const now = checkNow(at ?? Date.now());
-    for (const { cost } of operations) checkCost("run an operation", cost);
     prints.renew();
     const [first] = operations;
     if (operations.length !== 1 || first === undefined || first.replaces !== undefined) {
       return runBatch(view, prints.of, operations, now);
     }
     const { key, algorithm, cost, dry } = first;
+    checkCost("run an operation", cost);
     const { low, high } = prints.of(key);
     return [decideOn(stepperOf(view, algorithm), low, high, cost, dry, now)];
   }

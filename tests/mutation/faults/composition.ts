@@ -28,14 +28,14 @@ export const COMPOSITION_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/transact.ts", ["memoryStore"], {
     "A batch charges the keys that admit, though one refuses":
-      ": { decisions: looks, writes{~~: conversions~>~~} };",
+      ": { decisions: looks.map((look) => look()), writes{~~: conversions~>~~} };",
     "A refused batch answers as if its admitted keys had been charged":
-      ": { decisions{~~: looks~>~~}, writes: conversions };",
+      ": { decisions{~~: looks.map((look) => look())~>~~}, writes: conversions };",
     "A refund in a refused batch is answered as if it had been made":
       "looks.push(cost {~~!==~>>~~} 0 && decision.allowed",
     "A dry run in a batch that is written": ["if (dry) return decision;", ""],
     "A refused call that leaves the use under the older options":
-      ": { decisions: looks, writes: {~~conversions~>[]~~} };",
+      ": { decisions: looks.map((look) => look()), writes: {~~conversions~>[]~~} };",
     "A changed limit that forgets what was used":
       "if (old {~~=~>!~~}== undefined || replaces === undefined) return algorithm.initial;",
   }),
