@@ -2,8 +2,8 @@ import { LONGEST_TIMER } from "../../core/clock.ts";
 import {
   checkChoice,
   checkFunction,
-  checkInteger,
   checkOptions,
+  integerFrom,
   type OptionCheck,
 } from "../../core/options/checks.ts";
 
@@ -86,14 +86,14 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   checkOptions<RedisStoreOptions>("create redisStore", options, {
     commit: oneOf("watch", "cas", "script", "auto"),
     time: oneOf("server", "client"),
-    deadline: positive(LONGEST_TIMER),
-    connectDeadline: positive(LONGEST_TIMER),
+    deadline: integerFrom(1, LONGEST_TIMER),
+    connectDeadline: integerFrom(1, LONGEST_TIMER),
     onUnavailable: oneOf("throw", "allow", "deny"),
-    maxPending: positive(),
-    timeout: positive(LONGEST_TIMER),
+    maxPending: integerFrom(1),
+    timeout: integerFrom(1, LONGEST_TIMER),
     onOverload: oneOf("throw", "deny"),
-    cacheBytes: positive(),
-    connections: positive(64),
+    cacheBytes: integerFrom(1),
+    connections: integerFrom(1, 64),
     hashTag: checkFunction,
   });
   const { deadline = 50 } = options;
@@ -114,8 +114,4 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
 
 function oneOf(...choices: readonly string[]): OptionCheck {
   return (action, option, value) => checkChoice(action, option, value, choices);
-}
-
-function positive(most?: number): OptionCheck {
-  return (action, option, value) => checkInteger(action, option, value, 1, most);
 }

@@ -26,7 +26,7 @@ import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts"
 import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
-import { type Answer, isLook, newJob, type Several } from "./batches/job.ts";
+import { type Answer, isLook, newJob, type Several, type Turn } from "./batches/job.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
@@ -108,7 +108,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   };
   const remembered = cachedKeys();
   const router = chooseRouter(client, context);
-  const instant = turnInstant();
+  const turn = turns();
   let closed = false;
 
   /** Submits a call: of one operation or of several, or with neither to forget the key. */
@@ -121,7 +121,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return new Promise((resolve, reject) => {
       const settle = resolve as (answer: Answer) => void;
       const slot = router.slotOf(key);
-      router.submit(newJob(key, slot, at, one, several, instant(), settle, reject));
+      router.submit(newJob(key, slot, at, one, several, turn(), settle, reject));
     });
   }
 
@@ -169,18 +169,20 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 }
 
 /**
- * The time by `performance.now`, read once in each turn of the event loop: with many calls in flight,
- * to read it for each of them is a twentieth of all work.
+ * The turn of the event loop that is under way. The clock is read once for all its calls, as to read
+ * it for each of them is a twentieth of all work; and at its end, as what it computes before a call
+ * must not count against that.
  */
-function turnInstant(): () => number {
-  let instant: number | undefined;
-  function forget(): void {
-    instant = undefined;
-  }
+function turns(): () => Turn {
+  let current: Turn | undefined;
   return () => {
-    if (instant !== undefined) return instant;
-    setImmediate(forget);
-    return instant = performance.now();
+    if (current !== undefined) return current;
+    const turn: Turn = current = { end: undefined };
+    setImmediate(() => {
+      current = undefined;
+      turn.end = performance.now();
+    });
+    return turn;
   };
 }
 

@@ -12,6 +12,12 @@ export interface Several {
   readonly keys: readonly string[];
 }
 
+/** A turn of the event loop. */
+export interface Turn {
+  /** When it ended, by `performance.now`; `undefined` until then. */
+  end: number | undefined;
+}
+
 /** A call on the store: what it is to do, and how far it has come. */
 export type Job = YoungJob;
 
@@ -37,8 +43,8 @@ class YoungJob {
   readonly one: Operation | undefined;
   /** Operations that are run all or nothing, if it is not that one. */
   readonly several: Several | undefined;
-  /** Since when it has been under way, by `performance.now`. */
-  readonly since: number;
+  /** The turn that it came in. */
+  readonly turn: Turn;
   /** Answers the caller. */
   readonly resolve: (answer: Answer) => void;
   /** Fails the call. */
@@ -66,7 +72,7 @@ class YoungJob {
     at: number | undefined,
     one: Operation | undefined,
     several: Several | undefined,
-    since: number,
+    turn: Turn,
     resolve: (answer: Answer) => void,
     reject: (error: Error) => void,
   ) {
@@ -75,9 +81,14 @@ class YoungJob {
     this.at = at;
     this.one = one;
     this.several = several;
-    this.since = since;
+    this.turn = turn;
     this.resolve = resolve;
     this.reject = reject;
+  }
+
+  /** Since when it could have been sent, by `performance.now`. */
+  get since(): number {
+    return this.turn.end ?? performance.now();
   }
 }
 

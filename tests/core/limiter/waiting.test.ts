@@ -148,6 +148,24 @@ test("those who have no time for their turn leave, and those behind move up", as
   ]);
 });
 
+test("who joins after an admission or a refund is refused by what is left to wait", async () => {
+  const { api, clock } = slowLimiter(gcra({ limit: 1, period: "1s" }));
+  await api.consume("key");
+  const join = (maxWait: number) => outcome(api.acquire("key", { maxWait }));
+  const calls = [1_000, 2_000, 3_000].map(join);
+  await clock.pass(1_000);
+  calls.push(join(2_999), join(3_000));
+  const first = ["admitted", "pending", "pending", "RateLimitedError", "pending"];
+  assert.deepEqual(await settledOf(calls), first);
+  await api.refund("key");
+  await clock.pass(0);
+  calls.push(join(2_999), join(3_000));
+  const then = ["admitted", "admitted", "pending", "RateLimitedError", "pending"];
+  assert.deepEqual(await settledOf(calls), [...then, "RateLimitedError", "pending"]);
+  await clock.pass(3_000);
+  assert.deepEqual((await settledOf(calls)).slice(4), ["admitted", "RateLimitedError", "admitted"]);
+});
+
 describe("acquire on a store that does not answer", () => {
   const algorithm = gcra({ limit: 2, period: "1h" });
 

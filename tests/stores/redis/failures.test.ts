@@ -198,6 +198,18 @@ describe("a process that was held up", () => {
       }));
   }
 
+  test("counts no call's time from before it could be sent", () =>
+    withFake({ timeout: 800 }, async ({ limiter }) => {
+      await limiter.consume("a");
+      // The timer that this has started is due while the process is held up.
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      const calls = [limiter.consume("a")];
+      holdUp(1_000);
+      calls.push(limiter.consume("a"));
+      const decisions = await Promise.all(calls);
+      assert.deepEqual(decisions.map(({ allowed }) => allowed), [true, true]);
+    }));
+
   const AT_START = { deadline: 1_000, connectDeadline: 1_000 };
 
   test("while it connects does not take itself for a dead server", () =>

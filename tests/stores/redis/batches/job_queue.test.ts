@@ -12,7 +12,7 @@ import {
 /** A call on keys of the slot 1. */
 function jobOn(keys: readonly string[], alone: boolean): Job {
   const several = keys.length > 1 ? { operations: [], keys } : undefined;
-  const job = newJob(keys[0]!, 1, undefined, undefined, several, 0, () => {}, () => {});
+  const job = newJob(keys[0]!, 1, undefined, undefined, several, { end: 0 }, () => {}, () => {});
   job.alone = alone;
   return job;
 }
@@ -46,7 +46,10 @@ for (const mode of ["watch", "cas"] as const) {
 test("a slot of which a batch takes nothing keeps its place", () => {
   const queue = jobQueue();
   const add = (key: string, slot: number) =>
-    enqueue(queue, newJob(key, slot, undefined, undefined, undefined, 0, () => {}, () => {}));
+    enqueue(
+      queue,
+      newJob(key, slot, undefined, undefined, undefined, { end: 0 }, () => {}, () => {}),
+    );
   for (const key of ["a", "b", "c"]) add(key, 1);
   add("d", 2);
   add("e", 3);
