@@ -22,3 +22,4 @@ export {
 } from "./options/checks.ts";
 export { suggestOption } from "./options/suggest_option.ts";
 export { withTimeout } from "./with_timeout.ts";
+export { workerProgram } from "./worker_program.ts";

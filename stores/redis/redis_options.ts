@@ -15,7 +15,7 @@ export interface RedisStoreOptions {
    * one round trip where nobody else touched the key, and in conflict key by key. `"script"`: the
    * reducer's state transition, compiled to Lua, runs in Redis, in one round trip and without
    * conflicts; windows over timelines, logs and algorithms of others go by `"cas"`. `"auto"`:
-   * `"script"` if the server lets us run scripts, otherwise `"watch"`.
+   * the first of `"script"`, `"cas"` and `"watch"` that the server permits.
    */
   readonly commit?: "watch" | "cas" | "script" | "auto" | undefined;
   /**

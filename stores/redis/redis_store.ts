@@ -48,15 +48,16 @@ export interface RedisStore extends AsyncStore {
  * A store in Redis, by a client of node-redis, ioredis, iovalkey or Bun, or anything that sends
  * commands; docs/redis.md has the versions.
  *
- * It makes connections of its own with the client's options, when it is first used; the client that
- * was given need not be connected (but a pool or a sentinel client of node-redis 5), and is not touched. Calls of one process that come while a batch
- * is under way share the next one: many decisions are two round trips, and one write for each key.
- * A refused call writes nothing. Redis keeps text, as `prefix:{key}:id`. Reducers run here, but by
- * `commit: "script"`, which runs their state transitions inside Redis, as Lua that is made of them.
+ * When it is first used, it opens connections of its own with the client's options. It does not use
+ * the client that was given, which need not be connected (except for a pool or a sentinel client of
+ * node-redis 5). Calls that arrive while a batch is under way share the next one: many decisions take
+ * two round trips, and one write for each key. A refused call writes nothing. Redis keeps text, as
+ * `prefix:{key}:id`. Reducers run in this process; with `commit: "script"`, Redis runs their state
+ * transitions, as Lua that the build makes of them.
  *
- * A value lives for `resetAfter` and 5 to 8 seconds more; that of a fresh key is deleted. One that is no
- * state of its algorithm, written by hand or by another version, counts as absent, and is replaced
- * by the next call that is admitted.
+ * A value lives for `resetAfter` and 5 to 8 seconds more; that of a fresh key is deleted. A value that
+ * is no state of its algorithm, written by hand or by another version, counts as absent. The next
+ * admitted call replaces it.
  *
  * Close the store when it is no longer needed: an open connection keeps the process alive.
  *

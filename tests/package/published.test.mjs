@@ -28,17 +28,7 @@ test("README.md's first example runs", async () => {
 test("the command serves on two threads", async () => {
   const rules = { domain: "shop", rules: [{ key: "user", limits: [{ limit: 2, period: "1h" }] }] };
   writeFileSync("rules.json", JSON.stringify(rules));
-  const args = ["serve", "rules.json", "--port", "0", "--threads", "2"];
-  const served = spawn(process.execPath, [
-    "run",
-    "-A",
-    "--no-check",
-    "--config=deno.json",
-    imports["tidegate/bin"],
-    ...args,
-  ], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const served = command("serve", "rules.json", "--port", "0", "--threads", "2");
   const ended = new Promise((resolve) => served.on("exit", resolve));
   try {
     const url = await listening(served);
@@ -60,6 +50,32 @@ test("the command serves on two threads", async () => {
     await ended;
   }
 });
+
+test("the command replays a log on two threads", async () => {
+  const line = '192.0.2.7 - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5\n';
+  writeFileSync("access.log", line.repeat(100));
+  const replayed = command(
+    "replay",
+    "access.log",
+    "--rule",
+    "gcra:60/1m,burst=1",
+    "--threads",
+    "2",
+  );
+  let output = "";
+  for (const stream of [replayed.stdout, replayed.stderr]) {
+    stream?.on("data", (text) => output += text);
+  }
+  const code = await new Promise((resolve) => replayed.on("close", resolve));
+  assert.equal(code, 0, output);
+  assert.match(output, /99/);
+});
+
+/** Starts the command. @param {...string} args */
+function command(...args) {
+  const run = ["run", "-A", "--no-check", "--config=deno.json", imports["tidegate/bin"]];
+  return spawn(process.execPath, [...run, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+}
 
 /**
  * The address that the service reports once it listens.

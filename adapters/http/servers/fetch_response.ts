@@ -1,5 +1,5 @@
 /*
- * How requests in the style of fetch are read and answered, by http.ts, hono.ts and elysia.ts.
+ * How the adapters for fetch-style servers read requests and answer them.
  */
 import { andThen, type MaybePromise } from "../../../core/maybe_promise.ts";
 import type { RequestSource } from "../address/client_key.ts";

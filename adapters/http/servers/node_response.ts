@@ -1,5 +1,5 @@
 /*
- * How requests of node:http are read and answered, by node.ts, express.ts and fastify.ts.
+ * How the adapters for servers on node:http read requests and answer them.
  */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";

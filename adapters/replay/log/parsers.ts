@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 
+import { workerProgram } from "../../../core/toolkit.ts";
 import type { Layout } from "./layout.ts";
 import { blockParser, type ReadLogOptions } from "./parse_block.ts";
 import type { Columns } from "./trace.ts";
@@ -24,8 +25,7 @@ export function ownParser(options: ReadLogOptions): Parser {
 
 /** Starts a thread that reads blocks, and answers in order. */
 export function parserThread(): Parser {
-  const file = import.meta.url.endsWith(".ts") ? "./parser_worker.ts" : "./parser_worker.js";
-  const worker = new Worker(new URL(file, import.meta.url));
+  const worker = new Worker(workerProgram(import.meta.url, "parser_worker"));
   const waiting: { resolve(columns: Columns): void; reject(error: unknown): void }[] = [];
   worker.on("message", (columns: Columns) => waiting.shift()?.resolve(columns));
   worker.on("error", (error) => waiting.splice(0).forEach(({ reject }) => reject(error)));

@@ -5,6 +5,7 @@
 
 import { Worker } from "node:worker_threads";
 
+import { workerProgram } from "../../../core/toolkit.ts";
 import {
   compileRules,
   readDocuments,
@@ -14,7 +15,6 @@ import {
   type RuleFile,
   type RuleProblem,
 } from "../../rules/rules.ts";
-import { workerProgram } from "./worker_program.ts";
 
 /** The files, unless there is an error in one of them. */
 type FilesRead = readonly [

@@ -5,14 +5,13 @@
 
 import { Worker } from "node:worker_threads";
 
-import { withTimeout } from "../../../core/toolkit.ts";
+import { withTimeout, workerProgram } from "../../../core/toolkit.ts";
 import type { KeyLookup, RuleFile } from "../../rules/rules.ts";
 import { errorLog } from "../log.ts";
 import { addFigures, type FiguresSnapshot, NO_FIGURES } from "../metrics/figures_snapshot.ts";
 import type { StoreSettings } from "../open_store.ts";
 import { type PortCall, portCalls } from "./port_calls.ts";
 import type { Ports, Servers, ServerSettings, ThreadLinks } from "./service_thread.ts";
-import { workerProgram } from "./worker_program.ts";
 
 /** What a worker starts with. */
 export interface WorkerSettings extends ServerSettings, Omit<StoreSettings, "store"> {

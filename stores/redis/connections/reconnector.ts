@@ -1,6 +1,7 @@
 /*
- * One connection to a server, made when it is first needed, and again after it was lost. Whoever
- * closes a connection of the store does it here.
+ * One connection to a server, made when it is first needed, and again after it was lost. It is
+ * closed here; only short-lived connections (to find a cluster's nodes or a sentinel's master, or to
+ * delete a prefix) are closed by the code that opened them.
  */
 
 import type { CircuitBreaker } from "./circuit_breaker.ts";
