@@ -36,6 +36,35 @@ describe("readLog", () => {
   const line = (second: number) =>
     `h\u00e9 - - [22/Dec/2016:22:32:${second} +0300] "GET / HTTP/1.1" 200 1\n`;
 
+  test("does not mind where the text is cut, be it inside a character or not", async () => {
+    const lines = [line(10), line(11).replace("h", "\u{1f40c}"), line(12).replace("GET", "\u20ac")];
+    // Of more than two blocks, each of which ends elsewhere in a line.
+    const text = lines.join("").repeat(800).trimEnd();
+    const bytes = new TextEncoder().encode(text);
+    const expected = await entriesOf(text);
+    assert.equal(expected.length, 2_400);
+    const anyText = fc.constantFrom(text, bytes);
+    const anyCuts = fc.array(fc.nat({ max: text.length }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(anyText, anyCuts, async (whole, cuts) => {
+        const places = [0, ...cuts.sort((a, b) => a - b), whole.length];
+        const pieces = places.slice(1).map((end, place) => whole.slice(places[place], end));
+        assert.deepEqual(await entriesOf(pieces), expected);
+      }),
+      fcOptions({ numRuns: 40 }),
+    );
+  });
+
+  test("counts lines without the part of a request that is the key as unread", async () => {
+    const bad: string[] = [];
+    const text = line(10) + line(11).replace("GET / HTTP/1.1", "-");
+    const onBadLine = (_line: string, reason: string) => bad.push(reason);
+    assert.deepEqual((await entriesOf(text, { key: "url", onBadLine })).map(({ key }) => key), [
+      "/",
+    ]);
+    assert.deepEqual(bad, ["no client of 1 to 1024 bytes is named in url"]);
+  });
+
   test("reports lines that are no entries, and gives up on those that are too long", async () => {
     const bad: string[] = [];
     const text = [line(10), "x".repeat(300), "y".repeat(300), "\n", "nonsense\n", line(11)];
