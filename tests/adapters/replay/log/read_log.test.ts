@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { type LogEntry, readLog, type ReadLogOptions } from "../../../../adapters/replay/replay.ts";
+import {
+  type LogEntry,
+  readLog,
+  type ReadLogOptions,
+  readTrace,
+} from "../../../../adapters/replay/replay.ts";
 import type { TextSource } from "../../../../adapters/replay/replay.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
@@ -64,6 +69,15 @@ describe("readLog", () => {
     ]);
     assert.deepEqual(bad, ["no client of 1 to 1024 bytes is named in url"]);
   });
+
+  for (const threads of [0, 2]) {
+    test(`skips header lines of logs put together, with ${threads} threads`, async () => {
+      const text = "time,client\r\n2026-11-22T10:00:00Z,a\r\nwhen,b\r\n".repeat(2);
+      const { requests, log } = await readTrace(text, { threads });
+      assert.deepEqual([requests, log?.lines, log?.bytes, log?.unread], [2, 4, text.length, 2]);
+      assert.deepEqual(log?.firstUnread.map(({ line }) => line), [3, 6]);
+    });
+  }
 
   test("reports lines that are no entries, and gives up on those that are too long", async () => {
     const bad: string[] = [];
