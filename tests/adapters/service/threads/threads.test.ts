@@ -112,7 +112,7 @@ describe("2 threads over the shared store", () => {
   });
 
   for (const threads of [1, 2]) {
-    test(`share limits of keys of their own, which a method looks up, on ${threads} of threads`, () =>
+    test(`share limits of keys of their own, which a method looks up (threads: ${threads})`, () =>
       withService(async (service) => {
         const verdicts = [];
         for (let times = 0; times < 4; times++) {
