@@ -50,8 +50,13 @@ export const explainCommand: Command = defineCommand({
       const rule = "explain takes the rules and a descriptor: explain rules.yaml user=42";
       throw usageError(rule, "explain");
     }
-    const { rules } = await readAt(path, values, tools);
-    if (rules === undefined) return 1;
+    const complaints: string[] = [];
+    const complain = (text: string) => void complaints.push(text);
+    const { rules } = await readAt(path, values, { complain });
+    if (rules === undefined) {
+      complaints.forEach(tools.complain);
+      return 1;
+    }
     const domain = domainOf(rules, values.domain);
     const descriptors = descriptorsOf(words);
     tools.print(`domain ${domain}`);

@@ -21,7 +21,7 @@ import type { RULE_OPTIONS, Tools, ValuesOf } from "./command_options.ts";
 export async function readAt(
   path: string,
   values: ValuesOf<typeof RULE_OPTIONS>,
-  { complain }: Tools,
+  { complain }: Pick<Tools, "complain">,
 ): Promise<ReadRules> {
   const source = await sourceOf(path);
   let documents: readonly RuleDocument[];

@@ -133,7 +133,7 @@ async function openService(settings: ServeSettings): Promise<RunningService> {
   const store = await openStore(settings, log);
   const startedAt = Date.now();
   const links: ThreadLinks = {
-    lookup: source.lookup,
+    lookup: source.lookup?.bind(source),
     show: (what) => show(service, what),
     log,
   };

@@ -96,7 +96,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
       let to = ends[key.place]!;
       const isText = key.part === "method" || key.part === "url" ||
         (quotes === "doubled" && line.subarray(from, to).includes(QUOTE));
-      if (isText) return table.idOfText(text(key)!);
+      if (isText) return table.idOfText(text(key) ?? "");
       if (key.part === "address") {
         to = beforePort(line, from, to);
         if (line[from] === OPEN && line[to - 1] === CLOSE) {

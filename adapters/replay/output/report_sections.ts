@@ -44,10 +44,8 @@ export function reportSections(
     ...comparisonSections(report),
     ...(sweeps.length === 0 ? [] : [{
       heading: "How low may the limit be?",
-      title: "smallest limit that hits",
-      rows: sweepRows(sweeps),
       plot: (width: number) => sweepPlot("Requests refused against the limit", sweeps, width),
-    }]),
+    }, { title: "smallest limit that hits", rows: sweepRows(sweeps) }]),
   ];
 }
 

@@ -37,7 +37,7 @@ async function readStream({ body }: Request, most: number): Promise<string> {
   let size = 0;
   for await (const bytes of body ?? []) {
     size += bytes.length;
-    // To leave the loop cancels the stream.
+    // Leaving the loop cancels the stream.
     if (size > most) throw tooLarge(most);
     text += decoder.decode(bytes, { stream: true });
   }

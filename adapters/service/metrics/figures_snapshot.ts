@@ -138,7 +138,7 @@ function mostKeys(all: readonly KeyFigures[]): readonly KeyFigures[] {
   return [...new Set([...largest("refused"), ...largest("used")])];
 }
 
-/** Makes what finds the figures of rules that are there, and of limits that came with descriptors. */
+/** Makes a check: whether figures are of a rule that is there, or of limits that descriptors bring. */
 export function figuresOf({ rules, domains }: RuleSet): (figures: RuleFigures) => boolean {
   const known = new Set(rules.map(figuresName));
   for (const domain of domains.keys()) known.add(ruleName({ domain, rule: OVERRIDE }));

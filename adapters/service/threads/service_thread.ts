@@ -49,7 +49,7 @@ export interface Servers {
   figures(search?: string): MaybePromise<FiguresSnapshot>;
   /** Puts another certificate in place, for connections that come. */
   secure(keys: TlsKeys): Promise<void> | void;
-  /** Takes no more calls from those who ask whether it is ready, and reports that to who watches. */
+  /** Reports to health checks, and to those who watch its health, that it takes no more calls soon. */
   drain(): void;
   /** Take no more connections, let calls end for so many milliseconds, then end the rest. */
   stop(grace: number): Promise<void>;

@@ -72,6 +72,15 @@ describe("tidegate explain", () => {
     assert.doesNotMatch((await run("explain", EXAMPLE, ...login)).printed, /does not apply/);
   });
 
+  test("complains of rules only if they cannot be used", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "rules.json");
+      const limits = [{ limit: 3, period: "1h" }, { limit: 5, period: "1h" }];
+      writeFileSync(file, JSON.stringify({ domain: "shop", rules: [{ key: "user", limits }] }));
+      assert.match((await run("lint", file)).complaints, /warning: .*can never bind/);
+      assert.equal((await run("explain", file, "user=1")).complaints, "");
+    }));
+
   test("says why nothing matches", async () => {
     const { printed } = await run("explain", EXAMPLE, "path=/", "user=1");
     assert.match(printed, /no rule for the key path here; there are: address, user, route/);

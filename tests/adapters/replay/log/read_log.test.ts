@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 
-import { type LogEntry, readLog, type ReadLogOptions } from "../../../../adapters/replay/replay.ts";
+import {
+  type LogEntry,
+  readLog,
+  type ReadLogOptions,
+  readTrace,
+} from "../../../../adapters/replay/replay.ts";
 import type { TextSource } from "../../../../adapters/replay/replay.ts";
 import { fcOptions } from "../../../support/seed.ts";
 
@@ -35,6 +40,44 @@ describe("readLog", () => {
 
   const line = (second: number) =>
     `h\u00e9 - - [22/Dec/2016:22:32:${second} +0300] "GET / HTTP/1.1" 200 1\n`;
+
+  test("does not mind where the text is cut, be it inside a character or not", async () => {
+    const lines = [line(10), line(11).replace("h", "\u{1f40c}"), line(12).replace("GET", "\u20ac")];
+    // Of more than two blocks, each of which ends elsewhere in a line.
+    const text = lines.join("").repeat(800).trimEnd();
+    const bytes = new TextEncoder().encode(text);
+    const expected = await entriesOf(text);
+    assert.equal(expected.length, 2_400);
+    const anyText = fc.constantFrom(text, bytes);
+    const anyCuts = fc.array(fc.nat({ max: text.length }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(anyText, anyCuts, async (whole, cuts) => {
+        const places = [0, ...cuts.sort((a, b) => a - b), whole.length];
+        const pieces = places.slice(1).map((end, place) => whole.slice(places[place], end));
+        assert.deepEqual(await entriesOf(pieces), expected);
+      }),
+      fcOptions({ numRuns: 40 }),
+    );
+  });
+
+  test("counts lines without the part of a request that is the key as unread", async () => {
+    const bad: string[] = [];
+    const text = line(10) + line(11).replace("GET / HTTP/1.1", "-");
+    const onBadLine = (_line: string, reason: string) => bad.push(reason);
+    assert.deepEqual((await entriesOf(text, { key: "url", onBadLine })).map(({ key }) => key), [
+      "/",
+    ]);
+    assert.deepEqual(bad, ["no client of 1 to 1024 bytes is named in url"]);
+  });
+
+  for (const threads of [0, 2]) {
+    test(`skips header lines of logs put together, with ${threads} threads`, async () => {
+      const text = "time,client\r\n2026-11-22T10:00:00Z,a\r\nwhen,b\r\n".repeat(2);
+      const { requests, log } = await readTrace(text, { threads });
+      assert.deepEqual([requests, log?.lines, log?.bytes, log?.unread], [2, 4, text.length, 2]);
+      assert.deepEqual(log?.firstUnread.map(({ line }) => line), [3, 6]);
+    });
+  }
 
   test("reports lines that are no entries, and gives up on those that are too long", async () => {
     const bad: string[] = [];

@@ -84,6 +84,8 @@ describe("replayPage", () => {
     assert.match(page, /prefers-color-scheme/);
     // Over time, the clients of each candidate, the limits; each for wide screens and for narrow ones.
     assert.equal(page.match(/<svg /g)?.length, 8);
+    // A title stands over its table, and not over the plot before it.
+    assert.match(page, /<h3>smallest limit that hits<\/h3>\n<div class="wide"><table>/);
   });
 
   test("shows only clients that were refused, and candidates with the same ones together", async () => {

@@ -111,28 +111,31 @@ describe("2 threads over the shared store", () => {
     }, { threads: 2, rules: source });
   });
 
-  test("share limits of keys of their own, which the main thread looks up", () =>
-    withService(async (service) => {
-      const verdicts = [];
-      for (let times = 0; times < 4; times++) {
-        const { body } = await post(service, "/v1/consume", { entries: { user: "42" } }, {
-          connection: "close",
-        });
-        verdicts.push(body.allowed);
-      }
-      assert.deepEqual(verdicts, [true, true, true, false]);
-    }, {
-      threads: 2,
-      rules: oneRule(
-        "user",
-        1,
-        [],
-        { lookup: "wait" },
-        (_domain, key) =>
-          Promise.resolve(key === "user=42" ? [{ limit: 3, period: "1d" as const }] : undefined),
-      ),
-    }));
+  for (const threads of [1, 2]) {
+    test(`share limits of keys of their own, which a method looks up (threads: ${threads})`, () =>
+      withService(async (service) => {
+        const verdicts = [];
+        for (let times = 0; times < 4; times++) {
+          const { body } = await post(service, "/v1/consume", { entries: { user: "42" } }, {
+            connection: "close",
+          });
+          verdicts.push(body.allowed);
+        }
+        assert.deepEqual(verdicts, [true, true, true, false]);
+      }, { threads, rules: sourceOfLimits("user=42", 3) }));
+  }
 });
+
+/** A source that knows the limits of a key, and looks them up by itself. */
+function sourceOfLimits(own: string, limit: number) {
+  return {
+    ...oneRule("user", 1, [], { lookup: "wait" }),
+    limits: [{ limit, period: "1d" }] as const,
+    async lookup(_domain: string, key: string) {
+      return await Promise.resolve(key === own ? this.limits : undefined);
+    },
+  };
+}
 
 withRedis("2 threads over Redis", (redis) => {
   test("admit exactly the limit, and count together", () =>

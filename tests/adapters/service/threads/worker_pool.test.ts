@@ -78,8 +78,9 @@ test("a worker that cannot be started again is tried once more, until it can", (
 });
 
 test("a worker that cannot start ends the others, and is an error", () => {
-  const settings = { files: [], port: 0, store: { handle: {} } } as unknown as WorkerSettings;
+  const settings = { files: [], port: 0, handle: {} } as unknown as WorkerSettings;
   return assert.rejects(
     startWorkers({ size: 2, settings: () => settings, links }),
+    /Cannot attach a shared store/,
   );
 });
