@@ -280,7 +280,7 @@ async function startPool(service: RunningService): Promise<Servers> {
   for (const each of [port, grpcPort]) {
     if (each !== 0) service.ends.push(await takePort(hostname, each));
   }
-  const workers = await startWorkers({
+  const workers = service.servers = await startWorkers({
     size: threads,
     settings: (shared) => workerSettings(service, shared),
     links,

@@ -109,7 +109,7 @@ function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[
   }
   return [...groups.values()].map(({ names, hit }, place) => ({
     heading: place === 0 ? "The clients hit hardest" : undefined,
-    title: `${names.join(", ")}: hit hardest`,
+    title: `${names.join(" and ")}: hit hardest`,
     rows: [
       ["client", "denied", "of", "longest lock-out"],
       ...hit.slice(0, 5).map(({ key, denied, requests, lockOut }) => [

@@ -1,10 +1,9 @@
 import { count } from "../format_numbers.ts";
 import type { ClientReport } from "../../replay_report.ts";
-import { fitting, linear, type Scale, timeAxis } from "./axis.ts";
+import { CHARACTER, fitting, linear, type Scale, timeAxis } from "./axis.ts";
 import { label, picture } from "./svg.ts";
 import { bars } from "./timeline_plot.ts";
 
-const RIGHT = 92;
 const ROW = 18;
 const TOP = 24;
 
@@ -17,11 +16,12 @@ export function stripPlot(
   width = 760,
 ): string {
   const left = Math.max(130, width / 4);
-  const right = width - RIGHT;
+  const counts = clients.map(({ denied, requests }) => `${count(denied)} of ${count(requests)}`);
+  const right = width - 8 - Math.max(11, ...counts.map(({ length }) => length)) * CHARACTER;
   const x = linear(0, Math.max(1, end - start), left, right);
   const bottom = TOP + clients.length * ROW;
   const rows = clients.flatMap((client, place) =>
-    strip(client, TOP + place * ROW, start, x, right)
+    strip(client, counts[place]!, TOP + place * ROW, start, x, right)
   );
   return picture(width, bottom + 24, title, [
     ...timeAxis(x, end - start, TOP, bottom),
@@ -32,7 +32,8 @@ export function stripPlot(
 }
 
 function strip(
-  { key, denied, requests, timeline }: ClientReport,
+  { key, denied, timeline }: ClientReport,
+  counted: string,
   top: number,
   start: number,
   x: Scale,
@@ -43,8 +44,6 @@ function strip(
     label(names, top + 13, fitting(key, names), { anchor: "end" }),
     bars(timeline, "allowed", start, x, right, () => [top + 6, top + ROW - 6]),
     bars(timeline, "denied", start, x, right, () => [top + 2, top + ROW - 2]),
-    label(right + 8, top + 13, `${count(denied)} of ${count(requests)}`, {
-      class: denied > 0 ? "alarm" : "soft",
-    }),
+    label(right + 8, top + 13, counted, { class: denied > 0 ? "alarm" : "soft" }),
   ];
 }

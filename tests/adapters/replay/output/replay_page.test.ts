@@ -95,7 +95,7 @@ describe("replayPage", () => {
       algorithm: make(limit),
     }));
     const page = replayPage(await replay(logOf(["a", "b"]), candidates));
-    assert.deepEqual(page.match(/<h3>.*?<\/h3>/g), ["<h3>c0, c1: hit hardest</h3>"]);
+    assert.deepEqual(page.match(/<h3>.*?<\/h3>/g), ["<h3>c0 and c1: hit hardest</h3>"]);
     const free = replayPage(await replay(logOf(["a"]), [{ algorithm: make(3) }]));
     assert.match(free, /, nobody would have been refused\.<\/p>/);
     assert.doesNotMatch(free, /<h3>/);
