@@ -84,7 +84,7 @@ function answerOf(
 
 function candidateRows({ candidates, requests }: ReplayReport): Section["rows"] {
   return [
-    ["candidate", "denied", "%", "clients hit", "longest lock-out", "delayed"],
+    ["candidate", "refused", "%", "clients hit", "longest lock-out", "delayed"],
     ...candidates.map(({ name, denied, clientsHit, longestLockOut, delayed }) => [
       name,
       count(denied),
@@ -111,7 +111,7 @@ function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[
     heading: place === 0 ? "The clients hit hardest" : undefined,
     title: `${names.join(" and ")}: hit hardest`,
     rows: [
-      ["client", "denied", "of", "longest lock-out"],
+      ["client", "refused", "of", "longest lock-out"],
       ...hit.slice(0, 5).map(({ key, denied, requests, lockOut }) => [
         safeText(key),
         count(denied),
