@@ -1,8 +1,12 @@
+/*
+ * Keeps a caller's callbacks from breaking a decision: their errors are reported, never thrown, and
+ * never left as unhandled rejections, which end a process.
+ */
+
 import { isPromise } from "./maybe_promise.ts";
 
 /**
- * A caller's function, made safe to call: what it throws is reported, and so is what it rejects with
- * if it is asynchronous. Neither reaches whoever calls it, nor ends the process.
+ * A caller's function, made safe to call: what it throws or rejects with is reported.
  *
  * @param callback The caller's function.
  * @param report Given the error, and what the function was called with. It must not throw.
@@ -25,8 +29,8 @@ export function guarded<Call extends readonly unknown[], Value>(
 }
 
 /**
- * Makes what reports failures of callbacks to the caller's `onFailure`; without one, or where that
- * fails itself, the first failure is printed.
+ * Makes a function that reports failures of callbacks to the caller's `onFailure`. Without one, or
+ * if that fails itself, the first failure is printed.
  */
 export function failureReport<Subject>(
   onFailure: ((error: unknown, subject: Subject) => unknown) | undefined,
@@ -37,7 +41,7 @@ export function failureReport<Subject>(
   return (error, subject) => void reportTo(error, subject);
 }
 
-/** Makes what prints the first failure that it is given. */
+/** Makes a function that prints the first failure and ignores the rest, to keep logs readable. */
 export function firstPrinted(): (error: unknown) => void {
   let printed = false;
   return function print(error) {

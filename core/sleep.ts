@@ -1,11 +1,16 @@
+/*
+ * Waiting that follows a limiter's clock and ends on abort, so that tests on a virtual clock need
+ * no real time.
+ */
+
 import { type Clock, timerOf } from "./clock.ts";
 
 /**
- * Waits for so many milliseconds of a clock, or until a signal is aborted.
+ * Waits for the given number of milliseconds of a clock, or until a signal is aborted.
  *
  * @param clock Waits by its `after` if it brings one, otherwise in real time.
  * @param milliseconds 0 or more; may be longer than a timer can hold.
- * @param signal Ends the wait when it is aborted; one aborted before ends it at once.
+ * @param signal Ends the wait when aborted; if it already is, at once.
  * @returns Whether the whole time has passed.
  */
 export function sleep(

@@ -1,11 +1,16 @@
+/*
+ * A time limit for a promise that cannot be cancelled, such as the answer of a store: the caller
+ * moves on, and the late answer is dropped.
+ */
+
 import { afterRealTime, type Clock } from "./clock.ts";
 
 /**
- * A promise with a time limit. What it answers later is dropped, an error included.
+ * A promise with a time limit. A later answer is dropped, even if it is an error.
  *
  * @param promise What is waited for.
  * @param milliseconds How long; 0 or more.
- * @param late Called at the limit: what it returns or throws is the answer then.
+ * @param late Called at the limit; what it returns or throws becomes the answer.
  * @param after Lets the time pass; in real time without it.
  */
 export function withTimeout<Value>(

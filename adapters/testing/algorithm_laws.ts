@@ -1,3 +1,8 @@
+/*
+ * Assembles the laws of algorithms from `laws/` into one list of named properties over random
+ * schedules, so that an algorithm written elsewhere can be held to what those in core promise.
+ */
+
 import fc from "fast-check";
 import { type Law, law } from "./law.ts";
 import { codecLaws, textChanges, textCheck } from "./laws/codec_laws.ts";
@@ -19,7 +24,8 @@ const visitLaws = [...stepLaws, ...unitLaws, ...codecLaws, ...inputLaws, ...prom
  *
  * @typeParam State What the algorithm remembers of a key.
  * @param subjects What to put to the laws.
- * @param options What schedules to draw; with clocks that step back and units given back by default.
+ * @param options What schedules to draw; by default with clocks that step back, units given back
+ * and units charged.
  * @returns The laws; each runs by itself under any runner.
  *
  * @example

@@ -1,3 +1,8 @@
+/*
+ * Upper bounds on the units admitted in a span of time. Users rely on these promises, and checking
+ * them needs only the calls that were made: no state, and no model.
+ */
+
 import type { RateRuleOptions } from "./models/rate_rules.ts";
 
 /**

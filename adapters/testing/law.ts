@@ -1,3 +1,8 @@
+/*
+ * A law is a named fast-check property that runs under any test runner. All laws are made here, so
+ * this file also rejects a fast-check that is too old for them.
+ */
+
 import fc from "fast-check";
 
 import { tooOldError } from "../packages/too_old_error.ts";

@@ -1,3 +1,8 @@
+/*
+ * Assembles the laws of limiters from `laws/` for `tidegate/testing`, so that any implementation of
+ * the limiter's interface can be tested with a virtual clock.
+ */
+
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Law } from "./law.ts";
 import { acquireLaws } from "./laws/acquire_laws.ts";
@@ -18,9 +23,9 @@ export interface LimiterLawsOptions {
 }
 
 /**
- * The laws that every limiter keeps: `consume`, `peek`, `refund`, `charge` and `reset` answer as the bare
- * reducer does; `acquire` serves first come, first served, at the exact millisecond; whoever gives
- * up has taken nothing.
+ * The laws that every limiter keeps: `consume`, `peek`, `refund`, `charge` and `reset` answer as
+ * the bare reducer does; `acquire` serves first come, first served, at the exact millisecond; a
+ * caller that gives up has taken nothing.
  *
  * @param makeLimiter Makes a limiter.
  * @param options What to draw from.

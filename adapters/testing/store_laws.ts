@@ -1,3 +1,8 @@
+/*
+ * Assembles the laws of stores from `laws/` for `tidegate/testing`: one suite for every store here,
+ * and for those that others write.
+ */
+
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";
 import type { Store } from "../../core/store.ts";
 import type { Law } from "./law.ts";
@@ -14,9 +19,9 @@ export interface StoreLawsOptions {
    * keys of its own and deletes them; `run` closes the store. Without it each case has its own.
    */
   readonly reuse?: boolean | undefined;
-  /** The algorithms to run; those that the store does not accept are passed over. */
+  /** The algorithms to run; those that the store does not accept are skipped. */
   readonly subjects?: Subjects | undefined;
-  /** How often the store has written so far; with it, that nothing is written for a refusal. */
+  /** How often the store has written so far; adds the law that a refusal writes nothing. */
   readonly writes?: ((store: Store) => number | Promise<number>) | undefined;
 }
 
@@ -27,7 +32,7 @@ export interface StoreLawsOptions {
  *
  * The store must have room for some ten keys, and must not drop one that holds use.
  *
- * @param makeStore Makes a store in which nothing is held, or one whose keys nobody else uses.
+ * @param makeStore Makes an empty store, or one whose keys no other program uses.
  * @param options What to draw from.
  * @returns The laws; each runs by itself under any runner, asynchronously.
  * @throws {TypeError} If `makeStore` is no function, such as a store itself.
@@ -60,7 +65,7 @@ export function storeLaws(makeStore: MakeStore, options: StoreLawsOptions = {}):
   return laws.map((make) => closing(make(fixture, arbitrary), fixture.close));
 }
 
-/** A law that closes what it used. */
+/** A law that closes its store after each run. */
 function closing(made: Law, close: () => Promise<void>): Law {
   return {
     ...made,

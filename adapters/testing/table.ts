@@ -1,3 +1,7 @@
+/*
+ * Prints a sequence of calls as a text table: how counterexamples of all laws show what happened.
+ */
+
 import type { Decision } from "../../core/decision.ts";
 
 /** One row of a counterexample. */
@@ -8,13 +12,13 @@ export interface Row {
   readonly cost: number;
   /** What was answered. */
   readonly decision?: Decision | undefined;
-  /** What was expected of this call, where it was not what came. */
+  /** The expected answer, where it differs. */
   readonly expected?: string | undefined;
   /** The stored key, where there are several. */
   readonly key?: string | undefined;
 }
 
-/** Rows before a fault that are shown. */
+/** The most rows shown: the last ones, which lead up to the fault. */
 const SHOWN = 40;
 
 /**
@@ -50,7 +54,7 @@ export function table(rows: readonly Row[]): string {
     .join("\n");
 }
 
-/** A decision on one line; what is 0 or absent is left out. */
+/** A decision on one line, without durations of 0 and absent fields; the debt is not shown. */
 export function inWords(decision: Decision): string {
   const durations = (["retryAfter", "nextAfter", "resetAfter", "delay"] as const)
     .filter((field) => decision[field] !== 0)

@@ -1,35 +1,40 @@
+/*
+ * A clock that tests move by hand. Limiters on it wait without real time passing, so tests of
+ * waiting are fast and exact to the millisecond.
+ */
+
 import { errorMessage } from "../../core/options/checks.ts";
 import type { Clock } from "../../core/clock.ts";
 
-/** A clock that moves only when it is asked to. */
+/** A clock that moves only when told to. */
 export interface VirtualClock extends Clock {
   /** The time now. */
   (): number;
-  /** Calls `wake` once so many milliseconds have passed; returns what cancels that. */
+  /** Calls `wake` after the given number of milliseconds; returns a function that cancels that. */
   after(milliseconds: number, wake: () => void): () => void;
   /**
    * Lets time pass and wakes those whose time has come, in order. A wake may ask to be woken again.
-   * What a wake does by promises is done only after this returns: see `pass`.
+   * What a wake does by promises happens only after this returns; see `pass`.
    *
    * @throws {RangeError} If the milliseconds are no finite number of at least 0.
    */
   advance(milliseconds: number): void;
-  /** As `advance`, but lets promises settle before it starts, between wakes, and at the end. */
+  /** Like `advance`, but lets promises settle before it starts, between wakes, and at the end. */
   pass(milliseconds: number): Promise<void>;
-  /** Steps the clock to another time, as an administrator would: no time passes by it. */
+  /** Sets the clock, as an administrator would: no time passes, so no sleeper wakes. */
   set(now: number): void;
-  /** How many wait to be woken. */
+  /** How many calls of `after` are pending. */
   readonly sleepers: number;
 }
 
 interface Sleeper {
-  /** In milliseconds that have passed, not by the clock. */
+  /** In milliseconds passed since the start, which `set` does not change. */
   readonly due: number;
   readonly wake: () => void;
 }
 
 /**
- * A clock for `limiter(..., { clock })`: time and waiting in a test's own hands.
+ * A clock for `limiter(..., { clock })`: a test controls time and waiting.
  *
  * @param now The time at the start, in milliseconds.
  *
@@ -55,21 +60,21 @@ export function virtualClock(now = 0): VirtualClock {
   let time = now;
   let passed = 0;
 
-  /** Moves on to an instant in the time that passes; if it is past already, stays. */
+  /** Advances to a number of passed milliseconds; if they have passed already, does nothing. */
   function reach(instant: number): void {
     const milliseconds = Math.max(0, instant - passed);
     time += milliseconds;
     passed += milliseconds;
   }
 
-  /** When so many milliseconds have passed. */
+  /** The end of a span that begins now, in passed milliseconds. */
   function endOf(milliseconds: number): number {
     if (Number.isFinite(milliseconds) && milliseconds >= 0) return passed + milliseconds;
     const rule = "it must be finite milliseconds of at least 0 (set steps a clock back)";
     throw new RangeError(errorMessage("let time pass", rule, milliseconds));
   }
 
-  /** Moves on to the first sleeper due by `end` and wakes it; says whether there was one. */
+  /** Advances to the first sleeper due by `end` and wakes it; returns whether there was one. */
   function wakeNext(end: number): boolean {
     let next: Sleeper | undefined;
     for (const sleeper of sleepers) {

@@ -1,12 +1,18 @@
+/*
+ * Combines the decisions of several limits into one. `all`, `consumeAll` and rules use it, so that
+ * each gives the same answer to the same parts.
+ */
+
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
 
 /**
- * The decision of several limits together, of each one's own: what `all` and `consumeAll` answer.
+ * The decision of several limits together.
  *
- * `remaining` is the smallest, `limit` that of the first with the least remaining; `retryAfter`,
- * `resetAfter`, `delay` and `debt` are the largest. One unit more is free when each part with the least
- * remaining has grown; at capacity it never is.
+ * `remaining` is the smallest, and `limit` belongs to the first part with that; `retryAfter`,
+ * `resetAfter`, `delay` and `debt` are the largest. `nextAfter` is the largest of the parts with
+ * the least remaining, because one more unit is free only once all of those have grown; it is 0 at
+ * capacity.
  *
  * @param parts At least one.
  * @param capacity The largest cost that all of them could admit when fresh.

@@ -1,6 +1,11 @@
+/*
+ * Copies the public fields of an algorithm, for algorithms that wrap it. An algorithm may be an
+ * instance of a class, and a spread would lose the methods of its prototype.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 
-/** What every algorithm has, for one that is made of it: of an instance of a class, its methods too. */
+/** The fields of every algorithm, without `internals`: those do not hold for a wrapper. */
 export function fieldsOf(algorithm: Algorithm): Omit<Algorithm, "internals"> {
   const { name, id, policies, capacity, initial, step, charge, codec } = algorithm;
   return { name, id, policies, capacity, initial, step, charge, codec };

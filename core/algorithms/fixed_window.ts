@@ -1,3 +1,8 @@
+/*
+ * The fixed window: the simplest limit, and the one whose reset is easiest to explain to users. Its
+ * arithmetic is exported because the Redis store compiles it to Lua.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../options/checks.ts";
@@ -17,19 +22,22 @@ export type FixedWindowState = number | WideUse;
 export interface FixedWindowOptions extends RateOptions {
   /**
    * Where windows lie: `"epoch"` (default) at multiples of the period since the Unix epoch; a
-   * number shifts them by so many milliseconds (days in a time zone); `"first"` opens one at the
+   * number shifts them by that many milliseconds (days in a time zone); `"first"` opens one at the
    * first admitted call, and again after it has ended or all of its use was given back.
    */
   readonly anchor?: "epoch" | "first" | number | undefined;
 }
 
-/** Where windows lie. */
+/**
+ * Where windows lie. A window is known by its place, a number: its index, or its first millisecond
+ * where windows do not lie in a row.
+ */
 export interface Windows {
-  /** The place of the window that a call at `now` falls in, if its key's last one was at `place`. */
+  /** The window that a call at `now` falls in, if its key was last used in the one at `place`. */
   current(now: number, place: number): number;
   /** The first millisecond after the window. */
   end(place: number): number;
-  /** The furthest place there is. */
+  /** The largest place, that of the last instant. */
   readonly last: number;
 }
 
@@ -113,7 +121,7 @@ function windowAccounting<Use>(
   };
 }
 
-/** Windows one after the other; a place is a window's index, counted from 0. */
+/** Windows one after the other; a place is the index of a window, from 0. */
 export function inRow(period: number, shift: number): Windows {
   const offset = (period - shift) % period;
   const indexOf = (now: number) => Math.floor((now + offset) / period);
@@ -127,7 +135,7 @@ export function inRow(period: number, shift: number): Windows {
   };
 }
 
-/** Windows opened by a call; a place is a window's first millisecond. */
+/** Windows that a call opens; a place is the first millisecond of a window. */
 export function opened(period: number): Windows {
   return {
     current: (now, place) => now < place + period ? place : now,

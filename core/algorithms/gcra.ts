@@ -1,3 +1,7 @@
+/*
+ * The generic cell rate algorithm: the recommended default, one number per key.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
 import type { BurstOptions } from "../options/rate_options.ts";
@@ -19,7 +23,7 @@ import type { BurstOptions } from "../options/rate_options.ts";
  * `limit` unless given.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or burst * period / gcd(limit, period) is
- * 2^53 or more, as decisions would not be exact.
+ * 2^53 or more, because decisions would not be exact.
  *
  * @example
  * ```ts

@@ -1,3 +1,7 @@
+/*
+ * The leaky bucket as a meter: the arithmetic of `gcra`, for users who know it by this name.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { type ArrivalState, burstAlgorithm } from "./arrival_time_algorithm.ts";
 import type { BurstOptions } from "../options/rate_options.ts";

@@ -1,3 +1,8 @@
+/*
+ * The leaky bucket as a queue: the only algorithm that makes admitted calls wait for their start,
+ * for traffic that must leave at an even rate.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { checkInteger } from "../options/checks.ts";
 import { type ArrivalState, arrivalTimeAlgorithm } from "./arrival_time_algorithm.ts";

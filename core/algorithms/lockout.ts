@@ -1,3 +1,8 @@
+/*
+ * The lockout: a limit on guesses of passwords and codes. Unlike a window, it starts a fixed lock
+ * at the try that uses up the limit, and refused calls do not prolong it.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { wordsCodec } from "../arithmetic/numbers_codec.ts";
@@ -11,9 +16,9 @@ import { type Rate, type RateOptions, readRate } from "../options/rate_options.t
 export interface LockoutState {
   /** The instant of the first try. */
   readonly opened: number;
-  /** Tries since then: at least 1, but of a fresh key. */
+  /** Tries since then: at least 1, except for a fresh key. */
   readonly tries: number;
-  /** When the last try that was free was taken; -1 while some are. */
+  /** When the limit was reached; -1 while tries are left. */
   readonly locked: number;
 }
 
@@ -24,15 +29,15 @@ export interface LockoutOptions extends RateOptions {
 }
 
 /**
- * The lockout, for logins and codes: `limit` tries in a period, and the try that is the last of them
- * locks the key.
+ * The lockout, for logins and codes: `limit` tries in a period, the last of which locks the key.
  *
  * The first try opens a window of `period`; it ends, and the key is fresh, if fewer than `limit`
- * tries were taken by then. The one that fills it is still admitted, and locks the key for `lock`,
- * counted from that try; then the key is fresh again. A refused call does not count and makes no lock
- * longer, so whoever goes on hammering does not keep the owner of an account out for good.
+ * tries were taken by then. The try that reaches the limit is still admitted, and locks the key for
+ * `lock`, counted from that try; then the key is fresh again. A refused call does not count and
+ * does not prolong the lock, so an attacker who keeps trying cannot lock the owner of an account
+ * out for good.
  *
- * Take a try before the password is checked, and give all of them back by `reset` when it was right.
+ * Take a try before checking the password, and give all of them back by `reset` if it was right.
  * `refund` gives back one, and so unlocks the key; `charge` takes tries beyond the limit, so
  * `charge(key, limit)` locks a key at once. A key is charged with a billion tries at most. A clock
  * that steps back into the time before the window counts on in it. In any span shorter than both

@@ -1,3 +1,8 @@
+/*
+ * Whether an algorithm delays admitted calls. Callers that give units back must know, because a
+ * queue can only give back its newest unit.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 
 const known = new WeakMap<Algorithm, boolean>();
@@ -7,7 +12,7 @@ const known = new WeakMap<Algorithm, boolean>();
  * are then a place in a queue, and only the newest place can be given back.
  *
  * The reducer is pure, so it is tried: of two calls at one instant, does the second wait? Each part
- * of an `all` is tried by itself, as another part may refuse the second call.
+ * of an `all` is tried by itself, because another part may refuse the second call.
  */
 export function mayDelay(algorithm: Algorithm): boolean {
   const before = known.get(algorithm);

@@ -1,3 +1,8 @@
+/*
+ * The sliding window counter: approximates a sliding log in three numbers per key, for limits too
+ * large to log. Its arithmetic is exported because the Redis store compiles it to Lua.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { countsAfter, isCount, mostUnits } from "../arithmetic/counts.ts";
 import { type Accounting, type Arithmetic, buildAlgorithm } from "./build_algorithm.ts";
@@ -12,7 +17,7 @@ export interface SlidingCounterState {
   readonly window: number;
   /** Units admitted in the window before. */
   readonly previous: number;
-  /** Units admitted in the window: at least 1, but of a fresh key. */
+  /** Units admitted in the window: at least 1, except for a fresh key. */
   readonly current: number;
 }
 
@@ -86,7 +91,7 @@ function counterAccounting(limit: number, period: number): Accounting<SlidingCou
   };
 }
 
-/** The counts at `now`; of an earlier `now`, as they stand when their window begins. */
+/** The counts at `now`; before the window of the state, those of that window. */
 function countsAt(state: SlidingCounterState, now: number, period: number): SlidingCounterState {
   const window = Math.floor(now / period);
   if (window <= state.window) return state;
@@ -112,7 +117,7 @@ function fadedTo(state: SlidingCounterState, units: number, period: number): num
     : roomAt(window + 1, current, units, period);
 }
 
-/** The first millisecond at which `previous` units of a window's forerunner leave `room` free. */
+/** The first millisecond at which at most `room` of the `previous` units have yet to fade. */
 function roomAt(window: number, previous: number, room: number, period: number): number {
   if (previous <= room) return window * period;
   return (window + 1) * period - Math.floor(room * period / previous);

@@ -1,3 +1,8 @@
+/*
+ * The sliding window log: exact to the millisecond over any span, at the cost of a state that grows
+ * with the calls.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { type RateOptions, readRate } from "../options/rate_options.ts";
 import type { Timeline } from "../timeline/timeline.ts";

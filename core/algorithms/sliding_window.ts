@@ -1,3 +1,8 @@
+/*
+ * The sliding window of sub-buckets: between a fixed window and a log, with a state whose size the
+ * caller chooses by `precision`.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { rangeError } from "../options/checks.ts";
 import { parsePeriod, type Period } from "../options/period.ts";
@@ -19,9 +24,9 @@ const MOST_BUCKETS = 65_536;
  * sub-buckets, the current one included.
  *
  * Sub-buckets lie at multiples of `precision` since the Unix epoch. It admits at most `limit` units
- * in any span of period - precision, and at most 2 * limit in any span of a period. With a precision
- * of the whole period it is a fixed window; a precision of 1/60 of the period (an hour as 60
- * minutes) is the usual choice. A state keeps the sub-buckets that are not empty, at most
+ * in any span of period - precision, and at most 2 * limit in any span of a period. With a
+ * precision of the whole period it is a fixed window; a precision of 1/60 of the period (an hour as
+ * 60 minutes) is the usual choice. A state keeps the sub-buckets that are not empty, at most
  * min(period / precision, limit).
  *
  * Each call takes O(log m) for m sub-buckets that are not empty. Source: "An alternative

@@ -1,8 +1,13 @@
+/*
+ * Gives every algorithm a reducer in two halves, state and decision. Stores decide by the halves,
+ * and an algorithm written elsewhere brings only `step` and `charge`.
+ */
+
 import type { Algorithm, SplitReducer } from "../algorithm.ts";
 
 /**
- * The split reducer of any algorithm. Of one that brings none, `step` is called for the state and
- * again for the decision, which answers the same, as a reducer is pure.
+ * The split reducer of any algorithm. If it brings none, `step` is called once for the state and
+ * again for the decision; both calls agree because a reducer is pure.
  */
 export function splitReducer<State>(algorithm: Algorithm<State>): SplitReducer<State> {
   if (algorithm.internals?.halves !== undefined) return algorithm.internals.halves;

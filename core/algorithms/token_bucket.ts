@@ -1,3 +1,8 @@
+/*
+ * The token bucket. Greedy refill is the arithmetic of `gcra`; interval refill is the same
+ * arithmetic on a clock that moves in steps.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { buildAlgorithm } from "./build_algorithm.ts";
 import {
@@ -61,7 +66,7 @@ export function tokenBucket(options: TokenBucketOptions): Algorithm<ArrivalState
   return refill === "greedy" ? burstAlgorithm("tokenBucket", rate) : refilledAtIntervals(rate);
 }
 
-/** A tick is a token here, and the clock jumps by `limit` of them at each multiple of the period. */
+/** A tick is one token; the clock jumps by `limit` ticks at each multiple of the period. */
 function refilledAtIntervals(options: BurstOptions): Algorithm<ArrivalState> {
   const rate = readBurst("tokenBucket", options);
   const { limit, period, burst } = rate;

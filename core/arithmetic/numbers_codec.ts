@@ -1,11 +1,16 @@
+/*
+ * Codecs for states of up to three numbers, which nearly all algorithms have: each such algorithm
+ * states only what is valid, and how its text reads.
+ */
+
 import type { Codec } from "../codec.ts";
 
 /**
- * The codec of states that are up to three numbers: a word for each, and text of their own.
+ * The codec of states that are up to three numbers: one word for each number, and text as given.
  *
- * @param maxWords How many numbers a state is.
+ * @param maxWords How many numbers make up a state.
  * @param numbersOf The numbers of a state.
- * @param stateOf The state of numbers; `undefined` if no step can have made it.
+ * @param stateOf The state made of numbers; `undefined` if no step can have produced it.
  */
 export function wordsCodec<State>(
   maxWords: number,
@@ -31,12 +36,12 @@ export function wordsCodec<State>(
 }
 
 /**
- * The codec of states that are lists of up to three numbers; as text the version and the numbers, of
- * a fresh key the version alone.
+ * The codec of states that are lists of up to three numbers. The text is the version and the
+ * numbers, or the version alone for a fresh key.
  *
  * @param version What the text begins with.
  * @param initial The state of a fresh key.
- * @param isState Whether numbers are another state.
+ * @param isState Whether numbers are the state of a used key.
  */
 export function numbersCodec<State extends readonly number[]>(
   version: string,

@@ -1,15 +1,14 @@
+/*
+ * The reducer of `arrivalTime` written out for instants in one number, for speed alone: nearly all
+ * policies use it. The generic code's call sites see the functions of every algorithm, and engines
+ * do not inline a call site that has seen several. A test checks that both answer alike.
+ */
+
 import type { ArrivalRate, SplitReducer } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
 import { makeDecision } from "../make_decision.ts";
 
-/**
- * The reducer of `arrivalTime` once more, written out for the scale that nearly all policies have:
- * instants in one number of whole ticks. It is there for speed alone; a test holds that both answer
- * the same.
- *
- * A process that uses several algorithms calls the accounting of all of them from the same places,
- * and an engine that has seen several functions called from one place inlines none.
- */
+/** Both halves of the reducer, for instants in whole ticks. */
 export function wholeArrivalTime(rate: ArrivalRate): Pick<SplitReducer<number>, "take" | "decide"> {
   const { perMillisecond, interval, burst, mostUse, queues } = rate;
   const tolerance = burst * interval;
@@ -25,7 +24,7 @@ export function wholeArrivalTime(rate: ArrivalRate): Pick<SplitReducer<number>, 
   };
 }
 
-/** The half that takes. */
+/** The half that returns the state. */
 export function wholeTake(
   perMillisecond: number,
   interval: number,
@@ -34,7 +33,7 @@ export function wholeTake(
 ): SplitReducer<number>["take"] {
   const tolerance = burst * interval;
 
-  // Apart from the reducer, what few calls need: engines inline small functions only.
+  // Refunds are rare, and kept out of `take` because engines inline only small functions.
   function giveBack(tat: number, tick: number, units: number): number {
     const earlier = tat - (units < mostUse ? units : mostUse) * interval;
     return earlier > tick ? earlier : 0;
@@ -50,9 +49,9 @@ export function wholeTake(
 }
 
 /**
- * The same for a call that takes units of a state in an array: writes there what it comes to, and
- * after it when that is fresh. A store calls it by name, so that an engine can inline it whatever
- * else the process uses.
+ * Both halves at once, for a cost above 0 and a state in an array: writes the new state to its
+ * cell, and to the next cell the instant at which the key is fresh. A store calls this function
+ * directly, so engines can inline it whatever else the process uses.
  */
 export function takeInPlace(
   rate: ArrivalRate,

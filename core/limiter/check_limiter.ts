@@ -1,3 +1,8 @@
+/*
+ * Checks the arguments of a limiter when it is made, so that a mistake fails at startup and not at
+ * the first call. Adapters that make limiters share these checks.
+ */
+
 import type { Algorithm } from "../algorithm.ts";
 import { haveLikeParts } from "../carry_over.ts";
 import {
@@ -23,7 +28,7 @@ const OPTIONS: OptionNames<StoreLimiterOptions> = {
   maxWaiting: (action, option, value) => checkInteger(action, option, value, 1),
 };
 
-/** Checks the algorithm and the options of a limiter, but for its prefix. */
+/** Checks the algorithm and the options of a limiter, except its prefix. */
 export function checkLimiter(
   algorithm: Algorithm,
   options: LimiterOptions & { readonly store?: unknown },
@@ -35,7 +40,7 @@ export function checkLimiter(
   if (options.replaces !== undefined) checkReplaces(algorithm, options.replaces);
 }
 
-/** Checks the older options that the limiter's take the place of. */
+/** Checks the older options that those of the limiter replace. */
 function checkReplaces(
   algorithm: Algorithm,
   replaces: NonNullable<LimiterOptions["replaces"]>,

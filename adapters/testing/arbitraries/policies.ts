@@ -1,3 +1,8 @@
+/*
+ * Draws valid options for each algorithm. They crowd the edges where float arithmetic goes wrong:
+ * awkward fractions, huge limits, and bursts up to the largest that is still exact.
+ */
+
 import fc from "fast-check";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type {

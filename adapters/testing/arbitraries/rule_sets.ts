@@ -1,3 +1,8 @@
+/*
+ * Draws valid rules and descriptors that often match them, so that a rule engine can be compared
+ * with the pure functions in core/rules. All words come from small pools, so that rules overlap.
+ */
+
 import fc from "fast-check";
 import {
   algorithmOf,
@@ -9,7 +14,6 @@ import {
 import { kinds } from "./subjects.ts";
 import { rateOptions } from "./policies.ts";
 
-/** Few words, so that rules meet. */
 const KEYS = ["path", "user", "a=b,c%"];
 const VALUES = ["/v1/a", "/v1/b", "x", "", "a=b,c%"];
 const PATTERNS = ["*", "/v1/*", "*b", "/*/a"];
@@ -31,9 +35,9 @@ export function limitOptions(): fc.Arbitrary<LimitOptions> {
 }
 
 /**
- * Rules of a domain without a fault: up to three levels, exact values, patterns and bare keys, with
- * limits, unlimited, blocked or leading on, in shadow, under a quota, sharing counters, replacing
- * each other.
+ * Valid rules of a domain: up to three levels, exact values, patterns and bare keys; with limits,
+ * unlimited, blocked or with nothing but deeper rules; in shadow, under a quota, sharing counters,
+ * replacing each other.
  *
  * @example
  * ```ts
@@ -84,7 +88,7 @@ export function descriptors(options: DomainOptions): fc.Arbitrary<Descriptor[]> 
   return fc.array(descriptor, { minLength: 1, maxLength: 3 });
 }
 
-/** Each rule with those that lead to it. */
+/** The path to each rule, from the top level. */
 function pathsOf(rules: readonly RuleOptions[]): RuleOptions[][] {
   return rules.flatMap((rule) => [
     [rule],
@@ -92,7 +96,7 @@ function pathsOf(rules: readonly RuleOptions[]): RuleOptions[][] {
   ]);
 }
 
-/** Values that a rule with this one matches, or any for a rule without. */
+/** Values that a rule with this value matches; any value if the rule has none. */
 function valuesLike(value: string | undefined): fc.Arbitrary<string> {
   if (value === undefined) return fc.constantFrom(...VALUES, "/v1/c");
   return fc.constantFrom("", "a", "/b").map((text) => value.replaceAll("*", text));
@@ -131,7 +135,7 @@ function rule(depth: number): fc.Arbitrary<RuleOptions> {
   }));
 }
 
-/** One or two limits that differ. */
+/** One or two different limits. */
 function limits(): fc.Arbitrary<LimitOptions[]> {
   return fc.uniqueArray(limitOptions(), {
     minLength: 1,

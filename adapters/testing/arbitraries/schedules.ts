@@ -1,3 +1,9 @@
+/*
+ * Schedules: the calls that laws make on one key. They state waits and costs relative to the limit
+ * and to the last answer, so that one schedule hits the exact boundaries of any algorithm and
+ * shrinks well.
+ */
+
 import fc from "fast-check";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
@@ -6,7 +12,7 @@ import type { Decision } from "../../../core/decision.ts";
 export type Wait =
   /** No time passes. */
   | "stay"
-  /** So many milliseconds pass; below 0 the clock steps back. */
+  /** The given number of milliseconds passes; below 0 the clock steps back. */
   | { readonly gap: number }
   /** One of the subject's grids passes: a period, a precision, an emission interval. */
   | { readonly pass: number; readonly by: number }
@@ -20,28 +26,28 @@ export type Wait =
 
 /** What a move costs. */
 export type Cost =
-  /** So many units; 0 looks, below 0 gives back. */
+  /** The given number of units; 0 looks, below 0 gives back. */
   | { readonly units: number }
-  /** The capacity and so many more. */
+  /** The capacity plus the given number. */
   | { readonly capacity: number }
-  /** What the last decision said is left, and so many more; at least 0. */
+  /** What the last decision said is left, plus the given number; at least 0. */
   | { readonly remaining: number }
-  /** So many hundredths of the capacity; below 0 they are given back, more than is used too. */
+  /** Hundredths of the capacity; below 0 they are given back, perhaps more than is in use. */
   | { readonly hundredths: number };
 
-/** One call of a schedule: when, seen from the one before, and how much. */
+/** One call of a schedule: when, relative to the previous call, and how much. */
 export interface Move {
-  /** When: what passes before it. */
+  /** What it waits for. */
   readonly wait: Wait;
-  /** How much. */
+  /** What it takes. */
   readonly cost: Cost;
-  /** Whether a cost above 0 is charged, beyond the capacity if need be. */
+  /** Whether a cost above 0 is charged, beyond the capacity if necessary. */
   readonly charge?: boolean | undefined;
 }
 
 /**
- * Calls on one key, described without the numbers of any policy, so that one schedule suits, and shrinks
- * with, every algorithm. `follow` turns it into instants and costs as the answers come.
+ * Calls on one key, described without the numbers of any policy, so that one schedule suits every
+ * algorithm. `follow` turns it into instants and costs as the answers come.
  *
  * @example A burst, and back when it says
  * ```ts
@@ -158,7 +164,7 @@ function clamped(now: number): number {
   return Math.min(Math.max(0, now), LAST_INSTANT);
 }
 
-/** An instant like those of today's clocks, and a multiple of no round number. */
+/** An instant near the present that is a multiple of no round number. */
 const TODAY = 1_790_000_123_457;
 
 /** What to draw schedules from. */
@@ -175,7 +181,7 @@ export interface SchedulesOptions {
 
 /**
  * Random schedules: bursts at one instant, gaps, the exact boundaries of the policy and the
- * milliseconds beside them, calls that come back when the answer said or one millisecond too
+ * milliseconds next to them, calls that come back when the answer said or one millisecond too
  * early, clocks that step back; costs of 0, of 1, of what is left and one more, of the capacity and
  * one more, units given back and units charged; from the epoch or from today.
  *
@@ -230,7 +236,7 @@ function waits(stepsBack: boolean): fc.Arbitrary<Wait> {
   );
 }
 
-/** A wait that is already over, moved by -1, steps back. */
+/** An offset of -1 on a wait of 0 would step the clock back. */
 function notBelow(stepsBack: boolean, by: fc.Arbitrary<number>): fc.Arbitrary<number> {
   return stepsBack ? by : by.map(Math.abs);
 }

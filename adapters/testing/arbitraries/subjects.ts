@@ -1,3 +1,8 @@
+/*
+ * Subjects: an algorithm together with its model and its bounds, drawn at random. One table ties
+ * each factory to what tests know about it, so that a new algorithm is added to every law at once.
+ */
+
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { all } from "../../../core/algorithms/all.ts";
@@ -96,7 +101,7 @@ export type Subjects<State = unknown> =
   | fc.Arbitrary<Algorithm<State> | Subject<State>>;
 
 /**
- * Random subjects, of whatever was given.
+ * Random subjects, from any form of `Subjects`.
  *
  * @throws {TypeError} If it is no algorithm, no subject and no arbitrary.
  */
@@ -118,17 +123,17 @@ export function printable(subject: Subject): Subject {
   return { ...subject, [fc.toStringMethod]: toString } as Subject;
 }
 
-/** The factories, and the token bucket once for each way to refill it. */
+/** The factories, with `tokenBucket` once for each way to refill it. */
 export type KindName = AlgorithmName | "tokenBucketByInterval";
 
-/** What is drawn of a factory. */
+/** What can be drawn for a factory. */
 export interface DrawnKind {
   /** Its options as a rule writes them. */
   limits(): fc.Arbitrary<LimitOptions>;
   subjects(): fc.Arbitrary<Subject>;
 }
 
-/** Everything that the options of one factory say of its algorithm. */
+/** Everything that the options of one factory determine about its algorithm. */
 interface Kind<Options> {
   readonly algorithm: AlgorithmName;
   readonly options: () => fc.Arbitrary<Options>;
@@ -164,7 +169,7 @@ const rate = {
   bounds: (options: RateRuleOptions) => [rateBound(options)],
 };
 
-/** How each is drawn. */
+/** Every factory of a single limit, and how to draw it. */
 export const kinds: Readonly<Record<KindName, DrawnKind>> = {
   fixedWindow: kindOf({
     algorithm: "fixedWindow",
@@ -228,14 +233,14 @@ export const kinds: Readonly<Record<KindName, DrawnKind>> = {
   gcra: kindOf({ ...rate, algorithm: "gcra", rule: gcraRule }),
 };
 
-/** The factories of `tidegate`, and the token bucket once for each way to refill it. */
+/** What `subjects` can draw: each factory, the token bucket once for each refill, and `all`. */
 export type SubjectName = AlgorithmName | "tokenBucketByInterval" | "all";
 
 function atoms(): fc.Arbitrary<Subject> {
   return fc.oneof(...Object.values(kinds).map((kind) => kind.subjects()));
 }
 
-/** Two or three algorithms, one of them seldom made of several itself. */
+/** `all` of one to three algorithms, a few of which are an `all` themselves. */
 function composites(): fc.Arbitrary<Subject> {
   const part = fc.oneof(
     { weight: 9, arbitrary: atoms() },

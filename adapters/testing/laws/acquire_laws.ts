@@ -1,3 +1,8 @@
+/*
+ * The laws of waiting in `acquire`: order, `maxWait`, aborts and wake-ups. A virtual clock makes
+ * start times exact, so each is compared to the millisecond with what the bare reducer gives.
+ */
+
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -11,7 +16,7 @@ import type { MakeLimiter } from "./call_laws.ts";
 
 const ORIGIN = 1_790_000_123_457;
 
-/** A fresh key on a virtual clock, and callers that queue for it. */
+/** A fresh key on a virtual clock, for callers to queue on. */
 async function queueOn(make: MakeLimiter, algorithm: Algorithm) {
   const clock = virtualClock(ORIGIN);
   const limiter = await make(algorithm, clock);
@@ -21,13 +26,13 @@ async function queueOn(make: MakeLimiter, algorithm: Algorithm) {
     algorithm,
     limiter,
     outcomes,
-    /** Another caller. */
+    /** Adds a caller to the queue. */
     join(cost: number, options?: AcquireOptions): void {
       const i = outcomes.push(undefined) - 1;
       const call = limiter.acquire("key", { cost, ...options });
       call.then(() => outcomes[i] = clock(), (error) => outcomes[i] = error);
     },
-    /** Lets time pass, and all that is left of it without a number. */
+    /** Lets time pass: without a number, until the last instant, when no timer may be left. */
     async pass(milliseconds?: number): Promise<void> {
       await clock.pass(milliseconds ?? LAST_INSTANT - ORIGIN);
       if (milliseconds === undefined) expectSame(clock.sleepers, 0, "timers:");
@@ -35,7 +40,7 @@ async function queueOn(make: MakeLimiter, algorithm: Algorithm) {
   };
 }
 
-/** How waiting for one's turn goes. */
+/** Each law compares when callers start with the instants that the reducer gives. */
 export function acquireLaws(make: MakeLimiter, subjects: fc.Arbitrary<Subject>): readonly Law[] {
   /** A law of callers by their costs; `n` is any number. */
   function queueLaw(
@@ -131,8 +136,8 @@ function delayOfLast({ step, initial, capacity }: Algorithm): number {
 }
 
 /**
- * The instants at which calls start that come together at the origin and wait in turn; `undefined`
- * if that goes on past the last instant.
+ * When calls start that all arrive at the origin and are served in turn; `undefined` if one would
+ * start after the last instant.
  */
 function startsOf(
   { step, initial }: Algorithm,

@@ -1,3 +1,8 @@
+/*
+ * The laws of a limiter's single calls: they answer as the bare reducer does and reject bad
+ * arguments. They catch a limiter that decides anything itself.
+ */
+
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
@@ -12,7 +17,7 @@ import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { inWords } from "../table.ts";
 import { type VirtualClock, virtualClock } from "../virtual_clock.ts";
 
-/** Makes a limiter in whose store nothing is held, on the given clock. */
+/** Makes a limiter on the given clock whose store holds nothing. */
 export type MakeLimiter = (
   algorithm: Algorithm,
   clock: VirtualClock,

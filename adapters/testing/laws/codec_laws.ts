@@ -1,12 +1,17 @@
+/*
+ * The laws of codecs: a state survives a round trip as words and as text, and foreign input never
+ * becomes a false state. Stores read what other versions and other processes have written.
+ */
+
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Subject } from "../arbitraries/subjects.ts";
 import { difference, laterInstants, sameState, type VisitCheck, type VisitLaw } from "./visits.ts";
 
-/** Where a law writes: words before and after the state must stay as they are. */
+/** Where a law writes: the words before and after the state must not change. */
 const OFFSET = 3;
 const UNTOUCHED = -0.5;
-/** States of the visits take fewer words than this, whatever the most is. */
+/** States in a schedule stay below this many words, even where `maxWords` is huge. */
 const ROOM = 4_096;
 
 /** How states are kept. */
@@ -68,7 +73,7 @@ export const codecLaws: readonly VisitLaw[] = [
   },
 ];
 
-/** How the text of a state is changed, and a text that need not be like one. */
+/** An edit to the text of a state, and an unrelated text. */
 export interface TextChange {
   readonly at: number;
   readonly cut: number;
@@ -86,7 +91,7 @@ export function textChanges(): fc.Arbitrary<TextChange> {
   });
 }
 
-/** The check of texts near those of states, and of texts like none. */
+/** Checks texts that are close to those of states, and unrelated ones. */
 export function textCheck({ algorithm }: Subject, change: TextChange): VisitCheck {
   const { codec } = algorithm;
   return ({ after }, expect) => {
@@ -108,7 +113,7 @@ function wordsFor({ algorithm }: Subject): Float64Array {
   return new Float64Array(Math.min(algorithm.codec.maxWords, ROOM) + 2 * OFFSET);
 }
 
-/** Whether words read as nothing, or as a sound state that has just those words. */
+/** Whether words read as nothing, or as a sound state with exactly those words. */
 function isTrue({ algorithm }: Subject, words: Float64Array, count: number): boolean {
   const { codec } = algorithm;
   const state = codec.read(words, OFFSET, count);
@@ -119,7 +124,7 @@ function isTrue({ algorithm }: Subject, words: Float64Array, count: number): boo
     written.subarray(0, count).every((word, i) => word === words[OFFSET + i]);
 }
 
-/** Whether a state that was read answers as one that was reached. */
+/** Whether a state that was read answers within the range of those that steps reach. */
 function isSound({ step, capacity }: Algorithm, state: unknown): boolean {
   const { remaining, nextAfter, resetAfter } = step(state, 0, 0)[0];
   return Number.isInteger(remaining) && remaining >= 0 && remaining <= capacity &&

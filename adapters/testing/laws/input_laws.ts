@@ -1,3 +1,8 @@
+/*
+ * The laws of invalid input and of the split reducer: paths that a schedule of valid steps does not
+ * reach by itself.
+ */
+
 import { sameDecision } from "./same_decision.ts";
 import type { VisitLaw } from "./visits.ts";
 
@@ -5,7 +10,7 @@ const NEVER_A_NUMBER = [NaN, Infinity, -Infinity, undefined, null, "1", 1n] as r
 const BAD_INSTANTS = [...NEVER_A_NUMBER, -1, -0.5, 2 ** 42 + 1, 2 ** 53];
 const BAD_COSTS = [...NEVER_A_NUMBER, 0.5, 1.5, -1.5, 2 ** 53, -(2 ** 53), 2 ** 60];
 
-/** Invalid instants and costs; and a reducer that is split in two. */
+/** Invalid instants and costs, and the split reducer. */
 export const inputLaws: readonly VisitLaw[] = [
   {
     name: "a bad now or cost is a RangeError or TypeError, and changes nothing",

@@ -1,3 +1,8 @@
+/*
+ * The laws that check an algorithm from outside: against its independent model, and against its
+ * bounds. The other laws only ask whether an algorithm is consistent with itself.
+ */
+
 import type { Bound } from "../bound.ts";
 import { type Ledger, ledger } from "../ledger.ts";
 import { model } from "../models/judge.ts";
@@ -5,7 +10,7 @@ import { inWords } from "../table.ts";
 import { sameDecision } from "./same_decision.ts";
 import type { VisitLaw } from "./visits.ts";
 
-/** What a subject promises beside its algorithm: the answers of its model, and its bounds. */
+/** Each law checks what a subject states about its algorithm, and passes if it states nothing. */
 export const promiseLaws: readonly VisitLaw[] = [
   {
     name: "every decision is the model's",
@@ -24,7 +29,7 @@ export const promiseLaws: readonly VisitLaw[] = [
       const book = ledger();
       let charged = false;
       return ({ now, cost, charge, decision }, expect) => {
-        // What was charged is no promise's: it was used before it was asked for.
+        // A charge may exceed the limit, so from the first one on the bounds promise nothing.
         charged ||= charge;
         if (charged) return;
         if (decision.allowed) book.enter(now, cost);
@@ -38,7 +43,7 @@ export const promiseLaws: readonly VisitLaw[] = [
   },
 ];
 
-/** The first span that ends now and holds more than the bound, in words. */
+/** The shortest span that ends at the newest entry and exceeds the bound, in words. */
 function excessOf({ entries }: Ledger, bound: Bound): string | undefined {
   const to = entries.at(-1)?.at ?? 0;
   let units = 0;

@@ -1,3 +1,8 @@
+/*
+ * The laws of concurrent calls on a store: limits hold exactly, overlapping calls are linearizable,
+ * and batches are all or nothing and never deadlock.
+ */
+
 import fc from "fast-check";
 import { linearization, type ObservedCall } from "../linearization.ts";
 import { operationOn, runOn } from "../stores/store_slots.ts";
@@ -5,7 +10,7 @@ import { table } from "../table.ts";
 import { expectSame } from "./expect_same.ts";
 import { type MakeStoreLaw, type StoreCase, storeLaw } from "./store_fixture.ts";
 
-/** A call of one of several callers at once. */
+/** One of several concurrent calls. */
 export interface RacingCall {
   /** Units. */
   readonly cost: number;
@@ -14,7 +19,7 @@ export interface RacingCall {
   readonly dry: boolean;
 }
 
-/** Several callers at once: each unit is given once. */
+/** Several callers at once: no unit is granted twice. */
 export const raceLaws = (): readonly MakeStoreLaw[] => [
   storeLaw({
     name: "N concurrent callers of a limit L are admitted exactly L times",
@@ -70,8 +75,8 @@ export function races(): fc.Arbitrary<RacingCall[][]> {
 }
 
 /**
- * Makes the calls of each wave at once, and requires an order of all calls in which the bare reducer
- * answers the same.
+ * Makes the calls of each wave at once, and requires that in some order of all calls the bare
+ * reducer gives the same answers.
  */
 export async function expectOrder(
   { store, slot, now: origin }: StoreCase,

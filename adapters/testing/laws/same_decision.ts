@@ -1,3 +1,7 @@
+/*
+ * Compares decisions field by field. `Object.is` tells -0 from 0, which `===` would let pass.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 
 /** The fields of a decision, in their order. */

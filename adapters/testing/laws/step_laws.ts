@@ -1,8 +1,13 @@
+/*
+ * The laws of a single step: when it admits, what state it leaves, and that each duration in its
+ * decision is exact to the millisecond. They ask the reducer itself, so they need no model.
+ */
+
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import { FIELDS, sameDecision } from "./same_decision.ts";
 import { difference, laterInstants, lookAt, sameState, type VisitLaw } from "./visits.ts";
 
-/** When a call is admitted, what a step leaves behind, and what a decision says of it. */
+/** Each law checks one step at a time, and looks at the same key at later instants. */
 export const stepLaws: readonly VisitLaw[] = [
   {
     name: "retryAfter is the first millisecond that admits",

@@ -1,3 +1,8 @@
+/*
+ * Turns a law of stores, written as data, into a property: makes the store, gives each case keys of
+ * its own and cleans up. So all cases can share a store that is slow to make, or a live server.
+ */
+
 import fc from "fast-check";
 import type { Decision } from "../../../core/decision.ts";
 import type { Store } from "../../../core/store.ts";
@@ -8,7 +13,7 @@ import { isAccepted, runOn, type StoreSlot, storeSlot } from "../stores/store_sl
 /** Makes a store to put to the laws. */
 export type MakeStore = () => Store | Promise<Store>;
 
-/** One case of a law: a store, keys on it that nobody else uses, and the instant of its calls. */
+/** One case of a law: a store, keys that no other case uses, and the instant of its calls. */
 export interface StoreCase {
   readonly store: Store;
   /** Each key under each algorithm; at least one. */
@@ -23,19 +28,19 @@ export interface StoreCase {
 /** A law of a store, as data. */
 export interface StoreLaw<Drawn> {
   readonly name: string;
-  /** How many algorithms at least and at most: one without it. */
+  /** The least and the most algorithms; default one. */
   readonly subjects?: readonly [least: number, most: number];
-  /** The keys of each algorithm; one without it. */
+  /** The keys of each algorithm; default a single key. */
   readonly keys?: readonly string[] | ((drawn: Drawn) => readonly string[]);
   /** What else is drawn. */
   readonly draw?: fc.Arbitrary<Drawn>;
   holds(at: StoreCase, drawn: Drawn): Promise<void>;
 }
 
-/** Turns a law as data into the property of one fixture. */
+/** Makes the law for one fixture. */
 export type MakeStoreLaw = (fixture: StoreFixture, subjects: fc.Arbitrary<Subject>) => Law;
 
-/** A law for each fixture. */
+/** Turns a law as data into a property of any fixture. */
 export function storeLaw<Drawn>(row: StoreLaw<Drawn>): MakeStoreLaw {
   const { name, subjects: [minLength, maxLength] = [1, 1], keys = ["key"], holds } = row;
   const draw = row.draw ?? fc.constant(undefined as Drawn);
@@ -89,7 +94,7 @@ export function storeFixture(make: MakeStore, reuse: boolean): StoreFixture {
 
 let prefixes = 0;
 
-/** Runs a case on keys of its own, if the store takes them, and deletes them when it is over. */
+/** Runs a case on keys of its own, if the store accepts any algorithm, and then deletes them. */
 export async function withKeys(
   store: Store,
   subjects: readonly Subject[],
@@ -97,7 +102,7 @@ export async function withKeys(
   now: number,
   run: (at: StoreCase) => Promise<void>,
 ): Promise<void> {
-  // A store that outlives the process has not seen it either.
+  // Random, because a store may outlive the process and still hold the keys of an earlier run.
   const random = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
   const prefix = `law-${random}-${++prefixes}`;
   const drawn = subjects

@@ -1,3 +1,8 @@
+/*
+ * The laws of a store with one caller: random commands get the answers that the bare reducers give,
+ * keys stay apart, deletion works, and a refusal writes nothing.
+ */
+
 import fc from "fast-check";
 import type { Store } from "../../../core/store.ts";
 import { storeCommands, storeModel } from "../stores/store_commands.ts";
@@ -6,7 +11,7 @@ import { inWords } from "../table.ts";
 import { expectSame } from "./expect_same.ts";
 import { type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
 
-/** One caller: a store answers as the bare reducers do. */
+/** One caller at a time. */
 export const traceLaws = (): readonly MakeStoreLaw[] => [
   storeLaw({
     name: "the same commands give the same answers as the bare reducers",

@@ -1,3 +1,8 @@
+/*
+ * The laws of units: taking, giving back and charging add up, in one call or in several. Refunds
+ * and debt rest on this arithmetic, where an error of one unit goes unnoticed for long.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import { sameDecision } from "./same_decision.ts";
 import {
@@ -9,7 +14,7 @@ import {
   type VisitLaw,
 } from "./visits.ts";
 
-/** The most single units that a law takes one by one. */
+/** The most units that a law takes one by one. */
 const MOST_STEPS = 12;
 
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
@@ -20,13 +25,13 @@ function chargesAfter({ decision: { remaining } }: Visit): number[] {
     .filter((units) => units >= 1);
 }
 
-/** Whether a key, or a part of it, owes the most that it may, so that units may have been lost. */
+/** Whether a key, or a part of it, is at the bound on debt, where units may have been dropped. */
 function isCut(decision: Decision, most: Decision): boolean {
   return decision.parts?.some((part, place) => isCut(part, most.parts![place]!)) ??
     decision.debt === most.debt;
 }
 
-/** Units taken together, one by one, beyond the limit, and given back. */
+/** Units taken together or one by one, charged beyond the limit, and given back. */
 export const unitLaws: readonly VisitLaw[] = [
   {
     name: "cost n leaves the state of n costs of 1",
@@ -167,7 +172,7 @@ export const unitLaws: readonly VisitLaw[] = [
   },
 ];
 
-/** As many units as are left, if they are few. */
+/** The units that are left, up to `MOST_STEPS`. */
 function unitsToSplit({ decision }: Visit): number {
   return Math.min(MOST_STEPS, decision.remaining);
 }

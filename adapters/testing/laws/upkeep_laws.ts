@@ -1,3 +1,8 @@
+/*
+ * The laws of a store beyond its answers to valid calls: its own time, changed options, bad input
+ * and closing.
+ */
+
 import fc from "fast-check";
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { haveLikeParts } from "../../../core/carry_over.ts";
@@ -7,7 +12,7 @@ import { inWords } from "../table.ts";
 import { expectError, expectSame } from "./expect_same.ts";
 import { type MakeStore, type MakeStoreLaw, storeLaw } from "./store_fixture.ts";
 
-/** What a store does beside answering: its own time, changed options, bad input, closing. */
+/** All of them except `closingLaw`, which needs stores of its own. */
 export const upkeepLaws = (): readonly MakeStoreLaw[] => [
   storeLaw({
     name: "without an instant a store decides at its own time",
@@ -38,7 +43,7 @@ export const upkeepLaws = (): readonly MakeStoreLaw[] => [
         (await store.run([{ ...operationOn(slot, cost, dry), replaces }], now))[0];
       const left = leftAfter(mode, used, old.algorithm, slot.algorithm);
       expectSame((await run(1, true))?.allowed, left >= 1, "a dry run's allowed:");
-      // A refusal takes over, too: otherwise the next call would find no time passed.
+      // A refusal takes over, too: otherwise the next call would convert the older state again.
       await run(capacity + 1, false);
       expectSame((await runOn(store, old, 0, now)).remaining, before, "left of the older key:");
       expectSame((await run(0, false))?.remaining, left, `left after ${mode}:`);
@@ -78,7 +83,7 @@ export function closingLaw(make: MakeStore): MakeStoreLaw {
   });
 }
 
-/** What is left of a fresh key that takes over so much use; each part of an `all` takes its own. */
+/** What is left after taking over `used` units; each part of an `all` takes over its own. */
 function leftAfter(mode: ReplaceMode, used: number, old: Algorithm, algorithm: Algorithm): number {
   const [olds, parts] = [old.internals?.parts, algorithm.internals?.parts];
   return olds === undefined || parts === undefined || !haveLikeParts(old, algorithm)
@@ -86,7 +91,7 @@ function leftAfter(mode: ReplaceMode, used: number, old: Algorithm, algorithm: A
     : Math.min(...parts.map((part, place) => leftAfter(mode, used, olds[place]!, part)));
 }
 
-/** What is used of the new capacity, of so many units used of the old one. */
+/** Units used of the new capacity when `used` units of the old one were. */
 function takenOver(mode: ReplaceMode, used: number, old: number, capacity: number): number {
   if (mode === "keep") return Math.min(used, capacity);
   const [units, olds] = [BigInt(used) * BigInt(capacity), BigInt(old)];

@@ -1,3 +1,8 @@
+/*
+ * The model of `all`: several rules combined by definition. It shares no code with core's `all`, so
+ * that an error in one shows as a difference from the other.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import { charged, judge } from "./judge.ts";
 import { smaller } from "./whole_numbers.ts";
@@ -7,9 +12,9 @@ import type { Rule } from "./rule.ts";
 export type Uses = readonly unknown[];
 
 /**
- * Several rules as one, by its definition: it admits when each does and then charges each, else none
- * of them. A refused part answers as it would alone, an admitting part of a refused call as if it
- * were asked for nothing.
+ * Several rules as one, by definition: it admits when each of them does and then charges each, or
+ * else none. A refusing part answers as it would alone, an admitting part of a refused call as if
+ * it were asked for nothing.
  *
  * @param rules The parts, at least one.
  *

@@ -1,3 +1,8 @@
+/*
+ * Derives a whole decision from a rule by binary search. Rules state no formula for a duration, so
+ * a wrong formula in an algorithm cannot be repeated in its model.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import type { Rule } from "./rule.ts";
 
@@ -23,7 +28,7 @@ export interface Judgement<Use> {
  * @param use What the key remembers; `undefined` if it holds no use.
  * @param now The instant in whole milliseconds.
  * @param cost Units to take; 0 looks, below 0 gives back.
- * @param charge Whether to take them beyond the capacity if need be.
+ * @param charge Whether to take them beyond the capacity if necessary.
  *
  * @example
  * ```ts
@@ -65,7 +70,7 @@ export function judge<Use>(
   return { decision, use: next };
 }
 
-/** The use after a charge: of as many units as the bound on debt leaves room for. */
+/** The use after a charge of `cost` units, or of as many as the bound on debt allows. */
 export function charged<Use>(
   rule: Rule<Use>,
   use: Use | undefined,
@@ -109,14 +114,14 @@ function last(most: bigint, holds: (n: bigint) => boolean): bigint {
   return holds(most) ? most : first(0n, most, (n) => !holds(n)) - 1n;
 }
 
-/** What an algorithm should answer, for one key: it remembers, and it is exact. */
+/** One key that keeps its own use, and what an algorithm should answer for it. */
 export interface Model {
   /**
    * Answers a call and remembers it.
    *
    * @param now Milliseconds; a fraction is floored.
    * @param cost Units to take; 0 looks, below 0 gives back.
-   * @param charge Whether to take them beyond the capacity if need be.
+   * @param charge Whether to take them beyond the capacity if necessary.
    */
   decide(now: number, cost: number, charge?: boolean): Decision;
 }

@@ -1,3 +1,9 @@
+/*
+ * The models of `slidingLog`, `slidingWindow` and `lockout`: plain lists of what was taken and
+ * when. Slow and simple on purpose, they are what the timelines and counters in core are checked
+ * against.
+ */
+
 import type { Rule } from "./rule.ts";
 import { floorDivide, larger, smaller } from "./whole_numbers.ts";
 
@@ -56,10 +62,10 @@ export interface SlidingWindowRuleOptions {
 }
 
 /**
- * The sliding window by its definition: units counted in sub-buckets at multiples of `precision`; at
- * most `limit` in the last `period / precision` of them, the one of now included. An instant before
- * the newest sub-bucket that holds units counts as that one's. An admission drops sub-buckets that
- * have left the window by then; a refund drops none.
+ * The sliding window by its definition: units counted in sub-buckets at multiples of `precision`,
+ * at most `limit` in the last `period / precision` of them, the current one included. An instant
+ * before the newest sub-bucket that holds units counts as that one's. An admission drops
+ * sub-buckets that have left the window by then; a refund drops none.
  *
  * @param options The limit, the window and its sub-buckets.
  *
@@ -86,8 +92,8 @@ export interface LockoutRuleOptions extends SlidingLogRuleOptions {
 
 /**
  * The lockout by its definition: a list of tries and when they were taken, in order. They are
- * forgotten together: a `period` after the first one, or `lock` after the one that was number `limit`
- * if there is one. An instant before the first try counts as that one's.
+ * forgotten together: a `period` after the first one or, if there are `limit` tries, `lock` after
+ * the try that reached the limit. An instant before the first try counts as that one's.
  *
  * @param options The limit, the period and the lock.
  *
@@ -136,8 +142,8 @@ export function lockoutRule(
 }
 
 /**
- * What logs and sliding windows share: a list of what was taken in which slot, oldest first; at most
- * `limit` units in the last `span` slots.
+ * What logs and sliding windows share: a list of what was taken in which slot, oldest first, and at
+ * most `limit` units in the last `span` slots.
  */
 function logRule(limit: number, slot: number, span: number): Rule<readonly Entry[]> {
   function slotOf(log: readonly Entry[], now: bigint): bigint {
@@ -161,7 +167,7 @@ function logRule(limit: number, slot: number, span: number): Rule<readonly Entry
   };
 }
 
-/** The entries without their last units. */
+/** The entries without their newest units. */
 function withoutNewest(entries: readonly Entry[], units: bigint): Entry[] {
   const kept = [...entries];
   let left = units;

@@ -1,3 +1,8 @@
+/*
+ * The models of `gcra`, `leakyBucket`, `leakyQueue` and `tokenBucket`, each by its own textbook
+ * definition in bigints. Core computes all four by one arithmetic; these show that it may.
+ */
+
 import type { Rule } from "./rule.ts";
 import { ceilDivide, floorDivide, larger, smaller } from "./whole_numbers.ts";
 
@@ -16,8 +21,8 @@ export interface RateRuleOptions {
 /**
  * GCRA by its definition: a call conforms when max(TAT, now) + cost * T - now <= burst * T. Use is
  * the theoretical arrival time, in units of 1 / limit milliseconds, in which the emission interval
- * T is the period and everything is whole. No more than `burst` units and the debt are ever in use, so no
- * more are given back.
+ * T is the period and everything is whole. No more than `burst + maxDebt` units are ever in use, so
+ * no more are given back.
  *
  * @param options The rate.
  *
@@ -60,8 +65,8 @@ export interface Level {
 
 /**
  * The leaky bucket as a meter, by its definition: a call pours its cost in or is refused when it
- * would overflow `burst`; `limit` parts of 1 / period drain each millisecond. Counted back before
- * the instant of the last change the level is higher, by the same rate.
+ * would overflow `burst`; `limit` parts of 1 / period drain each millisecond. For an instant before
+ * the last change the level is extrapolated backwards: it was higher, by the same rate.
  *
  * @param options The rate.
  *
@@ -110,9 +115,9 @@ export interface LeakyQueueRuleOptions {
 }
 
 /**
- * The leaky bucket as a queue, by its definition: places start one emission interval apart, a call
- * takes as many as it costs and starts at its first. It is admitted when of all places taken at
- * most `queue` have yet to start. Use is the instant of the next place, in parts of 1 / limit
+ * The leaky bucket as a queue, by its definition: slots start one emission interval apart, and a
+ * call takes as many as it costs and starts at its first. It is admitted when, of all slots taken,
+ * at most `queue` have yet to start. Use is the instant of the next slot, in parts of 1 / limit
  * milliseconds.
  *
  * @param options The rate and the length of the queue.
@@ -135,7 +140,7 @@ export function leakyQueueRule(
   const ticks = BigInt(limit);
   const apart = BigInt(period);
 
-  /** From `now` to the next place that is free, in ticks. */
+  /** From `now` to the next free slot, in ticks. */
   function untilFree(free: bigint | undefined, now: bigint): bigint {
     return larger((free ?? 0n) - now * ticks, 0n);
   }
@@ -167,8 +172,8 @@ export interface TokenBucketRuleOptions extends RateRuleOptions {
  * The token bucket by its definition: a bucket of `burst` tokens that starts full; a call takes its
  * cost in tokens or is refused. `"greedy"` counts tokens in parts of 1 / period and adds `limit`
  * parts each millisecond, `"interval"` counts whole tokens and adds `limit` at each multiple of the
- * period. Counted back before the instant of the last change the bucket holds less, by the same
- * rate: so a clock that steps back admits no more.
+ * period. For an instant before the last change the tokens are extrapolated backwards: there were
+ * fewer, by the same rate, so a clock that steps back admits no more.
  *
  * @param options The rate, and how the bucket is refilled.
  *

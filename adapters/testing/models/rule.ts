@@ -1,3 +1,8 @@
+/*
+ * The interface of a model. It is small enough to check by eye against a published definition,
+ * because `judge` derives everything else.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 
 /**
@@ -34,7 +39,7 @@ export interface Rule<Use = unknown> {
   limit(use: Use | undefined, now: bigint): number;
   /**
    * Whether a cost is admitted. Once admitted, admitted at every later instant. A cost below 0 asks
-   * whether the key would be within its capacity with so many units less.
+   * whether the key would be within its capacity with that many units fewer.
    */
   admits(use: Use | undefined, now: bigint, cost: bigint): boolean;
   /** The use after taking a cost, admitted or not, or after giving back (a cost below 0). */

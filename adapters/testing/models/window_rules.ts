@@ -1,3 +1,8 @@
+/*
+ * The models of `fixedWindow` and `slidingCounter`: units counted by window, in bigints, so that
+ * the fraction of a fading window is exact.
+ */
+
 import type { SlidingLogRuleOptions } from "./log_rules.ts";
 import type { Rule } from "./rule.ts";
 import { floorDivide, larger, smaller } from "./whole_numbers.ts";
@@ -73,10 +78,10 @@ export interface TwoWindows {
 }
 
 /**
- * The sliding counter by its definition: previous * (1 - (now mod period) / period) + current + cost
- * <= limit, both sides times the period so that all is whole. An instant before the latest window
- * that holds units counts as its start. An admission forgets what is older than the window before its
- * own; giving back forgets nothing.
+ * The sliding counter by its definition: previous * (1 - (now mod period) / period) + current +
+ * cost <= limit, with both sides multiplied by the period so that everything is whole. An instant
+ * before the latest window that holds units counts as its start. An admission forgets what is older
+ * than the window before its own; giving back forgets nothing.
  *
  * @param options The limit and the length of a window.
  *
@@ -131,7 +136,7 @@ export function slidingCounterRule(
   };
 }
 
-/** Less than all units are taken back: those of the later window first. */
+/** Takes back fewer than all units, those of the later window first. */
 function withoutNewest({ window, previous, current }: TwoWindows, units: bigint): TwoWindows {
   const fromCurrent = smaller(units, current);
   return { window, previous: previous - (units - fromCurrent), current: current - fromCurrent };

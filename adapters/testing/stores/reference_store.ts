@@ -1,3 +1,8 @@
+/*
+ * What a store should answer, computed by bare reducers. Stores may forget a fresh key at any time,
+ * so it tracks every state that a correct store could hold.
+ */
+
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import type { Operation } from "../../../core/store.ts";
@@ -7,19 +12,19 @@ import { inWords, type Row, table } from "../table.ts";
 /** What a store should hold and answer, key by key. */
 export interface ReferenceStore {
   /**
-   * Takes note of what a store answered to operations.
+   * Records what a store answered to operations.
    *
-   * @throws {Error} If that is not what it should have, with a table of all calls so far.
+   * @throws {Error} If that was wrong, with a table of all calls so far.
    */
   expect(operations: readonly Operation[], now: number, decisions: readonly Decision[]): void;
-  /** Takes note that a key was deleted. */
+  /** Records that a key was deleted. */
   delete(key: string): void;
 }
 
 /**
  * A map of bare reducers, to compare a store with.
  *
- * A store may drop a key once it is fresh, and need not; a caller notices only when the clock steps
+ * A store may drop a key once it is fresh, but need not; a caller notices only when the clock steps
  * back afterwards. So the reference keeps every state that the store may hold, and drops those that
  * an answer rules out.
  *

@@ -1,3 +1,8 @@
+/*
+ * Stores whose asynchronous steps fast-check interleaves, and the laws of such stores. Races that
+ * take luck to hit on a real server become reproducible, and shrink.
+ */
+
 import fc from "fast-check";
 import type { AsyncStore, Operation, SyncStore } from "../../../core/store.ts";
 import { algorithms, subjectArbitrary, type Subjects } from "../arbitraries/subjects.ts";
@@ -6,10 +11,11 @@ import { expectOrder, races } from "../laws/race_laws.ts";
 import { origins, withKeys } from "../laws/store_fixture.ts";
 
 /**
- * A store that answers by promises, in an order that fast-check chooses: for what is built on such
- * stores. A request takes effect at one moment, between its way there and the answer's way back.
+ * A store that answers by promises, in an order that fast-check chooses: for testing code that is
+ * built on such stores. A request takes effect at one moment, between being sent and being
+ * answered.
  *
- * @param store The store that is asked in the end.
+ * @param store The store that decides.
  * @param scheduler fast-check's, from `fc.scheduler()`.
  *
  * @example
@@ -42,7 +48,7 @@ export function scheduledStore(store: SyncStore, scheduler: fc.Scheduler): Async
       ),
     accepts: (algorithm) => store.accepts(algorithm),
     delete: (key) => scheduled(`delete ${key}`, () => store.delete(key)),
-    // Nothing is scheduled any more when a store is closed.
+    // Not scheduled: a test closes its store after the last step that the scheduler runs.
     close: () => store[Symbol.asyncDispose](),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     internals: store.internals?.keyOf && { keyOf: store.internals.keyOf },
@@ -50,8 +56,8 @@ export function scheduledStore(store: SyncStore, scheduler: fc.Scheduler): Async
 }
 
 /**
- * The laws of a store whose steps fast-check interleaves: calls that overlap are answered as if they
- * came in some order, whatever the order in which the store's own steps are done.
+ * The laws of a store whose steps fast-check interleaves: calls that overlap are answered as if
+ * they came one after the other in some order, whatever the order of the store's own steps.
  *
  * @param makeStore Makes a store which schedules each of its steps (a command sent, an answer
  * received) by the scheduler: `scheduler.schedule(promise)` or `scheduler.scheduleFunction(f)`.

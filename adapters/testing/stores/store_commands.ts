@@ -1,3 +1,8 @@
+/*
+ * Random commands on a store for fast-check's model-based runner, each compared with the reference.
+ * They mix single calls, batches and deletions, since faults show where these meet.
+ */
+
 import fc from "fast-check";
 import { LAST_INSTANT } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
@@ -29,7 +34,7 @@ export interface StoreModel {
 export type StoreCommand = fc.AsyncCommand<StoreModel, Store>;
 
 /**
- * The model of a store in which nothing is held under the given keys.
+ * The model of a store that holds nothing under the given keys.
  *
  * @param slots The keys to use.
  * @param now The instant to begin at.
@@ -40,7 +45,8 @@ export function storeModel(slots: readonly StoreSlot[], now: number): StoreModel
 
 /**
  * Random commands on a store, for `fc.asyncModelRun`: calls on one key, by `run` and by the store's
- * lane; looks that change nothing; units given back; calls on several keys at once; keys deleted.
+ * prepared call; looks that change nothing; units given back; calls on several keys at once; keys
+ * deleted.
  * Instants and costs follow what the store answered, as in a schedule.
  *
  * @param options What to draw from.

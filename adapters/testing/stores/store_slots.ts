@@ -1,3 +1,8 @@
+/*
+ * A key of a store together with its algorithm, and one way to call it: by `run`, or by the
+ * prepared call that limiters use. Laws cover both paths with the same code.
+ */
+
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { storedKeyIn } from "../../../core/limiter/prepare_call.ts";
@@ -12,7 +17,7 @@ export interface StoreSlot {
   readonly prefix: string;
   /** The limiter's key. */
   readonly key: string;
-  /** The store's. */
+  /** The key under which the store keeps it. */
   readonly stored: string;
   /** The limiter's algorithm. */
   readonly algorithm: Algorithm;
@@ -20,7 +25,7 @@ export interface StoreSlot {
   readonly guide: Guide;
 }
 
-/** A key of a store. */
+/** The slot of a key, with its stored key as the given store forms it. */
 export function storeSlot(store: Store, prefix: string, subject: Subject, key: string): StoreSlot {
   const { algorithm } = subject;
   const stored = storedKeyIn(store, prefix, algorithm.id, key);
@@ -42,7 +47,7 @@ export function operationOn(
 export interface CallOptions {
   /** Whether nothing is written; default false. */
   readonly dry?: boolean;
-  /** Whether by the store's prepared call, if it has any; default false. */
+  /** Whether to use the store's prepared call, if it has one; default false. */
   readonly lane?: boolean;
   /** Whether the units are charged, beyond the limit too; default false. */
   readonly charge?: boolean | undefined;
@@ -65,7 +70,7 @@ export async function runOn(
   return decision as Decision;
 }
 
-/** Whether a store takes an algorithm; a refusal must be a RangeError. */
+/** Whether a store accepts an algorithm; to reject it, it must throw a RangeError. */
 export function isAccepted(store: Store, algorithm: Algorithm): boolean {
   try {
     store.accepts(algorithm);

@@ -1,12 +1,17 @@
+/*
+ * Spreads calls over several stores that share state, so that the laws, written for one store, find
+ * faults between two connections or two threads.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import type { MaybePromise } from "../../../core/maybe_promise.ts";
 import type { AsyncStore, PreparedCall, Store } from "../../../core/store.ts";
 
 /**
  * One store made of several that share what they hold, such as connections to one server or threads
- * on one memory: each call goes to the next of them. So the laws see what happens between them.
+ * on one memory. Each call goes to the next of them.
  *
- * @param stores At least one; calls go to the first, the second, and so on, round and round.
+ * @param stores At least one; calls go round robin.
  *
  * @example
  * ```ts
@@ -15,7 +20,7 @@ import type { AsyncStore, PreparedCall, Store } from "../../../core/store.ts";
  *
  * const laws = storeLaws(() => {
  *   const store = memoryStore();
- *   return storesInTurn([store, store]); // in earnest: two connections to one server
+ *   return storesInTurn([store, store]); // in practice: two connections to one server
  * });
  * for (const law of laws) await law.run({ numRuns: 5 });
  * ```
