@@ -7,6 +7,9 @@ import {
   fixedWindow,
   gcra,
   limiter,
+  lockout,
+  memoryStore,
+  slidingCounter,
   slidingLog,
   slidingWindow,
   StoreFullError,
@@ -149,6 +152,28 @@ describe("a capacity", () => {
       for (let key = 0; key < capacity; key++) {
         assert.equal(threads[0]!.consume(`key ${key}`).allowed, false);
       }
+    });
+  }
+
+  for (
+    const widest of [
+      lockout({ limit: 3, period: "1h", lock: "1h" }),
+      slidingCounter({ limit: 2 ** 32, period: 1_000 }),
+      slidingLog({ limit: 1, period: 481 }),
+      slidingWindow({ limit: 1, period: 600, precision: 10 }),
+    ]
+  ) {
+    test(`for ${widest.id} holds as many keys in debt, charged as in memory`, () => {
+      const store = sharedStore({ capacity: 300, for: [widest], threads: 1, onFull: "throw" });
+      const now = { value: NOW };
+      const api = limiterOn(store, widest, at(now));
+      const memory = limiterOn(memoryStore(), widest, at(now));
+      for (let call = 0; call < 70; call++, now.value += 10) {
+        const units = call < 69 ? 1 + call % 3 : Number.MAX_SAFE_INTEGER;
+        for (let key = 1; key < 300; key++) api.charge(`key ${key}`, units);
+        assert.deepEqual(api.charge("key", units), memory.charge("key", units));
+      }
+      assert.equal(store.statistics().keys, 300);
     });
   }
 
