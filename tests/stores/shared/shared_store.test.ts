@@ -177,6 +177,17 @@ describe("a capacity", () => {
     });
   }
 
+  test("for a long log holds it when a charge builds it anew", () => {
+    const log = slidingLog({ limit: 3_000, period: "1h" });
+    const store = sharedStore({ capacity: 1, for: [log], threads: 1, onFull: "throw" });
+    const now = { value: NOW };
+    const { consume, charge } = limiterOn(store, log, at(now));
+    for (; now.value < NOW + 3_000; now.value++) consume("key");
+    for (let debt = 1; debt < 20; debt++, now.value++) {
+      assert.equal(charge("key", 1).debt, debt);
+    }
+  });
+
   test("that cannot be kept for an algorithm is refused, with the bytes that it needs", () => {
     const log = slidingLog({ limit: 50_000, period: "1h" });
     const capacity = 1_000_000;
