@@ -34,10 +34,13 @@ export function nodesForOne(nodes: number): number {
   return nodes + Math.min(nodes, MOST_MADE);
 }
 
-/** The nodes that an arena must have for so many keys, whose states take so many each at the most. */
+/**
+ * The nodes that an arena must have for so many keys, whose states take so many each at the most, and
+ * for one state that a call builds anew.
+ */
 export function nodesForAll(keys: number, nodes: number, threads: number): number {
   if (nodes === 0) return 0;
-  return keys * nodes + threads * (MOST_KEPT + MOST_OF_CHAIN + Math.min(nodes, MOST_MADE));
+  return (keys + 1) * nodes + threads * (MOST_KEPT + MOST_OF_CHAIN + Math.min(nodes, MOST_MADE));
 }
 
 /** What the nodes of a call's new version are, and which of the old version they replace. */

@@ -37,9 +37,9 @@ const NO_BUCKET = -(2 ** 30);
 const MOST_PENDING = 8_191;
 const FLOOR_BITS = 16;
 
-/** The most nodes that a window of so many buckets takes which holds at most so many units. */
-export function nodesOfSums(buckets: number, units: number): number {
-  return nodesOfTree(buckets, FORM, units);
+/** The most nodes that a window of so many buckets takes of which at most so many hold units. */
+export function nodesOfSums(buckets: number, inUse: number): number {
+  return nodesOfTree(buckets, FORM, inUse);
 }
 
 /**

@@ -13,7 +13,7 @@
 
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { mostEntries } from "../../../core/algorithms/timeline_algorithm.ts";
-import { errorMessage } from "../../../core/options/checks.ts";
+import { errorMessage, LAST_INSTANT } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
 import { CELLS_PER_NODE, type CellType } from "../memory/node_shape.ts";
 import type { Nodes } from "../memory/nodes.ts";
@@ -39,9 +39,7 @@ export function nodesOfState(algorithm: Algorithm): number {
   if (cells > MOST_CELLS) {
     throw refusal(`${algorithm.id} must take at most ${MOST_CELLS} words`, cells);
   }
-  const isInBlock = isPacked(algorithm)
-    ? algorithm.codec.maxWords < 3 || algorithm.capacity < 2 ** 32
-    : kindOfBlock(types) !== undefined;
+  const isInBlock = isPacked(algorithm) ? fitsBlock(algorithm) : kindOfBlock(types) !== undefined;
   return nodes + (isInBlock ? 0 : Math.ceil(cells / CELLS_PER_NODE));
 }
 
@@ -183,10 +181,11 @@ function sizeOfState(
   if (slots !== undefined) {
     const entries = Math.min(slots, capacity);
     if (entries <= MOST_ENTRIES) {
-      const nodes = isTree(algorithm)
-        ? nodesOfSums(slots, capacity)
-        : nodesOfTotals(mostEntries(slots, capacity));
-      return { types: [0, 1], nodes };
+      const most = mostEntries(slots, capacity);
+      return {
+        types: [0, 1],
+        nodes: isTree(algorithm) ? nodesOfSums(slots, most) : nodesOfTotals(most),
+      };
     }
     const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MOST_ENTRIES}` +
       " (slidingWindow with a coarser precision takes less)";
@@ -207,6 +206,14 @@ function kindOfBlock([first, second = 0, ...more]: readonly CellType[]): HasRoot
   return first === 0 && more.length === 0 ? second : undefined;
 }
 
+/** Whether words fit a block: two do; of three, if the last two are of 32 bits in the largest state. */
+function fitsBlock({ initial, charge, codec }: Algorithm): boolean {
+  if (codec.maxWords < 3) return true;
+  const words = new Float64Array(3);
+  codec.write(charge(initial, LAST_INSTANT, Number.MAX_SAFE_INTEGER)[1], words, 0);
+  return words.subarray(1).every((word) => word >>> 0 === word);
+}
+
 /** Whether states are words that stand in the block as long as they fit. */
 function isPacked(algorithm: Algorithm): boolean {
   const { internals: { parts, slots } = {}, codec: { maxWords } } = algorithm;
@@ -220,8 +227,9 @@ function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorith
 
 /** Whether a window takes no more nodes as a tree than as running totals. */
 function isTree({ internals: { slots = 0 } = {}, capacity }: Algorithm): boolean {
+  const most = mostEntries(slots, capacity);
   return slots <= MOST_ENTRIES && capacity < TREE_LIMIT &&
-    nodesOfSums(slots, capacity) <= nodesOfTotals(mostEntries(slots, capacity));
+    nodesOfSums(slots, most) <= nodesOfTotals(most);
 }
 
 function refusal(rule: string, value: number): RangeError {

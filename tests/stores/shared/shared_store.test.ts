@@ -7,6 +7,9 @@ import {
   fixedWindow,
   gcra,
   limiter,
+  lockout,
+  memoryStore,
+  slidingCounter,
   slidingLog,
   slidingWindow,
   StoreFullError,
@@ -151,6 +154,39 @@ describe("a capacity", () => {
       }
     });
   }
+
+  for (
+    const widest of [
+      lockout({ limit: 3, period: "1h", lock: "1h" }),
+      slidingCounter({ limit: 2 ** 32, period: 1_000 }),
+      slidingLog({ limit: 1, period: 481 }),
+      slidingWindow({ limit: 1, period: 600, precision: 10 }),
+    ]
+  ) {
+    test(`for ${widest.id} holds as many keys in debt, charged as in memory`, () => {
+      const store = sharedStore({ capacity: 300, for: [widest], threads: 1, onFull: "throw" });
+      const now = { value: NOW };
+      const api = limiterOn(store, widest, at(now));
+      const memory = limiterOn(memoryStore(), widest, at(now));
+      for (let call = 0; call < 70; call++, now.value += 10) {
+        const units = call < 69 ? 1 + call % 3 : Number.MAX_SAFE_INTEGER;
+        for (let key = 1; key < 300; key++) api.charge(`key ${key}`, units);
+        assert.deepEqual(api.charge("key", units), memory.charge("key", units));
+      }
+      assert.equal(store.statistics().keys, 300);
+    });
+  }
+
+  test("for a long log holds it when a charge builds it anew", () => {
+    const log = slidingLog({ limit: 3_000, period: "1h" });
+    const store = sharedStore({ capacity: 1, for: [log], threads: 1, onFull: "throw" });
+    const now = { value: NOW };
+    const { consume, charge } = limiterOn(store, log, at(now));
+    for (; now.value < NOW + 3_000; now.value++) consume("key");
+    for (let debt = 1; debt < 20; debt++, now.value++) {
+      assert.equal(charge("key", 1).debt, debt);
+    }
+  });
 
   test("that cannot be kept for an algorithm is refused, with the bytes that it needs", () => {
     const log = slidingLog({ limit: 50_000, period: "1h" });
