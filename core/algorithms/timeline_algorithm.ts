@@ -92,6 +92,8 @@ export function mostEntries(slots: number, limit: number): number {
 
 /** Whether `count` slots, from `oldest` on, hold units. */
 function holdsEntries(timeline: Timeline, oldest: number, count: number): boolean {
+  // Each holds one at least. Only a key in debt holds so many units, so no other is walked through.
+  if (timeline.since(oldest) < count) return false;
   let slot = timeline.newest;
   let entries = 0;
   for (; entries < count && slot >= oldest; entries++) {
