@@ -152,6 +152,15 @@ describe("the gate", () => {
     assert.deepEqual(seen, [[true, "192.0.2.7"], [true, "192.0.2.7"], [false, "192.0.2.7"]]);
   });
 
+  test("gives every refused client an answer of its own, which onRefused may change", async () => {
+    for (const options of [{ cost: 3 }, { key: () => "" }, { limiter: byPolicy(false) }]) {
+      const decide = gateOf(options);
+      const { refusal } = await decide();
+      Object.assign(refusal!, { body: "changed" });
+      assert.notEqual((await decide()).refusal?.body, "changed");
+    }
+  });
+
   test("calls a refusal by the failure policy a 503, and tells nothing of the limit", async () => {
     const { refusal, headers } = await gateOf({ limiter: byPolicy(false) })();
     assert.equal(refusal?.status, 503);
