@@ -390,6 +390,17 @@ describe("the gate of a queue", () => {
     assert.deepEqual(starts, [0, 1_000, 2_000, 3_000, 10_000, 10_100]);
   });
 
+  test("promises as adapters expect it, though a library has replaced Promise", () => {
+    const own = globalThis.Promise;
+    const decide = gateOf({ limiter: limiter(queue) });
+    try {
+      globalThis.Promise = class<Value> extends own<Value> {} as PromiseConstructor;
+      assert.ok(decide() instanceof globalThis.Promise);
+    } finally {
+      globalThis.Promise = own;
+    }
+  });
+
   test("takes nothing for a client that has gone already", async () => {
     const api = limiter(queue, { clock: () => 0 });
     const { refusal } = await gateOf({ limiter: api })({
