@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { describe, test } from "node:test";
 
 import type { Verdict } from "../../../../core/rules/rules.ts";
@@ -478,6 +479,19 @@ describe("limits of a key's own", () => {
       async () => await engine.consume(user("late")),
       /Cannot decide for user=late as its own limits must be known: 1000 keys are being looked up/,
     );
+  });
+
+  test("that cannot be had of two keys reject once, and leave no rejection unhandled", async () => {
+    const unhandled: unknown[] = [];
+    const record = (error: unknown) => void unhandled.push(error);
+    process.on("unhandledRejection", record);
+    const { engine } = engineOf(file("wait"), { lookup: () => Promise.reject(new Error("away")) });
+    await assert.rejects(async () => await engine.consume(asking(USER)), /away/);
+    const both = asking(["user", "43"], USER);
+    await assert.rejects(async () => await engine.consume(both), /away/);
+    await settled();
+    process.off("unhandledRejection", record);
+    assert.deepEqual(unhandled, []);
   });
 
   test("that are known decide on, though they can be had no more", async () => {
