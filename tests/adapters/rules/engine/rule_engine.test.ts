@@ -147,7 +147,7 @@ describe("a request", () => {
 });
 
 describe("a rule", () => {
-  test("that is blocked refuses for ever, and has nothing charged", () => {
+  test("that is blocked always refuses, and has nothing charged", () => {
     const { consume } = engineOf(shop([
       { key: "address", blocked: true },
       { key: "user", limits: two() },
