@@ -168,6 +168,20 @@ describe("a rule", () => {
     assert.deepEqual(allowed, [true, false, true, false]);
   });
 
+  test("that is blocked beside quotas takes one call of the store", async () => {
+    let calls = 0;
+    const inner = asyncMemoryStore();
+    const run: AsyncStore["run"] = (...call) => {
+      calls++;
+      return inner.run(...call);
+    };
+    const quotas = ["user", "plan"].map((key) => ({ key, quota: true, limits: two() }));
+    const rules = shop([...quotas, { key: "address", blocked: true }]);
+    const { engine } = engineOf(rules, { store: { ...inner, run } });
+    const { allowed } = await engine.consume(asking(USER, ["plan", "free"], ADDRESS));
+    assert.deepEqual([allowed, calls], [false, 1]);
+  });
+
   test("alone in the shadow leaves no decision to enforce", () => {
     const { consume } = engineOf(shop([{ key: "user", shadow: true, limits: two() }]));
     const verdict = consume(asking(USER));
