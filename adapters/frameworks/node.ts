@@ -30,7 +30,6 @@ import {
   nodeReplies,
   nodeSource,
 } from "../http/servers/node_response.ts";
-
 import {
   type ClientKeyOptions,
   GATE_OPTIONS,

@@ -63,11 +63,7 @@ export function changedRefusal(usual: Refusal, change: Partial<Refusal> | undefi
 }
 
 function refusalWith(body: Pick<Problem, "type" | "title" | "status">): Refusal {
-  return Object.freeze({
-    status: body.status,
-    contentType: PROBLEM_TYPE,
-    body: JSON.stringify(body),
-  });
+  return { status: body.status, contentType: PROBLEM_TYPE, body: JSON.stringify(body) };
 }
 
 function plainRefusal(status: number, title: string): Refusal {

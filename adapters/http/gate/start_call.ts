@@ -35,7 +35,8 @@ export function callStarter(
     const internals = delays && !shadowed ? internalsOf(limiter) : undefined;
     try {
       if (internals !== undefined) {
-        return waitForTurn(call, internals).catch((error) => failed(call, error));
+        // A library may have replaced Promise: async functions still answer by the runtime's own.
+        return Promise.resolve(waitForTurn(call, internals)).catch((error) => failed(call, error));
       }
       const answer = limiter.consume(key, units);
       return isPromise(answer)

@@ -69,9 +69,9 @@ export const UNLIMITED: Verdict = {
   settle: undefined,
 };
 
-/** Refuses without a decision. */
+/** Refuses without a decision, by a copy: requests share the refusal, and a callback may change it. */
 export function refuse(refusal: Refusal): Verdict {
-  return { ...UNLIMITED, headers: [NO_STORE], refusal };
+  return { ...UNLIMITED, headers: [NO_STORE], refusal: { ...refusal } };
 }
 
 /**
@@ -178,7 +178,7 @@ export function judge(options: Options, report: (error: unknown, request: unknow
     headers.push(NO_STORE);
     const refusal = refusalFor(call, decision, parts);
     return nativePromise(
-      andThen(refusal, (refusal) => ({ decision, headers, refusal, settle: undefined })),
+      andThen(refusal, (shared) => ({ ...refuse(shared), decision, headers })),
     );
   };
 }

@@ -99,12 +99,12 @@ function chargeEnforced(
   action: ChargeAction,
 ): Verdicts {
   const quotas = charges.filter(({ applied }) => applied.rule.quota);
-  if (quotas.length > 1 && action === "consume") {
-    return chargeQuotas(on, charges.filter(({ applied }) => !applied.rule.quota), quotas);
-  }
-  const blocked = action === "consume" &&
-    charges.some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
-  return chargeTogether(on, charges, action, action === "peek" || blocked);
+  const others = charges.filter(({ applied }) => !applied.rule.quota);
+  const blocked = action === "consume" && (quotas.length > 1 ? others : charges)
+    .some(({ applied, verdict }) => verdict.kind === "blocked" && applied.cost > 0);
+  return quotas.length > 1 && action === "consume" && !blocked
+    ? chargeQuotas(on, others, quotas)
+    : chargeTogether(on, charges, action, action === "peek" || blocked);
 }
 
 /**

@@ -179,16 +179,19 @@ export function keyLimitsCache(
   };
 }
 
-/** A rule that waits is not passed by: where nothing is known of a key the call fails. */
+/**
+ * A rule that waits is not passed by: where nothing is known of a key the call rejects. If it threw,
+ * nobody would handle the rejections of the request's other keys.
+ */
 function knownOrFail(
   { failure, known }: Entry,
   key: string,
   onFailure: KeyLimitsOptions["onFailure"],
-): BoundVerdict | undefined {
+): MaybePromise<BoundVerdict | undefined> {
   if (failure === undefined || onFailure === "default") return known;
   const reason = failure instanceof Error ? failure.message : String(failure);
   const message = `Cannot decide for ${key} as its own limits must be known: ${reason}`;
-  throw new StoreUnavailableError(message, "no", { cause: failure });
+  return Promise.reject(new StoreUnavailableError(message, "no", { cause: failure }));
 }
 
 /** Lookups in a source, of which so many are under way at most, each for so long. */

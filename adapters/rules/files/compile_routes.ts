@@ -45,10 +45,10 @@ export type Routes = (call: HttpCall) => readonly Descriptor[];
 /** Parts of the path that a route's pattern names. */
 type Groups = Readonly<Record<string, string | undefined>>;
 
-/** What a value holds of a request; `undefined`, `null` or empty if the request has it not. */
+/** Reads one piece of a value from a request; `undefined`, `null` or empty if it is absent. */
 type Piece = (call: HttpCall, groups: Groups) => string | null | undefined;
 
-/** The descriptors that a route has a request asked for. */
+/** The descriptors of a request by one route; none if the route is not for it. */
 type Route = (call: HttpCall) => readonly Descriptor[];
 
 const SOURCES_REGEXP =

@@ -201,7 +201,7 @@ describe("RateLimiter", () => {
   });
 });
 
-describe("a call that cannot be meant dies, and is no typed failure:", () => {
+describe("a call with a bad key or cost is a defect, not a typed failure:", () => {
   const queue = limit("queue", leakyQueue({ limit: 1, period: "1m", queue: 1 }));
   const calls: Record<string, (limiter: RateLimiter, key: string, cost: number) => unknown> = {
     consume: (limiter, key, cost) => limiter.consume(api, key, cost),

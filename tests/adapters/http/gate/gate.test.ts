@@ -152,6 +152,29 @@ describe("the gate", () => {
     assert.deepEqual(seen, [[true, "192.0.2.7"], [true, "192.0.2.7"], [false, "192.0.2.7"]]);
   });
 
+  test("gives every refused client an answer of its own, which callbacks may change", async () => {
+    const respond: Options["respond"] = (refusal) => {
+      Object.assign(refusal, { body: "changed" });
+      return {};
+    };
+    const refusing: Options[] = [{ cost: 3 }, { cost: 3, respond }, { key: () => "" }];
+    for (const options of [...refusing, { limiter: byPolicy(false) }]) {
+      const decide = gateOf(options);
+      const { refusal } = await decide();
+      Object.assign(refusal!, { body: "changed" });
+      assert.notEqual((await decide()).refusal?.body, "changed");
+    }
+  });
+
+  test("gives units back once, though an adapter reports two ends", async () => {
+    const api = apiLimiter();
+    const decide = gateOf({ limiter: api, refund: "failed" });
+    const { settle } = await decide();
+    await decide();
+    for (let ends = 0; ends < 2; ends++) settle!({ status: 500 });
+    assert.equal(api.peek("192.0.2.7", 0).remaining, 1);
+  });
+
   test("calls a refusal by the failure policy a 503, and tells nothing of the limit", async () => {
     const { refusal, headers } = await gateOf({ limiter: byPolicy(false) })();
     assert.equal(refusal?.status, 503);
@@ -379,6 +402,22 @@ describe("the gate of a queue", () => {
     (await last)({ status: 500 });
     await arrive();
     assert.deepEqual(starts, [0, 1_000, 2_000, 3_000, 10_000, 10_100]);
+  });
+
+  test("promises as adapters expect it, though a library has replaced Promise", () => {
+    const own = globalThis.Promise;
+    const decide = gateOf({ limiter: limiter(queue) });
+    try {
+      globalThis.Promise = class<Value> extends own<Value> {} as PromiseConstructor;
+      assert.ok(decide() instanceof globalThis.Promise);
+    } finally {
+      globalThis.Promise = own;
+    }
+  });
+
+  test("delays nobody in the shadow", () => {
+    const decide = gateOf({ limiter: limiter(queue), shadow: true });
+    for (let calls = 0; calls < 4; calls++) assert.ok(!(decide() instanceof Promise));
   });
 
   test("takes nothing for a client that has gone already", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { describe, test } from "node:test";
 
 import type { Verdict } from "../../../../core/rules/rules.ts";
@@ -146,7 +147,7 @@ describe("a request", () => {
 });
 
 describe("a rule", () => {
-  test("that is blocked refuses for ever, and has nothing charged", () => {
+  test("that is blocked always refuses, and has nothing charged", () => {
     const { consume } = engineOf(shop([
       { key: "address", blocked: true },
       { key: "user", limits: two() },
@@ -165,6 +166,20 @@ describe("a rule", () => {
     const asked = [[USER, ADDRESS, plan], [USER, ADDRESS, plan], [USER, ADDRESS], [USER, ADDRESS]];
     const allowed = asked.map((entries) => consume(asking(...entries as Entry[])).allowed);
     assert.deepEqual(allowed, [true, false, true, false]);
+  });
+
+  test("that is blocked beside quotas takes one call of the store", async () => {
+    let calls = 0;
+    const inner = asyncMemoryStore();
+    const run: AsyncStore["run"] = (...call) => {
+      calls++;
+      return inner.run(...call);
+    };
+    const quotas = ["user", "plan"].map((key) => ({ key, quota: true, limits: two() }));
+    const rules = shop([...quotas, { key: "address", blocked: true }]);
+    const { engine } = engineOf(rules, { store: { ...inner, run } });
+    const { allowed } = await engine.consume(asking(USER, ["plan", "free"], ADDRESS));
+    assert.deepEqual([allowed, calls], [false, 1]);
   });
 
   test("alone in the shadow leaves no decision to enforce", () => {
@@ -478,6 +493,19 @@ describe("limits of a key's own", () => {
       async () => await engine.consume(user("late")),
       /Cannot decide for user=late as its own limits must be known: 1000 keys are being looked up/,
     );
+  });
+
+  test("that cannot be had of two keys reject once, and leave no rejection unhandled", async () => {
+    const unhandled: unknown[] = [];
+    const record = (error: unknown) => void unhandled.push(error);
+    process.on("unhandledRejection", record);
+    const { engine } = engineOf(file("wait"), { lookup: () => Promise.reject(new Error("away")) });
+    await assert.rejects(async () => await engine.consume(asking(USER)), /away/);
+    const both = asking(["user", "43"], USER);
+    await assert.rejects(async () => await engine.consume(both), /away/);
+    await settled();
+    process.off("unhandledRejection", record);
+    assert.deepEqual(unhandled, []);
   });
 
   test("that are known decide on, though they can be had no more", async () => {
