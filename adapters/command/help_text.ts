@@ -1,3 +1,8 @@
+/*
+ * The texts of `--help`. They are made from the tables by which arguments are parsed, so that help
+ * and behavior cannot disagree.
+ */
+
 import {
   type Command,
   COMMON_OPTIONS,
@@ -6,7 +11,7 @@ import {
   type Tools,
 } from "./command_options.ts";
 
-/** Makes a text bold, where that can be seen. */
+/** Makes a text bold if the terminal can show it. */
 export type Bold = (text: string) => string;
 
 const WIDTH = 100;
@@ -56,7 +61,7 @@ function statusRows([well, not]: Command["statuses"], bold: Bold): string[] {
   return [bold("Exit status"), ...texts.map((text, status) => row(`  ${status}`, text))];
 }
 
-/** A term, and beside it what it means, broken where a line is full. */
+/** A term and its meaning in two columns, the second one wrapped. */
 function row(term: string, text: string): string {
   const lines = [""];
   for (const word of text.split(" ")) {

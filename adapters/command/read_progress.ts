@@ -1,20 +1,25 @@
+/*
+ * Shows progress while a command reads a long log. It writes to stderr, and only if that is a
+ * terminal, so that it never gets into the output.
+ */
+
 import process from "node:process";
 
 import { count } from "../replay/output/format_numbers.ts";
 
-/** Says on a terminal how far a log has been read. */
+/** Shows on a terminal how far a log has been read. */
 export interface ReadProgress {
   /** Counts bytes, as they are in the files. */
   add(bytes: number): void;
-  /** Shows how far it is, if there is a terminal, and not too often. */
+  /** Updates the line if there is a terminal, but not too often. */
   show(read: { readonly lines: number }): void;
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void;
 }
 
 const SHOWN_EVERY = 200;
 
-/** Starts to count. @param size All bytes; `NaN` if that is not known. */
+/** Starts counting. @param size Bytes to read in all; `NaN` if that is not known. */
 export function readProgress(size: number): ReadProgress {
   const terminal = process.stderr;
   const start = performance.now();

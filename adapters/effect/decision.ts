@@ -1,3 +1,8 @@
+/*
+ * Decisions in the types of Effect, with a schema, so that they can be sent in remote calls and
+ * written to logs.
+ */
+
 import * as Duration from "effect/Duration";
 import * as Schema from "effect/Schema";
 
@@ -21,19 +26,19 @@ export interface Decision {
   readonly nextAfter: Duration.Duration;
   /** Until the key is fresh. */
   readonly resetAfter: Duration.Duration;
-  /** To wait before going ahead: zero but for an admitted call of `leakyQueue`. */
+  /** To wait before going ahead: zero except for an admitted call of `leakyQueue`. */
   readonly delay: Duration.Duration;
   /** Units beyond the capacity, 0 otherwise. */
   readonly debt: number;
-  /** `undefined` when the limiter's own store answered; otherwise who did in its place. */
+  /** `undefined` when the limiter's own store answered; otherwise what answered instead. */
   readonly source: DecisionSource | undefined;
   /** Of several limits together: each one's decision, in order. */
   readonly parts: readonly Decision[] | undefined;
 }
 
 /**
- * The schema of a decision, for remote calls and logs. It is encoded as tidegate's own decision:
- * durations are numbers of milliseconds.
+ * The schema of a decision. It is encoded as tidegate's own decision: durations are numbers of
+ * milliseconds.
  */
 export const Decision: Schema.Codec<Decision, CoreDecision> = Schema.Struct({
   allowed: Schema.Boolean,
@@ -66,7 +71,7 @@ export function withDurations(decision: CoreDecision): Decision {
   };
 }
 
-/** Most durations of most decisions are none. */
+/** Most durations are zero: they share one object. */
 function durationOf(milliseconds: number): Duration.Duration {
   return milliseconds === 0 ? Duration.zero : Duration.millis(milliseconds);
 }

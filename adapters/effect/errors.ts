@@ -1,3 +1,8 @@
+/*
+ * The typed failures of rate limiting: a limit that refuses, and a store that does not answer. A
+ * program can recover from either; every other error is a defect.
+ */
+
 import type * as Cause from "effect/Cause";
 import * as Duration from "effect/Duration";
 import * as Schema from "effect/Schema";
@@ -43,7 +48,7 @@ export interface RateLimited extends Cause.YieldableError {
   readonly prefix: string;
   /** Whose units. */
   readonly key: string;
-  /** Units that were to be taken. */
+  /** The units that it asked for. */
   readonly cost: number;
   /** Until the cost would be admitted; infinite if it never is. */
   readonly retryAfter: Duration.Duration;
@@ -89,11 +94,11 @@ export interface RateLimitStoreError extends Cause.YieldableError {
   readonly _tag: "RateLimitStoreError";
   /**
    * Why: it could not be reached in time (`"unavailable"`), lost the race for a key too often
-   * (`"contention"`), is full and set to refuse then (`"full"`), or has too many calls waiting for it
-   * (`"overloaded"`), which is a refusal and no outage.
+   * (`"contention"`), is full and set to refuse then (`"full"`), or has too many calls waiting for
+   * it (`"overloaded"`), which is a refusal, not an outage.
    */
   readonly reason: StoreErrorReason;
-  /** Whether the call may have been charged all the same. */
+  /** Whether the call may nevertheless have been charged. */
   readonly applied: "no" | "unknown";
   /** What could not be done, and why. */
   readonly message: string;

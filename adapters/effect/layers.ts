@@ -1,3 +1,8 @@
+/*
+ * One layer for each kind of store. A program depends only on the `RateLimiter` service, so where
+ * its counters live is chosen where it is run.
+ */
+
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
@@ -18,7 +23,7 @@ import {
 import { makeRateLimiter, RateLimiter } from "./rate_limiter.ts";
 
 /**
- * The service on a store of the caller's, who also closes it: any store, of any of the packages.
+ * The service on a store of any kind that the caller has made, and also closes.
  *
  * @example
  * ```ts
@@ -59,7 +64,7 @@ export function layerMemory(options: MemoryStoreOptions = {}): Layer.Layer<RateL
 /** What the other threads need to share a store: it goes to them as a message. */
 export interface SharedHandle extends SharedStoreHandle {}
 
-/** The service key of `SharedHandle`, which `layerShared` provides beside the limiter. */
+/** The service key of `SharedHandle`, which `layerShared` provides along with the limiter. */
 export const SharedHandle: Context.Service<SharedHandle, SharedHandle> = Context.Service<
   SharedHandle
 >("tidegate/effect/SharedHandle");
@@ -116,8 +121,8 @@ export function layerAttached(handle: SharedStoreHandle): Layer.Layer<RateLimite
  *
  * On the default `Clock` the time is that of the Redis server.
  *
- * @param client What `createClient`, `createClientPool`, `createCluster` or `createSentinel` of the
- * package `redis` returns.
+ * @param client Any client that `redisStore` takes, such as what `createClient`,
+ * `createClientPool`, `createCluster` or `createSentinel` of the package `redis` returns.
  * @param options Those of `redisStore`; a bad one is a defect.
  *
  * @example Admitting everybody while Redis is away
@@ -144,7 +149,7 @@ export function layerRedis(
   return layerStoreScoped(Effect.sync(() => redisStore(client, options)));
 }
 
-/** Closes a store. What goes wrong with that must not fail a program that has done its work. */
+/** Closes a store. A failure to close must not fail a program that has done its work. */
 function closed(store: Store): Effect.Effect<void> {
   return Effect.ignore(Effect.tryPromise(async () => await store.close()));
 }

@@ -1,3 +1,8 @@
+/*
+ * A limit as a value of its own: modules define and export their limits before there is a store,
+ * and tests run them on another one.
+ */
+
 import type { Algorithm } from "../../core/algorithm.ts";
 import { checkOptions, checkText } from "../../core/options/checks.ts";
 import { checkLimiter } from "../../core/limiter/check_limiter.ts";
@@ -23,8 +28,8 @@ export interface Limit extends LimitOptions {
  *
  * @param prefix What its keys begin with in the store; a non-empty string.
  * @param algorithm What decides: `gcra(...)`, `slidingWindow(...)`, `all(...)`, `algorithmOf(...)`.
- * @param options `replaces`, the options that these took the place of, so that a changed limit
- * forgets nothing; `maxWaiting`, the most fibers that may wait, default 10,000.
+ * @param options `replaces`, the options that these replaced, so that a changed limit forgets
+ * nothing; `maxWaiting`, the most fibers that may wait, default 10,000.
  * @throws {TypeError} If the prefix is empty, or an argument is of the wrong type.
  * @throws {RangeError} If an option is out of range.
  *

@@ -1,3 +1,8 @@
+/*
+ * Metrics of limits in Effect's own registry, so that they are exported with the application's
+ * other metrics.
+ */
+
 import type * as Context from "effect/Context";
 import * as Duration from "effect/Duration";
 import * as Metric from "effect/Metric";
@@ -14,7 +19,7 @@ const waitOptions = { description: "Time spent waiting for rate limits" } as con
 
 /**
  * Counts verdicts, by `prefix` of the limit, `verdict` (`"admitted"`, `"refused"`) and `source`
- * (`"store"`, `"fallback"`, `"policy"`). Keys are no attributes: there is no bound on them.
+ * (`"store"`, `"fallback"`, `"policy"`). Keys are not attributes: their number has no bound.
  */
 export const decisionsMetric: Metric.Counter<number> = Metric.counter(DECISIONS, decisionsOptions);
 
@@ -28,8 +33,8 @@ export const waitMetric: Metric.Histogram<Duration.Duration> = Metric.timer(WAIT
 export type LimitMetrics = ReturnType<typeof limitMetrics>;
 
 /**
- * The metrics of one limit: the series of the metrics above that bear its prefix, made once, as
- * attributes that are added for each update cost several times the update.
+ * The metrics of one limit: the series of the metrics above with its prefix. They are made once,
+ * because adding attributes to an update costs several times the update.
  */
 export function limitMetrics(prefix: string) {
   const units = Metric.counter(UNITS, { ...unitsOptions, attributes: { prefix } });

@@ -1,3 +1,8 @@
+/*
+ * Policies as data: a schema for the options of every algorithm, so that limits can come from the
+ * configuration and are validated when it is read.
+ */
+
 import * as Config from "effect/Config";
 import type * as ConfigProvider from "effect/ConfigProvider";
 import * as Duration from "effect/Duration";
@@ -60,7 +65,7 @@ export interface LeakyQueuePolicy extends RatePolicy {
 export interface FixedWindowPolicy extends RatePolicy {
   /** The algorithm. */
   readonly algorithm: "fixedWindow";
-  /** Where windows lie: at multiples of the period since the Unix epoch unless given. */
+  /** Where windows begin: at multiples of the period since the Unix epoch unless given. */
   readonly anchor?: "epoch" | "first" | number;
 }
 
@@ -124,7 +129,7 @@ const Base = {
   period: PeriodSchema,
   name: Schema.optionalKey(Schema.String),
 };
-/** The message where no algorithm fits the name given: the default one is tried on every policy. */
+/** The message if no algorithm has the given name: `gcra`, the default, reports the mismatch. */
 const OTHERWISE = 'Expected "gcra", or another algorithm with all of its options: ' +
   '"leakyBucket", "tokenBucket", "leakyQueue", "fixedWindow", "slidingWindow", "slidingLog", ' +
   '"slidingCounter", "lockout" or "all"';
@@ -134,8 +139,8 @@ const Burst = { ...Base, burst: Schema.optionalKey(Schema.Number) };
  * The schema of policies, for configuration files and the environment.
  *
  * Encoded, a policy is plain JSON: durations are milliseconds, or text (`"10s"`, `"10 seconds"`).
- * `algorithm` is `"gcra"` unless given. What the algorithm's factory would refuse does not decode,
- * and the issue has the reason.
+ * `algorithm` is `"gcra"` unless given. Options that the algorithm's factory would refuse do not
+ * decode, and the issue says why.
  *
  * @example
  * ```ts

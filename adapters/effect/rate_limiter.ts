@@ -1,3 +1,8 @@
+/*
+ * The service that programs use: the operations of a limiter as effects with typed failures, on
+ * the clock, in the span and with the metrics of the calling fiber.
+ */
+
 import * as Context from "effect/Context";
 import * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
@@ -23,7 +28,7 @@ import type { RateLimited, RateLimitStoreError } from "./errors.ts";
 export interface AcquireOptions {
   /** Units to take, an integer of at least 0; default 1. */
   readonly cost?: number | undefined;
-  /** The longest wait; without one there is no end to it. */
+  /** The longest wait; unlimited unless given. */
   readonly maxWait?: Duration.Input | undefined;
 }
 
@@ -33,7 +38,7 @@ export interface AdmitOptions extends AcquireOptions {
   readonly wait?: boolean | undefined;
   /**
    * Makes the wait interruptible where the call itself is not: what `Effect.uninterruptibleMask`
-   * hands out. So nothing can come between the admission and the effect that it is for.
+   * provides. So nothing can come between the admission and the effect that it is for.
    */
   readonly restore?: (<A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>) | undefined;
 }
@@ -54,12 +59,12 @@ export interface LimitEntry {
  * Time is that of the calling fiber's `Clock`. On the default one the store's own time is used,
  * which on Redis is the server's; on any other, such as a `TestClock`, that clock's.
  *
- * Verdicts are counted (`decisionsMetric`, `unitsMetric`) and are events of the span at hand; what
+ * Verdicts are counted (`decisionsMetric`, `unitsMetric`) and are events of the current span; what
  * takes time, a wait or a call on a store that answers by promises, is a span of its own.
  *
- * A key that is empty, or a cost that is no integer of at least 0, is a defect. What is known of a
- * call when its fiber is interrupted is always whole: a call on the store is not interrupted, and a
- * wait takes back what it took.
+ * An empty key, or a cost that is not an integer of at least 0, is a defect. An interrupt never
+ * leaves a call half done: a call on the store is not interrupted, and a wait takes back what it
+ * took.
  */
 export interface RateLimiter {
   /** The store that holds the counters. */
@@ -78,7 +83,7 @@ export interface RateLimiter {
   peek(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Gives units back, the newest first: an integer of at least 1; default 1. */
   refund(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
-  /** Takes what was really used, beyond the limit if need be; always allowed. Default 1. */
+  /** Takes what was actually used, beyond the limit if need be; always allowed. Default 1. */
   charge(limit: Limit, key: string, cost?: number): Effect.Effect<Decision, RateLimitStoreError>;
   /** Forgets every key of the limit's prefix. */
   resetAll(limit: Limit): Effect.Effect<void, RateLimitStoreError>;
@@ -99,8 +104,8 @@ export interface RateLimiter {
   /** Takes from several keys at one instant, all or nothing; each one's decision is in `parts`. */
   consumeAll(entries: readonly LimitEntry[]): Effect.Effect<Decision, RateLimitStoreError>;
   /**
-   * Takes or waits as `acquire` and `consumeOrFail` do, and hands out how to undo it: what
-   * `withLimit` is made of. The delay of a queue is waited out only with `wait`.
+   * Takes or waits as `consumeOrFail` and `acquire` do, and returns how to undo it; `withLimit` is
+   * built on it. The delay of a queue is waited out only with `wait`.
    */
   admit(
     limit: Limit,

@@ -1,3 +1,8 @@
+/*
+ * Puts a limit on an effect without changing the effect. Nothing can interrupt between admission
+ * and start without giving the units back.
+ */
+
 import type * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import type * as Exit from "effect/Exit";
@@ -18,11 +23,11 @@ export interface WithLimitOptions<A = unknown, E = unknown> {
   readonly cost?: number | undefined;
   /** What a refusal does: `"fail"` (default) with `RateLimited`, or `"wait"` in the queue. */
   readonly onExceeded?: "fail" | "wait" | undefined;
-  /** With `"wait"` the longest wait; without one there is no end to it. */
+  /** With `"wait"`, the longest wait; unlimited unless given. */
   readonly maxWait?: Duration.Input | undefined;
   /**
-   * Which outcomes give the units back: failures that should not count, for example. What has been
-   * renewed since they were taken is not given back, as it would be that of later calls.
+   * Which outcomes give the units back: failures that should not count, for example. Units that
+   * have been renewed since they were taken are not given back, because they belong to later calls.
    */
   readonly refundIf?: ((exit: Exit.Exit<A, E>) => boolean) | undefined;
 }

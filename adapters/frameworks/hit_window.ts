@@ -1,3 +1,8 @@
+/*
+ * The algorithm behind hit stores whose middleware gives a duration with each hit: a fixed window
+ * has one duration for all of them.
+ */
+
 import type { Algorithm } from "../../core/algorithm.ts";
 import { buildAlgorithm } from "../../core/algorithms/build_algorithm.ts";
 import { numbersCodec } from "../../core/arithmetic/numbers_codec.ts";
@@ -9,8 +14,8 @@ export type HitWindow = readonly [start: number, end: number, hits: number];
 const INITIAL: HitWindow = Object.freeze([0, 0, 0] as const);
 
 /**
- * A window that the first hit opens, and that a hit of a longer duration extends. None shortens it,
- * so a duration such as the time until midnight counts each key once.
+ * A window that the first hit opens, and that a hit with a longer duration extends. No hit shortens
+ * it: a duration such as the time until midnight shrinks from hit to hit.
  *
  * Its id is the same for every duration: all of them step the same state.
  *

@@ -1,7 +1,12 @@
+/*
+ * Stores may answer with any object that has a `then`; servers and frameworks expect promises of
+ * the runtime's own.
+ */
+
 import { isPromise, type MaybePromise } from "../../core/maybe_promise.ts";
 import type { Awaitable } from "./gate/rate_limit_options.ts";
 
-/** A value, or a promise of the runtime's own, which servers and frameworks expect. */
+/** A value, or a native promise of it. */
 export function nativePromise<Value>(value: MaybePromise<Value>): Awaitable<Value> {
   return isPromise(value) ? Promise.resolve(value) : value;
 }

@@ -1,3 +1,8 @@
+/*
+ * Reports every decision of a store to OpenTelemetry. It wraps the store and not the limiter, so
+ * it also sees rules, middlewares and everything else that decides there.
+ */
+
 import * as api from "@opentelemetry/api";
 
 import type { Algorithm } from "../../core/algorithm.ts";
@@ -14,7 +19,7 @@ export interface OpenTelemetryOptions {
   readonly meter?: api.Meter | undefined;
 }
 
-/** A call of the store, as far as it is reported. */
+/** The part of a call on the store that is reported. */
 type Call = Pick<Operation, "algorithm" | "cost" | "dry">;
 
 /** A call under way. */
@@ -30,11 +35,11 @@ const NAME = "tidegate";
  * Makes a store that does what another one does, and reports each decision.
  *
  * The span `tidegate.decide` has the attributes `tidegate.policy` (the limit's name),
- * `tidegate.algorithm`, `tidegate.cost`, `tidegate.dry`, `tidegate.allowed`, `tidegate.remaining` and
- * `tidegate.limits`, the number of limits that are charged together: of these, the first that refuses
- * is described. A failure has the name of its error as `error.type`, without the message. The counter
- * `tidegate.decisions` and the histogram `tidegate.decision.duration` (seconds) have policy, algorithm
- * and verdict. A tracer or meter that throws changes no decision.
+ * `tidegate.algorithm`, `tidegate.cost`, `tidegate.dry`, `tidegate.allowed`, `tidegate.remaining`
+ * and `tidegate.limits`, the number of limits that are charged together: of these, the first that
+ * refuses is described. A failure has the name of its error as `error.type`, without the message.
+ * The counter `tidegate.decisions` and the histogram `tidegate.decision.duration` (seconds) have
+ * policy, algorithm and verdict. A tracer or meter that throws changes no decision.
  *
  * @param store The store; one that threads share is wrapped in each of them.
  */
@@ -76,7 +81,7 @@ export function openTelemetryStore<Wrapped extends Store>(
   }, print);
 
   const reportError = guarded((calls: readonly Call[], error: unknown, at: Started) => {
-    // The message may hold what a caller gave for a key.
+    // The message may contain a key.
     const type = error instanceof Error ? error.name : typeof error;
     const labels = { ...labelsOf(calls[0]!), "error.type": type };
     at.span?.setStatus({ code: api.SpanStatusCode.ERROR });
@@ -91,7 +96,7 @@ export function openTelemetryStore<Wrapped extends Store>(
     if (calls.length === 0) return decide();
     const started = { start: performance.now(), span: begin() };
     const { span } = started;
-    // What the store does for the call, such as a command of a traced client, is a part of it.
+    // What the store does for the call, such as a command of a traced client, becomes a child span.
     const run = () =>
       span === undefined
         ? decide()
@@ -137,7 +142,7 @@ function endAfter(
   }
 }
 
-/** What is said of a limit everywhere: as few values as there are limits. */
+/** The attributes of a limit, with only as many values as there are limits. */
 function labelsOf({ algorithm: { name, id } }: Call): api.Attributes {
   return { "tidegate.policy": name, "tidegate.algorithm": id.split("/", 1)[0]! };
 }

@@ -1,3 +1,7 @@
+/*
+ * The options of `limitedFetch` and their checks, apart from the code that sends and retries.
+ */
+
 import type { Clock } from "../../core/clock.ts";
 import type { AsyncLimiter, Limiter } from "../../core/limiter/limiter.ts";
 import {
@@ -17,9 +21,9 @@ export interface FetchRequest {
   readonly method: string;
   /** Its header fields: those of `init`, otherwise those of a `Request`. */
   readonly headers: Headers;
-  /** What `fetch` was called with. A body must not be read here: it could not be sent then. */
+  /** The first argument of `fetch`. Its body must not be read here: it could not be sent then. */
   readonly input: string | URL | Request;
-  /** What `fetch` was called with beside it. */
+  /** The second argument of `fetch`. */
   readonly init: RequestInit | undefined;
 }
 
@@ -41,31 +45,31 @@ export interface LimitedFetchOptions {
   readonly limiter?: Limiter | AsyncLimiter | undefined;
   /**
    * Whose limit a request counts against, and whom a server's pause is for. Default the URL's host,
-   * where pauses are also apart by the field `Authorization`: what one tenant has used up does not
-   * delay the others.
+   * where pauses are also kept apart by the field `Authorization`: a tenant that has used up its
+   * quota does not delay the others.
    *
-   * @param url The URL; after redirects the last one, for whom the answer is about.
+   * @param url The URL; after redirects the last one, which the answer is about.
    */
   readonly key?: ((url: URL, request: FetchRequest) => string) | undefined;
   /** Units that a request takes; default 1. */
   readonly cost?: number | undefined;
   /**
    * The longest wait for one call altogether, in milliseconds; default 60,000. It counts from the
-   * call, so what refusals took to come is part of it.
+   * call, so the time until refusals arrived is part of it.
    */
   readonly maxWait?: number | undefined;
   /**
    * The longest pause that a server can impose, in milliseconds; default 3,600,000, an hour. If it
-   * asks for more, the call that was refused gets the refusal, and calls to come may try again after
-   * this long.
+   * asks for more, the call that was refused gets the refusal, and calls to come may try again
+   * after this long.
    */
   readonly maxPause?: number | undefined;
   /** How often a refused request is sent again; default 3. */
   readonly retries?: number | undefined;
   /**
-   * The limit of retries altogether, by key, so that retries do not multiply the load on a server
-   * that fails; default one a second, and ten at once. Where its store cannot decide, nothing is
-   * sent again.
+   * The limit of all retries, by key, so that retries do not multiply the load on a server that
+   * fails; default one a second, and ten at once. If its store cannot decide, nothing is sent
+   * again.
    */
   readonly budget?: Limiter | AsyncLimiter | undefined;
   /** Called with every retry. */

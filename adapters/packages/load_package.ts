@@ -1,3 +1,8 @@
+/*
+ * Loads optional packages on first use, so that an application installs only what it needs and is
+ * told how to install what is missing.
+ */
+
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -46,7 +51,7 @@ export async function loadPackage<Module>(
   throw tooOldError(action, name, since, versionOf(name));
 }
 
-/** The package of the folder that the process was started in: `npx` runs tidegate from its cache. */
+/** Loads it from the working directory: `npx` runs tidegate from npm's cache. */
 function loadFromProject(name: string): unknown {
   try {
     return createRequire(join(process.cwd(), "package.json"))(name);
@@ -67,7 +72,7 @@ function versionOf(name: string): string | undefined {
     const home = entry.slice(0, entry.lastIndexOf(folder) + folder.length);
     return JSON.parse(readFileSync(join(home, "package.json"), "utf8")).version;
   } catch {
-    // It was not loaded from a folder of packages.
+    // It was not loaded from `node_modules`.
     return undefined;
   }
 }

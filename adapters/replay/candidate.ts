@@ -1,3 +1,8 @@
+/*
+ * Validates the limits that a replay tries, and gives each a unique name by which reports refer to
+ * it.
+ */
+
 import { errorMessage } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
 
@@ -7,7 +12,7 @@ export interface Candidate {
   readonly name?: string | undefined;
   /** What decides. */
   readonly algorithm: Algorithm;
-  /** The same with another limit, to find the smallest one that refuses nobody. */
+  /** The same with another limit, to find the smallest one that refuses no request. */
   readonly make?: ((limit: number) => Algorithm) | undefined;
 }
 

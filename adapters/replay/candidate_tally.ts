@@ -1,3 +1,8 @@
+/*
+ * Adds up what one limit does to all clients. It keeps the details of a few clients only, so its
+ * memory does not grow with the log.
+ */
+
 import type { Tally } from "./decide_client.ts";
 import { firstFew } from "./first_few.ts";
 import type { CandidateReport, ClientReport } from "./replay_report.ts";
@@ -5,9 +10,9 @@ import { emptyBins, type FilledBins, type TimeBins } from "./time_bins.ts";
 
 /** Adds up what one limit does to clients, one after the other. */
 export interface CandidateTally {
-  /** What becomes of all units over time: the caller fills it. */
+  /** What becomes of all units over time; the caller fills it. */
   readonly timeline: FilledBins;
-  /** Adds a client; its timeline is only asked for if it may be reported on. */
+  /** Adds a client; `timeline` is called only if the client may be reported on. */
   add(key: string, requests: number, tally: Tally, timeline: () => TimeBins): void;
   report(smallest?: number): CandidateReport;
 }

@@ -1,3 +1,8 @@
+/*
+ * Compares two candidates request by request: two limits that refuse equally often may refuse
+ * different clients, which totals do not show.
+ */
+
 import { firstFew } from "./first_few.ts";
 
 /** What two candidates would have done differently. */
@@ -32,11 +37,11 @@ export interface ClientComparison {
 export interface Comparer {
   /** Adds a client; the verdicts of its requests are 1 where they are refused. */
   add(key: string, requests: number, first: Uint8Array, second: Uint8Array): void;
-  /** What came of it. */
+  /** The comparison so far. */
   comparison(): Comparison;
 }
 
-/** Makes the comparison of two candidates; it keeps the `most` clients that they part on. */
+/** Compares two candidates, and keeps the `most` clients on which they differ most. */
 export function comparer(most: number): Comparer {
   const sums = { onlyFirst: 0, onlySecond: 0, both: 0, clientsApart: 0 };
   const apart = ({ onlyFirst, onlySecond }: ClientComparison) => onlyFirst + onlySecond;

@@ -1,3 +1,8 @@
+/*
+ * Decides one client's requests by one algorithm, without a store. It steps states only, and makes
+ * a decision only where one is needed, because a log can have millions of requests.
+ */
+
 import { mayDelay, splitReducer } from "../../core/toolkit.ts";
 import type { Algorithm } from "../../mod.ts";
 import type { ClientRequests } from "./log/trace.ts";
@@ -10,7 +15,7 @@ export interface Tally {
   delay: number;
   /** Since when it cannot get in; -1 if its last request was admitted. */
   since: number;
-  /** Until when, as the last refusal said. */
+  /** When it may come again, as the last refusal said. */
   until: number;
   /** Its longest lock-out: milliseconds. */
   lockOut: number;
@@ -21,7 +26,7 @@ export function emptyTally(): Tally {
   return { denied: 0, deniedUnits: 0, delayed: 0, delay: 0, since: -1, until: 0, lockOut: 0 };
 }
 
-/** Takes note of a refusal. */
+/** Records a refusal. */
 export function addRefusal(tally: Tally, now: number, cost: number, retryAfter: number): void {
   tally.denied++;
   tally.deniedUnits += cost;
@@ -30,7 +35,7 @@ export function addRefusal(tally: Tally, now: number, cost: number, retryAfter: 
   tally.until = now + retryAfter;
 }
 
-/** Ends a lock-out: a client that stays away longer than it must is not locked out for all that time. */
+/** Ends a lock-out; the time that a client stays away longer than it must does not count. */
 export function endLockOut(tally: Tally, now: number): void {
   if (tally.since < 0) return;
   tally.lockOut = Math.max(tally.lockOut, Math.min(now, tally.until) - tally.since);
@@ -58,7 +63,7 @@ export function clientDecider(algorithm: Algorithm): ClientDecider {
         const now = at[row]!;
         const units = cost === undefined ? 1 : cost[row]!;
         const next = take(state, now, units);
-        // A refusal changes nothing; nor does an algorithm that keeps nothing.
+        // A refusal keeps the state; so does an algorithm that has none.
         const refusal = next === state ? decide(state, next, now, units) : undefined;
         if (refusal !== undefined && !refusal.allowed) {
           verdicts[row] = 1;
@@ -78,7 +83,7 @@ export function clientDecider(algorithm: Algorithm): ClientDecider {
       return tally;
     },
     refusals({ at, cost }, most) {
-      // Nobody is refused who takes no more, all in all, than a fresh key admits at once.
+      // A client that takes no more in total than a fresh key admits at once is never refused.
       if (cost === undefined && at.length <= capacity) return 0;
       let state = initial;
       let refused = 0;

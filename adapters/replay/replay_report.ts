@@ -1,3 +1,8 @@
+/*
+ * The result of a replay, as plain data. Table, page and JSON are three views of it, so none of
+ * them computes figures of its own.
+ */
+
 import type { Comparison } from "./compare_clients.ts";
 import type { LogFacts } from "./log/trace.ts";
 import type { TimeBins } from "./time_bins.ts";
@@ -29,21 +34,21 @@ export interface CandidateReport {
   readonly denied: number;
   /** Units of these. */
   readonly deniedUnits: number;
-  /** Requests that it would have made wait, and for how long altogether, in milliseconds. */
+  /** Requests that it would have made wait. */
   readonly delayed: number;
-  /** Milliseconds that they would have waited, all together. */
+  /** How long these would have waited altogether, in milliseconds. */
   readonly delay: number;
   /** Clients that would have been refused at least once. */
   readonly clientsHit: number;
-  /** The longest lock-out of any client; `undefined` if nobody was refused. */
+  /** The longest lock-out of any client; `undefined` if no request was refused. */
   readonly longestLockOut: { readonly key: string; readonly milliseconds: number } | undefined;
   /** Those hit hardest, then the busiest of the others. */
   readonly clients: readonly ClientReport[];
   /** What became of all units over time. */
   readonly timeline: TimeBins;
   /**
-   * The smallest limit, all else being the same, that would have refused nobody; `Infinity` if none
-   * does, `undefined` if the candidate did not say how to make another limit of it.
+   * The smallest limit, all else being equal, that would have refused no request; `Infinity` if
+   * there is none, `undefined` if the candidate has no `make`.
    */
   readonly smallest: number | undefined;
 }
@@ -62,9 +67,9 @@ export interface ReplayReport {
   readonly start: number;
   /** The last instant. */
   readonly end: number;
-  /** Entries that came with an earlier time than one before them; they were put in order. */
+  /** Entries with an earlier time than one before them; they were put in order. */
   readonly backSteps: number;
-  /** What else there was to the log; `undefined` of entries that were not read by `readTrace`. */
+  /** Facts about the log itself; `undefined` for entries that `readTrace` did not read. */
   readonly log: LogFacts | undefined;
   /** Each candidate, in order. */
   readonly candidates: readonly CandidateReport[];

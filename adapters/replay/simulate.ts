@@ -1,3 +1,8 @@
+/*
+ * Generates traffic, so that limits can be tried without a log. A seed makes it repeatable, so
+ * that runs can be compared.
+ */
+
 import { checkChoice, checkOptions, integerFrom } from "../../core/toolkit.ts";
 import type { LogEntry } from "./log/trace.ts";
 
@@ -17,7 +22,7 @@ export type TrafficKind = "steady" | "bursts" | "stampede" | "attack";
 export interface SimulateOptions {
   /** How many clients there are; default 100. */
   readonly clients?: number | undefined;
-  /** Requests a second of all of them together, on average; default 20. */
+  /** Requests per second of all clients together, on average; default 20. */
   readonly rate?: number | undefined;
   /** How long, in milliseconds; default 10 minutes. */
   readonly duration?: number | undefined;
@@ -36,7 +41,7 @@ const SECOND = 1_000;
 const MINUTE = 60_000;
 
 /**
- * Makes traffic, in order of time, for those who have no log at hand.
+ * Generates traffic, in order of time.
  *
  * @param kind The kind of traffic.
  * @param options As above.
@@ -69,7 +74,7 @@ export function* simulate(kind: TrafficKind, options: SimulateOptions = {}): Gen
   const { start = Date.UTC(2026, 0, 1) } = options;
   const random = randomNumbers(seed);
   const anyone = () => addressOf(Math.floor(random() * clients));
-  /** Requests that are still to come, from the second that is being made on. */
+  /** Requests that have been generated but not yet yielded. */
   let coming: LogEntry[] = [];
   function come(at: number, key: string): void {
     coming.push({ at: Math.floor(start + at), key, cost: 1 });

@@ -1,8 +1,12 @@
+/*
+ * Loads the package `redis` when it is needed. Its types appear in this file only, which no entry
+ * point's types lead to, so an application can be compiled without the package.
+ */
+
 import { loadPackage } from "../packages/load_package.ts";
 
 /**
- * The package `redis`. Its types stand in a file of their own, which no entry point's types lead to:
- * those must do without the package.
+ * Loads the package `redis`.
  *
  * @throws {Error} If the package is not installed; the message names the command that installs it.
  */

@@ -1,3 +1,8 @@
+/*
+ * Opens the store that the settings ask for. All threads of a service must share their counters, so
+ * unless the settings name a store or Redis, several threads get a store in shared memory.
+ */
+
 import { memoryStore, type Store } from "../../mod.ts";
 import {
   attachSharedStore,
@@ -20,7 +25,7 @@ export interface StoreSettings {
 }
 
 /**
- * Opens the store of a thread, which reports to OpenTelemetry if it is to.
+ * Opens the store of a thread, which reports to OpenTelemetry if the settings say so.
  *
  * @throws {Error} If a package is not installed; the message names the command that installs it.
  */

@@ -1,3 +1,8 @@
+/*
+ * Makes the service's store on Redis from plain settings: a configuration file or command line can
+ * give a URL, but no client.
+ */
+
 import type { AsyncStore } from "../../mod.ts";
 import { type RedisClient, redisStore } from "../../stores/redis/redis_store.ts";
 import { loadRedis } from "./load_redis.ts";
@@ -6,16 +11,16 @@ import { loadRedis } from "./load_redis.ts";
 export interface RedisOptions {
   /** The server: `redis://host:port`. */
   readonly url: string;
-  /** What decides when Redis does not answer; default `"throw"`, which answers 503. */
+  /** What happens when Redis does not answer; default `"throw"`, which answers 503. */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-  /** Milliseconds for one round trip; default 50. */
+  /** The most milliseconds that one round trip may take; default 50. */
   readonly deadline?: number | undefined;
 }
 
 /**
  * A store on Redis with a client of its own, by the package `redis`.
  *
- * @param onError Receives errors of the connection, which is opened again by itself.
+ * @param onError Receives errors of the connection, which is reopened automatically.
  * @throws {Error} If the package is not installed; the message names the command that installs it.
  */
 export async function storeOnRedis(

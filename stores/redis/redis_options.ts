@@ -1,3 +1,8 @@
+/*
+ * The options of `redisStore`, their checks and their defaults, so that the rest of the store
+ * works with complete and valid values.
+ */
+
 import { LONGEST_TIMER } from "../../core/clock.ts";
 import {
   checkChoice,
@@ -11,29 +16,29 @@ import {
 export interface RedisStoreOptions {
   /**
    * How a batch of decisions is committed. `"watch"` (default): by WATCH, MULTI and EXEC, in two
-   * round trips, with every server. `"cas"`: by a script that compares and sets, in
-   * one round trip where nobody else touched the key, and in conflict key by key. `"script"`: the
-   * reducer's state transition, compiled to Lua, runs in Redis, in one round trip and without
-   * conflicts; windows over timelines, logs and algorithms of others go by `"cas"`. `"auto"`:
-   * the first of `"script"`, `"cas"` and `"watch"` that the server permits.
+   * round trips, with every server. `"cas"`: by a script that compares and sets, in one round trip
+   * unless another client changed the key; conflicts are per key. `"script"`: the reducer's state
+   * transition, compiled to Lua, runs in Redis, in one round trip and without conflicts; windows
+   * over timelines, logs and custom algorithms use `"cas"`. `"auto"`: the first of `"script"`,
+   * `"cas"` and `"watch"` that the server permits.
    */
   readonly commit?: "watch" | "cas" | "script" | "auto" | undefined;
   /**
    * Whose clock decides. `"server"` (default): that of Redis; in cas mode an estimate of it that is
-   * wrong by half a round trip at most. `"client"`: `Date.now`.
+   * off by half a round trip at most. `"client"`: `Date.now`.
    */
   readonly time?: "server" | "client" | undefined;
   /** The most milliseconds that one round trip may take; from 1 to 2^31 - 1; default 50. */
   readonly deadline?: number | undefined;
   /**
    * The most milliseconds that connecting may take; from 1 to 2^31 - 1; default 1,000, or the
-   * deadline if that is more. Only calls before the first connection to a server wait for so long.
+   * deadline if that is more. Only calls before the first connection to a server wait that long.
    */
   readonly connectDeadline?: number | undefined;
   /**
    * The most milliseconds that a call may take in all, with its time in the queue, all round trips
-   * and all tries; from 1 to 2^31 - 1; default 250, or the deadline if that is more. While the first
-   * connection to a server is made, `connectDeadline` counts instead.
+   * and all tries; from 1 to 2^31 - 1; default 250, or the deadline if that is more. While the
+   * first connection to a server is made, `connectDeadline` counts instead.
    */
   readonly timeout?: number | undefined;
   /**
@@ -43,25 +48,27 @@ export interface RedisStoreOptions {
    */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
   /**
-   * The most calls that may wait for a connection, in a cluster for that to each node; a positive
-   * integer; default 10,000.
+   * The most calls that may wait for a connection; in a cluster, for the connection to each node. A
+   * positive integer; default 10,000.
    */
   readonly maxPending?: number | undefined;
   /**
-   * What a call returns when so many wait: `"throw"` (default) throws a `StoreOverloadedError`,
-   * `"deny"` returns a refusal whose `source` is `"policy"`. It never admits.
+   * What a call returns when `maxPending` calls wait: `"throw"` (default) throws a
+   * `StoreOverloadedError`, `"deny"` returns a refusal whose `source` is `"policy"`. It never
+   * admits.
    */
   readonly onOverload?: "throw" | "deny" | undefined;
   /**
-   * How many connections to a server, or to each node of a cluster, each with a batch of its own. By
-   * watch in a cluster, where a transaction holds keys of one slot, so many slots of a node are under
-   * way at a time; otherwise a key is always the same one's. From 1 to 64; default 1, as large batches
-   * cost less than small ones, but by watch in a cluster 16.
+   * Connections to a server, or to each node of a cluster, each with batches of its own. With
+   * `"watch"` in a cluster a transaction holds keys of one slot, so this is how many slots of a
+   * node are under way at a time; otherwise a key always has the same connection. From 1 to 64;
+   * default 1, because large batches cost less than small ones, and 16 with `"watch"` in a cluster.
    */
   readonly connections?: number | undefined;
   /**
-   * About how many bytes the values may take that cas mode remembers of each server, as its guesses;
-   * a positive integer; default 64 MiB, some 250,000 keys. Keys beyond them cost a second round trip.
+   * About how many bytes cas mode may use for each server, to remember the values that it expects
+   * there; a positive integer; default 64 MiB, some 250,000 keys. Other keys cost a second round
+   * trip.
    */
   readonly cacheBytes?: number | undefined;
   /**

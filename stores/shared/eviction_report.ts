@@ -1,3 +1,8 @@
+/*
+ * Reports that a shared store forgot keys in use, so that its owner can raise a bound that is too
+ * small. Evictions come in bursts, so they are summed up, and reported at most once a second.
+ */
+
 import { failureReport, guarded } from "../../core/guarded.ts";
 import { count, counter, type Thread } from "./threads/thread.ts";
 
@@ -16,8 +21,8 @@ export type OnEvict = (evictions: Evictions) => unknown;
 const INTERVAL = 1_000;
 
 /**
- * Makes what counts an eviction. The caller's function is called once the call under way has ended, at
- * most once a second; it cannot make that call fail.
+ * Makes the function that counts an eviction. `onEvict` is called after the current call has ended,
+ * so that it cannot make that call fail.
  */
 export function evictionReport(thread: Thread, onEvict?: OnEvict): (what: number) => void {
   const report = onEvict && guarded(onEvict, failureReport(undefined));

@@ -1,11 +1,14 @@
+/*
+ * The statistics of a shared store. Each thread counts on its own, so that counting causes no
+ * contention; the counts are summed only when statistics are read.
+ */
+
 import { BLOCK, BUCKET, capacityOf, header, type Memory, SLOTS_PER_BUCKET } from "./layout.ts";
 import { counter, countLost, sumCounters } from "./threads/thread.ts";
 
 /** What a shared store holds, and what happened to it, in all threads together. */
 export interface SharedStoreStatistics {
-  /**
-   * Keys that hold use, at the instant given: only where all keys were looked at.
-   */
+  /** Keys that hold use at the given instant; only with the option `full`. */
   readonly liveKeys?: number | undefined;
   /** Keys held; those that are not live are fresh again and give way to new ones. */
   readonly keys: number;
@@ -23,25 +26,25 @@ export interface SharedStoreStatistics {
   readonly evictions: number;
   /** Of those, the ones that made room in the arena: `maxBytes` is too small. */
   readonly evictionsForNodes: number;
-  /** Keys that gave way as they were fresh again. */
+  /** Keys that were replaced because they were fresh again. */
   readonly dropped: number;
-  /** Times that a whole bucket was looked through, as no tag led to the key. */
+  /** Times that a whole bucket was searched because no tag led to the key. */
   readonly probes: number;
-  /** Swaps that failed as another thread was faster; the call was decided again. */
+  /** Swaps that failed because another thread was faster; the call was decided again. */
   readonly contention: number;
   /** Insertions and batches of other threads that were broken off, and records taken over. */
   readonly takeovers: number;
   /**
    * Records of threads that were ever in use: at most the option `threads`. A thread that attaches
-   * takes one that was given back or is idle for long, if there is one; those of threads that died
-   * in the middle of a call are never used again.
+   * takes one that was given back or has long been idle, if there is one; those of threads that
+   * died in the middle of a call are never used again.
    */
   readonly threads: number;
-  /** Of those, the ones that seem to be of threads that died in a call: ten seconds in the same one. */
+  /** Of those, the ones of threads that seem to have died: ten seconds in the same call. */
   readonly lostThreads: number;
 }
 
-/** Of what statistics are made. */
+/** How statistics are collected. */
 export interface StatisticsOptions {
   /** Whether all keys are looked at, which is linear in the store's capacity; default false. */
   readonly full?: boolean | undefined;
@@ -49,7 +52,7 @@ export interface StatisticsOptions {
   readonly now?: number | undefined;
 }
 
-/** What the threads have counted; with `full`, what stands in the slots. */
+/** What the threads have counted; with `full`, also what the slots hold. */
 export function statisticsOf(
   memory: Memory,
   { full = false, now = Date.now() }: StatisticsOptions,

@@ -1,3 +1,8 @@
+/*
+ * The problems that the rate limit middleware answers with, as typed errors of an `HttpApi`: the
+ * API declares them, and its clients can catch them by tag.
+ */
+
 import type * as Cause from "effect/Cause";
 import type * as HttpServerRespondable from "effect/http/HttpServerRespondable";
 import * as Schema from "effect/Schema";
@@ -8,7 +13,7 @@ import { HttpApiError } from "../needs_effect_4_1.ts";
 export interface RateLimitProblem extends Cause.YieldableError, HttpServerRespondable.Respondable {
   /** The names of the policies whose quota was exceeded. */
   readonly "violated-policies": readonly string[];
-  /** What happened, for people. */
+  /** What happened, for people to read. */
   readonly detail?: string;
   /** Which occurrence of the problem it was. */
   readonly instance?: string;

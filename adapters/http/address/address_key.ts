@@ -1,3 +1,8 @@
+/*
+ * Turns a client's address into its key. All spellings of an address, and all addresses that one
+ * client commands, must give one key: otherwise the client could choose a fresh limit for itself.
+ */
+
 import { checkInteger } from "../../../core/options/checks.ts";
 import { formatAddress, isFour, maskAddress, parseAddress } from "./ip_address.ts";
 
@@ -41,7 +46,7 @@ export function addressKey(address: string, prefix = 64): string | undefined {
   return `${formatAddress(maskAddress(parsed, prefix))}/${prefix}`;
 }
 
-/** Requires the length of a prefix of IPv6 by which clients can still be distinguished. */
+/** Requires a length of IPv6 prefix that still distinguishes clients. */
 export function checkPrefixLength(action: string, prefix: number): void {
   checkInteger(action, "ipv6Prefix", prefix, 32, 128);
 }

@@ -1,3 +1,8 @@
+/*
+ * Finds a client's address behind proxies. Clients can send forwarding fields themselves, so only
+ * what trusted proxies appended is believed.
+ */
+
 import { typeError } from "../../../core/options/checks.ts";
 import { hopsOfForwarded, hopsOfList } from "./forwarded_hops.ts";
 import { type Address, formatAddress, parseAddress } from "./ip_address.ts";
@@ -19,7 +24,7 @@ export interface ForwardingOptions {
 }
 
 /**
- * Answers the address of the client behind a peer, of the socket's address and the field's text;
+ * Finds the address of a client from the address of the socket and the text of the field;
  * `undefined` if it is not known.
  */
 export type ClientAddress = (peer: string, field: string | null | undefined) => string | undefined;
@@ -29,18 +34,19 @@ const FIELD_NAME_REGEXP = /^[!#$%&'*+\-.^_`|~\w]+$/;
 /**
  * Makes the function that finds the client's address.
  *
- * It starts with the address of the socket. As long as the address at hand is a trusted proxy's, the
- * next entry of the field from the right takes its place. So a client that sends the field itself
- * gains nothing by it. Where all entries are trusted proxies, the left-most one is the client.
+ * It starts with the address of the socket. As long as the address at hand is a trusted proxy's,
+ * the next entry of the field from the right replaces it. So a client that sends the field itself
+ * gains nothing by it. If all entries are trusted proxies, the left-most one is the client.
  *
- * The client is unknown where a trusted proxy does not say it: the field is missing or empty, the
- * next entry is no address (`unknown`, `_hidden`), or the client would be beyond the 32 entries and
- * 4,096 characters of the field that are read. The proxy's own address would be one for everybody.
+ * The client is unknown if a trusted proxy does not name it: the field is missing or empty, the
+ * next entry is not an address (`unknown`, `_hidden`), or the client would be beyond the 32 entries
+ * and 4,096 characters of the field that are read. The proxy's own address would stand for all
+ * clients.
  *
  * It never throws. The time it takes is linear in what is read.
  *
  * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network, or
- * `forwardedHeader` is no name of a field, or given without `trustedProxies`.
+ * `forwardedHeader` is not the name of a field, or is given without `trustedProxies`.
  *
  * @example
  * ```ts
@@ -67,7 +73,7 @@ export function clientAddress(options: ForwardingOptions = {}): ClientAddress {
 /**
  * The name of the field that proxies write, in lower case.
  *
- * @throws {TypeError} If `forwardedHeader` is no name of a field, or no proxies are trusted with it.
+ * @throws {TypeError} If `forwardedHeader` is not the name of a field, or no proxies are trusted.
  */
 export function forwardedField({ trustedProxies, forwardedHeader }: ForwardingOptions): string {
   const action = "tell clients apart";
@@ -83,7 +89,7 @@ export function forwardedField({ trustedProxies, forwardedHeader }: ForwardingOp
   return forwardedHeader.toLowerCase();
 }
 
-/** The first address from the right that is no trusted proxy's; the left-most if all are. */
+/** The first address from the right that is not a trusted proxy's; the left-most if all are. */
 function clientBehind(
   peer: Address,
   hops: Iterable<string>,

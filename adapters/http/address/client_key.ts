@@ -1,3 +1,8 @@
+/*
+ * The default key of a request, its client's address, for all adapters. It warns when requests
+ * come through a proxy that is not trusted, because all clients behind it share one limit.
+ */
+
 import { isPromise } from "../../../core/maybe_promise.ts";
 import { checkFunction, checkOptions } from "../../../core/options/checks.ts";
 import { addressKey, checkPrefixLength } from "./address_key.ts";
@@ -21,7 +26,7 @@ export interface RequestSource<Request, Info = undefined> {
   trustsProxies?(request: Request, info: Info): boolean;
 }
 
-/** Requests that are looked at for a proxy: behind one, all have its field. */
+/** How many requests are checked for a proxy's field: behind a proxy, all have it. */
 const LOOKS = 100;
 
 const ACTION = "tell clients apart";
@@ -40,7 +45,7 @@ export function clientKeyOf<Request, Info>(
  * is not known.
  *
  * @throws {TypeError} If an entry of `trustedProxies` is neither an address nor a network, or
- * `forwardedHeader` is no name of a field, or given without `trustedProxies`.
+ * `forwardedHeader` is not the name of a field, or is given without `trustedProxies`.
  * @throws {RangeError} If `ipv6Prefix` is out of range.
  */
 export function clientKeyReader<Request, Info>(
@@ -73,8 +78,8 @@ export function clientKeyReader<Request, Info>(
 }
 
 /**
- * Logs a line once if a request comes through a proxy that nobody trusts: then all of its clients are
- * one. Whoever gives `trustedProxies`, be it none, or an address of their own, has decided.
+ * Logs a line once if a request comes through a proxy that is not trusted. It does not if the
+ * options have `trustedProxies`, even an empty list, or `address`: the caller has made a choice.
  */
 function forwardingNotice<Request, Info>(
   { trustedProxies, address }: ClientKeyOptions<Request, Info>,
@@ -93,7 +98,7 @@ function forwardingNotice<Request, Info>(
   };
 }
 
-/** An address, if it is text. A promise is none, and what it rejects with must not end the process. */
+/** An address, if it is text. A promise is not, and its rejection must not end the process. */
 function textOf(address: unknown): string | undefined {
   if (typeof address === "string") return address;
   if (isPromise(address)) Promise.resolve(address).catch(() => {});

@@ -1,7 +1,12 @@
+/*
+ * Parses the list of trusted proxies. It is strict, because a network that is read too wide would
+ * let clients choose their own addresses.
+ */
+
 import { typeError } from "../../../core/options/checks.ts";
 import { type Address, isFour, maskAddress, parseAddress } from "./ip_address.ts";
 
-/** Names for the networks that one's own proxies are commonly in. */
+/** Names for networks that commonly hold one's own proxies. */
 const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
   ["loopback", ["127.0.0.0/8", "::1/128"]],
   ["linklocal", ["169.254.0.0/16", "fe80::/10"]],
@@ -15,11 +20,11 @@ interface Network {
 }
 
 /**
- * Reads a list of trusted proxies, and answers whether an address is one of them.
+ * Reads a list of trusted proxies, and returns the test of whether an address is one of them.
  *
  * @param list Addresses, networks (`10.0.0.0/8`), or the names `loopback`, `linklocal` and
  * `uniquelocal`.
- * @throws {TypeError} If an entry is neither.
+ * @throws {TypeError} If an entry is none of these.
  */
 export function trustedProxies(list: readonly string[]): (address: Address) => boolean {
   const action = "trust proxies";
@@ -36,7 +41,7 @@ export function trustedProxies(list: readonly string[]): (address: Address) => b
   return (address) => networks.some((network) => holds(network, address));
 }
 
-/** What an address may have, and a network has not: brackets, a zone, a port. */
+/** What an address may have and a network may not: brackets, a zone, a port. */
 const MORE_REGEXP = /[[\]%]|\.\d+:/;
 
 function parseNetwork(text: string): Network | undefined {

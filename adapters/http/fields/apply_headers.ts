@@ -1,3 +1,8 @@
+/*
+ * Sets the rate limit fields on any framework's response. If two limits guard one route, the
+ * second must not overwrite what the first one told the client.
+ */
+
 import type { HeaderField } from "./header_writer.ts";
 
 /** What holds header fields: `Headers`, or what an adapter makes of its framework's response. */
@@ -13,12 +18,12 @@ const MEMBER_REGEXP = /(?:"(?:\\.?|[^"\\])*"?|[^",])+/gs;
 const NAME_REGEXP = /^"(?:[^"\\]|\\.)*"/;
 
 /**
- * Sets the fields one by one. Where one limit stands before another, their policies come together
- * in one field; one of the same name takes the other's place.
+ * Sets the fields one by one. If another limit has already set them, the policies of both are
+ * joined in one field; a policy replaces an earlier one of the same name.
  */
 export function applyHeaders(holder: HeaderHolder, fields: readonly HeaderField[]): void {
   if (fields.length === 0) return;
-  // If the first one is not there, no other limit has written its own.
+  // If the first field is missing, no other limit has written any.
   const joins = Boolean(holder.get(fields[0]![0]));
   for (let place = 0; place < fields.length; place++) {
     const [name, value] = fields[place]!;
@@ -32,7 +37,7 @@ function setJoined(holder: HeaderHolder, name: string, value: string): void {
   holder.set(name, before && isOneList(name, before, value) ? joinLists(before, value) : value);
 }
 
-/** Whether two values make one list. Policies with names and without are of different forms. */
+/** Whether two values can be one list. Policies with and without names have different forms. */
 function isOneList(name: string, before: string, after: string): boolean {
   if (name === EXPOSED) return true;
   if (name === "RateLimit") return isNamed(before) && isNamed(after);
@@ -51,15 +56,15 @@ function joinLists(before: string, after: string): string {
 }
 
 /**
- * The members, divided by the commas that stand in no string. Each character is looked at once: the
- * list may be a stranger's, where the response was fetched.
+ * The members, divided by the commas outside of strings. Each character is looked at once, because
+ * the list comes from another server if the response was fetched.
  */
 function membersOf(list: string): readonly string[] {
   const members = list.match(MEMBER_REGEXP) ?? [];
   return members.map((member) => member.trim()).filter((member) => member !== "");
 }
 
-/** What a member is called: its string before its parameters; without one all that it says. */
+/** The name of a member: the string before its parameters, or the whole member without one. */
 function nameOf(member: string): string {
   return (NAME_REGEXP.exec(member)?.[0] ?? member).toLowerCase();
 }

@@ -1,3 +1,8 @@
+/*
+ * The options that all HTTP adapters share, with their checks, so that an option means the same in
+ * every framework.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import type { AsyncLimiter, Limiter } from "../../../core/limiter/limiter.ts";
 import {
@@ -30,8 +35,8 @@ export interface Outcome {
   /** What the handler threw. */
   readonly error?: unknown;
   /**
-   * The response, on fetch-style servers; with Elysia only one that the handler made itself. Its body
-   * must not be read: it is the client's.
+   * The response, on fetch-style servers; with Elysia only one that the handler made itself. Its
+   * body must not be read: it is the client's.
    */
   readonly response?: Response | undefined;
 }
@@ -84,16 +89,16 @@ export interface RateLimitOptions<Request, Info = undefined>
   /** Names the fields in `Access-Control-Expose-Headers`, for scripts of other origins. */
   readonly exposeHeaders?: boolean | undefined;
   /**
-   * What distinguishes a client's quota from that of others in the fields (`pk`). A public name or a keyed
-   * hash: neither an address nor a secret. If it fails, the fields go without.
+   * What distinguishes a client's quota from that of others in the fields (`pk`): a public name or
+   * a keyed hash, neither an address nor a secret. If it fails, the fields are sent without it.
    */
   readonly partition?: ((request: Request, info: Info) => string) | undefined;
   /**
-   * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and
-   * above, so that who only fails is not limited), `"successful"` ones, or those that a function
+   * Which admitted requests get their units back at the end: `"failed"` ones (status 400 and above,
+   * so that only successes count against the limit), `"successful"` ones, or those that a function
    * answers `true` to, at once or later. By name, nothing is given back to a client that went away
-   * before there was a response. A function that fails gives nothing back either, nor does a request
-   * that ends when its units have run out by themselves.
+   * before there was a response. Nothing is given back either if the function fails, or if the
+   * units have expired by themselves when the request ends.
    */
   readonly refund?:
     | "failed"
@@ -101,17 +106,18 @@ export interface RateLimitOptions<Request, Info = undefined>
     | ((outcome: Outcome, request: Request, info: Info) => Awaitable<boolean>)
     | undefined;
   /**
-   * Decides and reports, but refuses and delays nobody and adds no fields, whatever the key
-   * and even if the store fails: to try a limit out. Default `false`; so is a function that fails.
+   * Decides and reports, but neither refuses nor delays and adds no fields, whatever the key and
+   * even if the store fails: to try a limit out. Default `false`; a function that fails counts as
+   * `false`.
    */
   readonly shadow?: boolean | ((request: Request, info: Info) => boolean) | undefined;
   /**
-   * Up to so many milliseconds are added to `Retry-After`, at random, so that those who were
-   * refused together do not come back together; at least 0; default 0.
+   * The most milliseconds that are added to `Retry-After`, at random, so that clients refused
+   * together do not come back together; at least 0; default 0.
    */
   readonly jitter?: number | undefined;
   /**
-   * Changes what a refused client is answered, at once or later. If it fails, answers what cannot be
+   * Changes the answer to a refused client, at once or later. If it fails, returns what cannot be
    * sent, or takes longer than a second, the refusal stays as it was.
    */
   readonly respond?:
@@ -131,19 +137,19 @@ export interface RateLimitOptions<Request, Info = undefined>
   readonly onRefused?:
     | ((refusal: Refusal, request: Request, info: Info) => unknown)
     | undefined;
-  /** Called with every decision, in shadow mode too. It may be asynchronous: nobody waits for it. */
+  /** Called with every decision, in shadow mode too. It may be asynchronous, but is not awaited. */
   readonly onDecision?: ((decision: Decision, request: Request, key: string) => void) | undefined;
   /**
    * Called when the store could not decide (`StoreUnavailableError`, `ContentionError` or
-   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Called also
-   * with the error of an unknown address in shadow mode, and with what `onDecision`, `partition`,
-   * `refund`, `respond` and `shadow` throw or reject with; without it the first of those failures is
-   * printed. None of them changes a verdict.
+   * `StoreFullError`): the client is answered with a 503, or let through in shadow mode. Called
+   * also with the error of an unknown address in shadow mode, and with what `onDecision`,
+   * `partition`, `refund`, `respond` and `shadow` throw or reject with; without it the first of
+   * those failures is printed. None of them changes a verdict.
    */
   readonly onFailure?: ((error: unknown, request: Request) => void) | undefined;
   /** A number from 0 up to 1 for the jitter; default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** The time for the form of header `"legacy"`; default `Date.now`. */
+  /** The time for the header form `"legacy"`; default `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 

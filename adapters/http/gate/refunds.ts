@@ -1,3 +1,8 @@
+/*
+ * Gives the units of a request back when it has ended. A refund must neither take units from later
+ * calls nor become a way around the limit.
+ */
+
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { all } from "../../../core/algorithms/all.ts";
 import type { Decision } from "../../../core/decision.ts";
@@ -14,7 +19,8 @@ type Refund = RateLimitOptions<unknown, unknown>["refund"];
 
 /**
  * The option `refund` as a function; `undefined` if nothing is ever given back. By its names it
- * gives nothing back to a client that went away: otherwise hanging up would be a way round a limit.
+ * gives nothing back to a client that went away: otherwise hanging up would be a way around a
+ * limit.
  */
 export function refundRule(refund: Refund): Exclude<Refund, string> {
   if (refund === "failed") return ({ status }) => status >= 400 && status !== GONE_STATUS;
@@ -23,9 +29,9 @@ export function refundRule(refund: Refund): Exclude<Refund, string> {
 }
 
 /**
- * What is to be called once when an admitted request has ended: it gives the units back if the rule
- * says so. It never throws: the response is on its way, and where it comes from an event of the
- * server's, an error would end the process.
+ * Makes the function to call once when an admitted request has ended: it gives the units back if
+ * the rule says so. It never throws: the response is on its way, and an error in an event of the
+ * server would end the process.
  *
  * @param giveBack Gives the units back.
  * @param isRefunded The rule; it may be asynchronous.
@@ -51,11 +57,11 @@ export function settlement(
 }
 
 /**
- * Makes what gives units back that have just been taken, as far as they are there.
+ * Makes the function that gives back units that have just been taken, as far as they still count.
  *
- * When a key would have been fresh again, nothing of them is left. To give them back all the same
- * would be to give what later calls have taken: those of the next window. Of several limits in one
- * each is treated by itself, as units of a second are gone long before those of a day.
+ * Once the key would be fresh again, they no longer do: a refund would give back the units of later
+ * calls, in the next window. Each limit of several in one is treated separately, because units of a
+ * second expire long before those of a day.
  *
  * A place in a queue is given back only if it is the newest: otherwise the next call would be given
  * the newest one's start, which is taken.
@@ -87,7 +93,7 @@ export function refundOf(
   };
 }
 
-/** The same algorithm, but parts that would be fresh by now give nothing back. */
+/** The same algorithm, except that parts which would be fresh by now give nothing back. */
 function withoutExpiredParts(algorithm: Algorithm, decision: Decision, passed: number): Algorithm {
   if (passed >= decision.resetAfter) return withoutRefunds(algorithm);
   const parts = algorithm.internals?.parts;

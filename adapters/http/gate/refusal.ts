@@ -1,11 +1,16 @@
+/*
+ * The answers to refused requests, as data that every adapter can send: problems (RFC 9457), so
+ * that a program can tell an exceeded quota from an outage.
+ */
+
 import { typeError } from "../../../core/options/checks.ts";
 import { type Problem, problem, PROBLEM_TYPE } from "./problem.ts";
 
-/** What a refused client is answered. */
+/** The answer to a refused client. */
 export interface Refusal {
   /**
    * 429; 503 if the store cannot decide, or its failure policy refused; 403 for an unknown address,
-   * 400 for a key that is missing or no text, 431 for one that is too long.
+   * 400 for a key that is missing or not text, 431 for one that is too long.
    */
   readonly status: number;
   /** The content type of the body: `application/problem+json`. */
@@ -22,13 +27,13 @@ export const UNKNOWN_ADDRESS: Refusal = plainRefusal(403, "Forbidden");
 /** The answer to a client whose key is longer than a store should keep. */
 export const KEY_TOO_LONG: Refusal = plainRefusal(431, "Request Header Fields Too Large");
 
-/** The answer to a client without a key, or with one that is no text. */
+/** The answer to a client without a key, or with one that is not text. */
 export const BAD_KEY: Refusal = plainRefusal(400, "Bad Request");
 
-/** The answer where the store cannot decide, or its failure policy refuses: no fault of the client. */
+/** The answer if the store cannot decide, or its failure policy refuses: not the client's fault. */
 export const UNAVAILABLE: Refusal = refusalWith(problem("temporary-reduced-capacity", []));
 
-/** The answer to a client that has gone away: nobody reads it. The status is nginx's. */
+/** The answer to a client that has gone away, which is never read. The status is nginx's. */
 export const GONE: Refusal = { status: 499, contentType: "text/plain", body: "" };
 
 /** The answer to a client that has used up the quotas of these policies. */
@@ -41,7 +46,7 @@ const CONTENT_TYPE_REGEXP = /^[\x20-\x7e]+$/;
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * A refusal as `respond` changed it: what is `undefined`, or all of it, stays as it was.
+ * A refusal as `respond` changed it: what is `undefined` stays as it was.
  *
  * @throws {TypeError} If no server could send it.
  */

@@ -1,3 +1,8 @@
+/*
+ * Takes a request's units, and holds the request back for as long as the limiter delays it. A
+ * store that cannot decide becomes a refusal here, not an error of the request.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import { isStoreError } from "../../../core/errors.ts";
 import { guarded } from "../../../core/guarded.ts";
@@ -14,8 +19,8 @@ import { type GateCall, judge, refuse, UNLIMITED, type Verdict } from "./verdict
 type Report = (error: unknown, request: unknown) => void;
 
 /**
- * Makes what takes a request's units, and answers with the verdict once the request may start: at
- * once if the limiter answers at once and the call need not wait.
+ * Makes the function that takes a request's units and returns the verdict once the request may
+ * start: at once if the limiter answers at once and the call need not wait.
  *
  * @param report Given what the functions of the options throw, or reject with.
  * @param notice Given the error of a store that cannot decide, which is not the request's fault.
@@ -55,7 +60,7 @@ export function callStarter(
     return shadowed ? UNLIMITED : refuse(UNAVAILABLE);
   }
 
-  /** Lets an admitted call wait that nobody knew would have to: its place stays its own. */
+  /** Waits out the delay of a decision, if any. A client that goes away stays charged here. */
   function start(call: GateCall, decision: Decision): Awaitable<Verdict> {
     const { request, info, key, shadowed } = call;
     onDecision?.(decision, request, key);
@@ -69,8 +74,8 @@ export function callStarter(
    * Decides at once, as `consume` does, and if the call is admitted waits out its delay. (`acquire`
    * would wait for the admission as well, where a server must refuse.)
    *
-   * A client that goes away meanwhile gives its place back if it is the newest. Any other stays
-   * charged.
+   * If the client goes away in the meantime, its place is given back if it is the newest. Any other
+   * stays charged.
    */
   async function waitForTurn(
     call: GateCall,

@@ -1,3 +1,8 @@
+/*
+ * Rate limits for handlers in the style of fetch, on Bun, Deno and workers. The gate decides; this
+ * file runs the handler and completes its response.
+ */
+
 import { andThen, orElse } from "../../../core/maybe_promise.ts";
 import { checkFunction } from "../../../core/options/checks.ts";
 import type { Decision } from "../../../core/decision.ts";
@@ -39,8 +44,8 @@ export type LimitedHandler<Info, Answers extends Answer> = (
  * Limits the rate of a handler.
  *
  * @param options Only `limiter` is required.
- * @returns What takes the handler and returns the limited one. The handler is called with the
- * request, what the server handed over with it, and the decision.
+ * @returns A function from the handler to the limited one. The handler is called with the request,
+ * what the server passed along with it, and the decision.
  * @throws {TypeError} If an option is of the wrong type.
  * @throws {RangeError} If an option is out of range, or a policy cannot stand in header fields.
  *
@@ -90,7 +95,7 @@ export function rateLimit<Info = unknown>(
 }
 
 /**
- * Makes the default `key`, to be combined with something else.
+ * Makes the default `key`, for keys that combine it with something else.
  *
  * @param options Whom to believe about addresses, as in `rateLimit`.
  * @returns What finds the key of a request's client, its address; `undefined` if it is not known.

@@ -1,3 +1,8 @@
+/*
+ * Parses blocks of a log in this thread or in workers, behind one interface. Parsing takes most of
+ * the time of reading a log, so several threads read a long log faster.
+ */
+
 import { Worker } from "node:worker_threads";
 
 import { workerProgram } from "../../../core/toolkit.ts";
@@ -7,7 +12,7 @@ import type { Columns } from "./trace.ts";
 
 /** What reads blocks: this thread, or another. */
 export interface Parser {
-  /** What its ids of clients are in the trace. */
+  /** The trace's id of each client, by the parser's own id. */
   readonly ids: number[];
   parse(block: Uint8Array, layout: Layout): Promise<Columns>;
   close(): Promise<unknown>;
@@ -34,7 +39,7 @@ export function parserThread(): Parser {
     parse: (block, layout) =>
       new Promise((resolve, reject) => {
         waiting.push({ resolve, reject });
-        // The rest of its buffer may be needed here, or be the caller's.
+        // Copied: the rest of its buffer may be needed here, or be the caller's.
         const own = new Uint8Array(block);
         worker.postMessage({ block: own, layout }, [own.buffer]);
       }),

@@ -1,3 +1,8 @@
+/*
+ * Reads a log in any form, as a stream of entries or as a trace for `replay` and `sweep`. Parsers
+ * may work in parallel, but results keep the order of the lines.
+ */
+
 import {
   checkOptions,
   errorMessage,
@@ -140,7 +145,7 @@ function isList(text: TextSource | readonly NamedLog[]): text is readonly NamedL
   return Array.isArray(text) && text.length > 0 && text.every((item) => item?.log !== undefined);
 }
 
-/** What is known of a log, and of what came after it. */
+/** The facts about a log, together with those about what came after it. */
 function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
   return {
     lines: one.lines + other.lines,
@@ -201,7 +206,7 @@ async function* readColumns(
         const facts = { unread, firstUnread, bytes: bytes.length, formats: [format], keys };
         return { columns, facts: { ...facts, lines: lines - headers }, parser };
       });
-      // It is awaited later, or never, if one before it fails.
+      // It is awaited later, or never if an earlier one fails: then it must not end the process.
       reading.catch(() => {});
       // As many blocks as keep the threads busy.
       if (pending.push(reading) > threads * 2) yield await next();

@@ -1,12 +1,16 @@
+/*
+ * A report for programs. The shape has a version, so that scripts notice when it changes.
+ */
+
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
 
 /**
- * The report as JSON: the fields of `ReplayReport`, a `version` of this shape, and `sweeps`. What
- * never ends, is never enough or was not asked for is `null`.
+ * The report as JSON: the fields of `ReplayReport`, a `version` of this shape, and `sweeps`.
+ * Infinite values, and what was not asked for, are `null`.
  *
  * @param report What `replay` returned.
- * @param sweeps What `sweep` returned, if that is to be in it, too.
+ * @param sweeps What `sweep` returned, to include it.
  *
  * @example
  * ```ts
@@ -21,7 +25,7 @@ import type { SweepReport } from "../sweep.ts";
  * ```
  */
 export function replayJson(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
-  // JSON has no Infinity, and says null for it; what is undefined is null, so that it is there.
+  // `JSON.stringify` writes Infinity as null; undefined becomes null so that no field is missing.
   const orNull = (_name: string, value: unknown) => value === undefined ? null : value;
   return JSON.stringify({ version: 1, ...report, sweeps }, orNull, 2);
 }

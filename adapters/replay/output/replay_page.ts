@@ -1,3 +1,8 @@
+/*
+ * A report to share: one HTML file without scripts that can be mailed, attached to a ticket and
+ * opened offline.
+ */
+
 import { checkOptions } from "../../../core/toolkit.ts";
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
@@ -8,7 +13,7 @@ import { reportSections, type Section } from "./report_sections.ts";
 export interface ReplayPageOptions {
   /** The page's title; default `"Replay"`. */
   readonly title?: string | undefined;
-  /** What `sweep` returned, if that is to be shown too. */
+  /** What `sweep` returned, to show it as well. */
   readonly sweeps?: readonly SweepReport[] | undefined;
 }
 
@@ -16,8 +21,8 @@ export interface ReplayPageOptions {
  * The report as one HTML page: tables, and plots of what would have been admitted and refused over
  * time, of the clients hit hardest, and of how low the limits may be.
  *
- * It needs no other file and no script, and follows the reader's light or dark theme. What comes
- * from the log is escaped.
+ * It needs no other file, and follows the reader's light or dark theme. What comes from the log is
+ * escaped.
  *
  * @param report What `replay` returned.
  * @param options As above.
@@ -62,7 +67,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return `<div class="wide"><table>${html.join("")}</table></div>`;
 }
 
-/** A plot in two widths: text that shrinks with its picture cannot be read on a telephone. */
+/** A plot in two widths: text that shrinks with its picture cannot be read on a phone. */
 function figure(plot: (width: number) => string): string {
   return `<figure class="desk">${plot(760)}</figure><figure class="hand">${plot(350)}</figure>`;
 }

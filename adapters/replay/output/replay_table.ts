@@ -1,3 +1,7 @@
+/*
+ * A report for the terminal, in plain text that can be pasted anywhere.
+ */
+
 import type { ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
 import { reportSections } from "./report_sections.ts";
@@ -7,7 +11,7 @@ import { reportSections } from "./report_sections.ts";
  * smallest limits.
  *
  * @param report What `replay` returned.
- * @param sweeps What `sweep` returned, if that is to be shown too.
+ * @param sweeps What `sweep` returned, to show it as well.
  */
 export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[] = []): string {
   return reportSections(report, sweeps)
@@ -18,7 +22,7 @@ export function replayTable(report: ReplayReport, sweeps: readonly SweepReport[]
     .join("\n\n");
 }
 
-/** Columns of one width each: the first to the left, numbers to the right. */
+/** Rows with aligned columns: the first to the left, numbers to the right. */
 function aligned(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows.map((row) =>

@@ -1,6 +1,11 @@
+/*
+ * Reads rules in JSON without the package `yaml`. `JSON.parse` silently drops keys that are
+ * written twice, so the keys in the text are counted to find them.
+ */
+
 import type { ReadText } from "./read_yaml.ts";
 
-/** Texts in JSON; the sign after one says whether it is a key. */
+/** Strings in JSON; a colon after one says that it is a key. */
 const TEXTS_REGEXP = /"(?:[^"\\]|\\.)*"\s*(:?)/gs;
 
 /**

@@ -1,3 +1,8 @@
+/*
+ * Starts a server and keeps track of its sockets, because a server that closes does not end
+ * connections that have not completed a handshake.
+ */
+
 import type { AddressInfo, Server, Socket } from "node:net";
 
 /** Where and how to listen. */
@@ -7,18 +12,18 @@ export interface ListenOptions {
   readonly port: number;
   /** Whether other threads and processes listen on the same port, and share its connections. */
   readonly reusePort: boolean;
-  /** The most connections at once; Bun's server of HTTP knows no such limit. */
+  /** The most connections at once; Bun's HTTP server has no such limit. */
   readonly maxConnections: number;
 }
 
 /** A server that listens. */
 export interface Listener {
   readonly port: number;
-  /** Ends all connections, those too that have not said hello yet, of which servers do not know. */
+  /** Ends all connections, including those before their handshake, unknown to the server. */
   endAll(): void;
 }
 
-/** Has a server listen; rejects if it cannot. */
+/** Starts a server; rejects if it cannot listen. */
 export function listenOn(
   server: Server,
   { hostname, port, reusePort, maxConnections }: ListenOptions,

@@ -1,15 +1,20 @@
+/*
+ * The JSON that answers a call. It is concatenated by hand, with the constant part of each rule
+ * made once, because it is made for every request.
+ */
+
 import type { Decision } from "../../../mod.ts";
 import type { Rule, RuleVerdict, Verdict } from "../../rules/rules.ts";
 
 const heads = new WeakMap<Rule, string>();
 
-/** The verdict as JSON, put together by hand as it is made for every request. */
+/** The verdict as JSON. */
 export function verdictJson({ allowed, decision, rules }: Verdict): string {
   const together = decisionJson(decision);
   let list = "";
   for (let place = 0; place < rules.length; place++) {
     const said = rules[place]!;
-    // With one rule its decision is that of the whole.
+    // With one rule, its decision is also the verdict's.
     const own = said.decision === decision ? together : decisionJson(said.decision);
     list += (place === 0 ? "" : ",") + ruleJson(said, own);
   }
@@ -21,7 +26,7 @@ function ruleJson({ rule, allowed, decision }: RuleVerdict, own: string): string
   return `${headOf(rule)}"allowed":${allowed}${would},${own}}`;
 }
 
-/** What is the same of every answer of a rule. */
+/** The part of a rule's JSON that never changes. */
 function headOf(rule: Rule): string {
   const known = heads.get(rule);
   if (known !== undefined) return known;

@@ -1,23 +1,28 @@
+/*
+ * Histograms of durations with fixed buckets, so that those of threads can be added up and the
+ * service's times can be compared with those of Redis.
+ */
+
 import { ROUND_TRIP_SECONDS } from "../../../stores/redis/redis_store.ts";
 
 /** The upper ends of the buckets of all histograms, in seconds. */
 export const LATENCY_BUCKETS: readonly number[] = ROUND_TRIP_SECONDS;
 
-/** Times, counted by how long they were. */
+/** Times, counted by bucket. */
 export interface Histogram {
-  /** How many were at most as long as each of `LATENCY_BUCKETS`, and longer than all. */
+  /** How many fell into each bucket, not cumulative; the last one has no upper end. */
   readonly counts: readonly number[];
-  /** Seconds of all together. */
+  /** The sum of all times, in seconds. */
   readonly sum: number;
 }
 
-/** A histogram that is being counted. */
+/** A histogram that times are added to. */
 export interface CountedTimes {
   readonly counts: number[];
   sum: number;
 }
 
-/** Makes a histogram of no times yet. */
+/** Makes an empty histogram. */
 export function noTimes(): CountedTimes {
   return { counts: new Array<number>(LATENCY_BUCKETS.length + 1).fill(0), sum: 0 };
 }

@@ -1,3 +1,7 @@
+/*
+ * What `GET /metrics` answers. The format is simple, so it is written here and needs no package.
+ */
+
 import type { FiguresSnapshot, RuleFigures } from "./figures_snapshot.ts";
 import { type Histogram, LATENCY_BUCKETS } from "./histogram.ts";
 
@@ -39,7 +43,7 @@ export function metricsText(figures: FiguresSnapshot): string {
       "How long Redis took to answer.",
       roundTrips,
     ),
-    // What Redis' store counts only grows; the others report what they hold.
+    // The figures of the Redis store only grow; other stores report what they hold.
     ...Object.entries(store).map(([name, value]) =>
       roundTrips === undefined
         ? single(`tidegate_store_${snakeCase(name)}`, "A figure of the store.", value)
@@ -72,7 +76,7 @@ function family(name: string, type: string, help: string, samples: readonly Samp
   return `# HELP ${title} ${help}\n# TYPE ${title} ${type}\n${lines.join("")}`;
 }
 
-/** A family of one sample; names of what only grows end with `_total`. */
+/** A family of one sample; the names of counters end with `_total`. */
 function single(name: string, help: string, value: number): string {
   return family(name, name.endsWith("_total") ? "counter" : "gauge", help, [[{}, value]]);
 }

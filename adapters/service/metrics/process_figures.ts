@@ -1,6 +1,11 @@
+/*
+ * Figures of the service's own health, for alerts: threads that die, rules that cannot be loaded,
+ * memory that grows.
+ */
+
 import process from "node:process";
 
-/** What a service counts of itself, beside calls and verdicts. */
+/** What a service counts about itself, apart from calls and verdicts. */
 export interface ServiceEvents {
   /** Threads that died, and were started again. */
   restarts: number;
@@ -8,13 +13,13 @@ export interface ServiceEvents {
   loads: number;
   /** Times that the source could not be used. */
   refusals: number;
-  /** When the rules were loaded that hold, in milliseconds since the Unix epoch; 0 before. */
+  /** When the current rules were loaded, in milliseconds since the Unix epoch; 0 before. */
   loadedAt: number;
-  /** When the source could not be used last, likewise. */
+  /** When the source last could not be used, likewise. */
   refusedAt: number;
 }
 
-/** What a service counted of itself, and its process, by the names of metrics. */
+/** What a service counted about itself, and figures of its process, by the names of metrics. */
 export function processFigures(events: ServiceEvents): Readonly<Record<string, number>> {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();

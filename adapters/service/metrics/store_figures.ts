@@ -1,3 +1,8 @@
+/*
+ * Adds the store's own statistics to the service's figures. Counting a large store takes time, and
+ * anyone may ask, so the cost is bounded.
+ */
+
 import { isPromise } from "../../../core/toolkit.ts";
 import type { Store } from "../../../mod.ts";
 import type { RedisStoreStatistics } from "../../../stores/redis/redis_store.ts";
@@ -9,10 +14,10 @@ type StoreFigures = Pick<FiguresSnapshot, "store" | "roundTrips">;
 const MOST_TIME = 0.02;
 
 /**
- * Makes what reports the numbers that a store reports of itself. A large store takes a while to
- * count, and anybody may ask: so the longer it took, the longer the same numbers are reported.
+ * Makes the function that returns a store's statistics. The longer they took to collect, the longer
+ * the same numbers are returned.
  *
- * @param time Milliseconds that pass.
+ * @param time A monotonic clock, in milliseconds.
  */
 export function storeFigures(
   store: Store,

@@ -1,3 +1,8 @@
+/*
+ * The working copy of one key while a batch is decided. Calls step its state in memory, and only
+ * the final text is written, so many calls on one key cost one write.
+ */
+
 import type { Algorithm } from "../../../core/algorithm.ts";
 import { errorMessage } from "../../../core/options/checks.ts";
 import { LEEWAY, LONGEST, MARGIN } from "../script/run_steps.ts";
@@ -21,7 +26,7 @@ export interface Cell {
   state: unknown;
   /** Whether `state` has been read. */
   read: boolean;
-  /** Whether `held` is no state of its algorithm. */
+  /** Whether `held` cannot be read as a state of its algorithm. */
   unreadable: boolean;
   /** Whether a call replaced the state. */
   changed: boolean;
@@ -63,7 +68,7 @@ export function emptyCell(key: string, slot: number, place: number): Cell {
   return cell as Cell;
 }
 
-/** Puts in the cell what the server holds; `seen` saves the parsing of a text that was seen last. */
+/** Loads what the server holds; `seen`, the value last seen, saves parsing the same text again. */
 export function loadCell(
   cell: Cell,
   text: string | undefined,
@@ -94,8 +99,8 @@ export function encodeCell(cell: Cell, now: number): void {
     const rule = "its resetAfter must be milliseconds of at least 0";
     throw new RangeError(errorMessage(`store a state of ${algorithm!.id}`, rule, cell.resetAfter));
   }
-  // As in the script: whoever writes a state keeps it until the same instant. What was known of a text
-  // holds even if others have replaced it meanwhile, and written it again.
+  // As in the script, every writer keeps a state until the same instant. So what is known of a text
+  // still holds if others have replaced it in the meantime and written it again.
   const freshAt = now + Math.min(cell.resetAfter, LONGEST);
   const until = (Math.floor(freshAt / LEEWAY) + 1) * LEEWAY + MARGIN;
   if (held === undefined || cell.keptUntil !== until) cell.lifetime = Math.ceil(until - now);
@@ -112,7 +117,7 @@ export function isReplaced({ changed, next, held }: Cell): boolean {
   return changed && next !== held;
 }
 
-/** Leaves the key as it is: what calls made of the cell is forgotten. */
+/** Leaves the key as it is: discards what the calls changed in the cell. */
 export function discardChanges(cell: Cell): void {
   cell.changed = false;
   cell.state = undefined;

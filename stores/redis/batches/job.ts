@@ -1,3 +1,8 @@
+/*
+ * A call on the store, from the queue to its answer. It outlives batches: a call whose batch fails
+ * or loses a race goes into the next one, and the job keeps how far it has come.
+ */
+
 import type { Decision } from "../../../core/decision.ts";
 import type { Operation } from "../../../core/store.ts";
 import type { Cell } from "./cell.ts";
@@ -27,10 +32,10 @@ export function newJob(...parts: ConstructorParameters<typeof YoungJob>): Job {
 }
 
 /**
- * A class where a literal would do. V8 watches how many objects of a literal survive; where it is
- * most of them, as with calls that wait for a reply, it goes on to make them in its old generation.
- * There they stay until a full collection, and keep alive whatever they refer to: with 512 calls in
- * flight that took a third of the time. Objects that a constructor makes always begin young.
+ * A class, although a literal would do. V8 tracks how many objects of a literal survive; if most
+ * do, as with calls that wait for a reply, it allocates them in its old generation. There they stay
+ * until a full collection and keep alive whatever they refer to: with 512 calls in flight that took
+ * a third of the time. V8 always allocates the objects of a constructor in its young generation.
  */
 class YoungJob {
   /** The stored key; of several the first. */
@@ -49,7 +54,7 @@ class YoungJob {
   readonly resolve: (answer: Answer) => void;
   /** Fails the call. */
   readonly reject: (error: Error) => void;
-  /** How often it has been tried in vain. */
+  /** How many tries have failed. */
   tries = 0;
   /** How often a node of a cluster has sent it elsewhere. */
   redirects = 0;
@@ -92,7 +97,7 @@ class YoungJob {
   }
 }
 
-/** The keys of a call as one text, by which those that must be alone are told from each other. */
+/** The keys of a call as one text, to compare the keys of calls that must be alone. */
 export function keySet(job: Job): string {
   return keysOf(job).join(" ");
 }

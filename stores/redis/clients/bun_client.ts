@@ -1,3 +1,8 @@
+/*
+ * Connects through Bun's `RedisClient`. It reconnects by itself, but the store needs connections
+ * that never do (see connection.ts).
+ */
+
 import type { Command, Dial } from "./connection.ts";
 import { connect, type OwnClient } from "./own_connection.ts";
 
@@ -11,7 +16,7 @@ export interface BunRedisClient {
   duplicate(): unknown;
 }
 
-/** What it is duplicated as. */
+/** What `duplicate` returns, as far as it is used. */
 interface Duplicate {
   readonly connected: boolean;
   onconnect: (() => void) | null;
@@ -21,7 +26,7 @@ interface Duplicate {
   close(): void;
 }
 
-/** Dials with the options of Bun's client: by duplicates of which each is closed when it is lost. */
+/** Dials with the options of Bun's client: each connection is a duplicate of it. */
 export function dialBunClient(client: BunRedisClient): Dial {
   const make = async () => ownClient(await client.duplicate() as Duplicate);
   return (timeout) => connect(make, timeout);
@@ -29,7 +34,7 @@ export function dialBunClient(client: BunRedisClient): Dial {
 
 function ownClient(client: Duplicate): OwnClient {
   let isLost = false;
-  // It would connect again by itself, and go on with a transaction that has lost its keys.
+  // After a reconnect, the transaction would continue without the keys that it watches.
   client.onclose = () => {
     isLost = true;
     client.close();

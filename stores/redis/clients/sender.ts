@@ -1,8 +1,13 @@
+/*
+ * Lets the store run on any transport that sends commands, such as Redis over HTTP. A sender may
+ * use many connections, so it cannot watch keys: the store must commit by script.
+ */
+
 import type { Command, Dial } from "./connection.ts";
 
 /**
- * Anything that sends commands and gets their replies in order: one over HTTP, or a client of which
- * this package knows nothing. It must not send a command twice.
+ * Anything that sends commands and returns their replies in order: over HTTP, or with a client that
+ * this package does not know. It must not send a command twice.
  */
 export interface RedisSender {
   /**

@@ -1,3 +1,8 @@
+/*
+ * Decides how each call is committed. Calls of one store can need different ways, and a batch
+ * holds only calls that are committed in the same way.
+ */
+
 import type { Operation } from "../../../core/store.ts";
 import type { Job } from "../batches/job.ts";
 
@@ -5,8 +10,8 @@ import type { Job } from "../batches/job.ts";
 export type Commit = "watch" | "cas" | "script";
 
 /**
- * How a call is committed on a server of a mode: as the mode says, unless only a watched transaction
- * will do, or the script does not know an algorithm.
+ * How a call is committed in a mode: as the mode says, unless only a watched transaction is safe,
+ * or the script cannot run an algorithm.
  */
 export function chooseCommit({ watched, one, several }: Job, mode: Commit): Commit {
   if (watched) return "watch";
@@ -22,7 +27,7 @@ function isCompiled({ algorithm, replaces }: Operation): boolean {
   return algorithm.internals?.formula !== undefined && replaces === undefined;
 }
 
-/** The same of several: the script would take a charge among them that changes nothing for refused. */
+/** The same for several: the script takes a charge that changes nothing for a refusal. */
 function areCompiled(operations: readonly Operation[]): boolean {
   return operations.every(isCompiled) && (operations.length === 1 || !operations.some(isCharge));
 }

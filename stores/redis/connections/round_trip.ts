@@ -1,3 +1,8 @@
+/*
+ * Round trips to Redis under a deadline of the store's own, because no timeout of node-redis
+ * covers a command that has already been sent.
+ */
+
 import type { Command, Connection } from "../clients/connection.ts";
 import { patientTimer } from "./patient_timer.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";
@@ -13,10 +18,8 @@ export function hasReplies(trip: RoundTrip): trip is readonly unknown[] {
 }
 
 /**
- * Sends commands in one write and waits for all replies, at most so many milliseconds. The timer is
- * ours, as no timeout of node-redis covers a command that was sent.
- *
- * A late reply reaches nobody: whoever gets `silent` destroys the connection.
+ * Sends commands in one write and waits for all replies, at most `deadline` milliseconds. A late
+ * reply is dropped, and the caller destroys a connection that was `silent`.
  */
 function roundTrip(
   connection: Connection,
@@ -42,9 +45,9 @@ function roundTrip(
 }
 
 /**
- * The same, of commands that are no batch.
+ * The replies to commands that are not a batch.
  *
- * @throws Why there are no replies.
+ * @throws The reason why there are none.
  */
 export async function repliesTo(
   connection: Connection,
@@ -56,7 +59,7 @@ export async function repliesTo(
   return trip;
 }
 
-/** A round trip of a batch, which the store's figures count. */
+/** A round trip of a batch, which counts in the store's statistics. */
 export async function countedRoundTrip(
   connection: Connection,
   commands: readonly Command[],

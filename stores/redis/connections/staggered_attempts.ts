@@ -1,15 +1,19 @@
+/*
+ * Finds a server that answers among the sentinels, or the nodes of a cluster, without waiting out
+ * each one that is down.
+ */
+
 import { patientTimer } from "./patient_timer.ts";
 
 /**
- * Tries one server after the other until one answers, and waits for none that is silent: the next
- * attempt starts as soon as the one before has failed, or has had its head start; the first answer
- * counts. Each attempt has to end by itself; nobody waits for them longer than so many milliseconds in
- * which the process ran.
+ * Tries one server after another until one answers. The next attempt starts as soon as the previous
+ * one has failed or used up its head start, and the first answer counts. Each attempt must end by
+ * itself; all together may take `most` milliseconds in which the process ran.
  *
  * Source: "Happy Eyeballs", RFC 8305.
  *
- * @param headStart Milliseconds that each has for itself.
- * @param most The most milliseconds of all.
+ * @param headStart Milliseconds before the next attempt starts.
+ * @param most The most milliseconds for all attempts together.
  * @param discard Takes an answer that came after the first.
  */
 export function staggeredAttempts<Answer>(

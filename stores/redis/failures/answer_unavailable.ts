@@ -1,3 +1,8 @@
+/*
+ * Answers calls that Redis did not decide. Only here do the options `onUnavailable` and
+ * `onOverload` turn a failure into an error or into the decision of a policy.
+ */
+
 import type { Algorithm } from "../../../core/algorithm.ts";
 import type { Decision } from "../../../core/decision.ts";
 import { StoreOverloadedError, StoreUnavailableError } from "../../../core/errors.ts";
@@ -7,8 +12,8 @@ import type { Job } from "../batches/job.ts";
 import { asError } from "./batch_failure.ts";
 
 /**
- * Answers a call that Redis did not decide: by an error, or with a policy by decisions in place of
- * it. No policy can answer a call that forgets a key.
+ * Answers a call that Redis did not decide: with an error, or with the decisions of a policy. No
+ * policy can answer a call that forgets a key.
  *
  * @param applied Whether the call may have been charged.
  * @param untilProbe Milliseconds until a slot's server is tried again.
@@ -27,7 +32,7 @@ export function answerUnavailable(
 /** Milliseconds after which a call that was refused for overload may come again. */
 const OVERLOAD_WAIT = 25;
 
-/** Answers a call that comes while too many wait: it is no outage, and admits nobody. */
+/** Answers a call that comes while too many wait: not an outage, so no policy admits it. */
 export function answerOverloaded(job: Job, waiting: number, policy: "throw" | "deny"): void {
   answerByPolicy(job, policy, () => OVERLOAD_WAIT, () => {
     const rule = `fewer than ${waiting} calls may wait for Redis (maxPending)`;
@@ -63,7 +68,7 @@ function unavailableError(applied: "no" | "unknown", thrown: unknown): StoreUnav
 }
 
 /**
- * The decision of a policy in place of a store: it says nothing about the limit.
+ * The decision of a policy instead of the store's: it says nothing about what is left.
  *
  * @param cost Units to take; a call that takes none is always allowed.
  * @param allows Whether the policy allows.

@@ -1,23 +1,26 @@
+/*
+ * Caches the names of keys in Redis. A text that is concatenated for each call would have to be
+ * hashed for each call, too, by the maps that it is looked up in.
+ */
+
 import { LONGEST_KEY } from "../../../core/options/longest_key.ts";
 
-/** The most keys of which the stored key is remembered, of all limiters of a store. */
+/** The most keys that are remembered, for all limiters of a store together. */
 const MOST_KEYS = 20_000;
-/** The most characters of all of them. */
+/** The most characters of these keys and their stored keys. */
 const MOST_TEXT = 2_000_000;
 
 /** Makes stored keys of keys. */
 type NameOf = (key: string) => string;
 
 /**
- * Remembers the stored keys that the limiters of one store make of keys. One that is put together
- * anew for each call would have to be hashed anew by every table that it is looked up in.
+ * Makes the cache of a store, which all its limiters share. When it is full it forgets everything:
+ * the keys in use are soon there again.
  *
- * When it is full it forgets them all: what is in use is soon there again.
- *
- * @returns Has a limiter's stored keys remembered.
+ * @returns Adds the cache to the function that makes a limiter's stored keys.
  */
 export function cachedKeys(): (nameOf: NameOf) => NameOf {
-  // Those with something in them; a limiter that is gone is let go of when they are emptied.
+  // Only tables that hold something, so that clearing the cache releases limiters that are gone.
   let tables: Map<string, string>[] = [];
   let count = 0;
   let size = 0;

@@ -1,12 +1,17 @@
+/*
+ * The names of keys in Redis. Different keys must never get the same name, and the hash tag keeps
+ * keys that are charged together in one slot of a cluster.
+ */
+
 import { errorMessage } from "../../../core/options/checks.ts";
 import { keyFamily, storedKey } from "../../../core/stored_key.ts";
 
 /**
- * The key under which Redis holds a state: `prefix:{key}:id`, or with a tag `prefix:{tag}:{key}:id`.
- * Redis hashes what stands in the first braces.
+ * The key under which Redis holds a state: `prefix:{key}:id`, or with a tag
+ * `prefix:{tag}:{key}:id`. A cluster chooses the slot by the text in the first braces.
  *
- * @throws {TypeError} If it is no well-formed text, or the tag is no non-empty string: two malformed
- * keys would become the same bytes.
+ * @throws {TypeError} If the key is not well-formed UTF-16 (two malformed keys would become the
+ * same bytes), or the tag is not a non-empty string.
  */
 export function storedRedisKey(
   prefix: string,
@@ -26,7 +31,7 @@ export function storedRedisKey(
   return stored;
 }
 
-/** Makes the stored keys of one limiter: those of plain keys by putting three texts together. */
+/** Makes the stored keys of one limiter; for plain keys it only concatenates three texts. */
 export function keyNamer(
   prefix: string,
   id: string,

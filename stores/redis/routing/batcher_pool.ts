@@ -1,3 +1,9 @@
+/*
+ * Spreads the calls for one server over its connections. Usually there is one, because large
+ * batches are cheapest; watched transactions in a cluster hold keys of one slot, so several run in
+ * parallel.
+ */
+
 import { type Batcher, batcher } from "../batches/batcher.ts";
 import type { Outcomes } from "../batches/handle_outcome.ts";
 import type { Job } from "../batches/job.ts";
@@ -10,9 +16,9 @@ import type { StoreContext } from "../store_context.ts";
  * Makes the batchers of a server, which connect when they are first used.
  *
  * @param count How many.
- * @param indexOf Which of them takes a call: the same one for all calls that may share a transaction,
- * so that connections do not race each other for a key. Without it one that is idle, but for calls on
- * a slot that another one serves.
+ * @param indexOf Which of them takes a call: the same one for all calls that may share a
+ * transaction, so that connections do not race each other for a key. Without it, the one that
+ * already serves the call's slot, otherwise an idle one.
  * @param moved Takes calls whose slot is on another node.
  */
 export function batcherPool(
@@ -29,7 +35,7 @@ export function batcherPool(
   );
   const only = batchers[0]!;
 
-  /** A transaction holds keys of one slot, so as many slots as there are connections are under way. */
+  /** Spreads slots over the connections, because a transaction holds keys of one slot. */
   function batcherOf({ slot }: Job): Batcher {
     const least = batchers[slot % count]!;
     if (least.serves(slot)) return least;
@@ -37,7 +43,7 @@ export function batcherPool(
       least;
   }
   return {
-    /** One for all connections. */
+    /** Shared by all connections. */
     breaker: breaker as CircuitBreaker,
     submit(job: Job): void {
       if (count === 1) only.submit(job);

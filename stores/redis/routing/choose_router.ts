@@ -1,3 +1,8 @@
+/*
+ * Recognizes which library a client comes from, and chooses how calls reach its servers: the only
+ * file that knows all kinds of clients.
+ */
+
 import { errorMessage } from "../../../core/options/checks.ts";
 import { clientError, has } from "../clients/client_kind.ts";
 import type { Dial } from "../clients/connection.ts";
@@ -29,10 +34,10 @@ export type RedisClient =
   | RedisSender;
 
 /**
- * The way of calls to the servers behind a client.
+ * The router to the servers behind a client.
  *
- * @throws {TypeError} If it is none that can be used, has a `keyPrefix`, or cannot watch where the
- * options say that it should.
+ * @throws {TypeError} If the client is not supported, has a `keyPrefix`, or cannot watch keys
+ * although the options ask for it.
  */
 export function chooseRouter(client: RedisClient, context: StoreContext): Router {
   const kind = KINDS.find(({ sign }) => has(client, sign));
@@ -56,7 +61,7 @@ const CREATE_CLUSTER = "for a cluster the client must come from createCluster of
 const IOREDIS_CLUSTER = "for a cluster the client must be a Redis.Cluster of ioredis";
 const OWN_MAP = "it must bring each command to the node that has its slot";
 
-/** What the store knows of a kind of clients. */
+/** What the store knows about a kind of client. */
 interface ClientKind {
   /** What it is recognised by; the first kind that has it counts. */
   readonly sign: string;
@@ -64,9 +69,9 @@ interface ClientKind {
   readonly uses: readonly string[];
   /** Dials with its options; of a cluster of node-redis its nodes. */
   readonly dial?: (client: never) => Dial;
-  /** What to do where it meets a node of a cluster. */
+  /** What an error advises if the server is a node of a cluster. */
   readonly cluster: string;
-  /** Whether its commands may go to different places, so that it cannot watch keys. */
+  /** Whether its commands may use different connections, so that it cannot watch keys. */
   readonly isShared?: boolean;
   readonly slotOf?: Router["slotOf"];
 }

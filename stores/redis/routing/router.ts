@@ -1,3 +1,8 @@
+/*
+ * One interface for a single server and for a cluster, so that the rest of the store does not know
+ * which of the two it uses.
+ */
+
 import type { Dial } from "../clients/connection.ts";
 import type { Job } from "../batches/job.ts";
 
@@ -11,6 +16,6 @@ export interface Router {
   submit(job: Job): void;
   /** Milliseconds until the next probe of a server that failed; 0 if none did. */
   untilProbe(slot: number): number;
-  /** Fails all calls that wait, as the store is closed, and closes every connection. */
+  /** Fails all calls that wait, because the store is closed, and closes every connection. */
   close(): void;
 }

@@ -1,3 +1,8 @@
+/*
+ * The router for one server, and for clients and senders that find the nodes of a cluster
+ * themselves.
+ */
+
 import type { Job } from "../batches/job.ts";
 import type { Dial } from "../clients/connection.ts";
 import { untilProbe } from "../connections/circuit_breaker.ts";
@@ -9,8 +14,8 @@ import type { Router } from "./router.ts";
 /**
  * Brings every call to one server; a key always has the same connection.
  *
- * @param clusterHint What to do where the server turns out to be a node of a cluster.
- * @param slotOf The slots of keys, of a client that brings each command to its node.
+ * @param clusterHint What an error advises if the server turns out to be a node of a cluster.
+ * @param slotOf The slots of keys, for a client that brings each command to its node.
  */
 export function singleRouter(
   dial: Dial,
@@ -34,7 +39,7 @@ export function singleRouter(
   };
 }
 
-/** The upper bits are mixed in, as those of FNV-1a are the better ones. */
+/** Mixes in the upper bits, which are the better ones of FNV-1a. */
 function hashOf({ key }: Job): number {
   const hash = fnv1a(key);
   return (hash ^ (hash >>> 15)) >>> 0;

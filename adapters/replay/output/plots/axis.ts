@@ -1,22 +1,27 @@
+/*
+ * Scales, axes and legends for all plots, so that they look alike and label values in the same
+ * way.
+ */
+
 import { count, TIME_UNITS } from "../format_numbers.ts";
 import { element, label, line } from "./svg.ts";
 
-/** From values to places on the picture. */
+/** Maps values to coordinates of the picture. */
 export type Scale = (value: number) => number;
 
-/** Evenly. */
+/** A linear scale. */
 export function linear(from: number, to: number, start: number, end: number): Scale {
   const span = to - from || 1;
   return (value) => start + (value - from) / span * (end - start);
 }
 
-/** By orders of magnitude; values below `from` lie on its place. */
+/** A logarithmic scale; values below `from` are drawn at `from`. */
 export function logarithmic(from: number, to: number, start: number, end: number): Scale {
   const scale = linear(Math.log(from), Math.log(Math.max(to, from * 1.001)), start, end);
   return (value) => scale(Math.log(Math.max(value, from)));
 }
 
-/** Round numbers from 0 to at least `most`, some `about` of them. */
+/** Round numbers from 0 to at least `most`; `about` says roughly how many. */
 export function roundSteps(most: number, about: number): readonly number[] {
   const rough = Math.max(most, 1e-9) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -43,7 +48,7 @@ const TIME_STEPS: readonly number[] = [
   ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
 ];
 
-/** An axis of time below a plot: durations since the start. */
+/** A time axis below a plot: durations since the start. */
 export function timeAxis(
   x: Scale,
   span: number,
@@ -52,7 +57,7 @@ export function timeAxis(
 ): readonly string[] {
   const most = Math.max(2, Math.floor((x(span) - x(0)) / 70));
   const step = TIME_STEPS.find((step) => span / step <= most) ?? 30 * 86_400_000;
-  // All in the unit of the step, so that 75 min is not said to be 1.3 h.
+  // All labels in the unit of the step, so that 75 min is not written as 1.3 h.
   const [unit, name] = TIME_UNITS.find(([unit]) => step >= unit)!;
   const ticks: string[] = [];
   for (let at = 0; at <= span; at += step) {
@@ -91,7 +96,7 @@ export interface Legend {
   readonly height: number;
 }
 
-/** The names of the series, each beside a piece of its line, in as many rows as it takes. */
+/** The names of the series, each next to a piece of its line, in as many rows as needed. */
 export function legend(names: readonly string[], left: number, right: number): Legend {
   let x = left;
   let top = 18;
@@ -113,7 +118,7 @@ export function legend(names: readonly string[], left: number, right: number): L
   return { rows, height: top + 22 };
 }
 
-/** A text that fits between two places: its end is cut off. */
+/** A text cut to a width. */
 export function fitting(text: string, width: number): string {
   const most = Math.floor(width / CHARACTER);
   return text.length > most ? `${text.slice(0, Math.max(1, most - 1))}\u2026` : text;

@@ -1,3 +1,8 @@
+/*
+ * Shows when each client was refused: in one burst, or all day long, which the totals of a report
+ * do not tell.
+ */
+
 import { count } from "../format_numbers.ts";
 import type { ClientReport } from "../../replay_report.ts";
 import { CHARACTER, fitting, linear, type Scale, timeAxis } from "./axis.ts";
@@ -7,7 +12,7 @@ import { bars } from "./timeline_plot.ts";
 const ROW = 18;
 const TOP = 24;
 
-/** Clients over time, a strip each: a mark where it came, red and taller where it was refused. */
+/** Clients over time, a strip each: a mark for its requests, red and taller for refusals. */
 export function stripPlot(
   title: string,
   clients: readonly ClientReport[],

@@ -1,3 +1,8 @@
+/*
+ * Shows how low each algorithm's limit can be before it refuses requests, so that a limit can be
+ * chosen by eye.
+ */
+
 import { count } from "../format_numbers.ts";
 import type { SweepPoint, SweepReport } from "../../sweep.ts";
 import { legend, logarithmic, magnitudes, valueAxis } from "./axis.ts";
@@ -10,7 +15,7 @@ const LEAST = 1e-4;
 
 /**
  * The share of requests refused against the limit, a curve for each algorithm, on logarithmic axes.
- * A share below 0.01 % lies on the ground.
+ * A share below 0.01 % is drawn at the bottom.
  */
 export function sweepPlot(title: string, sweeps: readonly SweepReport[], width = 760): string {
   const right = width - RIGHT;
@@ -22,7 +27,7 @@ export function sweepPlot(title: string, sweeps: readonly SweepReport[], width =
   const x = logarithmic(from, to, LEFT, right);
   const y = logarithmic(LEAST, 1, bottom, top);
   const marks = magnitudes(from, to);
-  // Where there is little room, every second one has a number.
+  // If there is little room, not every mark has a number.
   const every = Math.ceil(marks.length * 60 / (right - LEFT));
   const ticks = marks.flatMap((limit, place) => [
     line(x(limit), top, x(limit), bottom + 4, "rule"),

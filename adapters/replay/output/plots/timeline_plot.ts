@@ -1,3 +1,8 @@
+/*
+ * Shows when each candidate would have refused: at a peak, or all the time. All panels have the
+ * same scale, so that candidates can be compared by eye.
+ */
+
 import { count, percent } from "../format_numbers.ts";
 import type { TimeBins } from "../../time_bins.ts";
 import { fitting, linear, roundSteps, type Scale, timeAxis, valueAxis } from "./axis.ts";
@@ -39,7 +44,7 @@ export function timelinePlot(
     return [
       ...valueAxis(y, steps, LEFT, right),
       bars(bins, "allowed", start, x, right, (units) => [y(units), y(0)]),
-      // Two pixels at least: a single refusal among thousands is what one looks for.
+      // Two pixels at least: even a single refusal among thousands must be visible.
       bars(bins, "denied", start, x, right, (units, bin) => {
         const base = y(bins.allowed[bin]!);
         return [Math.min(y(bins.allowed[bin]! + units), base - 2), base];
@@ -63,7 +68,7 @@ function sums({ allowed, denied }: TimeBins): readonly number[] {
   return allowed.map((units, place) => units + denied[place]!);
 }
 
-/** The bars of one kind, a bin each, as far as `right`; `sides` says where its top and bottom lie. */
+/** The bars of one kind, one per bin, up to `right`; `sides` returns a bar's top and bottom. */
 export function bars(
   { start: first, width, ...units }: TimeBins,
   kind: "allowed" | "denied",
