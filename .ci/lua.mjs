@@ -41,7 +41,8 @@ import { fileURLToPath } from "node:url";
 /**
  * The names in scope, from the inside out, the lines that they stand in, the calls that they are
  * written out for, and the module around them.
- * @typedef {{ names: Map<string, Value>, outer: Env | undefined, lines: Lines, path: string, module: Module }} Env
+ * @typedef {{ names: Map<string, Value>, outer: Env | undefined, lines: Lines, path: string,
+ * module: Module }} Env
  */
 
 /**
@@ -58,7 +59,7 @@ import { fileURLToPath } from "node:url";
 const NATIVE = new Map([["countOf", "js_countOf"], ["countsAfter", "js_countsAfter"]]);
 
 /** How many lines a function has at least that is not written out at each of its calls. */
-const LEAST_LINES = 7;
+const MIN_LINES = 7;
 
 /** Functions with loops that are written out all the same: they may end a statement, and no more. */
 const WRITTEN_OUT = new Set(["takeCost"]);
@@ -192,8 +193,8 @@ function luaOf(url, roots, known) {
   const inner = new Map();
   let isCommon = true;
 
-  const texts = roots.map((root, place) => {
-    isCommon = place === 0;
+  const texts = roots.map((root, index) => {
+    isCommon = index === 0;
     [constants, functions, functionNames] = [[], [], []];
     callables.clear();
     topLevel(read(url), root);
@@ -295,15 +296,18 @@ function luaOf(url, roots, known) {
     return { names: new Map(), outer: env, lines, path, module: env.module };
   }
 
-  /** Gives the names of a pattern to a value and its parts. @param {Node} pattern @param {Value} value @param {Env} env @param {Lines} out */
+  /**
+   * Gives the names of a pattern to a value and its parts. @param {Node} pattern @param {Value}
+   * value @param {Env} env @param {Lines} out
+   */
   function bind(pattern, value, env, out) {
     if (pattern.type === "Identifier") env.names.set(pattern.name, value);
     else if (pattern.type === "AssignmentPattern") bind(pattern.left, value, env, out);
     else if (pattern.type === "ArrayPattern") {
       const whole = codeOf(kept(value, "whole", out));
-      for (const [place, one] of pattern.elements.entries()) {
+      for (const [index, one] of pattern.elements.entries()) {
         if (one !== null) {
-          bind(one, kept({ code: `${whole}[${place + 1}]` }, one.name, out), env, out);
+          bind(one, kept({ code: `${whole}[${index + 1}]` }, one.name, out), env, out);
         }
       }
     } else {
@@ -314,7 +318,10 @@ function luaOf(url, roots, known) {
     }
   }
 
-  /** A value that may be used more than once: what is to be computed gets a name. @param {Value} value @param {string} name @param {Lines} out @returns {Value} */
+  /**
+   * A value that may be used more than once: what is to be computed gets a name. @param {Value}
+   * value @param {string} name @param {Lines} out @returns {Value}
+   */
   function kept(value, name, out) {
     if (!("code" in value) || /^-?[\w.]+$/.test(value.code)) {
       return value;
@@ -338,7 +345,10 @@ function luaOf(url, roots, known) {
     return block(["{", fields, "}"]);
   }
 
-  /** The body of a function, each of whose returns comes to an end. @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  /**
+   * The body of a function, each of whose returns comes to an end. @param {Node} node @param {Env}
+   * env @param {Lines} out @param {Finish} finish
+   */
   function body(node, env, out, finish) {
     if (node.body.type === "BlockStatement") statements(node.body.body, env, out, finish);
     else giveBack(node.body, env, out, finish);
@@ -349,15 +359,15 @@ function luaOf(url, roots, known) {
    */
   function statements(nodes, outer, out, finish) {
     const env = within(outer, out);
-    for (const [place, node] of nodes.entries()) {
-      const isLast = place === nodes.length - 1;
+    for (const [index, node] of nodes.entries()) {
+      const isLast = index === nodes.length - 1;
       if (
         node.type === "IfStatement" && returns(node.consequent) && !isLast && !endings.has(finish)
       ) {
         // What comes after it is its other branch.
         branch(node.test, env, out, [
           (at) => statements(blockOf(node.consequent), env, at, finish),
-          (at) => statements(nodes.slice(place + 1), env, at, finish),
+          (at) => statements(nodes.slice(index + 1), env, at, finish),
         ]);
         return;
       }
@@ -406,7 +416,10 @@ function luaOf(url, roots, known) {
     finish(expression(value, env, out), out);
   }
 
-  /** A choice as an expression; `undefined` if it has to be a statement. @param {Node} node @param {Env} env @returns {Value | undefined} */
+  /**
+   * A choice as an expression; `undefined` if it has to be a statement. @param {Node} node @param
+   * {Env} env @returns {Value | undefined}
+   */
   function simpleChoice(node, env) {
     const before = new Map(repeats);
     try {
@@ -421,12 +434,15 @@ function luaOf(url, roots, known) {
     }
   }
 
-  /** Writes a function out where it is called. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  /**
+   * Writes a function out where it is called. @param {Callable} called @param {Node} node @param
+   * {Env} env @param {Lines} out @param {Finish} finish
+   */
   function inline({ node: target, env: own }, node, env, out, finish) {
     const inner = within(own, out, `${env.path}/${node.start}`);
-    for (const [place, parameter] of target.params.entries()) {
+    for (const [index, parameter] of target.params.entries()) {
       const name = parameter.type === "Identifier" ? parameter.name : "argument";
-      const argument = node.arguments[place] ?? parameter.right;
+      const argument = node.arguments[index] ?? parameter.right;
       bind(parameter, kept(expression(argument, env, out), name, out), inner, out);
     }
     const before = sizeOf(out);
@@ -438,12 +454,15 @@ function luaOf(url, roots, known) {
     };
     if (endings.has(finish)) endings.add(noting);
     body(target, inner, out, noting);
-    if (isCommon || !isPlain || sizeOf(out) - before < LEAST_LINES) return;
+    if (isCommon || !isPlain || sizeOf(out) - before < MIN_LINES) return;
     const name = nameOf(target, own);
     repeats.set(name, (repeats.get(name) ?? 0) + 1);
   }
 
-  /** A call of a function that is not written out; `undefined` of one that is. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @returns {Code | undefined} */
+  /**
+   * A call of a function that is not written out; `undefined` of one that is. @param {Callable}
+   * called @param {Node} node @param {Env} env @param {Lines} out @returns {Code | undefined}
+   */
   function keptCall(called, node, env, out) {
     if (isCommon || !((known.get(nameOf(called.node, called.env)) ?? 0) > 1)) return undefined;
     const values = node.arguments.map((/** @type {Node} */ one) => expression(one, env, out));
@@ -451,7 +470,10 @@ function luaOf(url, roots, known) {
     return { code: `${innerFunction(called).code}(${values.map(codeOf).join(", ")})` };
   }
 
-  /** The name of a function that stands where what it uses is declared. @param {Callable} called @returns {Code} */
+  /**
+   * The name of a function that stands where what it uses is declared. @param {Callable} called
+   * @returns {Code}
+   */
   function innerFunction({ node, env, name = "of" }) {
     const functions = inner.get(env) ?? new Map();
     inner.set(env, functions);
@@ -461,7 +483,7 @@ function luaOf(url, roots, known) {
       functions.set(node, code = { code: own });
       const [head, ...rest] = functionLines({ node, env });
       env.lines.push(`local ${own} = ${head}`, ...rest);
-      if (sizeOf(rest) < LEAST_LINES) small.add(nameOf(node, env));
+      if (sizeOf(rest) < MIN_LINES) small.add(nameOf(node, env));
     }
     return code;
   }
@@ -471,7 +493,11 @@ function luaOf(url, roots, known) {
     return `${env.path}:${node.start}`;
   }
 
-  /** What a function that is written out returns: itself if that is known, or the name of a variable. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  /**
+   * What a function that is written out returns: itself if that is known, or the name of a
+   * variable. @param {Callable} called @param {Node} node @param {Env} env @param {Lines} out
+   * @returns {Value}
+   */
   function result(called, node, env, out) {
     const kept = keptCall(called, node, env, out);
     if (kept !== undefined) return kept;
@@ -485,7 +511,7 @@ function luaOf(url, roots, known) {
       return value;
     }
     const code = unique("result");
-    for (const [value, at, place] of ends) at[place] = `${code} = ${codeOf(value)}`;
+    for (const [value, at, index] of ends) at[index] = `${code} = ${codeOf(value)}`;
     out.splice(from, 0, `local ${code}`);
     return { code };
   }
@@ -543,7 +569,10 @@ function luaOf(url, roots, known) {
     out.push(`while ${fixed(node.test, env)} do`, lines, "end");
   }
 
-  /** A loop that counts up to a limit; what is in it changes neither. @param {Node} node @param {Env} env @param {Lines} out @param {Finish} finish */
+  /**
+   * A loop that counts up to a limit; what is in it changes neither. @param {Node} node @param
+   * {Env} env @param {Lines} out @param {Finish} finish
+   */
   function counted({ init, test, update, body }, env, out, finish) {
     const [{ id, init: first }] = init.declarations;
     if (test.operator !== "<" || test.left.name !== id.name) refuse(test, env, "such a loop");
@@ -569,7 +598,10 @@ function luaOf(url, roots, known) {
     env.names.set(id.name, isConstant ? { code } : { code, isMutable: true });
   }
 
-  /** A value, or the name of a variable if it is a choice. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  /**
+   * A value, or the name of a variable if it is a choice. @param {Node} node @param {Env} env
+   * @param {Lines} out @returns {Value}
+   */
   function chosen(node, env, out) {
     if (bare(node).type !== "ConditionalExpression") return expression(node, env, out);
     const simple = simpleChoice(bare(node), env);
@@ -603,7 +635,10 @@ function luaOf(url, roots, known) {
     );
   }
 
-  /** The Lua of an expression in front of which nothing can be put. @param {Node} node @param {Env} env */
+  /**
+   * The Lua of an expression in front of which nothing can be put. @param {Node} node @param {Env}
+   * env
+   */
   function fixed(node, env) {
     /** @type {Lines} */
     const out = [];
@@ -611,7 +646,10 @@ function luaOf(url, roots, known) {
     return out.length === 0 ? code : refuse(node, env, "a call that needs statements before it");
   }
 
-  /** The function that is called, if it is one that is written out. @param {Node} node @param {Env} env @returns {Value | undefined} */
+  /**
+   * The function that is called, if it is one that is written out. @param {Node} node @param {Env}
+   * env @returns {Value | undefined}
+   */
   function callee(node, env) {
     const target = bare(node.callee);
     if (target.type === "Identifier") return lookup(target.name, env);
@@ -680,20 +718,26 @@ function luaOf(url, roots, known) {
     }
   }
 
-  /** Text around values: in one call if all of them are known to be numbers. @param {readonly string[]} texts @param {readonly Value[]} values @returns {Value} */
+  /**
+   * Text around values: in one call if all of them are known to be numbers. @param {readonly
+   * string[]} texts @param {readonly Value[]} values @returns {Value}
+   */
   function template(texts, values) {
     if (values.every((value) => "isNumber" in value)) {
       const pattern = quoted(texts.map((text) => text.replaceAll("%", "%%")).join("%d"));
       return { code: `js_format(${[pattern, ...values.map(codeOf)].join(", ")})` };
     }
-    const parts = texts.flatMap((text, place) => [
+    const parts = texts.flatMap((text, index) => [
       ...text === "" ? [] : [quoted(text)],
-      ...values.slice(place, place + 1).map((value) => `js_text(${codeOf(value)})`),
+      ...values.slice(index, index + 1).map((value) => `js_text(${codeOf(value)})`),
     ]);
     return { code: parts.join(" .. ") };
   }
 
-  /** An object: by its fields if there are functions in it, otherwise a table. @param {Node} node @param {Env} env @param {Lines} out @returns {Value} */
+  /**
+   * An object: by its fields if there are functions in it, otherwise a table. @param {Node} node
+   * @param {Env} env @param {Lines} out @returns {Value}
+   */
   function object(node, env, out) {
     /** @type {Map<string, Value>} */
     const fields = new Map();

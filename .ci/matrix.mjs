@@ -115,7 +115,10 @@ async function installed(made) {
   if (status !== 0) throw new Error(output);
 }
 
-/** Runs one example, and prints in a line whether it works. @param {string} name @param {() => Promise<unknown>} run */
+/**
+ * Runs one example, and prints in a line whether it works. @param {string} name @param {() =>
+ * Promise<unknown>} run
+ */
 async function attempt(name, run) {
   const result = await run().then(() => "works", (error) => String(error?.message ?? error));
   console.log(`try ${name} ${result.split("\n")[0]}`);

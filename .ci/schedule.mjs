@@ -23,9 +23,9 @@ export async function schedule(jobs, slots, { onStart, onEnd }) {
   const isReady = (/** @type {J} */ { after }) => after === undefined || !unfinished.has(after);
   while (unfinished.size > 0) {
     for (;;) {
-      const place = running.size < slots ? waiting.findIndex(isReady) : -1;
-      if (place === -1) break;
-      const [job] = /** @type {[J]} */ (waiting.splice(place, 1));
+      const index = running.size < slots ? waiting.findIndex(isReady) : -1;
+      if (index === -1) break;
+      const [job] = /** @type {[J]} */ (waiting.splice(index, 1));
       onStart(job);
       running.set(job.title, job.run().then((result) => end(job, result)));
     }

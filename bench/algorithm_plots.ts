@@ -83,8 +83,8 @@ function lastMinute(limits: typeof LIMITS, asked: readonly number[], seconds: nu
   return limits.map(([name, algorithm]) => {
     const admitted = admittedAt(algorithm, asked);
     console.log(`${name}: ${mostInAMinute(admitted)} within a minute`);
-    const points = Array.from({ length: 301 }, (_, place) => {
-      const at = start + place * seconds * SECOND / 300;
+    const points = Array.from({ length: 301 }, (_, index) => {
+      const at = start + index * seconds * SECOND / 300;
       const within = admitted.filter((instant) => instant <= at && instant > at - MINUTE).length;
       return [at - start, within] as const;
     });

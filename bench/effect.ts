@@ -23,7 +23,7 @@ import { compare, finish, row, runtime, type Variant } from "./measure.ts";
 const SHORT = process.argv.includes("--short");
 const OPERATIONS = SHORT ? 2_000 : 20_000;
 const ROUNDS = SHORT ? 3 : 7;
-const KEYS = Array.from({ length: 1_024 }, (_, place) => `user:${place}`);
+const KEYS = Array.from({ length: 1_024 }, (_, index) => `user:${index}`);
 
 const algorithm = gcra({ limit: 1_000_000, period: "1m" });
 const api = limit("api", algorithm);

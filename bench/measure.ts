@@ -41,10 +41,10 @@ export function median(values: readonly number[]): number {
 /** Shuffles with a fixed seed, so that every run uses the same order. */
 export function shuffled(keys: string[]): string[] {
   let seed = 1;
-  for (let place = keys.length - 1; place > 0; place--) {
+  for (let index = keys.length - 1; index > 0; index--) {
     seed = Math.imul(seed, 1_664_525) + 1_013_904_223 >>> 0;
-    const other = seed % (place + 1);
-    [keys[place], keys[other]] = [keys[other]!, keys[place]!];
+    const other = seed % (index + 1);
+    [keys[index], keys[other]] = [keys[other]!, keys[index]!];
   }
   return keys;
 }

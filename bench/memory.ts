@@ -39,28 +39,28 @@ const ROUNDS = SHORT ? 3 : 7;
 
 /** Keys in an order without a pattern, the same for every variant. */
 function keysOf(count: number): string[] {
-  return shuffled(Array.from({ length: count }, (_, place) => `user:${1_000_000 + place}`));
+  return shuffled(Array.from({ length: count }, (_, index) => `user:${1_000_000 + index}`));
 }
 
 function reused(keys: readonly string[], consumer: Consumer): Variant {
-  let place = 0;
+  let index = 0;
   return (operations) => {
     let sum = 0;
     for (let i = 0; i < operations; i++) {
-      sum += consumer.consume(keys[place]!).remaining;
-      if (++place === keys.length) place = 0;
+      sum += consumer.consume(keys[index]!).remaining;
+      if (++index === keys.length) index = 0;
     }
     return sum;
   };
 }
 
 function fresh(count: number, consumer: Consumer): Variant {
-  let place = 0;
+  let index = 0;
   return (operations) => {
     let sum = 0;
     for (let i = 0; i < operations; i++) {
-      place = (place + 7_919) % count;
-      sum += consumer.consume(`user:${1_000_000 + place}`).remaining;
+      index = (index + 7_919) % count;
+      sum += consumer.consume(`user:${1_000_000 + index}`).remaining;
     }
     return sum;
   };
@@ -152,12 +152,12 @@ async function memory(): Promise<void> {
 }
 
 /** The time of each call, in nanoseconds, in ascending order. */
-function timesOf(calls: number, call: (place: number) => void): Float64Array {
+function timesOf(calls: number, call: (index: number) => void): Float64Array {
   const times = new Float64Array(calls);
-  for (let place = 0; place < calls; place++) {
+  for (let index = 0; index < calls; index++) {
     const start = performance.now();
-    call(place);
-    times[place] = (performance.now() - start) * 1e6;
+    call(index);
+    times[index] = (performance.now() - start) * 1e6;
   }
   return times.sort();
 }
@@ -184,9 +184,9 @@ function longest(): void {
   const consumed = (key: string) => void api.consume(key);
   for (const [name, call] of [["Map", counted], ["tidegate", consumed]] as const) {
     for (const [phase, calls] of [["added", keys.length], ["called", steady]] as const) {
-      const times = timesOf(calls, (place) => {
-        if (place % 1_000 === 0) now++;
-        call(keys[place % keys.length]!);
+      const times = timesOf(calls, (index) => {
+        if (index % 1_000 === 0) now++;
+        call(keys[index % keys.length]!);
       });
       const cells = [0.5, 0.9999, 1].map((share) =>
         times[Math.ceil(share * calls) - 1]!.toFixed(0)
@@ -196,7 +196,10 @@ function longest(): void {
   }
 }
 
-/** Keys as they come in traffic, by Zipf's law: the second one half as often as the first, and so on. */
+/**
+ * Keys as they come in traffic, by Zipf's law: the second one half as often as the first, and so
+ * on.
+ */
 function popularKeys(count: number, calls: number): string[] {
   const keys = keysOf(count);
   const sums = new Float64Array(count);

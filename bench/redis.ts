@@ -128,8 +128,8 @@ const only = process.argv.find((word) => word.startsWith("--only="))?.slice(7);
 const server = await startServer();
 console.log(runtime());
 try {
-  for (const [place, one] of CASES.entries()) {
-    if (only !== undefined && !only.split(",").includes(String(place))) continue;
+  for (const [index, one] of CASES.entries()) {
+    if (only !== undefined && !only.split(",").includes(String(index))) continue;
     await show(server, one, short ? 3 : 5, short ? 300 : 900);
   }
 } finally {

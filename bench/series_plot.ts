@@ -41,9 +41,9 @@ export function seriesPlot(
     ...timeAxis(x, span, top, bottom),
     ...valueAxis(y, steps, LEFT, WIDTH - RIGHT, (value) => count(Number(value.toPrecision(6)))),
     ...(limit === undefined ? [] : [line(LEFT, y(limit), WIDTH - RIGHT, y(limit), "limit")]),
-    ...series.map(({ points }, place) =>
+    ...series.map(({ points }, index) =>
       element("path", {
-        class: `series s${place % 6}`,
+        class: `series s${index % 6}`,
         d: track(points.map(([at, value]) => [x(at), y(value)])),
       })
     ),

@@ -42,9 +42,9 @@ function freshCase({ size, rounds, isShort }: Case) {
   const shared = limiter(algorithm, { store, prefix: "bench", clock });
   const memory = limiter(algorithm, { store: memoryStore(), prefix: "bench", clock });
   const map = new Map<string, number>();
-  for (let place = 0; place < size; place++) {
-    const key = `user:${1_000_000_000 + place}`;
-    map.set(key, place);
+  for (let index = 0; index < size; index++) {
+    const key = `user:${1_000_000_000 + index}`;
+    map.set(key, index);
     shared.consume(key);
     memory.consume(key);
   }
@@ -143,7 +143,7 @@ function ring(slots: number, scans: boolean) {
       let used = total;
       if (scans) {
         used = 0;
-        for (let place = 0; place < slots; place++) used += units[place]!;
+        for (let index = 0; index < slots; index++) used += units[index]!;
       }
       units[newest % slots]!++;
       total++;

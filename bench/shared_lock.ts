@@ -45,7 +45,7 @@ function swapper(memory: SharedArrayBuffer, algorithm: Algorithm, thread: number
   const ints = new Int32Array(memory);
   const floats = new Float64Array(memory);
   const { take, decide } = splitReducer(algorithm);
-  const spares = Array.from({ length: SPARES }, (_, place) => 1 + thread * SPARES + place);
+  const spares = Array.from({ length: SPARES }, (_, index) => 1 + thread * SPARES + index);
   let next = 0;
   return function call(): boolean {
     for (;;) {

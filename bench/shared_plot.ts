@@ -33,9 +33,9 @@ export function crossoverPlot(title: string, curves: readonly Curve[]): string {
   return picture(WIDTH, BOTTOM + 40, title, [
     ...ticks,
     ...valueAxis(y, magnitudes(1, Math.max(...times)), LEFT, WIDTH - RIGHT),
-    ...curves.map(({ points }, place) =>
+    ...curves.map(({ points }, index) =>
       element("path", {
-        class: `series s${place % 6}`,
+        class: `series s${index % 6}`,
         d: track(points.map(([slots, nanoseconds]) => [x(slots), y(nanoseconds)])),
       })
     ),

@@ -13,7 +13,7 @@ export function haveLikeParts(one: Algorithm, other: Algorithm): boolean {
   const others = other.internals?.parts;
   if (parts === undefined || others === undefined) return parts === others;
   return parts.length === others.length &&
-    parts.every((part, place) => haveLikeParts(part, others[place]!));
+    parts.every((part, index) => haveLikeParts(part, others[index]!));
 }
 
 /**
@@ -32,10 +32,10 @@ export function carryOver(
   if (internals?.parts !== undefined && haveLikeParts(older, algorithm)) {
     const states = old as readonly unknown[];
     const olderParts = older.internals!.parts!;
-    const parts = internals.parts.map((part, place) =>
-      carryOver(olderParts[place]!, states[place], part, mode, now)
+    const parts = internals.parts.map((part, index) =>
+      carryOver(olderParts[index]!, states[index], part, mode, now)
     );
-    const isFresh = parts.every((state, place) => state === internals.parts![place]!.initial);
+    const isFresh = parts.every((state, index) => state === internals.parts![index]!.initial);
     return isFresh ? initial : parts;
   }
   const { remaining, debt } = splitReducer(older).decide(old, old, now, 0);

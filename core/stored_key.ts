@@ -30,7 +30,8 @@ function escaped(text: string): string {
 
 /**
  * Takes a stored key apart: into whose it is (prefix and id, escaped: the same for all keys of one
- * limiter) and the limiter's key, as it was given. Those of another form are each a family of their own.
+ * limiter) and the limiter's key, as it was given. Those of another form are each a family of their
+ * own.
  */
 export function splitStoredKey(
   stored: string,

@@ -1,7 +1,7 @@
 /*
  * One limit across the threads of `deno serve --parallel`. Nobody hands them a store: one after the
- * other, under a lock, they ask on a channel whether there is one; the first receives no answer and makes
- * it.
+ * other, under a lock, they ask on a channel whether there is one; the first receives no answer and
+ * makes it.
  *
  *   DENO_JOBS=4 deno serve -A --parallel --port 8080 examples/deno_parallel.ts
  */

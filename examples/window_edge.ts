@@ -33,7 +33,7 @@ export const AT_THE_EDGE: readonly number[] = every20Milliseconds(4 * SECOND);
 export const WITHOUT_END: readonly number[] = every20Milliseconds(2.5 * MINUTE);
 
 function every20Milliseconds(span: number): readonly number[] {
-  return Array.from({ length: span / 20 }, (_, place) => START + place * 20);
+  return Array.from({ length: span / 20 }, (_, index) => START + index * 20);
 }
 
 /** The instants at which a client was let in that asked at these: a fold over the reducer. */

@@ -136,7 +136,10 @@ function withAdvice(source: RuleSource): RuleSource {
   };
 }
 
-/** The port of gRPC. Unless one is asked for, the service does without where the packages are not there. */
+/**
+ * The port of gRPC. Unless one is asked for, the service does without where the packages are not
+ * there.
+ */
 async function grpcPortOf(values: ServeValues, log: Log): Promise<number | undefined> {
   if (values["no-grpc"] === true) return undefined;
   const port = integerOf(values["grpc-port"], "grpc-port");

@@ -6,7 +6,7 @@
 
 import * as HttpApiError from "effect/http-api/HttpApiError";
 
-import { tooOldError } from "../packages/too_old_error.ts";
+import { tooOldError } from "../optional_packages/too_old_error.ts";
 
 if (!("Problem" in HttpApiError)) throw tooOldError("use tidegate/effect", "effect", "4.1");
 

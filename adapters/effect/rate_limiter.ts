@@ -224,18 +224,18 @@ function takeAll(
   return storeEffect((fiber) => {
     const bound = entries.map((entry) => bind(entry.limit, fiber));
     const answer: CoreDecision | Promise<CoreDecision> = consumeAll(
-      entries.map(({ key, cost }, place) => ({
+      entries.map(({ key, cost }, index) => ({
         // One store is of one kind, and `consumeAll` answers as it does.
-        limiter: bound[place]!.limiter as Limiter,
+        limiter: bound[index]!.limiter as Limiter,
         key,
         cost,
       })),
     );
 
     function report(decision: CoreDecision): Effect.Effect<Decision> {
-      decision.parts!.forEach((part, place) => {
+      decision.parts!.forEach((part, index) => {
         const verdict = { ...part, allowed: decision.allowed };
-        recordVerdict(fiber, bound[place]!, "consumeAll", verdict, entries[place]!.cost ?? 1);
+        recordVerdict(fiber, bound[index]!, "consumeAll", verdict, entries[index]!.cost ?? 1);
       });
       return Effect.succeed(withDurations(decision));
     }

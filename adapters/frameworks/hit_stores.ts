@@ -77,11 +77,11 @@ export interface HitContext {
 }
 
 /** More hits than any window sees. */
-const MOST_HITS = 1_000_000_000;
+const MAX_HITS = 1_000_000_000;
 /** What stands for an empty key, which others count like any other and stores do not take. */
 const EMPTY_KEY = "(empty)";
 /** What a hit counts as that the store had no room for; it may come again after a second. */
-const OVERLOADED: Hits = { count: MOST_HITS, resetAfter: 1_000 };
+const OVERLOADED: Hits = { count: MAX_HITS, resetAfter: 1_000 };
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const ACTION = "count hits";
 
@@ -105,7 +105,7 @@ export function hitStore(options: HitStoreOptions = {}): HitStore {
     localKeys: options.store === undefined,
     init({ windowMs }) {
       const period = Math.ceil(windowMs);
-      counter = counterBy(fixedWindow({ limit: MOST_HITS, period, anchor: "first" }));
+      counter = counterBy(fixedWindow({ limit: MAX_HITS, period, anchor: "first" }));
     },
     get: (key) =>
       nativePromise(
@@ -150,11 +150,11 @@ export function hitContext(options: HitStoreOptions = {}): HitContext {
 export function hitWindows(options: HitStoreOptions): (duration: number) => HitCounter {
   const counterBy = hitCounters(options);
   let latest = 1;
-  let counter = counterBy(hitWindow(MOST_HITS, latest));
+  let counter = counterBy(hitWindow(MAX_HITS, latest));
   return function windowsOf(duration) {
     const whole = Math.ceil(duration);
     if (whole !== latest) {
-      counter = counterBy(hitWindow(MOST_HITS, whole));
+      counter = counterBy(hitWindow(MAX_HITS, whole));
       latest = whole;
     }
     return counter;
@@ -171,7 +171,7 @@ export interface Hits {
 export type HitCounter = ReturnType<ReturnType<typeof hitCounters>>;
 
 /**
- * Makes what makes counters of windows whose limit is `MOST_HITS`. Windows with the same id are one
+ * Makes what makes counters of windows whose limit is `MAX_HITS`. Windows with the same id are one
  * for each key.
  *
  * @throws {TypeError} If a store comes without a prefix.
@@ -221,8 +221,8 @@ function storable(key: string): string {
 function hitsOf({ allowed, source, limit, remaining, retryAfter, resetAfter }: Decision): Hits {
   // Where another store answers with a share of the limit, a hit counts as many times as much.
   if (source !== "policy") {
-    return { count: Math.round((limit - remaining) * (MOST_HITS / limit)), resetAfter };
+    return { count: Math.round((limit - remaining) * (MAX_HITS / limit)), resetAfter };
   }
   // Nothing was counted. One hit is within any limit, and so many are within none.
-  return allowed ? { count: 1, resetAfter: 0 } : { count: MOST_HITS, resetAfter: retryAfter };
+  return allowed ? { count: 1, resetAfter: 0 } : { count: MAX_HITS, resetAfter: retryAfter };
 }

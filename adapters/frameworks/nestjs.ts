@@ -27,7 +27,7 @@ import type { RequestSource } from "../http/address/client_key.ts";
 import { gate } from "../http/gate/gate.ts";
 import type { RateLimitOptions } from "../http/gate/rate_limit_options.ts";
 import { closingOf, nodeHeader, nodeReplies, whenEnded } from "../http/servers/node_response.ts";
-import { loadPackage } from "../packages/load_package.ts";
+import { loadPackage } from "../optional_packages/load_package.ts";
 import type { Refusal } from "../http/gate/refusal.ts";
 import { type HitStoreOptions, hitWindows } from "./hit_stores.ts";
 

@@ -67,14 +67,14 @@ export function openTelemetryStore<Wrapped extends Store>(
   );
 
   const report = guarded((calls: readonly Call[], all: readonly Decision[], at: Started) => {
-    const place = Math.max(0, all.findIndex(({ allowed }) => !allowed));
-    const { cost, dry } = calls[place]!;
-    const { allowed, remaining } = all[place]!;
-    const labels = { ...labelsOf(calls[place]!), "tidegate.allowed": allowed };
+    const index = Math.max(0, all.findIndex(({ allowed }) => !allowed));
+    const { cost, dry } = calls[index]!;
+    const { allowed, remaining } = all[index]!;
+    const labels = { ...labelsOf(calls[index]!), "tidegate.allowed": allowed };
     const own = { "tidegate.cost": cost, "tidegate.dry": dry, "tidegate.remaining": remaining };
     endAfter(at.span, { ...labels, ...own, "tidegate.limits": calls.length }, () => {
-      all.forEach(({ allowed }, place) =>
-        decisions.add(1, { ...labelsOf(calls[place]!), "tidegate.allowed": allowed })
+      all.forEach(({ allowed }, index) =>
+        decisions.add(1, { ...labelsOf(calls[index]!), "tidegate.allowed": allowed })
       );
       recordDuration(at, labels);
     });

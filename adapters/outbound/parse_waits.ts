@@ -67,11 +67,11 @@ function until(instant: number | undefined, now: number): number | undefined {
 export function parseHttpDate(text: string, now: number): number | undefined {
   for (const form of DATE_REGEXPS) {
     const { day, month = "", year, time = "" } = form.exec(text)?.groups ?? {};
-    const place = MONTHS.indexOf(month);
-    if (year === undefined || place === -1) continue;
+    const index = MONTHS.indexOf(month);
+    if (year === undefined || index === -1) continue;
     // A leap second is read as the one after it.
     const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
-    return Date.UTC(fullYear(year, now), place, Number(day), hours, minutes, seconds);
+    return Date.UTC(fullYear(year, now), index, Number(day), hours, minutes, seconds);
   }
   return undefined;
 }

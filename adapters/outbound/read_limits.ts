@@ -40,7 +40,7 @@ const LONGEST_NAME = 128;
 /** Clocks that differ by more than a day are not both clocks. */
 const WIDEST_SKEW = 86_400_000;
 /** Limits of a response that are read. */
-const MOST_QUOTAS = 32;
+const MAX_QUOTAS = 32;
 
 /**
  * Reads what a response says about the server's limits, in the forms of the IETF's draft and those
@@ -112,7 +112,7 @@ function readItems(field: string, policy: string | null): readonly Quota[] {
     ) => [value, countOf(parameters.get("q"))]),
   );
   const quotas: Quota[] = [];
-  for (const { value, parameters } of (parseStructuredList(field) ?? []).slice(0, MOST_QUOTAS)) {
+  for (const { value, parameters } of (parseStructuredList(field) ?? []).slice(0, MAX_QUOTAS)) {
     const [remaining, time] = ["r", "t"].map((key) => countOf(parameters.get(key)));
     if (typeof value !== "string" || remaining === undefined) return [];
     quotas.push({
@@ -144,7 +144,7 @@ function readTriples(headers: Pick<Headers, "get" | "forEach">, now: number): re
     if (match === null) return;
     const [, before, part = "", after] = match;
     const quota = before ?? after ?? "";
-    if (!found.has(quota) && found.size >= MOST_QUOTAS) return;
+    if (!found.has(quota) && found.size >= MAX_QUOTAS) return;
     found.set(quota, (found.get(quota) ?? new Map()).set(part, value));
   });
   return [...found].map(([name, fields]) => {

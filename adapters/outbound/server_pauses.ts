@@ -7,7 +7,7 @@ export interface ServerPauses {
 }
 
 /** Keys remembered at most; beyond that the pause that ends first is forgotten. */
-const MOST_KEYS = 1_000;
+const MAX_KEYS = 1_000;
 
 /**
  * Remembers pauses, of at most 1,000 keys. Servers ask for them, and may ask for anything: no pause
@@ -29,7 +29,7 @@ export function serverPauses(longest: number): ServerPauses {
     pause(key, now, milliseconds) {
       const wait = Math.min(milliseconds, longest);
       if (!(wait > left(key, now))) return;
-      if (!ends.has(key) && ends.size >= MOST_KEYS) ends.delete(firstToEnd(ends));
+      if (!ends.has(key) && ends.size >= MAX_KEYS) ends.delete(firstToEnd(ends));
       ends.set(key, now + wait);
     },
   };

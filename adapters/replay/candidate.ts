@@ -20,7 +20,7 @@ export interface Candidate {
 export type NamedCandidate = Candidate & { readonly name: string };
 
 /** The most limits that are tried at once. */
-const MOST_CANDIDATES = 64;
+const MAX_CANDIDATES = 64;
 
 /** Requires candidates, and gives each a name of its own. */
 export function readCandidates(
@@ -30,8 +30,8 @@ export function readCandidates(
   if (!Array.isArray(candidates) || candidates.length === 0) {
     throw new TypeError(errorMessage(action, "it needs at least one candidate", candidates));
   }
-  if (candidates.length > MOST_CANDIDATES) {
-    const rule = `there may be at most ${MOST_CANDIDATES} candidates`;
+  if (candidates.length > MAX_CANDIDATES) {
+    const rule = `there may be at most ${MAX_CANDIDATES} candidates`;
     throw new RangeError(errorMessage(action, rule, candidates.length));
   }
   const taken = new Set<string>();

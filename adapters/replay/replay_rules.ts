@@ -34,8 +34,8 @@ const METHOD_NAMES = ["method", "request.method", "RequestMethod", "request_meth
 const PATH_NAMES = [
   ...["url", "path", "uri", "request.uri", "RequestPath", "request_uri", "cs-uri-stem"],
 ];
-const MOST_SHOWN = 10;
-const MOST_BINS = 240;
+const MAX_SHOWN = 10;
+const MAX_BINS = 240;
 
 /**
  * Replays a log against rules: first all of them together, then each rule that refuses.
@@ -96,7 +96,7 @@ function decideRules(trace: Trace, rules: RuleSet, name: string) {
 
 /** Adds up what a rule, or all of them together, did to each counter, or to each client. */
 function ruleTally(name: string, id: string, trace: Trace) {
-  const total = candidateTally({ name, id }, trace, MOST_BINS, MOST_SHOWN);
+  const total = candidateTally({ name, id }, trace, MAX_BINS, MAX_SHOWN);
   const keys = new Map<string, KeyTally>();
   return {
     keys,

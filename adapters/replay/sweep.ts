@@ -110,8 +110,8 @@ export async function sweep(
   tryLimits(trace, swept, spread(1, ceiling, points));
   const { from, to } = slope(swept.map(({ known }) => known), ceiling);
   tryLimits(trace, swept, spread(from, to, points));
-  return swept.map((family, place) => ({
-    name: families[place]!.name,
+  return swept.map((family, index) => ({
+    name: families[index]!.name,
     points: [...family.known.values()]
       .filter(({ limit }) => limit >= from && limit <= to)
       .sort((a, b) => a.limit - b.limit),
@@ -263,7 +263,7 @@ export function largestUse({ counts, rows }: Trace): number {
 function spread(from: number, to: number, points: number): readonly number[] {
   const limits = Array.from(
     { length: points },
-    (_, place) => Math.round(from * (to / from) ** (place / (points - 1))),
+    (_, index) => Math.round(from * (to / from) ** (index / (points - 1))),
   );
   return [...new Set(limits)];
 }

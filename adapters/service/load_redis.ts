@@ -3,7 +3,7 @@
  * point's types lead to, so an application can be compiled without the package.
  */
 
-import { loadPackage } from "../packages/load_package.ts";
+import { loadPackage } from "../optional_packages/load_package.ts";
 
 /**
  * Loads the package `redis`.

@@ -9,7 +9,7 @@ import {
   sharedStore,
   type SharedStoreHandle,
 } from "../../stores/shared/shared_store.ts";
-import { loadPackage } from "../packages/load_package.ts";
+import { loadPackage } from "../optional_packages/load_package.ts";
 import { errorLog, type Log } from "./log.ts";
 import { type RedisOptions, storeOnRedis } from "./store_on_redis.ts";
 

@@ -5,7 +5,7 @@
 
 import fc from "fast-check";
 
-import { tooOldError } from "../packages/too_old_error.ts";
+import { tooOldError } from "../optional_packages/too_old_error.ts";
 
 if (typeof fc.stringMatching !== "function") {
   throw tooOldError("use tidegate/testing", "fast-check", "3.10", fc.__version);

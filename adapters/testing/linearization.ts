@@ -76,7 +76,7 @@ export function linearization<State>(
   options: LinearizationOptions<State> = {},
 ): readonly number[] | undefined {
   const { initial = algorithm.initial, maxSteps = 1_000_000 } = options;
-  const places = [...history.keys()].sort((one, other) => at(one).start - at(other).start);
+  const indices = [...history.keys()].sort((one, other) => at(one).start - at(other).start);
   const done: boolean[] = history.map(() => false);
   const order: number[] = [];
   const tried = new Set<string>();
@@ -101,8 +101,8 @@ export function linearization<State>(
   function open(from: number): number[] {
     const found: number[] = [];
     let end = Infinity;
-    for (let place = from; place < places.length; place++) {
-      const i = places[place] as number;
+    for (let index = from; index < indices.length; index++) {
+      const i = indices[index] as number;
       const { start, end: ended, decision } = at(i);
       if (start > end) break;
       if (done[i] === true) continue;
@@ -114,8 +114,8 @@ export function linearization<State>(
   /** What is to be tried in a state; nothing if that was tried before. */
   function junction(state: State, before: number, reached: number): Junction<State> {
     let from = before;
-    while (from < places.length && done[places[from] as number] === true) from++;
-    const left = places.slice(from, reached).filter((i) => done[i] === false);
+    while (from < indices.length && done[indices[from] as number] === true) from++;
+    const left = indices.slice(from, reached).filter((i) => done[i] === false);
     const key = `${from} ${reached} ${left} ${algorithm.codec.encode(state)}`;
     if (tried.has(key)) return { from, reached, ways: [] };
     tried.add(key);
@@ -142,7 +142,7 @@ export function linearization<State>(
     } else {
       mark(way.i, true);
       order.push(way.i);
-      path.push(junction(way.next, from, Math.max(reached, places.indexOf(way.i, from) + 1)));
+      path.push(junction(way.next, from, Math.max(reached, indices.indexOf(way.i, from) + 1)));
     }
   }
   return answered === 0 ? order : undefined;

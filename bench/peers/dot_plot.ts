@@ -39,11 +39,11 @@ export function dotPlot(
     : roundSteps(Math.max(...values), 5);
   const most = isLogarithmic ? Math.max(...values) : steps.at(-1)!;
   const x = (isLogarithmic ? logarithmic : linear)(steps[0]!, most, left, WIDTH - RIGHT);
-  const look = (place: number) => ({ class: `series s${place}`, style: "stroke-dasharray:none" });
+  const look = (index: number) => ({ class: `series s${index}`, style: "stroke-dasharray:none" });
   return picture(WIDTH, bottom + 48, title, [
-    ...series.flatMap((name, place) => [
-      element("path", { ...look(place), d: SHAPES[place]!(left + 8 + place * 130, 20) }),
-      label(left + 20 + place * 130, 24, name),
+    ...series.flatMap((name, index) => [
+      element("path", { ...look(index), d: SHAPES[index]!(left + 8 + index * 130, 20) }),
+      label(left + 20 + index * 130, 24, name),
     ]),
     ...steps.flatMap((step) => [
       line(x(step), TOP - 14, x(step), bottom, "rule"),
@@ -54,10 +54,10 @@ export function dotPlot(
       return [
         line(left, y, WIDTH - RIGHT, y, "rule"),
         label(left - 10, y + 4, name, { class: isOwn ? "strong" : undefined, anchor: "end" }),
-        ...values.map((value, place) =>
+        ...values.map((value, index) =>
           value === undefined
             ? ""
-            : element("path", { ...look(place), d: SHAPES[place]!(Math.round(x(value)), y) })
+            : element("path", { ...look(index), d: SHAPES[index]!(Math.round(x(value)), y) })
         ),
       ];
     }),

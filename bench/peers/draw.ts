@@ -161,10 +161,10 @@ function headlines(all: readonly Results[]): readonly string[] {
   return [
     `| how many times as fast as | ${all.map(({ runtime }) => runtime).join(" | ")} |`,
     `| --- |${" --- |".repeat(all.length)}`,
-    ...HEADLINES.map(([section, place, name, label]) => {
+    ...HEADLINES.map(([section, index, name, label]) => {
       const chapter = CHAPTERS.find((chapter) => chapter.section === section)!;
       const cells = all.map((results) => {
-        const ratio = ratioOf(results, chapter, chapter.columns[place]!, name);
+        const ratio = ratioOf(results, chapter, chapter.columns[index]!, name);
         return ratio === undefined ? "" : ratio.toFixed(2);
       });
       return `| ${label} | ${cells.join(" | ")} |`;

@@ -20,20 +20,20 @@ export function lockedMap(memory: SharedArrayBuffer, slots: number, limit: numbe
     if (Atomics.exchange(ints, LOCK, 0) === 2) Atomics.notify(ints, LOCK, 1);
   }
   function placeOf(hash: number): number {
-    let place = (hash >>> 0) % slots;
-    while (ints[8 + place] !== hash && ints[8 + place] !== 0) place = (place + 1) % slots;
-    ints[8 + place] = hash;
-    return place;
+    let index = (hash >>> 0) % slots;
+    while (ints[8 + index] !== hash && ints[8 + index] !== 0) index = (index + 1) % slots;
+    ints[8 + index] = hash;
+    return index;
   }
   return {
     consume(key: string): boolean {
       const hash = hashOf(key);
       const now = Date.now();
       lock();
-      const place = placeOf(hash);
-      const next = Math.max(floats[place]!, now) + interval;
+      const index = placeOf(hash);
+      const next = Math.max(floats[index]!, now) + interval;
       const isAllowed = next - now <= period;
-      if (isAllowed) floats[place] = next;
+      if (isAllowed) floats[index] = next;
       unlock();
       return isAllowed;
     },
@@ -48,8 +48,8 @@ export function lengthOf(slots: number): number {
 /** FNV-1a of the text's units; never 0, which is an empty slot. */
 function hashOf(key: string): number {
   let hash = 0x811c9dc5;
-  for (let place = 0; place < key.length; place++) {
-    hash = Math.imul(hash ^ key.charCodeAt(place), 0x01000193);
+  for (let index = 0; index < key.length; index++) {
+    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
   }
   return hash | 0 || 1;
 }

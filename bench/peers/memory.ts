@@ -34,7 +34,7 @@ interface Contestant {
 type Verdict = "admitted" | "refused";
 
 const DAY = 86_400_000;
-const KEYS = shuffled(Array.from({ length: 10_000 }, (_, place) => `user:${1_000_000 + place}`));
+const KEYS = shuffled(Array.from({ length: 10_000 }, (_, index) => `user:${1_000_000 + index}`));
 const RATES = { admitted: { limit: 100_000_000, period: DAY }, refused: { limit: 1, period: DAY } };
 
 /** Nanoseconds a decision, admitted and refused: the median of rounds in turn. */
@@ -180,13 +180,13 @@ async function effects({ limit, period }: { limit: number; period: number }): Pr
   );
   const policy = { limit, window: period, algorithm: "token-bucket", onExceeded: "fail" } as const;
   const [yes, no] = [Effect.succeed(true), Effect.succeed(false)];
-  let place = 0;
+  let index = 0;
   return (calls) =>
     Effect.runSync(Effect.gen(function* () {
       let admitted = 0;
       for (let call = 0; call < calls; call++) {
-        const key = KEYS[place]!;
-        if (++place === KEYS.length) place = 0;
+        const key = KEYS[index]!;
+        if (++index === KEYS.length) index = 0;
         const isAllowed = yield* Effect.matchEffect(api.consume({ ...policy, key }), {
           onSuccess: () => yes,
           onFailure: () => no,

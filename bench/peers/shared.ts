@@ -46,10 +46,10 @@ export async function sharedRows(isShort: boolean): Promise<Row[]> {
 
   const figures = CONTESTANTS.map(() => CASES.map((): number[] => []));
   for (let round = -1; round < rounds; round++) {
-    for (const [place, [, keys, threads]] of CASES.entries()) {
+    for (const [index, [, keys, threads]] of CASES.entries()) {
       for (const [row, { name }] of CONTESTANTS.entries()) {
         const figure = await rate({ name, keys, milliseconds }, threads);
-        if (round >= 0) figures[row]![place]!.push(figure);
+        if (round >= 0) figures[row]![index]!.push(figure);
       }
     }
   }
@@ -59,7 +59,7 @@ export async function sharedRows(isShort: boolean): Promise<Row[]> {
     version: null,
     note,
     values: Object.fromEntries(
-      CASES.map(([title], place) => [title, median(figures[row]![place]!)]),
+      CASES.map(([title], index) => [title, median(figures[row]![index]!)]),
     ),
   }));
 }

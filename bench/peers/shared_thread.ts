@@ -31,7 +31,7 @@ export const CONTESTANTS = [
 ] as const;
 
 const [LIMIT, DAY] = [1_000_000_000, 86_400_000];
-const MANY = Array.from({ length: 16_384 }, (_, place) => `user:${place * 7_919 % 10_000}`);
+const MANY = Array.from({ length: 16_384 }, (_, index) => `user:${index * 7_919 % 10_000}`);
 const KEYS = { hot: MANY.map(() => "hot"), many: MANY };
 
 function serve({ handle, table, flags }: Given): void {

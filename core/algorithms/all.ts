@@ -94,19 +94,19 @@ function formulaOf(algorithms: readonly Algorithm[]): Formula | undefined {
 export function takeAll(
   takes: readonly SplitReducer<unknown>["take"][],
   initial: AllState,
-  refuses: (place: number, state: unknown, now: number, cost: number) => boolean,
+  refuses: (index: number, state: unknown, now: number, cost: number) => boolean,
 ): SplitReducer<AllState>["take"] {
   return function take(states, now, cost) {
     if (cost === 0) return states;
     const next: unknown[] = [];
     let isChanged = false;
     let isFresh = true;
-    for (let place = 0; place < takes.length; place++) {
-      const state = states[place];
-      const taken = takes[place]!(state, now, cost);
+    for (let index = 0; index < takes.length; index++) {
+      const state = states[index];
+      const taken = takes[index]!(state, now, cost);
       if (taken !== state) isChanged = true;
-      else if (cost > 0 && refuses(place, state, now, cost)) return states;
-      if (taken !== initial[place]) isFresh = false;
+      else if (cost > 0 && refuses(index, state, now, cost)) return states;
+      if (taken !== initial[index]) isFresh = false;
       next.push(taken);
     }
     if (!isChanged) return states;
@@ -124,7 +124,7 @@ function allReducer(
       parts.map(({ take }) => take),
       initial,
       // An unchanged state is a refusal, or of an algorithm that keeps nothing.
-      (place, state, now, cost) => !parts[place]!.decide(state, state, now, cost).allowed,
+      (index, state, now, cost) => !parts[index]!.decide(state, state, now, cost).allowed,
     ),
     decide: (states: AllState, next: AllState, now: number, cost: number) =>
       combineDecisions(decideParts(parts, states, next, now, cost), capacity),
@@ -142,18 +142,18 @@ function decideParts(
 ): readonly Decision[] {
   const decisions: Decision[] = [];
   let allowed = true;
-  for (let place = 0; place < parts.length; place++) {
-    const part = parts[place]!;
-    const state = states[place];
-    const taken = next === states ? part.take(state, now, cost) : next[place];
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index]!;
+    const state = states[index];
+    const taken = next === states ? part.take(state, now, cost) : next[index];
     const decision = part.decide(state, taken, now, cost);
     allowed = allowed && decision.allowed;
     decisions.push(decision);
   }
   if (allowed) return decisions;
-  return decisions.map((decision, place) => {
-    const state = states[place];
-    return decision.allowed ? parts[place]!.decide(state, state, now, 0) : decision;
+  return decisions.map((decision, index) => {
+    const state = states[index];
+    return decision.allowed ? parts[index]!.decide(state, state, now, 0) : decision;
   });
 }
 
@@ -167,20 +167,20 @@ function allCodec(parts: readonly Algorithm[], initial: AllState): Codec<AllStat
   /** The states, as `initial` itself if no part holds use; `undefined` if one is of no known shape. */
   function statesOf(states: readonly unknown[] | undefined): AllState | undefined {
     if (states === undefined || states.includes(undefined)) return undefined;
-    return states.every((state, place) => state === initial[place]) ? initial : states;
+    return states.every((state, index) => state === initial[index]) ? initial : states;
   }
 
   return {
     maxWords: codecs.reduce((sum, codec) => sum + codec.maxWords + lengthWords(codec), 0),
     write(states, words, offset) {
-      let place = offset;
+      let index = offset;
       codecs.forEach((codec, part) => {
         const header = lengthWords(codec);
-        const count = codec.write(states[part], words, place + header);
-        if (header === 1) words[place] = count;
-        place += header + count;
+        const count = codec.write(states[part], words, index + header);
+        if (header === 1) words[index] = count;
+        index += header + count;
       });
-      return place - offset;
+      return index - offset;
     },
     read: (words, offset, count) => statesOf(readParts(codecs, words, offset, offset + count)),
     encode: (states) => encodeAll(codecs, states),
@@ -194,8 +194,8 @@ type TextCodec = Pick<Codec<unknown>, "encode" | "decode">;
 /** The states as text. */
 export function encodeAll(codecs: readonly TextCodec[], states: AllState): string {
   let text = "a1";
-  for (let place = 0; place < codecs.length; place++) {
-    const own = codecs[place]!.encode(states[place]);
+  for (let index = 0; index < codecs.length; index++) {
+    const own = codecs[index]!.encode(states[index]);
     text = `${text} ${own.length}:${own}`;
   }
   return text;
@@ -211,14 +211,14 @@ export function decodeAll(
   const states: unknown[] = [];
   let isFresh = true;
   let start = 2;
-  for (let place = 0; place < codecs.length; place++) {
+  for (let index = 0; index < codecs.length; index++) {
     const colon = text.indexOf(":", start);
     if (colon < 0 || text.slice(start, start + 1) !== " ") return undefined;
     const end = colon + 1 + countOf(text.slice(start + 1, colon));
     if (!(end <= text.length)) return undefined;
-    const state = codecs[place]!.decode(text.slice(colon + 1, end));
+    const state = codecs[index]!.decode(text.slice(colon + 1, end));
     if (state === undefined) return undefined;
-    if (state !== initial[place]) isFresh = false;
+    if (state !== initial[index]) isFresh = false;
     states.push(state);
     start = end;
   }
@@ -233,16 +233,16 @@ function readParts(
   offset: number,
   end: number,
 ): readonly unknown[] | undefined {
-  let place = offset;
+  let index = offset;
   const states = codecs.map((codec) => {
     const header = lengthWords(codec);
-    const length = header === 0 ? 1 : words[place]!;
-    place += header;
-    if (!(length >= 0 && length <= end - place)) return undefined;
-    place += length;
-    return codec.read(words, place - length, length);
+    const length = header === 0 ? 1 : words[index]!;
+    index += header;
+    if (!(length >= 0 && length <= end - index)) return undefined;
+    index += length;
+    return codec.read(words, index - length, length);
   });
-  return place === end ? states : undefined;
+  return index === end ? states : undefined;
 }
 
 /** A codec whose states are all of one word needs no word that says so. */

@@ -20,8 +20,8 @@ import { makeDecision } from "../make_decision.ts";
 export function combineDecisions(parts: readonly Decision[], capacity: number): Decision {
   let least = parts[0]!;
   let { allowed, retryAfter, nextAfter, resetAfter, delay, debt, source } = least;
-  for (let place = 1; place < parts.length; place++) {
-    const part = parts[place]!;
+  for (let index = 1; index < parts.length; index++) {
+    const part = parts[index]!;
     if (part.remaining < least.remaining) {
       least = part;
       nextAfter = part.nextAfter;

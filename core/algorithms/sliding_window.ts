@@ -17,7 +17,7 @@ export interface SlidingWindowOptions extends RateOptions {
 }
 
 /** The most sub-buckets that a sliding window may have. */
-const MOST_BUCKETS = 65_536;
+const MAX_BUCKETS = 65_536;
 
 /**
  * The sliding window made of sub-buckets: up to `limit` units in the last period / precision
@@ -55,9 +55,9 @@ export function slidingWindow(options: SlidingWindowOptions): Algorithm<Timeline
   const { limit, period } = rate;
   const precision = parsePeriod(action, "precision", options.precision);
   const slots = period / precision;
-  if (!Number.isInteger(slots) || slots > MOST_BUCKETS) {
+  if (!Number.isInteger(slots) || slots > MAX_BUCKETS) {
     const rule =
-      `precision must divide the period of ${period} ms into at most ${MOST_BUCKETS} sub-buckets`;
+      `precision must divide the period of ${period} ms into at most ${MAX_BUCKETS} sub-buckets`;
     throw rangeError(action, rule, options.precision);
   }
   return timelineAlgorithm({ ...rate, id: ["slidingWindow", limit, period, precision], precision });

@@ -136,8 +136,8 @@ function timelineCodec(most: number, entries: number, slots: number): Codec<Time
 /** The live buckets of a timeline, by gaps. */
 function gapsOf(timeline: Timeline, slots: number): number[] {
   const gaps = bucketsOf(timeline, timeline.newest - slots + 1);
-  for (let place = gaps.length - 2; place > 0; place -= 2) {
-    gaps[place] = gaps[place - 2]! - gaps[place]!;
+  for (let index = gaps.length - 2; index > 0; index -= 2) {
+    gaps[index] = gaps[index - 2]! - gaps[index]!;
   }
   return gaps;
 }
@@ -147,11 +147,11 @@ function fromGaps(gaps: readonly number[], most: number, slots: number): Timelin
   const buckets: number[] = [];
   let slot = gaps[0]!;
   let total = 0;
-  for (let place = 0; place < gaps.length; place += 2) {
-    const gap = gaps[place]!;
-    const units = gaps[place + 1]!;
+  for (let index = 0; index < gaps.length; index += 2) {
+    const gap = gaps[index]!;
+    const units = gaps[index + 1]!;
     if (!isCount(gap) || !isCount(units) || units === 0) return undefined;
-    if (place > 0) {
+    if (index > 0) {
       if (gap === 0) return undefined;
       slot -= gap;
     }
@@ -165,9 +165,9 @@ function fromGaps(gaps: readonly number[], most: number, slots: number): Timelin
 /** Gaps as text: the units of an older bucket are left out where they are 1. */
 function gapsText(gaps: readonly number[]): string {
   let text = gaps.length === 0 ? "w1" : `w1 ${gaps[0]} ${gaps[1]}`;
-  for (let place = 2; place < gaps.length; place += 2) {
-    const units = gaps[place + 1]!;
-    text += units === 1 ? ` ${gaps[place]}` : ` ${gaps[place]}:${units}`;
+  for (let index = 2; index < gaps.length; index += 2) {
+    const units = gaps[index + 1]!;
+    text += units === 1 ? ` ${gaps[index]}` : ` ${gaps[index]}:${units}`;
   }
   return text;
 }

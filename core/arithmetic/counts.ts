@@ -4,14 +4,14 @@ export function isCount(value: number): boolean {
 }
 
 /** The most units that a key may have in use, unless its capacity is more. */
-const MOST_USE = 1_000_000_000;
+const MAX_USE = 1_000_000_000;
 
 /**
  * The most units that charges may bring a key to: a billion, or as many as are exact, but never
  * fewer than its capacity.
  */
 export function mostUnits(capacity: number, exact: number): number {
-  return Math.max(capacity, Math.min(MOST_USE, Math.floor(exact)));
+  return Math.max(capacity, Math.min(MAX_USE, Math.floor(exact)));
 }
 
 /** The counts after the first word of a text; `undefined` if that is not `head`, or one is no count. */
@@ -19,8 +19,8 @@ export function countsAfter(head: string, text: string): readonly number[] | und
   const words = text.split(" ");
   if (words[0] !== head) return undefined;
   const counts: number[] = [];
-  for (let place = 1; place < words.length; place++) {
-    const count = countOf(words[place]);
+  for (let index = 1; index < words.length; index++) {
+    const count = countOf(words[index]);
     if (!isCount(count)) return undefined;
     counts.push(count);
   }

@@ -23,7 +23,7 @@ export function wordsCodec<State>(
     maxWords,
     write(state, words, offset) {
       const numbers = numbersOf(state);
-      for (let place = 0; place < maxWords; place++) words[offset + place] = numbers[place]!;
+      for (let index = 0; index < maxWords; index++) words[offset + index] = numbers[index]!;
       return maxWords;
     },
     read: (words, offset, count) =>
@@ -50,7 +50,7 @@ export function numbersCodec<State extends readonly number[]>(
 ): Codec<State> {
   function stateOf(...numbers: readonly number[]): State | undefined {
     const state = numbers.slice(0, initial.length) as readonly number[] as State;
-    if (state.every((number, place) => number === initial[place])) return initial;
+    if (state.every((number, index) => number === initial[index])) return initial;
     return isState(state) ? state : undefined;
   }
 

@@ -32,11 +32,11 @@ export interface UseForm<Use> {
 }
 
 /** One number must hold at least this many times the limit, to leave room for debt. */
-const LEAST_PACKED = 16;
+const MIN_PACKED = 16;
 
 /** Whether use is kept as one number: where that holds enough of it beside the last place. */
 export function fitsOneNumber(limit: number, lastPlace: number): boolean {
-  return mostPacked(lastPlace) >= Math.min(mostUnits(limit, 2 ** 53), LEAST_PACKED * limit);
+  return mostPacked(lastPlace) >= Math.min(mostUnits(limit, 2 ** 53), MIN_PACKED * limit);
 }
 
 /** The most units that one number holds beside a place. */

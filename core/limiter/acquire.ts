@@ -14,7 +14,7 @@ import {
   type OptionNames,
   typeError,
 } from "../options/checks.ts";
-import { LEAST_ANSWER_TIME, unanswered, waitInQueue } from "./wait_in_queue.ts";
+import { MIN_ANSWER_TIME, unanswered, waitInQueue } from "./wait_in_queue.ts";
 import { type QueueLimiter, rateLimited, type WaitRequest } from "./waiting_queue.ts";
 import { withTimeout } from "../with_timeout.ts";
 
@@ -82,5 +82,5 @@ function look(request: WaitRequest): MaybePromise<Decision> {
   const late = () => {
     throw unanswered(request, "no");
   };
-  return withTimeout(answer, Math.max(maxWait, LEAST_ANSWER_TIME), late, limiter.after);
+  return withTimeout(answer, Math.max(maxWait, MIN_ANSWER_TIME), late, limiter.after);
 }

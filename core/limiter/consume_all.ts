@@ -86,9 +86,9 @@ export function consumeAll(
   return andThen(answer, reported) as Decision | Promise<Decision>;
 
   function reported(decisions: readonly Decision[]): Decision {
-    decisions.forEach((decision, place) => {
-      const { limiter, operation } = parts[place]!;
-      limiter.report(decision, entries[place]!.key, operation.cost);
+    decisions.forEach((decision, index) => {
+      const { limiter, operation } = parts[index]!;
+      limiter.report(decision, entries[index]!.key, operation.cost);
     });
     return combineDecisions(decisions, capacity);
   }
@@ -127,8 +127,8 @@ function requireTogether(
   const { store } = entries[0]!.limiter;
   const { clock } = parts[0]!.limiter;
   const seen = new Set<string>();
-  parts.forEach(({ limiter, operation: { key } }, place) => {
-    if (entries[place]!.limiter.store !== store) {
+  parts.forEach(({ limiter, operation: { key } }, index) => {
+    if (entries[index]!.limiter.store !== store) {
       throw typeError(ACTION, "all entries must be of one store", "several");
     }
     if (limiter.clock !== clock) {

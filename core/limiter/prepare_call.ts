@@ -21,7 +21,10 @@ export interface PreparedCalls {
   readonly decide: PreparedCall<MaybeDecision>;
   /** Runs another algorithm, which keeps states in the same way, on one of the keys. */
   run(key: string, algorithm: Algorithm, cost: number, at: number | undefined): MaybeDecision;
-  /** The operation of a call, of another algorithm that keeps states in the same way if one is given. */
+  /**
+   * The operation of a call, of another algorithm that keeps states in the same way if one is
+   * given.
+   */
   operation(key: string, cost: number, stepped?: Algorithm): Operation;
   /** The key as it is stored. */
   storedKey(key: string): string;

@@ -28,7 +28,7 @@ import {
   observeRefusal,
   queueFor,
   rateLimited,
-  refuseHopeless,
+  refuseByProjection,
   timeLeft,
   uncount,
   type Waiter,
@@ -42,7 +42,7 @@ import {
  * The least time in milliseconds that a store has for an answer. A call that is sent just before
  * its caller's deadline is not given up at once.
  */
-export const LEAST_ANSWER_TIME = 250;
+export const MIN_ANSWER_TIME = 250;
 
 /**
  * Waits for one's turn, takes, and waits out the delay.
@@ -94,7 +94,7 @@ function tryAgain(queue: WaitingQueue): void {
 function join(queue: WaitingQueue, waiter: Waiter): void {
   enqueue(queue, waiter);
   if (queue.waiting[0]!.counted) countWaiting(queue);
-  if (queue.call === undefined && waiter.deadline < Infinity) refuseHopeless(queue);
+  if (queue.call === undefined && waiter.deadline < Infinity) refuseByProjection(queue);
   advance(queue);
 }
 
@@ -168,7 +168,7 @@ function settle(queue: WaitingQueue, call: HeadCall, decision: Decision): MaybeP
   countWaiting(queue);
   if (queue.waiting[0] !== waiter || call.outdated) return;
   sleepHead(queue, call, decision.retryAfter);
-  if (own !== undefined) refuseHopeless(queue);
+  if (own !== undefined) refuseByProjection(queue);
 }
 
 /** Gives back what was taken for a head that had left while its call was under way. */
@@ -200,8 +200,8 @@ function watchDeadline(queue: WaitingQueue, waiter: Waiter): () => void {
     const { call } = queue;
     if (waiter.freshAt !== undefined) return;
     const sentFor = call === undefined ? 0 : limiter.passing() - call.sentAt;
-    if (call === undefined || sentFor < LEAST_ANSWER_TIME) {
-      cancel = limiter.after(LEAST_ANSWER_TIME - sentFor, expire);
+    if (call === undefined || sentFor < MIN_ANSWER_TIME) {
+      cancel = limiter.after(MIN_ANSWER_TIME - sentFor, expire);
       return;
     }
     const applied = call.waiter === waiter ? "unknown" : "no";

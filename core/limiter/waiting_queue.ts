@@ -228,13 +228,13 @@ export function mayWait({ counted, limiter }: Waiter): boolean {
  */
 export function countWaiting(queue: WaitingQueue): void {
   const { waiting } = queue;
-  let place = waiting.length;
-  while (place > 0 && !waiting[place - 1]!.counted) place--;
-  while (place < waiting.length) {
-    const waiter = waiting[place]!;
+  let index = waiting.length;
+  while (index > 0 && !waiting[index - 1]!.counted) index--;
+  while (index < waiting.length) {
+    const waiter = waiting[index]!;
     if (mayWait(waiter)) {
       count(waiter);
-      place++;
+      index++;
     } else {
       dequeue(queue, waiter);
       waiter.resolve(undefined);
@@ -276,7 +276,7 @@ function refuseLate(queue: WaitingQueue, decision: Decision): void {
 }
 
 /** Refuses those who could not start in time, as far as can be projected. */
-export function refuseHopeless(queue: WaitingQueue): void {
+export function refuseByProjection(queue: WaitingQueue): void {
   const { observed, waiting } = queue;
   if (queue.withDeadline === 0) return;
   // Without a state the head tries again, to see one.

@@ -91,8 +91,8 @@ export function charging(algorithm: Algorithm): Algorithm {
 function queueResetAfter(algorithm: Algorithm, { resetAfter, parts }: Decision): number {
   const algorithms = algorithm.internals?.parts;
   if (algorithms === undefined || parts === undefined || !mayDelay(algorithm)) return resetAfter;
-  const waits = algorithms.map((part, place) =>
-    mayDelay(part) ? queueResetAfter(part, parts[place]!) : 0
+  const waits = algorithms.map((part, index) =>
+    mayDelay(part) ? queueResetAfter(part, parts[index]!) : 0
   );
   return Math.max(...waits);
 }

@@ -105,9 +105,9 @@ function levelOf(
   const { domain, makeLimit, firstIndex, rules, faults } = compilation;
   const level = new Map<string, KeyRulesDraft>();
   const labels = new Set<string>();
-  written.forEach((options, place) => {
+  written.forEach((options, index) => {
     const { key, value, rules: inner = [] } = options;
-    const here = [...path, place];
+    const here = [...path, index];
     const own = entryText(key, value);
     const label = `${above}${own}`;
     if (labels.has(label)) {

@@ -12,7 +12,7 @@ export type RuleKind = "limited" | "unlimited" | "blocked" | "open";
 
 /** A rule ready to decide. */
 export interface Rule {
-  /** Its place among the rules of all domains loaded with it. */
+  /** Its index among the rules of all domains loaded with it. */
   readonly index: number;
   /** Its domain. */
   readonly domain: string;
@@ -80,8 +80,8 @@ function compileLimits(
   faults: RuleFault[],
 ): readonly Algorithm[] {
   const limits: Algorithm[] = [];
-  written.forEach((options, place) => {
-    const here = [...path, "limits", place];
+  written.forEach((options, index) => {
+    const here = [...path, "limits", index];
     try {
       const limit = makeLimit(options);
       if (limits.some(({ id }) => id === limit.id)) {

@@ -58,13 +58,13 @@ export function matchDescriptor(
   let level: Domain["level"] | undefined = domain.level;
   let node: RuleNode | undefined;
   let key = "";
-  for (let place = 0; place < entries.length; place++) {
-    const entry = entries[place]!;
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index]!;
     const rules: KeyRules | undefined = level?.get(entry[0]);
     node = rules === undefined ? undefined : nodeOf(rules, entry[1]);
     if (node === undefined) return undefined;
     const own: string = node.shared ?? node.start + escaped(entry[1]);
-    key = place === 0 ? own : `${key},${own}`;
+    key = index === 0 ? own : `${key},${own}`;
     level = node.children;
   }
   return node === undefined || node.rule.kind === "open" ? undefined : { rule: node.rule, key };
@@ -93,8 +93,8 @@ export function matchRules(
 ): readonly AppliedRule[] {
   const found: AppliedRule[] = [];
   const replaced = new Set<string>();
-  descriptors.forEach((descriptor, place) => {
-    const applied = matchRule(domain, descriptor, place, cost);
+  descriptors.forEach((descriptor, index) => {
+    const applied = matchRule(domain, descriptor, index, cost);
     if (applied === undefined) return;
     for (const name of applied.rule.replaces) replaced.add(name);
     const twin = found.findIndex((other) => sameCounter(other, applied));
@@ -131,14 +131,14 @@ function overrideOf(domain: string): Rule {
 export function matchRule(
   domain: Domain,
   { entries, cost: own, limit }: Descriptor,
-  place: number,
+  index: number,
   cost: number,
 ): AppliedRule | undefined {
   const match = limit === undefined
     ? matchDescriptor(domain, entries)
     : { rule: overrideOf(domain.name), key: keyOfEntries(entries) };
   if (match === undefined) return undefined;
-  return { rule: match.rule, key: match.key, cost: own ?? cost, descriptors: [place], limit };
+  return { rule: match.rule, key: match.key, cost: own ?? cost, descriptors: [index], limit };
 }
 
 function keyOfEntries(entries: readonly DescriptorEntry[]): string {

@@ -12,22 +12,22 @@ import type { Algorithm } from "../algorithm.ts";
 
 /** A limit that cannot bind, and the one that always does so before it. */
 export interface UnreachableLimit {
-  /** The place of the idle limit. */
+  /** The index of the idle limit. */
   readonly unreachable: number;
-  /** The place of the limit that is always reached first. */
+  /** The index of the limit that is always reached first. */
   readonly reachedFirst: number;
 }
 
 /** Finds the limits of a rule that can never bind. Quadratic in their number. */
 export function unreachableLimits(limits: readonly Algorithm[]): readonly UnreachableLimit[] {
   const idle = new Set<number>();
-  return limits.flatMap((limit, place) => {
+  return limits.flatMap((limit, limitIndex) => {
     const binding = limits.findIndex((other, index) =>
-      index !== place && !idle.has(index) && isUnreachable(limit, other)
+      index !== limitIndex && !idle.has(index) && isUnreachable(limit, other)
     );
     if (binding === -1) return [];
-    idle.add(place);
-    return [{ unreachable: place, reachedFirst: binding }];
+    idle.add(limitIndex);
+    return [{ unreachable: limitIndex, reachedFirst: binding }];
   });
 }
 

@@ -26,11 +26,11 @@ export function matchesWildcard(pattern: Wildcard, text: string): boolean {
   if (text.length < start.length + end.length) return false;
   if (!text.startsWith(start) || !text.endsWith(end)) return false;
   const last = text.length - end.length;
-  let place = start.length;
+  let index = start.length;
   for (const piece of middle) {
-    const found = text.indexOf(piece, place);
+    const found = text.indexOf(piece, index);
     if (found === -1 || found + piece.length > last) return false;
-    place = found + piece.length;
+    index = found + piece.length;
   }
   return true;
 }

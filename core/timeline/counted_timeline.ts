@@ -94,11 +94,11 @@ class CountedTimeline implements Timeline {
 
   /** The next version: the open bucket closed, a new one opened at `slot`. */
   #closed(slot: number, units: number): CountedTimeline {
-    const place = 2 * this.#tail;
+    const index = 2 * this.#tail;
     const tape = this.#tape;
-    if (tape.length === place) {
+    if (tape.length === index) {
       tape.push(this.newest, this.#total);
-    } else if (tape[place] !== this.newest || tape[place + 1] !== this.#total) {
+    } else if (tape[index] !== this.newest || tape[index + 1] !== this.#total) {
       return this.#copied(this.#head).#closed(slot, units);
     }
     return new CountedTimeline(
@@ -122,7 +122,7 @@ class CountedTimeline implements Timeline {
   #copied(head: number): CountedTimeline {
     const base = this.#totalBefore(head);
     const tape = this.#tape.slice(2 * head, 2 * this.#tail);
-    for (let place = 1; place < tape.length; place += 2) tape[place]! -= base;
+    for (let index = 1; index < tape.length; index += 2) tape[index]! -= base;
     return new CountedTimeline(this.newest, this.#total - base, 0, 0, this.#tail - head, tape);
   }
 
@@ -164,8 +164,8 @@ export const EMPTY_TIMELINE: Timeline = new CountedTimeline(-Infinity, 0, 0, 0, 
 /** A timeline of buckets in order of time: slots and units. */
 export function timelineOf(buckets: readonly number[]): Timeline {
   let timeline = EMPTY_TIMELINE;
-  for (let place = 0; place < buckets.length; place += 2) {
-    timeline = timeline.add(buckets[place]!, buckets[place + 1]!, -Infinity);
+  for (let index = 0; index < buckets.length; index += 2) {
+    timeline = timeline.add(buckets[index]!, buckets[index + 1]!, -Infinity);
   }
   return timeline;
 }

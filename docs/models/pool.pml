@@ -1,5 +1,5 @@
 /*
- * The pool of what threads have too much of, and the look that a taker takes: stores/shared/memory/pool.ts,
+ * The pool of what threads have too much of, and the look that a taker takes: stores/shared/allocator/pool.ts,
  * spare_blocks.ts.
  *
  * A stack of chains, here of one block each; its head is a count of the changes and the topmost

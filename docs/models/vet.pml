@@ -1,5 +1,5 @@
 /*
- * The ring of spare blocks: stores/shared/memory/spare_blocks.ts (vet), threads/announcements.ts.
+ * The ring of spare blocks: stores/shared/allocator/spare_blocks.ts (vet), threads/announcements.ts.
  *
  * One thread swaps a slot's block CALLS times. It writes into the block at the head of its ring and
  * puts the one that it has swapped out at the tail; when none is free it looks through those given up

@@ -27,7 +27,7 @@ export const BOUND = 2;
 export interface ExpiryQueue {
   /**
    * The cells of all slots; replaced by `growQueue`. `FRESH_AT` may be written: a later instant at
-   * once, one before the bound with `hasten`.
+   * once, one before the bound with `moveUp`.
    */
   cells: Float64Array;
   /** Where in the heap each slot is. */
@@ -69,15 +69,15 @@ export function firstSlot({ heap }: ExpiryQueue): number {
 }
 
 /**
- * Mends the bound of the first slot, and moves it to its place.
+ * Refreshes the bound of the first slot, and moves it to its place.
  *
  * @returns Whether it was outdated; if not, no slot is fresh before this one.
  */
-export function mendFirst(queue: ExpiryQueue): boolean {
+export function refreshFirst(queue: ExpiryQueue): boolean {
   const slot = firstSlot(queue);
   // Put so that NaN is not outdated, which an algorithm of somebody's own may come to.
   if (!(boundOf(queue, slot) < freshAtOf(queue, slot))) return false;
-  mend(queue, slot);
+  refreshBound(queue, slot);
   sink(queue, slot, 0);
   return true;
 }
@@ -85,13 +85,13 @@ export function mendFirst(queue: ExpiryQueue): boolean {
 /** Queues a slot. */
 export function addSlot(queue: ExpiryQueue, slot: number, freshAt: number): void {
   queue.cells[WIDTH * slot + FRESH_AT] = freshAt;
-  mend(queue, slot);
+  refreshBound(queue, slot);
   rise(queue, slot, queue.size++);
 }
 
 /** Moves a queued slot that is fresh before its bound. */
-export function hasten(queue: ExpiryQueue, slot: number): void {
-  mend(queue, slot);
+export function moveUp(queue: ExpiryQueue, slot: number): void {
+  refreshBound(queue, slot);
   rise(queue, slot, queue.places[slot]!);
 }
 
@@ -115,7 +115,7 @@ function boundOf({ cells }: ExpiryQueue, slot: number): number {
   return cells[WIDTH * slot + BOUND]!;
 }
 
-function mend({ cells }: ExpiryQueue, slot: number): void {
+function refreshBound({ cells }: ExpiryQueue, slot: number): void {
   cells[WIDTH * slot + BOUND] = cells[WIDTH * slot + FRESH_AT]!;
 }
 

@@ -18,8 +18,8 @@ import {
   FRESH_AT,
   freshAtOf,
   growQueue,
-  hasten,
-  mendFirst,
+  moveUp,
+  refreshFirst,
   removeSlot,
   STATE,
   WIDTH,
@@ -51,7 +51,7 @@ export interface Slots {
  * For how many milliseconds a key that is fresh again stays while there is room: one that is called
  * now and then would otherwise be dropped and added anew at each call.
  */
-const LINGER = 5_000;
+const FRESH_GRACE = 5_000;
 
 /**
  * How many slots a call looks at, of those that may be fresh: more than it can add or leave outdated,
@@ -126,7 +126,7 @@ export function addKey(
     while (objects.length <= slot) objects.push(undefined);
   }
   addSlot(queue, slot, freshAt);
-  if (freshAt + LINGER < slots.sweepAt) slots.sweepAt = freshAt + LINGER;
+  if (freshAt + FRESH_GRACE < slots.sweepAt) slots.sweepAt = freshAt + FRESH_GRACE;
   replaceState(slots, table, slot, state, freshAt, now);
 }
 
@@ -155,7 +155,7 @@ export function keepNumber(
   const cell = WIDTH * slot;
   cells[cell + STATE] = state;
   cells[cell + FRESH_AT] = freshAt;
-  if (freshAt < cells[cell + BOUND]!) hasten(slots.queue, slot);
+  if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
   if (now >= slots.sweepAt) sweep(slots, now);
 }
 
@@ -187,18 +187,18 @@ export function makeRoom(slots: Slots, newKeys: () => number, now: number): void
 /** Drops keys that have been fresh for a while. */
 export function sweep(slots: Slots, now: number): void {
   const { queue } = slots;
-  for (let step = 0; step < STEPS && dueAt(queue) + LINGER <= now; step++) {
+  for (let step = 0; step < STEPS && dueAt(queue) + FRESH_GRACE <= now; step++) {
     const slot = firstSlot(queue);
-    if (freshAtOf(queue, slot) + LINGER <= now) dropSlot(slots, slot);
-    else mendFirst(queue);
+    if (freshAtOf(queue, slot) + FRESH_GRACE <= now) dropSlot(slots, slot);
+    else refreshFirst(queue);
   }
-  slots.sweepAt = dueAt(queue) + LINGER;
+  slots.sweepAt = dueAt(queue) + FRESH_GRACE;
 }
 
 /** The slot that is fresh first; where many bounds are outdated, the one of the first few. */
 function soonestFresh(queue: ExpiryQueue): number {
   let soonest = firstSlot(queue);
-  for (let step = 0; step < STEPS && mendFirst(queue); step++) {
+  for (let step = 0; step < STEPS && refreshFirst(queue); step++) {
     const slot = firstSlot(queue);
     if (freshAtOf(queue, slot) < freshAtOf(queue, soonest)) soonest = slot;
   }

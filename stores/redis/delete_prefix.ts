@@ -13,7 +13,7 @@ import type { Router } from "./routing/router.ts";
 /** How many keys the server looks at in one step, and about the most that it replies. */
 const STEP = "1000";
 /** How often a walk is begun anew, as keys have moved to another server meanwhile. */
-const MOST_WALKS = 5;
+const MAX_WALKS = 5;
 
 /**
  * Deletes all keys of a prefix, on every server.
@@ -28,7 +28,7 @@ export async function deletePrefix(router: Router, prefix: string, timeout: numb
       const dials = await router.masters();
       const moved = await Promise.all(dials.map((dial) => deleteOn(dial, pattern, timeout)));
       if (!moved.includes(true)) return;
-      if (walk === MOST_WALKS) throw new Error("Keys went on moving to other servers");
+      if (walk === MAX_WALKS) throw new Error("Keys went on moving to other servers");
     }
   } catch (cause) {
     const message = `Cannot delete the keys of a prefix as Redis must answer: ${String(cause)}`;

@@ -26,7 +26,7 @@ import { checkCost, checkNow, errorMessage } from "../../core/options/checks.ts"
 import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
-import { type Answer, isLook, newJob, type Several, type Turn } from "./batches/job.ts";
+import { type Answer, isReadOnly, newJob, type Several, type Turn } from "./batches/job.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
@@ -98,7 +98,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       for (const job of jobs) {
         if (job.settled) continue;
         counters.unavailable++;
-        const charged = isLook(job) ? "no" : applied;
+        const charged = isReadOnly(job) ? "no" : applied;
         answerUnavailable(job, charged, cause, given.onUnavailable, router.untilProbe);
       }
     },

@@ -26,7 +26,10 @@ export interface RedisStoreStatistics {
   readonly unreadable: number;
 }
 
-/** The upper ends of the buckets that round trips are counted in, in seconds: six for each power of ten. */
+/**
+ * The upper ends of the buckets that round trips are counted in, in seconds: six for each power of
+ * ten.
+ */
 export const ROUND_TRIP_SECONDS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].flatMap((parts) =>
   [1, 1.5, 2, 3, 5, 7].map((step) => step / parts)
 ).concat(1);
@@ -40,8 +43,8 @@ export type RedisCounters =
 
 /** Counts a round trip that came back, or did not in time. */
 export function countRoundTrip(counters: RedisCounters, commands: number, seconds: number): void {
-  const place = ROUND_TRIP_SECONDS.findIndex((end) => seconds <= end);
-  counters.roundTripCounts[place === -1 ? ROUND_TRIP_SECONDS.length : place]!++;
+  const index = ROUND_TRIP_SECONDS.findIndex((end) => seconds <= end);
+  counters.roundTripCounts[index === -1 ? ROUND_TRIP_SECONDS.length : index]!++;
   counters.roundTripSeconds += seconds;
   counters.roundTrips++;
   counters.commands += commands;

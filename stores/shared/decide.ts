@@ -9,7 +9,7 @@ import type { Decision } from "../../core/decision.ts";
 import { ContentionError, StoreUnavailableError } from "../../core/errors.ts";
 import type { PreparedCall } from "../../core/store.ts";
 import { BLOCK, field, header, RING_SIZE } from "./layout.ts";
-import { OUT_OF_NODES } from "./memory/nodes.ts";
+import { OUT_OF_NODES } from "./allocator/nodes.ts";
 import { noteHolder, type StateLayout, writeBlock } from "./states/block_layout.ts";
 import { TORN } from "./states/stored_timeline.ts";
 import { type HashStart, hashText } from "./table/hash.ts";
@@ -19,7 +19,7 @@ import { clearMore } from "./threads/announcements.ts";
 import { counter, isDetached, lockOwnRecord, type Thread, unlock } from "./threads/thread.ts";
 
 /** Lost races after which a call fails. */
-export const MOST_TRIES = 1_000_000;
+export const MAX_TRIES = 1_000_000;
 
 /** An algorithm as a store of one thread steps it. */
 interface Stepper {
@@ -78,7 +78,7 @@ export function decideIn(view: ThreadView): DecideOn {
   return function decideOn(stepper, low, high, cost, dry, now) {
     enter(view);
     try {
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
         found.slot = 0;
         try {
           const decision = attempt(stepper, low, high, cost, dry, now);
@@ -99,8 +99,8 @@ export function decideIn(view: ThreadView): DecideOn {
 /**
  * The prepared call of an algorithm: what `decideOn` and `table.ts` do for a key that is there,
  * written out as one function that is closed over all it needs, as it is the fastest so. What is not
- * plain is left to `decideOn`: a refund, a new key, a key that a batch holds, a thread without a record, a lack
- * of nodes, a race lost.
+ * plain is left to `decideOn`: a refund, a new key, a key that a batch holds, a thread without a
+ * record, a lack of nodes, a race lost.
  *
  * @param startOfKeys Where the hashes of the keys begin, which changes as keys are reset.
  */
@@ -253,5 +253,5 @@ export function recover(
 
 /** The error of a call that has lost too many races. */
 export function contentionError(): ContentionError {
-  return new ContentionError(`Cannot decide as a race was lost ${MOST_TRIES} times`);
+  return new ContentionError(`Cannot decide as a race was lost ${MAX_TRIES} times`);
 }

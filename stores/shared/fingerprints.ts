@@ -20,7 +20,7 @@ import { hashFamily, type HashStart, hashStart, hashText } from "./table/hash.ts
 /** For how long a generation is kept: no key is fresh later. */
 const KEPT_FOR = 2 ** 52;
 /** Most families whose hash is remembered. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 /** The hash of a key in two halves; the low two bits of `low` are 0. */
 export interface Fingerprint {
@@ -49,7 +49,7 @@ export function fingerprints(ints: Int32Array, call: Call) {
     const name = family.slice(0, family.indexOf(":{}:") + ":{}:".length);
     const number = ints[header.resets] === 0 ? 0 : generation(name, 0);
     const made = hashFamily(start, number === 0 ? family : `${number} ${family}`);
-    setBounded(families, family, made, MOST_REMEMBERED);
+    setBounded(families, family, made, MAX_REMEMBERED);
     return made;
   }
 

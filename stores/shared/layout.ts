@@ -103,7 +103,7 @@ export const field = {
   ring: 256,
 } as const;
 /** Of 48 keys of a batch, as each operation may have a second one: that which it takes over from. */
-export const MOST_OPERATIONS = 24;
+export const MAX_OPERATIONS = 24;
 /** Places of the ring of spare blocks. */
 export const RING_SIZE = 128;
 
@@ -253,8 +253,8 @@ export function createMemory(sizes: Sizes, throwsWhenFull: boolean): Memory {
   ints[header.throwsWhenFull] = throwsWhenFull ? 1 : 0;
   ints[header.blocks] = blocks;
   ints[header.nodeStart] = nodes;
-  crypto.getRandomValues(new Int32Array(2)).forEach((word, place) => {
-    ints[header.hashKeyLow + place] = word;
+  crypto.getRandomValues(new Int32Array(2)).forEach((word, index) => {
+    ints[header.hashKeyLow + index] = word;
   });
   Atomics.store(ints, header.magic, MAGIC);
   return memory;

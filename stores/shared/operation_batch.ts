@@ -10,9 +10,9 @@ import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import type { Operation } from "../../core/store.ts";
 import { transact, type Write } from "../../core/transact.ts";
-import { contentionError, enter, MOST_TRIES, recover } from "./decide.ts";
+import { contentionError, enter, MAX_TRIES, recover } from "./decide.ts";
 import type { Fingerprint } from "./fingerprints.ts";
-import { capacityOf, type Memory, MOST_OPERATIONS } from "./layout.ts";
+import { capacityOf, MAX_OPERATIONS, type Memory } from "./layout.ts";
 import { writeBlock } from "./states/block_layout.ts";
 import { type SlotSwap, swapAll } from "./table/multi_swap.ts";
 import type { FoundKey } from "./table/table.ts";
@@ -36,8 +36,8 @@ export function runBatch(
   operations: readonly Operation[],
   now: number,
 ): readonly Decision[] {
-  if (operations.length > MOST_OPERATIONS) {
-    const rule = `a batch on the shared store must have at most ${MOST_OPERATIONS} keys`;
+  if (operations.length > MAX_OPERATIONS) {
+    const rule = `a batch on the shared store must have at most ${MAX_OPERATIONS} keys`;
     throw new RangeError(errorMessage("run operations", rule, operations.length));
   }
   // Hashed before the call begins, as where a hash begins may be asked of the store itself.
@@ -49,7 +49,7 @@ export function runBatch(
   const tries = batchOf(view, fingerprints, operations, now);
   enter(view);
   try {
-    for (let lost = 0; lost < MOST_TRIES; lost++) {
+    for (let lost = 0; lost < MAX_TRIES; lost++) {
       try {
         const decisions = tries.attempt();
         if (decisions === undefined) {

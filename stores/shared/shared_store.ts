@@ -32,7 +32,7 @@ import {
 import type { Algorithm } from "../../core/algorithm.ts";
 import type { OnEvict } from "./eviction_report.ts";
 import { attachMemory, bucketsFor, byteLengthOf, createMemory } from "./layout.ts";
-import { nodesForAll, nodesForOne } from "./memory/nodes.ts";
+import { nodesForAll, nodesForOne } from "./allocator/nodes.ts";
 import { nodesOfState } from "./states/state_layout.ts";
 import { openThreadStore, type SharedStore, type SharedStoreHandle } from "./thread_store.ts";
 
@@ -82,8 +82,8 @@ export interface AttachOptions {
   readonly onEvict?: OnEvict | undefined;
 }
 
-const MOST_KEYS = 16_000_000;
-const MOST_NODES = 2 ** 24 - 1;
+const MAX_KEYS = 16_000_000;
+const MAX_NODES = 2 ** 24 - 1;
 const BYTES_PER_NODE = 128;
 
 /**
@@ -114,11 +114,11 @@ export function sharedStore(options: SharedStoreOptions): SharedStore {
   });
   const { capacity, maxCapacity = capacity, for: algorithms, onFull = "evict" } = options;
   const { threads = 1_024, onEvict } = options;
-  checkInteger(action, "capacity", capacity, 1, MOST_KEYS);
-  checkInteger(action, "maxCapacity", maxCapacity, capacity, MOST_KEYS);
+  checkInteger(action, "capacity", capacity, 1, MAX_KEYS);
+  checkInteger(action, "maxCapacity", maxCapacity, capacity, MAX_KEYS);
   checkInteger(action, "threads", threads, 1, 4_096);
   checkChoice(action, "onFull", onFull, ["evict", "throw"]);
-  const most = MOST_NODES * BYTES_PER_NODE;
+  const most = MAX_NODES * BYTES_PER_NODE;
   const needed = algorithms && bytesFor(action, algorithms, maxCapacity, threads);
   if (needed !== undefined) {
     checkInteger(action, "the bytes that capacity and for need", needed, 0, most);

@@ -9,8 +9,8 @@ import type { Operation, SyncStore, WatchedKey } from "../../core/store.ts";
 import { decideIn, enter, preparedCall, requireOpen, stepperOf } from "./decide.ts";
 import type { OnEvict } from "./eviction_report.ts";
 import { fingerprints } from "./fingerprints.ts";
-import { growCapacity, type Memory, MOST_OPERATIONS, NODE } from "./layout.ts";
-import { nodesForOne } from "./memory/nodes.ts";
+import { growCapacity, MAX_OPERATIONS, type Memory, NODE } from "./layout.ts";
+import { nodesForOne } from "./allocator/nodes.ts";
 import { runBatch } from "./operation_batch.ts";
 import { nodesOfState } from "./states/state_layout.ts";
 import { type SharedStoreStatistics, statisticsOf, type StatisticsOptions } from "./statistics.ts";
@@ -112,7 +112,7 @@ export function openThreadStore(memory: Memory, onEvict?: OnEvict): SharedStore 
           return prints.startOf(prefix, algorithm.id);
         }),
       watch,
-      mostOperations: MOST_OPERATIONS,
+      mostOperations: MAX_OPERATIONS,
     },
     accepts: (algorithm) => requireNodes(memory, algorithm),
     delete: forget,

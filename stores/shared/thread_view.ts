@@ -7,8 +7,8 @@ import type { Algorithm } from "../../core/algorithm.ts";
 import { setBounded } from "../../core/bounded_map.ts";
 import { evictionReport, type OnEvict } from "./eviction_report.ts";
 import type { Memory } from "./layout.ts";
-import { threadNodes } from "./memory/nodes.ts";
-import { spareBlocks } from "./memory/spare_blocks.ts";
+import { threadNodes } from "./allocator/nodes.ts";
+import { spareBlocks } from "./allocator/spare_blocks.ts";
 import { type RefundSignals, refundSignals } from "./refund_signals.ts";
 import type { StateLayout } from "./states/block_layout.ts";
 import { stateLayout } from "./states/state_layout.ts";
@@ -18,7 +18,7 @@ import { openTable, type Table } from "./table/table.ts";
 import { attachThread } from "./threads/thread.ts";
 
 /** Most algorithms whose layout is remembered. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 /** The store as one thread sees it. */
 export interface ThreadView extends Table, KeyDropping, KeyInsertion {
@@ -53,6 +53,6 @@ export function layoutFor({ nodes, layouts }: ThreadView, algorithm: Algorithm):
   const known = layouts.get(algorithm.id);
   if (known !== undefined) return known;
   const made = stateLayout(nodes, algorithm);
-  setBounded(layouts, algorithm.id, made, MOST_REMEMBERED);
+  setBounded(layouts, algorithm.id, made, MAX_REMEMBERED);
   return made;
 }

@@ -75,8 +75,8 @@ const WRONG: readonly (readonly [call: () => unknown, message: string])[] = [
   ],
 ];
 
-for (const [place, [call, message]] of WRONG.entries()) {
-  test(`wrong use ${place} is reported: ${message}`, async () => {
+for (const [index, [call, message]] of WRONG.entries()) {
+  test(`wrong use ${index} is reported: ${message}`, async () => {
     // Some throw, and some reject.
     await assert.rejects(async () => await call(), { message });
   });

@@ -13,10 +13,10 @@ test("every job runs once, after the one it needs, and no more at once than ther
     fc.asyncProperty(drawn, fc.integer({ min: 1, max: 4 }), async (needs, slots) => {
       const ended: string[] = [];
       let running = 0;
-      const jobs = needs.map((need, place) => {
-        const after = need === undefined || place === 0 ? undefined : String(need % place);
+      const jobs = needs.map((need, index) => {
+        const after = need === undefined || index === 0 ? undefined : String(need % index);
         return {
-          title: String(place),
+          title: String(index),
           ...(after === undefined ? {} : { after }),
           async run() {
             assert.ok(++running <= slots);
@@ -30,7 +30,7 @@ test("every job runs once, after the one it needs, and no more at once than ther
         onStart() {},
         onEnd: ({ title }: { readonly title: string }) => void ended.push(title),
       });
-      assert.deepEqual(ended.map(Number).sort((a, b) => a - b), needs.map((_, place) => place));
+      assert.deepEqual(ended.map(Number).sort((a, b) => a - b), needs.map((_, index) => index));
     }),
     fcOptions(),
   ));

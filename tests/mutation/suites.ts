@@ -117,7 +117,7 @@ async function onThreads(): Promise<Suite> {
       fc.asyncProperty(fc.integer({ min: 200, max: 2_000 }), async (limit) => {
         const keys = [`left ${round}`, `right ${round++}`] as const;
         const admitted = await workers.run<number[]>(3, () => ({ kind: "pairs", limit, keys }));
-        const sum = (place: number) => admitted.reduce((all, own) => all + own[place]!, 0);
+        const sum = (index: number) => admitted.reduce((all, own) => all + own[index]!, 0);
         return sum(0) + sum(1) === limit && sum(0) + sum(2) === limit;
       }),
     ),

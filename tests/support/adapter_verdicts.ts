@@ -217,8 +217,8 @@ export const OPTIONS: AdapterTests = {
       assert.deepEqual(await statuses(port, 1, "/text", from("192.0.2.2")), [200]);
     }).then(() =>
       app.serving({ trustedProxies: ["10.0.0.1"], key: undefined }, async (port) => {
-        for (const [place, status] of [200, 200, 429].entries()) {
-          const lines = [`X-Forwarded-For: 192.0.2.${place}`, `Forwarded: for=192.0.2.${place}`];
+        for (const [index, status] of [200, 200, 429].entries()) {
+          const lines = [`X-Forwarded-For: 192.0.2.${index}`, `Forwarded: for=192.0.2.${index}`];
           assert.deepEqual(await statuses(port, 1, "/text", lines), [status]);
         }
       })

@@ -22,7 +22,10 @@ export const APPLICATIONS: readonly string[] = [
 ];
 
 /** What applications may import of the library beside its entry points. */
-const TOOLKIT: readonly string[] = ["core/toolkit.ts", "adapters/packages/load_package.ts"];
+const TOOLKIT: readonly string[] = [
+  "core/toolkit.ts",
+  "adapters/optional_packages/load_package.ts",
+];
 
 /** The folders whose files are published. */
 const PUBLISHED: readonly string[] = ["core", "stores", "adapters", "mod.ts"];

@@ -92,12 +92,12 @@ function readAnswer(bytes: Buffer): RawAnswer {
 
 function joinChunks(bytes: Buffer): Buffer {
   const chunks: Buffer[] = [];
-  let place = 0;
+  let index = 0;
   while (true) {
-    const end = bytes.indexOf("\r\n", place);
-    const size = parseInt(bytes.subarray(place, end).toString("latin1"), 16);
+    const end = bytes.indexOf("\r\n", index);
+    const size = parseInt(bytes.subarray(index, end).toString("latin1"), 16);
     if (!(size > 0)) return Buffer.concat(chunks);
     chunks.push(bytes.subarray(end + 2, end + 2 + size));
-    place = end + 2 + size + 2;
+    index = end + 2 + size + 2;
   }
 }

@@ -33,7 +33,7 @@ export function isLong(): boolean {
 
 /** The whole numbers from 0, so many. */
 export function upTo(count: number): number[] {
-  return Array.from({ length: count }, (_, place) => place);
+  return Array.from({ length: count }, (_, index) => index);
 }
 
 /**

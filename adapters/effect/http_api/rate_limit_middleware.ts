@@ -320,7 +320,10 @@ function goneBefore({ settle }: Verdict): void {
 
 function noOne(): void {}
 
-/** How a request ended: where the client has gone away, that is how, whatever the handler made of it. */
+/**
+ * How a request ended: where the client has gone away, that is how, whatever the handler made of
+ * it.
+ */
 function outcomeOf(
   { source }: Request,
   { status }: HttpServerResponse.HttpServerResponse,

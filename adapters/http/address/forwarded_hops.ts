@@ -12,7 +12,7 @@
 /** Characters looked at, from the right: 60 hops of the longest addresses. */
 const LONGEST_HEADER = 4_096;
 /** Hops looked at: more than any chain of proxies has. */
-const MOST_HOPS = 32;
+const MAX_HOPS = 32;
 
 /** The entries of an X-Forwarded-For field from the right, trimmed. */
 export function* hopsOfList(field: string): Generator<string> {
@@ -36,22 +36,22 @@ function* elementsFromRight(field: string, hasQuotes: boolean): Generator<string
   let quoted = false;
   let end = text.length;
   let hops = 0;
-  for (let place = text.length - 1; place >= 0; place--) {
-    const character = text[place];
-    if (hasQuotes && character === '"' && !(quoted && isEscaped(text, place))) quoted = !quoted;
+  for (let index = text.length - 1; index >= 0; index--) {
+    const character = text[index];
+    if (hasQuotes && character === '"' && !(quoted && isEscaped(text, index))) quoted = !quoted;
     if (character !== "," || quoted) continue;
-    yield text.slice(place + 1, end);
-    end = place;
+    yield text.slice(index + 1, end);
+    end = index;
     hops++;
-    if (hops === MOST_HOPS) break;
+    if (hops === MAX_HOPS) break;
   }
-  yield hops === MOST_HOPS || text.length < field.length ? "" : text.slice(0, end);
+  yield hops === MAX_HOPS || text.length < field.length ? "" : text.slice(0, end);
 }
 
-function isEscaped(text: string, place: number): boolean {
-  let start = place;
+function isEscaped(text: string, index: number): boolean {
+  let start = index;
   while (text[start - 1] === "\\") start--;
-  return (place - start) % 2 === 1;
+  return (index - start) % 2 === 1;
 }
 
 /** One pair of an element that is trimmed, and what divides it from the next. */

@@ -49,8 +49,8 @@ export function formatAddress(address: Address): string {
 
 /** The address with all bits after the first `prefix` cleared. */
 export function maskAddress(address: Address, prefix: number): Address {
-  return address.map((group, place) => {
-    const kept = Math.min(16, Math.max(0, prefix - 16 * place));
+  return address.map((group, index) => {
+    const kept = Math.min(16, Math.max(0, prefix - 16 * index));
     return group & (0xffff << (16 - kept)) & 0xffff;
   });
 }
@@ -90,8 +90,8 @@ function groupsOf(text: string, last: boolean): number[] | undefined {
   if (text === "") return [];
   const pieces = text.split(":");
   const groups: number[] = [];
-  for (const [place, piece] of pieces.entries()) {
-    const four = last && place === pieces.length - 1 ? parseFour(piece) : undefined;
+  for (const [index, piece] of pieces.entries()) {
+    const four = last && index === pieces.length - 1 ? parseFour(piece) : undefined;
     if (four !== undefined) groups.push(...four);
     else if (GROUP_REGEXP.test(piece)) groups.push(parseInt(piece, 16));
     else return undefined;
@@ -103,10 +103,10 @@ function groupsOf(text: string, last: boolean): number[] | undefined {
 function longestGap(address: Address): { start: number; length: number } {
   let longest = { start: 0, length: 0 };
   let start = 0;
-  for (let place = 0; place <= 8; place++) {
-    if (address[place] === 0) continue;
-    if (place - start > longest.length) longest = { start, length: place - start };
-    start = place + 1;
+  for (let index = 0; index <= 8; index++) {
+    if (address[index] === 0) continue;
+    if (index - start > longest.length) longest = { start, length: index - start };
+    start = index + 1;
   }
   return longest;
 }

@@ -59,5 +59,5 @@ function parseNetwork(text: string): Network | undefined {
 
 function holds({ start, prefix, four }: Network, address: Address): boolean {
   if (isFour(address) !== four) return false;
-  return maskAddress(address, prefix).every((group, place) => group === start[place]);
+  return maskAddress(address, prefix).every((group, index) => group === start[index]);
 }

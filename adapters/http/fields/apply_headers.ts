@@ -25,8 +25,8 @@ export function applyHeaders(holder: HeaderHolder, fields: readonly HeaderField[
   if (fields.length === 0) return;
   // If the first field is missing, no other limit has written any.
   const joins = Boolean(holder.get(fields[0]![0]));
-  for (let place = 0; place < fields.length; place++) {
-    const [name, value] = fields[place]!;
+  for (let index = 0; index < fields.length; index++) {
+    const [name, value] = fields[index]!;
     if (joins || name === EXPOSED) setJoined(holder, name, value);
     else holder.set(name, value);
   }

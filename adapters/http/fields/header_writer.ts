@@ -48,7 +48,8 @@ export interface HeaderWriterOptions {
  *
  * @param quotas What is left of each policy, in the policies' order.
  * @param now Milliseconds since the Unix epoch; only the form `"legacy"` needs it.
- * @param partition What distinguishes the client's quota from that of others; must not give away a secret.
+ * @param partition What distinguishes the client's quota from that of others; must not give away a
+ * secret.
  */
 export type HeaderWriter = (
   quotas: readonly QuotaLeft[],
@@ -157,8 +158,8 @@ function checkPolicy({ name, limit, period }: Policy): void {
 function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
   const names = distinctNames(policies).map(quoteString);
   const heads = names.map((name) => `${name};r=`);
-  const quotas = policies.map((policy, place) =>
-    `${names[place]};q=${Math.floor(policy.limit)}${windowOf(policy)}${unitOf(unit)}`
+  const quotas = policies.map((policy, index) =>
+    `${names[index]};q=${Math.floor(policy.limit)}${windowOf(policy)}${unitOf(unit)}`
   );
   const policyField: HeaderField = ["RateLimit-Policy", quotas.join(", ")];
 
@@ -168,10 +169,10 @@ function draft11(policies: readonly Policy[], unit: QuotaUnit): FormWriter {
       key === "" ? policyField : [policyField[0], quotas.map((quota) => quota + key).join(", ")],
     );
     let value = "";
-    for (let place = 0; place < heads.length; place++) {
-      const { remaining, nextAfter } = lefts[place]!;
+    for (let index = 0; index < heads.length; index++) {
+      const { remaining, nextAfter } = lefts[index]!;
       const time = nextAfter > 0 ? `;t=${seconds(nextAfter)}` : "";
-      value += (place === 0 ? "" : ", ") + heads[place] + whole(remaining) + time + key;
+      value += (index === 0 ? "" : ", ") + heads[index] + whole(remaining) + time + key;
     }
     fields.push(["RateLimit", value]);
   };
@@ -208,12 +209,12 @@ function older(
 
 /** The policy with the least left, the first of several: a refused one, if any is. */
 function scarcest(policies: readonly Policy[], lefts: readonly QuotaLeft[]) {
-  let place = 0;
+  let index = 0;
   for (let other = 1; other < policies.length; other++) {
-    if (lefts[other]!.remaining < lefts[place]!.remaining) place = other;
+    if (lefts[other]!.remaining < lefts[index]!.remaining) index = other;
   }
-  const { remaining, resetAfter } = lefts[place]!;
-  const limit = Math.floor(policies[place]!.limit);
+  const { remaining, resetAfter } = lefts[index]!;
+  const limit = Math.floor(policies[index]!.limit);
   return { limit, remaining: whole(remaining), reset: resetAfter };
 }
 

@@ -30,7 +30,7 @@ import {
   type RateLimitOptions,
 } from "./rate_limit_options.ts";
 import { BAD_KEY, GONE, KEY_TOO_LONG, UNKNOWN_ADDRESS } from "./refusal.ts";
-import { callStarter } from "./start_call.ts";
+import { callStarter } from "./call_starter.ts";
 import { type LimitPlan, limitPlan, refuse, UNLIMITED, type Verdict } from "./verdict.ts";
 
 export type { Verdict } from "./verdict.ts";

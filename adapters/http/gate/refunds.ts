@@ -98,8 +98,8 @@ function withoutExpiredParts(algorithm: Algorithm, decision: Decision, passed: n
   if (passed >= decision.resetAfter) return withoutRefunds(algorithm);
   const parts = algorithm.internals?.parts;
   if (parts === undefined || decision.parts?.length !== parts.length) return algorithm;
-  const kept = parts.map((part, place) =>
-    withoutExpiredParts(part, decision.parts![place]!, passed)
+  const kept = parts.map((part, index) =>
+    withoutExpiredParts(part, decision.parts![index]!, passed)
   );
-  return kept.every((part, place) => part === parts[place]) ? algorithm : all(...kept);
+  return kept.every((part, index) => part === parts[index]) ? algorithm : all(...kept);
 }

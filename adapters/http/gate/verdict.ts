@@ -130,7 +130,7 @@ export function judge(options: Options, report: (error: unknown, request: unknow
     decision: Decision,
     parts: readonly Decision[] | undefined,
   ): MaybePromise<Refusal> {
-    const violated = names.filter((_, place) => parts?.[place]?.allowed === false);
+    const violated = names.filter((_, index) => parts?.[index]?.allowed === false);
     const exceeded = violated.length === names.length ? refusal : quotaExceeded(violated);
     const usual = parts === undefined ? UNAVAILABLE : exceeded;
     if (respond === undefined) return usual;

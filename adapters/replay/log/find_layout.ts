@@ -20,7 +20,7 @@ import { blockParser, SHOWN_LINES } from "./parse_block.ts";
 
 /** How many lines are tried, and how many paths of objects are known as columns. */
 const TRIED_LINES = 1_000;
-const MOST_PATHS = 500;
+const MAX_PATHS = 500;
 
 /**
  * The sections of a block, by layout: that of the block before, or the one that the first lines of
@@ -121,9 +121,9 @@ function shapesOf(sample: Buffer, { format }: LayoutOptions): readonly Shape[] {
 function pathsOfLines(lines: readonly string[]): readonly string[] {
   const paths = new Set<string>();
   for (const line of lines) {
-    if (!line.startsWith("{") || paths.size > MOST_PATHS) continue;
+    if (!line.startsWith("{") || paths.size > MAX_PATHS) continue;
     try {
-      for (const path of pathsOf(JSON.parse(line), MOST_PATHS)) paths.add(path);
+      for (const path of pathsOf(JSON.parse(line), MAX_PATHS)) paths.add(path);
     } catch { /* It is no object; the parser counts it. */ }
   }
   return [...paths];

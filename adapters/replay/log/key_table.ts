@@ -21,9 +21,9 @@ export interface KeyTable {
 /** The longest key in bytes, or as text in characters. */
 export const LONGEST_KEY = 1_024;
 
-const MOST_TRIES = 32;
-const MOST_KEYS = 1 << 18;
-const MOST_BYTES = 1 << 25;
+const MAX_TRIES = 32;
+const MAX_KEYS = 1 << 18;
+const MAX_BYTES = 1 << 25;
 
 /** Words of a slot: an id and 1, or 0 where there is none; its hash; where its bytes lie. */
 const WORDS = 4;
@@ -49,7 +49,7 @@ export function keyTable(): KeyTable {
     const words = slots;
     const known = arena;
     const last = words.length - WORDS;
-    for (let tries = 0, slot = hash * WORDS & last; tries < MOST_TRIES; tries++) {
+    for (let tries = 0, slot = hash * WORDS & last; tries < MAX_TRIES; tries++) {
       if (words[slot] === 0) return add(bytes, from, to, hash, slot);
       if (words[slot + 1] === hash && words[slot + 3] === length) {
         const start = words[slot + 2]!;
@@ -109,7 +109,7 @@ export function keyTable(): KeyTable {
       return taken;
     },
     forgetIfLarge() {
-      if (texts.size >= MOST_KEYS || used >= MOST_BYTES) {
+      if (texts.size >= MAX_KEYS || used >= MAX_BYTES) {
         kept = used = 0;
         slots.fill(0);
         texts.clear();

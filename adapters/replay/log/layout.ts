@@ -93,7 +93,7 @@ export type FieldPart = "whole" | "method" | "url" | "address";
 /** Where a value stands in a line: at a place, or of objects under a path. */
 export interface Field {
   readonly name: string;
-  readonly place: number;
+  readonly index: number;
   readonly part: FieldPart;
 }
 
@@ -153,7 +153,7 @@ export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefin
   const date = named("date");
   const clock = named("time");
   const isPair = !isObject && options.time === undefined && date !== undefined &&
-    clock !== undefined && clock.place === date.place + 1;
+    clock !== undefined && clock.index === date.index + 1;
   if (time.length === 0) return undefined;
   const network = networkOf(options.key);
   const key = options.key === undefined || network !== undefined
@@ -178,12 +178,12 @@ export function networkOf(key: string | undefined): number | undefined {
 /** The column of a name, or the part of a request that is called so. */
 function fieldOf(columns: readonly string[], name: string): Field | undefined {
   const wanted = name.toLowerCase();
-  const place = columns.findIndex((column) => column.toLowerCase() === wanted);
-  if (place !== -1) {
+  const index = columns.findIndex((column) => column.toLowerCase() === wanted);
+  if (index !== -1) {
     const part = WITH_PORT.includes(wanted) ? "address" : "whole";
-    return { name: columns[place]!, place, part };
+    return { name: columns[index]!, index, part };
   }
   const request = columns.indexOf("request");
   const isPart = wanted === "method" || wanted === "url";
-  return isPart && request !== -1 ? { name: wanted, place: request, part: wanted } : undefined;
+  return isPart && request !== -1 ? { name: wanted, index: request, part: wanted } : undefined;
 }

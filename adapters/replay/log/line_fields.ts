@@ -40,8 +40,8 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
   const { separator = " ", quotes, brackets } = FORMS[layout.format];
   const mark = separator.charCodeAt(0);
   const status = layout.columns.indexOf("status");
-  const places = [...layout.time, ...layout.key, ...layout.cost].map(({ place }) => place);
-  const least = Math.max(status, ...places) + 1;
+  const indices = [...layout.time, ...layout.key, ...layout.cost].map(({ index }) => index);
+  const least = Math.max(status, ...indices) + 1;
   const most = readsAll ? columns.length : least;
   const starts = new Int32Array(most);
   const ends = new Int32Array(most);
@@ -64,7 +64,7 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
         if (end === -1) return false;
         starts[count] = at;
         ends[count] = end++;
-      } else if (brackets && count === first!.place) {
+      } else if (brackets && count === first!.index) {
         end = byte === OPEN ? bytes.indexOf(CLOSE, ++at) : -1;
         if (end === -1 || end >= to) return false;
         starts[count] = at;
@@ -80,8 +80,8 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     return count >= least && (status === -1 || isStatus(bytes, starts[status]!, to, mark));
   }
 
-  function text({ place, part }: Field): string | undefined {
-    const text = line.toString("utf8", starts[place], ends[place]);
+  function text({ index, part }: Field): string | undefined {
+    const text = line.toString("utf8", starts[index], ends[index]);
     if (part === "method") return text.split(" ", 1)[0];
     if (part === "url") return text.split(" ", 2)[1];
     return isEscaped ? text : text.replaceAll('""', '"');
@@ -89,11 +89,11 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
 
   return {
     open,
-    time: () => readTime(line, starts[first!.place]!, ends[second!.place]!),
+    time: () => readTime(line, starts[first!.index]!, ends[second!.index]!),
     client(table) {
       if (key === undefined) return table.idOfText("all");
-      let from = starts[key.place]!;
-      let to = ends[key.place]!;
+      let from = starts[key.index]!;
+      let to = ends[key.index]!;
       const isText = key.part === "method" || key.part === "url" ||
         (quotes === "doubled" && line.subarray(from, to).includes(QUOTE));
       if (isText) return table.idOfText(text(key) ?? "");
@@ -109,8 +109,8 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
     text,
     all: () =>
       Object.fromEntries(
-        columns.flatMap((name, place) => {
-          const value = text({ name, place, part: "whole" })!;
+        columns.flatMap((name, index) => {
+          const value = text({ name, index, part: "whole" })!;
           if (name !== "request") return [[name, value]];
           const [method = "", url = ""] = value.split(" ", 2);
           return [[name, value], ["method", method], ["url", url]];

@@ -17,7 +17,7 @@ export type TextSource =
 const NEWLINE = 10;
 
 /** Bytes of a block, at least; the form of a log is found in the first one. */
-const LEAST_BLOCK = 1 << 16;
+const MIN_BLOCK_BYTES = 1 << 16;
 
 /** The compressed forms, by the bytes that they begin with. */
 const COMPRESSED: readonly {
@@ -50,9 +50,9 @@ export async function* readBlocks(
   for await (const bytes of decompressed(name, bytesOf(name, text))) {
     held.push(bytes);
     size += bytes.length;
-    if (size < LEAST_BLOCK) continue;
+    if (size < MIN_BLOCK_BYTES) continue;
     // A large piece is used as it is; only the line that it goes on with is put together.
-    const goesOn = held.length > 1 && bytes.length >= LEAST_BLOCK;
+    const goesOn = held.length > 1 && bytes.length >= MIN_BLOCK_BYTES;
     const first = goesOn ? bytes.indexOf(NEWLINE) + 1 : 0;
     if (first > 0) {
       held[held.length - 1] = bytes.subarray(0, first);
@@ -108,7 +108,7 @@ async function* decompressed(
     yield start;
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
-  const form = COMPRESSED.find(({ magic }) => magic.every((byte, place) => start[place] === byte));
+  const form = COMPRESSED.find(({ magic }) => magic.every((byte, index) => start[index] === byte));
   if (form === undefined) {
     // A byte order mark is no part of the first line.
     if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) start = start.subarray(3);

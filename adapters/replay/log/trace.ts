@@ -283,13 +283,13 @@ export function eachClient(
   visit: (client: number, requests: ClientRequests) => void,
 ): void {
   const hasCost = rows.some(({ cost }) => cost !== undefined);
-  const places = new Uint32Array(counts.length);
+  const offsets = new Uint32Array(counts.length);
   for (let first = 0, last = 0; first < counts.length; first = last) {
     let total = 0;
     for (; last < counts.length; last++) {
       const count = counts[last]!;
       if (total > 0 && total + count > ROWS_AT_ONCE) break;
-      places[last] = total;
+      offsets[last] = total;
       total += count;
     }
     const at = new Float64Array(total);
@@ -299,13 +299,13 @@ export function eachClient(
       for (let row = 0; row < length; row++) {
         const client = part.client[row]!;
         if (client < first || client >= last) continue;
-        const place = places[client]!++;
-        at[place] = part.at[row]!;
-        if (part.cost !== undefined) cost![place] = part.cost[row]!;
+        const index = offsets[client]!++;
+        at[index] = part.at[row]!;
+        if (part.cost !== undefined) cost![index] = part.cost[row]!;
       }
     }
     for (let client = first; client < last; client++) {
-      const to = places[client]!;
+      const to = offsets[client]!;
       const from = to - counts[client]!;
       const requests = { at: at.subarray(from, to), cost: cost?.subarray(from, to) };
       if (backSteps > 0) putInOrder(requests);
@@ -323,15 +323,15 @@ export function eachRequest(
   const ends: number[] = [];
   for (const { client } of rows) ends.push((ends.at(-1) ?? 0) + client.length);
   const at = new Float64Array(ends.at(-1) ?? 0);
-  rows.forEach((part, place) => at.set(part.at, ends[place - 1] ?? 0));
+  rows.forEach((part, index) => at.set(part.at, ends[index - 1] ?? 0));
   const order = backSteps > 0 ? orderOf(at) : at.keys();
   let part = 0;
-  for (const place of order) {
-    while (place >= ends[part]!) part++;
-    while (place < (ends[part - 1] ?? 0)) part--;
-    const row = place - (ends[part - 1] ?? 0);
+  for (const index of order) {
+    while (index >= ends[part]!) part++;
+    while (index < (ends[part - 1] ?? 0)) part--;
+    const row = index - (ends[part - 1] ?? 0);
     const { client, cost } = rows[part]!;
-    visit(client[row]!, at[place]!, cost === undefined ? 1 : cost[row]!);
+    visit(client[row]!, at[index]!, cost === undefined ? 1 : cost[row]!);
   }
 }
 

@@ -60,8 +60,8 @@ function sectionHtml({ heading, title, kind, lines = [], rows = [], plot }: Sect
 
 /** A table of rows, the first of which is its head. */
 function table(rows: readonly (readonly string[])[]): string {
-  const html = rows.map((row, place) => {
-    const tag = place === 0 ? "th" : "td";
+  const html = rows.map((row, index) => {
+    const tag = index === 0 ? "th" : "td";
     return `<tr>${row.map((cell) => `<${tag}>${escaped(cell)}</${tag}>`).join("")}</tr>`;
   });
   return `<div class="wide"><table>${html.join("")}</table></div>`;

@@ -59,7 +59,7 @@ function summaryOf({ requests, units, clients, start, end }: ReplayReport): stri
 /** The answers: of limits, or of a rule file as a whole; its rules count other clients. */
 function answers(report: ReplayReport): readonly string[] {
   return report.candidates
-    .filter(({ smallest }, place) => smallest !== undefined || place === 0)
+    .filter(({ smallest }, index) => smallest !== undefined || index === 0)
     .map((candidate) => answerOf(report, candidate));
 }
 
@@ -107,8 +107,8 @@ function hitHardest({ candidates, start, end }: ReplayReport): readonly Section[
     group.names.push(name);
     groups.set(same, group);
   }
-  return [...groups.values()].map(({ names, hit }, place) => ({
-    heading: place === 0 ? "The clients hit hardest" : undefined,
+  return [...groups.values()].map(({ names, hit }, index) => ({
+    heading: index === 0 ? "The clients hit hardest" : undefined,
     title: `${names.join(" and ")}: hit hardest`,
     rows: [
       ["client", "refused", "of", "longest lock-out"],

@@ -57,7 +57,7 @@ export interface BoundVerdict {
 }
 
 /** The most versions of a limit that are remembered. */
-export const MOST_OLDER = 4;
+export const MAX_OLDER_VERSIONS = 4;
 
 /** What decides by these limits, of which there are none unless it is "limited". */
 export function boundVerdict(kind: RuleKind, limits: readonly BoundLimit[]): BoundVerdict {
@@ -82,17 +82,22 @@ export function bindLimits(
 ): readonly BoundLimit[] {
   // Limits that hold beside each other keep their own use.
   const ids = new Set(algorithms.map(({ id }) => id));
-  return algorithms.map((algorithm, place): BoundLimit => {
+  return algorithms.map((algorithm, index): BoundLimit => {
     store.accepts(algorithm);
     const call = store.internals?.prepare?.(`${prefix}/${name}`, algorithm) as BoundLimit["call"];
-    const there = before[place];
+    const there = before[index];
     const last = before.find(({ algorithm: { id } }) => id === algorithm.id) ??
       (there !== undefined && ids.has(there.algorithm.id) ? undefined : there);
     const older = last === undefined || changes === "reset" ? [] : [
       { algorithm: last.algorithm, mode: changes, until: instant + longestUse(last.algorithm) },
       ...last.older,
     ].filter(({ algorithm: { id }, until }) => !ids.has(id) && until > instant);
-    return { algorithm, call, charged: charging(algorithm), older: older.slice(0, MOST_OLDER) };
+    return {
+      algorithm,
+      call,
+      charged: charging(algorithm),
+      older: older.slice(0, MAX_OLDER_VERSIONS),
+    };
   });
 }
 
@@ -144,7 +149,7 @@ function replacedBy(
   );
   return andThen(
     allOf(looks),
-    (answers) => all.find((_, place) => answers[place]![0]!.resetAfter > 0),
+    (answers) => all.find((_, index) => answers[index]![0]!.resetAfter > 0),
   );
 }
 

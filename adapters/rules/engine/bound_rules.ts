@@ -8,7 +8,7 @@ import {
   bindLimits,
   type BoundVerdict,
   boundVerdict,
-  MOST_OLDER,
+  MAX_OLDER_VERSIONS,
   type RuleStore,
 } from "./bound_limits.ts";
 
@@ -39,7 +39,7 @@ export function bindRules(
   const rules = new Array<BoundVerdict | undefined>(set.rules.length).fill(undefined);
   const bound: BoundRules = { set, instant: instant(), before, rules, indices: undefined };
   let oldest: BoundRules | undefined = bound;
-  for (let versions = 0; versions < MOST_OLDER; versions++) oldest = oldest?.before;
+  for (let versions = 0; versions < MAX_OLDER_VERSIONS; versions++) oldest = oldest?.before;
   // No limit remembers what was before.
   if (oldest !== undefined) oldest.before = undefined;
   return bound;

@@ -125,7 +125,7 @@ function chargeQuotas(
       return andThen(chargeTogether(on, others, "consume", false), (taken): Verdicts => {
         const all = [...taken, ...verdicts];
         if (taken.every(isAllowed)) return all;
-        const charged = quotas.filter((_, place) => verdicts[place]!.allowed);
+        const charged = quotas.filter((_, index) => verdicts[index]!.allowed);
         return andThen(chargeEach(on, charged, "refund", false), () => all);
       });
     });

@@ -19,8 +19,8 @@ import type { RuleNode } from "../../../core/rules/compile_domain.ts";
 export function explainMatch(domain: Domain, entries: readonly DescriptorEntry[]): string[] {
   const lines: string[] = [];
   let level: Domain["level"] | undefined = domain.level;
-  for (const [place, [key, value]] of entries.entries()) {
-    const indent = "  ".repeat(place + 1);
+  for (const [index, [key, value]] of entries.entries()) {
+    const indent = "  ".repeat(index + 1);
     const [node, why] = chosen(level, key, value);
     lines.push(`${indent}${key}=${value}: ${why}`);
     if (node === undefined) {
@@ -94,13 +94,13 @@ function explainRule(
   if (decision === undefined) return [`${head}: unlimited`];
   if (limits.length === 0) return [`${head}: blocked`];
   const parts = limits.length === 1 ? [decision] : decision.parts ?? [decision];
-  const lines = limits.map((limit, place) => {
+  const lines = limits.map((limit, index) => {
     const { limit: units, period, burst } = limit.policies[0]!;
     const own = limit.id.split("/")[0];
     const what = `${own} ${units} per ${spanText(period)}${
       burst === units ? "" : `, burst ${burst}`
     }`;
-    return `  ${limit.name} (${what}): ${stateText(parts[place]!, cost, burst)}`;
+    return `  ${limit.name} (${what}): ${stateText(parts[index]!, cost, burst)}`;
   });
   return [`${head}: ${allowed ? "admits" : "refuses"}`, ...lines];
 }

@@ -37,10 +37,10 @@ export type KeyLimits = readonly LimitOptions[] | "unlimited" | "blocked" | unde
 export type KeyLookup = (domain: string, key: string) => Promise<KeyLimits>;
 
 /** The most questions to the source at a time; the other keys are decided by their rule. */
-const MOST_AWAITED = 1_000;
+const MAX_AWAITED = 1_000;
 
 /** The most questions without an answer, those included whose time is over. */
-const MOST_UNANSWERED = 10_000;
+const MAX_UNANSWERED = 10_000;
 
 /** How looked-up limits are remembered. */
 export interface KeyLimitsOptions {
@@ -202,7 +202,7 @@ function boundedLookup(lookup: KeyLookup, deadline: number) {
   let unanswered = 0;
   return {
     awaited: () => awaited,
-    hasRoom: () => awaited < MOST_AWAITED && unanswered < MOST_UNANSWERED,
+    hasRoom: () => awaited < MAX_AWAITED && unanswered < MAX_UNANSWERED,
     /** Looks up the limits of a key; rejects if there is no answer in time. */
     async lookUp(domain: string, key: string): Promise<KeyLimits> {
       awaited++;
@@ -241,7 +241,7 @@ function ownAlgorithms(found: readonly LimitOptions[]): readonly Algorithm[] {
   }
   const algorithms = found.map(algorithmOf);
   const ids = algorithms.map(({ id }) => id);
-  const twin = ids.find((id, place) => ids.indexOf(id) !== place);
+  const twin = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twin === undefined) return algorithms;
   throw new TypeError(
     `Cannot use the limits of a key as they must differ: ${twin} is there twice`,

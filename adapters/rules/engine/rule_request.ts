@@ -36,8 +36,8 @@ export function checkRuleRequest({ descriptors, cost }: RuleRequest): void {
     throw new TypeError(errorMessage("decide", rule, descriptors));
   }
   if (cost !== undefined) checkCost("decide", cost, 0);
-  for (let place = 0; place < descriptors.length; place++) {
-    const { entries, cost: own } = descriptors[place] as Descriptor;
+  for (let index = 0; index < descriptors.length; index++) {
+    const { entries, cost: own } = descriptors[index] as Descriptor;
     if (!Array.isArray(entries) || entries.length === 0) {
       const rule = "a descriptor must have at least one entry";
       throw new TypeError(errorMessage("decide", rule, entries));

@@ -55,7 +55,7 @@ export function schemaFaults(root: Schema, data: unknown): readonly SchemaFault[
       addFault(path, `${expected}, not ${formatValue(value)}`);
     } else if (Array.isArray(value)) {
       const { items } = schema;
-      if (items !== undefined) value.forEach((item, place) => check(items, item, [...path, place]));
+      if (items !== undefined) value.forEach((item, index) => check(items, item, [...path, index]));
     } else if (typeof value === "object" && value !== null) {
       checkProperties(schema, value as Readonly<Record<string, unknown>>, path);
     }

@@ -64,7 +64,7 @@ export function compileRoutes(
   ipv6Prefix?: number,
 ): { readonly routes: Routes; readonly faults: readonly RuleFault[] } {
   const faults: RuleFault[] = [];
-  const compiled = options.map((option, place) => compileRoute(option, ["routes", place], faults));
+  const compiled = options.map((option, index) => compileRoute(option, ["routes", index], faults));
   const routes: Routes = (call) => {
     const named = { ...call, header: call.header, address: networkOf(call, ipv6Prefix) };
     return compiled.flatMap((route) => route(named));

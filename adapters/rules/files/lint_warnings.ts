@@ -25,8 +25,8 @@ export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFau
 
   function* walk(written: readonly RuleOptions[], path: RuleFault["path"]): Generator<RuleFault> {
     const earlier = new Map<string, EarlierPatterns>();
-    for (const [place, options] of written.entries()) {
-      const here = [...path, place];
+    for (const [index, options] of written.entries()) {
+      const here = [...path, index];
       yield* ruleWarnings(options, compiled.next().value!, names, here);
       const wider = widerPattern(earlier, options);
       if (wider !== undefined) {
@@ -42,10 +42,10 @@ export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFau
     kind === "limited" ? capacity : []
   );
   const most = capacities.length === 0 ? Infinity : Math.max(...capacities);
-  for (const [place, { cost = 1 }] of (file.routes ?? []).entries()) {
+  for (const [index, { cost = 1 }] of (file.routes ?? []).entries()) {
     if (cost <= most) continue;
     const message = `no limit of this domain can ever admit a cost of ${cost}`;
-    yield { path: ["routes", place, "cost"], message };
+    yield { path: ["routes", index, "cost"], message };
   }
 }
 
@@ -60,10 +60,10 @@ function* ruleWarnings(
     const message = `this limit (${one}) can never bind, as ${other} is always reached first`;
     yield { path: [...path, "limits", unreachable], message };
   }
-  for (const [place, name] of replaces.entries()) {
+  for (const [index, name] of replaces.entries()) {
     if (names.has(name)) continue;
     const message = `no rule of this domain is called ${name}`;
-    yield { path: [...path, "replaces", place], message };
+    yield { path: [...path, "replaces", index], message };
   }
   if (shadow && kind !== "limited" && kind !== "blocked") {
     yield { path: [...path, "shadow"], message: "a shadow needs limits to report on" };

@@ -25,14 +25,14 @@ const PIECES_REGEXP =
 export function pathPattern(text: string, ignoreCase = false): PathPattern {
   const names: string[] = [];
   const source = sourceOf(text, names);
-  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new TypeError(`the name ${twice} is there twice`);
   const regexp = new RegExp(`^${source}$`, ignoreCase ? "sui" : "su");
   return (path) => {
     const match = regexp.exec(encodedPath(path));
     return match === null
       ? undefined
-      : Object.fromEntries(names.map((name, place) => [name, match[place + 1]]));
+      : Object.fromEntries(names.map((name, index) => [name, match[index + 1]]));
   };
 }
 

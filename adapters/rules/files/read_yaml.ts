@@ -5,7 +5,7 @@
 
 import type { Document, LineCounter, Node } from "yaml";
 
-import { loadPackage } from "../../packages/load_package.ts";
+import { loadPackage } from "../../optional_packages/load_package.ts";
 import type { DataPath } from "./rule_problem.ts";
 
 /** A place in a text, counted from 1. */
@@ -38,10 +38,10 @@ export interface YamlReader {
 }
 
 /** The most aliases that a text may expand to: enough for people, too few for a bomb. */
-const MOST_ALIASES = 100;
+const MAX_ALIASES = 100;
 
 /** The most levels of a text: an alias within what it names has no end of them. */
-const MOST_LEVELS = 200;
+const MAX_LEVELS = 200;
 
 type Yaml = typeof import("yaml");
 
@@ -107,9 +107,9 @@ function readDocument(parsed: Parsed): ReadText {
     const place = placeAt(lines, duplicate.range?.[0] ?? 0);
     return unreadable(new Error("Map keys must be unique"), place);
   }
-  const data: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
+  const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
   if (isDeep(data)) {
-    return unreadable(new Error(`Nested more than ${MOST_LEVELS} levels deep`), undefined);
+    return unreadable(new Error(`Nested more than ${MAX_LEVELS} levels deep`), undefined);
   }
   return { data, errors: [], placeOf: (path, atKey) => placeOf(parsed, path, atKey) };
 }
@@ -163,7 +163,7 @@ function isDeep(root: unknown): boolean {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [value, level] = next;
     if (typeof value !== "object" || value === null) continue;
-    if (level === MOST_LEVELS) return true;
+    if (level === MAX_LEVELS) return true;
     for (const child of Object.values(value)) open.push([child, level + 1]);
   }
   return false;

@@ -25,10 +25,10 @@ export interface FileSourceOptions {
 }
 
 /** The most files of a folder. */
-const MOST_FILES = 1_000;
+const MAX_FILES = 1_000;
 
 /** The most reads of a file that is being written all the time. */
-const MOST_READS = 80;
+const MAX_READS = 80;
 
 /**
  * A source of rules in a YAML or JSON file, or in all such files of a folder.
@@ -74,9 +74,9 @@ async function filesAt(path: string): Promise<readonly string[]> {
   const found = await stat(path);
   if (!found.isDirectory()) return [path];
   const names = (await readdir(path)).filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name));
-  if (names.length > MOST_FILES) {
+  if (names.length > MAX_FILES) {
     throw new Error(
-      `Cannot load rules as ${path} must hold at most ${MOST_FILES} files: it has ${names.length}`,
+      `Cannot load rules as ${path} must hold at most ${MAX_FILES} files: it has ${names.length}`,
     );
   }
   return names.sort().map((name) => join(path, name));
@@ -84,7 +84,7 @@ async function filesAt(path: string): Promise<readonly string[]> {
 
 /** The text of a file that did not change while it was read, nor for a while before. */
 async function read(file: string, settle: number): Promise<string> {
-  for (let reads = 0; reads < MOST_READS; reads++) {
+  for (let reads = 0; reads < MAX_READS; reads++) {
     const before = await stat(file);
     const text = await readBounded(file, before);
     const after = await stat(file);

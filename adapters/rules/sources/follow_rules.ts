@@ -194,8 +194,8 @@ function checkFollowing(source: RuleSource, options: FollowRulesOptions): void {
 }
 
 function sameDocuments(one: readonly RuleDocument[], other: readonly RuleDocument[]): boolean {
-  return one.length === other.length && one.every((document, place) => {
-    const twin = other[place]!;
+  return one.length === other.length && one.every((document, index) => {
+    const twin = other[index]!;
     if (document.name !== twin.name) return false;
     return "text" in document
       ? "text" in twin && document.text === twin.text

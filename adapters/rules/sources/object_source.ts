@@ -42,7 +42,7 @@ export function objectSource(
     lookup,
     load() {
       const files: readonly unknown[] = Array.isArray(current) ? current : [current];
-      return Promise.resolve(files.map((data, place) => ({ name: `object ${place + 1}`, data })));
+      return Promise.resolve(files.map((data, index) => ({ name: `object ${index + 1}`, data })));
     },
     watch(changed) {
       listeners.add(changed);

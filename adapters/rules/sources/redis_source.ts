@@ -9,7 +9,7 @@
 import { ALGORITHM_NAMES } from "../../../core/rules/rules.ts";
 import { checkOptions, formatValue } from "../../../core/options/checks.ts";
 import { withTimeout } from "../../../core/with_timeout.ts";
-import { clientError, unsupportedName } from "../../../stores/redis/clients/client_kind.ts";
+import { clientError, unsupportedName } from "../../../stores/redis/clients/unsupported_clients.ts";
 import type { KeyLimits } from "../engine/key_limits.ts";
 import { ruleSchema } from "../files/rule_schema.ts";
 import { pathText } from "../files/rule_problem.ts";
@@ -54,7 +54,7 @@ export interface RedisSourceOptions {
 }
 
 /** The most documents. */
-const MOST_DOCUMENTS = 1_000;
+const MAX_DOCUMENTS = 1_000;
 
 /** The longest value of a key's limits. */
 const LONGEST_LIMITS = 65_536;
@@ -150,9 +150,9 @@ async function readDocuments(
   hash: string,
 ): Promise<readonly RuleDocument[]> {
   const names = (await client.hKeys(hash)).sort();
-  if (names.length === 0 || names.length > MOST_DOCUMENTS) {
+  if (names.length === 0 || names.length > MAX_DOCUMENTS) {
     throw new Error(
-      `Cannot load rules as the hash ${hash} must hold 1 to ${MOST_DOCUMENTS} fields: it has ${names.length}`,
+      `Cannot load rules as the hash ${hash} must hold 1 to ${MAX_DOCUMENTS} fields: it has ${names.length}`,
     );
   }
   const documents: RuleDocument[] = [];

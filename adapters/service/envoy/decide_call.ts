@@ -65,10 +65,10 @@ export function decideCall(
   };
   if (!engine.rules.domains.has(call.domain)) return answerOf(undefined);
   return andThen(
-    decidePart(statuses, call, (place) => givesBack[place]!, engine.refund),
+    decidePart(statuses, call, (index) => givesBack[index]!, engine.refund),
     () =>
       andThen(
-        decidePart(statuses, call, (place) => !givesBack[place], engine.consume),
+        decidePart(statuses, call, (index) => !givesBack[index], engine.consume),
         answerOf,
       ),
   );
@@ -78,15 +78,15 @@ export function decideCall(
 function decidePart(
   statuses: EnvoyStatus[],
   call: EnvoyCall,
-  isOfPart: (place: number) => boolean,
+  isOfPart: (index: number) => boolean,
   decide: (request: RuleRequest) => MaybePromise<Verdict>,
 ): MaybePromise<Verdict | undefined> {
-  const places = call.descriptors.flatMap((_, place) => isOfPart(place) ? place : []);
-  if (places.length === 0) return undefined;
-  const descriptors = places.map((place) => call.descriptors[place]!);
+  const indices = call.descriptors.flatMap((_, index) => isOfPart(index) ? index : []);
+  if (indices.length === 0) return undefined;
+  const descriptors = indices.map((index) => call.descriptors[index]!);
   return andThen(decide({ ...call, descriptors }), (verdict) => {
     for (const each of verdict.rules) {
-      for (const place of each.descriptors) statuses[places[place]!] = statusOf(each);
+      for (const index of each.descriptors) statuses[indices[index]!] = statusOf(each);
     }
     return verdict;
   });
@@ -124,10 +124,10 @@ function tightestOf(
   const parts = decision.parts ?? [decision];
   const refusing = parts.findIndex(({ allowed }) => !allowed);
   const least = Math.min(...parts.map(({ remaining }) => remaining));
-  const place = refusing === -1
+  const index = refusing === -1
     ? parts.findIndex(({ remaining }) => remaining === least)
     : refusing;
-  return [policies[place], parts[place]!];
+  return [policies[index], parts[index]!];
 }
 
 function unitOf(period: number | undefined): string | undefined {

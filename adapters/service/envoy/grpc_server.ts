@@ -15,7 +15,7 @@ import type {
 
 import { withTimeout } from "../../../core/toolkit.ts";
 import type { RuleEngine } from "../../rules/rules.ts";
-import { loadPackage } from "../../packages/load_package.ts";
+import { loadPackage } from "../../optional_packages/load_package.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { HttpServer } from "../http/http_server.ts";
 import { listenOn, type ListenOptions } from "../http/listen_on.ts";

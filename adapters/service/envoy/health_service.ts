@@ -38,7 +38,7 @@ interface HealthResponse {
 }
 
 /** The most streams that watch at a time. */
-const MOST_WATCHERS = 1_000;
+const MAX_WATCHERS = 1_000;
 
 const NOT_FOUND = 5;
 const RESOURCE_EXHAUSTED = 8;
@@ -77,7 +77,7 @@ export function healthService(
   }
 
   function watch(stream: ServerWritableStream<HealthRequest, HealthResponse>): void {
-    if (watchers.size >= MOST_WATCHERS) {
+    if (watchers.size >= MAX_WATCHERS) {
       const error = Object.assign(new Error("too many watch"), { code: RESOURCE_EXHAUSTED });
       return void stream.emit("error", error);
     }

@@ -42,8 +42,8 @@ export function readCall(data: unknown, limits: RequestLimits): EnvoyCall {
   const cost = hits === 0 ? 1 : hits;
   const givesBack = (list as readonly Data[]).map(isNegative);
   // What takes more than one unit may be a report of what was used, and is counted in any case.
-  const charge = descriptors.some(({ cost: own = cost }, place) =>
-    !givesBack[place] && own !== undefined && own > 1
+  const charge = descriptors.some(({ cost: own = cost }, index) =>
+    !givesBack[index] && own !== undefined && own > 1
   );
   const domain = (map.domain ?? "") as string;
   const request = { domain, descriptors, cost, charge, refuseDebt: true };

@@ -201,8 +201,8 @@ function nodeCall(incoming: IncomingMessage, outgoing: ServerResponse): Incoming
 
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
-  for (let place = 0; place < rawHeaders.length; place += 2) {
-    const name = rawHeaders[place]!;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
     if (name.length === 4 && name.toLowerCase() === "host") hosts++;
   }
   return hosts > 1;

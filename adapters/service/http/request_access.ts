@@ -75,8 +75,8 @@ export function tokenCheck(token: string | undefined): TokenCheck {
 /** Whether two secrets are the same; it takes as long wherever they differ. */
 function isSameSecret(given: string, secret: string): boolean {
   let difference = given.length ^ secret.length;
-  for (let place = 0; place < secret.length; place++) {
-    difference |= (given.charCodeAt(place) || 0) ^ secret.charCodeAt(place);
+  for (let index = 0; index < secret.length; index++) {
+    difference |= (given.charCodeAt(index) || 0) ^ secret.charCodeAt(index);
   }
   return difference === 0;
 }

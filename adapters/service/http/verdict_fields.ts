@@ -15,7 +15,7 @@ import {
 import type { RuleVerdict, Verdict } from "../../rules/rules.ts";
 
 /** The most combinations of policies whose writers are kept. */
-const MOST_WRITERS = 1_000;
+const MAX_WRITERS = 1_000;
 
 const writers = new Map<string, HeaderWriter>();
 
@@ -36,7 +36,7 @@ function rateLimitFields({ rules }: Verdict): readonly HeaderField[] {
   if (policies.length === 0 || policies.length !== decisions.length) return [];
   const key = JSON.stringify(policies);
   let write = writers.get(key);
-  if (write === undefined) setBounded(writers, key, write = writerOf(policies), MOST_WRITERS);
+  if (write === undefined) setBounded(writers, key, write = writerOf(policies), MAX_WRITERS);
   return write(decisions, Date.now());
 }
 

@@ -12,11 +12,11 @@ const heads = new WeakMap<Rule, string>();
 export function verdictJson({ allowed, decision, rules }: Verdict): string {
   const together = decisionJson(decision);
   let list = "";
-  for (let place = 0; place < rules.length; place++) {
-    const said = rules[place]!;
+  for (let index = 0; index < rules.length; index++) {
+    const said = rules[index]!;
     // With one rule, its decision is also the verdict's.
     const own = said.decision === decision ? together : decisionJson(said.decision);
-    list += (place === 0 ? "" : ",") + ruleJson(said, own);
+    list += (index === 0 ? "" : ",") + ruleJson(said, own);
   }
   return `{"allowed":${allowed},${together},"rules":[${list}]}`;
 }

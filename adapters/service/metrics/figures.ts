@@ -7,7 +7,7 @@
 import type { RuleSet, RuleVerdict, Verdict } from "../../rules/rules.ts";
 import { type FiguresSnapshot, NO_VERDICTS } from "./figures_snapshot.ts";
 import { countTime, noTimes } from "./histogram.ts";
-import { type KeyCounters, keyCounters, keyFigures, turnKeys } from "./key_counters.ts";
+import { type KeyCounters, keyCounters, keyFigures, rotateKeys } from "./key_counters.ts";
 import { countKey } from "./key_sketch.ts";
 import { countersOf, keepRules, type RuleCounters, ruleCounters } from "./rule_counters.ts";
 
@@ -56,8 +56,8 @@ export function figures(
   return {
     verdict({ allowed, rules: verdicts }): void {
       let shadowed = false;
-      for (let place = 0; place < verdicts.length; place++) {
-        if (countVerdict(rules, keys, verdicts[place]!)) shadowed = true;
+      for (let index = 0; index < verdicts.length; index++) {
+        if (countVerdict(rules, keys, verdicts[index]!)) shadowed = true;
       }
       if (!allowed) decisions.refused++;
       else if (shadowed) decisions.shadowRefused++;
@@ -71,7 +71,7 @@ export function figures(
     },
     keep: (current) => keepRules(rules, current),
     snapshot(search): FiguresSnapshot {
-      turnKeys(keys, clock());
+      rotateKeys(keys, clock());
       return {
         decisions: { ...decisions },
         rules: [...rules.byName.values()].map((counters) => ({ ...counters })),

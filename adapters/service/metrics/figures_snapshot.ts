@@ -72,7 +72,7 @@ export interface FiguresSnapshot {
 }
 
 /** The most keys of a snapshot: so many of those used most, and as many of those refused most. */
-export const MOST_KEYS = 50;
+export const MAX_KEYS = 50;
 
 /** Whether any of the texts contains what is searched for, in capitals or not. */
 export function matchesSearch(search: string, ...texts: readonly string[]): boolean {
@@ -134,7 +134,7 @@ function mostKeys(all: readonly KeyFigures[]): readonly KeyFigures[] {
   const largest = (figure: "used" | "refused") =>
     all.filter((key) => key[figure] > 0)
       .sort((one, other) => other[figure] - one[figure])
-      .slice(0, MOST_KEYS);
+      .slice(0, MAX_KEYS);
   return [...new Set([...largest("refused"), ...largest("used")])];
 }
 

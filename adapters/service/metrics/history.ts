@@ -136,8 +136,8 @@ function verdictSums(
 function take(series: Series, next: readonly number[], minute: number, last: number): void {
   const { sums, rows } = series;
   const width = next.length;
-  next.forEach((sum, place) => {
-    rows[minute % MINUTES * width + place]! += Math.max(0, sum - sums[place]!);
+  next.forEach((sum, index) => {
+    rows[minute % MINUTES * width + index]! += Math.max(0, sum - sums[index]!);
   });
   series.sums = next;
   for (let each = Math.max(minute + 1, last - MINUTES + 1); each <= last; each++) {
@@ -146,7 +146,7 @@ function take(series: Series, next: readonly number[], minute: number, last: num
 }
 
 function minutesTo(last: number): readonly number[] {
-  return Array.from({ length: MINUTES }, (_, place) => last - MINUTES + 1 + place);
+  return Array.from({ length: MINUTES }, (_, index) => last - MINUTES + 1 + index);
 }
 
 function rowOf({ sums, rows }: Series, minute: number): readonly number[] {
@@ -154,12 +154,12 @@ function rowOf({ sums, rows }: Series, minute: number): readonly number[] {
   return [...rows.subarray(row, row + sums.length)];
 }
 
-function column({ sums, rows }: Series, place: number, last: number): readonly number[] {
-  return minutesTo(last).map((minute) => rows[minute % MINUTES * sums.length + place]!);
+function column({ sums, rows }: Series, index: number, last: number): readonly number[] {
+  return minutesTo(last).map((minute) => rows[minute % MINUTES * sums.length + index]!);
 }
 
 function historyOf(series: Series, last: number): VerdictHistory {
-  const [admitted, refused, shadowRefused] = [0, 1, 2].map((place) => column(series, place, last));
+  const [admitted, refused, shadowRefused] = [0, 1, 2].map((index) => column(series, index, last));
   return { admitted: admitted!, refused: refused!, shadowRefused: shadowRefused! };
 }
 

@@ -3,7 +3,7 @@
  * forgotten, and the counts are of a time that can be named.
  */
 
-import { type KeyFigures, matchesSearch, MOST_KEYS, type RuleFigures } from "./figures_snapshot.ts";
+import { type KeyFigures, matchesSearch, MAX_KEYS, type RuleFigures } from "./figures_snapshot.ts";
 import { countOf, type KeySketch, keySketch } from "./key_sketch.ts";
 
 const HALF_HOUR = 1_800_000;
@@ -34,7 +34,7 @@ export function keysSince(now: number): number {
 }
 
 /** Forgets what was counted before the last half hour. */
-export function turnKeys(counters: KeyCounters, now: number): void {
+export function rotateKeys(counters: KeyCounters, now: number): void {
   const halfHour = Math.floor(now / HALF_HOUR);
   const turns = Math.min(2, halfHour - counters.halfHour);
   for (let turn = 0; turn < turns; turn++) {
@@ -77,17 +77,17 @@ function largest(halfHours: HalfHours, search: string): readonly CountedKey[] {
   const [now] = halfHours;
   const top: CountedKey[] = [];
   for (const { hashes, rules, keys } of halfHours) {
-    for (let place = 0; place < keys.length; place++) {
-      const rule = rules[place];
+    for (let index = 0; index < keys.length; index++) {
+      const rule = rules[index];
       if (rule === undefined) continue;
-      const [hash, key] = [hashes[place]!, keys[place]!];
+      const [hash, key] = [hashes[index]!, keys[index]!];
       if (hashes !== now.hashes && countOf(now, hash, rule) > 0) continue;
       const count = sumOf(halfHours, hash, rule);
-      if (top.length === MOST_KEYS && count <= top[MOST_KEYS - 1]!.count) continue;
+      if (top.length === MAX_KEYS && count <= top[MAX_KEYS - 1]!.count) continue;
       if (!matchesSearch(search, rule.domain, rule.rule, key)) continue;
       const above = top.findLastIndex((each) => each.count >= count);
       top.splice(above + 1, 0, { hash, key, rule, count });
-      if (top.length > MOST_KEYS) top.pop();
+      if (top.length > MAX_KEYS) top.pop();
     }
   }
   return top;

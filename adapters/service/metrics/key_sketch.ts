@@ -54,12 +54,12 @@ export function countKey(
   const hash = hashOf(key, seed);
   const start = bucketOf(hash);
   let least = start;
-  for (let place = start; place < start + WAYS; place++) {
-    if (hashes[place] === hash && rules[place] === rule) {
-      counts[place]! += amount;
+  for (let index = start; index < start + WAYS; index++) {
+    if (hashes[index] === hash && rules[index] === rule) {
+      counts[index]! += amount;
       return;
     }
-    if (counts[place]! < counts[least]!) least = place;
+    if (counts[index]! < counts[least]!) least = index;
   }
   hashes[least] = hash;
   rules[least] = rule;
@@ -76,8 +76,8 @@ function bucketOf(hash: number): number {
 function hashOf(key: string, seed: number): number {
   let hash = seed;
   const length = Math.min(key.length, LONGEST_KEY);
-  for (let place = 0; place < length; place++) {
-    hash = Math.imul(hash ^ key.charCodeAt(place), 0x01000193);
+  for (let index = 0; index < length; index++) {
+    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
   }
   return hash;
 }
@@ -94,8 +94,8 @@ export function countOf(
   rule: RuleFigures,
 ): number {
   const start = bucketOf(hash);
-  for (let place = start; place < start + WAYS; place++) {
-    if (hashes[place] === hash && rules[place] === rule) return counts[place]! - inherited[place]!;
+  for (let index = start; index < start + WAYS; index++) {
+    if (hashes[index] === hash && rules[index] === rule) return counts[index]! - inherited[index]!;
   }
   return 0;
 }

@@ -14,7 +14,7 @@ import type { History, HistoryTotals, VerdictHistory } from "./history.ts";
 import { keysSince } from "./key_counters.ts";
 
 /** The most rules of a document. */
-const MOST_RULES = 100;
+const MAX_RULES = 100;
 
 /** What a viewer of the page asks for. */
 export interface LiveRequest {
@@ -155,10 +155,10 @@ const OVERRIDE_RULE: Omit<ShownRule, "domain"> = {
 
 /** In the order of the files; of too many those that decided most. */
 function mostActive(found: readonly ShownRule[], history: History): readonly ShownRule[] {
-  if (found.length <= MOST_RULES) return found;
+  if (found.length <= MAX_RULES) return found;
   return found.map((rule) => ({ rule, calls: callsOf(rule, history) }))
     .sort((one, other) => other.calls - one.calls)
-    .slice(0, MOST_RULES)
+    .slice(0, MAX_RULES)
     .map(({ rule }) => rule)
     .sort((one, other) => one.index - other.index);
 }

@@ -56,9 +56,9 @@ export function metricsText(figures: FiguresSnapshot): string {
 
 function histogram(name: string, help: string, { counts, sum }: Histogram): string {
   let below = 0;
-  const buckets = counts.map((count, place) => {
+  const buckets = counts.map((count, index) => {
     below += count;
-    return [{ le: String(LATENCY_BUCKETS[place] ?? "+Inf") }, below] as const;
+    return [{ le: String(LATENCY_BUCKETS[index] ?? "+Inf") }, below] as const;
   });
   return `${family(`${name}_bucket`, "histogram", help, buckets)}${name}_sum ${sum}\n` +
     `${name}_count ${below}\n`;

@@ -18,7 +18,7 @@ export interface RuleCounters {
 }
 
 /** The most keys that are counted by themselves: others are counted for their rule as a whole. */
-const MOST_KEYS_COUNTED = 1_000;
+const MAX_KEYS_COUNTED = 1_000;
 
 /** Makes counters of no rules yet. */
 export function ruleCounters(): RuleCounters {
@@ -47,7 +47,7 @@ function named(
   const name = keyName({ domain, rule, key });
   const known = counters.byName.get(name);
   if (known !== undefined) return known;
-  if (key !== undefined && counters.keys >= MOST_KEYS_COUNTED) return undefined;
+  if (key !== undefined && counters.keys >= MAX_KEYS_COUNTED) return undefined;
   const own = { domain, rule, key, shadow, ...NO_VERDICTS, nearLimit: 0 };
   if (key !== undefined) counters.keys++;
   counters.byName.set(name, own);

@@ -11,7 +11,7 @@ import type { FiguresSnapshot } from "./figures_snapshot.ts";
 type StoreFigures = Pick<FiguresSnapshot, "store" | "roundTrips">;
 
 /** The part of a thread's time that may go into counting what a store holds. */
-const MOST_TIME = 0.02;
+const MAX_TIME_SHARE = 0.02;
 
 /**
  * Makes the function that returns a store's statistics. The longer they took to collect, the longer
@@ -31,7 +31,7 @@ export function storeFigures(
     if (start < freshUntil) return known;
     known = figuresOf(statistics?.());
     const end = time();
-    freshUntil = end + (end - start) / MOST_TIME;
+    freshUntil = end + (end - start) / MAX_TIME_SHARE;
     return known;
   };
 }

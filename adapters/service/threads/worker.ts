@@ -1,7 +1,7 @@
 /*
  * A worker of the service: it serves HTTP and gRPC on the ports that all workers share, over the
- * store that all of them share. Rules come from the main thread, whole; what only the main thread knows (the
- * figures of all, limits of keys of their own) is asked for by message.
+ * store that all of them share. Rules come from the main thread, whole; what only the main thread
+ * knows (the figures of all, limits of keys of their own) is asked for by message.
  *
  * This file is what a worker runs; it is not imported.
  */

@@ -17,7 +17,7 @@ import { EXACT, greatestCommonDivisor } from "./max_debt.ts";
 /** The longest duration that can be added to every instant. */
 const FURTHEST = EXACT - LAST_INSTANT;
 const YEAR = 31_536_000_000;
-const MOST_BUCKETS = 65_536;
+const MAX_BUCKETS = 65_536;
 
 /** Limits: small ones first, as those shrink to what a person can follow; then awkward ones. */
 function limits(): fc.Arbitrary<number> {
@@ -217,13 +217,13 @@ export function counterOptions(): fc.Arbitrary<SlidingLogRuleOptions> {
 export function precisionOptions(): fc.Arbitrary<SlidingWindowRuleOptions> {
   const buckets = fc.oneof(
     { weight: 4, arbitrary: fc.integer({ min: 1, max: 12 }) },
-    { weight: 2, arbitrary: fc.constantFrom(1, 60, 64, 65, 3_600, MOST_BUCKETS) },
-    { weight: 1, arbitrary: fc.integer({ min: 1, max: MOST_BUCKETS }) },
+    { weight: 2, arbitrary: fc.constantFrom(1, 60, 64, 65, 3_600, MAX_BUCKETS) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: MAX_BUCKETS }) },
   );
   const precision = fc.oneof(
     { weight: 4, arbitrary: fc.integer({ min: 1, max: 12 }) },
     { weight: 1, arbitrary: fc.constantFrom(1, 1_000, 60_000) },
-    { weight: 1, arbitrary: fc.integer({ min: 1, max: Math.floor(YEAR / MOST_BUCKETS) }) },
+    { weight: 1, arbitrary: fc.integer({ min: 1, max: Math.floor(YEAR / MAX_BUCKETS) }) },
   );
   return fc.record({ limit: limits(), buckets, precision }).map((drawn) => ({
     limit: drawn.limit,

@@ -15,7 +15,7 @@ import {
 } from "./visits.ts";
 
 /** The most units that a law takes one by one. */
-const MOST_STEPS = 12;
+const MAX_STEPS = 12;
 
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
@@ -27,7 +27,7 @@ function chargesAfter({ decision: { remaining } }: Visit): number[] {
 
 /** Whether a key, or a part of it, is at the bound on debt, where units may have been dropped. */
 function isCut(decision: Decision, most: Decision): boolean {
-  return decision.parts?.some((part, place) => isCut(part, most.parts![place]!)) ??
+  return decision.parts?.some((part, index) => isCut(part, most.parts![index]!)) ??
     decision.debt === most.debt;
 }
 
@@ -172,7 +172,7 @@ export const unitLaws: readonly VisitLaw[] = [
   },
 ];
 
-/** The units that are left, up to `MOST_STEPS`. */
+/** The units that are left, up to `MAX_STEPS`. */
 function unitsToSplit({ decision }: Visit): number {
-  return Math.min(MOST_STEPS, decision.remaining);
+  return Math.min(MAX_STEPS, decision.remaining);
 }

@@ -88,7 +88,7 @@ function leftAfter(mode: ReplaceMode, used: number, old: Algorithm, algorithm: A
   const [olds, parts] = [old.internals?.parts, algorithm.internals?.parts];
   return olds === undefined || parts === undefined || !haveLikeParts(old, algorithm)
     ? algorithm.capacity - takenOver(mode, used, old.capacity, algorithm.capacity)
-    : Math.min(...parts.map((part, place) => leftAfter(mode, used, olds[place]!, part)));
+    : Math.min(...parts.map((part, index) => leftAfter(mode, used, olds[index]!, part)));
 }
 
 /** Units used of the new capacity when `used` units of the old one were. */

@@ -33,7 +33,7 @@ export interface Batch {
 }
 
 /** What a commit reports of the calls of its batch; each is reported once. */
-export interface Watcher {
+export interface CommitCallbacks {
   /** The values are there: from now on no call may join the batch. */
   onLoaded(): void;
   /** These are decided. */

@@ -8,7 +8,7 @@
  * batches_in_flight.ts.
  */
 
-import { addJob, type Batch, mayJoin, type Watcher } from "./batch.ts";
+import { addJob, type Batch, type CommitCallbacks, mayJoin } from "./batch.ts";
 import { batchesInFlight, batchFinished, batchShare, batchStarted } from "./batches_in_flight.ts";
 import { casCommit } from "../commit/cas_commit.ts";
 import { scriptCommit } from "../commit/script_commit.ts";
@@ -26,23 +26,23 @@ import {
 import { storeClosed } from "../failures/batch_failure.ts";
 import {
   answerJobs,
+  canPipeline,
   handleFailure,
   handleReturn,
-  isCalm,
   keepForRetry,
   type Outcomes,
 } from "./handle_outcome.ts";
-import { isLook, type Job } from "./job.ts";
-import { enqueue, firstJob, jobQueue, MOST_JOBS, takeAll, takeBatch, takeIf } from "./job_queue.ts";
+import { isReadOnly, type Job } from "./job.ts";
+import { enqueue, firstJob, jobQueue, MAX_JOBS, takeAll, takeBatch, takeIf } from "./job_queue.ts";
 
 /** How likely a batcher that has won after lost races leaves its keys to others for a moment. */
-const COURTESY = 1 / 4;
+const BACKOFF_CHANCE = 1 / 4;
 
 const COMMITS = { watch: watchCommit, cas: casCommit, script: scriptCommit };
 
 /** Where a batcher has got to. */
 interface BatcherState extends Outcomes {
-  readonly watcher: Watcher;
+  readonly callbacks: CommitCallbacks;
   /** Whether a batch is about to be made, as soon as there is a connection. */
   starting: boolean;
   /** Whether keys are left to others for a moment. */
@@ -71,7 +71,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
     mustReconnect: false,
     lostRaces: 0,
     emptyConnections: 0,
-    watcher: {
+    callbacks: {
       onLoaded() {
         state.loading = undefined;
       },
@@ -142,11 +142,11 @@ function submit(state: BatcherState, job: Job): void {
   const { server: { breaker, closed, context }, queue, loading } = state;
   if (closed) return context.failJobs([job], "no", storeClosed());
   if (state.timer === undefined) startTimer(state, context.timeout);
-  if (loading !== undefined && untilProbe(breaker) === 0 && mayJoin(loading, job, MOST_JOBS)) {
+  if (loading !== undefined && untilProbe(breaker) === 0 && mayJoin(loading, job, MAX_JOBS)) {
     return addJob(job, loading);
   }
   if (queue.size >= context.maxPending) return context.refuseJob(job);
-  if (!admitsCall(breaker, isLook(job))) {
+  if (!admitsCall(breaker, isReadOnly(job))) {
     return context.failJobs([job], "no", new Error("It failed a moment ago"));
   }
   enqueue(queue, job);
@@ -171,7 +171,7 @@ function maySend(state: BatcherState): boolean {
   const { queue, resting, inFlight } = state;
   if (queue.size === 0 || resting) return false;
   if (inFlight.batches.length === 0) return true;
-  return isCalm(state) && queue.size >= inFlight.least && !firstJob(queue)!.watched;
+  return canPipeline(state) && queue.size >= inFlight.least && !firstJob(queue)!.watched;
 }
 
 /** Sends the next batch, and deals with what comes of it. */
@@ -186,7 +186,7 @@ async function next(state: BatcherState): Promise<void> {
   if (!maySend(state)) return;
   const hasLost = state.lostRaces > 0;
   const isWatch = node.commit === "watch";
-  const most = isWatch || hasLost ? MOST_JOBS : batchShare(inFlight, queue.size);
+  const most = isWatch || hasLost ? MAX_JOBS : batchShare(inFlight, queue.size);
   const batch = takeBatch(queue, node.commit, most);
   batchStarted(inFlight, batch);
   const ending = run(state, node, batch);
@@ -196,7 +196,7 @@ async function next(state: BatcherState): Promise<void> {
   batchFinished(inFlight, batch);
   handleReturn(state);
   if (state.lostRaces > 0) return startAtOnce(state);
-  if (hasLost && Math.random() < COURTESY) await rest(state);
+  if (hasLost && Math.random() < BACKOFF_CHANCE) await rest(state);
   start(state);
 }
 
@@ -227,16 +227,16 @@ async function connectOrFail({ server, queue }: Outcomes): Promise<NodeConnectio
 
 /** Runs a batch; a fault in here, whatever it is, must not leave a caller without an answer. */
 async function run(state: BatcherState, node: NodeConnection, batch: Batch): Promise<void> {
-  const { server: { context }, watcher } = state;
+  const { server: { context }, callbacks } = state;
   const { commit } = batch;
   context.counters.batches++;
   if (commit === "watch") state.loading = batch;
   try {
-    await COMMITS[commit](node, batch, watcher, context);
+    await COMMITS[commit](node, batch, callbacks, context);
   } catch (error) {
-    watcher.fail(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
+    callbacks.fail(batch.jobs, { kind: "lost", applied: "unknown", error: error as Error });
   } finally {
-    if (commit === "watch") watcher.onLoaded();
+    if (commit === "watch") callbacks.onLoaded();
   }
 }
 

@@ -13,9 +13,12 @@
 import type { Batch } from "./batch.ts";
 
 /** The most batches under way. */
-const MOST_BATCHES = 4;
-/** The fewest keys of a batch beside others: each costs a command, a write and a turn of the event loop. */
-const LEAST_KEYS = 20;
+const MAX_BATCHES = 4;
+/**
+ * The fewest keys of a batch beside others: each costs a command, a write and a turn of the event
+ * loop.
+ */
+const MIN_KEYS = 20;
 
 /** What is under way to one node. */
 export interface BatchesInFlight {
@@ -35,8 +38,8 @@ export function batchesInFlight(): BatchesInFlight {
 /** How many of the calls that wait go into the next batch at most. */
 export function batchShare(inFlight: BatchesInFlight, waiting: number): number {
   const calls = waiting + callsOf(inFlight);
-  const batches = Math.floor(calls * inFlight.keysPerCall / LEAST_KEYS);
-  return Math.ceil(calls / Math.max(1, Math.min(batches, MOST_BATCHES)));
+  const batches = Math.floor(calls * inFlight.keysPerCall / MIN_KEYS);
+  return Math.ceil(calls / Math.max(1, Math.min(batches, MAX_BATCHES)));
 }
 
 /** One more batch is under way. */
@@ -56,8 +59,8 @@ function updateLeast(inFlight: BatchesInFlight): void {
   const { batches, keysPerCall } = inFlight;
   const count = batches.length;
   // A connection holds one watched transaction.
-  const isFull = count === MOST_BATCHES || batches[0]?.commit === "watch";
-  const least = (count + 1) * LEAST_KEYS / keysPerCall - callsOf(inFlight);
+  const isFull = count === MAX_BATCHES || batches[0]?.commit === "watch";
+  const least = (count + 1) * MIN_KEYS / keysPerCall - callsOf(inFlight);
   inFlight.least = isFull ? Infinity : count === 0 ? 1 : least;
 }
 

@@ -15,7 +15,7 @@ export interface Cell {
   readonly key: string;
   readonly slot: number;
   /** How many cells came before it in its transaction. */
-  place: number;
+  index: number;
   /** Which calls it is alone with in its transaction: their `keySet`. */
   alone: string | undefined;
   /** The text that the server holds, or is thought to hold; `undefined` if none. */
@@ -45,11 +45,11 @@ export interface Cell {
 }
 
 /** A cell of a key of which nothing is known yet. */
-export function emptyCell(key: string, slot: number, place: number): Cell {
+export function emptyCell(key: string, slot: number, index: number): Cell {
   const cell: Omit<Cell, "root"> & { root: Cell | undefined } = {
     key,
     slot,
-    place,
+    index,
     alone: undefined,
     held: undefined,
     keptUntil: 0,

@@ -4,7 +4,7 @@
  * | what came of the batch | its calls |
  * |---|---|
  * | committed | were answered |
- * | others changed a key | try again at the head of the queue, at most MOST_TRIES times |
+ * | others changed a key | try again at the head of the queue, at most MAX_TRIES times |
  * | the connection closed before anything was written | go into the next batch, on a new connection; the third time in a row they fail |
  * | the server takes no writes | those that only look try again, the others fail as not applied |
  * | no reply, or an error that is everybody's | fail as not applied, and so do all that wait |
@@ -18,13 +18,13 @@ import type { BatchesInFlight } from "./batches_in_flight.ts";
 import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
 import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
-import { isLook, type Job, keySet } from "./job.ts";
+import { isReadOnly, type Job, keySet } from "./job.ts";
 import { enqueueFirst, type JobQueue, takeIf } from "./job_queue.ts";
 
 /** How often a call is tried before it fails by a `ContentionError`. */
-const MOST_TRIES = 256;
+const MAX_TRIES = 256;
 /** After how many connections in a row that were lost without one answer the breaker opens. */
-const MOST_EMPTY = 3;
+const MAX_EMPTY_CONNECTIONS = 3;
 
 /** What is known of the batches to one server, until all that are under way are back. */
 export interface Outcomes {
@@ -46,7 +46,7 @@ export interface Outcomes {
 }
 
 /** Whether one more batch may go beside those under way: no failure, and no lost race. */
-export function isCalm({ lostRaces, toRetry, failing }: Outcomes): boolean {
+export function canPipeline({ lostRaces, toRetry, failing }: Outcomes): boolean {
   return lostRaces === 0 && toRetry.length === 0 && !failing;
 }
 
@@ -56,7 +56,7 @@ export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
   if (jobs.length > 0) {
     state.emptyConnections = 0;
     // A look says nothing of a server that failed at writes.
-    if (!breaker.answersLooks || !jobs.every(isLook)) recordSuccess(breaker);
+    if (!breaker.answersLooks || !jobs.every(isReadOnly)) recordSuccess(breaker);
   }
   context.counters.decisions += jobs.length;
   for (const job of jobs) {
@@ -84,7 +84,7 @@ export function handleReturn(state: Outcomes): void {
     job.reject(
       new ContentionError(
         `Cannot decide as its keys must be left alone for one round trip: others changed them ` +
-          `${MOST_TRIES} times`,
+          `${MAX_TRIES} times`,
       ),
     );
   });
@@ -109,17 +109,17 @@ export function handleFailure(
   else dropConnection(server);
   if (kind === "lost") {
     if (isFirst) state.emptyConnections++;
-    if (state.emptyConnections < MOST_EMPTY) {
+    if (state.emptyConnections < MAX_EMPTY_CONNECTIONS) {
       return retry(state, unapplied, (job) => failJobs([job], "no", error));
     }
   }
   if (isFirst) recordFailure(server.breaker, kind === "unwritable");
   // Looks that wait have not failed.
-  const waiting = takeIf(queue, (job) => kind !== "unwritable" || !isLook(job));
+  const waiting = takeIf(queue, (job) => kind !== "unwritable" || !isReadOnly(job));
   const left = [...unapplied, ...takeRetries(state), ...waiting];
   if (kind !== "unwritable") return failJobs(left, "no", error);
-  failJobs(left.filter((job) => !isLook(job)), "no", error);
-  retry(state, left.filter(isLook), (job) => failJobs([job], "no", error));
+  failJobs(left.filter((job) => !isReadOnly(job)), "no", error);
+  retry(state, left.filter(isReadOnly), (job) => failJobs([job], "no", error));
 }
 
 /** Only what shares a transaction with a call that is rejected is tried again. */
@@ -145,7 +145,7 @@ function retry(
   const again: Job[] = [];
   for (const job of jobs) {
     if (job.settled) continue;
-    if (++job.tries < MOST_TRIES) again.push(job);
+    if (++job.tries < MAX_TRIES) again.push(job);
     else tooOften(job);
   }
   enqueueFirst(queue, again);

@@ -103,7 +103,7 @@ export function keySet(job: Job): string {
 }
 
 /** Whether a call writes nothing, whatever comes of it. */
-export function isLook({ one, several }: Job): boolean {
+export function isReadOnly({ one, several }: Job): boolean {
   return one === undefined ? several?.operations.every(looks) === true : looks(one);
 }
 

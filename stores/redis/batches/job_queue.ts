@@ -8,9 +8,9 @@ import { chooseCommit, type Commit } from "../commit/choose_commit.ts";
 import type { Job } from "./job.ts";
 
 /** The most keys of one batch: one that loses the race is done again as a whole. */
-const MOST_KEYS = 128;
+const MAX_KEYS = 128;
 /** The most calls of one batch, as stepping them holds up the process. */
-export const MOST_JOBS = 1_024;
+export const MAX_JOBS = 1_024;
 
 /** Calls that wait for a node. */
 export interface JobQueue {
@@ -60,7 +60,7 @@ export function takeBatch(queue: JobQueue, mode: Commit, most: number): Batch {
   const first = firstJob(queue)!;
   const batch = emptyBatch(first, chooseCommit(first, mode));
   for (const slot of [...queue.slots.keys()]) {
-    const allWent = fillFrom(queue, slot, batch, mode, Math.min(most, MOST_JOBS));
+    const allWent = fillFrom(queue, slot, batch, mode, Math.min(most, MAX_JOBS));
     if (!allWent || batch.commit === "watch") break;
   }
   return batch;
@@ -95,7 +95,7 @@ function hasRoom(batch: Batch, job: Job, mode: Commit, most: number): boolean {
   if (jobs.length >= most || job.asking !== asking || chooseCommit(job, mode) !== commit) {
     return false;
   }
-  if (jobs.length > 0 && cells.size + keyCount(job) > MOST_KEYS) return false;
+  if (jobs.length > 0 && cells.size + keyCount(job) > MAX_KEYS) return false;
   return canShare(batch, job);
 }
 

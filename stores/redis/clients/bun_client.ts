@@ -4,7 +4,7 @@
  */
 
 import type { Command, Dial } from "./connection.ts";
-import { connect, type OwnClient } from "./own_connection.ts";
+import { connect, type DedicatedClient } from "./dedicated_connection.ts";
 
 /** Bun's `RedisClient`. */
 export interface BunRedisClient {
@@ -28,11 +28,11 @@ interface Duplicate {
 
 /** Dials with the options of Bun's client: each connection is a duplicate of it. */
 export function dialBunClient(client: BunRedisClient): Dial {
-  const make = async () => ownClient(await client.duplicate() as Duplicate);
+  const make = async () => dedicatedClient(await client.duplicate() as Duplicate);
   return (timeout) => connect(make, timeout);
 }
 
-function ownClient(client: Duplicate): OwnClient {
+function dedicatedClient(client: Duplicate): DedicatedClient {
   let isLost = false;
   // After a reconnect, the transaction would continue without the keys that it watches.
   client.onclose = () => {

@@ -3,15 +3,15 @@
  *
  * A cluster client makes clients of nodes with the options that it was given: `defaults`, and
  * `nodeAddressMap`. So it is duplicated, with the options of its nodes replaced as everywhere in the
- * store (see own_options.ts), and makes the clients of nodes. It is not connected itself, and
+ * store (see dedicated_options.ts), and makes the clients of nodes. It is not connected itself, and
  * watches nothing. One duplicate makes the clients of all nodes, as each has a class of its own
  * for its clients, which takes a millisecond to make.
  */
 
 import type { Dial } from "./connection.ts";
-import { connect, destroy, type OwnClient } from "./own_connection.ts";
+import { connect, type DedicatedClient, destroy } from "./dedicated_connection.ts";
 import { type Duplicated, optionsOf } from "./options_of.ts";
-import { ownOptions } from "./own_options.ts";
+import { dedicatedOptions } from "./dedicated_options.ts";
 
 /** A node-redis cluster client; `createCluster` returns it. */
 export interface NodeRedisCluster {
@@ -59,7 +59,7 @@ interface NodeName {
 interface Place extends NodeName {
   readonly readonly: false;
   /** Before 5.0 a promise until it is connected. */
-  client: OwnClient | Promise<OwnClient> | undefined;
+  client: DedicatedClient | Promise<DedicatedClient> | undefined;
 }
 
 /**
@@ -72,7 +72,7 @@ export function clusterDials(cluster: NodeRedisCluster, timeout: number): Cluste
   const { rootNodes, defaults } = optionsOf<ClusterOptions>(original);
 
   async function makerOf(options: NodeOptions, overrides: object): Promise<Maker> {
-    const own = ownOptions({ ...defaults?.socket, ...options.socket }, timeout);
+    const own = dedicatedOptions({ ...defaults?.socket, ...options.socket }, timeout);
     const maker = await original.duplicate({
       ...overrides,
       clientSideCache: undefined,
@@ -118,10 +118,10 @@ function once<Value>(make: () => Value): () => Value {
 }
 
 /** The client that a cluster client makes once it is to connect. */
-function clientOf(maker: Maker, node: NodeName): OwnClient {
+function clientOf(maker: Maker, node: NodeName): DedicatedClient {
   const place: Place = { ...node, readonly: false, client: undefined };
-  const listeners: Parameters<OwnClient["on"]>[] = [];
-  let client: OwnClient | undefined;
+  const listeners: Parameters<DedicatedClient["on"]>[] = [];
+  let client: DedicatedClient | undefined;
   return {
     get isReady() {
       return client?.isReady === true;

@@ -7,8 +7,8 @@
  */
 
 import type { Command, Dial } from "./connection.ts";
-import { connect, type OwnClient } from "./own_connection.ts";
-import { withGrace } from "./own_options.ts";
+import { connect, type DedicatedClient } from "./dedicated_connection.ts";
+import { withGrace } from "./dedicated_options.ts";
 
 /** A client of ioredis or iovalkey, or a cluster client. */
 export interface IoRedisClient {
@@ -34,7 +34,7 @@ export function dialIoRedis(client: IoRedisClient): Dial {
   const { duplicate } = client as unknown as { duplicate(options: object): Duplicate };
   return (timeout) =>
     connect(
-      async () => ownClient(await duplicate.call(client, nodeOptions(timeout)), false),
+      async () => dedicatedClient(await duplicate.call(client, nodeOptions(timeout)), false),
       timeout,
     );
 }
@@ -57,7 +57,7 @@ export function dialIoRedisCluster(client: IoRedisClient): Dial {
       redisOptions: { ...options.redisOptions, ...nodeOptions(timeout), enableOfflineQueue: true },
     };
     return connect(
-      async () => ownClient(await duplicate.call(client, [], overrides), true),
+      async () => dedicatedClient(await duplicate.call(client, [], overrides), true),
       timeout,
     );
   };
@@ -84,7 +84,7 @@ function noRetry(): null {
   return null;
 }
 
-function ownClient(client: Duplicate, isShared: boolean): OwnClient {
+function dedicatedClient(client: Duplicate, isShared: boolean): DedicatedClient {
   return {
     isShared,
     get isReady() {

@@ -4,8 +4,8 @@
  */
 
 import type { Dial } from "./connection.ts";
-import { connect, type OwnClient } from "./own_connection.ts";
-import { ownOptions } from "./own_options.ts";
+import { connect, type DedicatedClient } from "./dedicated_connection.ts";
+import { dedicatedOptions } from "./dedicated_options.ts";
 
 /** A node-redis client, as far as the store needs one; `createClient` returns it. */
 export interface NodeRedisClient {
@@ -28,7 +28,7 @@ export interface NodeRedisPool {
 /** A client that can be duplicated. */
 export interface Original {
   readonly options?: { readonly socket?: object };
-  duplicate(overrides: object): OwnClient;
+  duplicate(overrides: object): DedicatedClient;
 }
 
 /** Dials with the options of a client. */
@@ -44,7 +44,7 @@ export function dialPool(pool: NodeRedisPool): Dial {
 }
 
 /** Lends a client to a function, and returns what comes of it. */
-type Lend = (use: (client: Original) => Promise<OwnClient>) => Promise<OwnClient>;
+type Lend = (use: (client: Original) => Promise<DedicatedClient>) => Promise<DedicatedClient>;
 
 /** Dials with the options of a client that is lent. */
 export function dialLent(lend: Lend): Dial {
@@ -54,7 +54,7 @@ export function dialLent(lend: Lend): Dial {
   };
 }
 
-/** A client with the same options, but for those of own_options.ts; not yet connected. */
-export function copyOf(client: Original, timeout: number): OwnClient {
-  return client.duplicate(ownOptions(client.options?.socket, timeout));
+/** A client with the same options, but for those of dedicated_options.ts; not yet connected. */
+export function copyOf(client: Original, timeout: number): DedicatedClient {
+  return client.duplicate(dedicatedOptions(client.options?.socket, timeout));
 }

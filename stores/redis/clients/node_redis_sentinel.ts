@@ -12,8 +12,8 @@ import type { Connection, Dial } from "./connection.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";
 import { copyOf, dialLent, type Original } from "./node_redis.ts";
 import { type Duplicated, optionsOf } from "./options_of.ts";
-import { connect, destroy, type OwnClient } from "./own_connection.ts";
-import { onceOnly } from "./own_options.ts";
+import { connect, type DedicatedClient, destroy } from "./dedicated_connection.ts";
+import { onceOnly } from "./dedicated_options.ts";
 
 /** A node-redis sentinel client; `createSentinel` returns it. */
 export interface NodeRedisSentinel {
@@ -42,8 +42,8 @@ interface Scout {
   connect(): Promise<unknown>;
   _execute(
     readOnly: boolean,
-    use: (client: Original) => Promise<OwnClient>,
-  ): Promise<OwnClient>;
+    use: (client: Original) => Promise<DedicatedClient>,
+  ): Promise<DedicatedClient>;
   destroy(): Promise<void>;
 }
 
@@ -63,24 +63,24 @@ export function sentinelDial(given: NodeRedisSentinel): Dial {
   const count = options.sentinelRootNodes.length;
   let first = 0;
 
-  async function dialBy(place: number, timeout: number): Promise<Connection> {
-    const scout = await scoutOf(sentinel, options, place, timeout);
+  async function dialBy(index: number, timeout: number): Promise<Connection> {
+    const scout = await scoutOf(sentinel, options, index, timeout);
     const connection = await connect(() => masterBy(scout, timeout), timeout);
-    first = place;
+    first = index;
     return connection;
   }
 
   return (timeout) => {
     const attempts = options.sentinelRootNodes.map((_, turn) => {
-      const place = (first + turn) % count;
-      return () => dialBy(place, timeout);
+      const index = (first + turn) % count;
+      return () => dialBy(index, timeout);
     });
     return staggeredAttempts(attempts, HEAD_START, timeout, (late) => late.destroy());
   };
 }
 
 /** A client of the master that a sentinel names; not yet connected. */
-async function masterBy(scout: Scout, timeout: number): Promise<OwnClient> {
+async function masterBy(scout: Scout, timeout: number): Promise<DedicatedClient> {
   try {
     await scout.connect();
     return await scout._execute(false, (client) => Promise.resolve(copyOf(client, timeout)));
@@ -93,7 +93,7 @@ async function masterBy(scout: Scout, timeout: number): Promise<OwnClient> {
 async function scoutOf(
   sentinel: Duplicated<Scout>,
   { sentinelRootNodes, sentinelClientOptions, nodeClientOptions }: SentinelOptions,
-  place: number,
+  index: number,
   timeout: number,
 ): Promise<Scout> {
   const limited = (options: ClientOptions | undefined): ClientOptions => ({
@@ -101,7 +101,7 @@ async function scoutOf(
     socket: onceOnly(options?.socket, timeout, timeout),
   });
   const scout = await sentinel.duplicate({
-    sentinelRootNodes: [sentinelRootNodes[place]],
+    sentinelRootNodes: [sentinelRootNodes[index]],
     sentinelClientOptions: limited(sentinelClientOptions),
     nodeClientOptions: limited(nodeClientOptions),
     maxCommandRediscovers: 0,

@@ -10,7 +10,7 @@
  * Keys of one call are committed as one: they form a group, as do all keys that calls tie together.
  */
 
-import { type Batch, decideBatch, rootCellOf, type Watcher } from "../batches/batch.ts";
+import { type Batch, type CommitCallbacks, decideBatch, rootCellOf } from "../batches/batch.ts";
 import { type Cell, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import { keysOf } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/reconnector.ts";
@@ -22,7 +22,7 @@ import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
 export async function casCommit(
   node: NodeConnection,
   batch: Batch,
-  watcher: Watcher,
+  callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
   const { clock, values, counters, useServerTime } = context;
@@ -32,7 +32,7 @@ export async function casCommit(
   }
   const now = (useServerTime ? clock.now() : undefined) ?? Date.now();
   const decided = decideBatch(batch, now, counters);
-  await commitByScript(node, batch, decided, watcher, {
+  await commitByScript(node, batch, decided, callbacks, {
     text: COMPARE_AND_SET,
     commandOf(call) {
       let sizes = "";
@@ -53,15 +53,15 @@ export async function casCommit(
     },
     readReply({ jobs, cells }, reply) {
       const lost = reply.length === AFTER_TIME ? NONE : lostOf(cells, reply, context);
-      if (lost.size === 0) return watcher.answer(jobs);
-      watcher.answer(jobs.filter((job) => !lost.has(rootCellOf(job))));
+      if (lost.size === 0) return callbacks.answer(jobs);
+      callbacks.answer(jobs.filter((job) => !lost.has(rootCellOf(job))));
       const conflicted = jobs.filter((job) => lost.has(rootCellOf(job)));
       for (const job of conflicted) {
         // A value that is no text comes back changed, and would never compare as equal.
         job.watched = node.connection.isShared !== true &&
           keysOf(job).some((key) => batch.cells.get(key)!.unreadable);
       }
-      watcher.tryAgain(conflicted);
+      callbacks.tryAgain(conflicted);
     },
   }, context);
 }
@@ -92,8 +92,8 @@ function lostOf(
 ): ReadonlySet<Cell> {
   const lost = new Set<Cell>();
   let at = AFTER_TIME;
-  for (const [place, group] of groupsOf(cells).entries()) {
-    if (reply[at] !== place) continue;
+  for (const [index, group] of groupsOf(cells).entries()) {
+    if (reply[at] !== index) continue;
     at++;
     lost.add(rootOf(group[0]!));
     for (const { key } of group) values.set(key, String(reply[at++]) || undefined, undefined, 0);

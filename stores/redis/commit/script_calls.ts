@@ -3,7 +3,7 @@
  * alone, all in one write.
  */
 
-import type { Batch, Watcher } from "../batches/batch.ts";
+import type { Batch, CommitCallbacks } from "../batches/batch.ts";
 import type { Cell } from "../batches/cell.ts";
 import type { Job } from "../batches/job.ts";
 import type { Command } from "../clients/connection.ts";
@@ -36,7 +36,7 @@ export async function commitByScript(
   node: NodeConnection,
   { cells, asking }: Batch,
   jobs: readonly Job[],
-  { fail }: Watcher,
+  { fail }: CommitCallbacks,
   script: CommitScript,
   context: StoreContext,
 ): Promise<void> {
@@ -47,8 +47,8 @@ export async function commitByScript(
   const replies = await callScript(node, script.text, commands, asking, context);
   if (!hasReplies(replies)) return fail(jobs, { ...replies, applied: "unknown" });
   const failed: [readonly Job[], Error][] = [];
-  for (const [place, call] of calls.entries()) {
-    const reply = replies[place];
+  for (const [index, call] of calls.entries()) {
+    const reply = replies[index];
     if (reply instanceof Error) failed.push([call.jobs, reply]);
     else script.readReply(call, reply as readonly unknown[]);
   }
@@ -82,8 +82,8 @@ function callsOf(jobs: readonly Job[], cells: Batch["cells"]): readonly ScriptCa
 }
 
 function addCell({ cells }: ScriptCall, cell: Cell): void {
-  if (cells[cell.place] === cell) return;
-  cell.place = cells.length;
+  if (cells[cell.index] === cell) return;
+  cell.index = cells.length;
   cells.push(cell);
 }
 
@@ -104,7 +104,7 @@ async function callScript(
 ): Promise<RoundTrip> {
   const first = await send(calls);
   if (!hasReplies(first)) return first;
-  const unknown = calls.filter((_, place) => isUnknownScript(first[place]));
+  const unknown = calls.filter((_, index) => isUnknownScript(first[index]));
   if (unknown.length === 0) return first;
   const second = await send(unknown.map(([, , ...rest]) => ["EVAL", text, ...rest]));
   if (!hasReplies(second)) return second;
@@ -116,7 +116,7 @@ async function callScript(
     const written = asking ? commands.flatMap((command) => [["ASKING"], command]) : commands;
     const trip = await countedRoundTrip(connection, written, context);
     if (!hasReplies(trip)) return trip;
-    const replies = asking ? trip.filter((_, place) => place % 2 === 1) : trip;
+    const replies = asking ? trip.filter((_, index) => index % 2 === 1) : trip;
     const [reply] = replies;
     if (!(reply instanceof Error)) context.clock.sample(timeOf(reply), sent, performance.now());
     return replies;

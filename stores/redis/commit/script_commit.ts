@@ -7,11 +7,11 @@
  * and nothing is to be remembered of a key.
  */
 
-import { type Batch, stepAll, type Watcher } from "../batches/batch.ts";
+import { type Batch, type CommitCallbacks, stepAll } from "../batches/batch.ts";
 import { loadCell } from "../batches/cell.ts";
 import type { NodeConnection } from "../connections/reconnector.ts";
 import { timeOf } from "../connections/server_clock.ts";
-import { programOf } from "../script/program.ts";
+import { scriptArguments } from "../script/script_arguments.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
 import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
@@ -20,25 +20,25 @@ import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
 export function scriptCommit(
   node: NodeConnection,
   batch: Batch,
-  watcher: Watcher,
+  callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
   const { counters, useServerTime } = context;
   const own = useServerTime ? -1 : Date.now();
-  return commitByScript(node, batch, batch.jobs, watcher, {
+  return commitByScript(node, batch, batch.jobs, callbacks, {
     text: STATE_TRANSITIONS,
     commandOf: ({ jobs, cells }) => [
       ...scriptCommand(STATE_TRANSITIONS_SHA, cells),
-      ...programOf(jobs, batch.cells, cells.length, own),
+      ...scriptArguments(jobs, batch.cells, cells.length, own),
     ],
     readReply({ jobs, cells }, reply) {
       const held = reply[AFTER_TIME] as readonly (string | null)[];
-      for (const [place, cell] of cells.entries()) {
-        loadCell(cell, held[place] ?? undefined, undefined);
+      for (const [index, cell] of cells.entries()) {
+        loadCell(cell, held[index] ?? undefined, undefined);
       }
       const now = useServerTime ? Math.floor(timeOf(reply)) : own;
       // Those that were given up meanwhile as well: the server has charged them.
-      watcher.answer(stepAll(jobs, batch.cells, now, counters));
+      callbacks.answer(stepAll(jobs, batch.cells, now, counters));
     },
   }, context);
 }

@@ -14,7 +14,7 @@
  * no EXEC; but a call that was refused because of others in the batch is committed with them.
  */
 
-import { type Batch, decideBatch, rootCellOf, type Watcher } from "../batches/batch.ts";
+import { type Batch, type CommitCallbacks, decideBatch, rootCellOf } from "../batches/batch.ts";
 import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import type { Command } from "../clients/connection.ts";
 import type { Job } from "../batches/job.ts";
@@ -28,17 +28,17 @@ import { connectionLost, failureOfReply, firstError } from "../failures/batch_fa
 export async function watchCommit(
   node: NodeConnection,
   batch: Batch,
-  watcher: Watcher,
+  callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
   const commands = loadCommands(node, batch, context);
   node.watching = true;
   const replies = await countedRoundTrip(node.connection, commands, context);
-  watcher.onLoaded();
-  if (!hasReplies(replies)) return watcher.fail(batch.jobs, replies);
+  callbacks.onLoaded();
+  if (!hasReplies(replies)) return callbacks.fail(batch.jobs, replies);
   const refusal = firstError(replies);
   if (refusal !== undefined) {
-    return watcher.fail(batch.jobs, { ...failureOfReply(refusal), applied: "no" });
+    return callbacks.fail(batch.jobs, { ...failureOfReply(refusal), applied: "no" });
   }
 
   const cells = [...batch.cells.values()];
@@ -46,9 +46,9 @@ export async function watchCommit(
   const decided = decideBatch(batch, now, context.counters);
   const changes = cells.filter(isReplaced);
   const [waiting, settled] = divide(decided, changes, cells);
-  watcher.answer(settled);
+  callbacks.answer(settled);
   if (changes.length > 0) {
-    await commit(node, changes, waiting, batch.asking, watcher, context);
+    await commit(node, changes, waiting, batch.asking, callbacks, context);
   }
 }
 
@@ -78,7 +78,7 @@ function load(
 ): number {
   const texts = replies.at(useServerTime ? -2 : -1) as readonly (string | null)[];
   for (const cell of cells) {
-    loadCell(cell, texts[cell.place] ?? undefined, values.get(cell.key));
+    loadCell(cell, texts[cell.index] ?? undefined, values.get(cell.key));
   }
   return useServerTime ? Math.floor(timeOf(replies.at(-1))) : Date.now();
 }
@@ -106,7 +106,7 @@ async function commit(
   changes: readonly Cell[],
   waiting: readonly Job[],
   asking: boolean,
-  { answer, tryAgain, fail }: Watcher,
+  { answer, tryAgain, fail }: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
   if (!node.connection.open) return fail(waiting, connectionLost());

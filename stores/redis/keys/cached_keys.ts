@@ -6,9 +6,9 @@
 import { LONGEST_KEY } from "../../../core/options/longest_key.ts";
 
 /** The most keys that are remembered, for all limiters of a store together. */
-const MOST_KEYS = 20_000;
+const MAX_KEYS = 20_000;
 /** The most characters of these keys and their stored keys. */
-const MOST_TEXT = 2_000_000;
+const MAX_CHARACTERS = 2_000_000;
 
 /** Makes stored keys of keys. */
 type NameOf = (key: string) => string;
@@ -26,7 +26,7 @@ export function cachedKeys(): (nameOf: NameOf) => NameOf {
   let size = 0;
 
   function makeRoom(length: number): void {
-    if (count < MOST_KEYS && size + length <= MOST_TEXT) return;
+    if (count < MAX_KEYS && size + length <= MAX_CHARACTERS) return;
     for (const names of tables) names.clear();
     tables = [];
     count = 0;

@@ -4,7 +4,7 @@
  */
 
 import { errorMessage } from "../../../core/options/checks.ts";
-import { clientError, has } from "../clients/client_kind.ts";
+import { clientError, has } from "../clients/unsupported_clients.ts";
 import type { Dial } from "../clients/connection.ts";
 import { type BunRedisClient, dialBunClient } from "../clients/bun_client.ts";
 import { dialIoRedis, dialIoRedisCluster, type IoRedisClient } from "../clients/ioredis.ts";

@@ -90,8 +90,8 @@ type SlotRange = readonly [
 function shuffled<Item>(items: readonly Item[]): Item[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {
-    const place = Math.floor(Math.random() * (last + 1));
-    [result[last], result[place]] = [result[place]!, result[last]!];
+    const index = Math.floor(Math.random() * (last + 1));
+    [result[last], result[index]] = [result[index]!, result[last]!];
   }
   return result;
 }

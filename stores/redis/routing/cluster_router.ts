@@ -44,7 +44,7 @@ const RENEW_EVERY = 250;
 const WATCHING = 16;
 
 /** How often nodes may send a call elsewhere before it fails, as the cluster does not settle. */
-const MOST_REDIRECTS = 32;
+const MAX_REDIRECTS = 32;
 
 /** A cluster, as far as it is known. */
 interface Cluster {
@@ -200,8 +200,8 @@ function takeUnrouted(cluster: Cluster): readonly Job[] {
 /** Takes calls back from a node that could not run them, and submits them where they belong. */
 function redirect(cluster: Cluster, jobs: readonly Job[], error: Error): void {
   const { slots, context: { failJobs } } = cluster;
-  const again = jobs.filter((job) => ++job.redirects < MOST_REDIRECTS);
-  failJobs(jobs.filter((job) => job.redirects >= MOST_REDIRECTS), "no", error);
+  const again = jobs.filter((job) => ++job.redirects < MAX_REDIRECTS);
+  failJobs(jobs.filter((job) => job.redirects >= MAX_REDIRECTS), "no", error);
   const [word, slot, address = ""] = error.message.split(" ");
   if (word === "ASK") askNode(cluster, again, address);
   else if (word === "MOVED") {

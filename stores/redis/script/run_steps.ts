@@ -50,7 +50,7 @@ const ZERO = 32;
 const DIGITS = 90;
 
 /** Numbers as letters, two each, as the server reads a letter in no time. */
-export function lettersOf(numbers: readonly number[]): string {
+export function encodeCounts(numbers: readonly number[]): string {
   return String.fromCharCode(
     ...numbers.flatMap((each) => [ZERO + Math.floor(each / DIGITS), ZERO + each % DIGITS]),
   );
@@ -60,7 +60,7 @@ export function lettersOf(numbers: readonly number[]): string {
  * Takes the same cost of each key by the formula `ticks`, which nearly all token and leaky buckets and
  * GCRAs have.
  *
- * @param times How often the cost is taken from each key, as `lettersOf` encodes it.
+ * @param times How often the cost is taken from each key, as `encodeCounts` encodes it.
  */
 export function takeTicks(
   [_name, perMillisecond, _1, interval, burst]: Formula,
@@ -156,18 +156,18 @@ export function takeSteps(
 
   function takeEach(at: number, end: number, instant: number): void {
     const taken: unknown[] = [];
-    for (let place = at; place < end; place += 4) {
-      const transition = transitions[steps[place + 1]!]!;
-      const held = current(steps[place]!, transition);
-      const next = transition.take(held, instant, steps[place + 2]!);
-      if (next === held && steps[place + 2]! > 0) return;
+    for (let index = at; index < end; index += 4) {
+      const transition = transitions[steps[index + 1]!]!;
+      const held = current(steps[index]!, transition);
+      const next = transition.take(held, instant, steps[index + 2]!);
+      if (next === held && steps[index + 2]! > 0) return;
       taken.push(next);
     }
-    for (let place = at; place < end; place += 4) {
-      const transition = transitions[steps[place + 1]!]!;
-      const next = taken[(place - at) / 4];
-      const isChanged = next !== current(steps[place]!, transition);
-      if (isChanged && steps[place + 3] === 0) put(steps[place]!, transition, next, instant);
+    for (let index = at; index < end; index += 4) {
+      const transition = transitions[steps[index + 1]!]!;
+      const next = taken[(index - at) / 4];
+      const isChanged = next !== current(steps[index]!, transition);
+      if (isChanged && steps[index + 3] === 0) put(steps[index]!, transition, next, instant);
     }
   }
 

@@ -55,7 +55,7 @@ end
 reply[3] = texts
 local LAST_INSTANT = 2 ^ 42
 local FURTHEST = 2 ^ 52
-local MOST_USE = 1000000000
+local MAX_USE = 1000000000
 local ZERO = 32
 local DIGITS = 90
 local LEEWAY = 3000
@@ -67,7 +67,7 @@ takeTicks = function(argument, cost, times, texts, now, write)
  local last = js_ceil(LAST_INSTANT) * perMillisecond
  local furthest = js_min((((2 ^ 53) - 1) - last), (js_floor(FURTHEST) * perMillisecond))
  local exact = furthest / interval
- local mostUse = js_max(burst, js_min(MOST_USE, js_floor(exact)))
+ local mostUse = js_max(burst, js_min(MAX_USE, js_floor(exact)))
  local tolerance_1 = burst * interval
  for key = 0, (#times / 2) - 1 do
   local high = js_charCodeAt(times, (key * 2)) - ZERO
@@ -213,8 +213,8 @@ local countsAt = function(state_4, now_8, period)
 end
 encodeAll = function(codecs, states_3)
  local text_6 = 'a1'
- for place_7 = 0, #codecs - 1 do
-  local own = codecs[place_7 + 1].encode(states_3[place_7 + 1])
+ for index_6 = 0, #codecs - 1 do
+  local own = codecs[index_6 + 1].encode(states_3[index_6 + 1])
   text_6 = js_text(text_6) .. ' ' .. js_text(#own) .. ':' .. js_text(own)
  end
  return text_6
@@ -224,14 +224,14 @@ decodeAll = function(codecs_1, initial_3, text_8)
  local states_4 = {  }
  local isFresh_1 = true
  local start = 2
- for place_8 = 0, #codecs_1 - 1 do
+ for index_7 = 0, #codecs_1 - 1 do
   local colon = js_indexOf(text_8, ':', start)
   if (colon < 0) or (js_slice(text_8, start, (start + 1)) ~= ' ') then return nil end
   local end_1 = (colon + 1) + js_countOf(js_slice(text_8, (start + 1), colon))
   if not ((end_1 <= #text_8)) then return nil end
-  local state_8 = codecs_1[place_8 + 1].decode(js_slice(text_8, (colon + 1), end_1))
+  local state_8 = codecs_1[index_7 + 1].decode(js_slice(text_8, (colon + 1), end_1))
   if state_8 == nil then return nil end
-  if state_8 ~= initial_3[place_8 + 1] then isFresh_1 = false end
+  if state_8 ~= initial_3[index_7 + 1] then isFresh_1 = false end
   states_4[#states_4 + 1] = state_8
   start = end_1
  end
@@ -240,8 +240,8 @@ decodeAll = function(codecs_1, initial_3, text_8)
 end
 allTransition = function(formula_2, charges_1)
  local parts = {  }
- for place_4 = 1, #formula_2 - 1 do
-  parts[#parts + 1] = transitionBy(formula_2[place_4 + 1], charges_1)
+ for index_3 = 1, #formula_2 - 1 do
+  parts[#parts + 1] = transitionBy(formula_2[index_3 + 1], charges_1)
  end
  local initial_2 = js_map(parts, function(part) return part.initial end)
  local takes = js_map(parts, function(part_1) return part_1.take end)
@@ -252,15 +252,15 @@ allTransition = function(formula_2, charges_1)
    local next_2 = {  }
    local isChanged = false
    local isFresh = true
-   for place_5 = 0, #takes - 1 do
-    local state_7 = states[place_5 + 1]
-    local taken = takes[place_5 + 1](state_7, now_14, cost_6)
+   for index_4 = 0, #takes - 1 do
+    local state_7 = states[index_4 + 1]
+    local taken = takes[index_4 + 1](state_7, now_14, cost_6)
     if taken ~= state_7 then
      isChanged = true
     elseif (cost_6 > 0) and not (charges_1) then
      return states
     end
-    if taken ~= initial_2[place_5 + 1] then isFresh = false end
+    if taken ~= initial_2[index_4 + 1] then isFresh = false end
     next_2[#next_2 + 1] = taken
    end
    if not (isChanged) then return states end
@@ -268,8 +268,8 @@ allTransition = function(formula_2, charges_1)
   end,
   reset = function(states_1, now_15)
    local longest = 0
-   for place_6 = 0, #parts - 1 do
-    longest = js_max(longest, parts[place_6 + 1].reset(states_1[place_6 + 1], now_15))
+   for index_5 = 0, #parts - 1 do
+    longest = js_max(longest, parts[index_5 + 1].reset(states_1[index_5 + 1], now_15))
    end
    return longest
   end,
@@ -284,7 +284,7 @@ transitionBy = function(formula_1, charges)
   local last_1 = js_ceil((LAST_INSTANT / b)) * a
   local furthest_1 = js_min((((2 ^ 53) - 1) - last_1), (js_floor((FURTHEST / b)) * a))
   local exact_1 = furthest_1 / c
-  local mostUse_1 = js_max(d, js_min(MOST_USE, js_floor(exact_1)))
+  local mostUse_1 = js_max(d, js_min(MAX_USE, js_floor(exact_1)))
   local tolerance_2 = d * c
   local maxDebt_1 = mostUse_1 - d
   return {
@@ -341,7 +341,7 @@ transitionBy = function(formula_1, charges)
   local initial = { millisecond = 0, ticks = 0 }
   local furthest_2 = js_min(((2 ^ 53) - 1), (FURTHEST * a))
   local exact_2 = furthest_2 / b
-  local mostUse_2 = js_max(c, js_min(MOST_USE, js_floor(exact_2)))
+  local mostUse_2 = js_max(c, js_min(MAX_USE, js_floor(exact_2)))
   local tolerance_3 = c * b
   local maxDebt_2 = mostUse_2 - c
   local later = function(at_3, now_5, ticks_12)
@@ -420,7 +420,7 @@ transitionBy = function(formula_1, charges)
  end
  if name == 'counter' then
   local exact_3 = ((2 ^ 53) - 1) / b
-  local mostUse_3 = js_max(a, js_min(MOST_USE, js_floor(exact_3)))
+  local mostUse_3 = js_max(a, js_min(MAX_USE, js_floor(exact_3)))
   local maxDebt_3 = mostUse_3 - a
   return {
    initial = FRESH,
@@ -621,19 +621,19 @@ takeSteps = function(formulas, steps_1, count, texts_1, now_1, write_1)
  end
  local takeEach = function(at_6, end_3, instant_5)
   local taken_1 = {  }
-  for place_9 = at_6, end_3 - 1, 4 do
-   local transition_3 = transitions[steps_1[(place_9 + 1) + 1] + 1]
-   local held_2 = current_4(steps_1[place_9 + 1], transition_3)
-   local next_4 = transition_3.take(held_2, instant_5, steps_1[(place_9 + 2) + 1])
-   if (next_4 == held_2) and (steps_1[(place_9 + 2) + 1] > 0) then return end
+  for index_8 = at_6, end_3 - 1, 4 do
+   local transition_3 = transitions[steps_1[(index_8 + 1) + 1] + 1]
+   local held_2 = current_4(steps_1[index_8 + 1], transition_3)
+   local next_4 = transition_3.take(held_2, instant_5, steps_1[(index_8 + 2) + 1])
+   if (next_4 == held_2) and (steps_1[(index_8 + 2) + 1] > 0) then return end
    taken_1[#taken_1 + 1] = next_4
   end
-  for place_10 = at_6, end_3 - 1, 4 do
-   local transition_4 = transitions[steps_1[(place_10 + 1) + 1] + 1]
-   local next_5 = taken_1[((place_10 - at_6) / 4) + 1]
-   local isChanged_1 = next_5 ~= current_4(steps_1[place_10 + 1], transition_4)
-   if isChanged_1 and (steps_1[(place_10 + 3) + 1] == 0) then
-    local key_3 = steps_1[place_10 + 1]
+  for index_9 = at_6, end_3 - 1, 4 do
+   local transition_4 = transitions[steps_1[(index_9 + 1) + 1] + 1]
+   local next_5 = taken_1[((index_9 - at_6) / 4) + 1]
+   local isChanged_1 = next_5 ~= current_4(steps_1[index_9 + 1], transition_4)
+   if isChanged_1 and (steps_1[(index_9 + 3) + 1] == 0) then
+    local key_3 = steps_1[index_9 + 1]
     local before_2 = (lifetimes[key_3 + 1] == nil) and states_5[key_3 + 1] or nil
     lifetimes[key_3 + 1] = lifetimeOf(transition_4, before_2, next_5, instant_5)
     states_5[key_3 + 1] = next_5
@@ -684,4 +684,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const STATE_TRANSITIONS_SHA = "a08e64078b659a343840d33d24c5f7378567c021";
+export const STATE_TRANSITIONS_SHA = "cb0012dd9cab8f39a4f2a034d76521e0f4128b5e";

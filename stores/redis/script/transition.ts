@@ -94,8 +94,8 @@ function windowTransition(
 
 function allTransition(formula: readonly Formula[], charges: boolean): Transition {
   const parts: Transition[] = [];
-  for (let place = 1; place < formula.length; place++) {
-    parts.push(transitionBy(formula[place]!, charges));
+  for (let index = 1; index < formula.length; index++) {
+    parts.push(transitionBy(formula[index]!, charges));
   }
   const initial = parts.map((part) => part.initial);
   const transition: Transition<readonly unknown[]> = {
@@ -103,8 +103,8 @@ function allTransition(formula: readonly Formula[], charges: boolean): Transitio
     take: takeAll(parts.map((part) => part.take), initial, () => !charges),
     reset(states, now) {
       let longest = 0;
-      for (let place = 0; place < parts.length; place++) {
-        longest = Math.max(longest, parts[place]!.reset(states[place], now));
+      for (let index = 0; index < parts.length; index++) {
+        longest = Math.max(longest, parts[index]!.reset(states[index], now));
       }
       return longest;
     },

@@ -6,8 +6,8 @@
  */
 
 import { BLOCK, type Memory } from "../layout.ts";
-import { type CellType, type NodeShape, rootIn } from "../memory/node_shape.ts";
-import type { Nodes } from "../memory/nodes.ts";
+import { type CellType, type NodeShape, rootIn } from "../allocator/node_shape.ts";
+import type { Nodes } from "../allocator/nodes.ts";
 
 /** Whether the second cell of a block names a root, as the low bits of its fingerprint say. */
 export type HasRoot = 0 | 1;

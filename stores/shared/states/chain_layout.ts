@@ -4,8 +4,8 @@
  */
 
 import { BLOCK, NODE } from "../layout.ts";
-import { CELLS_PER_NODE, SINGLE } from "../memory/node_shape.ts";
-import type { Nodes } from "../memory/nodes.ts";
+import { CELLS_PER_NODE, SINGLE } from "../allocator/node_shape.ts";
+import type { Nodes } from "../allocator/nodes.ts";
 import { type CellLayout, ROOT_CELL, type StateLayout } from "./block_layout.ts";
 
 /** How states lie in chains. */
@@ -29,9 +29,9 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
   /** Copies the cells of a block to the array. */
   function read(block: number, start: number): void {
     let node = ints[firstAt(block)]!;
-    for (let place = 0; place < length; place++) {
+    for (let index = 0; index < length; index++) {
       const at = nodes.at(node);
-      const to = 2 * (start + place * CELLS_PER_NODE);
+      const to = 2 * (start + index * CELLS_PER_NODE);
       for (let word = 0; word < 2 * CELLS_PER_NODE; word++) {
         scratchInts[to + word] = ints[at + 2 + word]!;
       }
@@ -41,7 +41,7 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
 
   function drop(block: number): void {
     let node = ints[firstAt(block)]!;
-    for (let place = 0; place < length; place++) {
+    for (let index = 0; index < length; index++) {
       nodes.drop(node, SINGLE);
       node = ints[nodes.at(node)]!;
     }
@@ -50,12 +50,12 @@ export function chainLayout(nodes: Nodes, cells: CellLayout, initial: unknown): 
   /** A new chain of the cells in the array: its first node. */
   function write(): number {
     let next = 0;
-    for (let place = length - 1; place >= 0; place--) {
+    for (let index = length - 1; index >= 0; index--) {
       const node = nodes.make();
       const at = nodes.at(node);
-      const from = 2 * place * CELLS_PER_NODE;
+      const from = 2 * index * CELLS_PER_NODE;
       ints[at] = next;
-      ints[at + 1] = types[place]!;
+      ints[at + 1] = types[index]!;
       for (let word = 0; word < NODE - 2; word++) ints[at + 2 + word] = scratchInts[from + word]!;
       next = node;
     }

@@ -13,8 +13,8 @@
  */
 
 import { NODE } from "../layout.ts";
-import { type NodeShape, ROOT, WIDE } from "../memory/node_shape.ts";
-import type { Nodes } from "../memory/nodes.ts";
+import { type NodeShape, ROOT, WIDE } from "../allocator/node_shape.ts";
+import type { Nodes } from "../allocator/nodes.ts";
 
 /** Children of a root, and where they begin in it. */
 export const RING = 16;
@@ -159,12 +159,12 @@ export function dropOutside(
   const at = nodes.at(root);
   const newest = Math.floor(before / span);
   let later = 0;
-  for (let place = 0; place < RING; place++) {
-    if (ints[at + RING + place] === 0) continue;
-    const group = newest - ((newest - place) & (RING - 1));
+  for (let index = 0; index < RING; index++) {
+    if (ints[at + RING + index] === 0) continue;
+    const group = newest - ((newest - index) & (RING - 1));
     if (group >= Math.floor(first / span) && group * span <= last) continue;
-    if (group * span > last) later += ints[at + place]!;
-    dropChild(tree, at, place, levels);
+    if (group * span > last) later += ints[at + index]!;
+    dropChild(tree, at, index, levels);
   }
   return later;
 }

@@ -1,7 +1,7 @@
 /*
  * A log, or a window of few units, as running totals: core's counted timeline with its tape in the
- * arena: a wide tree. A leaf has 8 entries of two 64-bit words: a closed bucket's number, and the total up to it.
- * The root's own words are total, base, head and tail, of 64 bits each.
+ * arena: a wide tree. A leaf has 8 entries of two 64-bit words: a closed bucket's number, and the
+ * total up to it. The root's own words are total, base, head and tail, of 64 bits each.
  *
  * An entry never changes: a call writes a copy of the root, and when it closes a bucket a copy of the
  * path to one leaf. Questions are binary searches over [head, tail). Memory follows the buckets that
@@ -15,7 +15,7 @@
 
 import { EMPTY_TIMELINE } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
-import type { Nodes } from "../memory/nodes.ts";
+import type { Nodes } from "../allocator/nodes.ts";
 import { addTo, dropOutside, leafOf, nodesOfTree, type RingTree, ringTree } from "./ring_tree.ts";
 import {
   edited,

@@ -19,7 +19,7 @@
 import { EMPTY_TIMELINE } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
 import { NODE } from "../layout.ts";
-import type { Nodes } from "../memory/nodes.ts";
+import type { Nodes } from "../allocator/nodes.ts";
 import { addTo, dropOutside, nodesOfTree, RING, type RingTree, ringTree } from "./ring_tree.ts";
 import {
   edited,
@@ -34,7 +34,7 @@ const FORM = { ofLeaf: LEAF_BUCKETS, isWide: false };
 /** Before all buckets: windows near the epoch reach back to buckets below 0. */
 const NO_BUCKET = -(2 ** 30);
 /** Most units beside the root, and the bits beside the root that say how far the floor is behind. */
-const MOST_PENDING = 8_191;
+const MAX_PENDING = 8_191;
 const FLOOR_BITS = 16;
 
 /** The most nodes that a window of so many buckets takes of which at most so many hold units. */
@@ -54,8 +54,8 @@ export function segmentTree(nodes: Nodes, buckets: number): TimelineForm {
     edit: editTree,
     build(held) {
       const root = nodes.makeEmpty();
-      for (let place = 0; place < held.length; place += 2) {
-        addTo(tree, root, held[place]!, held[place + 1]!, true);
+      for (let index = 0; index < held.length; index += 2) {
+        addTo(tree, root, held[index]!, held[index + 1]!, true);
       }
       return { root, rest: buckets - 1 };
     },
@@ -71,7 +71,10 @@ class TreeTimeline implements StoredTimeline {
   readonly floor: number;
   /** Units at `newest` that are not in the tree. */
   readonly pending: number;
-  /** The bucket of the last call of `since`, as the next one is mostly about the same, and its answer. */
+  /**
+   * The bucket of the last call of `since`, as the next one is mostly about the same, and its
+   * answer.
+   */
   #from = NO_BUCKET;
   #answer = 0;
   /** Of that question, the oldest bucket with units and how many, if they stand in the first leaf. */
@@ -118,7 +121,7 @@ class TreeTimeline implements StoredTimeline {
     }
     const end = nodes.at(node) + LEAF_BUCKETS;
     const start = end - LEAF_BUCKETS + offset;
-    for (let place = start; place < end; place++) sum = (sum + ints[place]!) | 0;
+    for (let index = start; index < end; index++) sum = (sum + ints[index]!) | 0;
     let oldest = start;
     while (oldest < end - 1 && ints[oldest] === 0) oldest++;
     this.#oldest = from + oldest - start;
@@ -154,9 +157,9 @@ class TreeTimeline implements StoredTimeline {
       bucket += branch * width;
     }
     const leaf = nodes.at(node);
-    let place = LEAF_BUCKETS - 1;
-    while (place > 0 && left >= ints[leaf + place]!) left -= ints[leaf + place--]!;
-    bucket += place;
+    let index = LEAF_BUCKETS - 1;
+    while (index > 0 && left >= ints[leaf + index]!) left -= ints[leaf + index--]!;
+    bucket += index;
     return bucket < this.floor ? -Infinity : bucket;
   }
 
@@ -177,7 +180,7 @@ function editTree({ base, newest, units, floor }: EditedTimeline): TimelineRoot 
   const { tree, root: old, newest: before, pending } = base as TreeTimeline;
   const rest = newest - floor;
   const unwritten = pending + units;
-  if (newest === before && unwritten >= 0 && unwritten <= MOST_PENDING) {
+  if (newest === before && unwritten >= 0 && unwritten <= MAX_PENDING) {
     return { root: old, rest: (unwritten << FLOOR_BITS) | rest };
   }
   const root = tree.nodes.copy(old);

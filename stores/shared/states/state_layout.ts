@@ -15,16 +15,16 @@ import type { Algorithm } from "../../../core/algorithm.ts";
 import { mostEntries } from "../../../core/algorithms/timeline_algorithm.ts";
 import { errorMessage, LAST_INSTANT } from "../../../core/options/checks.ts";
 import { BLOCK } from "../layout.ts";
-import { CELLS_PER_NODE, type CellType } from "../memory/node_shape.ts";
-import type { Nodes } from "../memory/nodes.ts";
+import { CELLS_PER_NODE, type CellType } from "../allocator/node_shape.ts";
+import type { Nodes } from "../allocator/nodes.ts";
 import { type CellLayout, CELLS, type HasRoot, hasRoot, type StateLayout } from "./block_layout.ts";
 import { type ChainLayout, chainLayout } from "./chain_layout.ts";
 import { nodesOfTotals, runningTotals } from "./running_totals.ts";
 import { nodesOfSums, segmentTree } from "./segment_tree.ts";
-import { MOST_ENTRIES, timelineCells, TORN } from "./stored_timeline.ts";
+import { MAX_ENTRIES, timelineCells, TORN } from "./stored_timeline.ts";
 
 /** Most cells of a state: 8 KB. */
-const MOST_CELLS = 1_024;
+const MAX_CELLS = 1_024;
 /** Sums of a tree are over up to twice the window, of 31 bits, and below what would be a NaN. */
 const TREE_LIMIT = 2 ** 30 - 2 ** 20;
 
@@ -36,8 +36,8 @@ const TREE_LIMIT = 2 ** 30 - 2 ** 20;
 export function nodesOfState(algorithm: Algorithm): number {
   const { types, nodes } = sizeOfState(algorithm);
   const cells = types.length;
-  if (cells > MOST_CELLS) {
-    throw refusal(`${algorithm.id} must take at most ${MOST_CELLS} words`, cells);
+  if (cells > MAX_CELLS) {
+    throw refusal(`${algorithm.id} must take at most ${MAX_CELLS} words`, cells);
   }
   const isInBlock = isPacked(algorithm) ? fitsBlock(algorithm) : kindOfBlock(types) !== undefined;
   return nodes + (isInBlock ? 0 : Math.ceil(cells / CELLS_PER_NODE));
@@ -159,15 +159,15 @@ function cellsOfAll(algorithm: Algorithm, parts: readonly CellLayout[]): CellLay
   return {
     types: parts.flatMap((part) => part.types),
     load(ints, floats, at) {
-      const states = parts.map((part, place) => part.load(ints, floats, at + starts[place]!));
+      const states = parts.map((part, index) => part.load(ints, floats, at + starts[index]!));
       if (states.includes(undefined)) return undefined;
-      return states.every((state, place) => state === initial[place]) ? initial : states;
+      return states.every((state, index) => state === initial[index]) ? initial : states;
     },
     save(state, ints, floats, at, old) {
       const states = state as readonly unknown[];
-      parts.forEach((part, place) => {
-        const start = starts[place]!;
-        part.save(states[place], ints, floats, at + start, old === -1 ? -1 : old + start);
+      parts.forEach((part, index) => {
+        const start = starts[index]!;
+        part.save(states[index], ints, floats, at + start, old === -1 ? -1 : old + start);
       });
     },
   };
@@ -180,14 +180,14 @@ function sizeOfState(
   const { internals: { slots, parts } = {}, capacity, codec: { maxWords } } = algorithm;
   if (slots !== undefined) {
     const entries = Math.min(slots, capacity);
-    if (entries <= MOST_ENTRIES) {
+    if (entries <= MAX_ENTRIES) {
       const most = mostEntries(slots, capacity);
       return {
         types: [0, 1],
         nodes: isTree(algorithm) ? nodesOfSums(slots, most) : nodesOfTotals(most),
       };
     }
-    const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MOST_ENTRIES}` +
+    const rule = `min(period in ms, limit) of ${algorithm.id} must be at most ${MAX_ENTRIES}` +
       " (slidingWindow with a coarser precision takes less)";
     throw refusal(rule, entries);
   }
@@ -228,7 +228,7 @@ function isNumber({ initial, codec, internals: { parts, slots } = {} }: Algorith
 /** Whether a window takes no more nodes as a tree than as running totals. */
 function isTree({ internals: { slots = 0 } = {}, capacity }: Algorithm): boolean {
   const most = mostEntries(slots, capacity);
-  return slots <= MOST_ENTRIES && capacity < TREE_LIMIT &&
+  return slots <= MAX_ENTRIES && capacity < TREE_LIMIT &&
     nodesOfSums(slots, most) <= nodesOfTotals(most);
 }
 

@@ -17,11 +17,11 @@
 import { EMPTY_TIMELINE, timelineOf } from "../../../core/timeline/counted_timeline.ts";
 import type { Timeline } from "../../../core/timeline/timeline.ts";
 import type { CellLayout } from "./block_layout.ts";
-import { ROOT } from "../memory/node_shape.ts";
+import { ROOT } from "../allocator/node_shape.ts";
 import type { RingTree } from "./ring_tree.ts";
 
 /** Most sub-buckets of a window, or units of a log. */
-export const MOST_ENTRIES = 65_536;
+export const MAX_ENTRIES = 65_536;
 
 /** Thrown by a walk over nodes that have been put to other use; the call is tried again. */
 export const TORN: unique symbol = Symbol("torn");
@@ -127,7 +127,7 @@ export function bucketsFrom(timeline: Timeline, oldest: number): number[] {
     held.push(units, bucket);
     later += units;
     const next = timeline.leaves(later);
-    if (!(next < bucket) || !(units > 0) || held.length > 4 * MOST_ENTRIES) throw TORN;
+    if (!(next < bucket) || !(units > 0) || held.length > 4 * MAX_ENTRIES) throw TORN;
     bucket = next;
   }
   return held.reverse();

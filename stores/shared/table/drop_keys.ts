@@ -67,7 +67,10 @@ export function keyDropping(table: Table) {
     return false;
   }
 
-  /** Drops the first key of a bucket that is fresh again; else takes note of one that may be evicted. */
+  /**
+   * Drops the first key of a bucket that is fresh again; else takes note of one that may be
+   * evicted.
+   */
   function dropFreshOf(bucket: number, now: number, withNodes: boolean): boolean {
     for (let slot = bucket; slot < bucket + SLOTS_PER_BUCKET; slot++) {
       const word = ints[slot]!;
@@ -100,7 +103,10 @@ export function keyDropping(table: Table) {
     return false;
   }
 
-  /** Looks at keys that hold nodes, from where the last search ended: most of a store's may have none. */
+  /**
+   * Looks at keys that hold nodes, from where the last search ended: most of a store's may have
+   * none.
+   */
   function dropFreshHolder(now: number, searched: number): boolean {
     for (let looked = 0, keys = 0; looked < lastNode && keys < searched; looked++) {
       search.node = search.node % lastNode + 1;

@@ -29,8 +29,8 @@ export function hashText(start: HashStart, text: string, out: Int32Array): void 
   let { v0, v1, v2, v3 } = start;
   const length = text.length;
   const even = length & ~1;
-  for (let place = 0; place < even; place += 2) {
-    const word = text.charCodeAt(place) | (text.charCodeAt(place + 1) << 16);
+  for (let index = 0; index < even; index += 2) {
+    const word = text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16);
     v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = (v1 << 5 | v1 >>> 27) ^ v0;

@@ -54,27 +54,27 @@ export function swapAll(thread: Thread, changes: readonly SlotSwap[]): boolean {
   const sorted = [...changes].sort((a, b) => a.slot - b.slot);
   const marks = sorted.map(({ before }) => raised(thread, (before & ~blockMask) | mark));
   const open = (((ints[record + field.status]! >>> 2) + 1) << 2) | UNDECIDED;
-  sorted.forEach(({ slot, before, block }, place) => {
-    const at = record + field.batch + 3 * place;
+  sorted.forEach(({ slot, before, block }, index) => {
+    const at = record + field.batch + 3 * index;
     const stays = block === (before & blockMask);
     ints[at] = slot;
     ints[at + 1] = before;
-    ints[at + 2] = stays ? before : raised(thread, (marks[place]! & ~blockMask) | block);
+    ints[at + 2] = stays ? before : raised(thread, (marks[index]! & ~blockMask) | block);
   });
   ints[record + field.batchSize] = sorted.length;
   Atomics.store(ints, record + field.status, open);
 
-  const marked = sorted.findIndex(({ slot, before }, place) =>
-    Atomics.compareExchange(ints, slot, before, marks[place]!) !== before
+  const marked = sorted.findIndex(({ slot, before }, index) =>
+    Atomics.compareExchange(ints, slot, before, marks[index]!) !== before
   );
   const verdict = (open & ~3) | (marked === -1 ? COMMITTED : ABORTED);
   Atomics.compareExchange(ints, record + field.status, open, verdict);
   const isCommitted = (Atomics.load(ints, record + field.status) & 3) === COMMITTED;
   const markedSlots = marked === -1 ? sorted.length : marked;
-  for (let place = 0; place < markedSlots; place++) {
-    const at = record + field.batch + 3 * place;
+  for (let index = 0; index < markedSlots; index++) {
+    const at = record + field.batch + 3 * index;
     const next = isCommitted ? ints[at + 2]! : ints[at + 1]!;
-    Atomics.compareExchange(ints, ints[at]!, marks[place]!, next);
+    Atomics.compareExchange(ints, ints[at]!, marks[index]!, next);
   }
   if (!isCommitted) count(thread, counter.contention);
   return isCommitted;

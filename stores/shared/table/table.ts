@@ -23,8 +23,8 @@ import {
   SLOTS_PER_BUCKET,
   TAGS,
 } from "../layout.ts";
-import type { Nodes } from "../memory/nodes.ts";
-import type { SpareBlocks } from "../memory/spare_blocks.ts";
+import type { Nodes } from "../allocator/nodes.ts";
+import type { SpareBlocks } from "../allocator/spare_blocks.ts";
 import { freeState, hasRoot } from "../states/block_layout.ts";
 import { announce, nextWord, raised } from "../threads/announcements.ts";
 import { count, counter, type Thread } from "../threads/thread.ts";
@@ -47,7 +47,10 @@ export interface Table {
   find(low: number, high: number): number;
   /** Whether the word of a slot, which is announced, names a key's block: then it is the one found. */
   isKeyOf(slot: number, word: number, low: number, high: number): boolean;
-  /** Swaps the spare block, and the nodes made for it, in for the one found; whether nobody was faster. */
+  /**
+   * Swaps the spare block, and the nodes made for it, in for the one found; whether nobody was
+   * faster.
+   */
   replace(): boolean;
 }
 
@@ -58,7 +61,10 @@ export interface FoundKey {
   block: number;
 }
 
-/** The table, for a thread; `find` and `replace`, by which it changes known keys, are closed over it. */
+/**
+ * The table, for a thread; `find` and `replace`, by which it changes known keys, are closed over
+ * it.
+ */
 export function openTable(
   memory: Memory,
   thread: Thread,
@@ -93,9 +99,9 @@ export function openTable(
       const bucket = bucketOf(memory, low);
       const tags = bucket * 4 + TAGS;
       const tag = tagOf(high);
-      for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
-        if (bytes[tags + place] !== tag) continue;
-        const slot = bucket + place;
+      for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
+        if (bytes[tags + index] !== tag) continue;
+        const slot = bucket + index;
         if (isKeyOf(slot, settledWord(thread, slot), low, high)) return found.block;
       }
       return 0;
@@ -189,8 +195,8 @@ export function slotByTag(memory: Memory, low: number, high: number): number {
   const bucket = bucketOf(memory, low);
   const tags = bucket * 4 + TAGS;
   const tag = tagOf(high);
-  for (let place = 0; place < SLOTS_PER_BUCKET; place++) {
-    if (bytes[tags + place] === tag) return bucket + place;
+  for (let index = 0; index < SLOTS_PER_BUCKET; index++) {
+    if (bytes[tags + index] === tag) return bucket + index;
   }
   return 0;
 }

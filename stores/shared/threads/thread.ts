@@ -143,10 +143,13 @@ export function countLost(memory: Memory): number {
 /** Where the records lie that have been used. */
 export function usedRecords({ ints, records, threads }: Memory): readonly number[] {
   const used = Math.min(threads, Atomics.load(ints, header.records));
-  return Array.from({ length: used }, (_, place) => records + place * RECORD);
+  return Array.from({ length: used }, (_, index) => records + index * RECORD);
 }
 
-/** Gives the thread a record: one given back, that of a thread that is long quiet, a new one, any idle one. */
+/**
+ * Gives the thread a record: one given back, that of a thread that is long quiet, a new one, any
+ * idle one.
+ */
 function claimRecord(thread: Thread, action: string, now: number): void {
   const { memory, memory: { ints } } = thread;
   const second = Math.floor(now / 1_000) | 0;

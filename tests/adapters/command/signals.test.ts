@@ -44,11 +44,11 @@ test(
       }
     });
     try {
-      for (const [place, port] of ports.entries()) {
-        const { child, ended } = services[place]!;
+      for (const [index, port] of ports.entries()) {
+        const { child, ended } = services[index]!;
         process.kill(child.pid!, "SIGTERM");
         assert.equal(await ended, 0);
-        services[place] = await started(rules, port);
+        services[index] = await started(rules, port);
       }
     } finally {
       isRolling = false;

@@ -27,6 +27,6 @@ test("threads that share a store are admitted exactly as often as the limit says
   });
   const layer = layerShared({ capacity: 100 });
   const admitted = await Effect.runPromise(Effect.provide(program, layer));
-  const sum = (place: 0 | 1) => admitted.reduce((sum, thread) => sum + thread[place], 0);
+  const sum = (index: 0 | 1) => admitted.reduce((sum, thread) => sum + thread[index], 0);
   assert.deepEqual([sum(0), sum(1)], [1_000, 1_000]);
 });

@@ -133,8 +133,8 @@ describe("acquire", () => {
       });
       assert.equal(remaining, 2);
       admitted.sort((a, b) => a - b);
-      admitted.forEach((at, place) => {
-        const second = admitted[place + 2];
+      admitted.forEach((at, index) => {
+        const second = admitted[index + 2];
         assert.ok(second === undefined || second - at >= 1_000, `${at} and ${second}`);
       });
       const patient = callers.filter(({ patience }) => patience === undefined);

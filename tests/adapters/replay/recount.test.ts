@@ -146,9 +146,9 @@ async function requireAgreement(
       ordered.at(-1)!.at,
     ],
   );
-  report.candidates.forEach((candidate, place) => {
+  report.candidates.forEach((candidate, index) => {
     const { denied, deniedUnits, delay, clientsHit, clients, timeline } = candidate;
-    const { algorithm, name } = candidates[place]!;
+    const { algorithm, name } = candidates[index]!;
     const expected = recount(ordered, algorithm);
     const { byClient } = expected;
     assert.deepEqual([denied, deniedUnits, delay, clientsHit], [
@@ -212,10 +212,10 @@ describe("a naive recount agrees, to the last call,", () => {
 
   function requireAgreementOnFiles(format: string): Promise<void> {
     return inFolder(async (folder) => {
-      const entries = Array.from({ length: ENTRIES }, (_, place): LogEntry => ({
-        at: START + Math.floor(place * 40 / 3_000) * 1_000 - (place % 7) * 1_000,
-        key: `10.0.${place % 83}.${(place * place) % 251}`,
-        cost: 1 + place % 3,
+      const entries = Array.from({ length: ENTRIES }, (_, index): LogEntry => ({
+        at: START + Math.floor(index * 40 / 3_000) * 1_000 - (index % 7) * 1_000,
+        key: `10.0.${index % 83}.${(index * index) % 251}`,
+        cost: 1 + index % 3,
       }));
       const { cost } = WRITERS[format]!;
       const text = textOf(format, entries);

@@ -167,7 +167,7 @@ describe("sortedLog", () => {
       fc.asyncProperty(fc.array(anyEntry), async (log) => {
         const sorted = await sortedLog(log);
         const expected = log
-          .map((entry, place) => ({ entry, place }))
+          .map((entry, index) => ({ entry, place: index }))
           .sort((a, b) => a.entry.at - b.entry.at || a.place - b.place)
           .map(({ entry }) => entry);
         assert.deepEqual(sorted, expected);
@@ -191,10 +191,10 @@ describe("sweep", () => {
         const shares = [0, 0.3, 0.5];
         const reports = await sweep(log, families, { shares, points: 3 });
         const clients = new Set(log.map(({ key }) => key)).size;
-        reports.forEach(({ smallest }, place) => {
+        reports.forEach(({ smallest }, index) => {
           const expected = shares.map((share) => {
             for (let limit = 1;; limit++) {
-              const { byClient } = recount(log, families[place]!.make(limit));
+              const { byClient } = recount(log, families[index]!.make(limit));
               if (byClient.size / clients <= share) return { share, limit };
             }
           });

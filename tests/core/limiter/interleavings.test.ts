@@ -111,7 +111,7 @@ for (
       }
       await clock.pass(20_000);
       starts.sort((one, other) => one - other);
-      const gaps = starts.slice(1).map((start, place) => start - starts[place]!);
+      const gaps = starts.slice(1).map((start, index) => start - starts[index]!);
       assert.ok(gaps.every((gap) => gap >= 1_000), `gaps of ${gaps.join(", ")} ms`);
     });
     await fc.assert(property, fcOptions({ numRuns: 100 }));

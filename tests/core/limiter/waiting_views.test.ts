@@ -15,12 +15,12 @@ async function outcomes(algorithm: Algorithm, store: SyncStore): Promise<readonl
   const api = limiter(algorithm, { store, prefix: "test", clock });
   const seen: string[] = [];
   const waits = [0, 300, 5_000, 700, Infinity, 1_500, 4_000, 100];
-  const calls = waits.map(async (maxWait, place) => {
+  const calls = waits.map(async (maxWait, index) => {
     const outcome = await api.acquire("key", { maxWait }).then(
       () => "admitted",
       (error) => `${error.name}: ${error.message}`,
     );
-    seen.push(`${place} at ${clock() - start}: ${outcome}`);
+    seen.push(`${index} at ${clock() - start}: ${outcome}`);
   });
   await clock.pass(450);
   api.refund("key");

@@ -123,9 +123,9 @@ describe("matchesWildcard", () => {
     fc.assert(
       fc.property(patterns, text, (list, value) => {
         const earlier = earlierPatterns();
-        list.forEach((each, place) => {
+        list.forEach((each, index) => {
           const [start, end] = [each.split("*").at(0)!, each.split("*").at(-1)!];
-          const first = list.slice(0, place).find((other) => {
+          const first = list.slice(0, index).find((other) => {
             const pieces = other.split("*");
             return pieces.slice(1, -1).join("") === "" &&
               start.startsWith(pieces[0]!) && end.endsWith(pieces.at(-1)!);

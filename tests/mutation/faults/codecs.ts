@@ -17,7 +17,7 @@ export const CODEC_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("core/algorithms/timeline_algorithm.ts", ["slidingLog"], {
     "A log in text whose first gap is dropped":
-      "gaps[place] = gaps[place - 2]! - gaps[place]!{~~~> - 1~~};",
+      "gaps[index] = gaps[index - 2]! - gaps[index]!{~~~> - 1~~};",
   }),
   ...faultsIn("core/algorithms/sliding_counter.ts", ["slidingCounter"], {
     "Two counters in text of which one is lost": "`c1 ${window} {~~${previous}~>0~~} ${current}`",

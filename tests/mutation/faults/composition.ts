@@ -4,7 +4,7 @@ import { type Fault, faultsIn } from "../fault.ts";
 export const COMPOSITION_FAULTS: readonly Fault[] = [
   ...faultsIn("core/algorithms/all.ts", ["all"], {
     "`all` charges the parts that admit, though one refuses": [
-      "else if (cost > 0 && refuses(place, state, now, cost)) return states;",
+      "else if (cost > 0 && refuses(index, state, now, cost)) return states;",
       "",
     ],
     "`all` shows the balance of a part as if it had been charged":

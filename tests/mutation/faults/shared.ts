@@ -64,7 +64,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
       "tail++;",
     ],
   }),
-  ...faultsIn("stores/shared/memory/spare_blocks.ts", ["memory of a sharedStore"], {
+  ...faultsIn("stores/shared/allocator/spare_blocks.ts", ["memory of a sharedStore"], {
     "A ring of spare blocks without a bound: one block for two keys":
       "push(block);\n    {~~  passOn(thread, pool);\n    ~>~~}},",
   }),
@@ -72,7 +72,7 @@ export const SHARED_FAULTS: readonly Fault[] = [
     "A place that a forgotten key keeps":
       "if (drop(now, true)){~~ Atomics.sub(ints, header.keys, 1)~>~~};",
   }),
-  ...faultsIn("stores/shared/memory/nodes.ts", ["memory of a sharedStore"], {
+  ...faultsIn("stores/shared/allocator/nodes.ts", ["memory of a sharedStore"], {
     "Nodes that are lost with a call that is not admitted": [
       "while (made.size() > 0) keep(made.pop());",
       "made.clear();",

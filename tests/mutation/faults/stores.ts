@@ -4,7 +4,7 @@ import { type Fault, faultsIn } from "../fault.ts";
 export const STORE_FAULTS: readonly Fault[] = [
   ...faultsIn("stores/memory/slots.ts", ["memoryStore"], {
     "The memory store drops keys that hold use": [
-      "if (freshAtOf(queue, slot) + LINGER <= now) dropSlot(slots, slot);\n    else mendFirst(queue);",
+      "if (freshAtOf(queue, slot) + FRESH_GRACE <= now) dropSlot(slots, slot);\n    else refreshFirst(queue);",
       "dropSlot(slots, slot);",
     ],
   }),

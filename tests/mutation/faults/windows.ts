@@ -51,9 +51,9 @@ export const WINDOW_FAULTS: readonly Fault[] = [
     "Units that are all of one log's use are taken for the next older ones":
       "if (passed <{~~=~>~~} this.#base) return -Infinity;",
     "A log that changes under an older version of it":
-      "} else if ({~~tape[place] !== this.newest || tape[place + 1] !== this.#total~>place < 0~~}) {",
+      "} else if ({~~tape[index] !== this.newest || tape[index + 1] !== this.#total~>index < 0~~}) {",
     "A copied log whose totals are not counted from 0": [
-      "for (let place = 1; place < tape.length; place += 2) tape[place]! -= base;",
+      "for (let index = 1; index < tape.length; index += 2) tape[index]! -= base;",
       "",
     ],
     "A log that takes back from the oldest bucket first":

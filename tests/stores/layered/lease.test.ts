@@ -137,15 +137,15 @@ describe("lease", () => {
         const log = slidingLog({ limit, period });
         const limiters = [0, 1, 2].map(() => leased(shared, { units: 6, ttl }, log, () => now));
         const used: number[] = [];
-        for (const [wait, place] of calls) {
+        for (const [wait, index] of calls) {
           now += wait;
           for (let tries = 0; tries < 4; tries++) {
-            if (limiters[place]!.consume("k").allowed) used.push(now);
+            if (limiters[index]!.consume("k").allowed) used.push(now);
           }
         }
         // A log admits `limit` in any period; a span of period - ttl lies in one of d + ttl.
-        used.forEach((at, place) => {
-          const later = used[place + limit];
+        used.forEach((at, index) => {
+          const later = used[index + limit];
           assert.ok(later === undefined || later - at >= period - ttl);
         });
       }),
@@ -260,8 +260,8 @@ describe("lease", () => {
           const { store, held } = promised(memoryStore());
           const algorithm = gcra({ limit: 1, period: "1h", burst });
           const limiters = sizes.map((units) => leased(store, { units, ttl: "1h" }, algorithm));
-          function crowd(place: number, count: number, cost: number): Promise<number>[] {
-            const api = limiters[place % limiters.length]!;
+          function crowd(index: number, count: number, cost: number): Promise<number>[] {
+            const api = limiters[index % limiters.length]!;
             return Array.from({ length: count }, async () => {
               const { allowed } = await api.consume("k", cost);
               return allowed ? cost : 0;
@@ -277,16 +277,16 @@ describe("lease", () => {
             return (await answers).reduce((sum, units) => sum + units, 0);
           }
 
-          const first = counts.flatMap(([count, cost], place) => {
-            if (place % 3 === 2) held.releaseLast();
-            if (place % 5 === 4) held.release();
-            return crowd(place, count, cost);
+          const first = counts.flatMap(([count, cost], index) => {
+            if (index % 3 === 2) held.releaseLast();
+            if (index % 5 === 4) held.release();
+            return crowd(index, count, cost);
           });
           let admitted = await admittedOf(first);
           assert.ok(admitted <= burst);
           // What is left of the blocks is handed out until everybody is refused.
           for (let more = 1; more > 0; admitted += more) {
-            more = await admittedOf(limiters.flatMap((_, place) => crowd(place, 1, 1)));
+            more = await admittedOf(limiters.flatMap((_, index) => crowd(index, 1, 1)));
           }
           assert.equal(admitted, burst);
         },

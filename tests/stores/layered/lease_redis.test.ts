@@ -10,7 +10,10 @@ import { withRedis } from "../../support/redis/with_redis.ts";
 const PATIENT = { deadline: 5_000 };
 
 withRedis("lease over a real server", (redis) => {
-  /** Two thousand calls at once on one key, by blocks of 20: their answers, and how many requests they were. */
+  /**
+   * Two thousand calls at once on one key, by blocks of 20: their answers, and how many requests
+   * they were.
+   */
   async function crowd(
     options: RedisStoreOptions,
     burst: number,

@@ -28,9 +28,9 @@ describe("memoryStore is bounded", () => {
     const store = memoryStore({ maxKeys: 10_000 });
     const algorithm = gcra({ limit: 10, period: "1m" });
     const api = limiter(algorithm, { store, prefix: "api", clock: () => now });
-    for (let place = 0; place < FLOOD; place++) {
-      if (place % 1_000 === 0) now++;
-      assert.equal(api.consume(`flood:${place}`).allowed, true);
+    for (let index = 0; index < FLOOD; index++) {
+      if (index % 1_000 === 0) now++;
+      assert.equal(api.consume(`flood:${index}`).allowed, true);
     }
     const { keys, maxKeys, evictions } = store.statistics();
     assert.deepEqual([keys, maxKeys], [10_000, 10_000]);
@@ -53,7 +53,7 @@ describe("memoryStore is bounded", () => {
     let now = 0;
     const store = memoryStore();
     const brief = limiter(gcra({ limit: 1, period: 10 }), { store, prefix: "a", clock: () => now });
-    for (let place = 0; place < 5_000; place++) brief.consume(`key:${place}`);
+    for (let index = 0; index < 5_000; index++) brief.consume(`key:${index}`);
     assert.equal(store.statistics().keys, 5_000);
     now = 60_000;
     for (let call = 0; call < 2_500; call++) {
@@ -62,7 +62,7 @@ describe("memoryStore is bounded", () => {
     }
     assert.equal(store.statistics().keys, 1);
     brief.reset("one");
-    for (let place = 0; place < 5_000; place++) brief.consume(`again:${place}`);
+    for (let index = 0; index < 5_000; index++) brief.consume(`again:${index}`);
     now += 60_000;
     for (let call = 0; call < 2_500; call++) brief.consume("one");
     now += 60_000;
@@ -74,14 +74,14 @@ describe("memoryStore is bounded", () => {
   test("refusals, looks and what was given back hold nothing", () => {
     const store = memoryStore();
     const api = limiter(gcra({ limit: 5, period: "1m" }), { store, prefix: "a" });
-    for (let place = 0; place < 1_000; place++) {
-      api.consume(`key:${place}`, 6);
-      api.peek(`key:${place}`);
-      api.consume(`key:${place}`, 0);
-      api.refund(`key:${place}`);
-      api.reset(`key:${place}`);
-      api.consume(`kept:${place}`, 5);
-      api.refund(`kept:${place}`, 5);
+    for (let index = 0; index < 1_000; index++) {
+      api.consume(`key:${index}`, 6);
+      api.peek(`key:${index}`);
+      api.consume(`key:${index}`, 0);
+      api.refund(`key:${index}`);
+      api.reset(`key:${index}`);
+      api.consume(`kept:${index}`, 5);
+      api.refund(`kept:${index}`, 5);
     }
     assert.equal(store.statistics().keys, 0);
   });

@@ -18,15 +18,15 @@ test("a table of several maps is one map, and none of them is larger than it may
     fc.property(steps, (steps) => {
       const table = emptyTable("family", true, 3);
       const model = new Map<string, number>();
-      for (const [place, [adds, name]] of steps.entries()) {
+      for (const [index, [adds, name]] of steps.entries()) {
         const key = `key ${name}`;
         assert.equal(slotOf(table, key), model.get(key));
         if (model.has(key)) {
           model.delete(key);
           forgetKey(table, key);
         } else if (adds) {
-          model.set(key, place);
-          keepKey(table, key, place);
+          model.set(key, index);
+          keepKey(table, key, index);
         }
         assert.equal(isEmpty(table), model.size === 0);
         assert.deepEqual(allSlots(table).sort(), [...model.values()].sort());

@@ -44,7 +44,7 @@ withRedis("connections killed under load", (redis, { storeOf }) => {
         const prefix = `${commit} ${load}`;
         const outcomes = Array.from(
           { length: keys },
-          (_, place): Outcome => ({ key: `key ${place}`, admitted: 0, unknown: 0 }),
+          (_, index): Outcome => ({ key: `key ${index}`, admitted: 0, unknown: 0 }),
         );
         const end = performance.now() + CHAOS;
         const connections = () =>
@@ -77,7 +77,7 @@ withRedis("connections killed under load", (redis, { storeOf }) => {
         })();
         await Promise.all(
           stores.flatMap((store) =>
-            Array.from({ length: callers }, (_, place) => call(store, place))
+            Array.from({ length: callers }, (_, index) => call(store, index))
           ),
         );
         await kills;
@@ -128,8 +128,8 @@ withRedis("a server that is held up for 3 seconds", (redis, { storeOf }) => {
     const stores = MODES.map((commit) =>
       storeOf({ commit, deadline, timeout: 250, connectDeadline: 1_000 })
     );
-    const limiters = stores.map((store, place) =>
-      limiter(endless, { store, prefix: MODES[place]! })
+    const limiters = stores.map((store, index) =>
+      limiter(endless, { store, prefix: MODES[index]! })
     );
     for (const api of limiters) await firstSuccess(() => api.consume("a"));
     redis().signal("SIGSTOP");
@@ -169,7 +169,10 @@ withRedis("a server that is held up for 3 seconds", (redis, { storeOf }) => {
   });
 });
 
-/** Calls until one succeeds, and returns the milliseconds until then; the test's timeout is the bound. */
+/**
+ * Calls until one succeeds, and returns the milliseconds until then; the test's timeout is the
+ * bound.
+ */
 async function firstSuccess(call: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   while (!await call().then(() => true, () => false)) await sleep(2);

@@ -443,7 +443,7 @@ describe("a call while Redis is away", () => {
 
   test("fails at once if more calls wait than may", () =>
     withFake({ maxPending: 5 }, async ({ limiter }) => {
-      const calls = Array.from({ length: 8 }, (_, place) => limiter.consume(`key ${place}`));
+      const calls = Array.from({ length: 8 }, (_, index) => limiter.consume(`key ${index}`));
       const settled = await Promise.allSettled(calls);
       const verdicts = settled.map(({ status }) => status === "fulfilled");
       assert.deepEqual(verdicts, [true, true, true, true, true, false, false, false]);

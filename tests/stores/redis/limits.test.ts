@@ -35,13 +35,13 @@ withRedis("an error reply", (redis, { storeOf, clientOf }) => {
       const bad = limiter(algorithm, { store, prefix: "bad" });
       await good.consume("warm up");
       for (let round = 0; round < 3; round++) {
-        const calls = Array.from({ length: 40 }, (_, place) => [
-          good.consume(`${commit} ${place}`).then(() => "decided", String),
-          bad.consume(`${commit} ${place}`).then(() => "decided", ({ applied }) => applied),
+        const calls = Array.from({ length: 40 }, (_, index) => [
+          good.consume(`${commit} ${index}`).then(() => "decided", String),
+          bad.consume(`${commit} ${index}`).then(() => "decided", ({ applied }) => applied),
         ]);
         const ends = await Promise.all(calls.flat());
-        assert.deepEqual(new Set(ends.filter((_, place) => place % 2 === 0)), new Set(["decided"]));
-        assert.deepEqual(new Set(ends.filter((_, place) => place % 2 === 1)), new Set(["no"]));
+        assert.deepEqual(new Set(ends.filter((_, index) => index % 2 === 0)), new Set(["decided"]));
+        assert.deepEqual(new Set(ends.filter((_, index) => index % 2 === 1)), new Set(["no"]));
       }
       assert.equal(store.statistics().connections, 1);
     });
@@ -53,7 +53,7 @@ withRedis("an error reply", (redis, { storeOf, clientOf }) => {
       const api = limiter(algorithm, { store, prefix: "many" });
       const entries = Array.from(
         { length: 9_000 },
-        (_, place) => ({ limiter: api, key: `${commit} ${place}`, cost: 1 }),
+        (_, index) => ({ limiter: api, key: `${commit} ${index}`, cost: 1 }),
       );
       const { parts } = await consumeAll(entries);
       assert.equal(parts?.length, 9_000);
@@ -77,13 +77,13 @@ withRedis("a server that takes no writes", (_redis, { storeOf, clientOf }) => {
         await api.consume("a", 40);
         await admin.sendCommand(["CONFIG", "SET", ...settings]);
         for (let round = 0; round < 5; round++) {
-          const calls = Array.from({ length: 10 }, (_, place) => [
-            assert.rejects(api.consume(`${place % 2}`), {
+          const calls = Array.from({ length: 10 }, (_, index) => [
+            assert.rejects(api.consume(`${index % 2}`), {
               name: "StoreUnavailableError",
               applied: "no",
             }),
             api.peek("a", 0).then(({ remaining }) => assert.equal(remaining, 60)),
-            api.peek(`${place % 2}`, 0).then(({ remaining }) => assert.equal(remaining, 100)),
+            api.peek(`${index % 2}`, 0).then(({ remaining }) => assert.equal(remaining, 100)),
           ]);
           await Promise.all(calls.flat());
         }
@@ -102,7 +102,7 @@ describe("the time limit of a call", () => {
         const { fake, limiter, store } = on;
         await warmUp(on);
         fake.faults = ([name]) => name === "MGET" || name === "EVALSHA" ? 60 : undefined;
-        const calls = Array.from({ length: 9_000 }, (_, place) => limiter.consume(`key ${place}`));
+        const calls = Array.from({ length: 9_000 }, (_, index) => limiter.consume(`key ${index}`));
         const ends = await Promise.allSettled(calls);
         const late = ends.filter((end) => end.status === "rejected").map(({ reason }) => reason);
         assert.ok(late.length > 0, "none was late");

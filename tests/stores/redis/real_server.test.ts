@@ -49,7 +49,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
       const limiters = prefixes.map((prefix) =>
         limiter(gcra({ limit: 1, period: "1d" }), { store, prefix })
       );
-      const keys = Array.from({ length: 1_500 }, (_, place) => `${place} key`);
+      const keys = Array.from({ length: 1_500 }, (_, index) => `${index} key`);
       await Promise.all(limiters.flatMap((api) => keys.map((key) => api.consume(key))));
       for (let done = 1; done <= limiters.length; done++) {
         await limiters[done - 1]!.resetAll();
@@ -90,7 +90,7 @@ withRedis("values on a real server", (_redis, { storeOf, clientOf }) => {
       assert.ok(lives.every((life) => life !== -1 && life <= 8_001), "every key expires");
       // The store keeps a key 8 s longer than its state counts. That is asserted; it need not pass.
       const sooner = lives.map((life) => Math.max(1, life - SOONER));
-      await Promise.all(page.map((key, place) => client.pExpire(key, sooner[place]!)));
+      await Promise.all(page.map((key, index) => client.pExpire(key, sooner[index]!)));
     }
     const end = performance.now() + 60_000;
     while (await client.dbSize() > 0 && performance.now() < end) {

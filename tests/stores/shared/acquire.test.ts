@@ -142,8 +142,8 @@ test("as many units as two threads wait for, given back in any order, admit all 
     here.consume("key", 24);
     const of = (isHere: boolean) => isHere ? here : there;
     const order: number[][] = [[], []];
-    const waiting = waits.map(({ isHere, cost }, place) =>
-      of(isHere).acquire("key", { cost }).then(() => order[isHere ? 0 : 1]!.push(place))
+    const waiting = waits.map(({ isHere, cost }, index) =>
+      of(isHere).acquire("key", { cost }).then(() => order[isHere ? 0 : 1]!.push(index))
     );
     let left = waits.reduce((sum, { cost }) => sum + cost, 0);
     for (let turn = 0; left > 0; turn++) {

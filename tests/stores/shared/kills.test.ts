@@ -28,20 +28,20 @@ test(`${KILLS} workers killed in mid-call lose no use, admit nothing twice and s
   const limiters = limitersOf(store, workers, counted, LIMIT);
   const own = counted.map(() => 0);
   await killAll(workers, { kind: "forever", limit: LIMIT, names: counted }, () => {
-    limiters.forEach((each, place) => {
-      if (each.consume("hot").allowed) own[place]!++;
+    limiters.forEach((each, index) => {
+      if (each.consume("hot").allowed) own[index]!++;
     });
   });
-  limiters.forEach((each, place) => {
+  limiters.forEach((each, index) => {
     // On Deno some of the killed may still run: what they took is counted after it was taken.
-    const countedBefore = Atomics.load(workers.counts, place) + own[place]!;
+    const countedBefore = Atomics.load(workers.counts, index) + own[index]!;
     const { capacity } = each.algorithm;
     const used = capacity - each.peek("hot", 0).remaining;
-    const countedAfter = Atomics.load(workers.counts, place) + own[place]!;
-    assert.ok(used >= countedBefore, `${counted[place]}: ${used} used, ${countedBefore} admitted`);
+    const countedAfter = Atomics.load(workers.counts, index) + own[index]!;
+    assert.ok(used >= countedBefore, `${counted[index]}: ${used} used, ${countedBefore} admitted`);
     assert.ok(
       used <= countedAfter + KILLS,
-      `${counted[place]}: ${used} used, ${countedAfter} counted`,
+      `${counted[index]}: ${used} used, ${countedAfter} counted`,
     );
   });
   // A batch whose thread died is done on both keys or on neither.
@@ -163,7 +163,7 @@ async function killAll(
   for (let killed = 0; killed < KILLS; killed += TOGETHER) {
     const alive: Worker[] = [];
     try {
-      for (let place = 0; place < TOGETHER; place++) alive.push(await workers.start());
+      for (let index = 0; index < TOGETHER; index++) alive.push(await workers.start());
       workers.flags[4] = 0;
       for (const worker of alive) worker.postMessage(job);
       workFor(8);

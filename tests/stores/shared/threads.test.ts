@@ -71,9 +71,9 @@ describe("threads on one shared store", () => {
         return { kind: "pairs", limit, keys: place % 2 === 0 ? keys : [keys[1], keys[0]] };
       });
       const used = [0, 0];
-      admitted.forEach(([both = 0, one = 0, other = 0], place) => {
-        used[place % 2]! += both + one;
-        used[1 - place % 2]! += both + other;
+      admitted.forEach(([both = 0, one = 0, other = 0], index) => {
+        used[index % 2]! += both + one;
+        used[1 - index % 2]! += both + other;
       });
       assert.deepEqual(used, [limit, limit]);
     }
@@ -107,5 +107,5 @@ describe("threads on one shared store", () => {
 /** How many calls were made while another was under way. */
 function overlaps(history: readonly SeenCall[]): number {
   const sorted = [...history].sort((a, b) => a.start - b.start);
-  return sorted.filter((call, place) => place > 0 && call.start < sorted[place - 1]!.end).length;
+  return sorted.filter((call, index) => index > 0 && call.start < sorted[index - 1]!.end).length;
 }

@@ -13,7 +13,7 @@ import {
 const SCHEDULES = isLong() ? 3_000 : 10;
 const STOPS = isLong() ? 300 : 6;
 /** Schedules in which a seeded fault must be found. */
-const MOST_SEARCHED = 400;
+const MAX_SEARCHED = 400;
 
 /** Runs a scenario once; whether all threads came to an end. Throws if what must hold does not. */
 function explore(
@@ -52,9 +52,9 @@ for (const isOrdered of [false, true]) {
 describe("it is found if", () => {
   for (const weakening of weakenings) {
     test(weakening.name, () => {
-      for (const place of upTo(MOST_SEARCHED)) {
+      for (const place of upTo(MAX_SEARCHED)) {
         // The first schedule that showed it, and then others, as the code has changed.
-        const seed = (place + (weakening.seed ?? 1)) % MOST_SEARCHED;
+        const seed = (place + (weakening.seed ?? 1)) % MAX_SEARCHED;
         for (const schedule of [randomSchedule(seed), stoppedSchedule(seed, seed)]) {
           try {
             explore(weakening.scenario, schedule, weakening.isOrdered ?? false, weakening);
@@ -63,7 +63,7 @@ describe("it is found if", () => {
           }
         }
       }
-      assert.fail(`${MOST_SEARCHED} schedules of "${weakening.scenario}" show nothing`);
+      assert.fail(`${MAX_SEARCHED} schedules of "${weakening.scenario}" show nothing`);
     });
   }
 });

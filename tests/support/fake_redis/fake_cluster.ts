@@ -32,8 +32,8 @@ export async function withFakeCluster(
     for (const { state } of nodes) state.slots = rangesOf(owners);
   }
 
-  for (const [place, node] of nodes.entries()) {
-    give(node, Math.floor(SLOTS * place / count), Math.floor(SLOTS * (place + 1) / count) - 1);
+  for (const [index, node] of nodes.entries()) {
+    give(node, Math.floor(SLOTS * index / count), Math.floor(SLOTS * (index + 1) / count) - 1);
     node.state.elsewhere = (command) => {
       const key = keysOf(command)[0];
       if (key === undefined) return undefined;

@@ -182,10 +182,10 @@ export function session(state: ServerState): Session {
       : Number(given);
     const texts = keys.map((key) => keyspace.get(key));
     const held = texts.map((text) => text ?? false);
-    const write: Write = (place, text, lifetime) => {
-      if (text === undefined) keyspace.delete(keys[place]!);
-      else if (lifetime === "") keyspace.replace(keys[place]!, text);
-      else keyspace.set(keys[place]!, text, Number(lifetime));
+    const write: Write = (index, text, lifetime) => {
+      if (text === undefined) keyspace.delete(keys[index]!);
+      else if (lifetime === "") keyspace.replace(keys[index]!, text);
+      else keyspace.set(keys[index]!, text, Number(lifetime));
     };
     const [first = "", times, name = "", ...numbers] = words;
     if (times === undefined) {
@@ -201,7 +201,7 @@ export function session(state: ServerState): Session {
     const [sizes = "", ...values] = rest.slice(Number(count));
     const replies: Reply[] = [...carryOut("TIME", []) as readonly Reply[]];
     const left = sizes.split(" ").map(Number);
-    for (let place = 0; keys.length > 0; place++) {
+    for (let index = 0; keys.length > 0; index++) {
       const group = keys.splice(0, sizes === "" ? 1 : left.shift()).map((key) => ({
         key,
         held: keyspace.get(key) ?? "",
@@ -215,7 +215,7 @@ export function session(state: ServerState): Session {
         else if (next !== old && life === "") keyspace.replace(key, next);
         else if (next !== old) keyspace.set(key, next, Number(life));
       }
-      if (!same) replies.push(place, ...group.map(({ held }) => held));
+      if (!same) replies.push(index, ...group.map(({ held }) => held));
     }
     return replies;
   }

@@ -42,19 +42,19 @@ export async function startCluster(): Promise<RedisClusterProcess> {
   };
 
   try {
-    for (const [place, master] of masters.entries()) {
-      const from = Math.floor(SLOTS * place / 3);
-      const to = Math.floor(SLOTS * (place + 1) / 3) - 1;
+    for (const [index, master] of masters.entries()) {
+      const from = Math.floor(SLOTS * index / 3);
+      const to = Math.floor(SLOTS * (index + 1) / 3) - 1;
       await tell(master, "CLUSTER", "ADDSLOTSRANGE", String(from), String(to));
-      await tell(master, "CLUSTER", "SET-CONFIG-EPOCH", String(place + 1));
+      await tell(master, "CLUSTER", "SET-CONFIG-EPOCH", String(index + 1));
     }
     for (const node of nodes.slice(1)) {
       await tell(first, "CLUSTER", "MEET", "127.0.0.1", String(node.port), String(node.bus));
     }
     await until(async () => await knownBy(nodes) === nodes.length);
     const ids = await Promise.all(masters.map((master) => tell<string>(master, "CLUSTER", "MYID")));
-    for (const [place, replica] of replicas.entries()) {
-      await tell(replica, "CLUSTER", "REPLICATE", ids[place]!);
+    for (const [index, replica] of replicas.entries()) {
+      await tell(replica, "CLUSTER", "REPLICATE", ids[index]!);
     }
     await until(async () => {
       const states = await Promise.all(nodes.map((node) => tell<string>(node, "CLUSTER", "INFO")));

@@ -26,7 +26,7 @@ export function roundSteps(most: number, about: number): readonly number[] {
   const rough = Math.max(most, 1e-9) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
-  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, place) => place * step);
+  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, index) => index * step);
 }
 
 /** Powers of ten, with 2 and 5 between them where there is room. */
@@ -100,7 +100,7 @@ export interface Legend {
 export function legend(names: readonly string[], left: number, right: number): Legend {
   let x = left;
   let top = 18;
-  const rows = names.map((name, place) => {
+  const rows = names.map((name, index) => {
     const width = 32 + name.length * CHARACTER;
     if (x > left && x + width > right) {
       x = left;
@@ -111,7 +111,7 @@ export function legend(names: readonly string[], left: number, right: number): L
     return element(
       "g",
       {},
-      line(at, top - 4, at + 26, top - 4, `series s${place % 6}`),
+      line(at, top - 4, at + 26, top - 4, `series s${index % 6}`),
       label(at + 32, top, name),
     );
   });

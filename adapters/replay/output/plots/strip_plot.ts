@@ -25,8 +25,8 @@ export function stripPlot(
   const right = width - 8 - Math.max(11, ...counts.map(({ length }) => length)) * CHARACTER;
   const x = linear(0, Math.max(1, end - start), left, right);
   const bottom = TOP + clients.length * ROW;
-  const rows = clients.flatMap((client, place) =>
-    strip(client, counts[place]!, TOP + place * ROW, start, x, right)
+  const rows = clients.flatMap((client, index) =>
+    strip(client, counts[index]!, TOP + index * ROW, start, x, right)
   );
   return picture(width, bottom + 24, title, [
     ...timeAxis(x, end - start, TOP, bottom),

@@ -53,7 +53,7 @@ export function box(left: number, top: number, right: number, bottom: number): s
 
 /** A line through points, as a path. */
 export function track(points: readonly (readonly [x: number, y: number])[]): string {
-  return points.map(([x, y], place) => `${place === 0 ? "M" : "L"}${rounded(x)} ${rounded(y)}`)
+  return points.map(([x, y], index) => `${index === 0 ? "M" : "L"}${rounded(x)} ${rounded(y)}`)
     .join("");
 }
 

@@ -29,18 +29,18 @@ export function sweepPlot(title: string, sweeps: readonly SweepReport[], width =
   const marks = magnitudes(from, to);
   // If there is little room, not every mark has a number.
   const every = Math.ceil(marks.length * 60 / (right - LEFT));
-  const ticks = marks.flatMap((limit, place) => [
+  const ticks = marks.flatMap((limit, index) => [
     line(x(limit), top, x(limit), bottom + 4, "rule"),
-    ...(place % every !== 0 ? [] : [
+    ...(index % every !== 0 ? [] : [
       label(x(limit), bottom + 17, count(limit), {
         class: "soft",
         anchor: right - x(limit) < 30 ? "end" : "middle",
       }),
     ]),
   ]);
-  const curves = sweeps.map(({ points }, place) =>
+  const curves = sweeps.map(({ points }, index) =>
     element("path", {
-      class: `series s${place % 6}`,
+      class: `series s${index % 6}`,
       d: track(untilNobody(points).map(({ limit, denied }) => [x(limit), y(denied)])),
     })
   );

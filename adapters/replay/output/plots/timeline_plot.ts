@@ -36,8 +36,8 @@ export function timelinePlot(
   const x = linear(0, end - start, LEFT, right);
   const steps = roundSteps(most, 2);
 
-  const rows = panels.flatMap(({ name, bins }, place) => {
-    const top = TOP + place * (PANEL + GAP);
+  const rows = panels.flatMap(({ name, bins }, index) => {
+    const top = TOP + index * (PANEL + GAP);
     const y = linear(0, steps.at(-1)!, top + PANEL, top);
     const denied = bins.denied.reduce((sum, units) => sum + units, 0);
     const all = denied + bins.allowed.reduce((sum, units) => sum + units, 0);
@@ -65,7 +65,7 @@ export function timelinePlot(
 }
 
 function sums({ allowed, denied }: TimeBins): readonly number[] {
-  return allowed.map((units, place) => units + denied[place]!);
+  return allowed.map((units, index) => units + denied[index]!);
 }
 
 /** The bars of one kind, one per bin, up to `right`; `sides` returns a bar's top and bottom. */

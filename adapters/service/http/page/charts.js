@@ -176,7 +176,10 @@ export function chartIn(box, empty) {
   };
 }
 
-/** The bars of a rule. @returns {{ svg: SVGElement, show: (verdicts: Verdicts | undefined) => void }} */
+/**
+ * The bars of a rule. @returns {{ svg: SVGElement, show: (verdicts: Verdicts | undefined) => void
+ * }}
+ */
 export function smallPlot() {
   const svg = plotElement();
   return {
@@ -198,8 +201,8 @@ function plotElement() {
 
 /** @param {SVGElement} svg @param {Plot["paths"]} paths */
 function drawPaths(svg, paths) {
-  paths.forEach(([className, path], place) => {
-    let drawn = svg.querySelectorAll("path")[place];
+  paths.forEach(([className, path], index) => {
+    let drawn = svg.querySelectorAll("path")[index];
     if (drawn === undefined) {
       drawn = document.createElementNS(SVG, "path");
       drawn.setAttribute("class", className);

@@ -48,12 +48,12 @@ export function showRows(body, items, nameOf, makeRow) {
   const before = shown.get(body) ?? new Map();
   /** @type {Map<string, Row>} */
   const rows = new Map();
-  items.forEach((item, place) => {
+  items.forEach((item, index) => {
     const name = nameOf(item);
     const made = before.get(name) ?? makeRow(item);
     rows.set(name, made);
     made.show(item);
-    const there = body.children[place] ?? null;
+    const there = body.children[index] ?? null;
     if (there !== made.row) body.insertBefore(made.row, there);
   });
   while (body.children.length > rows.size) body.lastElementChild?.remove();

@@ -33,7 +33,7 @@ const EVERY = 2_000;
 /** The rate is that of as many looks. */
 const LOOKS = 6;
 /** The most keys that are shown in one order. */
-const MOST_KEYS = 20;
+const MAX_KEYS = 20;
 /** Longer keys are cut off by the service. */
 const LONGEST_KEY = 256;
 
@@ -250,7 +250,7 @@ function showKeys({ keys, keysSince, needsToken }) {
   const figure = order instanceof HTMLInputElement && order.value === "used" ? "used" : "refused";
   const sorted = (keys ?? []).filter((key) => key[figure] > 0)
     .sort((one, other) => other[figure] - one[figure])
-    .slice(0, MOST_KEYS);
+    .slice(0, MAX_KEYS);
   show("keys-note", keys === undefined ? "" : `since ${timeText(keysSince)}`);
   const name = (/** @type {LiveKey} */ { domain, rule, key }) =>
     JSON.stringify([domain, rule, key]);

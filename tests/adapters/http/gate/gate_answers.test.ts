@@ -129,7 +129,7 @@ describe("X-Forwarded-For where nobody is trusted", () => {
         header: ({ place }, name) => name === "x-forwarded-for" && place >= from ? "6.6.6.6" : null,
         signal: () => undefined,
       });
-      for (let place = 0; place < count; place++) await decide({ place }, undefined);
+      for (let index = 0; index < count; index++) await decide({ place: index }, undefined);
     } finally {
       console.warn = warn;
     }

@@ -53,7 +53,7 @@ describe("readLog", () => {
     await fc.assert(
       fc.asyncProperty(anyText, anyCuts, async (whole, cuts) => {
         const places = [0, ...cuts.sort((a, b) => a - b), whole.length];
-        const pieces = places.slice(1).map((end, place) => whole.slice(places[place], end));
+        const pieces = places.slice(1).map((end, index) => whole.slice(places[index], end));
         assert.deepEqual(await entriesOf(pieces), expected);
       }),
       fcOptions({ numRuns: 40 }),

@@ -18,8 +18,8 @@ const families: { name: string; make: (limit: number) => Algorithm }[] = [
 ];
 
 function logOf(keys: readonly string[]) {
-  return keys.flatMap((key, place) =>
-    [0, 1, 2].map((second) => ({ at: place * 100 + second * 1_000, key, cost: 1 }))
+  return keys.flatMap((key, index) =>
+    [0, 1, 2].map((second) => ({ at: index * 100 + second * 1_000, key, cost: 1 }))
   ).sort((a, b) => a.at - b.at);
 }
 
@@ -90,8 +90,8 @@ describe("replayPage", () => {
 
   test("shows only clients that were refused, and candidates with the same ones together", async () => {
     const { make } = families[0]!;
-    const candidates = [2, 2, 3].map((limit, place) => ({
-      name: `c${place}`,
+    const candidates = [2, 2, 3].map((limit, index) => ({
+      name: `c${index}`,
       algorithm: make(limit),
     }));
     const page = replayPage(await replay(logOf(["a", "b"]), candidates));

@@ -109,11 +109,11 @@ function find(
 /** The rules that hold for a request, but for those that others replace. */
 function groupsOf({ rules }: DomainOptions, call: Call): readonly Group[] {
   const found = new Map<string, Group>();
-  call.descriptors.forEach(({ entries, cost = call.cost }, place) => {
+  call.descriptors.forEach(({ entries, cost = call.cost }, index) => {
     const match = find(rules, entries);
     if (match === undefined) return;
     const twin = found.get(match.counter) ?? { ...match, cost: 0, places: [] };
-    found.set(match.counter, { ...twin, cost: twin.cost + cost, places: [...twin.places, place] });
+    found.set(match.counter, { ...twin, cost: twin.cost + cost, places: [...twin.places, index] });
   });
   const replaced = [...found.values()].flatMap(({ rule }) => rule.replaces ?? []);
   return [...found.values()].filter(({ rule: { name } }) =>
@@ -150,7 +150,7 @@ function model(options: DomainOptions) {
     const found = groupsOf(options, call);
     const verdicts = new Map<Group, boolean>();
     const record = (groups: readonly Group[], admitted: readonly boolean[]) =>
-      groups.forEach((group, place) => verdicts.set(group, admitted[place]!));
+      groups.forEach((group, index) => verdicts.set(group, admitted[index]!));
     const enforced = found.filter(({ rule }) => rule.shadow !== true);
     const shadows = found.filter(({ rule }) => rule.shadow === true);
     const quotas = enforced.filter(({ rule }) => rule.quota === true);

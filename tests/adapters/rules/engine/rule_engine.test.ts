@@ -113,7 +113,7 @@ describe("a request", () => {
     const store = sharedStore({ capacity: 100 });
     const { consume, peek } = engineOf(shop([{ key: "user", limits }]), { store });
     const users = (count: number) =>
-      asking(...Array.from({ length: count }, (_, place): Entry => ["user", `${place}`]));
+      asking(...Array.from({ length: count }, (_, index): Entry => ["user", `${index}`]));
     assert.equal(consume(users(12)).allowed, true);
     assert.throws(() => consume(users(13)), {
       message:

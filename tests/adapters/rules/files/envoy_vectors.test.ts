@@ -63,9 +63,9 @@ describe("Envoy's valid files", () => {
 });
 
 describe("Envoy's lookups", () => {
-  vectors.lookups.forEach(({ files, opts, domain, entries, expect }, place) => {
+  vectors.lookups.forEach(({ files, opts, domain, entries, expect }, index) => {
     const asked = entries.map((entry) => entry.join("=")).join(" ");
-    test(`${place}: ${files.join(" and ")}: ${domain} ${asked}`, () => {
+    test(`${index}: ${files.join(" and ")}: ${domain} ${asked}`, () => {
       const { rules } = read(files, opts.merge);
       const found = rules?.domains.get(domain);
       const match = found && matchDescriptor(found, entries);

@@ -81,8 +81,8 @@ const { body } = fc.letrec((tie) => {
 /** Text that was JSON until something happened to it. */
 const damaged = fc.tuple(body as fc.Arbitrary<string>, fc.nat(), fc.string({ maxLength: 3 })).map(
   ([text, at, more]) => {
-    const place = text.length === 0 ? 0 : at % text.length;
-    return text.slice(0, place) + more + text.slice(place + 1);
+    const index = text.length === 0 ? 0 : at % text.length;
+    return text.slice(0, index) + more + text.slice(index + 1);
   },
 );
 

@@ -45,10 +45,10 @@ for (const [name, start, page] of PROXIES) {
       withService((service) =>
         withProxy(start(service.url), async (proxy) => {
           const answers = await Promise.all(
-            Array.from({ length: 3 * LIMIT }, (_, place) =>
+            Array.from({ length: 3 * LIMIT }, (_, index) =>
               rawRequest(proxy.port, {
-                path: paths[place % paths.length]!,
-                lines: lies[(place >> 2) % lies.length]!,
+                path: paths[index % paths.length]!,
+                lines: lies[(index >> 2) % lies.length]!,
               })),
           );
           const passed = answers.filter(({ status }) => status === 200);
@@ -68,7 +68,10 @@ for (const [name, start, page] of PROXIES) {
   );
 }
 
-/** What is usual of `proxy_set_header Host`, and of the version of HTTP; the first is that of the docs. */
+/**
+ * What is usual of `proxy_set_header Host`, and of the version of HTTP; the first is that of the
+ * docs.
+ */
 const HOST_LINES: readonly string[] = [
   "",
   "proxy_set_header Host $host;",

@@ -58,10 +58,10 @@ describe("the service", () => {
         [["route", "login"], ["address", "a"]],
         [{ key: "route", value: "login" }, { key: "address", value: "a" }],
       ];
-      for (const [place, entries] of forms.entries()) {
+      for (const [index, entries] of forms.entries()) {
         const asked = { domain: "shop", descriptors: [{ entries }] };
         const { body } = await post(service, "/v1/consume", asked);
-        assert.deepEqual([body.rules[0].rule, body.allowed], ["logins", place < 2]);
+        assert.deepEqual([body.rules[0].rule, body.allowed], ["logins", index < 2]);
       }
     }));
 
@@ -196,7 +196,7 @@ describe("the service", () => {
     const domain = "test-domain";
     return withService(async (service) => {
       const ask = (value: string, key = "key7") => ({ domain, entries: { [key]: value } });
-      const many = Array.from({ length: 1_001 }, (_, place) => ask(`value${place}`));
+      const many = Array.from({ length: 1_001 }, (_, index) => ask(`value${index}`));
       await post(service, "/v1/consume", many.slice(0, 600));
       const others = [ask("value0"), ask("value3", "key4")];
       await post(service, "/v1/consume", [...many.slice(600), ...others]);
@@ -274,7 +274,7 @@ describe("the service refuses with a problem:", () => {
     const errors: unknown[] = [];
     const log = ({ level, error }: LogEvent) => level === "error" && errors.push(error);
     await withService(async (service) => {
-      const users = Array.from({ length: 13 }, (_, place) => ({ entries: { user: `${place}` } }));
+      const users = Array.from({ length: 13 }, (_, index) => ({ entries: { user: `${index}` } }));
       const many = await post(service, "/v1/consume", { descriptors: users });
       assert.equal(many.status, 400);
       assert.match(many.body.detail, /at most 24 limits together on this store/);

@@ -163,6 +163,6 @@ describe("the last hour", () => {
     assert.deepEqual([p50.slice(-2), p99.slice(-2)], [[hour.p50, null], [hour.p99, null]]);
     assert.ok(hour.p50! > 0.03 && hour.p50! <= 0.05, `${hour.p50}`);
     assert.ok(hour.p99! > 300 && hour.p99! <= 500, `${hour.p99}`);
-    assert.ok(LATENCY_BUCKETS.every((end, place) => end > (LATENCY_BUCKETS[place - 1] ?? 0)));
+    assert.ok(LATENCY_BUCKETS.every((end, index) => end > (LATENCY_BUCKETS[index - 1] ?? 0)));
   });
 });

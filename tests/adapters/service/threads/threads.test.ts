@@ -153,8 +153,8 @@ const LARGE = (period: string) =>
   "domain: shop\nrules:\n" +
   Array.from(
     { length: PATTERNS },
-    (_, place) =>
-      `  - { key: path, value: "/v1/${place}/*", limits: [{ limit: 9, period: ${period} }] }\n`,
+    (_, index) =>
+      `  - { key: path, value: "/v1/${index}/*", limits: [{ limit: 9, period: ${period} }] }\n`,
   ).join("") + "...\n";
 
 for (const threads of isLong() ? [1, 2] : [1]) {

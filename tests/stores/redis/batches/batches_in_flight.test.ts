@@ -14,7 +14,7 @@ import type { FakeRedis, Fault } from "../../../support/fake_redis/fake_redis.ts
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
 
 /** Calls on so many keys go in four batches. */
-const KEYS = Array.from({ length: 100 }, (_, place) => `key ${place}`);
+const KEYS = Array.from({ length: 100 }, (_, index) => `key ${index}`);
 /** By what the batches of the first and the last of them are recognised. */
 const FIRST = storedKeyOf(KEYS[0]!);
 const LAST = storedKeyOf(KEYS.at(-1)!);
@@ -93,7 +93,7 @@ describe("calls on many keys, by cas", () => {
       const decisions = await Promise.all(KEYS.map((key) => limiter.consume(key)));
       assert.equal(store.statistics().conflicts, 2);
       assert.deepEqual(batches(fake, before).slice(4), [[FIRST, LAST]]);
-      const full = KEYS.filter((_, place) => decisions[place]!.remaining === 9);
+      const full = KEYS.filter((_, index) => decisions[index]!.remaining === 9);
       assert.deepEqual(full, [KEYS[0], KEYS.at(-1)]);
     }));
 
@@ -109,7 +109,7 @@ describe("calls on many keys, by cas", () => {
         for (const key of KEYS.slice(1, 50)) calls.push(limiter.consume(key));
       }
       const decisions = await Promise.all(calls);
-      const first = [0, 50, 100, 150].map((place) => decisions[place]!);
+      const first = [0, 50, 100, 150].map((index) => decisions[index]!);
       assert.deepEqual(first.map(({ allowed }) => allowed), [true, true, true, false]);
       assert.deepEqual(first.map(({ remaining }) => remaining), [7, 4, 1, 1]);
       assert.equal(store.statistics().conflicts, 4);
@@ -122,9 +122,9 @@ describe("calls on many keys, by cas", () => {
       // The last batch stays away for a while, so that the first has to wait to be tried again.
       fake.faults = (command) => command.includes(LAST) ? 30 : undefined;
       const late: Promise<Decision>[] = [];
-      const [early] = await Promise.all(KEYS.map(async (key, place) => {
-        const decision = await limiter.consume(key, place === 0 ? 9 : 1);
-        if (place === 1) late.push(...KEYS.map((each) => limiter.consume(each, 2)));
+      const [early] = await Promise.all(KEYS.map(async (key, index) => {
+        const decision = await limiter.consume(key, index === 0 ? 9 : 1);
+        if (index === 1) late.push(...KEYS.map((each) => limiter.consume(each, 2)));
         return decision;
       }));
       assert.equal(early!.remaining, 1);
@@ -181,18 +181,18 @@ describe("calls on many keys, by cas", () => {
           await limiter.peek("warm up");
           fake.faults = fault;
           const results = await Promise.allSettled(KEYS.map((key) => limiter.consume(key)));
-          const fails = (place: number) => place >= from && place < to;
+          const fails = (index: number) => index >= from && index < to;
           assert.deepEqual(
             results.map((result) => errorsOf([result])[0]?.applied),
-            KEYS.map((_, place) => fails(place) ? applied : undefined),
+            KEYS.map((_, index) => fails(index) ? applied : undefined),
           );
           assert.equal(store.statistics().unavailable, to - from);
           // It is one failure, after which the server is tried again soon.
           await new Promise((resolve) => setTimeout(resolve, 26));
           fake.faults = () => undefined;
           // Nobody is charged twice, and those that were admitted are charged.
-          for (const [place, key] of KEYS.entries()) {
-            assert.equal((await limiter.peek(key, 0)).remaining, fails(place) ? 10 : 9);
+          for (const [index, key] of KEYS.entries()) {
+            assert.equal((await limiter.peek(key, 0)).remaining, fails(index) ? 10 : 9);
           }
           assert.equal(store.statistics().connections, 2);
         }),

@@ -24,7 +24,7 @@ describe("a batch", () => {
       await limiter.consume("warm up");
       const { roundTrips } = store.statistics();
       const before = fake.commands.length;
-      const calls = Array.from({ length: 60 }, (_, place) => limiter.consume(`key ${place % 6}`));
+      const calls = Array.from({ length: 60 }, (_, index) => limiter.consume(`key ${index % 6}`));
       const decisions = await Promise.all(calls);
       assert.ok(decisions.every(({ allowed }) => allowed));
       assert.equal(store.statistics().roundTrips - roundTrips, 2);
@@ -40,7 +40,7 @@ describe("a batch", () => {
         for (let round = 0; round < 3; round++) {
           const calls = Array.from(
             { length: 18 },
-            (_, place) => limiter.consume(`key ${place % 6}`),
+            (_, index) => limiter.consume(`key ${index % 6}`),
           );
           await Promise.all(calls);
         }
@@ -54,7 +54,7 @@ describe("a batch", () => {
     withFake({ commit: "watch" }, async ({ fake, limiter }) => {
       await limiter.peek("warm up");
       const before = fake.commands.length;
-      const calls = Array.from({ length: 300 }, (_, place) => limiter.consume(`key ${place}`));
+      const calls = Array.from({ length: 300 }, (_, index) => limiter.consume(`key ${index}`));
       await Promise.all(calls);
       const steps = names(fake.commands, before).filter((name) =>
         name === "WATCH" || name === "EXEC"
@@ -323,7 +323,7 @@ describe("several connections", () => {
   for (const commit of MODES) {
     test(`by ${commit} share the keys: a key is always the same one's`, () =>
       withFake({ commit, connections: 3 }, async ({ limiter, store }) => {
-        const keys = Array.from({ length: 30 }, (_, place) => `key ${place}`);
+        const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`);
         for (let round = 0; round < 4; round++) {
           const calls = [...keys, ...keys].map((key) => limiter.consume(key));
           assert.ok((await Promise.all(calls)).every(({ allowed }) => allowed));

@@ -211,8 +211,8 @@ async function settlesAll(
     const api = limiter(algorithm, { store, prefix: "api" });
     for (let round = 0; round < 2; round++) {
       const calls = [api.consume("a"), api.consume("b", 2), api.consume("a")];
-      for (const [place, end] of (await Promise.allSettled(calls)).entries()) {
-        const cost = place === 1 ? 2 : 1;
+      for (const [index, end] of (await Promise.allSettled(calls)).entries()) {
+        const cost = index === 1 ? 2 : 1;
         if (end.status === "fulfilled") admitted += cost;
         else {
           assert.ok(end.reason instanceof StoreUnavailableError, `${where}: ${end.reason}`);

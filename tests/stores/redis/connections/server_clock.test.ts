@@ -27,7 +27,8 @@ describe("the estimate of the server's clock", () => {
         const before = performance.now() + ahead;
         const estimate = clock.now()!;
         const after = performance.now() + ahead;
-        // A bound widens by a thousandth of its age, here of one second; and the estimate is in whole ms.
+        // A bound widens by a thousandth of its age, here of one second; and the estimate is in
+        // whole ms.
         const error = tightest + 1 + 1;
         assert.ok(estimate >= before - error && estimate <= after + error);
       }),

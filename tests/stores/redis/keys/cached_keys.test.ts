@@ -30,8 +30,8 @@ describe("stored keys that are remembered", () => {
   test("are bounded in number and in text", () => {
     for (const [keys, length] of [[20_001, 1], [2_000, 1_000]] as const) {
       const { calls, name } = counted();
-      const nth = (place: number) => String(place).padStart(length, "k");
-      for (let place = 0; place < keys; place++) name(nth(place));
+      const nth = (index: number) => String(index).padStart(length, "k");
+      for (let index = 0; index < keys; index++) name(nth(index));
       name(nth(keys - 1));
       assert.equal(calls.times, keys, "the newest is remembered");
       name(nth(0));

@@ -67,7 +67,7 @@ describe("a cluster of six nodes", redis, () => {
       inShare(MODES, commit, async () => {
         const store = storeOf({ commit });
         const api = limiter(gcra({ limit: 1, period: "1d", burst: 5 }), { store, prefix: commit });
-        const keys = Array.from({ length: 60 }, (_, place) => `key ${place}`);
+        const keys = Array.from({ length: 60 }, (_, index) => `key ${index}`);
         const decisions = await Promise.all(
           keys.flatMap((key) => Array.from({ length: 8 }, () => api.consume(key))),
         );
@@ -81,7 +81,7 @@ describe("a cluster of six nodes", redis, () => {
   test("forgets all keys of a prefix on every node, and no others", async () => {
     const store = storeOf({});
     const [one, beside] = ["all*", "all*b"].map((prefix) => limiter(slow, { store, prefix }));
-    const keys = Array.from({ length: 100 }, (_, place) => `key ${place}`);
+    const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`);
     await Promise.all([one!, beside!].flatMap((api) => keys.map((key) => api.consume(key))));
     await one!.resetAll();
     const left = await Promise.all(keys.map((key) => one!.peek(key, 0)));
@@ -170,8 +170,8 @@ describe("a cluster of six nodes", redis, () => {
 
   test("loses a master under load: other slots go on, and its own come back", async () => {
     const stores = MODES.map((commit) => storeOf({ commit }));
-    const limiters = stores.map((store, place) =>
-      limiter(gcra({ limit: 1, period: "1d", burst: 200 }), { store, prefix: MODES[place]! })
+    const limiters = stores.map((store, index) =>
+      limiter(gcra({ limit: 1, period: "1d", burst: 200 }), { store, prefix: MODES[index]! })
     );
     const [dying, ...living] = cluster.masters;
     const keyOn = await keysByMaster(cluster, `watch:{`, `}:${limiters[0]!.algorithm.id}`);
@@ -194,7 +194,7 @@ describe("a cluster of six nodes", redis, () => {
     })();
 
     const admitted = new Map<string, number>();
-    const back = await Promise.all(limiters.map(async (api, place) => {
+    const back = await Promise.all(limiters.map(async (api, index) => {
       let firstBack = Infinity;
       while (performance.now() - killed < 60_000 && firstBack === Infinity) {
         for (const { port } of living) {
@@ -203,7 +203,7 @@ describe("a cluster of six nodes", redis, () => {
             // While the map is renewed a call may fail so; a limit is never broken for it.
             assert.ok(error instanceof StoreUnavailableError);
           });
-          const name = `${place} ${key}`;
+          const name = `${index} ${key}`;
           if (decision?.allowed) admitted.set(name, (admitted.get(name) ?? 0) + 1);
         }
         if (await api.consume(dead).then(() => true, () => false)) {
@@ -238,12 +238,12 @@ async function takeSlotsBack(replica: RedisProcess) {
 
 /** The master that has a slot, and another one. */
 async function ownerAndOther(cluster: RedisClusterProcess, slot: number) {
-  for (const [place, master] of cluster.masters.entries()) {
+  for (const [index, master] of cluster.masters.entries()) {
     const list = await tell<string>(master, "CLUSTER", "NODES");
     const own = list.split("\n").find((line) => line.includes("myself"))!;
     const ranges = own.split(" ").slice(8).map((range) => range.split("-").map(Number));
     if (ranges.some(([from, to = from]) => slot >= from! && slot <= to!)) {
-      return [master, cluster.masters[(place + 1) % 3]!] as const;
+      return [master, cluster.masters[(index + 1) % 3]!] as const;
     }
   }
   throw new Error(`No master has the slot ${slot}`);

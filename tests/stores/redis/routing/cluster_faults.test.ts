@@ -316,17 +316,17 @@ test("calls that only look are answered by a node that takes no writes, however 
       if (name !== "EVALSHA") return undefined;
       // After the keys and one more word: three for each key, the guess and the new value first.
       const cells = rest.slice(Number(keys) + 1);
-      const writes = Array.from({ length: Number(keys) }).some((_, place) =>
-        cells[3 * place] !== cells[3 * place + 1]
+      const writes = Array.from({ length: Number(keys) }).some((_, index) =>
+        cells[3 * index] !== cells[3 * index + 1]
       );
       return writes
         ? new Error("OOM command not allowed when used memory > 'maxmemory'.")
         : undefined;
     };
-    const keys = Array.from({ length: 900 }, (_, place) => `k${place}`);
+    const keys = Array.from({ length: 900 }, (_, index) => `k${index}`);
     const calls = keys.flatMap((key) => [api.consume(key), api.peek(key)]);
     const results = await Promise.allSettled(calls);
     const failed = results.map(({ status }) => status === "rejected");
-    assert.equal(failed.filter((isFailed, place) => isFailed && place % 2 === 1).length, 0);
-    assert.equal(failed.filter((isFailed, place) => isFailed && place % 2 === 0).length, 900);
+    assert.equal(failed.filter((isFailed, index) => isFailed && index % 2 === 1).length, 0);
+    assert.equal(failed.filter((isFailed, index) => isFailed && index % 2 === 0).length, 900);
   }));

@@ -18,9 +18,9 @@ import {
   type Subject,
 } from "../../../../adapters/testing/testing.ts";
 import {
+  encodeCounts,
   type Held,
   LEEWAY,
-  lettersOf,
   MARGIN,
   SET_INSTANT,
   TAKE,
@@ -53,7 +53,7 @@ function programOf(
   times: readonly number[],
 ): string[] {
   if (formula[0] === "ticks") {
-    return [`${now}`, `${cost}`, lettersOf(times), ...formula.map(String)];
+    return [`${now}`, `${cost}`, encodeCounts(times), ...formula.map(String)];
   }
   return [`${now}`, JSON.stringify([[formula], ...stepsOf(cost, times)])];
 }
@@ -71,7 +71,9 @@ function run(
   now: number,
   write: Write,
 ): void {
-  if (formula[0] === "ticks") return takeTicks(formula, cost, lettersOf(times), texts, now, write);
+  if (formula[0] === "ticks") {
+    return takeTicks(formula, cost, encodeCounts(times), texts, now, write);
+  }
   takeSteps([formula], stepsOf(cost, times), times.length, texts, now, write);
 }
 
@@ -194,20 +196,20 @@ withRedis("state transitions inside Redis", (_redis, { clientOf }) => {
       ) => {
         const formula = subject.algorithm.internals!.formula!;
         const trace = traceOf(subject, schedule);
-        const texts = changes.map((edits, place) => {
-          const text = [...trace[place % trace.length]!.text ?? "t1 0 f1"];
+        const texts = changes.map((edits, index) => {
+          const text = [...trace[index % trace.length]!.text ?? "t1 0 f1"];
           for (const [at, letter] of edits) text[at % text.length] = letter;
           return text.join("") || "t";
         });
         const { now } = trace.at(-1)!;
-        const keys = texts.map((_, place) => `text ${place}`);
-        await client.mSet(keys.flatMap((key, place) => [key, texts[place]!]));
+        const keys = texts.map((_, index) => `text ${index}`);
+        await client.mSet(keys.flatMap((key, index) => [key, texts[index]!]));
         const times = keys.map(() => 1);
         const given = programOf(formula, now, 1, times);
         await client.eval(STATE_TRANSITIONS, { keys, arguments: given });
         const expected: (string | null)[] = [...texts];
-        run(formula, 1, times, texts, now, (place, text) => {
-          expected[place] = text ?? null;
+        run(formula, 1, times, texts, now, (index, text) => {
+          expected[index] = text ?? null;
         });
         assert.deepEqual(await client.mGet(keys), expected);
       }),

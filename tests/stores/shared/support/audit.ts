@@ -12,7 +12,7 @@ import {
   RING_SIZE,
   SLOTS_PER_BUCKET,
 } from "../../../../stores/shared/layout.ts";
-import { childrenOf, type NodeShape } from "../../../../stores/shared/memory/node_shape.ts";
+import { childrenOf, type NodeShape } from "../../../../stores/shared/allocator/node_shape.ts";
 import { usedRecords } from "../../../../stores/shared/threads/thread.ts";
 import type { SharedStoreHandle } from "../../../../stores/shared/shared_store.ts";
 
@@ -65,8 +65,8 @@ export function audit(handle: SharedStoreHandle): Lost {
     ) {
       blocks.own(ints[record + field.ring + (place & (RING_SIZE - 1))]!, `record ${record}`);
     }
-    for (let place = 0; place < ints[record + field.keptSize]!; place++) {
-      nodes.own(ints[record + field.kept + place]!, `record ${record}`);
+    for (let index = 0; index < ints[record + field.keptSize]!; index++) {
+      nodes.own(ints[record + field.kept + index]!, `record ${record}`);
     }
   }
   ownPool(memory, header.blockPool, (item) => memory.blocks + FRESH_AT + item * BLOCK, blocks.own);

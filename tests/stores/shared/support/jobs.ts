@@ -24,7 +24,10 @@ export type Job =
   | ({ readonly kind: "record"; readonly calls: number; readonly isMoving: boolean } & OnKey)
   /** Takes from two keys at once, and from each alone; answers what it got of both and of each. */
   | { readonly kind: "pairs"; readonly limit: number; readonly keys: readonly [string, string] }
-  /** Takes from, gives back to and forgets many keys, alone and several at once, until flag 4 is raised; answers errors. */
+  /**
+   * Takes from, gives back to and forgets many keys, alone and several at once, until flag 4 is
+   * raised; answers errors.
+   */
   | {
     readonly kind: "churn";
     readonly limit: number;
@@ -107,8 +110,8 @@ export function worker({ handle, shared, counts }: Work) {
         startTogether();
         const random = randomOf(12_345 + Math.floor(Math.random() * 1e6));
         for (let call = 0; call < job.calls; call++) {
-          const place = Math.floor(job.keys ** (random(2 ** 32) / 2 ** 32)) - 1;
-          if (consume(`k${place}`).allowed) admitted[place]!++;
+          const index = Math.floor(job.keys ** (random(2 ** 32) / 2 ** 32)) - 1;
+          if (consume(`k${index}`).allowed) admitted[index]!++;
         }
         return admitted;
       }
@@ -196,8 +199,8 @@ export function worker({ handle, shared, counts }: Work) {
       case "forever": {
         const limiters = job.names.map((name) => limiterOf(name, job.limit));
         for (let turn = 0; flags[4] === 0; turn++) {
-          limiters.forEach((each, place) => {
-            if (each.consume("hot").allowed) Atomics.add(got, place, 1);
+          limiters.forEach((each, index) => {
+            if (each.consume("hot").allowed) Atomics.add(got, index, 1);
           });
           if (consumeKeys(limiters[0]!, "pair one", "pair two")) {
             Atomics.add(got, limiters.length, 1);

@@ -62,12 +62,12 @@ export const memoryLaws: readonly Law[] = [
 ];
 
 function perform(
-  { kind, thread: place, policy: name, key, keys, count, milliseconds }: Step,
+  { kind, thread: index, policy: name, key, keys, count, milliseconds }: Step,
   threads: SharedStore[],
   store: SharedStore,
   now: { value: number },
 ): void {
-  const thread = threads[place]!;
+  const thread = threads[index]!;
   const own = limiterOn(thread, policy(names[name]!, 50), () => now.value);
   switch (kind) {
     case "wait":
@@ -75,7 +75,7 @@ function perform(
       return;
     case "attach":
       thread.close();
-      threads[place] = attachSharedStore(store.handle);
+      threads[index] = attachSharedStore(store.handle);
       return;
     case "grow": {
       const { maxCapacity } = attachMemory(store.handle.buffer);

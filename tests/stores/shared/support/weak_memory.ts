@@ -99,7 +99,7 @@ interface Runner {
 }
 
 const SUSPENDED = new Error("suspended");
-const MOST_ACCESSES = 6_000;
+const MAX_ACCESSES = 6_000;
 
 /**
  * Runs scripts at once.
@@ -259,10 +259,10 @@ export function runWeak(
   inWeakMemory(() => {
     for (;;) {
       const running = runners.filter(({ isDone }) => !isDone).map(({ id }) => id);
-      if (running.length === 0 || accesses > MOST_ACCESSES) break;
+      if (running.length === 0 || accesses > MAX_ACCESSES) break;
       const [id, budget] = schedule.next(running);
       const runner = runners[id]!;
-      const left = MOST_ACCESSES + 1 - accesses;
+      const left = MAX_ACCESSES + 1 - accesses;
       Object.assign(runner, { cursor: 0, budget: Math.min(budget, left), isSuspended: false });
       try {
         scripts[id]!(() => openThreadStore(views[id]!));

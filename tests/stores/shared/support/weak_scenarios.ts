@@ -78,8 +78,8 @@ function admitting(
     check() {
       const store = open();
       const api = limiterOn(store, algorithm);
-      ["one", "two"].forEach((key, place) => {
-        const admitted = got.reduce((sum, own) => sum + own[place]!, 0) +
+      ["one", "two"].forEach((key, index) => {
+        const admitted = got.reduce((sum, own) => sum + own[index]!, 0) +
           (held.includes(key) ? 1 : 0);
         const used = algorithm.capacity - api.peek(key, 0).remaining;
         assert.equal(used, admitted, `${used} used of ${key}, ${admitted} admitted`);
@@ -97,7 +97,7 @@ const take = (key: "one" | "two") => (api: Limiter, got: number[]) => {
 
 const takeBoth = (keys: readonly string[]) => (api: Limiter, got: number[]) => {
   const allowed = consumeKeys(api, ...keys);
-  if (allowed) [0, 1].forEach((place) => got[place]!++);
+  if (allowed) [0, 1].forEach((index) => got[index]!++);
   return allowed;
 };
 

@@ -11,7 +11,7 @@ export interface WorkerPool {
   readonly flags: Int32Array;
   readonly counts: Int32Array;
   /** Gives the first `size` of them one job each, to begin together; answers what they answer. */
-  run<Answer>(size: number, job: (place: number) => Job): Promise<Answer[]>;
+  run<Answer>(size: number, job: (index: number) => Job): Promise<Answer[]>;
   /** Starts one more worker; resolves once it is ready. */
   start(): Promise<Worker>;
   stop(): Promise<void>;
@@ -35,11 +35,11 @@ export async function startWorkers(store: SharedStore, size: number): Promise<Wo
     flags,
     counts: new Int32Array(counts),
     start,
-    async run<Answer>(count: number, job: (place: number) => Job) {
+    async run<Answer>(count: number, job: (index: number) => Job) {
       Atomics.store(flags, 0, count);
-      const answers = workers.slice(0, count).map((worker, place) => {
+      const answers = workers.slice(0, count).map((worker, index) => {
         const answer = answerOf(worker);
-        worker.postMessage(job(place));
+        worker.postMessage(job(index));
         return answer as Promise<Answer>;
       });
       return await Promise.all(answers);

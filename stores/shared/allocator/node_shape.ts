@@ -50,7 +50,10 @@ export function childrenOf(
   }
 }
 
-/** Calls `visit` with the root that a cell names, if it names one: its second word begins with the shape. */
+/**
+ * Calls `visit` with the root that a cell names, if it names one: its second word begins with the
+ * shape.
+ */
 export function rootIn(
   ints: Int32Array,
   cell: number,

@@ -17,12 +17,12 @@ import { ContentionError } from "../../../core/errors.ts";
 import { field, header, type Memory, RING_SIZE } from "../layout.ts";
 import { announcedBlocks } from "../threads/announcements.ts";
 import type { Thread } from "../threads/thread.ts";
-import { MOST_OF_CHAIN, type Pool, poolOfBlocks, putChain, takeChain } from "./pool.ts";
+import { MAX_CHAIN_ITEMS, type Pool, poolOfBlocks, putChain, takeChain } from "./pool.ts";
 
 /** Blocks that rest before they are looked at. */
 const REST = 32;
 /** Most blocks in a ring at the end of a call. */
-const MOST_HELD = 96;
+const MAX_HELD = 96;
 /** How often a thread out of spare blocks looks again. */
 const PATIENCE = 1_000_000;
 
@@ -117,11 +117,11 @@ function takeNew({ memory: { ints, lastBlock }, record }: Thread): void {
 
 /** Puts blocks into the pool if there are more than a thread should hold. */
 function passOn({ memory: { ints }, record }: Thread, pool: Pool): void {
-  if (((ints[record + field.tail]! - ints[record + field.head]!) | 0) <= MOST_HELD) return;
+  if (((ints[record + field.tail]! - ints[record + field.head]!) | 0) <= MAX_HELD) return;
   // From the end: the first one may be written to already.
-  const end = ints[record + field.tail]! - MOST_OF_CHAIN;
+  const end = ints[record + field.tail]! - MAX_CHAIN_ITEMS;
   ints[record + field.tail] = end;
   if (((end - ints[record + field.vetted]!) | 0) < 0) ints[record + field.vetted] = end;
-  const last = { length: MOST_OF_CHAIN };
-  putChain(pool, Array.from(last, (_, place) => ints[ringPlace(record, end + place)]!));
+  const last = { length: MAX_CHAIN_ITEMS };
+  putChain(pool, Array.from(last, (_, index) => ints[ringPlace(record, end + index)]!));
 }

@@ -21,7 +21,7 @@ import { LONGEST_TIMER } from "../../../core/clock.ts";
 const GRACE = 2_000;
 
 /** The options of the table above, in place of a client's own. */
-export function ownOptions(socket: object | undefined, timeout: number): object {
+export function dedicatedOptions(socket: object | undefined, timeout: number): object {
   return {
     socket: onceOnly(socket, timeout, undefined),
     commandOptions: { timeout: 0 },

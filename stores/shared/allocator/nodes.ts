@@ -15,23 +15,23 @@
 import { field, header, type Memory, NODE } from "../layout.ts";
 import { counter, type Thread } from "../threads/thread.ts";
 import { childrenOf, type NodeShape, SINGLE } from "./node_shape.ts";
-import { MOST_OF_CHAIN, poolOfNodes, putChain, takeChain } from "./pool.ts";
+import { MAX_CHAIN_ITEMS, poolOfNodes, putChain, takeChain } from "./pool.ts";
 
 /** Thrown when a state needs a node and there is none; the store makes room and tries again. */
 export const OUT_OF_NODES: unique symbol = Symbol("out of nodes");
 
 /** How many free nodes a thread keeps at most, and what share of the arena. */
-const MOST_KEPT = 96;
+const MAX_KEPT = 96;
 const SHARE = 64;
 /** Most nodes that a call makes beside those of the state before it, but for a state as large. */
-const MOST_MADE = 128;
+const MAX_MADE = 128;
 /** Bits of a node's number; its shape stands before them. */
 const NODE_BITS = 24;
 const NODE_MASK = 2 ** NODE_BITS - 1;
 
 /** The nodes that an arena must have for a key whose state takes so many. */
 export function nodesForOne(nodes: number): number {
-  return nodes + Math.min(nodes, MOST_MADE);
+  return nodes + Math.min(nodes, MAX_MADE);
 }
 
 /**
@@ -40,7 +40,7 @@ export function nodesForOne(nodes: number): number {
  */
 export function nodesForAll(keys: number, nodes: number, threads: number): number {
   if (nodes === 0) return 0;
-  return (keys + 1) * nodes + threads * (MOST_KEPT + MOST_OF_CHAIN + Math.min(nodes, MOST_MADE));
+  return (keys + 1) * nodes + threads * (MAX_KEPT + MAX_CHAIN_ITEMS + Math.min(nodes, MAX_MADE));
 }
 
 /** What the nodes of a call's new version are, and which of the old version they replace. */
@@ -148,8 +148,8 @@ export function threadNodes(memory: Memory, thread: Thread): Nodes {
 function freeNodes(memory: Memory, thread: Thread) {
   const { ints, lastNode } = memory;
   const pool = poolOfNodes(memory);
-  const mostKept = Math.min(MOST_KEPT, Math.floor(lastNode / SHARE));
-  const chain = Math.max(1, Math.min(MOST_OF_CHAIN, mostKept >> 1));
+  const mostKept = Math.min(MAX_KEPT, Math.floor(lastNode / SHARE));
+  const chain = Math.max(1, Math.min(MAX_CHAIN_ITEMS, mostKept >> 1));
 
   function put(node: number): void {
     const { record } = thread;
@@ -198,8 +198,8 @@ function intStack() {
     size: () => size,
     /** Whether an item is among the last ones. */
     has(item: number, last: number): boolean {
-      for (let place = size - 1; place >= 0 && place >= size - last; place--) {
-        if (items[place] === item) return true;
+      for (let index = size - 1; index >= 0 && index >= size - last; index--) {
+        if (items[index] === item) return true;
       }
       return false;
     },

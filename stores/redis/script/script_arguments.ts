@@ -6,7 +6,7 @@ import type { Algorithm, Formula } from "../../../core/algorithm.ts";
 import type { Operation } from "../../../core/store.ts";
 import type { Cell } from "../batches/cell.ts";
 import type { Job } from "../batches/job.ts";
-import { FORGET, lettersOf, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
+import { encodeCounts, FORGET, SET_INSTANT, TAKE, TAKE_ALL } from "./run_steps.ts";
 
 /** What is to be done, before it is written out. */
 interface Draft {
@@ -17,7 +17,7 @@ interface Draft {
   readonly last: number[];
   /** The instant of the steps that come next; below 0, the server's. */
   instant: number;
-  /** The algorithm used last, and the place of its formula. */
+  /** The algorithm used last, and the index of its formula. */
   algorithm: Algorithm | undefined;
   formula: number;
 }
@@ -27,11 +27,11 @@ interface Draft {
  * and either the cost, how often it is taken of each key, and the words of the one formula, or the
  * formulas and steps as JSON, which takes the server longer to read.
  *
- * @param cells The cells of their keys, whose places are those of the keys in the script call.
+ * @param cells The cells of their keys, whose indices are those of the keys in the script call.
  * @param count How many keys the script call has.
  * @param now The instant to decide at; below 0, the server's time.
  */
-export function programOf(
+export function scriptArguments(
   jobs: readonly Job[],
   cells: ReadonlyMap<string, Cell>,
   count: number,
@@ -69,10 +69,10 @@ function sameOfAll(
     const own = algorithm.internals!.formula!;
     if (formula === undefined) [formula, common] = [own, cost];
     if (own !== formula || cost !== common) return undefined;
-    times[cell!.place]!++;
+    times[cell!.index]!++;
   }
   if (formula === undefined || formula[0] !== "ticks") return undefined;
-  return [`${now}`, `${common}`, lettersOf(times), ...formula.map(String)];
+  return [`${now}`, `${common}`, encodeCounts(times), ...formula.map(String)];
 }
 
 function addJob(draft: Draft, { at = -1, one, several, cell }: Job): void {
@@ -82,41 +82,41 @@ function addJob(draft: Draft, { at = -1, one, several, cell }: Job): void {
     draft.instant = at;
     last.length = 0;
   }
-  if (one !== undefined) addTake(draft, one, cell!.place);
+  if (one !== undefined) addTake(draft, one, cell!.index);
   else if (several !== undefined) {
     steps.push(TAKE_ALL, several.operations.length);
     for (const { key, algorithm, cost, dry } of several.operations) {
-      const { place } = cells.get(key)!;
-      steps.push(place, formulaOf(draft, algorithm), cost, dry ? 1 : 0);
-      last[place] = -1;
+      const { index } = cells.get(key)!;
+      steps.push(index, formulaOf(draft, algorithm), cost, dry ? 1 : 0);
+      last[index] = -1;
     }
   } else {
-    steps.push(FORGET, cell!.place);
-    last[cell!.place] = -1;
+    steps.push(FORGET, cell!.index);
+    last[cell!.index] = -1;
   }
 }
 
 /** Calls of the same cost on a key are one step, whatever comes in between on other keys. */
-function addTake(draft: Draft, { algorithm, cost, dry }: Operation, place: number): void {
+function addTake(draft: Draft, { algorithm, cost, dry }: Operation, index: number): void {
   const { steps, last } = draft;
   if (dry || cost === 0) return;
   const formula = formulaOf(draft, algorithm);
-  const at = last[place] ?? -1;
+  const at = last[index] ?? -1;
   if (at >= 0 && steps[at + 3] === cost && steps[at + 2] === formula) {
     steps[at + 4]!++;
     return;
   }
-  last[place] = steps.length;
-  steps.push(TAKE, place, formula, cost, 1);
+  last[index] = steps.length;
+  steps.push(TAKE, index, formula, cost, 1);
 }
 
 function formulaOf(draft: Draft, algorithm: Algorithm): number {
   if (draft.algorithm === algorithm) return draft.formula;
   const { formulas } = draft;
   const formula = algorithm.internals!.formula!;
-  let place = formulas.indexOf(formula);
-  if (place === -1) place = formulas.push(formula) - 1;
+  let index = formulas.indexOf(formula);
+  if (index === -1) index = formulas.push(formula) - 1;
   draft.algorithm = algorithm;
-  draft.formula = place;
-  return place;
+  draft.formula = index;
+  return index;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 
-import { loadPackage } from "../../../adapters/packages/load_package.ts";
+import { loadPackage } from "../../../adapters/optional_packages/load_package.ts";
 import { readText } from "../../support/tree.ts";
 
 const wanted = {

@@ -1,6 +1,6 @@
 /*
- * Clients of other packages and versions. `redis4`, `redis50`, `redis5` and `redis60` are what the package
- * `redis` of those versions is made of: `@redis/client`.
+ * Clients of other packages and versions. `redis4`, `redis50`, `redis5` and `redis60` are what the
+ * package `redis` of those versions is made of: `@redis/client`.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -52,8 +52,8 @@ describe("a client that cannot be used is refused by name:", () => {
     ["undefined", true, () => undefined],
   ];
 
-  for (const [place, [given, byStore, make]] of REFUSED.entries()) {
-    test(`${given} (${place + 1})`, () => {
+  for (const [index, [given, byStore, make]] of REFUSED.entries()) {
+    test(`${given} (${index + 1})`, () => {
       const client = make() as RedisClient & RedisRulesClient;
       if (byStore) {
         assert.throws(() => redisStore(client), {

@@ -9,7 +9,7 @@ import { asError, isErrorReply } from "../failures/batch_failure.ts";
 import type { Command, Connection } from "./connection.ts";
 
 /** A client that the store has made. */
-export interface OwnClient {
+export interface DedicatedClient {
   readonly isReady: boolean;
   /** Whether its commands may go to different places, so that it cannot watch keys. */
   readonly isShared?: boolean;
@@ -21,7 +21,7 @@ export interface OwnClient {
 
 /** A client that is being connected. */
 interface Attempt {
-  client: OwnClient | undefined;
+  client: DedicatedClient | undefined;
   /** Whether its time is up. */
   late: boolean;
   /** Whether its socket was opened. */
@@ -36,7 +36,7 @@ interface Attempt {
  * it opens before that.
  */
 export async function connect(
-  make: () => Promise<OwnClient>,
+  make: () => Promise<DedicatedClient>,
   timeout: number,
 ): Promise<Connection> {
   const attempt: Attempt = { client: undefined, late: false, isOpen: false };
@@ -56,8 +56,8 @@ export async function connect(
 
 async function connectClient(
   attempt: Attempt,
-  make: () => Promise<OwnClient>,
-): Promise<OwnClient> {
+  make: () => Promise<DedicatedClient>,
+): Promise<DedicatedClient> {
   const client = attempt.client = await make();
   const onConnect = () => {
     attempt.isOpen = true;
@@ -75,7 +75,7 @@ function end({ client }: Attempt): void {
   if (client !== undefined) void destroy(client);
 }
 
-function connectionOf(client: OwnClient): Connection {
+function connectionOf(client: DedicatedClient): Connection {
   return {
     get open() {
       return isReady(client);
@@ -86,7 +86,7 @@ function connectionOf(client: OwnClient): Connection {
   };
 }
 
-function isReady(client: OwnClient): boolean {
+function isReady(client: DedicatedClient): boolean {
   try {
     return client.isReady;
   } catch {
@@ -106,31 +106,34 @@ export async function destroy(
   }
 }
 
-function sendAll(client: OwnClient, commands: readonly Command[]): Promise<readonly unknown[]> {
+function sendAll(
+  client: DedicatedClient,
+  commands: readonly Command[],
+): Promise<readonly unknown[]> {
   return new Promise((resolve, reject) => {
     const replies: unknown[] = new Array(commands.length);
     let left = commands.length;
     if (left === 0) resolve(replies);
 
-    function take(place: number, reply: unknown): void {
-      replies[place] = reply;
+    function take(index: number, reply: unknown): void {
+      replies[index] = reply;
       if (--left === 0) resolve(replies);
     }
 
-    function fail(place: number, thrown: unknown): void {
+    function fail(index: number, thrown: unknown): void {
       const error = asError(thrown);
-      if (isErrorReply(error)) take(place, error);
+      if (isErrorReply(error)) take(index, error);
       else reject(error);
     }
 
-    commands.forEach((command, place) => {
+    commands.forEach((command, index) => {
       try {
         client.sendCommand(command).then(
-          (reply) => take(place, reply),
-          (thrown) => fail(place, thrown),
+          (reply) => take(index, reply),
+          (thrown) => fail(index, thrown),
         );
       } catch (thrown) {
-        fail(place, thrown);
+        fail(index, thrown);
       }
     });
   });

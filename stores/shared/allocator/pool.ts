@@ -25,7 +25,7 @@ export interface Pool {
 }
 
 /** Most items of a chain. */
-export const MOST_OF_CHAIN = 16;
+export const MAX_CHAIN_ITEMS = 16;
 
 /**
  * The pool of blocks. Links stand where a block says when it is fresh, which is a hint until the slot
@@ -46,7 +46,7 @@ export function putChain(pool: Pool, items: readonly number[]): void {
   const { memory: { ints, bigs }, head } = pool;
   const first = items[0];
   if (first === undefined) return;
-  items.forEach((item, place) => ints[linksOf(pool, item)] = items[place + 1] ?? 0);
+  items.forEach((item, index) => ints[linksOf(pool, item)] = items[index + 1] ?? 0);
   for (;;) {
     const state = Atomics.load(bigs, head);
     ints[linksOf(pool, first) + 1] = firstOf(state);
@@ -64,7 +64,7 @@ export function takeChain(pool: Pool): readonly number[] {
     if (first === 0) return items;
     const below = ints[linksOf(pool, first) + 1]! >>> 0;
     if (Atomics.compareExchange(bigs, head, state, changed(state, below)) !== state) continue;
-    for (let item = first; item !== 0 && items.length < MOST_OF_CHAIN;) {
+    for (let item = first; item !== 0 && items.length < MAX_CHAIN_ITEMS;) {
       items.push(item);
       item = ints[linksOf(pool, item)]!;
     }
