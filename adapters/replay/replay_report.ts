@@ -48,7 +48,7 @@ export interface CandidateReport {
   readonly timeline: TimeBins;
   /**
    * The smallest limit, all else being equal, that would have refused no request; `Infinity` if
-   * there is none, `undefined` if the candidate has no `make`.
+   * every limit would have refused one, `undefined` if the candidate has no `make`.
    */
   readonly smallest: number | undefined;
 }

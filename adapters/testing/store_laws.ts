@@ -1,6 +1,6 @@
 /*
- * Assembles the laws of stores from `laws/` for `tidegate/testing`: one suite for every store here,
- * and for those that others write.
+ * Assembles the laws of stores from `laws/` for `tidegate/testing`: every store
+ * in this library, and every store that a user writes, is held to the same suite.
  */
 
 import { checkFunction, checkOptions } from "../../core/options/checks.ts";

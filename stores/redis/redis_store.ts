@@ -64,7 +64,7 @@ export interface RedisStore extends AsyncStore {
  * @param client What `createClient`, `createClientPool`, `createCluster` or `createSentinel` of the
  * package `redis` returns, a `Redis` or `Redis.Cluster` of ioredis, Bun's `RedisClient`, or a sender.
  * @param options As above.
- * @throws {TypeError} If an option is of the wrong type, or the client is none of these.
+ * @throws {TypeError} If an option is of the wrong type, or the client is of another kind.
  * @throws {RangeError} If an option is out of range.
  *
  * @example A decision when Redis is away

@@ -24,7 +24,7 @@ interface Network {
  *
  * @param list Addresses, networks (`10.0.0.0/8`), or the names `loopback`, `linklocal` and
  * `uniquelocal`.
- * @throws {TypeError} If an entry is none of these.
+ * @throws {TypeError} If an entry is anything else.
  */
 export function trustedProxies(list: readonly string[]): (address: Address) => boolean {
   const action = "trust proxies";

@@ -126,13 +126,11 @@ export function judge(options: Options, report: (error: unknown, request: unknow
   }
 
   function refusalFor(
-    { request, info, plan: { names, refusal } }: GateCall,
+    { request, info, plan }: GateCall,
     decision: Decision,
     parts: readonly Decision[] | undefined,
   ): MaybePromise<Refusal> {
-    const violated = names.filter((_, index) => parts?.[index]?.allowed === false);
-    const exceeded = violated.length === names.length ? refusal : quotaExceeded(violated);
-    const usual = parts === undefined ? UNAVAILABLE : exceeded;
+    const usual = parts === undefined ? UNAVAILABLE : refusalBy(plan, parts);
     if (respond === undefined) return usual;
     return orElse(() => {
       const answer = respond({ ...usual }, decision, request, info);
@@ -178,9 +176,14 @@ export function judge(options: Options, report: (error: unknown, request: unknow
     headers.push(NO_STORE);
     const refusal = refusalFor(call, decision, parts);
     return nativePromise(
-      andThen(refusal, (shared) => ({ ...refuse(shared), decision, headers })),
+      andThen(refusal, (shared) => ({ decision, headers, refusal: { ...shared }, settle })),
     );
   };
+}
+
+function refusalBy({ names, refusal }: LimitPlan, parts: readonly Decision[]): Refusal {
+  const violated = names.filter((_, index) => parts[index]?.allowed === false);
+  return violated.length === names.length ? refusal : quotaExceeded(violated);
 }
 
 /** The decision of each policy, in the order of the policies; an `all` within an `all` unfolded. */

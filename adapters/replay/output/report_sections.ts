@@ -25,7 +25,7 @@ export interface Section {
   readonly plot?: (width: number) => string;
 }
 
-/** All that there is to say of a report, in order. */
+/** The sections of a report, in the order in which they are shown. */
 export function reportSections(
   report: ReplayReport,
   sweeps: readonly SweepReport[],

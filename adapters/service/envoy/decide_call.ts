@@ -22,7 +22,7 @@ export interface EnvoyStatus {
   readonly currentLimit?: {
     readonly name: string | undefined;
     readonly requestsPerUnit: number;
-    /** `undefined` if the limit's period is none of Envoy's units. */
+    /** `undefined` if Envoy has no unit for the limit's period. */
     readonly unit: string | undefined;
   };
   readonly limitRemaining?: number | undefined;

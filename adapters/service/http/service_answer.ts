@@ -89,7 +89,7 @@ export function jsonResponse(body: string, status = 200): ServiceAnswer {
   return { status, headers: JSON_HEADERS, body };
 }
 
-/** Parses JSON, and refuses what is none. */
+/** Parses the body of a call, and refuses it unless it is JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /*
- * The JSON that answers a call. It is concatenated by hand, with the constant part of each rule
- * made once, because it is made for every request.
+ * The JSON that answers a call. Every request needs it, so it is concatenated by hand, and the
+ * constant part of each rule is built only once.
  */
 
 import type { Decision } from "../../../mod.ts";

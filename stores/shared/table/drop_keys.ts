@@ -182,7 +182,7 @@ export function keyDropping(table: Table) {
     /**
      * Drops a key that holds nodes: a fresh one, or one that is the first to be.
      *
-     * @throws {StoreFullError} If there is none that may be dropped.
+     * @throws {StoreFullError} If no key may be dropped.
      */
     makeNodes(now: number): void {
       if (drop(now, true)) Atomics.sub(ints, header.keys, 1);

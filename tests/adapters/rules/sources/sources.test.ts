@@ -73,15 +73,13 @@ const loads = (events: readonly RulesEvent[]) =>
 const refused = (reason: RegExp) => (event: RulesEvent) =>
   event.event === "rules-refused" && reason.test(event.reason);
 
+/** Rules that are followed, and what else a test needs of their source. */
+type Followed<More> = Awaited<ReturnType<typeof following>> & Readonly<More>;
+
 /** A file with these rules, which is followed for as long as the work takes. */
 function followingFile(
   text: string,
-  work: (
-    state: Awaited<ReturnType<typeof following>> & {
-      readonly file: string;
-      readonly folder: string;
-    },
-  ) => Promise<void>,
+  work: (state: Followed<{ file: string; folder: string }>) => Promise<void>,
   options: Parameters<typeof fileSource>[1] = {},
 ): Promise<void> {
   return inFolder(async (folder) => {
@@ -255,12 +253,7 @@ withRedis("Redis", (redis) => {
   async function followingRedis(
     documents: Readonly<Record<string, string>>,
     options: RedisSourceOptions,
-    work: (
-      state: Awaited<ReturnType<typeof following>> & {
-        readonly client: Client;
-        readonly source: RuleSource;
-      },
-    ) => Promise<void>,
+    work: (state: Followed<{ client: Client; source: RuleSource }>) => Promise<void>,
     reader: (client: Client) => unknown = (client) => client,
   ): Promise<void> {
     const client = makeClient();
