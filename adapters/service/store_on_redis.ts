@@ -13,7 +13,7 @@ export interface RedisOptions {
   readonly url: string;
   /** What happens when Redis does not answer; default `"throw"`, which answers 503. */
   readonly onUnavailable?: "throw" | "allow" | "deny" | undefined;
-  /** The most milliseconds that one round trip may take; default 50. */
+  /** The most milliseconds that one round trip may take; default 200. */
   readonly deadline?: number | undefined;
 }
 

@@ -28,7 +28,10 @@ export interface RedisStoreOptions {
    * off by half a round trip at most. `"client"`: `Date.now`.
    */
   readonly time?: "server" | "client" | undefined;
-  /** The most milliseconds that one round trip may take; from 1 to 2^31 - 1; default 50. */
+  /**
+   * Milliseconds that one round trip may take; from 1 to 2^31 - 1; default 200. When they pass, new
+   * calls fail at once; when they pass a second time, the connection is given up.
+   */
   readonly deadline?: number | undefined;
   /**
    * The most milliseconds that connecting may take; from 1 to 2^31 - 1; default 1,000, or the
@@ -103,7 +106,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
     connections: integerFrom(1, 64),
     hashTag: checkFunction,
   });
-  const { deadline = 50 } = options;
+  const { deadline = 200 } = options;
   return {
     commit: options.commit ?? "watch",
     time: options.time ?? "server",

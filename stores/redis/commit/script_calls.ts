@@ -96,7 +96,7 @@ function addCell({ cells }: ScriptCall, cell: Cell): void {
  * @param asking Whether each needs an ASKING before it.
  */
 async function callScript(
-  { connection }: NodeConnection,
+  node: NodeConnection,
   text: string,
   calls: readonly Command[],
   asking: boolean,
@@ -114,7 +114,7 @@ async function callScript(
   async function send(commands: readonly Command[]): Promise<RoundTrip> {
     const sent = performance.now();
     const written = asking ? commands.flatMap((command) => [["ASKING"], command]) : commands;
-    const trip = await countedRoundTrip(connection, written, context);
+    const trip = await countedRoundTrip(node, written, context);
     if (!hasReplies(trip)) return trip;
     const replies = asking ? trip.filter((_, index) => index % 2 === 1) : trip;
     const [reply] = replies;

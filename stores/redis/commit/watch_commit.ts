@@ -33,7 +33,7 @@ export async function watchCommit(
 ): Promise<void> {
   const commands = loadCommands(node, batch, context);
   node.watching = true;
-  const replies = await countedRoundTrip(node.connection, commands, context);
+  const replies = await countedRoundTrip(node, commands, context);
   callbacks.onLoaded();
   if (!hasReplies(replies)) return callbacks.fail(batch.jobs, replies);
   const refusal = firstError(replies);
@@ -113,7 +113,7 @@ async function commit(
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
   for (const cell of changes) commands.push(commandOf(cell));
   commands.push(["EXEC"]);
-  const replies = await countedRoundTrip(node.connection, commands, context);
+  const replies = await countedRoundTrip(node, commands, context);
   if (!hasReplies(replies)) return fail(waiting, { ...replies, applied: "unknown" });
   node.watching = false;
 

@@ -17,6 +17,8 @@ import { timeOf } from "./server_clock.ts";
 /** A connection of the store to one node. */
 export interface NodeConnection {
   readonly connection: Connection;
+  /** The breaker of its server. */
+  readonly breaker: CircuitBreaker;
   /** How batches are committed on it. */
   readonly commit: Commit;
   /** Whether keys of an earlier batch are still watched on it. */
@@ -70,7 +72,7 @@ async function open(server: Reconnector): Promise<NodeConnection> {
   const { dial, context, breaker } = server;
   const connection = await dial(context.connectDeadline);
   try {
-    const ready = await prepareConnection(connection, context);
+    const ready = await prepareConnection(connection, breaker, context);
     if (server.closed) throw storeClosed();
     context.counters.connections++;
     breaker.hasConnected = true;
@@ -109,6 +111,7 @@ const AUTO: readonly Commit[] = ["script", "cas", "watch"];
  */
 async function prepareConnection(
   connection: Connection,
+  breaker: CircuitBreaker,
   context: StoreContext,
 ): Promise<NodeConnection> {
   const { commit } = context;
@@ -116,7 +119,7 @@ async function prepareConnection(
   for (const mode of commit === "auto" ? AUTO : [commit]) {
     if (mode === "watch" && connection.isShared === true) break;
     refusal = mode === "watch" ? undefined : await refusalOf(connection, mode, context);
-    if (refusal === undefined) return { connection, commit: mode, watching: false };
+    if (refusal === undefined) return { connection, breaker, commit: mode, watching: false };
     if (!isForbidden(refusal)) break;
   }
   throw refusal!;

@@ -4,6 +4,7 @@
  */
 
 import type { Command, Connection } from "../clients/connection.ts";
+import { type CircuitBreaker, recordFailure, recordSuccess } from "./circuit_breaker.ts";
 import { patientTimer } from "./patient_timer.ts";
 import type { BatchFailure } from "../failures/batch_failure.ts";
 import { countRoundTrip } from "../statistics.ts";
@@ -18,22 +19,30 @@ export function hasReplies(trip: RoundTrip): trip is readonly unknown[] {
 }
 
 /**
- * Sends commands in one write and waits for all replies, at most `deadline` milliseconds. A late
- * reply is dropped, and the caller destroys a connection that was `silent`.
+ * Sends commands in one write and waits for all replies, at most `deadline` milliseconds; or twice
+ * as long where `onFirstSilence` deals with the first half. A later reply is dropped, and the caller
+ * destroys a connection that was `silent`.
  */
 function roundTrip(
   connection: Connection,
   commands: readonly Command[],
   deadline: number,
+  onFirstSilence?: (error: Error) => void,
 ): Promise<RoundTrip> {
   return new Promise((resolve) => {
-    const stop = patientTimer(deadline, () => {
-      resolve({
-        kind: "silent",
-        applied: "no",
-        error: new Error(`No reply within ${deadline} ms`),
-      });
-    });
+    let waited = 0;
+    let stop = patientTimer(deadline, onDeadline);
+
+    function onDeadline(): void {
+      waited += deadline;
+      const error = new Error(`No reply within ${waited} ms`);
+      if (waited > deadline || onFirstSilence === undefined) {
+        return resolve({ kind: "silent", applied: "no", error });
+      }
+      stop = patientTimer(deadline, onDeadline);
+      onFirstSilence(error);
+    }
+
     connection.send(commands).then((replies) => {
       stop();
       resolve(replies);
@@ -59,14 +68,22 @@ export async function repliesTo(
   return trip;
 }
 
-/** A round trip of a batch, which counts in the store's statistics. */
+/**
+ * A round trip of a batch, which counts in the store's statistics. The first silence only opens the
+ * breaker: a server that stalled for a moment answers after all, and what was sent is not lost.
+ */
 export async function countedRoundTrip(
-  connection: Connection,
+  { connection, breaker }: { readonly connection: Connection; readonly breaker: CircuitBreaker },
   commands: readonly Command[],
   { deadline, counters }: StoreContext,
 ): Promise<RoundTrip> {
   const sent = performance.now();
-  const trip = await roundTrip(connection, commands, deadline);
+  let wasSilent = false;
+  const trip = await roundTrip(connection, commands, deadline, () => {
+    wasSilent = true;
+    recordFailure(breaker);
+  });
+  if (wasSilent && hasReplies(trip)) recordSuccess(breaker);
   countRoundTrip(counters, commands.length, (performance.now() - sent) / 1_000);
   return trip;
 }

@@ -6,9 +6,10 @@ import { createClient } from "redis";
 import { ContentionError, gcra, limiter, StoreUnavailableError } from "../../../mod.ts";
 import { withFakeCluster } from "../../support/fake_redis/fake_cluster.ts";
 import { redisStore } from "../../../stores/redis/redis_store.ts";
-import type { FakeRedis, Fault } from "../../support/fake_redis/fake_redis.ts";
+import { type FakeRedis, type Fault, startFakeRedis } from "../../support/fake_redis/fake_redis.ts";
 import { inShare } from "../../support/seed.ts";
 import { PATIENT, storedKeyOf, withFake } from "../../support/fake_redis/with_fake.ts";
+import { until } from "../../support/redis/redis_cluster.ts";
 
 /** The command that reads, and the one that commits. */
 const PHASES = {
@@ -175,6 +176,37 @@ describe("a server that is silent", () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     }));
+});
+
+describe("a server that stalls", () => {
+  for (const commit of MODES) {
+    const withOne = inShare(MODES, commit, withFake);
+    test(`by ${commit}, past one deadline: the calls under way are answered, on the same connection`, () =>
+      withOne({ commit, deadline: 200 }, async ({ fake, limiter, store }) => {
+        await limiter.peek("a");
+        once(fake, PHASES[commit].commit, 300);
+        const calls = Array.from({ length: 20 }, () => limiter.consume("a"));
+        const decisions = await Promise.all(calls);
+        assert.equal(decisions.filter(({ allowed }) => allowed).length, 10);
+        // The breaker that the silence opened is closed again.
+        assert.equal((await limiter.consume("b")).remaining, 9);
+        const { connections, unavailable } = store.statistics();
+        assert.deepEqual([connections, unavailable], [1, 0]);
+      }));
+  }
+
+  test("for 60 ms is not noticed by a store with its defaults", async () => {
+    const fake = await startFakeRedis();
+    const store = redisStore(createClient({ url: fake.url }));
+    const api = limiter(gcra({ limit: 1, period: "1d", burst: 1_000 }), { store, prefix: "api" });
+    await until(() => Promise.resolve(api.peek("a")).then(() => true, () => false));
+    const before = store.statistics().unavailable;
+    fake.faults = ([name]) => name === "EVALSHA" ? 60 : undefined;
+    await Promise.all(Array.from({ length: 100 }, (_, index) => api.consume(`${index}`)));
+    assert.equal(store.statistics().unavailable, before);
+    await store.close();
+    await fake.stop();
+  });
 });
 
 function holdUp(milliseconds: number): void {

@@ -7,6 +7,7 @@ import { addJob, emptyBatch } from "../../../../stores/redis/batches/batch.ts";
 import { newJob } from "../../../../stores/redis/batches/job.ts";
 import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
 import type { NodeConnection } from "../../../../stores/redis/connections/reconnector.ts";
+import { circuitBreaker } from "../../../../stores/redis/connections/circuit_breaker.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
 import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
@@ -259,7 +260,12 @@ describe("calls on many keys, by cas", () => {
       const job = newJob("a", 0, undefined, undefined, undefined, { end: 0 }, () => {}, () => {});
       const batch = emptyBatch(job, "cas");
       addJob(job, batch);
-      const node: NodeConnection = { connection, commit: "cas", watching: false };
+      const node: NodeConnection = {
+        connection,
+        breaker: circuitBreaker(),
+        commit: "cas",
+        watching: false,
+      };
       await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }
   });
