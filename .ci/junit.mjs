@@ -28,21 +28,42 @@ export function countFile(file) {
  * @returns {Counts}
  */
 export function countCases(xml) {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const { verdict } of singleCases(xml)) counts[verdict]++;
+  return counts;
+}
+
+/**
+ * The names of the tests that failed.
+ * @param {string} xml
+ */
+export function failuresIn(xml) {
+  return singleCases(xml).filter(({ verdict }) => verdict === "failed").map(({ name }) => name);
+}
+
+/**
+ * The tests of a report without their groups.
+ * @param {string} xml
+ * @returns {{ name: string, verdict: keyof Counts }[]}
+ */
+function singleCases(xml) {
   const cases = [...xml.matchAll(TESTCASE_REGEXP)].map(
     ([, text = "", body = ""]) => {
       const { name = "", classname = "" } = attributesOf(text);
-      return { name, steps: classname.startsWith("ext:deno_node/"), body };
+      return { name, steps: classname.startsWith("ext:deno_node/"), verdict: verdictOf(body) };
     },
   );
   const groups = groupsOf(cases.filter(({ steps }) => steps).map(({ name }) => name));
-  const counts = { passed: 0, failed: 0, skipped: 0 };
-  for (const { name, body } of cases) {
-    if (groups.has(name)) continue;
-    if (/<(failure|error)\b/.test(body)) counts.failed++;
-    else if (/<skipped\b/.test(body)) counts.skipped++;
-    else counts.passed++;
-  }
-  return counts;
+  return cases.filter(({ name }) => !groups.has(name));
+}
+
+/**
+ * @param {string} body
+ * @returns {keyof Counts}
+ */
+function verdictOf(body) {
+  if (/<(failure|error)\b/.test(body)) return "failed";
+  return /<skipped\b/.test(body) ? "skipped" : "passed";
 }
 
 /**

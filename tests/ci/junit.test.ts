@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { countCases } from "../../.ci/junit.mjs";
+import { countCases, failuresIn } from "../../.ci/junit.mjs";
 
 describe("countCases", () => {
   test("counts single tests in Bun's report", () => {
@@ -33,4 +33,14 @@ describe("countCases", () => {
       </testsuites>`;
     assert.deepEqual(countCases(xml), { passed: 1, failed: 1, skipped: 0 });
   });
+});
+
+test("failuresIn names the tests that failed, and no group of theirs", () => {
+  const xml = `<testsuites><testsuite name="./a.test.ts">
+    <testcase name="group" classname="./a.test.ts"><failure message="1 step failed">x</failure></testcase>
+    <testcase name="fine" classname="./a.test.ts"></testcase>
+    </testsuite><testsuite name="ext:deno_node/testing.ts">
+    <testcase name="group &gt; x" classname="ext:deno_node/testing.ts"><failure>y</failure></testcase>
+    </testsuite></testsuites>`;
+  assert.deepEqual(failuresIn(xml), ["group > x"]);
 });
