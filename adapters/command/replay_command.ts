@@ -57,6 +57,12 @@ const OPTIONS = {
     value: "NAME[,NAME]",
     text: "columns or paths that hold what a request costs; default 1",
   },
+  where: {
+    value: "NAME=VALUE",
+    multiple: true,
+    text: "only lines with this value: path=/api/*, method=POST, status=401, or a column; " +
+      "name!=value for the others; several must all hold, on one column any of them",
+  },
   threads: { value: "N", text: "extra threads that parse lines; default none" },
   json: { text: "print the report as JSON" },
   html: { value: "FILE", text: "write a page with plots" },
@@ -122,12 +128,13 @@ async function runReplay(
   return 0;
 }
 
-function readOptions({ format, time, key, cost, threads }: ReplayValues): ReadTraceOptions {
+function readOptions({ format, time, key, cost, where, threads }: ReplayValues): ReadTraceOptions {
   return {
     format: format as LogFormat | undefined,
     columns: { time },
     key,
     cost: cost?.split(","),
+    where,
     threads: integerOf(threads, "threads"),
   };
 }

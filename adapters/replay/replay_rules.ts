@@ -12,6 +12,7 @@ import { candidateTally } from "./candidate_tally.ts";
 import { addRefusal, emptyTally, endLockOut, type Tally } from "./decide_client.ts";
 import type { LogRecord } from "./log/parse_block.ts";
 import { type NamedLog, readTrace, type ReadTraceOptions } from "./log/read_log.ts";
+import { pathOf, REQUEST_NAMES } from "./log/request_fields.ts";
 import { eachRequest, type Trace } from "./log/trace.ts";
 import type { CandidateReport, ReplayReport } from "./replay_report.ts";
 import { addTo, emptyBins, type FilledBins } from "./time_bins.ts";
@@ -29,11 +30,6 @@ interface KeyTally extends Tally {
   readonly timeline: FilledBins;
 }
 
-/** What the parts of an HTTP request are called in logs, the likeliest first. */
-const METHOD_NAMES = ["method", "request.method", "RequestMethod", "request_method", "cs-method"];
-const PATH_NAMES = [
-  ...["url", "path", "uri", "request.uri", "RequestPath", "request_uri", "cs-uri-stem"],
-];
 const MAX_SHOWN = 10;
 const MAX_BINS = 240;
 
@@ -132,8 +128,8 @@ function askedOf(
   const first = (names: readonly string[]) =>
     names.map((name) => fields[name]).find((value) => value !== undefined);
   const address = addressKey(host, 64) ?? host;
-  const path = (first(PATH_NAMES) ?? "").replace(/^\w+:\/\/[^/]+/, "").split("?", 1)[0]!;
-  const method = (first(METHOD_NAMES) ?? "").toUpperCase();
+  const path = pathOf(first(REQUEST_NAMES.path) ?? "");
+  const method = (first(REQUEST_NAMES.method) ?? "").toUpperCase();
   const known: Readonly<Record<string, string | undefined>> = { ...fields, address, path, method };
   const headers: Readonly<Record<string, string | undefined>> = {
     ...{ "user-agent": fields.agent, referer: fields.referer },

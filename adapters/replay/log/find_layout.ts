@@ -59,12 +59,14 @@ function findLayout(bytes: Buffer, options: LayoutOptions): Layout {
 /** The layout of a log, with all columns that the caller names. */
 function checkedLayout(shape: Shape, options: LayoutOptions): Layout {
   const layout = layoutOf(shape, options)!;
-  const { time = "time", key, cost } = options;
+  const { time = "time", key, cost, where } = options;
   const costs = layout?.cost.map(({ name }) => name.toLowerCase());
+  const places = layout?.where.map(({ name }) => name);
   const named = [
     ["time", time, layout !== undefined],
     ["key", key, networkOf(key) !== undefined || layout?.key.length > 0],
     ...cost.map((name) => ["cost", name, costs?.includes(name.toLowerCase())] as const),
+    ...where.map(({ name }) => ["where", name, places?.includes(name)] as const),
   ] as const;
   for (const [option, column, isKnown] of named) {
     if (column === undefined || isKnown) continue;
@@ -85,7 +87,13 @@ function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
   let most = 0;
   for (const shape of shapesOf(sample, options)) {
     // The caller's other names are checked once the form is known.
-    const layout = layoutOf(shape, { ...options, key: undefined, cost: [] });
+    const layout = layoutOf(shape, {
+      ...options,
+      key: undefined,
+      cost: [],
+      where: [],
+      marks: false,
+    });
     if (layout === undefined) continue;
     const { at, unread } = blockParser()(sample, layout);
     // Nothing but a header is a log without requests, not one of another form.

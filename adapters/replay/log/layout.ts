@@ -4,6 +4,8 @@
  * is plain data, which goes to worker threads as it is.
  */
 
+import { REQUEST_NAMES, type RequestPart } from "./request_fields.ts";
+
 /**
  * The forms of log.
  *
@@ -97,6 +99,21 @@ export interface Field {
   readonly part: FieldPart;
 }
 
+/** A condition as the caller writes it, read. */
+export interface Condition {
+  /** A column, or `path`, `method` or `status`, whatever the log calls them. */
+  readonly name: string;
+  /** The text that the value must be; `*` stands for any text. */
+  readonly pattern: string;
+  /** Whether the value must be another one. */
+  readonly isNot: boolean;
+}
+
+/** A condition of which it is known where a line has the value. */
+export interface PlacedCondition extends Condition {
+  readonly field: Field;
+}
+
 /** A form, and the columns that a log of it has. */
 export interface Shape {
   readonly format: LogFormat;
@@ -113,6 +130,10 @@ export interface Layout extends Shape {
   readonly key: readonly Field[];
   /** Their sum is the cost; without any it is 1. */
   readonly cost: readonly Field[];
+  /** Which lines are read; without any all of them. */
+  readonly where: readonly PlacedCondition[];
+  /** The parts of the request that marks are made of; `undefined` if no marks are made. */
+  readonly request: Readonly<Partial<Record<RequestPart, Field>>> | undefined;
   /** Bits of an IPv6 address that distinguish clients. */
   readonly network: number | undefined;
   /** The longest line in bytes. */
@@ -127,6 +148,8 @@ export interface LayoutOptions {
   readonly time: string | undefined;
   readonly key: string | undefined;
   readonly cost: readonly string[];
+  readonly where: readonly Condition[];
+  readonly marks: boolean;
   readonly maxLine: number;
 }
 
@@ -164,6 +187,17 @@ export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefin
     time: isPair ? [date, clock] : isObject ? time : time.slice(0, 1),
     key: isObject ? key : key.slice(0, 1),
     cost: found(options.cost),
+    where: options.where.flatMap((condition) => {
+      const field = requestField(columns, condition.name);
+      return field === undefined ? [] : [{ ...condition, field }];
+    }),
+    request: options.marks
+      ? {
+        method: requestField(columns, "method"),
+        path: requestField(columns, "path"),
+        status: requestField(columns, "status"),
+      }
+      : undefined,
     network,
     maxLine: options.maxLine,
   };
@@ -173,6 +207,16 @@ export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefin
 export function networkOf(key: string | undefined): number | undefined {
   const bits = /^ip\/(\d{1,3})$/.exec(key ?? "")?.[1];
   return bits === undefined ? undefined : Number(bits);
+}
+
+/** The column of a name, or that of a part of a request under any of its usual names. */
+function requestField(columns: readonly string[], name: string): Field | undefined {
+  const names = Object.hasOwn(REQUEST_NAMES, name) ? REQUEST_NAMES[name as RequestPart] : [];
+  for (const each of [...names, name]) {
+    const field = fieldOf(columns, each);
+    if (field !== undefined) return field;
+  }
+  return undefined;
 }
 
 /** The column of a name, or the part of a request that is called so. */

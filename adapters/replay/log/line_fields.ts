@@ -36,11 +36,12 @@ export function lineFields(layout: Layout, readsAll: boolean): LineFields {
 }
 
 function separatedFields(layout: Layout, readsAll: boolean): LineFields {
-  const { columns, time: [first, second = first], key: [key] } = layout;
+  const { columns, time: [first, second = first], key: [key], where, request = {} } = layout;
   const { separator = " ", quotes, brackets } = FORMS[layout.format];
   const mark = separator.charCodeAt(0);
   const status = layout.columns.indexOf("status");
-  const indices = [...layout.time, ...layout.key, ...layout.cost].map(({ index }) => index);
+  const asked = [...layout.time, ...layout.key, ...layout.cost, ...Object.values(request)];
+  const indices = [...asked, ...where.map(({ field }) => field)].map(({ index }) => index);
   const least = Math.max(status, ...indices) + 1;
   const most = readsAll ? columns.length : least;
   const starts = new Int32Array(most);

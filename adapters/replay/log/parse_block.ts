@@ -11,7 +11,9 @@ import { Buffer } from "node:buffer";
 import { addressKey } from "../../http/http.ts";
 import { keyTable, LONGEST_KEY } from "./key_table.ts";
 import { type Field, FORMS, type Layout, type LogFormat } from "./layout.ts";
+import { lineTest } from "./conditions.ts";
 import { lineFields } from "./line_fields.ts";
+import { requestMarks } from "./request_marks.ts";
 import type { Columns, UnreadLine } from "./trace.ts";
 
 /** What a line of a log says, for keys and costs that are functions. */
@@ -48,6 +50,17 @@ export interface ReadLogOptions {
    * one of the columns is missing or empty, or whose sum is no positive integer, is no entry.
    */
   readonly cost?: string | readonly string[] | ((record: LogRecord) => number) | undefined;
+  /**
+   * Which lines are read: conditions such as `path=/api/*`, `status=401` or `user!=-`, on a column or
+   * on `path`, `method` or `status`, whatever the log calls them; `*` stands for any text. Several on
+   * one column are alternatives, those on several columns must all hold. Default all lines.
+   */
+  readonly where?: string | readonly string[] | undefined;
+  /**
+   * Whether to note of each request what `advise` asks: whether it writes or logs in, and, roughly,
+   * its path; default false.
+   */
+  readonly marks?: boolean | undefined;
   /** The longest line in bytes; longer ones are no entries; default 65,536. */
   readonly maxLine?: number | undefined;
   /** Called with each line that is no entry, shortened to 200 characters, and why. */
@@ -72,6 +85,9 @@ export function blockParser(options: ReadLogOptions = {}): BlockParser {
 /** How many unread lines are kept to be shown. */
 export const SHOWN_LINES = 3;
 
+/** Why a line is not read that the caller does not ask about. */
+const LEFT_OUT = "";
+
 const NEWLINE = 10;
 const RETURN = 13;
 
@@ -81,16 +97,19 @@ function layoutParser(
 ): (block: Uint8Array) => Columns {
   const keyOf = typeof key === "function" ? key : undefined;
   const costOf = typeof cost === "function" ? cost : undefined;
-  const { network } = layout;
+  const { network, where, request } = layout;
   const table = keyTable();
   const usesRecord = keyOf !== undefined || costOf !== undefined;
   const fields = lineFields(layout, usesRecord);
+  const isWanted = where.length === 0 ? undefined : lineTest(where, fields.text);
+  const marking = request && requestMarks(request, fields.text);
   const hasComments = FORMS[layout.format].directives === true;
   const header = Buffer.from(hasComments ? "#" : layout.header, "latin1");
   const headerStart = header[0] ?? -1;
   let ats = new Float64Array(1 << 12);
   let clients = new Uint32Array(1 << 12);
   let costs = new Float64Array(1 << 12);
+  let marks = new Uint8Array(1 << 12);
   /** The last line's. */
   let at = 0;
   let client = 0;
@@ -102,6 +121,7 @@ function layoutParser(
     if (!fields.open(bytes, from, to)) return `it has not the form ${layout.format}`;
     at = fields.time();
     if (at < 0) return `no time can be read in ${namesOf(layout.time)}`;
+    if (isWanted !== undefined && !isWanted()) return LEFT_OUT;
     const record = usesRecord ? recordOf() : undefined;
     if (costOf !== undefined) units = costOf(record!);
     else if (layout.cost.length > 0) {
@@ -126,10 +146,11 @@ function layoutParser(
   }
 
   function grow(): void {
-    const [before, clientsBefore, costsBefore] = [ats, clients, costs];
+    const [before, clientsBefore, costsBefore, marksBefore] = [ats, clients, costs, marks];
     (ats = new Float64Array(2 * before.length)).set(before);
     (clients = new Uint32Array(2 * before.length)).set(clientsBefore);
     (costs = new Float64Array(2 * before.length)).set(costsBefore);
+    (marks = new Uint8Array(2 * before.length)).set(marksBefore);
   }
 
   return function parse(block) {
@@ -137,6 +158,7 @@ function layoutParser(
     const restarts = table.forgetIfLarge();
     const firstUnread: UnreadLine[] = [];
     let unread = 0;
+    let leftOut = 0;
     let count = 0;
     let lines = 0;
     let headers = 0;
@@ -157,8 +179,13 @@ function layoutParser(
         if (count === ats.length) grow();
         ats[count] = at;
         clients[count] = client;
+        if (marking !== undefined) marks[count] = marking.next();
         costs[count++] = units;
         if (units !== 1) isOne = false;
+        continue;
+      }
+      if (reason === LEFT_OUT) {
+        leftOut++;
         continue;
       }
       if (unread++ >= SHOWN_LINES && onBadLine === undefined) continue;
@@ -171,8 +198,9 @@ function layoutParser(
       at: ats.slice(0, count),
       client: clients.slice(0, count),
       cost: isOne ? undefined : costs.slice(0, count),
+      marks: marking && marks.slice(0, count),
       keys: network === undefined ? keys : keys.map((name) => addressKey(name, network) ?? name),
-      ...{ restarts, lines, headers, unread, firstUnread },
+      ...{ restarts, lines, headers, unread, leftOut, firstUnread, seen: marking?.take() },
     };
   };
 }

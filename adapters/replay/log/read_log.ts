@@ -10,11 +10,13 @@ import {
   integerFrom,
   type OptionNames,
 } from "../../../core/toolkit.ts";
+import { readConditions } from "./conditions.ts";
 import { sectionsOf } from "./find_layout.ts";
 import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";
 import { type ReadLogOptions, SHOWN_LINES } from "./parse_block.ts";
 import { ownParser, type Parser, parserThread } from "./parsers.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
+import { bothSeen } from "./request_marks.ts";
 import {
   addColumns,
   type Columns,
@@ -50,6 +52,8 @@ const LOG_OPTIONS: OptionNames<ReadLogOptions> = {
   columns: true,
   key: true,
   cost: true,
+  where: true,
+  marks: true,
   maxLine: integerFrom(1),
   onBadLine: true,
 };
@@ -154,11 +158,23 @@ function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
     firstUnread: [...one.firstUnread, ...other.firstUnread].slice(0, SHOWN_LINES),
     formats: [...new Set([...one.formats, ...other.formats])],
     keys: [...new Set([...one.keys, ...other.keys])],
+    where: [...new Set([...one.where, ...other.where])],
+    leftOut: one.leftOut + other.leftOut,
+    seen: bothSeen(one.seen, other.seen),
   };
 }
 
 const NO_FACTS: LogFacts = {
-  ...{ lines: 0, bytes: 0, unread: 0, firstUnread: [], formats: [], keys: [] },
+  ...{
+    lines: 0,
+    bytes: 0,
+    unread: 0,
+    firstUnread: [],
+    formats: [],
+    keys: [],
+    where: [],
+    leftOut: 0,
+  },
 };
 
 /** Columns, and what they were read from. */
@@ -184,6 +200,7 @@ async function* readColumns(
   let requests = 0;
   /** Lines before those that are read next. */
   let before = 0;
+  const where = [options.where ?? []].flat();
 
   async function next(): Promise<ReadColumns> {
     const { columns, facts, parser } = await pending.shift()!;
@@ -201,9 +218,18 @@ async function* readColumns(
       const { format, key } = layout = section.layout;
       const parser = parsers[turn++ % parsers.length]!;
       const reading = parser.parse(bytes, layout).then((columns) => {
-        const { lines, headers, unread, firstUnread } = columns;
+        const { lines, headers, unread, firstUnread, leftOut, seen } = columns;
         const keys = key.map(({ name }) => name);
-        const facts = { unread, firstUnread, bytes: bytes.length, formats: [format], keys };
+        const facts = {
+          unread,
+          firstUnread,
+          leftOut,
+          where,
+          seen,
+          bytes: bytes.length,
+          formats: [format],
+          keys,
+        };
         return { columns, facts: { ...facts, lines: lines - headers }, parser };
       });
       // It is awaited later, or never if an earlier one fails: then it must not end the process.
@@ -213,11 +239,13 @@ async function* readColumns(
     }
   }
   while (pending.length > 0) yield await next();
-  if (requests === 0 && all.unread > 0) throw nothingRead(wanted, layout!, all);
+  if (requests === 0 && all.leftOut === 0 && all.unread > 0) {
+    throw nothingRead(wanted, layout!, all);
+  }
 }
 
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
-  const { format, columns = {}, key, cost = [], maxLine = MAX_LINE } = options;
+  const { format, columns = {}, key, cost = [], marks = false, maxLine = MAX_LINE } = options;
   if (format !== undefined && !FORMAT_NAMES.includes(format)) {
     const rule = `format must be one of ${FORMAT_NAMES.join(", ")}`;
     throw new TypeError(errorMessage("read a log", rule, format));
@@ -228,6 +256,8 @@ function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
     time: columns.time,
     key: typeof key === "string" ? key : columns.host,
     cost: typeof cost === "function" ? [] : [cost].flat(),
+    where: readConditions(options.where),
+    marks,
     maxLine,
   };
 }

@@ -46,6 +46,22 @@ export interface LogFacts {
   readonly formats: readonly string[];
   /** The columns that distinguished clients; without any, all requests count as one client's. */
   readonly keys: readonly string[];
+  /** The conditions on its lines. */
+  readonly where: readonly string[];
+  /** Lines on which one of them did not hold. */
+  readonly leftOut: number;
+  /** What was noted of requests; `undefined` without `marks`. */
+  readonly seen?: RequestsSeen | undefined;
+}
+
+/** What was noted of the requests of a log. */
+export interface RequestsSeen {
+  /** Whether the log names methods and paths. */
+  readonly hasPaths: boolean;
+  /** Requests that a limit refused: those answered by 429. */
+  readonly refused: number;
+  /** The paths at which clients log in, with the requests to each; at most 50. */
+  readonly logins: readonly (readonly [path: string, requests: number])[];
 }
 
 /** The requests of a log, read once and held as numbers. */
@@ -80,6 +96,8 @@ export interface TraceRows {
   readonly client: Uint32Array;
   /** Costs; `undefined` where all are 1. */
   readonly cost: Float64Array | undefined;
+  /** What `markOf` said of each request; absent where nobody asked. */
+  readonly marks?: Uint8Array | undefined;
 }
 
 /** The requests of a block, with ids of the parser's own. */
@@ -94,6 +112,10 @@ export interface Columns extends TraceRows {
   readonly headers: number;
   /** How many lines could not be read. */
   readonly unread: number;
+  /** How many lines `where` leaves out. */
+  readonly leftOut: number;
+  /** What was noted of its requests. */
+  readonly seen: RequestsSeen | undefined;
   /** The first of them. */
   readonly firstUnread: readonly UnreadLine[];
 }
@@ -133,7 +155,7 @@ export function addColumns(trace: TraceBuilder, ids: number[], columns: Columns)
 }
 
 /** Adds rows whose ids are those of the trace. */
-function addRows(trace: TraceBuilder, { at, client, cost }: TraceRows): void {
+function addRows(trace: TraceBuilder, { at, client, cost, marks }: TraceRows): void {
   const { counts } = trace;
   let { start, end, units, untracked, backSteps } = trace;
   let kept = 0;
@@ -153,6 +175,7 @@ function addRows(trace: TraceBuilder, { at, client, cost }: TraceRows): void {
     if (kept !== row) {
       at[kept] = instant;
       if (cost !== undefined) cost[kept] = cost[row]!;
+      if (marks !== undefined) marks[kept] = marks[row]!;
     }
     kept++;
   }
@@ -164,7 +187,44 @@ function addRows(trace: TraceBuilder, { at, client, cost }: TraceRows): void {
     at: at.subarray(0, kept),
     client: client.subarray(0, kept),
     cost: cost?.subarray(0, kept),
+    marks: marks?.subarray(0, kept),
   });
+}
+
+/**
+ * The requests of a trace that a test admits, with the same clients: those without any keep their
+ * indexes.
+ */
+export function subtrace(
+  trace: Trace,
+  includes: (client: number, mark: number) => boolean,
+): Trace {
+  const counts = new Array<number>(trace.clients.length).fill(0);
+  let requests = 0;
+  let units = 0;
+  let start = Infinity;
+  let end = -Infinity;
+  const rows = trace.rows.map(({ at, client, cost, marks }): TraceRows => {
+    const wanted = new Uint32Array(client.length);
+    let count = 0;
+    for (let row = 0; row < client.length; row++) {
+      if (!includes(client[row]!, marks === undefined ? 0 : marks[row]!)) continue;
+      wanted[count++] = row;
+      counts[client[row]!]!++;
+      units += cost === undefined ? 1 : cost[row]!;
+      start = Math.min(start, at[row]!);
+      end = Math.max(end, at[row]!);
+    }
+    requests += count;
+    const kept = wanted.subarray(0, count);
+    return {
+      at: Float64Array.from(kept, (row) => at[row]!),
+      client: Uint32Array.from(kept, (row) => client[row]!),
+      cost: cost && Float64Array.from(kept, (row) => cost[row]!),
+      marks: marks && Uint8Array.from(kept, (row) => marks[row]!),
+    };
+  });
+  return { ...trace, requests, units, start, end, counts, rows };
 }
 
 function idOf({ ids, clients, counts, maxClients }: TraceBuilder, key: string): number {
@@ -185,6 +245,12 @@ export async function traceOf(
   maxClients: number,
 ): Promise<Trace> {
   const trace = isTrace(source) ? source : await traceOfEntries(action, source, maxClients);
+  const { leftOut = 0, where = [] } = trace.log ?? {};
+  if (trace.requests === 0 && leftOut > 0) {
+    throw new RangeError(
+      `Cannot ${action} as a line must have ${where.join(", ")}: none of ${leftOut} lines has`,
+    );
+  }
   if (trace.requests === 0) {
     throw new RangeError(errorMessage(action, "the log must hold at least one request", 0));
   }

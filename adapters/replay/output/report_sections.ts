@@ -159,6 +159,7 @@ function sweepRows(sweeps: readonly SweepReport[]): Section["rows"] {
 function notes(report: ReplayReport): readonly string[] {
   const { backSteps, untracked, log } = report;
   return [
+    ...leftOutLines(log),
     ...(log !== undefined && log.unread > 0 && unreadLines(report).length === 0
       ? [unreadText(log)]
       : []),
@@ -169,6 +170,18 @@ function notes(report: ReplayReport): readonly string[] {
     ...(untracked > 0
       ? [`${count(untracked)} requests came from clients beyond the bound, and were not decided on`]
       : []),
+  ];
+}
+
+/** What was left out of a log, and by which conditions. */
+export function leftOutLines(log: ReplayReport["log"]): readonly string[] {
+  if (log === undefined || log.where.length === 0) return [];
+  const { lines, leftOut, where } = log;
+  const noun = lines === 1 ? "line" : "lines";
+  return [
+    `${count(leftOut)} of ${count(lines)} ${noun} left out: only those with ${
+      where.map(safeText).join(", ")
+    } count`,
   ];
 }
 
