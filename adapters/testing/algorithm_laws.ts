@@ -6,21 +6,31 @@
 import fc from "fast-check";
 import { type Law, law } from "./law.ts";
 import { codecLaws, textChanges, textCheck } from "./laws/codec_laws.ts";
+import { identityLaw } from "./laws/identity_law.ts";
 import { inputLaws } from "./laws/input_laws.ts";
+import { policyLaws } from "./laws/policy_laws.ts";
 import { promiseLaws } from "./laws/promise_laws.ts";
 import { stepLaws } from "./laws/step_laws.ts";
 import { unitLaws } from "./laws/unit_laws.ts";
 import { checkVisits } from "./laws/visits.ts";
 import { schedules, type SchedulesOptions } from "./arbitraries/schedules.ts";
-import { subjectArbitrary, type Subjects } from "./arbitraries/subjects.ts";
+import { subjectArbitrary, subjectGroups, type Subjects } from "./arbitraries/subjects.ts";
 
-const visitLaws = [...stepLaws, ...unitLaws, ...codecLaws, ...inputLaws, ...promiseLaws];
+const visitLaws = [
+  ...stepLaws,
+  ...unitLaws,
+  ...policyLaws,
+  ...codecLaws,
+  ...inputLaws,
+  ...promiseLaws,
+];
 
 /**
  * The laws that every algorithm keeps, each over random schedules: retryAfter is the first
  * millisecond that admits, a fresh key admits exactly its capacity, a refusal and a look return the
  * same state, and so on. With a subject's `rule` every decision is compared with the model's; with
- * its `bounds` the units admitted over every span are counted.
+ * its `bounds` the units admitted over every span are counted. Two or more policies of one factory,
+ * as in `algorithmLaws([a, b])`, show whether its `id` has every option.
  *
  * @typeParam State What the algorithm remembers of a key.
  * @param subjects What to put to the laws.
@@ -62,5 +72,6 @@ export function algorithmLaws<State>(
         checkVisits(subject, schedule, textCheck(subject, change));
       }),
     ),
+    identityLaw(subjectGroups(subjects), options),
   ];
 }

@@ -35,7 +35,8 @@ export interface Law {
    *
    * @param parameters fast-check's: `numRuns`, `seed`, `path`, ...
    * @returns A promise if the property is asynchronous.
-   * @throws {Error} With the seed and the smallest counterexample found.
+   * @throws {Error} With the law's name, the calls of the smallest counterexample as a table, and
+   * what fast-check says: the seed and the path. A `reporter` of yours says what it likes instead.
    */
   run(parameters?: fc.Parameters<unknown>): void | Promise<void>;
 }
@@ -59,10 +60,26 @@ export interface Law {
  * ```
  */
 export function law<Case>(name: string, property: fc.IRawProperty<Case, boolean>): Law {
-  return {
-    name,
-    property: property as fc.IRawProperty<unknown, boolean>,
-    run: (parameters = {}) =>
-      fc.assert(property, parameters as fc.Parameters<Case>) as void | Promise<void>,
+  function run(parameters: fc.Parameters<unknown> = {}): void | Promise<void> {
+    const checked = () => fc.assert(property, parameters as fc.Parameters<Case>);
+    const { reporter, asyncReporter } = parameters;
+    return reporter || asyncReporter ? checked() : namingFailures(name, checked);
+  }
+  return { name, property: property as fc.IRawProperty<unknown, boolean>, run };
+}
+
+/** Adds to what a failed run says which law failed and, where fast-check only has it as a cause, why. */
+function namingFailures(name: string, run: () => unknown): void | Promise<void> {
+  const fail = (error: unknown): never => {
+    const { message = String(error), cause } = error as Partial<Error>;
+    const reason = cause instanceof Error ? cause.message : String(cause ?? "");
+    const parts = message.includes(reason) ? [name, message] : [name, reason, message];
+    throw new Error(parts.join("\n\n"), { cause: cause ?? error });
   };
+  try {
+    const running = run();
+    return running instanceof Promise ? running.catch(fail) : undefined;
+  } catch (error) {
+    return fail(error);
+  }
 }

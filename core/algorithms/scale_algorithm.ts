@@ -26,7 +26,18 @@ export function scaleAlgorithm(algorithm: Algorithm, share: number): Algorithm {
   const scale = unitScale(share);
   const capacity = scale.unitsIn(algorithm.capacity);
   const split = scaledReducer(splitReducer(algorithm), scale, capacity);
-  return { ...fieldsOf(algorithm), capacity, ...reducersOf(split), internals: { halves: split } };
+  const policies = algorithm.policies.map((policy) => ({
+    ...policy,
+    limit: scale.limitOf(policy.limit),
+    burst: capacity,
+  }));
+  return {
+    ...fieldsOf(algorithm),
+    policies,
+    capacity,
+    ...reducersOf(split),
+    internals: { halves: split },
+  };
 }
 
 /** How units of the share and units of the whole limit convert. */
@@ -37,6 +48,8 @@ interface UnitScale {
   unitsIn(units: number): number;
   /** The smallest cost that counts no fewer than so many units. */
   unitsFor(units: number): number;
+  /** The limit to state for one of so many units. */
+  limitOf(limit: number): number;
 }
 
 function unitScale(share: number): UnitScale {
@@ -63,19 +76,20 @@ function unitScale(share: number): UnitScale {
       const cost = unitsIn(units);
       return timesShareless(cost) < units ? cost + 1 : cost;
     },
+    limitOf: (limit) => Math.max(1, unitsIn(limit)),
   };
 }
 
 function scaledReducer<State>(
   { take, decide, charge }: SplitReducer<State>,
-  { counted, unitsIn, unitsFor }: UnitScale,
+  { counted, unitsIn, unitsFor, limitOf }: UnitScale,
   capacity: number,
 ): SplitReducer<State> {
   function scaled(decision: Decision, next: State, now: number): Decision {
     const remaining = unitsIn(decision.remaining);
     return {
       ...decision,
-      limit: Math.max(1, unitsIn(decision.limit)),
+      limit: limitOf(decision.limit),
       remaining,
       nextAfter: remaining >= capacity
         ? 0

@@ -94,27 +94,51 @@ export function gridsOf(subject: Subject): readonly number[] {
   ]);
 }
 
-/** An algorithm, a subject (an algorithm with its model and bounds), or random ones of either. */
+/** An algorithm, a subject (an algorithm with its model and bounds), several, or random ones. */
 export type Subjects<State = unknown> =
   | Algorithm<State>
   | Subject<State>
+  | readonly (Algorithm<State> | Subject<State>)[]
   | fc.Arbitrary<Algorithm<State> | Subject<State>>;
 
 /**
  * Random subjects, from any form of `Subjects`.
  *
- * @throws {TypeError} If it is no algorithm, no subject and no arbitrary.
+ * @throws {TypeError} If it is no algorithm, no subject, no list of either and no arbitrary.
  */
 export function subjectArbitrary<State>(subjects: Subjects<State>): fc.Arbitrary<Subject> {
-  const known = ["generate", "step", "algorithm"];
-  if (typeof subjects !== "object" || !known.some((name) => name in (subjects ?? {}))) {
-    const rule = "it needs an algorithm, a subject, or an arbitrary of either";
-    throw new TypeError(errorMessage("put laws to the proof", rule, subjects));
-  }
-  const arbitrary = "generate" in subjects ? subjects : fc.constant(subjects);
-  return arbitrary.map((drawn) => {
-    return printable(("step" in drawn ? { algorithm: drawn } : drawn) as Subject);
-  });
+  if (isArbitrary(subjects)) return subjects.map(subjectOf);
+  return fc.constantFrom(...listed(subjects).map(subjectOf));
+}
+
+/** Several subjects at once: all that are listed, or some at random. */
+export function subjectGroups<State>(
+  subjects: Subjects<State>,
+): fc.Arbitrary<readonly Subject[]> {
+  return isArbitrary(subjects)
+    ? fc.array(subjects.map(subjectOf), { minLength: 2, maxLength: 3 })
+    : fc.constant(listed(subjects).map(subjectOf));
+}
+
+function isArbitrary<State>(
+  subjects: Subjects<State>,
+): subjects is fc.Arbitrary<Algorithm<State> | Subject<State>> {
+  return typeof subjects === "object" && subjects !== null && "generate" in subjects;
+}
+
+function listed<State>(
+  subjects: Exclude<Subjects<State>, fc.Arbitrary<unknown>>,
+): readonly (Algorithm<State> | Subject<State>)[] {
+  const list = (Array.isArray(subjects) ? subjects : [subjects]) as readonly Algorithm<State>[];
+  const isOne = (one: unknown) =>
+    typeof one === "object" && one !== null && ("step" in one || "algorithm" in one);
+  if (list.length > 0 && list.every(isOne)) return list;
+  const rule = "it needs an algorithm, a subject, a list or an arbitrary of either";
+  throw new TypeError(errorMessage("put laws to the proof", rule, subjects));
+}
+
+function subjectOf<State>(drawn: Algorithm<State> | Subject<State>): Subject {
+  return printable(("step" in drawn ? { algorithm: drawn } : drawn) as Subject);
 }
 
 /** A subject that fast-check prints by its label, not by its functions. */

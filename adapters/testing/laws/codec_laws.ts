@@ -118,7 +118,7 @@ function isTrue({ algorithm }: Subject, words: Float64Array, count: number): boo
   const { codec } = algorithm;
   const state = codec.read(words, OFFSET, count);
   if (state === undefined) return true;
-  const written = new Float64Array(count + 1);
+  const written = new Float64Array(words.length);
   const length = codec.write(state, written, 0);
   return isSound(algorithm, state) && length === count &&
     written.subarray(0, count).every((word, i) => word === words[OFFSET + i]);

@@ -9,6 +9,7 @@ import type { Decision } from "../../../core/decision.ts";
 import { follow, type Schedule } from "../arbitraries/schedules.ts";
 import { gridsOf, type Subject } from "../arbitraries/subjects.ts";
 import { type Row, table } from "../table.ts";
+import { changedInPlace, rememberFresh } from "./changed_in_place.ts";
 import { sameDecision } from "./same_decision.ts";
 
 /** One step of a reducer: what went in and what came out. */
@@ -35,23 +36,44 @@ export interface VisitLaw {
   check(subject: Subject): VisitCheck;
 }
 
-/** Plays a schedule on a fresh key, and checks each visit: what fails prints all up to that one. */
+/**
+ * Plays a schedule on a fresh key, and checks each visit: what fails prints all up to that one. Where
+ * the algorithm changes its states in place, this is what it says, because any law may fail then.
+ */
 export function checkVisits(subject: Subject, schedule: Schedule, check: VisitCheck): void {
+  rememberFresh(subject.algorithm);
+  try {
+    checkEach(subject, schedule, check);
+  } catch (error) {
+    const changed = changedInPlace(subject, schedule);
+    if (changed === undefined) throw error;
+    throw new Error(`${nameOf(subject)}\n${changed}`, { cause: error });
+  }
+}
+
+function checkEach(subject: Subject, schedule: Schedule, check: VisitCheck): void {
   const rows: Row[] = [];
   for (const visit of visitsOf(subject, schedule)) {
     const { now, cost, decision } = visit;
-    check(visit, (holds, expected) => {
-      if (holds) return;
-      const row = {
-        now,
-        cost,
-        decision,
-        expected: typeof expected === "string" ? expected : expected(),
-      };
-      throw new Error(`${subject.label ?? subject.algorithm.id}\n${table([...rows, row])}`);
-    });
+    const failure = (expected: string, cause?: unknown) => {
+      const calls = table([...rows, { now, cost, decision, expected }]);
+      return new Error(`${nameOf(subject)}\n${calls}`, { cause });
+    };
+    let broken: Error | undefined;
+    try {
+      check(visit, (holds, expected) => {
+        if (holds) return;
+        throw broken = failure(typeof expected === "string" ? expected : expected());
+      });
+    } catch (error) {
+      throw error === broken ? error : failure(`an answer, not ${error}`, error);
+    }
     rows.push({ now, cost, decision });
   }
+}
+
+function nameOf({ label, algorithm }: Subject): string {
+  return label ?? algorithm.id;
 }
 
 function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
@@ -66,7 +88,9 @@ function visitsOf(subject: Subject, schedule: Schedule): Visit[] {
       state = after;
       return decision;
     } catch (cause) {
-      throw new Error(table([...visits, { now, cost, expected: "an answer" }]), { cause });
+      const expected = `an answer, not ${cause}`;
+      const calls = table([...visits, { now, cost, expected }]);
+      throw new Error(`${nameOf(subject)}\n${calls}`, { cause });
     }
   });
   return visits;

@@ -11,10 +11,12 @@ test("laws name what they were given and what they need", () => {
   const wrong: readonly [() => unknown, string][] = [
     [
       () => algorithmLaws(untyped(gcra)),
-      "Cannot put laws to the proof as it needs an algorithm, a subject, or an arbitrary of " +
-      "either: current value is a function",
+      "Cannot put laws to the proof as it needs an algorithm, a subject, a list or an arbitrary " +
+      "of either: current value is a function",
     ],
     [() => algorithmLaws(untyped(undefined)), "current value is undefined"],
+    [() => algorithmLaws([]), "it needs an algorithm, a subject, a list"],
+    [() => algorithmLaws([untyped(null)]), "it needs an algorithm, a subject, a list"],
     [() => algorithmLaws(untyped(null)), "current value is null"],
     [
       () => storeLaws(untyped(memoryStore())),

@@ -18,7 +18,9 @@ function shares(): fc.Arbitrary<Subject> {
 }
 
 describe("a share of an algorithm", () => {
-  for (const law of algorithmLaws(shares())) {
+  // A share has the id of the whole, because both are kept under the limiter's one key.
+  const laws = algorithmLaws(shares()).filter(({ name }) => !name.includes("of one id"));
+  for (const law of laws) {
     test(`keeps the law: ${law.name}`, () => law.run(fcOptions({ numRuns: 40 })));
   }
 
