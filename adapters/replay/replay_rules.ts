@@ -136,13 +136,16 @@ function askedOf(
   };
   const header = (name: string) => headers[name] ?? fields[name];
   const client = typeof key === "string" ? fields[key] ?? host : host;
-  return [...domains].map(([domain, { level }]) => ({
-    client,
-    domain,
-    descriptors: routes.get(domain)?.({ method, path, address, header }) ??
-      [...level.keys()].flatMap((key): Descriptor[] => {
-        const value = known[key];
-        return value === undefined || value === "" ? [] : [{ entries: [[key, value]] }];
-      }),
-  })).filter(({ descriptors }) => descriptors.length > 0);
+  const byKeys = (keys: Iterable<string>) =>
+    [...keys].flatMap((key): Descriptor[] => {
+      const value = known[key];
+      return value === undefined || value === "" ? [] : [{ entries: [[key, value]] }];
+    });
+  return [...domains].map(([domain, { level }]) => {
+    const described = routes.get(domain);
+    const descriptors = described === undefined
+      ? byKeys(level.keys())
+      : described({ method, path, address, header }) ?? [];
+    return { client, domain, descriptors };
+  }).filter(({ descriptors }) => descriptors.length > 0);
 }

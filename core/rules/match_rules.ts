@@ -25,6 +25,11 @@ export interface Descriptor {
   readonly cost?: number | undefined;
   /** A limit that holds in place of the rules' own; `"blocked"` refuses everything. */
   readonly limit?: Algorithm | "blocked" | undefined;
+  /**
+   * What several descriptors of a request are readings of, if it can be read in several ways: of those
+   * with the same counter one is charged.
+   */
+  readonly readingOf?: object | undefined;
 }
 
 /** A rule that holds, and the counter it charges. */
@@ -99,7 +104,9 @@ export function matchRules(
     for (const name of applied.rule.replaces) replaced.add(name);
     const twin = found.findIndex((other) => sameCounter(other, applied));
     if (twin === -1) found.push(applied);
-    else found[twin] = merged(found[twin]!, applied);
+    else if (!isReadAgain(descriptor, found[twin]!, descriptors)) {
+      found[twin] = merged(found[twin]!, applied);
+    }
   });
   return replaced.size === 0
     ? found
@@ -151,6 +158,16 @@ function sameCounter(one: AppliedRule, other: AppliedRule): boolean {
 
 function idOf({ limit }: AppliedRule): string | undefined {
   return typeof limit === "object" ? limit.id : limit;
+}
+
+/** Whether a rule is charged already for another reading of what a descriptor is a reading of. */
+function isReadAgain(
+  { readingOf }: Descriptor,
+  { descriptors: places }: AppliedRule,
+  descriptors: readonly Descriptor[],
+): boolean {
+  return readingOf !== undefined &&
+    places.some((place) => descriptors[place]!.readingOf === readingOf);
 }
 
 function merged(one: AppliedRule, other: AppliedRule): AppliedRule {

@@ -4,8 +4,9 @@
  */
 
 import { addressKey } from "../../http/http.ts";
-import type { Descriptor, RuleFault } from "../../../core/rules/rules.ts";
+import type { Descriptor, DescriptorEntry, RuleFault } from "../../../core/rules/rules.ts";
 import { type PathPattern, pathPattern } from "./path_pattern.ts";
+import { pathReadings } from "./path_readings.ts";
 
 /** A route as it is written: which HTTP requests it is for, and what they ask for. */
 export interface RouteOptions {
@@ -29,7 +30,7 @@ export interface RouteOptions {
 export interface HttpCall {
   /** The method, in capitals. */
   readonly method: string;
-  /** The path, without a query. */
+  /** The target as the client sent it, with or without its query: servers read it in several ways. */
   readonly path: string;
   /** The client's address; of an IPv6 one its network counts. `undefined` if it is not known. */
   readonly address: string | undefined;
@@ -39,8 +40,11 @@ export interface HttpCall {
   header(name: string): string | null | undefined;
 }
 
-/** From HTTP requests to descriptors. */
-export type Routes = (call: HttpCall) => readonly Descriptor[];
+/**
+ * From HTTP requests to descriptors; `undefined` for a path that can be read in so many ways that it
+ * was made to slip past limits: refuse it.
+ */
+export type Routes = (call: HttpCall) => readonly Descriptor[] | undefined;
 
 /** Parts of the path that a route's pattern names. */
 type Groups = Readonly<Record<string, string | undefined>>;
@@ -48,8 +52,12 @@ type Groups = Readonly<Record<string, string | undefined>>;
 /** Reads one piece of a value from a request; `undefined`, `null` or empty if it is absent. */
 type Piece = (call: HttpCall, groups: Groups) => string | null | undefined;
 
-/** The descriptors of a request by one route; none if the route is not for it. */
-type Route = (call: HttpCall) => readonly Descriptor[];
+/**
+ * The descriptors of a request by one route; none if the route is not for it.
+ *
+ * @param paths The readings of the request's path.
+ */
+type Route = (call: HttpCall, paths: readonly string[]) => readonly Descriptor[];
 
 const SOURCES_REGEXP =
   /^(address|method|path|path\.[A-Za-z_0-9]+|header\.[a-z0-9!#$%&'*+.^_`|~-]+)$/;
@@ -66,8 +74,10 @@ export function compileRoutes(
   const faults: RuleFault[] = [];
   const compiled = options.map((option, index) => compileRoute(option, ["routes", index], faults));
   const routes: Routes = (call) => {
+    const paths = pathReadings(call.path);
+    if (paths === undefined) return undefined;
     const named = { ...call, header: call.header, address: networkOf(call, ipv6Prefix) };
-    return compiled.flatMap((route) => route(named));
+    return compiled.flatMap((route) => route(named, paths));
   };
   return { routes, faults };
 }
@@ -80,52 +90,104 @@ function compileRoute(
   const pattern = path === undefined
     ? undefined
     : patternOf(path, ignoreCase, [...place, "path"], faults);
-  const filled = descriptors.map((descriptor, index) =>
-    Object.entries(descriptor).map(([key, value]) => {
+  const templates = descriptors.map((descriptor, index) =>
+    Object.entries(descriptor).map(([key, value]): TemplateEntry => {
       const here = [...place, "descriptors", index, key];
       if (/^\d+$/.test(key)) {
         faults.push({ path: here, message: "a key of digits alone would lose its place" });
       }
-      return [key, piecesOf(value, here, faults)] as const;
+      return [key, piecesOf(value, here, faults)];
     })
   );
-  return (asked) => {
+  return (asked, paths) => {
     const method = asked.method === "HEAD" && !methods?.includes("HEAD") ? "GET" : asked.method;
     if (methods !== undefined && !methods.includes(method)) return [];
-    const path = ignoreCase ? asked.path.toLowerCase() : asked.path;
-    // Servers serve a path with a slash at its end, and without, as one.
-    const groups = pattern === undefined ? {} : pattern(path) ?? pattern(`${path}/`);
-    if (groups === undefined) return [];
-    const call = { ...asked, header: asked.header, method, path };
-    return filled.flatMap((descriptor): Descriptor[] => {
-      const entries: [string, string][] = [];
-      for (const [key, pieces] of descriptor) {
-        let text = "";
-        for (const piece of pieces) {
-          const value = piece(call, groups);
-          if (value === undefined || value === null || value === "") return [];
-          text += value;
-        }
-        entries.push([key, text]);
-      }
-      return [{ entries, cost }];
+    const matched = paths.flatMap((each): readonly Match[] => {
+      const whole = ignoreCase ? each.toLowerCase() : each;
+      const groups = pattern === undefined ? {} : pattern(whole);
+      const path = withoutEnd(whole);
+      return groups === undefined
+        ? []
+        : [[{ ...asked, header: asked.header, method, path }, groups]];
     });
+    return templates.flatMap((template) => filled(template, matched, cost));
   };
 }
 
+/** The key of an entry, and what its value is made of. */
+type TemplateEntry = readonly [key: string, pieces: readonly Piece[]];
+
+/** A request by one reading of its path that a route matches. */
+type Match = readonly [call: HttpCall, groups: Groups];
+
+/** The descriptors that a template makes of a request: one, or one for each reading that differs. */
+function filled(
+  template: readonly TemplateEntry[],
+  matched: readonly Match[],
+  cost: number,
+): readonly Descriptor[] {
+  if (matched.length === 1) {
+    const entries = entriesOf(template, ...matched[0]!);
+    return entries === undefined ? [] : [{ entries, cost }];
+  }
+  const different = new Map<string, readonly DescriptorEntry[]>();
+  for (const match of matched) {
+    const entries = entriesOf(template, ...match);
+    if (entries !== undefined) different.set(JSON.stringify(entries), entries);
+  }
+  return [...different.values()].map((entries) => ({ entries, cost, readingOf: template }));
+}
+
+/** The entries that a template makes of a request; `undefined` if the request lacks a value. */
+function entriesOf(
+  template: readonly TemplateEntry[],
+  call: HttpCall,
+  groups: Groups,
+): readonly DescriptorEntry[] | undefined {
+  const entries: DescriptorEntry[] = [];
+  for (const [key, pieces] of template) {
+    let text = "";
+    for (const piece of pieces) {
+      const value = piece(call, groups);
+      if (value === undefined || value === null || value === "") return undefined;
+      text += value;
+    }
+    entries.push([key, text]);
+  }
+  return entries;
+}
+
+/** A slash before another one, or at the end: a segment of no text. */
+const EMPTY_SEGMENT_REGEXP = /\/(?:\/|$)/;
+
+/** The pattern of a route, as servers take it: of a path with a slash at its end, and without. */
 function patternOf(
   text: string,
   ignoreCase: boolean,
-  path: RuleFault["path"],
+  place: RuleFault["path"],
   faults: RuleFault[],
 ): PathPattern | undefined {
   try {
-    return pathPattern(text, ignoreCase);
+    const strict = pathPattern(text, { ignoreCase });
+    const lenient = pathPattern(text, { ignoreCase, emptyNames: true });
+    return (path) => {
+      const bare = withoutEnd(path);
+      const groups = strict(bare) ?? strict(`${bare}/`);
+      return groups ?? (EMPTY_SEGMENT_REGEXP.test(path) ? lenient(path) : undefined);
+    };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    faults.push({ path, message: `expected a URL pattern such as /v1/users/:id: ${reason}` });
+    faults.push({
+      path: place,
+      message: `expected a URL pattern such as /v1/users/:id: ${reason}`,
+    });
     return undefined;
   }
+}
+
+/** A path without slashes at its end. */
+function withoutEnd(path: string): string {
+  return path.endsWith("/") ? path.replace(/\/+$/, "") || "/" : path;
 }
 
 /** The pieces of a value: fixed text, and what stands in braces. */
@@ -139,7 +201,10 @@ function piecesOf(value: string, path: RuleFault["path"], faults: RuleFault[]): 
     }
     const name = source.slice(source.indexOf(".") + 1);
     if (source.startsWith("header.")) return (call) => call.header(name);
-    if (source.startsWith("path.")) return (_call, groups) => groups[name];
+    // No part of a path that has text is a slash alone, so that stands for one that is empty.
+    if (source.startsWith("path.")) {
+      return (_call, groups) => groups[name] === "" ? "/" : groups[name];
+    }
     return (call) => call[source as "address" | "method" | "path"];
   });
 }

@@ -15,6 +15,7 @@ import {
   type Wildcard,
   wildcardOf,
 } from "../../../core/rules/rules.ts";
+import type { RouteOptions } from "./compile_routes.ts";
 import type { RuleFile } from "./rule_file.ts";
 
 /** What in a file is hardly meant: limits that never bind, patterns that nothing reaches, ... */
@@ -42,10 +43,30 @@ export function* lintWarnings(file: RuleFile, domain: Domain): Generator<RuleFau
     kind === "limited" ? capacity : []
   );
   const most = capacities.length === 0 ? Infinity : Math.max(...capacities);
-  for (const [index, { cost = 1 }] of (file.routes ?? []).entries()) {
-    if (cost <= most) continue;
+  for (const [index, route] of (file.routes ?? []).entries()) {
+    yield* routeWarnings(route, most, ["routes", index]);
+  }
+}
+
+/** Letters of a pattern that are neither a name nor an expression. */
+const LETTERS_REGEXP = /:[A-Za-z_$][\w$]*|\((?:[^()\\]|\\.)+\)|(\p{Letter})/gu;
+
+function* routeWarnings(
+  { path, ignoreCase, cost = 1 }: RouteOptions,
+  most: number,
+  place: RuleFault["path"],
+): Generator<RuleFault> {
+  if (cost > most) {
     const message = `no limit of this domain can ever admit a cost of ${cost}`;
-    yield { path: ["routes", index, "cost"], message };
+    yield { path: [...place, "cost"], message };
+  }
+  const hasLetters = [...path?.matchAll(LETTERS_REGEXP) ?? []].some(([, letter]) =>
+    letter !== undefined
+  );
+  if (hasLetters && ignoreCase === undefined) {
+    const message = "case decides here, and Express, Koa and others ignore it, so that another " +
+      "spelling passes: set ignoreCase to true, or to false if your server does not ignore case";
+    yield { path: [...place, "path"], message };
   }
 }
 

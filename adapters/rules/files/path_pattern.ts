@@ -14,17 +14,32 @@ export type PathPattern = (
 const PIECES_REGEXP =
   /\\(.)|\{((?:[^{}\\]|\\.)*)\}([?*+]?)|(\/?)(?::([A-Za-z_$][\w$]*)(\((?:[^()\\]|\\.)+\))?|(\((?:[^()\\]|\\.)+\))|(\*))([?*+]?)|([^\\{}()?*+:])|(.)/gsu;
 
+/** What `:name` stands for, as URL patterns have it; and where servers let a name be empty. */
+const NAME = "[^/]+?";
+const EMPTY_NAME = "[^/]*?";
+
+/** How a pattern is to be read. */
+export interface PathPatternOptions {
+  /** Whether text in any case matches; default no. */
+  readonly ignoreCase?: boolean | undefined;
+  /** Whether `:name` also matches no text, as it does in Fastify; default no. */
+  readonly emptyNames?: boolean | undefined;
+}
+
 /**
  * Compiles a pattern. In it `:name` stands for text without a slash, `:name(\d+)` or `(\d+)` for what
  * an expression matches, `*` for any text; `{...}` is a group, and `?`, `*` or `+` after a part or a
  * group says how often it comes.
  *
- * @param ignoreCase Whether text in any case matches.
  * @throws {TypeError} If it is malformed.
  */
-export function pathPattern(text: string, ignoreCase = false): PathPattern {
+export function pathPattern(
+  text: string,
+  { ignoreCase = false, emptyNames = false }: PathPatternOptions = {},
+): PathPattern {
   const names: string[] = [];
-  const source = sourceOf(text, names);
+  const capitals = text.replaceAll(/%[\da-f]{2}/gi, (code) => code.toUpperCase());
+  const source = sourceOf(capitals, names, emptyNames ? EMPTY_NAME : NAME);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new TypeError(`the name ${twice} is there twice`);
   const regexp = new RegExp(`^${source}$`, ignoreCase ? "sui" : "su");
@@ -37,20 +52,20 @@ export function pathPattern(text: string, ignoreCase = false): PathPattern {
 }
 
 /** The expression of a pattern; the names of its parts are added in order. */
-function sourceOf(text: string, names: string[]): string {
+function sourceOf(text: string, names: string[], ofName: string): string {
   return text.replace(PIECES_REGEXP, (...match) => {
     const [all, escaped, group, often, slash, name, own, bare, star, times, plain] = match;
     if (escaped !== undefined) return literal(escaped);
-    if (group !== undefined) return `(?:${sourceOf(group, names)})${often}`;
+    if (group !== undefined) return `(?:${sourceOf(group, names, ofName)})${often}`;
     if (plain !== undefined) return literal(plain);
     if (name === undefined && bare === undefined && star === undefined) {
       throw new TypeError(`the sign ${all} must follow a \\ here`);
     }
     names.push(name ?? String(names.filter((each) => /^\d+$/.test(each)).length));
-    const part = star === undefined ? (own ?? bare)?.slice(1, -1) ?? "[^/]+?" : ".*";
+    const part = star === undefined ? (own ?? bare)?.slice(1, -1) ?? ofName : ".*";
     // Repeated, such a part matches no more than once; the engine would try every way to divide it.
     const isOnce = times === "" || times === "?" || star !== undefined ||
-      (slash === "" && part === "[^/]+?");
+      (slash === "" && part === ofName);
     const whole = isOnce ? `(${part})` : `((?:${part})(?:${slash}(?:${part}))*)`;
     return times === "" || times === "+" ? `${slash}${whole}` : `(?:${slash}${whole})?`;
   });
@@ -65,8 +80,14 @@ const PLAIN_REGEXP = /^[\w/.~!$&'()*+,;=:@%-]*$/;
 /** A path, or a part of one, with percent codes where the URL standard has them. */
 function encodedPath(path: string): string {
   if (PLAIN_REGEXP.test(path)) return path;
+  return path.split("/").map(encodedSegment).join("/");
+}
+
+function encodedSegment(segment: string): string {
+  if (PLAIN_REGEXP.test(segment)) return segment;
   const url = new URL("http://path");
-  // What stands before keeps a part from being read as a whole path, and dots from being resolved.
-  url.pathname = `/-${path}`;
+  // With text before it a segment of dots is none, and is not resolved. A URL takes a backslash for a
+  // slash, and leaves out tabs and line breaks.
+  url.pathname = `/-${segment.replaceAll(/[\\\t\n\r]/g, encodeURIComponent)}`;
   return url.pathname.slice(2);
 }

@@ -209,7 +209,7 @@ function assemble(sources: readonly Source[], merge: boolean): RuleSet {
     const faults = addFile(draft, file);
     faults.forEach((fault) => report(fault));
     const domain = draft.domains.get(file.domain);
-    if (domain === undefined) continue;
+    if (domain === undefined || faults.length > 0) continue;
     for (const warning of lintWarnings(file, domain)) report(warning, "warning");
   }
   return draft;

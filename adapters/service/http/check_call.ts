@@ -17,17 +17,17 @@
  * chosen in the query: `/check?status=403`.
  */
 
-import { andThen, type MaybePromise } from "../../../core/toolkit.ts";
+import { andThen, type MaybePromise, orElse } from "../../../core/toolkit.ts";
 import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
-import type { RuleEngine, Verdict } from "../../rules/rules.ts";
+import { isTooManyLimits, type RuleEngine, type Verdict } from "../../rules/rules.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { IncomingCall } from "./incoming_call.ts";
 import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
-import { canonicalPath, type RequestTarget } from "./request_target.ts";
+import type { RequestTarget } from "./request_target.ts";
 import { refuse, type ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";
 
-/** The method, in capitals, and the path of a request that a proxy asks about. */
+/** The method, in capitals, and the target of a request that a proxy asks about. */
 interface ForwardedRequest {
   readonly method: string;
   readonly path: string;
@@ -80,14 +80,18 @@ export function checkCall(
       ipv6Prefix,
       header,
     });
+    // Whatever a client can cause is answered with the status of refusals: of any other, nginx makes a
+    // 500, and a proxy that lets pass what it has no answer for would let it pass.
+    if (descriptors === undefined) refuse(Number(status), "the path can be read in too many ways");
     if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
     const request = { domain, descriptors };
     const fault = boundsFault(request, bounds);
     if (fault !== undefined) refuse(Number(status), faultText(fault));
-    return andThen(
-      engine.consume(request),
-      (verdict) => respond(verdict, Number(status)),
-    );
+    const decided = orElse((): MaybePromise<Verdict> => engine.consume(request), (error) => {
+      if (isTooManyLimits(error)) refuse(Number(status), error.message);
+      throw error;
+    });
+    return andThen(decided, (verdict) => respond(verdict, Number(status)));
   };
 }
 
@@ -130,7 +134,6 @@ function forwardedRequest({ header, method }: IncomingCall, from: string | null)
     refuse(400, detail);
   }
   const fields = FAMILIES[(from ?? present[0] ?? "nginx") as Family];
-  const path = canonicalPath(header(fields.uri) ?? "/");
-  if (path === undefined) refuse(400, `${fields.uri} must be the path of a request`);
+  const path = header(fields.uri) ?? "/";
   return { method: (header(fields.method) ?? method).toUpperCase(), path };
 }

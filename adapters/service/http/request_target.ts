@@ -1,6 +1,6 @@
 /*
- * From the target of a request to its path. The service finds its own routes by the path as it was
- * sent; the path that a proxy asks about is brought to one form, as servers behind proxies do.
+ * From the target of a request to its path, by which the service finds its own routes: the path as it
+ * was sent.
  */
 
 import { refuse } from "./service_answer.ts";
@@ -48,30 +48,4 @@ function isHost(field: string | null): boolean {
   if (field === null || field === "") return true;
   const match = HOST_REGEXP.exec(field);
   return match !== null && Number(match[1] ?? 0) <= 65_535;
-}
-
-/**
- * The path of a target in its one form, `undefined` if it has none: parameters (`;a=b`) left out,
- * percent codes decoded once (`%2f` is a slash), slashes in a row made one, dot segments resolved,
- * spaces around segments and a slash at the end left out. Otherwise `/%6Cogin` or `/login/` would
- * pass the rule of `/login`, where the server behind the proxy folds them.
- */
-export function canonicalPath(target: string): string | undefined {
-  const [raw = ""] = target.split(/[?#]/, 1);
-  if (!raw.startsWith("/")) return undefined;
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(raw.replaceAll(/;[^/]*/g, ""));
-  } catch {
-    return undefined;
-  }
-  const segments: string[] = [];
-  const parts = decoded.split(/[/\\]+/);
-  for (const part of parts) {
-    const segment = part.trim();
-    if (segment === "..") segments.pop();
-    else if (segment !== "." && segment !== "") segments.push(segment);
-  }
-  // A percent code that was decoded once is text: nobody after this may take it for a dot.
-  return `/${segments.join("/")}`.replaceAll(/%(?=2e)/gi, "%25");
 }

@@ -49,6 +49,7 @@ rules:
   - { key: address, value: 192.0.2.7, blocked: true }
 routes:
   - path: /v1/users/:id
+    ignoreCase: false
     methods: [POST]
     cost: 2
     descriptors:
@@ -178,7 +179,7 @@ test("the example's paths match where the runtime has no patterns of its own", a
         path,
         address: "192.0.2.7",
         header: () => undefined,
-      }).map(({ entries }) => entries.map((entry) => entry.join("=")).join(" "));
+      })!.map(({ entries }) => entries.map((entry) => entry.join("=")).join(" "));
     assert.deepEqual(asked("/login"), ["address=192.0.2.7", "route=login address=192.0.2.7"]);
     assert.deepEqual(asked("/search/a"), ["address=192.0.2.7", "route=search address=192.0.2.7"]);
     assert.deepEqual(asked("/logins"), ["address=192.0.2.7"]);
@@ -294,6 +295,12 @@ describe("a warning, and the rules hold:", () => {
       ruleOf("limits: [{ limit: 1, period: 1s }]") +
       "routes: [{ cost: 2, descriptors: [{ user: '{address}' }] }]\n",
       "rules.yaml:5:18: warning: routes[0].cost: no limit of this domain can ever admit a cost of 2",
+    ],
+    [
+      "a path whose case decides",
+      ruleOf("limits: [{ limit: 1, period: 1s }]") +
+      "routes: [{ path: '/:id(a)/b', descriptors: [{ user: '{address}' }] }, { path: /x, ignoreCase: false, descriptors: [{ user: '{address}' }] }, { path: '/:id/(b)/*', descriptors: [{ user: '{address}' }] }]\n",
+      "rules.yaml:5:18: warning: routes[0].path: case decides here, and Express, Koa and others ignore it, so that another spelling passes: set ignoreCase to true, or to false if your server does not ignore case",
     ],
     [
       "a shadow of nothing",

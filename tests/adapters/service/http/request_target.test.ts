@@ -116,9 +116,15 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
     for (const path of ["/logi", "/log/in", "/login/a", "/login%252f", "/"]) {
       assert.equal((await ask("GET", path)).status, 200, path);
     }
-    for (const path of ["login", "/%", "/%zz", "/%ff", "http://host/login"]) {
-      assert.equal((await ask("GET", path)).status, 400, path);
+    for (const path of ["login", "http://host/login", "http://host/x/..;a/login"]) {
+      assert.equal((await ask("GET", path)).status, 429, path);
     }
+    // Bytes that are not UTF-8 get an answer, of which nginx makes no 500.
+    for (const path of ["/%", "/%zz", "/%ff", "/%C0%AFlogin", "/\xff", "http://host", "*"]) {
+      assert.equal((await ask("GET", path)).status, 200, path);
+    }
+    assert.equal((await ask("GET", "/users/%ff")).status, 200);
+    assert.equal((await ask("GET", "/users/%FF")).status, 429);
     assert.equal((await ask("POST", "/login")).status, 200);
     // What routes take of a path is one, too, and a pattern may end with a slash.
     assert.equal((await ask("GET", "/users/Ann/")).status, 200);
@@ -136,6 +142,18 @@ test("a path is counted as the servers behind a proxy take it, and HEAD as GET",
       { path: "/head", methods: ["HEAD"], descriptors: [{ what: "head" }] },
     ]),
   }));
+
+test("a path that can be read in too many ways is refused as over the limit is", () =>
+  withService(async ({ port }) => {
+    const path = "//x/..;a\\%2f..%2fu/%20;%3bq/./b#".repeat(200);
+    for (const status of [401, 403, 429]) {
+      const lines = [`X-Original-URI: ${path}`];
+      const asked = `/check?from=nginx&status=${status}`;
+      const answer = await rawRequest(port, { path: asked, lines });
+      assert.equal(answer.status, status);
+      assert.match(answer.body, /too many ways/);
+    }
+  }, { rules: oneRule("what", 1, [{ path: "/login", descriptors: [{ what: "x" }] }]) }));
 
 test("an invalid Host is refused whatever the path", () =>
   withService(async ({ port }) => {

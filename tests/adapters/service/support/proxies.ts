@@ -56,14 +56,19 @@ export function startNginx(
   });
 }
 
-/** Starts a program in a folder of its own; `configure` answers its arguments. */
-async function startProxy(
+/**
+ * Starts a program in a folder of its own; `configure` answers its arguments.
+ *
+ * @param own The port that it listens on, where that is known before.
+ */
+export async function startProxy(
   name: ProgramName,
   signal: NodeJS.Signals,
   configure: (folder: string, port: number) => readonly string[],
+  own?: number,
 ): Promise<Proxy> {
   const { command, env } = requireProgram(name);
-  const port = await freePort();
+  const port = own ?? await freePort();
   const folder = mkdtempSync(join(tmpdir(), `tidegate-${name}-`));
   const child = spawn(command, configure(folder, port), {
     env: { ...process.env, ...env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },

@@ -1,0 +1,155 @@
+/*
+ * Real routers with the same routes, each in the ways that its options make it read paths. A handler
+ * that is reached answers which route it is of, and the part of the path that it was given.
+ */
+
+import express from "express";
+import fastify, { type FastifyServerOptions } from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import { createRequire } from "node:module";
+import type { RequestListener } from "node:http";
+
+import { serveFetch, type TestServer } from "../../../support/serve_fetch.ts";
+import { serveNode } from "../../../support/serve_node.ts";
+
+const require = createRequire(import.meta.url);
+const express4: typeof express = require("express4");
+const koa2: typeof Koa = require("koa2");
+/** With this @koa/router compares `context.path` and its routes. */
+const { match } = require("path-to-regexp") as {
+  match(pattern: string): (path: string) => false | { params: Record<string, string> };
+};
+
+/** What the handler of a route answers: the route, and the part of the path that it names. */
+export function reached(route: string, part?: string): string {
+  return JSON.stringify(part === undefined ? [route] : [route, part]);
+}
+
+/** The routers by name; each starts a server. */
+export const ROUTERS: Readonly<Record<string, () => Promise<TestServer>>> = {
+  "Express 5": () => serveNode(onExpress(express, "/files/*rest")),
+  "Express 4": () => serveNode(onExpress(express4, "/files/*")),
+  "Fastify": () => onFastify({}),
+  "Fastify, lenient": () =>
+    onFastify({
+      routerOptions: {
+        caseSensitive: false,
+        ignoreDuplicateSlashes: true,
+        ignoreTrailingSlash: true,
+        // The types of Fastify 5 have it elsewhere, which the code finds deprecated.
+        ...{ useSemicolonDelimiter: true },
+      },
+    }),
+  "Koa 3": () => serveNode(onKoa(Koa)),
+  "Koa 2": () => serveNode(onKoa(koa2)),
+  "Hono": () => serveFetch(onHono()),
+  "URL and URLPattern": () => serveNode(onUrl()),
+};
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function onExpress(make: typeof express, files: string): RequestListener {
+  const app = make();
+  // In which it prints no errors.
+  app.set("env", "test");
+  app.get("/login", (_request, response) => void response.end(reached("login")));
+  app.get("/search/:q", ({ params }, response) => void response.end(reached("search", params.q)));
+  app.get("/users/:id", ({ params }, response) => void response.end(reached("users", params.id)));
+  app.get("/shops/:shop/all", ({ params }, response) => {
+    response.end(reached("shops", params.shop));
+  });
+  app.get(files, (_request, response) => void response.end(reached("files")));
+  return app as unknown as RequestListener;
+}
+
+async function onFastify(options: FastifyServerOptions): Promise<TestServer> {
+  const app = fastify(options);
+  type Params = { Params: { q: string; id: string; shop: string } };
+  app.get("/login", () => reached("login"));
+  app.get<Params>("/search/:q", ({ params }) => reached("search", params.q));
+  app.get<Params>("/users/:id", ({ params }) => reached("users", params.id));
+  app.get<Params>("/shops/:shop/all", ({ params }) => reached("shops", params.shop));
+  app.get("/files/*", () => reached("files"));
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const port = (app.server.address() as { port: number }).port;
+  return { port, close: async () => (app.server.closeAllConnections(), await app.close()) };
+}
+
+const KOA_ROUTES = [
+  ["login", "/login"],
+  ["search", "/search/:part"],
+  ["users", "/users/:part"],
+  ["shops", "/shops/:part/all"],
+  ["files", "/files/*rest"],
+] as const;
+
+function onKoa(Make: typeof Koa): RequestListener {
+  const app = new Make();
+  const routes = KOA_ROUTES.map(([name, pattern]) => [name, match(pattern)] as const);
+  app.use((context) => {
+    for (const [name, matches] of routes) {
+      let found: ReturnType<typeof matches> = false;
+      try {
+        found = matches(context.path);
+      } catch {
+        // @koa/router leaves what cannot be decoded as it is; the tests of other routers cover that.
+      }
+      if (found !== false) context.body = reached(name, found.params.part);
+    }
+  });
+  app.silent = true;
+  return app.callback() as RequestListener;
+}
+
+function onHono() {
+  const app = new Hono();
+  app.get("/login", (c) => c.text(reached("login")));
+  app.get("/search/:q", (c) => c.text(reached("search", c.req.param("q"))));
+  app.get("/users/:id", (c) => c.text(reached("users", c.req.param("id"))));
+  app.get("/shops/:shop/all", (c) => c.text(reached("shops", c.req.param("shop"))));
+  app.get("/files/*", (c) => c.text(reached("files")));
+  return app.fetch;
+}
+
+const URL_ROUTES = [
+  ["login", "/login", /^\/login$/],
+  ["search", "/search/:part", /^\/search\/([^/]+)$/],
+  ["users", "/users/:part", /^\/users\/([^/]+)$/],
+  ["shops", "/shops/:part/all", /^\/shops\/([^/]+)\/all$/],
+  ["files", "/files/*", /^\/files\/.*$/],
+] as const;
+
+/** A server of one's own: the target against a base, and URL patterns where the runtime has them. */
+function onUrl(): RequestListener {
+  const routes = URL_ROUTES.map(([name, pathname, regexp]) => {
+    if (typeof URLPattern === "undefined") {
+      return [name, ({ pathname }: URL) => regexp.exec(pathname)?.slice(1)] as const;
+    }
+    const own = new URLPattern({ pathname });
+    const partOf = (url: URL) => {
+      const { part } = own.exec(url)?.pathname.groups ?? {};
+      return own.test(url) ? part === undefined ? [] : [part] : undefined;
+    };
+    return [name, partOf] as const;
+  });
+  return ({ url: target }, response) => {
+    response.statusCode = 404;
+    if (URL.canParse(target!, "http://base")) {
+      const url = new URL(target!, "http://base");
+      for (const [name, partOf] of routes) {
+        const found = partOf(url);
+        if (found === undefined) continue;
+        response.statusCode = 200;
+        return void response.end(reached(name, found[0] && decoded(found[0])));
+      }
+    }
+    response.end();
+  };
+}
