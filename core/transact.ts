@@ -20,6 +20,8 @@ export interface Write {
   readonly state: unknown;
   /** Milliseconds until the key is fresh: the least time that the state must be kept. */
   readonly resetAfter: number;
+  /** What is left with that state: a store that is full forgets the key with the least use. */
+  readonly decision: Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
 }
 
 /** What a batch of operations comes to. */
@@ -69,11 +71,12 @@ export function transact(
     if (dry) return decision;
     // Otherwise the next call would convert the older state again, and find no time passed.
     if (held === undefined && state !== algorithm.initial) {
-      conversions.push({ key, algorithm, state, resetAfter: look().resetAfter });
+      const decision = look();
+      conversions.push({ key, algorithm, state, resetAfter: decision.resetAfter, decision });
       conversions.push(forgotten(operation.replaces!));
     }
     if (next !== state) {
-      writes.push({ key, algorithm, state: next, resetAfter: decision.resetAfter });
+      writes.push({ key, algorithm, state: next, resetAfter: decision.resetAfter, decision });
     }
     return decision;
   });
@@ -94,5 +97,7 @@ function takenOver(
 }
 
 function forgotten({ key, algorithm }: Replaced): Write {
-  return { key, algorithm, state: algorithm.initial, resetAfter: 0 };
+  const { initial, capacity } = algorithm;
+  const decision = { resetAfter: 0, remaining: capacity, debt: 0, parts: undefined };
+  return { key, algorithm, state: initial, resetAfter: 0, decision };
 }

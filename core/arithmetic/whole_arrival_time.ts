@@ -6,6 +6,7 @@
 
 import type { ArrivalRate, SplitReducer } from "../algorithm.ts";
 import type { Decision } from "../decision.ts";
+import { withShareLeft } from "./fresh_instant.ts";
 import { makeDecision } from "../make_decision.ts";
 
 /** Both halves of the reducer, for instants in whole ticks. */
@@ -50,7 +51,8 @@ export function wholeTake(
 
 /**
  * Both halves at once, for a cost above 0 and a state in an array: writes the new state to its
- * cell, and to the next cell the instant at which the key is fresh. A store calls this function
+ * cell, and to the next cell the instant at which the key is fresh, with the share of the burst that
+ * is left. A store calls this function
  * directly, so engines can inline it whatever else the process uses.
  */
 export function takeInPlace(
@@ -71,7 +73,7 @@ export function takeInPlace(
   const decision = decisionOf(rate, allowed, allowed ? left : room, cost, delay);
   if (allowed && !dry) {
     cells[cell] = tick + tolerance - left;
-    cells[cell + 1] = now + decision.resetAfter;
+    cells[cell + 1] = withShareLeft(now + decision.resetAfter, decision.remaining, rate.burst);
   }
   return decision;
 }

@@ -75,8 +75,7 @@ export function firstSlot({ heap }: ExpiryQueue): number {
  */
 export function refreshFirst(queue: ExpiryQueue): boolean {
   const slot = firstSlot(queue);
-  // Put so that NaN is not outdated, which an algorithm of somebody's own may come to.
-  if (!(boundOf(queue, slot) < freshAtOf(queue, slot))) return false;
+  if (boundOf(queue, slot) >= freshAtOf(queue, slot)) return false;
   refreshBound(queue, slot);
   sink(queue, slot, 0);
   return true;

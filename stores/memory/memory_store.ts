@@ -11,6 +11,7 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { transact, type Write } from "../../core/transact.ts";
+import { freshInstant } from "../../core/arithmetic/fresh_instant.ts";
 import { takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
 import { type ExpiryQueue, numberIn, WIDTH } from "./expiry_queue.ts";
 import {
@@ -20,6 +21,7 @@ import {
   keepState,
   makeRoom,
   openSlots,
+  refreshLevel,
   type Slots,
   stateIn,
   sweep,
@@ -32,9 +34,8 @@ export interface MemoryStoreOptions {
   /** The most keys to hold; a positive integer, at most 2^30; default 1,000,000. */
   readonly maxKeys?: number | undefined;
   /**
-   * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets the one
-   * that would be fresh first, of those that it looks at, and counts it; `"throw"` throws a
-   * `StoreFullError`.
+   * What to do with a new key when all `maxKeys` hold use: `"evict"` (default) forgets the one with
+   * the least share of its capacity in use, and counts it; `"throw"` throws a `StoreFullError`.
    */
   readonly onFull?: "evict" | "throw" | undefined;
 }
@@ -59,7 +60,8 @@ export interface MemoryStore extends SyncStore {
  * A store in the memory of one process: the store of a limiter that is given none.
  *
  * It never holds more than `maxKeys` keys, sets no timer, and drops keys that are fresh again as
- * others come; a key that holds use goes only when all of them do. It looks for those that do not at a
+ * others come. A key that holds use goes only when all of them do, and then one of those with the least
+ * share of their capacity in use, to an eighth and as of their last calls. It looks for those that do not at a
  * few keys in each call, so that no call takes long: after a rush of calls on very many keys, a full
  * store may miss one that has just become fresh. Its time is `Date.now`. Limiters that share a store
  * should share a clock.
@@ -184,7 +186,8 @@ function memoryCall(
       const next = take(state, now, cost);
       const decision = decide(state, next, now, cost);
       if (next !== state && !dry) {
-        keepState(slots, table, key, slot, next, initial, now + decision.resetAfter, now);
+        const freshAt = freshInstant(now, decision, algorithm);
+        keepState(slots, table, key, slot, next, initial, freshAt, now);
       }
       return decision;
     };
@@ -202,13 +205,14 @@ function memoryCall(
     const next = take(state, now, cost) as number;
     const decision = decide(state, next, now, cost);
     if (next === state || dry) return decision;
-    const freshAt = now + decision.resetAfter;
+    const freshAt = freshInstant(now, decision, algorithm);
     if (slot === undefined) addKey(slots, table, key, next, freshAt, now);
     else if (next === initial) dropSlot(slots, slot);
     else keepNumber(slots, slot, next, freshAt, now);
     return decision;
   }
   const other = decideNumber.bind(undefined);
+  const after = afterCall.bind(undefined, slots);
   return function takeUnits(key, cost, dry, at) {
     const slot = table.slots.get(key);
     if (rate === undefined || slot === undefined || cost <= 0) {
@@ -216,9 +220,17 @@ function memoryCall(
     }
     const now = at === undefined ? Date.now() : at;
     const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost, dry);
-    if (now >= slots.sweepAt && decision.allowed && !dry) sweep(slots, now);
+    if (now >= slots.sweepAt || decision.remaining === 0) {
+      after(slot, decision.allowed && !dry, now);
+    }
     return decision;
   };
+}
+
+/** What is left to do after a call that wrote nothing but a cell: seldom anything. */
+function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
+  refreshLevel(slots, slot);
+  if (writes && now >= slots.sweepAt) sweep(slots, now);
 }
 
 function find(slots: Slots, stored: string, algorithm: Algorithm) {
@@ -237,8 +249,9 @@ function write(slots: Slots, writes: readonly Write[], now: number): void {
   const isNew = ({ key, algorithm, state }: Write) =>
     state !== algorithm.initial && find(slots, key, algorithm).slot === undefined;
   if (slots.onFull === "throw") makeRoom(slots, () => writes.filter(isNew).length, now);
-  for (const { key: stored, algorithm, state, resetAfter } of writes) {
+  for (const { key: stored, algorithm, state, decision } of writes) {
     const { table, key, slot } = find(slots, stored, algorithm);
-    keepState(slots, table, key, slot, state, algorithm.initial, now + resetAfter, now);
+    const freshAt = freshInstant(now, decision, algorithm);
+    keepState(slots, table, key, slot, state, algorithm.initial, freshAt, now);
   }
 }

@@ -6,6 +6,7 @@
  */
 
 import type { Algorithm } from "../../core/algorithm.ts";
+import { levelOf, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { errorMessage } from "../../core/options/checks.ts";
 import {
@@ -25,6 +26,16 @@ import {
   WIDTH,
 } from "./expiry_queue.ts";
 import { emptyTable, forgetKey, isEmpty, keepKey, type Table } from "./table.ts";
+import {
+  addToLevel,
+  anySlot,
+  growLevels,
+  moveToLevel,
+  removeFromLevel,
+  slotOfLowest,
+  type UseLevels,
+  useLevels,
+} from "./use_levels.ts";
 
 /** The keys of a memory store, and their states. */
 export interface Slots {
@@ -38,7 +49,9 @@ export interface Slots {
   /** Slots that were used, and are free again. */
   readonly freed: number[];
   readonly queue: ExpiryQueue;
-  /** For how many slots the queue has room. */
+  /** Whom to forget when all of them hold use. */
+  readonly use: UseLevels;
+  /** For how many slots the queue and the levels have room. */
   capacity: number;
   /** When the next key may have been fresh for a while; an instant that is too early does no harm. */
   sweepAt: number;
@@ -71,6 +84,7 @@ export function openSlots(maxKeys: number, onFull: "evict" | "throw"): Slots {
     objects: [],
     freed: [],
     queue: expiryQueue(capacity),
+    use: useLevels(capacity),
     capacity,
     sweepAt: Infinity,
     evictions: 0,
@@ -89,7 +103,11 @@ export function stateIn({ queue, objects }: Slots, table: Table, slot: number): 
   return table.numeric ? queue.cells[WIDTH * slot + STATE] : objects[slot];
 }
 
-/** Keeps a key's next state, in its slot if it has one; a fresh key is forgotten. */
+/**
+ * Keeps a key's next state, in its slot if it has one; a fresh key is forgotten.
+ *
+ * @param freshAt When the key is fresh, by `freshInstant`: with the share that its call left.
+ */
 export function keepState(
   slots: Slots,
   table: Table,
@@ -116,7 +134,7 @@ export function addKey(
   now: number,
 ): void {
   const slot = freeSlot(slots, now);
-  const { tables, keys, owners, objects, queue } = slots;
+  const { tables, keys, owners, objects, queue, use } = slots;
   tables.set(table.family, table);
   keepKey(table, key, slot);
   keys[slot] = key;
@@ -126,6 +144,7 @@ export function addKey(
     while (objects.length <= slot) objects.push(undefined);
   }
   addSlot(queue, slot, freshAt);
+  addToLevel(use, slot, levelOf(freshAt));
   if (freshAt + FRESH_GRACE < slots.sweepAt) slots.sweepAt = freshAt + FRESH_GRACE;
   replaceState(slots, table, slot, state, freshAt, now);
 }
@@ -156,18 +175,26 @@ export function keepNumber(
   cells[cell + STATE] = state;
   cells[cell + FRESH_AT] = freshAt;
   if (freshAt < cells[cell + BOUND]!) moveUp(slots.queue, slot);
+  const level = levelOf(freshAt);
+  if (level >= USED_UP || level < slots.use.levels[slot]!) moveToLevel(slots.use, slot, level);
   if (now >= slots.sweepAt) sweep(slots, now);
+}
+
+/** Moves a slot to the level of its last call. */
+export function refreshLevel({ queue, use }: Slots, slot: number): void {
+  moveToLevel(use, slot, levelOf(freshAtOf(queue, slot)));
 }
 
 /** Forgets a key that is held. */
 export function dropSlot(slots: Slots, slot: number): void {
-  const { tables, keys, owners, objects, queue, freed } = slots;
+  const { tables, keys, owners, objects, queue, use, freed } = slots;
   const table = owners[slot]!;
   forgetKey(table, keys[slot]!);
   if (isEmpty(table)) tables.delete(table.family);
   keys[slot] = undefined;
   if (slot < objects.length) objects[slot] = undefined;
   removeSlot(queue, slot);
+  removeFromLevel(use, slot);
   freed.push(slot);
 }
 
@@ -175,12 +202,13 @@ export function dropSlot(slots: Slots, slot: number): void {
 export function makeRoom(slots: Slots, newKeys: () => number, now: number): void {
   const { queue, maxKeys, onFull } = slots;
   while (queue.size + newKeys() > maxKeys) {
-    const slot = queue.size === 0 ? undefined : soonestFresh(queue);
-    if (slot === undefined || freshAtOf(queue, slot) > now) {
-      if (slot === undefined || onFull === "throw") throw full(maxKeys);
+    const fresh = freshSlot(queue, now);
+    if (fresh !== undefined) dropSlot(slots, fresh);
+    else if (queue.size === 0 || onFull === "throw") throw full(maxKeys);
+    else {
       slots.evictions++;
+      dropSlot(slots, leastUsed(slots));
     }
-    dropSlot(slots, slot);
   }
 }
 
@@ -195,14 +223,31 @@ export function sweep(slots: Slots, now: number): void {
   slots.sweepAt = dueAt(queue) + FRESH_GRACE;
 }
 
-/** The slot that is fresh first; where many bounds are outdated, the one of the first few. */
-function soonestFresh(queue: ExpiryQueue): number {
-  let soonest = firstSlot(queue);
-  for (let step = 0; step < STEPS && refreshFirst(queue); step++) {
+/** A slot whose key is fresh, if there is one among the first; where many bounds are outdated, a few. */
+function freshSlot(queue: ExpiryQueue, now: number): number | undefined {
+  for (let step = 0; step < STEPS && dueAt(queue) <= now; step++) {
     const slot = firstSlot(queue);
-    if (freshAtOf(queue, slot) < freshAtOf(queue, soonest)) soonest = slot;
+    if (freshAtOf(queue, slot) <= now) return slot;
+    refreshFirst(queue);
   }
-  return soonest;
+  return undefined;
+}
+
+/** The slot of a key with the least use; where many levels are outdated, of the keys looked at. */
+function leastUsed(slots: Slots): number {
+  const { use } = slots;
+  const { levels } = use;
+  // Where calls have lowered a key's level, nobody would look at the lowest one.
+  refreshLevel(slots, anySlot(use));
+  let least = slotOfLowest(use);
+  for (let step = 0; step < STEPS; step++) {
+    const slot = slotOfLowest(use);
+    const known = levels[slot]!;
+    refreshLevel(slots, slot);
+    if (levels[slot]! <= known) return slot;
+    if (step === 0 || levels[slot]! < levels[least]!) least = slot;
+  }
+  return least;
 }
 
 /** A slot for a new key. */
@@ -213,6 +258,7 @@ function freeSlot(slots: Slots, now: number): number {
   if (free === capacity) {
     slots.capacity = Math.min(maxKeys, Math.ceil(capacity * 1.5));
     growQueue(queue, slots.capacity);
+    growLevels(slots.use, slots.capacity);
   }
   return free;
 }

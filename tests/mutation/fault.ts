@@ -27,6 +27,7 @@ export type SuiteName =
   | "tokenBucketByInterval"
   | "limiter"
   | "memoryStore"
+  | "a full memoryStore"
   | "redisStore by watch"
   | "redisStore by cas"
   | "sharedStore"

@@ -19,6 +19,7 @@ import { attachSharedStore, sharedStore } from "../../stores/shared/shared_store
 import { startWorkers } from "../stores/shared/support/workers.ts";
 import type { SeenCall } from "../stores/shared/support/jobs.ts";
 import { memoryLaws } from "../stores/shared/support/memory_laws.ts";
+import { fullStoreLaws } from "../stores/memory/support/full_store_laws.ts";
 import { names, policy } from "../support/policies.ts";
 import { windowLaws } from "../stores/shared/support/window_laws.ts";
 import { startRedis } from "../support/redis/redis_process.ts";
@@ -46,6 +47,8 @@ export async function suiteOf(name: SuiteName): Promise<Suite> {
       };
     case "memoryStore":
       return { laws: storeLaws(() => memoryStore()), numRuns: 100, stop };
+    case "a full memoryStore":
+      return { laws: fullStoreLaws, numRuns: 20, stop };
     case "redisStore by watch":
       return await onRedis("watch");
     case "redisStore by cas":

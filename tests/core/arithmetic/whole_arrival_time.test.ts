@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { arrivalTime, startTime } from "../../../core/arithmetic/arrival_time.ts";
 import { buildAlgorithm } from "../../../core/algorithms/build_algorithm.ts";
 import { wholeTicks } from "../../../core/arithmetic/ticks.ts";
+import { freshInstant } from "../../../core/arithmetic/fresh_instant.ts";
 import { takeInPlace, wholeArrivalTime } from "../../../core/arithmetic/whole_arrival_time.ts";
 import { fcOptions } from "../../support/seed.ts";
 
@@ -59,7 +60,8 @@ test("the reducer written out answers as the one by its accounting", () => {
           const cells = Float64Array.of(tat, -1);
           assert.deepEqual(takeInPlace(rate, cells, 0, now, cost, dry), decision);
           const isKept = !dry && next !== tat;
-          assert.deepEqual([...cells], isKept ? [next, now + decision.resetAfter] : [tat, -1]);
+          const freshAt = freshInstant(now, decision, { capacity: rate.burst });
+          assert.deepEqual([...cells], isKept ? [next, freshAt] : [tat, -1]);
         }
         tat = next;
       }

@@ -17,6 +17,33 @@ export const STORE_FAULTS: readonly Fault[] = [
       "const now = {~~at ?? ~>~~}Date.now();",
     "The memory store answers after it is closed": ["    slots.closed = true;\n", ""],
   }),
+  ...faultsIn("stores/memory/slots.ts", ["a full memoryStore"], {
+    "A full memory store forgets the key that is fresh first, not the one with the least use":
+      "dropSlot(slots, {~~leastUsed(slots)~>firstSlot(queue)~~});",
+    "A full memory store takes the first key of the lowest level for what it was": [
+      "if (levels[slot]! <= known) return slot;",
+      "return slot;",
+    ],
+    "A memory store does not see that a refund has lowered a key's use":
+      "if (level >= USED_UP{~~ || level < slots.use.levels[slot]!~>~~}) moveToLevel",
+    "A memory store finds a key that is used up only by chance":
+      "if ({~~level >= USED_UP || ~>~~}level < slots.use.levels[slot]!) moveToLevel",
+  }),
+  ...faultsIn("stores/memory/use_levels.ts", ["a full memoryStore"], {
+    "A full memory store forgets the first of several keys with the least use":
+      "return order[{~~randomFrom(ends[level + 1]!, ends[level]!)~>ends[level + 1]!~~}]!;",
+    "A full memory store forgets the last of several keys with the least use":
+      "return order[{~~randomFrom(ends[level + 1]!, ends[level]!)~>ends[level]! - 1~~}]!;",
+    "A full memory store forgets any key":
+      "while ({~~~>false && ~~}ends[level] === ends[level + 1]) level++;",
+  }),
+  ...faultsIn("core/arithmetic/fresh_instant.ts", ["a full memoryStore"], {
+    "A key in debt counts as one with use left": "if ({~~debt > 0~>false~~}) return freshAt;",
+  }),
+  ...faultsIn("stores/memory/memory_store.ts", ["a full memoryStore"], {
+    "A call on a known key does not say that it left nothing":
+      "if (now >= slots.sweepAt{~~ || decision.remaining === 0~>~~}) {",
+  }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["memoryStore"], {
     "A dry run writes the state that lies in the store": "if (allowed{~~ && !dry~>~~}) {",
   }),

@@ -1,0 +1,75 @@
+/*
+ * The laws of a full memory store: those of any store, and what holds because its keys stand in an
+ * order.
+ */
+
+import fc from "fast-check";
+
+import { type Law, law } from "../../../../adapters/testing/law.ts";
+import { type Algorithm, consumeAll, type Limiter, limiter, memoryStore } from "../../../../mod.ts";
+import { EVICTION_LIMIT, evictionLaw, evictionSubjects } from "../../../support/eviction_law.ts";
+import { upTo } from "../../../support/seed.ts";
+
+const KEYS = 200;
+const START = 1_790_000_000_000;
+
+const subjects = Object.entries(evictionSubjects);
+const subject = fc.constantFrom(...subjects.map(([, algorithm]) => algorithm));
+
+/** Laws for each algorithm, and for one at random. */
+export const fullStoreLaws: readonly Law[] = [
+  ...subjects.map(([name, algorithm]) => ({
+    ...evictionLaw((maxKeys) => memoryStore({ maxKeys }), algorithm),
+    name: `${name}: the key that gives away the least goes`,
+  })),
+  law("keys used up stay, also where they are most, and one call at a time", moreUsedStay(5, 0.9)),
+  law("keys with more use stay", moreUsedStay(4, 0.25)),
+  law("a flood of several keys at once goes before keys used up", batchesGo()),
+  law("chance decides among keys with equal use", chanceDecides()),
+];
+
+function openLimiter(algorithm: Algorithm): Limiter {
+  const store = memoryStore({ maxKeys: KEYS });
+  return limiter(algorithm, { store, prefix: "law", clock: () => START });
+}
+
+/** How many of some users are held. */
+function heldOf(api: Limiter, users: readonly string[]): number {
+  return users.filter((user) => api.peek(user, 0).resetAfter > 0).length;
+}
+
+/** All keys but a share of them are used once; then as many are made up. */
+function moreUsedStay(used: number, share: number): fc.IRawProperty<unknown, boolean> {
+  return fc.property(subject, (algorithm) => {
+    const api = openLimiter(algorithm);
+    const users = upTo(KEYS).map(String);
+    const heavy = users.slice(0, share * KEYS);
+    for (const user of users) api.consume(user);
+    for (let more = 1; more < used; more++) heavy.forEach((user) => api.consume(user));
+    for (let call = 0; call < KEYS; call++) api.consume(`made up ${call}`);
+    return heldOf(api, heavy) === heavy.length;
+  }) as fc.IRawProperty<unknown, boolean>;
+}
+
+function batchesGo(): fc.IRawProperty<unknown, boolean> {
+  return fc.property(subject, (algorithm) => {
+    const api = openLimiter(algorithm);
+    const users = upTo(KEYS / 2).map(String);
+    for (const user of users) api.consume(user, EVICTION_LIMIT);
+    for (let call = 0; call < 2 * KEYS; call++) {
+      consumeAll(["one", "other"].map((side) => ({ limiter: api, key: `${side} ${call}` })));
+    }
+    return heldOf(api, users) === users.length;
+  }) as fc.IRawProperty<unknown, boolean>;
+}
+
+/** Of n keys, after n further ones, n / e are expected to stay: a stranger cannot choose which. */
+function chanceDecides(): fc.IRawProperty<unknown, boolean> {
+  return fc.property(subject, (algorithm) => {
+    const api = openLimiter(algorithm);
+    const users = upTo(2 * KEYS).map(String);
+    for (const user of users) api.consume(user);
+    const old = heldOf(api, users.slice(0, KEYS));
+    return old > KEYS / 8 && old < KEYS * 5 / 8;
+  }) as fc.IRawProperty<unknown, boolean>;
+}
