@@ -24,6 +24,8 @@ export const USED_UP = 8;
 
 /** What a decision must say of a key: every `Decision` does. */
 type Leaving = Pick<Decision, "resetAfter" | "remaining" | "debt" | "parts">;
+/** What is asked of an algorithm: its capacity, and those of its parts. */
+type Capacities = Pick<Algorithm, "capacity" | "internals">;
 
 /** Keeps the share that is left of a capacity with a whole instant, for a key without debt. */
 export function withShareLeft(freshAt: number, remaining: number, capacity: number): number {
@@ -31,28 +33,27 @@ export function withShareLeft(freshAt: number, remaining: number, capacity: numb
 }
 
 /** When a key is fresh after a decision of an algorithm, with the share of its capacity left. */
-export function freshInstant(
-  now: number,
-  decision: Leaving,
-  algorithm: Pick<Algorithm, "capacity" | "internals">,
-): number {
-  const { resetAfter, debt } = decision;
-  const freshAt = Math.ceil(now + resetAfter);
-  // An algorithm of somebody's own may not know: then its keys are held while there is room.
+export function freshInstant(now: number, decision: Leaving, algorithm: Capacities): number {
+  const freshAt = Math.ceil(now + decision.resetAfter);
+  // Somebody's own algorithm may not know: then its keys are held while there is room.
   if (Number.isNaN(freshAt)) return Infinity;
-  if (debt > 0) return freshAt;
   const share = shareLeft(decision, algorithm);
-  return share >= 0 && share <= 1 ? withShareLeft(freshAt, share, 1) : freshAt;
+  return decision.debt <= 0 && share >= 0 && share <= 1
+    ? withShareLeft(freshAt, share, 1)
+    : freshAt;
 }
 
 /** The share of its capacity that a call left; of `all` the least that one of its parts has left. */
-function shareLeft(
-  { remaining, parts }: Leaving,
-  { capacity, internals }: Pick<Algorithm, "capacity" | "internals">,
-): number {
-  const algorithms = internals?.parts;
-  if (parts === undefined || algorithms === undefined) return remaining / capacity;
-  return Math.min(...parts.map((part, index) => shareLeft(part, algorithms[index]!)));
+function shareLeft({ remaining, parts }: Leaving, { capacity, internals }: Capacities): number {
+  if (parts === undefined) return remaining / capacity;
+  let least = remaining / capacity;
+  for (let index = 0; index < parts.length; index++) {
+    const algorithm = internals?.parts?.[index];
+    if (algorithm === undefined) continue;
+    const share = shareLeft(parts[index]!, algorithm);
+    if (share < least) least = share;
+  }
+  return least;
 }
 
 /** The level of use that an instant carries, from 0, with more than seven eighths left, to 9. */

@@ -11,7 +11,7 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Operation, PreparedCall, SyncStore } from "../../core/store.ts";
 import { keyFamily, splitStoredKey } from "../../core/stored_key.ts";
 import { transact, type Write } from "../../core/transact.ts";
-import { freshInstant } from "../../core/arithmetic/fresh_instant.ts";
+import { freshInstant, USED_UP } from "../../core/arithmetic/fresh_instant.ts";
 import { takeInPlace } from "../../core/arithmetic/whole_arrival_time.ts";
 import { type ExpiryQueue, numberIn, WIDTH } from "./expiry_queue.ts";
 import {
@@ -212,6 +212,7 @@ function memoryCall(
     return decision;
   }
   const other = decideNumber.bind(undefined);
+  const { use } = slots;
   const after = afterCall.bind(undefined, slots);
   return function takeUnits(key, cost, dry, at) {
     const slot = table.slots.get(key);
@@ -220,14 +221,15 @@ function memoryCall(
     }
     const now = at === undefined ? Date.now() : at;
     const decision = takeInPlace(rate, queue.cells, WIDTH * slot, now, cost, dry);
-    if (now >= slots.sweepAt || decision.remaining === 0) {
+    const isUsedUp = use.levels[slot]! >= USED_UP;
+    if (now >= slots.sweepAt || (decision.remaining === 0) !== isUsedUp) {
       after(slot, decision.allowed && !dry, now);
     }
     return decision;
   };
 }
 
-/** What is left to do after a call that wrote nothing but a cell: seldom anything. */
+/** What is seldom left to do after a call that wrote at most a cell. */
 function afterCall(slots: Slots, slot: number, writes: boolean, now: number): void {
   refreshLevel(slots, slot);
   if (writes && now >= slots.sweepAt) sweep(slots, now);

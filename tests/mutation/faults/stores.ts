@@ -42,7 +42,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   }),
   ...faultsIn("stores/memory/memory_store.ts", ["a full memoryStore"], {
     "A call on a known key does not say that it left nothing":
-      "if (now >= slots.sweepAt{~~ || decision.remaining === 0~>~~}) {",
+      "if (now >= slots.sweepAt{~~ || (decision.remaining === 0) !== isUsedUp~>~~}) {",
   }),
   ...faultsIn("core/arithmetic/whole_arrival_time.ts", ["memoryStore"], {
     "A dry run writes the state that lies in the store": "if (allowed{~~ && !dry~>~~}) {",
