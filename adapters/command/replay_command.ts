@@ -10,7 +10,7 @@ import { errorMessage, formatValue } from "../../core/toolkit.ts";
 import type { Period } from "../../mod.ts";
 import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
 import { FORMAT_NAMES } from "../replay/log/layout.ts";
-import { unreadLines } from "../replay/output/report_sections.ts";
+import { unreadLines } from "../replay/output/log_notes.ts";
 import {
   type Candidate,
   type LogFormat,

@@ -14,7 +14,7 @@ export interface CandidateTally {
   readonly timeline: FilledBins;
   /** Adds a client; `timeline` is called only if the client may be reported on. */
   add(key: string, requests: number, tally: Tally, timeline: () => TimeBins): void;
-  report(smallest?: number): CandidateReport;
+  report(smallest?: number, deniedAtOnce?: number): CandidateReport;
 }
 
 /** Makes a tally that reports on some clients: those refused most often, then the busiest. */
@@ -47,10 +47,10 @@ export function candidateTally(
       const client = { key, requests, denied, lockOut };
       top.add(client, () => ({ ...client, timeline: timelineOf() }));
     },
-    report: (smallest) => ({
+    report: (smallest, deniedAtOnce) => ({
       ...{ name, id, ...sums, longestLockOut },
       clients: top.items(),
-      ...{ timeline, smallest },
+      ...{ timeline, smallest, deniedAtOnce },
     }),
   };
 }

@@ -8,6 +8,7 @@ import { type Candidate, readCandidates } from "./candidate.ts";
 import { candidateTally } from "./candidate_tally.ts";
 import { comparer } from "./compare_clients.ts";
 import { clientDecider } from "./decide_client.ts";
+import type { Algorithm } from "../../mod.ts";
 import { type ClientRequests, eachClient, type LogSource, traceOf } from "./log/trace.ts";
 import type { ReplayReport } from "./replay_report.ts";
 import { decidersOf, largestUse, smallestLimit } from "./sweep.ts";
@@ -29,8 +30,9 @@ export interface ReplayOptions {
  * Replays a log against limits, to see what they would have done to that traffic.
  *
  * A log is what clients did when nothing held them back: it does not show whether those who are
- * refused come again. Its times are as exact as it was written, often to the second. Requests are
- * decided in order of time, whatever the order of the lines.
+ * refused come again. Requests are decided in order of time, whatever the order of the lines. Of a log
+ * of whole seconds, which `readTrace` spreads, a limit that feels a second is also tried on requests
+ * that come at the starts of theirs.
  *
  * The log is read once. Memory is some 20 bytes a request beside what clients take; time is
  * proportional to requests times candidates.
@@ -84,6 +86,7 @@ export async function replay(
     verdicts: new Uint8Array(busiest),
     deciderOf: make && decidersOf(make),
     smallest: make && 1,
+    deniedAtOnce: (log?.resolution ?? 1) > 1 && feelsSecond(algorithm) ? 0 : undefined,
   }));
   const compared = compare ? comparer(topClients) : undefined;
   const all = emptyBins(start, end, bins);
@@ -99,6 +102,10 @@ export async function replay(
       for (let row = 0; row < at.length && tally.denied > 0; row++) {
         if (verdicts[row] === 1) addTo(trial.tally.timeline, at[row]!, cost?.[row] ?? 1, true);
       }
+      if (trial.deniedAtOnce !== undefined) {
+        const atOnce = { at: at.map((instant) => instant - instant % 1_000), cost };
+        trial.deniedAtOnce += trial.decider.refusals(atOnce, Infinity);
+      }
       // Most clients are decided once: by the largest limit that one before them needs.
       if (deciderOf !== undefined && smallest !== Infinity) {
         trial.smallest = smallestLimit(deciderOf, smallest!, ceiling, requests);
@@ -108,13 +115,18 @@ export async function replay(
   });
   return {
     ...{ requests, units, clients: clients.length, untracked, start, end, backSteps, log },
-    candidates: trials.map(({ tally, smallest }) => {
+    candidates: trials.map(({ tally, smallest, deniedAtOnce }) => {
       const { allowed, denied } = tally.timeline;
       all.allowed.forEach((units, bin) => allowed[bin] = units - denied[bin]!);
-      return tally.report(smallest);
+      return tally.report(smallest, deniedAtOnce);
     }),
     comparison: compared?.comparison(),
   };
+}
+
+/** Whether it matters to a limit when in its second a request comes: it admits much in one. */
+function feelsSecond({ policies }: Algorithm): boolean {
+  return policies.some(({ limit, period, burst }) => limit * 1_000 / period > burst / 10);
 }
 
 function clientTimeline(

@@ -51,6 +51,11 @@ export interface CandidateReport {
    * every limit would have refused one, `undefined` if the candidate has no `make`.
    */
   readonly smallest: number | undefined;
+  /**
+   * Of a log of whole seconds, how many requests it would have refused if those of a second had come
+   * at its start: the log cannot say. `undefined` where that matters little, or was not tried.
+   */
+  readonly deniedAtOnce: number | undefined;
 }
 
 /** A log replayed against candidates. */

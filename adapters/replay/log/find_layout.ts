@@ -5,7 +5,7 @@
 
 import { Buffer } from "node:buffer";
 
-import { formatValue } from "../../../core/toolkit.ts";
+import { EITHER_NAME, hostIsClient, requestObjects } from "./column_names.ts";
 import {
   FORMAT_NAMES,
   FORMS,
@@ -15,8 +15,9 @@ import {
   networkOf,
   type Shape,
 } from "./layout.ts";
-import { pathsOf } from "./line_fields.ts";
-import { blockParser, SHOWN_LINES } from "./parse_block.ts";
+import { lineFields, pathsOf } from "./line_fields.ts";
+import { blockParser } from "./parse_block.ts";
+import { noColumn, noLayout } from "./unreadable_log.ts";
 
 /** How many lines are tried, and how many paths of objects are known as columns. */
 const TRIED_LINES = 1_000;
@@ -42,7 +43,7 @@ export function* sectionsOf(
       const columns = directiveColumns(bytes.toString("utf8", at, lineEnd(bytes, at, 1)));
       if (columns.join() === layout.columns.join()) continue;
       if (at > start) yield { bytes: block.subarray(start, at), layout };
-      layout = checkedLayout({ ...layout, columns }, options);
+      layout = { ...checkedLayout({ ...layout, columns }, options), isCoarse: layout.isCoarse };
       start = at;
     }
   }
@@ -52,28 +53,55 @@ export function* sectionsOf(
 function findLayout(bytes: Buffer, options: LayoutOptions): Layout {
   const sample = bytes.subarray(0, lineEnd(bytes, 0, TRIED_LINES));
   const found = bestShape(sample, options) ?? bestShape(sample, { ...options, time: undefined });
-  if (found === undefined) throw noLayout(sample, options);
-  return checkedLayout(found, options);
+  if (found === undefined) throw noLayout(sample, shapesOf(sample, options), options);
+  const layout = checkedLayout(found, options);
+  const [key] = layout.key;
+  const { key: named, host = named } = options;
+  const isEither = host === undefined && key?.name.toLowerCase() === EITHER_NAME;
+  const isServer = isEither && !hostIsClient(layout.columns) && !holdsAddresses(sample, layout);
+  return { ...layout, key: isServer ? [] : layout.key, isCoarse: writesSeconds(sample, layout) };
+}
+
+/** Whether the clients of some lines are addresses without a port: names and ports are servers'. */
+function holdsAddresses(sample: Buffer, layout: Layout): boolean {
+  const { keys } = blockParser()(sample, { ...layout, network: undefined });
+  return keys.every((name) => /^(?:[\d.]+|[\da-f.]*:[\da-f.]*:[\da-f:.]*)$/i.test(name));
+}
+
+/** Whether the times of all readable lines are whole seconds as they are written. */
+function writesSeconds(sample: Buffer, layout: Layout): boolean {
+  const { open, time, text } = lineFields(layout, false);
+  let read = 0;
+  for (let from = 0, next = 0; from < sample.length; from = next) {
+    next = lineEnd(sample, from, 1);
+    let to = next;
+    while (to > from && (sample[to - 1] === 10 || sample[to - 1] === 13)) to--;
+    if (to - from > layout.maxLine || !open(sample, from, to) || time() < 0) continue;
+    read++;
+    // A date and a time of day are two fields; of objects the first that there is counts.
+    const texts = layout.time.map(text).filter((text) => text);
+    const written = (layout.format === "json" ? texts[0] : texts.at(-1)) ?? "";
+    // Of 12 digits and more, milliseconds are counted, or what is shorter.
+    if (/^\d+$/.test(written) ? written.length > 11 : /[.,]/.test(written)) return false;
+  }
+  return read > 0;
 }
 
 /** The layout of a log, with all columns that the caller names. */
 function checkedLayout(shape: Shape, options: LayoutOptions): Layout {
   const layout = layoutOf(shape, options)!;
-  const { time = "time", key, cost, where } = options;
+  const { time = "time", key, host, cost, where } = options;
   const costs = layout?.cost.map(({ name }) => name.toLowerCase());
   const places = layout?.where.map(({ name }) => name);
   const named = [
     ["time", time, layout !== undefined],
-    ["key", key, networkOf(key) !== undefined || layout?.key.length > 0],
+    ["key", key ?? host, networkOf(key) !== undefined || layout?.key.length > 0],
     ...cost.map((name) => ["cost", name, costs?.includes(name.toLowerCase())] as const),
     ...where.map(({ name }) => ["where", name, places?.includes(name)] as const),
   ] as const;
   for (const [option, column, isKnown] of named) {
     if (column === undefined || isKnown) continue;
-    throw new TypeError(
-      `Cannot read ${options.name} as ${option} must be a column of it: there is no ` +
-        `${formatValue(column)}; there are ${shape.columns.slice(0, 40).join(", ")}`,
-    );
+    throw noColumn(options.name, option, column, shape.columns);
   }
   return layout;
 }
@@ -89,10 +117,7 @@ function bestShape(sample: Buffer, options: LayoutOptions): Shape | undefined {
     // The caller's other names are checked once the form is known.
     const layout = layoutOf(shape, {
       ...options,
-      key: undefined,
-      cost: [],
-      where: [],
-      marks: false,
+      ...{ key: undefined, host: undefined, cost: [], where: [], marks: false },
     });
     if (layout === undefined) continue;
     const { at, unread } = blockParser()(sample, layout);
@@ -114,27 +139,34 @@ function shapesOf(sample: Buffer, { format }: LayoutOptions): readonly Shape[] {
   const bytes = sample.toString("latin1", ...ends).replace(/\r?\n$/, "");
   return (format === undefined ? FORMAT_NAMES : [format]).map((format): Shape => {
     const { columns, directives, separator, quotes } = FORMS[format];
-    if (columns !== undefined) return { format, columns, header: "" };
-    if (separator === undefined) return { format, columns: pathsOfLines(lines), header: "" };
+    const form = { format, header: "", requires: [] };
+    if (columns !== undefined) return { ...form, columns };
+    if (separator === undefined) return { ...form, ...objectShape(lines) };
     if (directives === true) {
       const line = lines.find((line) => line.startsWith("#Fields:")) ?? "";
-      return { format, columns: directiveColumns(line), header: "" };
+      return { ...form, columns: directiveColumns(line) };
     }
     const line = lines[first] ?? "";
     const names = quotes === undefined ? line.split(separator) : unquoted(line, separator);
-    return { format, columns: names.map((name) => name.trim()), header: bytes };
+    return { ...form, columns: names.map((name) => name.trim()), header: bytes };
   });
 }
 
-function pathsOfLines(lines: readonly string[]): readonly string[] {
+/** The paths of lines that are objects, and the objects that their requests have. */
+function objectShape(lines: readonly string[]): Pick<Shape, "columns" | "requires"> {
   const paths = new Set<string>();
+  const objects: object[] = [];
   for (const line of lines) {
-    if (!line.startsWith("{") || paths.size > MAX_PATHS) continue;
+    if (!line.startsWith("{")) continue;
     try {
-      for (const path of pathsOf(JSON.parse(line), MAX_PATHS)) paths.add(path);
+      objects.push(JSON.parse(line));
     } catch { /* It is no object; the parser counts it. */ }
   }
-  return [...paths];
+  for (const object of objects) {
+    if (paths.size > MAX_PATHS) break;
+    for (const path of pathsOf(object, MAX_PATHS)) paths.add(path);
+  }
+  return { columns: [...paths], requires: requestObjects(objects) };
 }
 
 /** The columns of a header line with quotes. */
@@ -153,20 +185,4 @@ function lineEnd(bytes: Buffer, from: number, lines: number): number {
     end = newline === -1 ? bytes.length : newline + 1;
   }
   return end;
-}
-
-function noLayout(sample: Buffer, options: LayoutOptions): TypeError {
-  const { name, format } = options;
-  const lines = sample.toString("utf8").split(/\r?\n/).filter((line) => line !== "");
-  const shown = lines.slice(0, SHOWN_LINES).map((line) => `\n  ${formatValue(line)}`).join("");
-  const columns = shapesOf(sample, options)
-    .filter(({ format }) => FORMS[format].columns === undefined)
-    .map(({ columns }) => columns)
-    .reduce((most, columns) => columns.length > most.length ? columns : most, []);
-  const rule = columns.length > 1
-    ? `one of its columns must be said to hold the time; there are ${columns.join(", ")}`
-    : `its first lines must have ${
-      format === undefined ? `one of the forms ${FORMAT_NAMES.join(", ")}` : `the form ${format}`
-    }`;
-  return new TypeError(`Cannot read ${name} as ${rule}:${shown}`);
 }

@@ -8,7 +8,7 @@
 
 /** Ids of keys, by their bytes. */
 export interface KeyTable {
-  /** The id of a key, counted from 0; -1 if it is empty or too long. */
+  /** The id of a key, counted from 0; `NOBODY` if it is empty, `TOO_LONG` if it is too long. */
   idOf(bytes: Uint8Array, from: number, to: number): number;
   /** The id of a key given as text. */
   idOfText(text: string): number;
@@ -17,6 +17,11 @@ export interface KeyTable {
   /** Forgets all keys once they take too much memory; says whether ids count from 0. */
   forgetIfLarge(): boolean;
 }
+
+/** The id of no client. */
+export const NOBODY = -1;
+/** The id of a client whose name is too long. */
+export const TOO_LONG = -2;
 
 /** The longest key in bytes, or as text in characters. */
 export const LONGEST_KEY = 1_024;
@@ -41,7 +46,8 @@ export function keyTable(): KeyTable {
 
   function idOf(bytes: Uint8Array, from: number, to: number): number {
     const length = to - from;
-    if (length === 0 || length > LONGEST_KEY) return -1;
+    if (length === 0) return NOBODY;
+    if (length > LONGEST_KEY) return TOO_LONG;
     let hash = seed;
     for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
     hash ^= hash >>> 15;
@@ -64,7 +70,7 @@ export function keyTable(): KeyTable {
 
   function add(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
     const id = idOfText(decoder.decode(bytes.subarray(from, to)));
-    if (id === -1) return id;
+    if (id < 0) return id;
     if (used + to - from > arena.length) {
       const before = arena;
       arena = new Uint8Array(2 * before.length);
@@ -90,7 +96,8 @@ export function keyTable(): KeyTable {
   }
 
   function idOfText(text: string): number {
-    if (text === "" || text.length > LONGEST_KEY) return -1;
+    if (text === "") return NOBODY;
+    if (text.length > LONGEST_KEY) return TOO_LONG;
     let id = texts.get(text);
     if (id === undefined) {
       id = texts.size;

@@ -5,6 +5,7 @@
  */
 
 import { REQUEST_NAMES, type RequestPart } from "./request_fields.ts";
+import { clientColumns, isAddressName, isClientName, TIME_NAMES } from "./column_names.ts";
 
 /**
  * The forms of log.
@@ -120,6 +121,8 @@ export interface Shape {
   readonly columns: readonly string[];
   /** The bytes of the line that names the columns. */
   readonly header: string;
+  /** The objects that a line of a request has; without any each line is of one. */
+  readonly requires: readonly string[];
 }
 
 /** A form applied to a log. */
@@ -134,8 +137,10 @@ export interface Layout extends Shape {
   readonly where: readonly PlacedCondition[];
   /** The parts of the request that marks are made of; `undefined` if no marks are made. */
   readonly request: Readonly<Partial<Record<RequestPart, Field>>> | undefined;
-  /** Bits of an IPv6 address that distinguish clients. */
+  /** Bits of an IPv6 address that distinguish clients; `undefined` if keys are no addresses. */
   readonly network: number | undefined;
+  /** Whether times are written in whole seconds. */
+  readonly isCoarse: boolean;
   /** The longest line in bytes. */
   readonly maxLine: number;
 }
@@ -146,42 +151,30 @@ export interface LayoutOptions {
   readonly name: string;
   readonly format: LogFormat | undefined;
   readonly time: string | undefined;
+  /** A column, or `ip/64`. */
   readonly key: string | undefined;
+  /** The column of the client's address. */
+  readonly host: string | undefined;
   readonly cost: readonly string[];
   readonly where: readonly Condition[];
   readonly marks: boolean;
   readonly maxLine: number;
 }
 
-/** The usual names, in any case of letters, the likeliest first. */
-const TIME_NAMES: readonly string[] = [
-  ...["time", "timestamp", "time_iso8601", "@timestamp", "ts", "datetime", "startutc"],
-  ...["start_time", "msec", "time_local", "date"],
-];
-const KEY_NAMES: readonly string[] = [
-  ...["remote_addr", "client_ip", "clientip", "c-ip", "request.client_ip", "request.remote_ip"],
-  ...["clienthost", "client:port", "clientaddr", "x_forwarded_for", "downstream_remote_address"],
-  ...["remote_ip", "remote_host", "client", "ip", "key", "host"],
-];
-/** Fields that hold a port beside the address: one client would be many. */
-const WITH_PORT: readonly string[] = ["client:port", "clientaddr", "downstream_remote_address"];
-
 /** Where a log has its values; `undefined` if no column holds the time. */
 export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefined {
   const { format, columns } = shape;
   const isObject = format === "json";
-  const named = (name: string) => fieldOf(columns, name);
-  const found = (names: readonly string[]) => names.flatMap((name) => named(name) ?? []);
-  const time = options.time === undefined ? found(TIME_NAMES) : found([options.time]);
-  const date = named("date");
-  const clock = named("time");
+  const found = (names: readonly string[]) => names.flatMap((name) => fieldOf(columns, name) ?? []);
+  const time = found(options.time === undefined ? TIME_NAMES : [options.time]);
+  const [date, clock] = [fieldOf(columns, "date"), fieldOf(columns, "time")];
   const isPair = !isObject && options.time === undefined && date !== undefined &&
     clock !== undefined && clock.index === date.index + 1;
   if (time.length === 0) return undefined;
-  const network = networkOf(options.key);
-  const key = options.key === undefined || network !== undefined
-    ? found(KEY_NAMES)
-    : found([options.key]);
+  const bits = networkOf(options.key);
+  const own = bits === undefined ? options.key ?? options.host : options.host;
+  const key = found(own === undefined ? clientColumns(columns, isObject) : [own]);
+  const isAddress = options.key === undefined || isClientName(options.key);
   return {
     ...shape,
     time: isPair ? [date, clock] : isObject ? time : time.slice(0, 1),
@@ -198,10 +191,14 @@ export function layoutOf(shape: Shape, options: LayoutOptions): Layout | undefin
         status: requestField(columns, "status"),
       }
       : undefined,
-    network,
+    network: bits ?? (isAddress ? IPV6_PREFIX : undefined),
+    isCoarse: false,
     maxLine: options.maxLine,
   };
 }
+
+/** Bits of an IPv6 address that distinguish clients, unless others are asked for: as over HTTP. */
+const IPV6_PREFIX = 64;
 
 /** The bits of a key such as `ip/64`; `undefined` if it is a column's name. */
 export function networkOf(key: string | undefined): number | undefined {
@@ -224,7 +221,7 @@ function fieldOf(columns: readonly string[], name: string): Field | undefined {
   const wanted = name.toLowerCase();
   const index = columns.findIndex((column) => column.toLowerCase() === wanted);
   if (index !== -1) {
-    const part = WITH_PORT.includes(wanted) ? "address" : "whole";
+    const part = isAddressName(wanted) ? "address" : "whole";
     return { name: columns[index]!, index, part };
   }
   const request = columns.indexOf("request");

@@ -4,7 +4,7 @@
 
 import type { Buffer } from "node:buffer";
 
-import type { KeyTable } from "./key_table.ts";
+import { type KeyTable, NOBODY } from "./key_table.ts";
 import { type Field, FORMS, type Layout } from "./layout.ts";
 import { instantOf, readTime } from "./read_time.ts";
 
@@ -14,7 +14,9 @@ export interface LineFields {
   open(bytes: Buffer, from: number, to: number): boolean;
   /** Milliseconds since the Unix epoch; -1 if the time cannot be read. */
   time(): number;
-  /** The client's id; -1 if it has no name. */
+  /** Whether the line records a request. */
+  isRequest(): boolean;
+  /** The client's id; `NOBODY` if the line names none, as by a hyphen. */
   client(table: KeyTable): number;
   /** A field as text; `undefined` or empty if it is absent. */
   text(field: Field): string | undefined;
@@ -90,21 +92,17 @@ function separatedFields(layout: Layout, readsAll: boolean): LineFields {
 
   return {
     open,
+    isRequest: () => true,
     time: () => readTime(line, starts[first!.index]!, ends[second!.index]!),
     client(table) {
       if (key === undefined) return table.idOfText("all");
-      let from = starts[key.index]!;
+      const from = starts[key.index]!;
       let to = ends[key.index]!;
+      if (to === from || (to === from + 1 && line[from] === HYPHEN)) return NOBODY;
       const isText = key.part === "method" || key.part === "url" ||
         (quotes === "doubled" && line.subarray(from, to).includes(QUOTE));
-      if (isText) return table.idOfText(text(key) ?? "");
-      if (key.part === "address") {
-        to = beforePort(line, from, to);
-        if (line[from] === OPEN && line[to - 1] === CLOSE) {
-          from++;
-          to--;
-        }
-      }
+      if (isText) return table.idOfText(nameOf(text(key)));
+      if (key.part === "address") to = beforePort(line, from, to);
       return table.idOf(line, from, to);
     },
     text,
@@ -154,13 +152,19 @@ function isStatus(bytes: Buffer, from: number, to: number, mark: number): boolea
 
 /** Where an address ends: 192.0.2.7:80, [2001:db8::1]:80. */
 function beforePort(bytes: Buffer, from: number, to: number): number {
-  const colon = bytes.lastIndexOf(COLON, to - 1);
-  if (colon < from) return to;
+  let colon = to - 1;
+  while (colon > from && bytes[colon]! >= 0x30 && bytes[colon]! <= 0x39) colon--;
+  if (bytes[colon] !== COLON) return to;
   const isAlone = bytes[colon - 1] === CLOSE || bytes.indexOf(COLON, from) === colon;
   return isAlone ? colon : to;
 }
 
-function objectFields({ time, key }: Layout): LineFields {
+/** A client's name; empty for a hyphen, by which logs say that there is none. */
+function nameOf(text: string | undefined): string {
+  return text === undefined || text === "-" ? "" : text;
+}
+
+function objectFields({ time, key, requires }: Layout): LineFields {
   const scratch = new Uint8Array(256);
   const encoder = new TextEncoder();
   let object: unknown;
@@ -168,7 +172,7 @@ function objectFields({ time, key }: Layout): LineFields {
   /** The value of a field, if it has one. */
   function valueOf({ name }: Field): unknown {
     const value = valueAt(object, name);
-    return value === null || value === "" ? undefined : value;
+    return value === null || value === "" || value === "-" ? undefined : value;
   }
 
   return {
@@ -177,7 +181,11 @@ function objectFields({ time, key }: Layout): LineFields {
       try {
         object = JSON.parse(bytes.toString("utf8", from, to));
       } catch { /* It is no object. */ }
-      return typeof object === "object" && object !== null;
+      return typeof object === "object" && object !== null && !Array.isArray(object);
+    },
+    isRequest() {
+      const values = object as Readonly<Record<string, unknown>>;
+      return requires.every((name) => typeof values[name] === "object" && values[name] !== null);
     },
     time() {
       const value = time.map(valueOf).find((value) => value !== undefined);
@@ -207,7 +215,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** An address and its port: `192.0.2.7:80`, `[2001:db8::1]:80`. */
-const PORT_REGEXP = /^(?:\[([^\]]*)\]|([^:]*)):\d{1,5}$/;
+const PORT_REGEXP = /^(?:(\[[^\]]*\])|([^:]*)):\d{1,5}$/;
 
 /** The value under a path: `request.headers.X-User.0`, or a name that holds dots. */
 export function valueAt(object: unknown, path: string): unknown {

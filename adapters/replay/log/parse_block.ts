@@ -9,7 +9,7 @@
 import { Buffer } from "node:buffer";
 
 import { addressKey } from "../../http/http.ts";
-import { keyTable, LONGEST_KEY } from "./key_table.ts";
+import { keyTable, LONGEST_KEY, NOBODY } from "./key_table.ts";
 import { type Field, FORMS, type Layout, type LogFormat } from "./layout.ts";
 import { lineTest } from "./conditions.ts";
 import { lineFields } from "./line_fields.ts";
@@ -30,7 +30,7 @@ export interface LogRecord {
 export interface ColumnOptions {
   /** Holds the time; default one with a usual name, such as `time`, `timestamp` or `ts`. */
   readonly time?: string | undefined;
-  /** Holds the client; default one with a usual name, such as `remote_addr`, `client` or `host`. */
+  /** Holds the client's address; default one with a usual name, such as `remote_addr` or `client`. */
   readonly host?: string | undefined;
 }
 
@@ -41,8 +41,9 @@ export interface ReadLogOptions {
   /** Which columns hold the time and the client, in any case of letters. */
   readonly columns?: ColumnOptions | undefined;
   /**
-   * Whose a request was: a column; `ip/64` for the address, of IPv6 ones so many bits; or a
-   * function. Default the client's host, or `"all"` where the log has none.
+   * Whose a request was: a column; `ip/56` for the address, of IPv6 ones so many bits; or a
+   * function. Default the client's address, of IPv6 ones 64 bits as over HTTP, or `"all"` where the
+   * log has none. A request whose column is empty, or a hyphen, is left out and counted.
    */
   readonly key?: string | ((record: LogRecord) => string) | undefined;
   /**
@@ -114,11 +115,16 @@ function layoutParser(
   let at = 0;
   let client = 0;
   let units = 1;
+  const names = namesOf(layout.key) || "its key";
+  const noClient = `no client is named in ${names}`;
+  const mayBeOther = layout.requires.length > 0;
+  const noRequest = `it has no ${layout.requires.join(" and ")}, as a request has`;
 
   /** Reads a line; returns why it cannot be read. */
   function read(bytes: Buffer, from: number, to: number): string | undefined {
     if (to - from > layout.maxLine) return `it is longer than ${layout.maxLine} bytes`;
     if (!fields.open(bytes, from, to)) return `it has not the form ${layout.format}`;
+    if (mayBeOther && !fields.isRequest()) return noRequest;
     at = fields.time();
     if (at < 0) return `no time can be read in ${namesOf(layout.time)}`;
     if (isWanted !== undefined && !isWanted()) return LEFT_OUT;
@@ -131,11 +137,13 @@ function layoutParser(
     if (!Number.isSafeInteger(units) || units < 1) return "its cost is no positive integer";
     client = keyOf === undefined ? fields.client(table) : table.idOfText(keyOf(record!));
     if (client >= 0) return undefined;
-    return `no client of 1 to ${LONGEST_KEY} bytes is named in ${namesOf(layout.key) || "its key"}`;
+    return client === NOBODY
+      ? noClient
+      : `the client in ${names} is longer than ${LONGEST_KEY} bytes`;
   }
 
   function recordOf(): LogRecord {
-    const host = layout.key.map(fields.text).find((text) => text);
+    const host = layout.key.map(fields.text).find((text) => text && text !== "-");
     return { at, host: host ?? "", fields: fields.all() };
   }
 
@@ -157,8 +165,7 @@ function layoutParser(
     const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
     const restarts = table.forgetIfLarge();
     const firstUnread: UnreadLine[] = [];
-    let unread = 0;
-    let leftOut = 0;
+    const left = { unread: 0, unnamed: 0, others: 0, leftOut: 0 };
     let count = 0;
     let lines = 0;
     let headers = 0;
@@ -185,12 +192,17 @@ function layoutParser(
         continue;
       }
       if (reason === LEFT_OUT) {
-        leftOut++;
+        left.leftOut++;
         continue;
       }
-      if (unread++ >= SHOWN_LINES && onBadLine === undefined) continue;
+      if (reason === noClient) left.unnamed++;
+      else if (reason === noRequest) left.others++;
+      else left.unread++;
+      const isShown = reason !== noRequest && reason !== noClient &&
+        firstUnread.length < SHOWN_LINES;
+      if (!isShown && onBadLine === undefined) continue;
       const text = bytes.toString("utf8", from, Math.min(to, from + 800)).slice(0, 200);
-      if (unread <= SHOWN_LINES) firstUnread.push({ line: lines, text, reason });
+      if (isShown) firstUnread.push({ line: lines, text, reason });
       onBadLine?.(text, reason);
     }
     const keys = table.takeNew();
@@ -199,10 +211,21 @@ function layoutParser(
       client: clients.slice(0, count),
       cost: isOne ? undefined : costs.slice(0, count),
       marks: marking && marks.slice(0, count),
-      keys: network === undefined ? keys : keys.map((name) => addressKey(name, network) ?? name),
-      ...{ restarts, lines, headers, unread, leftOut, firstUnread, seen: marking?.take() },
+      keys: keyOf !== undefined || network === undefined
+        ? keys
+        : keys.map((name) => clientKey(name, network)),
+      ...{ restarts, lines, headers, ...left, firstUnread, seen: marking?.take() },
     };
   };
+}
+
+/**
+ * The key of a client. A list of forwarded addresses is its last one, which the log's own server
+ * appended; a name stays as it is.
+ */
+function clientKey(name: string, network: number): string {
+  const last = name.slice(name.lastIndexOf(",") + 1).trim();
+  return addressKey(last, network) ?? name;
 }
 
 function namesOf(fields: readonly Field[]): string {

@@ -6,23 +6,25 @@
 import {
   checkOptions,
   errorMessage,
-  formatValue,
   integerFrom,
   type OptionNames,
 } from "../../../core/toolkit.ts";
 import { readConditions } from "./conditions.ts";
 import { sectionsOf } from "./find_layout.ts";
 import { FORMAT_NAMES, type Layout, type LayoutOptions } from "./layout.ts";
+import { nothingRead, SHOWN_COLUMNS } from "./unreadable_log.ts";
 import { type ReadLogOptions, SHOWN_LINES } from "./parse_block.ts";
 import { ownParser, type Parser, parserThread } from "./parsers.ts";
 import { readBlocks, type TextSource } from "./read_blocks.ts";
 import { bothSeen } from "./request_marks.ts";
+import { spreadSeconds } from "./spread_seconds.ts";
 import {
   addColumns,
   type Columns,
   type LogEntry,
   type LogFacts,
   type Trace,
+  type TraceBuilder,
   traceBuilder,
 } from "./trace.ts";
 
@@ -61,7 +63,8 @@ const MAX_LINE = 65_536;
 const MAX_CLIENTS = 100_000;
 
 /**
- * Reads a log as a stream of entries, however long it is.
+ * Reads a log as a stream of entries, however long it is. Their times are as the log has them: whole
+ * seconds are only spread by `readTrace`, which sees the whole log.
  *
  * @param text The log: a string, or pieces of text or UTF-8, such as a file's stream; gzip and zstd
  * are decompressed.
@@ -96,6 +99,9 @@ export async function* readLog(
 /**
  * Reads a log into a trace, for `replay` and `sweep`: once, from wherever it comes. It is read as
  * bytes, of which no line becomes a string unless `key` or `cost` is a function, or the form JSON.
+ *
+ * Where the times of a log are whole seconds, the requests of a second are spread over it in the order
+ * of their lines; taken as written, they would all come at once.
  *
  * @param text As of `readLog`; several logs are read one after the other, each in its own form.
  * @throws {TypeError} If an option is of the wrong type, no form fits, or no line can be read.
@@ -133,16 +139,31 @@ export async function readTrace(
   const parsers = size === 0 ? [ownParser(rest)] : Array.from({ length: size }, parserThread);
   try {
     for (const { name, log } of isList(text) ? text : [{ name: "a log", log: text }]) {
-      for await (const { columns, facts, parser } of readColumns(log, name, rest, parsers, size)) {
+      const first = trace.rows.length;
+      let isCoarse = true;
+      for await (
+        const { columns, facts, parser, layout } of readColumns(log, name, rest, parsers, size)
+      ) {
         addColumns(trace, parser.ids, columns);
         trace.log = withFacts(trace.log, facts);
+        isCoarse &&= layout.isCoarse;
         onProgress?.(trace.log);
       }
+      if (isCoarse) spreadRows(trace, first);
     }
   } finally {
     await Promise.all(parsers.map((parser) => parser.close()));
   }
   return trace;
+}
+
+/** Spreads the requests of a log, which are the rows from a place on, over their seconds. */
+function spreadRows(trace: TraceBuilder, first: number): void {
+  const rows = trace.rows.slice(first);
+  const latest = spreadSeconds(rows);
+  if (trace.log === undefined || rows.length === 0 || latest === undefined) return;
+  trace.end = Math.max(trace.end, latest);
+  trace.log = { ...trace.log, resolution: 1_000 };
 }
 
 function isList(text: TextSource | readonly NamedLog[]): text is readonly NamedLog[] {
@@ -155,9 +176,13 @@ function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
     lines: one.lines + other.lines,
     bytes: one.bytes + other.bytes,
     unread: one.unread + other.unread,
+    unnamed: one.unnamed + other.unnamed,
+    others: one.others + other.others,
     firstUnread: [...one.firstUnread, ...other.firstUnread].slice(0, SHOWN_LINES),
     formats: [...new Set([...one.formats, ...other.formats])],
     keys: [...new Set([...one.keys, ...other.keys])],
+    columns: [...new Set([...one.columns, ...other.columns])].slice(0, SHOWN_COLUMNS),
+    resolution: Math.max(one.resolution, other.resolution),
     where: [...new Set([...one.where, ...other.where])],
     leftOut: one.leftOut + other.leftOut,
     seen: bothSeen(one.seen, other.seen),
@@ -165,16 +190,8 @@ function withFacts(one: LogFacts = NO_FACTS, other: LogFacts): LogFacts {
 }
 
 const NO_FACTS: LogFacts = {
-  ...{
-    lines: 0,
-    bytes: 0,
-    unread: 0,
-    firstUnread: [],
-    formats: [],
-    keys: [],
-    where: [],
-    leftOut: 0,
-  },
+  ...{ lines: 0, bytes: 0, unread: 0, firstUnread: [], unnamed: 0, others: 0 },
+  ...{ formats: [], keys: [], columns: [], resolution: 1, where: [], leftOut: 0 },
 };
 
 /** Columns, and what they were read from. */
@@ -182,6 +199,7 @@ interface ReadColumns {
   readonly columns: Columns;
   readonly facts: LogFacts;
   readonly parser: Parser;
+  readonly layout: Layout;
 }
 
 /** Reads a log as columns, in the order of its lines; blocks go to the parsers in turn. */
@@ -203,35 +221,24 @@ async function* readColumns(
   const where = [options.where ?? []].flat();
 
   async function next(): Promise<ReadColumns> {
-    const { columns, facts, parser } = await pending.shift()!;
+    const { columns, facts, ...from } = await pending.shift()!;
     const firstUnread = facts.firstUnread.map(({ line, ...rest }) => ({
       ...{ line: line + before, ...rest },
     }));
     before += columns.lines;
     requests += columns.at.length;
     all = withFacts(all, { ...facts, firstUnread });
-    return { columns, facts: { ...facts, firstUnread }, parser };
+    return { columns, facts: { ...facts, firstUnread }, ...from };
   }
 
   for await (const block of readBlocks(text, wanted)) {
     for (const { bytes, ...section } of sectionsOf(block, layout, wanted)) {
-      const { format, key } = layout = section.layout;
+      const own = layout = section.layout;
       const parser = parsers[turn++ % parsers.length]!;
-      const reading = parser.parse(bytes, layout).then((columns) => {
-        const { lines, headers, unread, firstUnread, leftOut, seen } = columns;
-        const keys = key.map(({ name }) => name);
-        const facts = {
-          unread,
-          firstUnread,
-          leftOut,
-          where,
-          seen,
-          bytes: bytes.length,
-          formats: [format],
-          keys,
-        };
-        return { columns, facts: { ...facts, lines: lines - headers }, parser };
-      });
+      const reading = parser.parse(bytes, own).then((columns): ReadColumns => ({
+        ...{ columns, parser, layout: own },
+        facts: { ...factsOf(columns, own, bytes.length), where },
+      }));
       // It is awaited later, or never if an earlier one fails: then it must not end the process.
       reading.catch(() => {});
       // As many blocks as keep the threads busy.
@@ -239,9 +246,20 @@ async function* readColumns(
     }
   }
   while (pending.length > 0) yield await next();
-  if (requests === 0 && all.leftOut === 0 && all.unread > 0) {
-    throw nothingRead(wanted, layout!, all);
-  }
+  const left = all.unread + all.unnamed + all.others;
+  if (requests === 0 && all.leftOut === 0 && left > 0) throw nothingRead(wanted, layout!, all);
+}
+
+/** The facts about a block. */
+function factsOf(columns: Columns, layout: Layout, bytes: number): Omit<LogFacts, "where"> {
+  const { lines, headers, unread, firstUnread, unnamed, others, leftOut, seen } = columns;
+  return {
+    ...{ lines: lines - headers, bytes, unread, firstUnread, unnamed, others, leftOut, seen },
+    formats: [layout.format],
+    keys: layout.key.map(({ name }) => name),
+    columns: layout.columns.slice(0, SHOWN_COLUMNS),
+    resolution: 1,
+  };
 }
 
 function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
@@ -254,25 +272,11 @@ function layoutOptions(name: string, options: ReadLogOptions): LayoutOptions {
     name,
     format,
     time: columns.time,
-    key: typeof key === "string" ? key : columns.host,
+    key: typeof key === "string" ? key : undefined,
+    host: columns.host,
     cost: typeof cost === "function" ? [] : [cost].flat(),
     where: readConditions(options.where),
     marks,
     maxLine,
   };
-}
-
-function nothingRead(
-  { name }: LayoutOptions,
-  { format }: Layout,
-  { unread, firstUnread }: LogFacts,
-): TypeError {
-  const shown = firstUnread.map(({ line, text, reason }) =>
-    `\n  ${line}: ${formatValue(text)}: ${reason}`
-  );
-  return new TypeError(
-    `Cannot read ${name} as its lines must have the form ${format}: ` +
-      `none of ${unread} could be read${shown.join("")}\n` +
-      `The forms are ${FORMAT_NAMES.join(", ")}`,
-  );
 }

@@ -56,7 +56,8 @@ function isoTime(bytes: Uint8Array, from: number, to: number): number {
   );
   let at = from + 19;
   let thousandths = 0;
-  if (bytes[at] === 0x2e || bytes[at] === 0x2c) {
+  // A comma beyond the end is the separator of a CSV.
+  if (at < to && (bytes[at] === 0x2e || bytes[at] === 0x2c)) {
     let unit = 100;
     // Digits beyond the milliseconds are cut off.
     for (at++; at < to && isDigit(bytes[at]!); at++, unit = Math.floor(unit / 10)) {

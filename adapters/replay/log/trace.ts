@@ -42,10 +42,21 @@ export interface LogFacts {
   readonly unread: number;
   /** The first of them. */
   readonly firstUnread: readonly UnreadLine[];
+  /** Requests that name no client, by an empty column or a hyphen: they are left out. */
+  readonly unnamed: number;
+  /** Lines that record something else than a request, such as its end: they are left out. */
+  readonly others: number;
   /** The forms that were found. */
   readonly formats: readonly string[];
   /** The columns that distinguished clients; without any, all requests count as one client's. */
   readonly keys: readonly string[];
+  /** The columns that there are, or the paths of values in objects; the first 40. */
+  readonly columns: readonly string[];
+  /**
+   * The milliseconds to which times are known: 1, or 1,000 where the log is written in whole seconds.
+   * The requests of such a second are then spread over it, in the order of their lines.
+   */
+  readonly resolution: number;
   /** The conditions on its lines. */
   readonly where: readonly string[];
   /** Lines on which one of them did not hold. */
@@ -118,6 +129,10 @@ export interface Columns extends TraceRows {
   readonly seen: RequestsSeen | undefined;
   /** The first of them. */
   readonly firstUnread: readonly UnreadLine[];
+  /** Requests that name no client. */
+  readonly unnamed: number;
+  /** Lines that record something else than a request. */
+  readonly others: number;
 }
 
 /** A trace that grows. */

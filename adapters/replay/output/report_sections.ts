@@ -3,10 +3,10 @@
  * and tables, the page their headings and plots too.
  */
 
-import { FORMAT_NAMES } from "../log/layout.ts";
 import type { CandidateReport, ClientReport, ReplayReport } from "../replay_report.ts";
 import type { SweepReport } from "../sweep.ts";
-import { count, durationText, instantText, percent, safeText } from "./format_numbers.ts";
+import { count, counted, durationText, instantText, percent, safeText } from "./format_numbers.ts";
+import { notes, unreadLines } from "./log_notes.ts";
 import { stripPlot } from "./plots/strip_plot.ts";
 import { sweepPlot } from "./plots/sweep_plot.ts";
 import { timelinePlot } from "./plots/timeline_plot.ts";
@@ -50,10 +50,11 @@ export function reportSections(
 }
 
 function summaryOf({ requests, units, clients, start, end }: ReplayReport): string {
-  const noun = clients === 1 ? "client" : "clients";
-  return `${count(requests)} requests, ${count(units)} units, ${count(clients)} ${noun} in ${
-    durationText(end - start)
-  }`;
+  return [
+    counted(requests, "request", "requests"),
+    ...(units === requests ? [] : [counted(units, "unit", "units")]),
+    `${counted(clients, "client", "clients")} in ${durationText(end - start)}`,
+  ].join(", ");
 }
 
 /** The answers: of limits, or of a rule file as a whole; its rules count other clients. */
@@ -153,53 +154,4 @@ function sweepRows(sweeps: readonly SweepReport[]): Section["rows"] {
     ["algorithm", ...shares],
     ...sweeps.map(({ name, smallest }) => [name, ...smallest.map(({ limit }) => count(limit))]),
   ];
-}
-
-/** What is odd about the log, in sentences without an end. */
-function notes(report: ReplayReport): readonly string[] {
-  const { backSteps, untracked, log } = report;
-  return [
-    ...leftOutLines(log),
-    ...(log !== undefined && log.unread > 0 && unreadLines(report).length === 0
-      ? [unreadText(log)]
-      : []),
-    ...(log?.keys.length === 0
-      ? ['no column is known to distinguish clients: all requests count as those of one, "all"']
-      : []),
-    ...(backSteps > 0 ? [`${count(backSteps)} requests were out of order, and put in order`] : []),
-    ...(untracked > 0
-      ? [`${count(untracked)} requests came from clients beyond the bound, and were not decided on`]
-      : []),
-  ];
-}
-
-/** What was left out of a log, and by which conditions. */
-export function leftOutLines(log: ReplayReport["log"]): readonly string[] {
-  if (log === undefined || log.where.length === 0) return [];
-  const { lines, leftOut, where } = log;
-  const noun = lines === 1 ? "line" : "lines";
-  return [
-    `${count(leftOut)} of ${count(lines)} ${noun} left out: only those with ${
-      where.map(safeText).join(", ")
-    } count`,
-  ];
-}
-
-/**
- * Where more than one line in a hundred could not be read: how many, the first of them, and the
- * forms that are known.
- */
-export function unreadLines({ log }: ReplayReport): readonly string[] {
-  if (log === undefined || log.unread * 100 <= log.lines) return [];
-  const first = log.firstUnread.map(({ line, text, reason }) =>
-    `line ${count(line)}: ${safeText(text)}: ${reason}`
-  );
-  return [unreadText(log), ...first, `the forms known are ${FORMAT_NAMES.join(", ")}`];
-}
-
-function unreadText({ unread, lines, formats }: NonNullable<ReplayReport["log"]>): string {
-  const noun = unread === 1 ? "line" : "lines";
-  return `${count(unread)} ${noun} could not be read, of ${count(lines)} in the form ${
-    formats.join(", ")
-  }`;
 }

@@ -18,16 +18,19 @@ describe("tidegate replay", () => {
   let folder = "";
   let log = "";
   let costs = "";
+  let six = "";
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "tidegate-replay-"));
     log = join(folder, "access.log");
     costs = join(folder, "costs.csv");
+    six = join(folder, "six.log");
     const line = (second: number, host: string) =>
       `${host} - - [22/Dec/2016:22:32:${10 + second} +0000] "GET / HTTP/1.1" 200 12\n`;
     const lines = [0, 1, 2, 3].flatMap((second) => [
-      line(second, "2001:db8::1"),
-      line(second, `2001:db8::${second + 2}`),
+      line(second, "192.0.2.1"),
+      line(second, `192.0.2.${second + 2}`),
     ]);
+    writeFileSync(six, lines.join("").replaceAll("192.0.2.", "2001:db8::"));
     writeFileSync(log, `${lines.join("")}nonsense\n`);
     writeFileSync(`${log}.gz`, gzipSync(readFileSync(log)));
     writeFileSync(join(folder, "empty.log"), "");
@@ -44,22 +47,38 @@ describe("tidegate replay", () => {
     assert.equal(status, 0);
     assert.equal(complaints, "");
     assert.ok(printed.includes(
-      "\n1 line could not be read, of 9 in the form common\n" +
-        "line 9: nonsense: it has not the form common\nthe forms known are common, vhost, ",
+      "\n1 of 9 lines could not be read as common.\n" +
+        "line 9: nonsense: it has not the form common\nReplay knows these formats: common, vhost, ",
     ));
     assert.match(
       printed,
       /^With gcra:1\/1m, 1 of 5 clients would have been refused, 37\.5 % of calls; /m,
     );
-    assert.match(printed, /^8 requests, 8 units, 5 clients in 3 s$/m);
+    assert.match(printed, /^8 requests, 5 clients in 3\.5 s$/m);
     assert.match(printed, /^gcra:1\/1m +3 +37\.5 +1 /m);
     assert.match(printed, /^gcra:2\/1m,burst=2 +2 +25\.0 +1 /m);
   });
 
-  test("takes the addresses of a network for one client", async () => {
-    const { printed } = await run(log, "--rule", "fixedWindow:1/1m", "--key", "ip/64");
-    assert.match(printed, /8 units, 1 client in 3 s/);
+  test("takes the addresses of a network for one client, as the service does", async () => {
+    const rule = ["--rule", "fixedWindow:1/1m"];
+    const { printed } = await run(six, ...rule);
+    assert.match(printed, /^8 requests, 1 client in 3\.5 s$/m);
     assert.match(printed, /^fixedWindow:1\/1m +7 /m);
+    assert.match(printed, /^2001:db8::\/64 +7 /m);
+    assert.match((await run(six, ...rule, "--key", "ip/128")).printed, /, 5 clients in /);
+    assert.match((await run(six, ...rule, "--key", "remote_addr")).printed, /, 1 client in /);
+  });
+
+  test("says what a log of whole seconds cannot tell", async () => {
+    const { printed } = await run(log, "--rule", "gcra:2/1s,burst=1", "--rule", "gcra:9/1m");
+    assert.match(printed, /^Times are whole seconds, so replay spreads the requests of a second /m);
+    assert.doesNotMatch(printed, /cannot tell exactly/);
+    const one = join(folder, "one.log");
+    writeFileSync(one, readFileSync(log, "utf8").replaceAll(/192\.0\.2\.\d/g, "192.0.2.1"));
+    assert.match(
+      (await run(one, "--rule", "gcra:2/1s,burst=1")).printed,
+      /^This log cannot tell exactly what gcra:2\/1s,burst=1 would refuse: 0 % of requests if they are spread, 50\.0 % if those of a second come at once\.$/m,
+    );
   });
 
   test("reads costs and keys from columns, and finds the smallest limits", async () => {
@@ -77,7 +96,7 @@ describe("tidegate replay", () => {
     const mixed = join(folder, "mixed.csv");
     writeFileSync(mixed, [text[0], text[3], text[2], text[1]].join("\n"));
     const { printed } = await run(mixed, "--rule", "gcra:1/1m");
-    assert.match(printed, /^2 requests were out of order, and put in order$/m);
+    assert.match(printed, /^2 lines were out of order; replay sorted them\.$/m);
   });
 
   test("writes a page", async () => {
@@ -97,7 +116,7 @@ describe("tidegate replay", () => {
     const { denied, smallest } = report.candidates[0];
     assert.deepEqual([report.version, denied, smallest], [1, 3, 4]);
     assert.equal(report.sweeps[0].name, "fixedWindow");
-    assert.match(complaints, /^1 line could not be read, of 9/);
+    assert.match(complaints, /^1 of 9 lines could not be read/);
   });
 
   test("puts two rules side by side", async () => {
@@ -107,7 +126,7 @@ describe("tidegate replay", () => {
       printed,
       /^Requests refused by fixedWindow:1\/1m \(first\) alone: 2; by .* alone: 0; by both: 1\.$/m,
     );
-    assert.match(printed, /^2001:db8::1 +4 +2 +0 +1$/m);
+    assert.match(printed, /^192\.0\.2\.1 +4 +2 +0 +1$/m);
     assert.match((await run(log, "--rule", "gcra:1/1m", "--compare")).complaints, /two candidates/);
   });
 
@@ -125,7 +144,7 @@ describe("tidegate replay", () => {
         routes: [{ descriptors: [{ address: "{address}" }, { path: "{path}" }] }],
       }),
     );
-    const { printed, status } = await run(log, "--rules", rules);
+    const { printed, status } = await run(six, "--rules", rules);
     assert.equal(status, 0);
     // All addresses are of one network: three pass, the others are refused by it.
     assert.match(printed, /rules\.json +5 +62\.5 /);
@@ -176,19 +195,19 @@ describe("tidegate replay", () => {
     [
       "access.log",
       [...RULE, "--format", "json"],
-      /^Cannot read .*log as its first lines must have the form json:\n/,
+      /^Cannot read .*log as its lines must have the form json:\n/,
     ],
     [
       "access.log",
       [...RULE, "--key", "who"],
-      /log as key must be a column of it: there is no "who"/,
+      /log as key must name one of its columns: current value is "who"; its columns are remote_addr, ident, user/,
     ],
     [
       "access.log",
       [...RULE, "--cost", "a,b"],
-      /log as cost must be a column of it: there is no "a"/,
+      /log as cost must name one of its columns: current value is "a"/,
     ],
-    ["access.log", [...RULE, "--time", "when"], /log as time must be a column of it: /],
+    ["access.log", [...RULE, "--time", "when"], /log as time must name one of its columns: /],
     [
       "empty.log",
       RULE,
@@ -198,7 +217,7 @@ describe("tidegate replay", () => {
     [
       "noise.log",
       RULE,
-      /^Cannot read .*noise\.log as its first lines must have one of the forms common, /,
+      /^Cannot read .*noise\.log as its lines must have one of the forms common, /,
     ],
     ["nowhere.log", RULE, /nowhere\.log/],
     ["", RULE, /^Cannot replay .* as it must be a file or a pipe: it is a directory$/],
@@ -232,7 +251,7 @@ describe("tidegate replay", () => {
   test("reads several logs, each in its own form", async () => {
     const { status, printed } = await run(log, `${log}.gz`, costs, "--rule", "gcra:1/1m");
     assert.equal(status, 0);
-    assert.match(printed, /^19 requests, 19 units, 6 clients in /m);
+    assert.match(printed, /^19 requests, 6 clients in /m);
     const empty = join(folder, "empty.log");
     assert.equal((await run(log, empty, "--rule", "gcra:1/1m")).status, 0);
   });

@@ -14,6 +14,7 @@ import {
   sweep,
   type TextSource,
 } from "../../../adapters/replay/replay.ts";
+import { addressKey } from "../../../adapters/http/http.ts";
 import { type Algorithm, fixedWindow, gcra } from "../../../mod.ts";
 import { inFolder } from "../../support/in_folder.ts";
 import { names, policy } from "../../support/policies.ts";
@@ -86,8 +87,8 @@ const WRITERS: Readonly<
   },
   tsv: {
     isExact: true,
-    header: "host\ttime\tunits\n",
-    line: "{key}\t{milliseconds}\t{cost}",
+    header: "host\tlogname\ttime\tunits\n",
+    line: "{key}\t-\t{milliseconds}\t{cost}",
     cost: "units",
   },
   csv: {
@@ -119,6 +120,16 @@ const drawnLog = fc.array(
 
 async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield await bytes.subarray(at, at + size);
+}
+
+/** The entries as they are read: addresses by their networks, whole seconds spread by their lines. */
+function asRead(entries: readonly LogEntry[], isCoarse: boolean): readonly LogEntry[] {
+  return entries.map(({ at, key, cost }, index) => {
+    const inSecond = entries.filter((entry) => entry.at === at);
+    const before = entries.slice(0, index).filter((entry) => entry.at === at).length;
+    const offset = isCoarse ? Math.floor(before * 1_000 / inSecond.length) : 0;
+    return { at: at + offset, key: addressKey(key) ?? key, cost };
+  });
 }
 
 function sumOf(units: readonly number[]): number {
@@ -190,8 +201,10 @@ describe("a naive recount agrees, to the last call,", () => {
             const pieces = inPieces(bytes, size);
             // Single lines of one form may be lines of another.
             const known = entries.length < 3 ? { format: format as never } : {};
+            // A JSON number without a fraction is a whole second.
+            const isWhole = format === "json" && entries.every(({ at }) => at % 1_000 === 0);
             await requireAgreement(
-              entries,
+              asRead(entries, !isExact || isWhole),
               pieces,
               { ...(hasCost ? { cost } : {}), ...known },
               limit,
@@ -218,6 +231,7 @@ describe("a naive recount agrees, to the last call,", () => {
         cost: 1 + index % 3,
       }));
       const { cost } = WRITERS[format]!;
+      const read = asRead(entries, WRITERS[format]!.isExact !== true);
       const text = textOf(format, entries);
       const zstd = (zlib as Partial<typeof zlib>).zstdCompressSync;
       const files: [name: string, bytes: Uint8Array | string][] = [
@@ -236,7 +250,7 @@ describe("a naive recount agrees, to the last call,", () => {
         writeFileSync(path, bytes);
         const open = () => createReadStream(path, { highWaterMark: 1 << 16 });
         // The others must read the same as this one, which the naive count agrees with.
-        if (name === "log") await requireAgreement(entries, open(), { cost }, 4);
+        if (name === "log") await requireAgreement(read, open(), { cost }, 4);
         for (const threads of [0, 3]) {
           const trace = await readTrace(open(), { cost, threads });
           const candidates = FAMILIES.map(({ name, make }) => ({ name, algorithm: make(4), make }));

@@ -73,7 +73,7 @@ describe("where", () => {
     const trace = await readTrace(COMMON, { where: ["path=/api/*", "method=GET"] });
     assert.match(
       replayTable(await replay(trace, candidates)),
-      /^2 of 4 lines left out: only those with path=\/api\/\*, method=GET count$/m,
+      /^Only lines with path=\/api\/\*, method=GET count: 2 of 4 lines were left out\.$/m,
     );
     await assert.rejects(
       replay(await readTrace(COMMON, { where: "path=/no" }), candidates),
@@ -89,7 +89,7 @@ describe("where", () => {
     await assert.rejects(readTrace(COMMON, { where: many }), /at most 32 conditions/);
     await assert.rejects(
       readTrace(COMMON, { where: "country=NL" }),
-      /as where must be a column of it: there is no "country"/,
+      /as where must name one of its columns: current value is "country"/,
     );
   });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Buffer } from "node:buffer";
 import * as zlib from "node:zlib";
 import fc from "fast-check";
 
@@ -33,7 +34,7 @@ const FIXTURES: readonly Fixture[] = [
       '2001:db8::1 - - [10/Oct/2000:13:55:37 -0700] "-" 408 -\n',
     entries: [
       [at(2000, 9, 10, 20, 55, 36), "127.0.0.1"],
-      [at(2000, 9, 10, 20, 55, 37), "2001:db8::1"],
+      [at(2000, 9, 10, 20, 55, 37), "2001:db8::/64"],
     ],
   },
   {
@@ -110,7 +111,7 @@ const FIXTURES: readonly Fixture[] = [
       '2018-07-02T22:22:48.364000Z "forward" "-" "-" "-" "-" "-" "-"\n',
     entries: [
       [at(2018, 6, 2, 22, 23, 0, 186), "192.168.131.39"],
-      [at(2018, 6, 2, 22, 23, 0, 186), "2001:db8::7"],
+      [at(2018, 6, 2, 22, 23, 0, 186), "2001:db8::/64"],
     ],
   },
   {
@@ -184,8 +185,107 @@ const FIXTURES: readonly Fixture[] = [
       '"downstream_remote_address":"[2001:db8::1]:50313"}\n',
     entries: [
       [at(2024, 4, 5, 10, 11, 12, 345), "192.0.2.7"],
-      [at(2024, 4, 5, 10, 11, 13, 345), "2001:db8::1"],
+      [at(2024, 4, 5, 10, 11, 13, 345), "2001:db8::/64"],
     ],
+  },
+  {
+    what: "addresses with ports in JSON, one client each",
+    format: "json",
+    text: '{"time":"2026-11-20T10:00:00Z","remote_addr":"192.0.2.1:5011"}\n' +
+      '{"time":"2026-11-20T10:00:01Z","remote_addr":"192.0.2.1:5012"}\n' +
+      '{"time":"2026-11-20T10:00:02Z","remote_addr":"[2001:db8::1]:5013"}\n' +
+      '{"time":"2026-11-20T10:00:03Z","remote_addr":"::ffff:192.0.2.1"}\n',
+    entries: [
+      [at(2026, 10, 20, 10, 0, 0), "192.0.2.1"],
+      [at(2026, 10, 20, 10, 0, 1), "192.0.2.1"],
+      [at(2026, 10, 20, 10, 0, 2), "2001:db8::/64"],
+      [at(2026, 10, 20, 10, 0, 3), "192.0.2.1"],
+    ],
+  },
+  {
+    what: "Fastify's log: its beginnings, and neither its ends nor what else is logged",
+    format: "json",
+    text:
+      '{"level":30,"time":1795458697908,"pid":20070,"hostname":"vm","msg":"Server listening at ' +
+      'http://127.0.0.1:43689"}\n' +
+      '{"level":30,"time":1795458697952,"pid":20070,"hostname":"vm","reqId":"req-1","req":{"method":' +
+      '"GET","url":"/hello","host":"127.0.0.1:43689","remoteAddress":"127.0.0.1","remotePort":' +
+      '42118},"msg":"incoming request"}\n' +
+      '{"level":30,"time":1795458697953,"pid":20070,"hostname":"vm","reqId":"req-1","msg":' +
+      '"something else"}\n' +
+      '{"level":30,"time":1795458697959,"pid":20070,"hostname":"vm","reqId":"req-1","res":{' +
+      '"statusCode":200},"responseTime":6.880861999999979,"msg":"request completed"}\n',
+    entries: [[1_795_458_697_952, "127.0.0.1"]],
+  },
+  {
+    what: "pino-http's log: its ends, and not what is logged meanwhile",
+    format: "json",
+    text:
+      '{"level":30,"time":1795458697908,"req":{"id":1,"method":"GET","url":"/","headers":{"host":' +
+      '"localhost:3000"},"remoteAddress":"::1","remotePort":64386},"msg":"something else"}\n' +
+      '{"level":30,"time":1795458697918,"req":{"id":1,"method":"GET","url":"/","headers":{"host":' +
+      '"localhost:3000"},"remoteAddress":"::1","remotePort":64386},"res":{"statusCode":200,' +
+      '"headers":{}},"responseTime":10,"msg":"request completed"}\n',
+    entries: [[1_795_458_697_918, "::/64"]],
+  },
+  {
+    what: "Cloudflare's Logpush, of nanoseconds and of text",
+    format: "json",
+    text:
+      '{"ClientIP":"192.0.2.1","ClientRequestHost":"shop.example","ClientRequestMethod":"GET",' +
+      '"ClientRequestURI":"/","EdgeEndTimestamp":1526810289290000000,"EdgeResponseStatus":200,' +
+      '"EdgeStartTimestamp":1526810289280000000,"RayID":"41ddf1740f67442d"}\n' +
+      '{"ClientIP":"2001:db8::1","EdgeStartTimestamp":"2018-05-20T09:58:10Z","RayID":"4"}\n',
+    entries: [[1_526_810_289_280, "192.0.2.1"], [at(2018, 4, 20, 9, 58, 10), "2001:db8::/64"]],
+  },
+  {
+    what: "Google Cloud's load balancer",
+    format: "json",
+    text: '{"httpRequest":{"latency":"0.058927s","remoteIp":"198.51.100.1","requestMethod":"GET",' +
+      '"requestSize":"257","requestUrl":"https://192.0.2.35/console/","status":302,"userAgent":' +
+      '"Mozilla/5.0"},"insertId":"1vzs264g1u90hp5","jsonPayload":{"statusDetails":"ok",' +
+      '"remoteIp":"198.51.100.1"},"logName":"projects/x/logs/requests","receiveTimestamp":' +
+      '"2022-05-26T05:29:07.0Z","resource":{"type":"http_load_balancer"},"severity":"INFO",' +
+      '"timestamp":"2022-05-26T05:29:06.136246Z"}\n',
+    entries: [[at(2022, 4, 26, 5, 29, 6, 136), "198.51.100.1"]],
+  },
+  {
+    what: "an envelope around a request",
+    format: "json",
+    text: '{"timestamp":"2022-05-26T05:29:06.136Z","jsonPayload":{"req":{"remoteAddress":' +
+      '"192.0.2.9","host":"shop.example"}}}\n',
+    entries: [[at(2022, 4, 26, 5, 29, 6, 136), "192.0.2.9"]],
+  },
+  {
+    what: "fluentd's reading of Apache, in which host is the client",
+    format: "json",
+    text: '{"time":"2024-05-05T10:11:12Z","host":"192.168.0.1","user":null,"method":"GET",' +
+      '"path":"/","code":200}\n',
+    entries: [[at(2024, 4, 5, 10, 11, 12), "192.168.0.1"]],
+  },
+  {
+    what: "a log in which host is the server, and no column the client",
+    format: "json",
+    text: '{"time":"2024-05-05T10:11:12Z","host":"shop.example","path":"/"}\n' +
+      '{"time":"2024-05-05T10:11:13Z","host":"192.0.2.80:8080","path":"/"}\n',
+    entries: [[at(2024, 4, 5, 10, 11, 12), "all"], [at(2024, 4, 5, 10, 11, 13), "all"]],
+  },
+  {
+    what: "an export of SQL: times without a fraction and a zone, and columns in any order",
+    format: "csv",
+    text: "created_at,ip_address,path\n2026-11-20 10:00:10,192.0.2.1,/\n" +
+      "2026-11-20 10:00:11,192.0.2.2,/a\n",
+    entries: [[at(2026, 10, 20, 10, 0, 10), "192.0.2.1"], [
+      at(2026, 10, 20, 10, 0, 11),
+      "192.0.2.2",
+    ]],
+  },
+  {
+    what: "addresses that Envoy forwarded, of which the last is its own word",
+    format: "envoy",
+    text: '[2016-04-15T20:17:00.310Z] "GET / HTTP/2" 200 - 154 0 226 100 "6.6.6.6, 10.0.35.28" ' +
+      '"nsq2http" "cc21d9b0" "locations" "tcp://10.0.2.1:80"\n',
+    entries: [[at(2016, 3, 15, 20, 17, 0, 310), "10.0.35.28"]],
   },
   {
     what: "NASA's TSV, of seconds",
@@ -229,36 +329,109 @@ describe("a log of which too little is known", () => {
       "names the columns that there are",
       `host\tlogname\ttime\n${LINES}`,
       { key: "frob" },
-      /^Cannot read a log as key must be a column of it: there is no "frob"; there are host, logname, time$/,
+      /^Cannot read a log as key must name one of its columns: current value is "frob"; its columns are host, logname, time$/,
     ],
     [
       "names the paths that there are",
       '{"ts":1,"a":{"b":[2,3]}}\n',
       { cost: ["a.b.1", "c"] },
-      /as cost must be a column of it: there is no "c"; there are ts, a\.b\.0, a\.b\.1$/,
+      /as cost must name one of its columns: current value is "c"; its columns are ts, a\.b\.0, a\.b\.1$/,
     ],
     [
-      "names the columns where none holds the time",
+      "names the columns where none holds the time, and the options that name others",
+      `host\tlogname\twhen\n${LINES}`,
+      {},
+      /^Cannot read a log as no column has a usual name for the time, such as time or timestamp: its columns are host, logname, when\. Name the one that holds the time with --time NAME \(in code columns\.time\)$/,
+    ],
+    [
+      "names the columns where the one for the time is none of them",
       `host\tlogname\twhen\n${LINES}`,
       { columns: { time: "then" }, format: "tsv" },
-      /one of its columns must be said to hold the time; there are host, logname, when:\n/,
+      /as time must name one of its columns: current value is "then"; its columns are host, logname, when$/,
+    ],
+    [
+      "names the columns where none has a client",
+      "time,user,path\n1,-,/\n2,,/a\n",
+      { key: "user" },
+      /^Cannot read a log as no line names a client in user: its columns are time, user, path\. Name another one with --key NAME/,
+    ],
+    [
+      "names the columns where no time can be read",
+      "time,user\nnoon,ada\n",
+      { format: "csv" },
+      /none of 1 could be read\n {2}line 2: "noon,ada": no time can be read in time\nits columns are time, user; name those of the time and the client with --time NAME .* --key NAME/,
     ],
     [
       "shows its first lines",
       "one\ntwo\nthree\nfour\n",
       {},
-      /^Cannot read a log as its first lines must have one of the forms common, vhost, .*\n {2}"one"\n {2}"two"\n {2}"three"$/,
+      /^Cannot read a log as its lines must have one of the forms common, vhost, .*\n {2}"one"\n {2}"two"\n {2}"three"$/,
     ],
     [
       "says why lines do not have a form that was named",
       'h - - [22/Foo/2016:22:32:31 +0300] "-" 408 -\nnonsense\n',
       { format: "common" },
-      /form common: none of 2 could be read\n {2}1: "h - .*: no time can be read in time\n {2}2: "nonsense": it has not the form common\nThe forms are common, /,
+      /form common: none of 2 could be read\n {2}line 1: "h - .*: no time can be read in time\n {2}line 2: "nonsense": it has not the form common\nthe forms are common, /,
     ],
   ];
   for (const [what, text, options, message] of cases) {
     test(what, async () => {
       await assert.rejects(readTrace(text, options), { name: "TypeError", message });
+    });
+  }
+
+  test("leaves out the requests that name nobody, and counts them", async () => {
+    const line = (user: string) =>
+      `192.0.2.7 - ${user} [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 1\n`;
+    const { log, clients, requests } = await readTrace(line("-") + line("ada") + line("-"), {
+      key: "user",
+    });
+    assert.deepEqual([clients, requests, log?.unnamed, log?.unread], [["ada"], 1, 2, 0]);
+    assert.deepEqual(log?.columns.slice(0, 4), ["remote_addr", "ident", "user", "time"]);
+  });
+
+  test("counts the lines that record something else than a request", async () => {
+    const begins = '{"time":1795458697952,"req":{"remoteAddress":"192.0.2.7"}}\n';
+    const ends = '{"time":1795458697959,"res":{"statusCode":200}}\n';
+    const { log, requests } = await readTrace(begins + ends + begins + ends);
+    assert.deepEqual([requests, log?.others, log?.unread, log?.keys], [2, 2, 0, [
+      "req.remoteAddress",
+    ]]);
+    // Its beginnings alone count where they name no client, too.
+    const bare = await readTrace((begins + ends).replace("remoteAddress", "url"));
+    assert.deepEqual([bare.requests, bare.log?.others, bare.clients], [1, 1, ["all"]]);
+  });
+
+  const zip = Buffer.from("504b0304140000000800", "hex");
+  const elf = Buffer.from("7f454c460201010000000000", "hex");
+  const objects = Array.from({ length: 400 }, (_, at) => ({ at, text: "\u001b[31m\u0007" }));
+  const strange: [what: string, bytes: string | Uint8Array, message: RegExp][] = [
+    [
+      "a JSON array",
+      JSON.stringify(objects),
+      /one object a line|an object a line: .*jq -c '\.\[\]'/,
+    ],
+    ["a JSON array of lines", JSON.stringify(objects, null, 1), /it is a JSON array/],
+    ["objects over several lines", JSON.stringify(objects[0], null, 2), /jq -c \. FILE/],
+    ["a program", elf, /it is binary, and begins with the bytes 7f 45 4c 46 02 01 01 00$/],
+    ["a zip archive", zip, /it is a zip archive: unpack it/],
+    ["random bytes", Buffer.from(objects.map((_, at) => at * 77 % 256)), /it is binary/],
+    ["one long line", "x,\u001b ".repeat(8_000), /must have one of the forms|is binary/],
+    [
+      "a table without a time",
+      "some,".repeat(8_000),
+      /no column has a usual name .* and 7961 more/,
+    ],
+  ];
+  for (const [what, bytes, message] of strange) {
+    test(`says that it is ${what}, shortly and without what controls a terminal`, async () => {
+      await assert.rejects(readTrace([bytes]), (error: Error) => {
+        assert.match(error.message, message);
+        // deno-lint-ignore no-control-regex
+        assert.doesNotMatch(error.message, /[\x00-\x09\x0b-\x1f]/);
+        assert.ok(error.message.length < 600);
+        return true;
+      });
     });
   }
 

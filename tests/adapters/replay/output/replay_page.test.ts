@@ -35,7 +35,7 @@ describe("replayTable", () => {
     assert.equal(
       replayTable(report, sweeps),
       [
-        "6 requests, 6 units, 2 clients in 2.1 s",
+        "6 requests, 2 clients in 2.1 s",
         "",
         "With fixed, 2 of 2 clients would have been refused, 33.3 % of calls; " +
         "the smallest limit that refuses nobody is 3.",
@@ -101,14 +101,17 @@ describe("replayPage", () => {
     assert.doesNotMatch(free, /<h3>/);
   });
 
-  test("shows which lines could not be read, and which forms there are", async () => {
+  test("shows which lines could not be read, and which columns there are", async () => {
     const text = "time,client\n1,a\n<b>,c\n2,a\n";
     const page = replayPage(
       await replay(await readTrace(text), [{ algorithm: families[0]!.make(1) }]),
     );
-    assert.match(page, /1 line could not be read, of 3 in the form csv/);
+    assert.match(page, /1 of 3 lines could not be read as csv\./);
     assert.match(page, /<p class="note">line 3: &#60;b&#62;,c: no time can be read in time<\/p>/);
-    assert.match(page, /<p class="note">the forms known are common, /);
+    assert.match(
+      page,
+      /<p class="note">The columns are time, client; --time and --key choose others\./,
+    );
   });
 
   test("lets nothing of the log become markup", async () => {

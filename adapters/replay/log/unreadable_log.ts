@@ -1,0 +1,141 @@
+/*
+ * What to say of a log that cannot be read: what it seems to be instead, which columns it has, and
+ * how to name them. It may be any file at all, so little of it is shown.
+ */
+
+import type { Buffer } from "node:buffer";
+
+import { formatValue } from "../../../core/toolkit.ts";
+import { safeText } from "../output/format_numbers.ts";
+import { FORMAT_NAMES, FORMS, type Layout, type LayoutOptions, type Shape } from "./layout.ts";
+import { SHOWN_LINES } from "./parse_block.ts";
+import type { LogFacts } from "./trace.ts";
+
+/** How many columns are shown, and kept to be shown. */
+export const SHOWN_COLUMNS = 40;
+
+/** How options are given on the command line and in code. */
+const FLAGS = {
+  time: "--time NAME (in code columns.time)",
+  key: "--key NAME (in code key)",
+} as const;
+
+/** The error of a log that has no form that is known. */
+export function noLayout(
+  sample: Buffer,
+  shapes: readonly Shape[],
+  { name, format, time }: LayoutOptions,
+): TypeError {
+  const kind = strangeKind(sample);
+  if (kind !== undefined) return new TypeError(`Cannot read ${name} as ${kind}`);
+  const columns = shapes.filter(({ format }) => FORMS[format].columns === undefined)
+    .map(({ columns }) => columns)
+    .reduce((most, columns) => columns.length > most.length ? columns : most, []);
+  if (columns.length > 1 && columns.every(isColumnName)) {
+    return time === undefined ? noTime(name, columns) : noColumn(name, "time", time, columns);
+  }
+  const forms = format === undefined
+    ? `one of the forms ${FORMAT_NAMES.join(", ")}`
+    : `the form ${format}`;
+  const lines = sample.toString("utf8").split(/\r?\n/).filter((line) => line !== "");
+  return new TypeError(`Cannot read ${name} as its lines must have ${forms}:${shown(lines)}`);
+}
+
+/** The error of an option that names a column that is not there. */
+export function noColumn(
+  name: string,
+  option: string,
+  column: string,
+  columns: readonly string[],
+): TypeError {
+  return new TypeError(
+    `Cannot read ${name} as ${option} must name one of its columns: current value is ` +
+      `${formatValue(column)}; its columns are ${columnsText(columns)}`,
+  );
+}
+
+function noTime(name: string, columns: readonly string[]): TypeError {
+  return new TypeError(
+    `Cannot read ${name} as no column has a usual name for the time, such as time or timestamp: ` +
+      `its columns are ${
+        columnsText(columns)
+      }. Name the one that holds the time with ${FLAGS.time}`,
+  );
+}
+
+/** The error of a log that has a form, and no request that could be read. */
+export function nothingRead(
+  { name }: LayoutOptions,
+  { format, key, requires, columns }: Layout,
+  { unread, unnamed, others, firstUnread }: LogFacts,
+): TypeError {
+  const own = `its columns are ${columnsText(columns)}`;
+  if (unread === 0 && unnamed > 0) {
+    const keys = key.map(({ name }) => safeText(name)).join(" or ");
+    return new TypeError(
+      `Cannot read ${name} as no line names a client in ${keys}: ${own}. ` +
+        `Name another one with ${FLAGS.key}`,
+    );
+  }
+  if (unread === 0) {
+    return new TypeError(
+      `Cannot read ${name} as a line of a request must have ${requires.join(" and ")}: ` +
+        `none of ${others} has; ${own}`,
+    );
+  }
+  const reasons = firstUnread.map(({ line, text, reason }) =>
+    `\n  line ${line}: ${formatValue(safeText(text))}: ${reason}`
+  );
+  const hint = FORMS[format].columns === undefined
+    ? `${own}; name those of the time and the client with ${FLAGS.time} and ${FLAGS.key}`
+    : `the forms are ${FORMAT_NAMES.join(", ")}`;
+  return new TypeError(
+    `Cannot read ${name} as its lines must have the form ${format}: ` +
+      `none of ${unread} could be read${reasons.join("")}\n${hint}`,
+  );
+}
+
+/** The names of columns, as many as people read. */
+export function columnsText(columns: readonly string[]): string {
+  const more = columns.length - SHOWN_COLUMNS;
+  const names = columns.slice(0, SHOWN_COLUMNS).map((name) => safeText(name)).join(", ");
+  return more > 0 ? `${names} and ${more} more` : names;
+}
+
+function shown(lines: readonly string[]): string {
+  return lines.slice(0, SHOWN_LINES).map((line) => `\n  ${formatValue(safeText(line))}`).join("");
+}
+
+/** Whether a text can be the name of a column: binary data and whole lines of JSON cannot. */
+function isColumnName(text: string): boolean {
+  return text.length <= 100 && text === safeText(text, 100);
+}
+
+/** Files that are taken for logs, by the bytes that they begin with, and what turns them into text. */
+const KINDS: readonly (readonly [start: string, kind: string])[] = [
+  ["\xfd7zXZ", "it is compressed by xz: decompress it, as xz -dc FILE | tidegate replay - does"],
+  ["BZh", "it is compressed by bzip2: decompress it, as bzip2 -dc FILE | tidegate replay - does"],
+  ["PK\x03\x04", "it is a zip archive: unpack it, as unzip -p FILE | tidegate replay - does"],
+  ["\xff\xfe", "it is UTF-16: convert it, as iconv -f UTF-16 -t UTF-8 FILE does"],
+  ["\xfe\xff", "it is UTF-16: convert it, as iconv -f UTF-16 -t UTF-8 FILE does"],
+];
+
+/** What the file is instead of a log, if that can be seen. */
+function strangeKind(sample: Buffer): string | undefined {
+  const start = sample.toString("latin1", 0, 4_096);
+  const known = KINDS.find(([bytes]) => start.startsWith(bytes));
+  if (known !== undefined) return `it must be text: ${known[1]}`;
+  if (/^\s*\[\s*[{\]]/.test(start)) {
+    return "it must have an object a line: it is a JSON array, whose items jq -c '.[]' FILE " +
+      "writes as lines";
+  }
+  if (/^\s*\{\s*\n/.test(start)) {
+    return "it must have an object a line: its objects go over several lines, which jq -c . FILE " +
+      "puts into one";
+  }
+  // deno-lint-ignore no-control-regex
+  const strange = start.match(/[\x00-\x08\x0e-\x1a\x1c-\x1f]/g)?.length ?? 0;
+  if (strange === 0 || (strange * 20 < start.length && !start.includes("\0"))) return undefined;
+  const bytes = sample.subarray(0, 8).toString("hex").replace(/..(?=.)/g, "$& ");
+  return `it must be text: it is binary, and begins with the bytes ${bytes}`;
+}

@@ -1,0 +1,99 @@
+/*
+ * What a report says of the log itself: what was left out, what could not be read, and what such a log
+ * cannot tell.
+ */
+
+import { FORMAT_NAMES, FORMS, type LogFormat } from "../log/layout.ts";
+import type { LogFacts } from "../log/trace.ts";
+import { columnsText } from "../log/unreadable_log.ts";
+import type { ReplayReport } from "../replay_report.ts";
+import { count, counted, percent, safeText } from "./format_numbers.ts";
+
+/** What is odd about the log, a sentence each. */
+export function notes(report: ReplayReport): readonly string[] {
+  const { backSteps, untracked, log } = report;
+  const isShown = log !== undefined && log.unread > 0 && unreadLines(report).length === 0;
+  return [
+    ...filterLines(log),
+    ...(isShown ? [unreadText(log)] : []),
+    ...(log === undefined ? [] : [...skippedLines(log), ...secondLines(report, log)]),
+    ...(backSteps > 0
+      ? [`${counted(backSteps, "line was", "lines were")} out of order; replay sorted them.`]
+      : []),
+    ...(untracked > 0
+      ? [
+        `${counted(untracked, "request was", "requests were")} ignored, because they came from ` +
+        "clients beyond the maximum number.",
+      ]
+      : []),
+  ];
+}
+
+/** How many lines the conditions of `--where` left out. */
+export function filterLines(log: ReplayReport["log"]): readonly string[] {
+  if (log === undefined || log.where.length === 0) return [];
+  const { lines, leftOut, where } = log;
+  return [
+    `Only lines with ${where.map((each) => safeText(each)).join(", ")} count: ` +
+    `${count(leftOut)} of ${counted(lines, "line was", "lines were")} left out.`,
+  ];
+}
+
+/** What is not replayed although it could be read, and what cannot be told apart. */
+function skippedLines({ unnamed, others, keys, columns }: LogFacts): readonly string[] {
+  return [
+    ...(others > 0
+      ? [`${counted(others, "line does", "lines do")} not record a request, and were skipped.`]
+      : []),
+    ...(unnamed > 0
+      ? [
+        `${counted(unnamed, "request names", "requests name")} no client in ` +
+        `${keys.map((key) => safeText(key)).join(" or ")}, and were skipped.`,
+      ]
+      : []),
+    ...(keys.length === 0
+      ? [
+        'No column identifies clients, so all requests count as one client\'s, "all". The ' +
+        `columns are ${columnsText(columns)}: choose one with --key.`,
+      ]
+      : []),
+  ];
+}
+
+/** What a log of whole seconds cannot say. */
+function secondLines({ candidates, requests }: ReplayReport, { resolution }: LogFacts) {
+  if (resolution === 1) return [];
+  const apart = candidates.filter(({ denied, deniedAtOnce = denied }) => deniedAtOnce !== denied);
+  return [
+    "Times are whole seconds, so replay spreads the requests of a second over it, in the order of " +
+    "their lines.",
+    ...apart.map(({ name, denied, deniedAtOnce }) =>
+      `This log cannot tell exactly what ${name} would refuse: ${percent(denied, requests)} % of ` +
+      `requests if they are spread, ${percent(deniedAtOnce!, requests)} % if those of a second ` +
+      "come at once."
+    ),
+  ];
+}
+
+/**
+ * Where more than one line in a hundred could not be read: how many, the first of them, and the
+ * forms that are known.
+ */
+export function unreadLines({ log }: Pick<ReplayReport, "log">): readonly string[] {
+  if (log === undefined || log.unread * 100 <= log.lines) return [];
+  const first = log.firstUnread.map(({ line, text, reason }) =>
+    `line ${count(line)}: ${safeText(text)}: ${reason}`
+  );
+  const isTable = log.formats.some((format) =>
+    FORMS[format as LogFormat]?.columns === undefined && log.columns.length > 0
+  );
+  const hint = isTable
+    ? `The columns are ${columnsText(log.columns)}; --time and --key choose others.`
+    : `Replay knows these formats: ${FORMAT_NAMES.join(", ")}.`;
+  return [unreadText(log), ...first, hint];
+}
+
+function unreadText({ unread, lines, formats }: LogFacts): string {
+  return `${count(unread)} of ${counted(lines, "line", "lines")} could not be read as ` +
+    `${formats.join(" or ")}.`;
+}
