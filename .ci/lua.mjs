@@ -915,6 +915,15 @@ for first = 1001, count, 1000 do
   local more = call('MGET', unpack(KEYS, first, js_min(first + 999, count)))
   for place = 1, #more do texts[first - 1 + place] = more[place] end
 end
+for place = 1, count do
+  local text = texts[place]
+  while text and js_byte(text, -1) == 33 do
+    local from = js_find(text, ' %d+%.%w+!$')
+    if not from then break end
+    text = from > 1 and js_sub(text, 1, from - 1)
+    texts[place] = text
+  end
+end
 local function write(place, text, lifetime)
   if text == nil then
     call('DEL', KEYS[place + 1])

@@ -15,12 +15,12 @@ import {
 /** The options of `redisStore`. */
 export interface RedisStoreOptions {
   /**
-   * How a batch of decisions is committed. `"watch"` (default): by WATCH, MULTI and EXEC, in two
-   * round trips, with every server. `"cas"`: by a script that compares and sets, in one round trip
+   * How a batch of decisions is committed. `"auto"` (default): the first of `"script"`, `"cas"` and
+   * `"watch"` that the server permits; `statistics()` says which. `"watch"`: by WATCH, MULTI and EXEC,
+   * in two round trips, with every server. `"cas"`: by a script that compares and sets, in one round trip
    * unless another client changed the key; conflicts are per key. `"script"`: the reducer's state
    * transition, compiled to Lua, runs in Redis, in one round trip and without conflicts; windows
-   * over timelines, logs and custom algorithms use `"cas"`. `"auto"`: the first of `"script"`,
-   * `"cas"` and `"watch"` that the server permits.
+   * over timelines, logs and custom algorithms use `"cas"`.
    */
   readonly commit?: "watch" | "cas" | "script" | "auto" | undefined;
   /**
@@ -108,7 +108,7 @@ export function readRedisOptions(options: RedisStoreOptions): ReadOptions {
   });
   const { deadline = 200 } = options;
   return {
-    commit: options.commit ?? "watch",
+    commit: options.commit ?? "auto",
     time: options.time ?? "server",
     deadline,
     connectDeadline: options.connectDeadline ?? Math.max(1_000, deadline),

@@ -27,6 +27,7 @@ import type { Decision } from "../../core/decision.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { AsyncStore, Operation, PreparedCall } from "../../core/store.ts";
 import { type Answer, isReadOnly, newJob, type Several, type Turn } from "./batches/job.ts";
+import { claimOwner, contendedKeys } from "./commit/claims.ts";
 import { valueCache } from "./batches/value_cache.ts";
 import { serverClock } from "./connections/server_clock.ts";
 import { deletePrefix } from "./delete_prefix.ts";
@@ -88,11 +89,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const given = readRedisOptions(options);
   const { hashTag } = given;
   const counters = redisCounters();
+  const clock = serverClock();
   const context: StoreContext = {
     ...given,
     useServerTime: given.time === "server",
+    owner: claimOwner(),
+    contended: contendedKeys(clock.roundTrip),
     values: valueCache(given.cacheBytes),
-    clock: serverClock(),
+    clock,
     counters,
     failJobs(jobs, applied, cause) {
       for (const job of jobs) {

@@ -1,5 +1,9 @@
 /** What a Redis store has done since it was made. */
 export interface RedisStoreStatistics {
+  /** How calls are committed on the connection made last; `undefined` before the first one. */
+  readonly commit: "watch" | "cas" | "script" | undefined;
+  /** Why so: the option, or what the server permits. */
+  readonly commitReason: string;
   /** Calls that were answered by Redis. */
   readonly decisions: number;
   /** Batches that they went in, those included that lost a race. */
@@ -37,7 +41,8 @@ export const ROUND_TRIP_SECONDS: readonly number[] = [1e5, 1e4, 1e3, 1e2, 10].fl
 /** The same, counted up by the parts of the store. */
 export type RedisCounters =
   & {
-    -readonly [Figure in keyof Omit<RedisStoreStatistics, "roundTripCounts">]: number;
+    -readonly [Figure in keyof Omit<RedisStoreStatistics, "roundTripCounts">]:
+      RedisStoreStatistics[Figure];
   }
   & { readonly roundTripCounts: number[] };
 
@@ -53,6 +58,8 @@ export function countRoundTrip(counters: RedisCounters, commands: number, second
 /** Nothing was counted yet. */
 export function redisCounters(): RedisCounters {
   return {
+    commit: undefined,
+    commitReason: "No connection was made yet",
     decisions: 0,
     batches: 0,
     roundTrips: 0,

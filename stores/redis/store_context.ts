@@ -3,6 +3,7 @@
  * process do not affect each other.
  */
 
+import type { ContendedKeys } from "./commit/claims.ts";
 import type { Job } from "./batches/job.ts";
 import type { ValueCache } from "./batches/value_cache.ts";
 import type { ReadOptions } from "./redis_options.ts";
@@ -13,6 +14,10 @@ import type { RedisCounters } from "./statistics.ts";
 export interface StoreContext extends ReadOptions {
   /** Whether the server's clock decides; otherwise `Date.now`. */
   readonly useServerTime: boolean;
+  /** By which it signs claims: see commit/claims.ts. */
+  readonly owner: string;
+  /** Keys that it claims. */
+  readonly contended: ContendedKeys;
   readonly values: ValueCache;
   readonly clock: ServerClock;
   readonly counters: RedisCounters;

@@ -40,6 +40,8 @@ export interface CommitCallbacks {
   answer(jobs: readonly Job[]): void;
   /** These lost the race for a key, and were not applied. */
   tryAgain(jobs: readonly Job[]): void;
+  /** These left a key to others who have claimed it, and were not applied. */
+  waitFor(jobs: readonly Job[]): void;
   /** These failed together: calls of one transaction, or of one script call. */
   fail(jobs: readonly Job[], failure: BatchFailure): void;
 }
@@ -103,17 +105,23 @@ export function mayJoin(batch: Batch, job: Job, most: number): boolean {
 /**
  * Decides all calls in their order, and encodes what they change. A call whose reducer throws, or
  * whose state cannot be encoded, fails at once and changes nothing; returns the others.
+ *
+ * @param waiting Calls that are not to be decided now.
  */
-export function decideBatch(batch: Batch, now: number, counters: RedisCounters): readonly Job[] {
+export function decideBatch(
+  batch: Batch,
+  now: number,
+  counters: RedisCounters,
+  waiting: ReadonlySet<Job> = NONE,
+): readonly Job[] {
   const { jobs, cells } = batch;
   // What was given up meanwhile is not to be charged.
-  const asked = jobs.some(isSettled) ? jobs.filter((job) => !isSettled(job)) : jobs;
+  const isLeftOut = (job: Job) => job.settled || waiting.has(job);
+  const asked = jobs.some(isLeftOut) ? jobs.filter((job) => !isLeftOut(job)) : jobs;
   return encodeAll(batch, stepAll(asked, cells, now, counters), now);
 }
 
-function isSettled({ settled }: Job): boolean {
-  return settled;
-}
+const NONE: ReadonlySet<Job> = new Set();
 
 /** Decides calls in their order; one whose reducer throws fails at once. Returns the others. */
 export function stepAll(

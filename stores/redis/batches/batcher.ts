@@ -27,9 +27,11 @@ import { storeClosed } from "../failures/batch_failure.ts";
 import {
   answerJobs,
   canPipeline,
+  failContended,
   handleFailure,
   handleReturn,
   keepForRetry,
+  keepWaiting,
   type Outcomes,
 } from "./handle_outcome.ts";
 import { isReadOnly, type Job } from "./job.ts";
@@ -67,6 +69,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
     inFlight,
     moved,
     toRetry: [],
+    waiting: 0,
     failing: false,
     mustReconnect: false,
     lostRaces: 0,
@@ -77,6 +80,7 @@ export function batcher(server: Reconnector, moved: Outcomes["moved"]) {
       },
       answer: (jobs) => answerJobs(state, jobs),
       tryAgain: (jobs) => keepForRetry(state, jobs),
+      waitFor: (jobs) => keepWaiting(state, jobs),
       fail: (jobs, failure) => handleFailure(state, jobs, failure),
     },
     starting: false,
@@ -119,7 +123,8 @@ function startTimer(state: BatcherState, milliseconds: number): void {
 }
 
 /** Fails calls that have taken too long; since when the oldest of the others is under way. */
-function failLate({ server, queue, starting, inFlight, loading }: BatcherState): number {
+function failLate(state: BatcherState): number {
+  const { server, queue, starting, inFlight, loading, lostRaces } = state;
   const { context: { timeout, failJobs }, breaker } = server;
   const instant = performance.now() - timeout;
   const cause = new Error(`The call took more than ${timeout} ms`);
@@ -130,10 +135,18 @@ function failLate({ server, queue, starting, inFlight, loading }: BatcherState):
   }
   // Before the first connection there is another limit.
   if (starting && !breaker.hasConnected) oldest = performance.now();
-  else failJobs(takeIf(queue, isLate), "no", cause);
+  else {
+    for (const job of takeIf(queue, isLate)) {
+      // Those that wait for others to win a race have not failed for want of a server, either.
+      if (job.races > 0 || lostRaces > 0) failContended(server, job);
+      else failJobs([job], "no", cause);
+    }
+  }
   for (const batch of inFlight.batches) {
-    // What is only being loaded was not charged, and will not be.
-    failJobs(batch.jobs.filter(isLate), batch === loading ? "no" : "unknown", cause);
+    // What is only being loaded was not charged, and will not be. A call that lost races before will
+    // know within a round trip, or its deadline, whether it has lost this one, too.
+    const late = batch.jobs.filter((job) => isLate(job) && job.races === 0);
+    failJobs(late, batch === loading ? "no" : "unknown", cause);
   }
   return oldest;
 }
@@ -194,8 +207,13 @@ async function next(state: BatcherState): Promise<void> {
   start(state);
   await ending;
   batchFinished(inFlight, batch);
+  const { waiting } = state;
   handleReturn(state);
-  if (state.lostRaces > 0) return startAtOnce(state);
+  if (state.lostRaces > 0) {
+    // Others are let before all that there is to do.
+    if (waiting > 0 && queue.size <= waiting) await rest(state);
+    return startAtOnce(state);
+  }
   if (hasLost && Math.random() < BACKOFF_CHANCE) await rest(state);
   start(state);
 }

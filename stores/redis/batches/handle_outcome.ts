@@ -15,7 +15,7 @@
 
 import { ContentionError } from "../../../core/errors.ts";
 import type { BatchesInFlight } from "./batches_in_flight.ts";
-import { recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
+import { postponeProbe, recordFailure, recordSuccess } from "../connections/circuit_breaker.ts";
 import { dropConnection, type Reconnector } from "../connections/reconnector.ts";
 import { type BatchFailure, storeClosed } from "../failures/batch_failure.ts";
 import { isReadOnly, type Job, keySet } from "./job.ts";
@@ -35,6 +35,8 @@ export interface Outcomes {
   readonly moved: (jobs: readonly Job[], error: Error) => void;
   /** Calls that lost the race for a key: they are tried again together, in their order. */
   toRetry: Job[];
+  /** How many of them wait for others who have claimed a key. */
+  waiting: number;
   /** Whether a batch has failed: the failure of the others is the same one. */
   failing: boolean;
   /** Whether the connection is to be closed once all batches are back. */
@@ -68,7 +70,33 @@ export function answerJobs(state: Outcomes, jobs: readonly Job[]): void {
 /** Keeps calls that lost a race until all batches under way are back. */
 export function keepForRetry(state: Outcomes, jobs: readonly Job[]): void {
   state.server.context.counters.conflicts += jobs.length;
+  for (const job of jobs) job.races++;
   state.toRetry.push(...jobs);
+}
+
+/** Keeps calls that others are let before, likewise. */
+export function keepWaiting(state: Outcomes, jobs: readonly Job[]): void {
+  for (const job of jobs) {
+    // No reason for a claim of its own: to write it would cost the others the race.
+    job.races = Math.max(job.races, 1);
+    // Nor a try: it ends as the claim does, or the call.
+    job.tries--;
+  }
+  state.waiting += jobs.length;
+  state.toRetry.push(...jobs);
+}
+
+/** Fails a call because others changed its keys; nothing was charged. */
+export function failContended({ context }: Reconnector, job: Job): void {
+  if (job.settled) return;
+  context.counters.contended++;
+  job.settled = true;
+  job.reject(
+    new ContentionError(
+      `Cannot decide as its keys must be left alone for one round trip: others were faster ` +
+        `${job.races} times`,
+    ),
+  );
 }
 
 /** Tries calls that lost a race again, after the last batch that was under way. */
@@ -79,15 +107,17 @@ export function handleReturn(state: Outcomes): void {
   state.mustReconnect = false;
   state.failing = false;
   state.lostRaces = state.toRetry.length > 0 ? state.lostRaces + 1 : 0;
-  retry(state, takeRetries(state), (job) => {
-    server.context.counters.contended++;
-    job.reject(
-      new ContentionError(
-        `Cannot decide as its keys must be left alone for one round trip: others changed them ` +
-          `${MAX_TRIES} times`,
-      ),
-    );
-  });
+  const latest = performance.now() - server.context.timeout;
+  const [late, young] = partition(takeRetries(state), ({ since }) => since <= latest);
+  for (const job of late) failContended(server, job);
+  retry(state, young, (job) => failContended(server, job));
+}
+
+function partition<Item>(
+  items: readonly Item[],
+  isFirst: (item: Item) => boolean,
+): readonly [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 /** Deals with what kept calls from their end; of several failures the first one opens the breaker. */
@@ -113,7 +143,9 @@ export function handleFailure(
       return retry(state, unapplied, (job) => failJobs([job], "no", error));
     }
   }
-  if (isFirst) recordFailure(server.breaker, kind === "unwritable");
+  // A silence was recorded when it began.
+  if (isFirst && kind === "silent") postponeProbe(server.breaker);
+  else if (isFirst) recordFailure(server.breaker, kind === "unwritable");
   // Looks that wait have not failed.
   const waiting = takeIf(queue, (job) => kind !== "unwritable" || !isReadOnly(job));
   const left = [...unapplied, ...takeRetries(state), ...waiting];
@@ -133,6 +165,7 @@ function handleRejection(state: Outcomes, jobs: readonly Job[], error: Error): v
 function takeRetries(state: Outcomes): readonly Job[] {
   const jobs = state.toRetry;
   state.toRetry = [];
+  state.waiting = 0;
   return jobs;
 }
 

@@ -56,6 +56,10 @@ class YoungJob {
   readonly reject: (error: Error) => void;
   /** How many tries have failed. */
   tries = 0;
+  /** How many of them because others were faster, or had claimed a key. */
+  races = 0;
+  /** Until when its keys are claimed for it, by the server's clock. */
+  claimedUntil = 0;
   /** How often a node of a cluster has sent it elsewhere. */
   redirects = 0;
   /** Whether its slot is being moved to the node that it waits for. */

@@ -15,6 +15,8 @@ import { type Cell, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import { keysOf } from "../batches/job.ts";
 import type { NodeConnection } from "../connections/reconnector.ts";
 import type { StoreContext } from "../store_context.ts";
+import { timeOf } from "../connections/server_clock.ts";
+import { claimLife, isClaimed, partClaims } from "./claims.ts";
 import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "./compare_and_set.ts";
 import { AFTER_TIME, commitByScript, scriptCommand } from "./script_calls.ts";
 
@@ -25,7 +27,7 @@ export async function casCommit(
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
-  const { clock, values, counters, useServerTime } = context;
+  const { clock, values, counters, contended, useServerTime } = context;
   for (const cell of batch.cells.values()) {
     const guess = values.get(cell.key);
     loadCell(cell, guess?.text, guess);
@@ -42,7 +44,8 @@ export async function casCommit(
         sizes = groups.map(({ length }) => length).join(" ");
       }
       const command = scriptCommand(COMPARE_AND_SET_SHA, call.cells);
-      command.push(sizes);
+      const life = call.jobs.some(contended.mustClaim) ? String(claimLife(clock.roundTrip())) : "";
+      command.push(sizes, context.owner, life);
       for (const cell of call.cells) {
         const { held = "", next = "", lifetime } = cell;
         command.push(held, next, lifetime === 0 ? "" : String(lifetime));
@@ -52,10 +55,14 @@ export async function casCommit(
       return command;
     },
     readReply({ jobs, cells }, reply) {
-      const lost = reply.length === AFTER_TIME ? NONE : lostOf(cells, reply, context);
-      if (lost.size === 0) return callbacks.answer(jobs);
+      if (reply.length === AFTER_TIME) return callbacks.answer(jobs);
+      const { lost, claimed } = lostOf(cells, reply, context);
       callbacks.answer(jobs.filter((job) => !lost.has(rootCellOf(job))));
-      const conflicted = jobs.filter((job) => lost.has(rootCellOf(job)));
+      callbacks.waitFor(jobs.filter((job) => claimed.has(rootCellOf(job))));
+      const conflicted = jobs.filter((job) => {
+        const root = rootCellOf(job);
+        return lost.has(root) && !claimed.has(root);
+      });
       for (const job of conflicted) {
         // A value that is no text comes back changed, and would never compare as equal.
         job.watched = node.connection.isShared !== true &&
@@ -65,8 +72,6 @@ export async function casCommit(
     },
   }, context);
 }
-
-const NONE: ReadonlySet<Cell> = new Set();
 
 /** Cells that are committed together. */
 function groupsOf(cells: readonly Cell[]): readonly (readonly Cell[])[] {
@@ -84,20 +89,30 @@ function groupsOf(cells: readonly Cell[]): readonly (readonly Cell[])[] {
   return groups;
 }
 
-/** Which groups were not as expected, by their roots; remembers what they hold. */
+/**
+ * Which groups were not as expected, by their roots, and which of these others have claimed; remembers
+ * what they hold.
+ */
 function lostOf(
   cells: readonly Cell[],
   reply: readonly unknown[],
-  { values }: StoreContext,
-): ReadonlySet<Cell> {
+  { values, owner }: StoreContext,
+): { readonly lost: ReadonlySet<Cell>; readonly claimed: ReadonlySet<Cell> } {
   const lost = new Set<Cell>();
+  const claimed = new Set<Cell>();
+  const now = timeOf(reply);
   let at = AFTER_TIME;
   for (const [index, group] of groupsOf(cells).entries()) {
     if (reply[at] !== index) continue;
     at++;
-    lost.add(rootOf(group[0]!));
-    for (const { key } of group) values.set(key, String(reply[at++]) || undefined, undefined, 0);
+    const root = rootOf(group[0]!);
+    lost.add(root);
+    for (const { key } of group) {
+      const { text, claims } = partClaims(String(reply[at++]) || undefined);
+      values.set(key, text, undefined, 0);
+      if (isClaimed(claims, owner, now)) claimed.add(root);
+    }
   }
   if (at !== reply.length) throw new Error("The reply of the script does not fit what was asked");
-  return lost;
+  return { lost, claimed };
 }

@@ -2,14 +2,15 @@
  * One script for every algorithm: it compares, and replaces what is as expected.
  *
  * KEYS come in groups, each of which is replaced as a whole or not at all. ARGV holds how many keys
- * each group has, or an empty text if each has one; then for each key the text that it should hold,
- * the new one and its time to live in ms, or an empty text to leave its expiry as it is. An empty text
- * stands for no value; where both texts are
- * the same, the key is only compared. MGET reads, as it takes a value of another type for none,
- * where GET would stop.
+ * each group has, or an empty text if each has one; whose call it is, and for how many milliseconds it
+ * claims the keys of groups that it loses, or an empty text if it does not (see claims.ts); then for
+ * each key the text that it should hold, the new one and its time to live in ms, or an empty text to
+ * leave its expiry as it is. An empty text stands for no value; where both texts are the same, the key
+ * is only compared. Texts are compared without claims, and a key that others have claimed is not as
+ * expected. MGET reads, as it takes a value of another type for none, where GET would stop.
  *
  * The reply: the server's seconds and microseconds, then for each group that was not as expected its
- * place and the texts that its keys hold. Most often there is none, and the reply is short.
+ * place and the values that its keys hold. Most often there is none, and the reply is short.
  *
  * A value that was replaced by an equal one in the meantime (ABA) does no harm: a decision depends
  * on nothing but the value and the time.
@@ -21,6 +22,7 @@ local call = redis.call
 local reply = call('TIME')
 local count = #KEYS
 if count == 0 then return reply end
+local now = reply[1] * 1000 + math.floor(reply[2] / 1000)
 local held = {}
 for first = 1, count, 1000 do
   local last = math.min(first + 999, count)
@@ -29,29 +31,59 @@ for first = 1, count, 1000 do
   end
 end
 local size = string.gmatch(ARGV[1], '%d+')
-local key, group, argument = 1, 0, 2
+local owner, life = ARGV[2], ARGV[3]
+local others, own = {}, {}
+local function textOf(place)
+  local value = held[place] or ''
+  local first
+  while string.byte(value, -1) == 33 do
+    local from, _, till, name = string.find(value, ' (%d+)%.(%w+)!$')
+    if not from then break end
+    others[place] = others[place] or ''
+    if name == owner then own[place] = true end
+    if till + 0 > now then
+      first = name
+      if name == owner then own[place] = 'holds'
+      else others[place] = string.sub(value, from) .. others[place] end
+    end
+    value = string.sub(value, 1, from - 1)
+  end
+  return value, first ~= nil and first ~= owner
+end
+local function write(place, new, lifetime)
+  local value = new .. (others[place] or '')
+  if value == '' then
+    call('DEL', KEYS[place])
+  elseif lifetime == '' then
+    call('SET', KEYS[place], value, 'KEEPTTL')
+  else
+    call('SET', KEYS[place], value, 'PX', lifetime)
+  end
+end
+local key, group, argument = 1, 0, 4
 while key <= count do
   local last = key + (size() or 1) - 1
   local same, at = true, argument
   for place = key, last do
-    if (held[place] or '') ~= ARGV[at] then same = false end
+    local text, claimed = textOf(place)
+    if claimed or text ~= ARGV[at] then same = false end
     at = at + 3
   end
   if not same then
     reply[#reply + 1] = group
-    for place = key, last do reply[#reply + 1] = held[place] or '' end
+    for place = key, last do
+      local value = held[place]
+      reply[#reply + 1] = value or ''
+      if life ~= '' and own[place] ~= 'holds' then
+        local claim = string.format(' %d.%s!', now + life, owner)
+        if value then call('SET', KEYS[place], value .. claim, 'KEEPTTL')
+        else call('SET', KEYS[place], claim, 'PX', life) end
+      end
+    end
   else
     for place = key, last do
-      local new = ARGV[argument + 1]
-      if new ~= ARGV[argument] then
-        if new == '' then
-          call('DEL', KEYS[place])
-        elseif ARGV[argument + 2] == '' then
-          call('SET', KEYS[place], new, 'KEEPTTL')
-        else
-          call('SET', KEYS[place], new, 'PX', ARGV[argument + 2])
-        end
-      end
+      local old, new = ARGV[argument], ARGV[argument + 1]
+      if new ~= old or own[place] then write(place, new, ARGV[argument + 2]) end
       argument = argument + 3
     end
   end
@@ -61,4 +93,4 @@ return reply
 `.trim();
 
 /** Its name on a server that has seen it: the SHA-1 of its text. */
-export const COMPARE_AND_SET_SHA = "4edf64ee8c01b6f8a045e33e749e682ef64eb04a";
+export const COMPARE_AND_SET_SHA = "2cd785595795abaf03493f140a938fc314919c79";

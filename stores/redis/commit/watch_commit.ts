@@ -1,6 +1,7 @@
 /*
  * The optimistic transaction, for a whole batch at once.
  *
+ *   APPEND k1 claim ...      only for keys that calls have lost races for: see claims.ts
  *   WATCH k1 k2 ...          one round trip: from here on the server takes note of changes,
  *   MGET k1 k2 ...           and these are the values, of one instant
  *   TIME
@@ -17,7 +18,8 @@
 import { type Batch, type CommitCallbacks, decideBatch, rootCellOf } from "../batches/batch.ts";
 import { type Cell, isReplaced, loadCell, rememberCell, rootOf } from "../batches/cell.ts";
 import type { Command } from "../clients/connection.ts";
-import type { Job } from "../batches/job.ts";
+import { type Job, keysOf } from "../batches/job.ts";
+import { claimLife, claimsOfOthers, claimText, isClaimed, partClaims } from "./claims.ts";
 import type { NodeConnection } from "../connections/reconnector.ts";
 import { countedRoundTrip, hasReplies } from "../connections/round_trip.ts";
 import { timeOf } from "../connections/server_clock.ts";
@@ -31,33 +33,87 @@ export async function watchCommit(
   callbacks: CommitCallbacks,
   context: StoreContext,
 ): Promise<void> {
-  const commands = loadCommands(node, batch, context);
+  const claiming = claimCommands(batch, context);
+  const sent = performance.now();
+  const trip = await countedRoundTrip(
+    node,
+    [...claiming, ...loadCommands(node, batch)],
+    context,
+  );
   node.watching = true;
-  const replies = await countedRoundTrip(node, commands, context);
   callbacks.onLoaded();
-  if (!hasReplies(replies)) return callbacks.fail(batch.jobs, replies);
+  if (!hasReplies(trip)) return callbacks.fail(batch.jobs, trip);
+  // A claim that was not permitted changes nothing.
+  const replies = trip.slice(claiming.length);
   const refusal = firstError(replies);
   if (refusal !== undefined) {
     return callbacks.fail(batch.jobs, { ...failureOfReply(refusal), applied: "no" });
   }
 
   const cells = [...batch.cells.values()];
-  const now = load(cells, replies, context);
-  const decided = decideBatch(batch, now, context.counters);
-  const changes = cells.filter(isReplaced);
+  context.clock.sample(timeOf(replies.at(-1)), sent, performance.now());
+  const claims = new Map<Cell, string>();
+  const now = load(cells, replies, claims, context);
+  const claimed = claimedJobs(batch, claims, timeOf(replies.at(-1)), context.owner);
+  callbacks.waitFor([...claimed]);
+  const decided = decideBatch(batch, now, context.counters, claimed);
+  // What is left of claims is not claimed by others: a write ends them.
+  const changes = cells.filter((cell) => isReplaced(cell) || claims.has(cell));
   const [waiting, settled] = divide(decided, changes, cells);
   callbacks.answer(settled);
   if (changes.length > 0) {
-    await commit(node, changes, waiting, batch.asking, callbacks, context);
+    await commit(node, changes, claims, waiting, batch.asking, callbacks, context);
   }
 }
 
-/** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
-function loadCommands(
-  { watching }: NodeConnection,
-  { cells, asking }: Batch,
-  { useServerTime }: StoreContext,
+/** Claims the keys of calls that have lost too often. */
+function claimCommands(
+  { jobs, asking }: Batch,
+  { clock, owner, contended }: StoreContext,
 ): Command[] {
+  const now = clock.now();
+  if (now === undefined) return [];
+  const until = now + claimLife(clock.roundTrip());
+  const keys = new Set<string>();
+  for (const job of jobs) {
+    if (job.claimedUntil > now || !contended.mustClaim(job)) continue;
+    job.claimedUntil = until;
+    for (const key of keysOf(job)) keys.add(key);
+  }
+  const ask: readonly Command[] = asking ? [["ASKING"]] : [];
+  return [...keys].flatMap((key) => [...ask, ["APPEND", key, claimText(until, owner)]]);
+}
+
+/**
+ * Calls on keys that others have claimed, and those that must not overtake them. Leaves of the claims
+ * those of the other keys that are to stand behind what is written.
+ */
+function claimedJobs(
+  { jobs, cells }: Batch,
+  claims: Map<Cell, string>,
+  now: number,
+  owner: string,
+): ReadonlySet<Job> {
+  const claimed = new Set<Cell>();
+  for (const [cell, found] of claims) {
+    if (isClaimed(found, owner, now)) {
+      claimed.add(cell);
+      claims.delete(cell);
+    } else claims.set(cell, claimsOfOthers(found, owner, now));
+  }
+  const waiting = new Set<Job>();
+  if (claimed.size === 0) return waiting;
+  for (const job of jobs) {
+    const own = keysOf(job).map((key) => cells.get(key)!);
+    if (!own.some((cell) => claimed.has(cell))) continue;
+    waiting.add(job);
+    for (const cell of own) claimed.add(cell);
+  }
+  return waiting;
+}
+
+/** Watches and reads; a node that a slot is being moved to wants an ASKING before each. */
+function loadCommands({ watching }: NodeConnection, { cells, asking }: Batch): Command[] {
   const keys = [...cells.keys()];
   const ask: readonly Command[] = asking ? [["ASKING"]] : [];
   return [
@@ -66,7 +122,7 @@ function loadCommands(
     ["WATCH", ...keys],
     ...ask,
     ["MGET", ...keys],
-    ...(useServerTime ? [["TIME"]] : []),
+    ["TIME"],
   ];
 }
 
@@ -74,11 +130,14 @@ function loadCommands(
 function load(
   cells: readonly Cell[],
   replies: readonly unknown[],
+  claims: Map<Cell, string>,
   { useServerTime, values }: StoreContext,
 ): number {
-  const texts = replies.at(useServerTime ? -2 : -1) as readonly (string | null)[];
+  const texts = replies.at(-2) as readonly (string | null)[];
   for (const cell of cells) {
-    loadCell(cell, texts[cell.index] ?? undefined, values.get(cell.key));
+    const value = partClaims(texts[cell.index] ?? undefined);
+    loadCell(cell, value.text, values.get(cell.key));
+    if (value.claims !== "") claims.set(cell, value.claims);
   }
   return useServerTime ? Math.floor(timeOf(replies.at(-1))) : Date.now();
 }
@@ -104,6 +163,7 @@ function divide(
 async function commit(
   node: NodeConnection,
   changes: readonly Cell[],
+  claims: ReadonlyMap<Cell, string>,
   waiting: readonly Job[],
   asking: boolean,
   { answer, tryAgain, fail }: CommitCallbacks,
@@ -111,7 +171,7 @@ async function commit(
 ): Promise<void> {
   if (!node.connection.open) return fail(waiting, connectionLost());
   const commands: Command[] = asking ? [["ASKING"], ["MULTI"]] : [["MULTI"]];
-  for (const cell of changes) commands.push(commandOf(cell));
+  for (const cell of changes) commands.push(commandOf(cell, claims.get(cell) ?? ""));
   commands.push(["EXEC"]);
   const replies = await countedRoundTrip(node, commands, context);
   if (!hasReplies(replies)) return fail(waiting, { ...replies, applied: "unknown" });
@@ -130,9 +190,10 @@ async function commit(
 }
 
 /** The command that replaces a cell's value. */
-function commandOf({ key, next, lifetime }: Cell): Command {
-  if (next === undefined) return ["DEL", key];
+function commandOf({ key, next = "", lifetime }: Cell, claims: string): Command {
+  const value = next + claims;
+  if (value === "") return ["DEL", key];
   return lifetime === 0
-    ? ["SET", key, next, "KEEPTTL"]
-    : ["SET", key, next, "PX", String(lifetime)];
+    ? ["SET", key, value, "KEEPTTL"]
+    : ["SET", key, value, "PX", String(lifetime)];
 }

@@ -63,7 +63,8 @@ export function recordFailure(breaker: CircuitBreaker, answersLooks = false): vo
   postponeProbe(breaker);
 }
 
-function postponeProbe(breaker: CircuitBreaker): void {
+/** The server is not tried again for a while. */
+export function postponeProbe(breaker: CircuitBreaker): void {
   const wait = Math.min(LAST_PROBE, FIRST_PROBE * 2 ** (breaker.failures - 1));
   breaker.probeAt = performance.now() + wait * (0.5 + Math.random() / 2);
 }

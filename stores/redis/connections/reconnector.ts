@@ -11,14 +11,11 @@ import { COMPARE_AND_SET, COMPARE_AND_SET_SHA } from "../commit/compare_and_set.
 import { firstError, storeClosed } from "../failures/batch_failure.ts";
 import { STATE_TRANSITIONS, STATE_TRANSITIONS_SHA } from "../script/state_transitions.ts";
 import type { StoreContext } from "../store_context.ts";
-import { repliesTo } from "./round_trip.ts";
+import { repliesTo, type RoundTripNode } from "./round_trip.ts";
 import { timeOf } from "./server_clock.ts";
 
 /** A connection of the store to one node. */
-export interface NodeConnection {
-  readonly connection: Connection;
-  /** The breaker of its server. */
-  readonly breaker: CircuitBreaker;
+export interface NodeConnection extends RoundTripNode {
   /** How batches are committed on it. */
   readonly commit: Commit;
   /** Whether keys of an earlier batch are still watched on it. */
@@ -114,15 +111,27 @@ async function prepareConnection(
   breaker: CircuitBreaker,
   context: StoreContext,
 ): Promise<NodeConnection> {
-  const { commit } = context;
+  const { commit, counters } = context;
   let refusal: Error | undefined;
   for (const mode of commit === "auto" ? AUTO : [commit]) {
     if (mode === "watch" && connection.isShared === true) break;
+    const earlier: Error | undefined = refusal;
     refusal = mode === "watch" ? undefined : await refusalOf(connection, mode, context);
-    if (refusal === undefined) return { connection, breaker, commit: mode, watching: false };
+    if (refusal === undefined) {
+      counters.commit = mode;
+      counters.commitReason = reasonOf(commit, earlier);
+      return { connection, breaker, silent: false, commit: mode, watching: false };
+    }
     if (!isForbidden(refusal)) break;
   }
   throw refusal!;
+}
+
+function reasonOf(commit: StoreContext["commit"], refusal: Error | undefined): string {
+  if (commit !== "auto") return `The option says so: ${commit}`;
+  return refusal === undefined
+    ? "The server permits scripts"
+    : `The server permits no scripts: ${refusal.message}`;
 }
 
 /** Tries a mode's script by its text and by its name; what the server has against it, if anything. */

@@ -68,22 +68,33 @@ export async function repliesTo(
   return trip;
 }
 
+/** A connection, and what is known of its server. */
+export interface RoundTripNode {
+  readonly connection: Connection;
+  readonly breaker: CircuitBreaker;
+  /** Whether it has let a deadline pass, and not answered since. */
+  silent: boolean;
+}
+
 /**
  * A round trip of a batch, which counts in the store's statistics. The first silence only opens the
  * breaker: a server that stalled for a moment answers after all, and what was sent is not lost.
  */
 export async function countedRoundTrip(
-  { connection, breaker }: { readonly connection: Connection; readonly breaker: CircuitBreaker },
+  node: RoundTripNode,
   commands: readonly Command[],
   { deadline, counters }: StoreContext,
 ): Promise<RoundTrip> {
   const sent = performance.now();
-  let wasSilent = false;
-  const trip = await roundTrip(connection, commands, deadline, () => {
-    wasSilent = true;
-    recordFailure(breaker);
+  const trip = await roundTrip(node.connection, commands, deadline, () => {
+    // Several batches under way are silent together.
+    if (!node.silent) recordFailure(node.breaker);
+    node.silent = true;
   });
-  if (wasSilent && hasReplies(trip)) recordSuccess(breaker);
+  if (node.silent && hasReplies(trip)) {
+    node.silent = false;
+    recordSuccess(node.breaker);
+  }
   countRoundTrip(counters, commands.length, (performance.now() - sent) / 1_000);
   return trip;
 }

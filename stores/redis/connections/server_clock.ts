@@ -33,6 +33,8 @@ export function serverClock() {
       error = bound;
       at = received;
     },
+    /** Milliseconds of the quickest round trip of late; 0 before the first sample. */
+    roundTrip: (): number => error === Infinity ? 0 : 2 * error,
     /** The server's time in whole ms; `undefined` before the first sample. */
     now(): number | undefined {
       if (error === Infinity) return undefined;

@@ -19,6 +19,7 @@
 import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
 import { valueCache } from "../batches/value_cache.ts";
+import { contendedKeys } from "../commit/claims.ts";
 import { type ClusterDials, clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
 import {
   admitsCall,
@@ -113,7 +114,13 @@ function nodeAt(cluster: Cluster, address: string): BatcherPool {
   const { nodes, dials, context } = cluster;
   let node = nodes.get(address);
   if (node === undefined) {
-    const own = { ...context, clock: serverClock(), values: valueCache(context.cacheBytes) };
+    const clock = serverClock();
+    const own = {
+      ...context,
+      clock,
+      contended: contendedKeys(clock.roundTrip),
+      values: valueCache(context.cacheBytes),
+    };
     // A watched transaction holds keys of one slot, so one after the other is slow.
     const { commit, connections = commit === "watch" ? WATCHING : 1 } = context;
     const moved = (jobs: readonly Job[], error: Error) => redirect(cluster, jobs, error);

@@ -149,9 +149,9 @@ describe("a server that is silent", () => {
   test("and then answers reaches nobody", () =>
     withFake({ commit: "watch", deadline: 50 }, async ({ fake, limiter }) => {
       await limiter.consume("a", 3);
-      once(fake, "MGET", 120);
+      once(fake, "MGET", 400);
       await unavailable(limiter.consume("a"));
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      await new Promise((resolve) => setTimeout(resolve, 350));
       // Another key, so that an answer to the first one would show.
       assert.equal((await limiter.consume("b")).remaining, 9);
       assert.equal((await limiter.peek("a", 0)).remaining, 7);
@@ -195,9 +195,9 @@ describe("a server that stalls", () => {
       }));
   }
 
-  test("for 60 ms is not noticed by a store with its defaults", async () => {
+  test("for 60 ms is not noticed with the default deadline", async () => {
     const fake = await startFakeRedis();
-    const store = redisStore(createClient({ url: fake.url }));
+    const store = redisStore(createClient({ url: fake.url }), { timeout: 30_000 });
     const api = limiter(gcra({ limit: 1, period: "1d", burst: 1_000 }), { store, prefix: "api" });
     await until(() => Promise.resolve(api.peek("a")).then(() => true, () => false));
     const before = store.statistics().unavailable;
@@ -331,7 +331,7 @@ describe("an error that the server replies", () => {
   ) {
     test(`MOVED, to a client of one node: the error asks for ${must}`, () =>
       withFake({}, async ({ fake }) => {
-        const store = redisStore(make(fake.url), PATIENT);
+        const store = redisStore(make(fake.url), { ...PATIENT, commit: "watch" });
         const api = limiter(gcra({ limit: 1, period: "1d" }), { store, prefix: "api" });
         fake.faults = ([name]) => name === "WATCH" ? new Error("MOVED 1 127.0.0.1:1") : undefined;
         const error = await unavailable(api.consume("a"));
@@ -358,15 +358,19 @@ describe("an error that the server replies", () => {
       assert.equal(fake.commands.filter(([name]) => name === "EVAL").length, 2);
     }));
 
-  test("NOPERM on scripts: auto commits by WATCH", () =>
-    withFake({ commit: "auto" }, async ({ fake, limiter }) => {
+  test("NOPERM on scripts: auto commits by WATCH, and says so", () =>
+    withFake({ commit: "auto" }, async ({ fake, limiter, store }) => {
       always(
         fake,
         "EVAL",
         new Error("NOPERM this user has no permissions to run the 'eval' command"),
       );
+      assert.equal(store.statistics().commit, undefined);
       assert.equal((await limiter.consume("a")).remaining, 9);
       assert.ok(fake.commands.some(([name]) => name === "EXEC"));
+      const { commit, commitReason } = store.statistics();
+      assert.equal(commit, "watch");
+      assert.match(commitReason, /no scripts: NOPERM/);
     }));
 
   test("with leave to run scripts, auto commits by compare and set", () =>
@@ -415,6 +419,32 @@ describe("contention", () => {
         fake.faults = () => undefined;
         assert.ok((await limiter.peek("a", 0)).remaining >= 8);
         assert.ok(texts.includes(fake.keyspace.get(stored)!));
+      }));
+
+    test(`by ${commit} until its time is over is one as well, and no policy admits for it`, () =>
+      withFake({ commit, timeout: 300, onUnavailable: "allow" }, async (on) => {
+        const { fake, limiter, store } = on;
+        await until(() => limiter.consume("a").then(({ source }) => source === undefined));
+        const stored = storedKeyOf("a");
+        const texts = [fake.keyspace.get(stored)!];
+        texts.push(`t1 ${Number(texts[0]!.slice(3)) + 1}`);
+        const before = store.statistics();
+        let turn = 1;
+        fake.faults = ([name]) => {
+          if (name !== PHASES[commit].commit) return undefined;
+          fake.keyspace.set(stored, texts[turn++ % 2]!);
+          return 10;
+        };
+        const late = limiter.consume("a");
+        const next = new Promise((resolve) => setTimeout(resolve, 100)).then(() =>
+          limiter.consume("a")
+        );
+        for (const call of [late, next]) {
+          const [error] = await failureOf(call);
+          assert.ok(error instanceof ContentionError, String(error));
+        }
+        const { contended, unavailable } = store.statistics();
+        assert.deepEqual([contended, unavailable], [2, before.unavailable]);
       }));
 
     test(`by ${commit} with an end is not noticed`, () =>

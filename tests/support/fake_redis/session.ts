@@ -7,6 +7,12 @@ import {
   STATE_TRANSITIONS,
   STATE_TRANSITIONS_SHA,
 } from "../../../stores/redis/script/state_transitions.ts";
+import {
+  claimsOfOthers,
+  claimText,
+  isClaimed,
+  partClaims,
+} from "../../../stores/redis/commit/claims.ts";
 import type { Keyspace } from "./keyspace.ts";
 import type { Reply } from "./resp.ts";
 
@@ -97,6 +103,11 @@ export function session(state: ServerState): Session {
         return args.map((key) => keyspace.get(key));
       case "SET":
         return set(args);
+      case "APPEND": {
+        const text = (keyspace.get(args[0]!) ?? "") + args[1]!;
+        keyspace.replace(args[0]!, text);
+        return text.length;
+      }
       case "DEL":
         return args.filter((key) => keyspace.delete(key)).length;
       case "WATCH":
@@ -198,24 +209,37 @@ export function session(state: ServerState): Session {
   /** What one script does: see stores/redis/commit/compare_and_set.ts. */
   function compareAndSet([count = "0", ...rest]: readonly string[]): Reply {
     const keys = rest.slice(0, Number(count));
-    const [sizes = "", ...values] = rest.slice(Number(count));
+    const [sizes = "", owner = "", life = "", ...values] = rest.slice(Number(count));
     const replies: Reply[] = [...carryOut("TIME", []) as readonly Reply[]];
+    const now = state.now();
     const left = sizes.split(" ").map(Number);
     for (let index = 0; keys.length > 0; index++) {
       const group = keys.splice(0, sizes === "" ? 1 : left.shift()).map((key) => ({
         key,
         held: keyspace.get(key) ?? "",
+        ...partClaims(keyspace.get(key)),
         old: values.shift()!,
         next: values.shift()!,
         life: values.shift()!,
       }));
-      const same = group.every(({ held, old }) => held === old);
-      for (const { key, old, next, life } of same ? group : []) {
-        if (next === "") keyspace.delete(key);
-        else if (next !== old && life === "") keyspace.replace(key, next);
-        else if (next !== old) keyspace.set(key, next, Number(life));
+      const same = group.every(({ text = "", claims, old }) =>
+        text === old && !isClaimed(claims, owner, now)
+      );
+      for (const { key, claims, old, next, life } of same ? group : []) {
+        const value = next + claimsOfOthers(claims, owner, now);
+        if (next === old && !claims.includes(owner)) continue;
+        if (value === "") keyspace.delete(key);
+        else if (life === "") keyspace.replace(key, value);
+        else keyspace.set(key, value, Number(life));
       }
-      if (!same) replies.push(index, ...group.map(({ held }) => held));
+      if (same) continue;
+      replies.push(index, ...group.map(({ held }) => held));
+      for (const { key, held, claims } of life === "" ? [] : group) {
+        if (claims.includes(owner) && !isClaimed(claims, "", now)) continue;
+        const claim = claimText(Math.floor(now) + Number(life), owner);
+        if (held === "") keyspace.set(key, claim, Number(life));
+        else keyspace.replace(key, held + claim);
+      }
     }
     return replies;
   }

@@ -7,6 +7,7 @@ import { addJob, emptyBatch } from "../../../../stores/redis/batches/batch.ts";
 import { newJob } from "../../../../stores/redis/batches/job.ts";
 import { valueCache } from "../../../../stores/redis/batches/value_cache.ts";
 import type { NodeConnection } from "../../../../stores/redis/connections/reconnector.ts";
+import { contendedKeys } from "../../../../stores/redis/commit/claims.ts";
 import { circuitBreaker } from "../../../../stores/redis/connections/circuit_breaker.ts";
 import { serverClock } from "../../../../stores/redis/connections/server_clock.ts";
 import { redisCounters } from "../../../../stores/redis/statistics.ts";
@@ -249,8 +250,9 @@ describe("calls on many keys, by cas", () => {
       deadline: 1_000,
       useServerTime: true,
       counters: redisCounters(),
+      contended: contendedKeys(() => 0),
     } as unknown as StoreContext;
-    const watcher = { onLoaded() {}, answer() {}, tryAgain() {}, fail() {} };
+    const watcher = { onLoaded() {}, answer() {}, tryAgain() {}, waitFor() {}, fail() {} };
     for (const failures of [["0", "text"], [0, "text", "too many"], [1, "text"]]) {
       const connection = {
         open: true,
@@ -265,6 +267,7 @@ describe("calls on many keys, by cas", () => {
         breaker: circuitBreaker(),
         commit: "cas",
         watching: false,
+        silent: false,
       };
       await assert.rejects(casCommit(node, batch, watcher, context), /does not fit/);
     }

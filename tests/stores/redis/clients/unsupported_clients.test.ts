@@ -75,7 +75,7 @@ describe("a client that cannot be used is refused by name:", () => {
     const client of [new IoCluster([nowhere], { lazyConnect: true }), { send: () => undefined }]
   ) {
     test(`${"status" in client ? "a cluster of ioredis" : "a sender"}, by watch`, () => {
-      assert.throws(() => redisStore(client as unknown as RedisClient), {
+      assert.throws(() => redisStore(client as unknown as RedisClient, { commit: "watch" }), {
         name: "TypeError",
         message: 'Cannot create redisStore as commit must be "script", "cas" or "auto" with a ' +
           'client that cannot watch keys: current value is "watch"',
@@ -230,7 +230,11 @@ describe("lost connections of a cluster", redisServer, () => {
 
   for (const [name, make] of CLUSTERS) {
     test(`of ${name} are dialled again`, async () => {
-      const store = redisStore(make(node.url), { deadline: 5_000, timeout: 30_000 });
+      const store = redisStore(make(node.url), {
+        commit: "watch",
+        deadline: 5_000,
+        timeout: 30_000,
+      });
       const api = limiter(algorithm, { store, prefix: name });
       for (let left = 9; left > 5; left--) {
         assert.equal((await api.consume("a")).remaining, left);
