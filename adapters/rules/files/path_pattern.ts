@@ -62,10 +62,12 @@ function sourceOf(text: string, names: string[], ofName: string): string {
       throw new TypeError(`the sign ${all} must follow a \\ here`);
     }
     names.push(name ?? String(names.filter((each) => /^\d+$/.test(each)).length));
-    const part = star === undefined ? (own ?? bare)?.slice(1, -1) ?? ofName : ".*";
-    // Repeated, such a part matches no more than once; the engine would try every way to divide it.
-    const isOnce = times === "" || times === "?" || star !== undefined ||
-      (slash === "" && part === ofName);
+    const repeats = times === "+" || times === "*";
+    const greedy = ofName.slice(0, -1);
+    const segment = repeats && slash === "" ? greedy : ofName;
+    const part = star === undefined ? (own ?? bare)?.slice(1, -1) ?? segment : ".*";
+    // Repeated, such a part takes all it can at once; the engine would try every way to divide it.
+    const isOnce = !repeats || star !== undefined || part === greedy;
     const whole = isOnce ? `(${part})` : `((?:${part})(?:${slash}(?:${part}))*)`;
     return times === "" || times === "+" ? `${slash}${whole}` : `(?:${slash}${whole})?`;
   });

@@ -42,6 +42,8 @@ async function failureOf(call: Promise<unknown>): Promise<[error: Error, took: n
   throw new Error("The call did not fail");
 }
 
+const no = () => false;
+
 async function unavailable(call: Promise<unknown>): Promise<StoreUnavailableError> {
   const [error] = await failureOf(call);
   assert.ok(error instanceof StoreUnavailableError, String(error));
@@ -149,11 +151,14 @@ describe("a server that is silent", () => {
   test("and then answers reaches nobody", () =>
     withFake({ commit: "watch", deadline: 50 }, async ({ fake, limiter }) => {
       await limiter.consume("a", 3);
-      once(fake, "MGET", 400);
+      let answer = () => {};
+      once(fake, "MGET", new Promise((resolve) => answer = resolve));
       await unavailable(limiter.consume("a"));
-      await new Promise((resolve) => setTimeout(resolve, 350));
+      answer();
       // Another key, so that an answer to the first one would show.
-      assert.equal((await limiter.consume("b")).remaining, 9);
+      let remaining = 0;
+      await until(() => limiter.consume("b").then((back) => (remaining = back.remaining) > 0, no));
+      assert.equal(remaining, 9);
       assert.equal((await limiter.peek("a", 0)).remaining, 7);
     }));
 

@@ -22,6 +22,7 @@ import { type ServerState, session } from "./session.ts";
  * | `"silence after"` | yes | never, and nothing after it either |
  * | an `Error` | no | with that error; a transaction that holds it is aborted by EXEC |
  * | a number | yes | so many milliseconds later, and all that comes after it as well |
+ * | a promise | yes | once that resolves, and all that comes after it as well |
  */
 export type Fault =
   | "drop"
@@ -30,7 +31,8 @@ export type Fault =
   | "silence"
   | "silence after"
   | Error
-  | number;
+  | number
+  | Promise<void>;
 
 /** Decides what goes wrong. */
 export type Faults = (command: readonly string[]) => Fault | undefined;
@@ -58,6 +60,11 @@ const HANDSHAKE = new Set(["HELLO", "CLIENT", "AUTH", "SELECT"]);
 /** The time to the microsecond, as a server replies it. */
 function clock(): number {
   return performance.timeOrigin + performance.now();
+}
+
+/** When what holds an answer up has ended. */
+function ending(delay: number | Promise<void>): Promise<void> {
+  return typeof delay === "number" ? new Promise((resolve) => setTimeout(resolve, delay)) : delay;
 }
 
 /** Starts a fake server on a free port of 127.0.0.1. */
@@ -112,10 +119,7 @@ export function startFakeRedis(
           if (late === undefined) socket.end();
           else void late.then(() => socket.end());
         } else {
-          if (typeof fault === "number") {
-            late = (late ?? Promise.resolve())
-              .then(() => new Promise((resolve) => setTimeout(resolve, fault)));
-          }
+          if (fault !== undefined) late = (late ?? Promise.resolve()).then(() => ending(fault));
           reply(answer);
         }
       }

@@ -19,6 +19,8 @@ const CASES: readonly (readonly [pattern: string, path: string, groups: Groups])
   ["/files/:path+", "/files/a/b", { path: "a/b" }],
   ["/files/:path+", "/files", undefined],
   ["/files/:path*", "/files", { path: undefined }],
+  ["/a:rest+*", "/abc", { rest: "bc", 0: "" }],
+  ["/a:rest**", "/abc/d", { rest: "bc", 0: "/d" }],
   ["/static/*", "/static/a/b.css", { 0: "a/b.css" }],
   ["/static/*", "/static", undefined],
   ["/search*", "/searching", { 0: "ing" }],

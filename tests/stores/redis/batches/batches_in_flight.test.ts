@@ -14,6 +14,7 @@ import { redisCounters } from "../../../../stores/redis/statistics.ts";
 import type { StoreContext } from "../../../../stores/redis/store_context.ts";
 import type { FakeRedis, Fault } from "../../../support/fake_redis/fake_redis.ts";
 import { storedKeyOf, withFake } from "../../../support/fake_redis/with_fake.ts";
+import { untilServed } from "../../../support/redis/redis_cluster.ts";
 
 /** Calls on so many keys go in four batches. */
 const KEYS = Array.from({ length: 100 }, (_, index) => `key ${index}`);
@@ -189,9 +190,8 @@ describe("calls on many keys, by cas", () => {
             KEYS.map((_, index) => fails(index) ? applied : undefined),
           );
           assert.equal(store.statistics().unavailable, to - from);
-          // It is one failure, after which the server is tried again soon.
-          await new Promise((resolve) => setTimeout(resolve, 26));
           fake.faults = () => undefined;
+          await untilServed(limiter, "warm up");
           // Nobody is charged twice, and those that were admitted are charged.
           for (const [index, key] of KEYS.entries()) {
             assert.equal((await limiter.peek(key, 0)).remaining, fails(index) ? 10 : 9);
@@ -200,6 +200,17 @@ describe("calls on many keys, by cas", () => {
         }),
     );
   }
+
+  test("open the breaker once where the server is silent, so that it is tried again soon", () => {
+    const options = { commit: "cas", deadline: 200, onUnavailable: "deny" } as const;
+    return withFake(options, async ({ fake, limiter }) => {
+      await limiter.peek("warm up");
+      fake.faults = (command) => command.includes(FIRST) ? "silence" : undefined;
+      const decisions = await Promise.all(KEYS.map((key) => limiter.consume(key)));
+      // The wait doubles with each failure in a row: the second silence is the second one.
+      for (const { retryAfter } of decisions) assert.ok(retryAfter <= 50, `${retryAfter} ms`);
+    });
+  });
 
   test("that lost a race fail by a silent server when the others do", () =>
     withFake({ commit: "cas", deadline: 50 }, async ({ fake, limiter, store }) => {
