@@ -203,7 +203,7 @@ function requireOneSlot(keys: readonly string[], slotOf: (key: string) => number
 export type { BunRedisClient } from "./clients/bun_client.ts";
 export type { IoRedisClient } from "./clients/ioredis.ts";
 export type { RedisSender } from "./clients/sender.ts";
-export type { NodeRedisCluster } from "./clients/cluster_dial.ts";
+export type { NodeRedisCluster } from "./clients/node_redis_cluster.ts";
 export type { NodeRedisClient, NodeRedisPool } from "./clients/node_redis.ts";
 export type { NodeRedisSentinel } from "./clients/node_redis_sentinel.ts";
 export type { RedisStoreOptions } from "./redis_options.ts";

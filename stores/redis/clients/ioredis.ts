@@ -3,10 +3,13 @@
  * connection lives once. Its own retries are off, as a command that is sent again may be charged
  * twice; `WATCH` may be used, as nobody else has the connection.
  *
- * A cluster client brings each script call to its node by itself, so it cannot watch.
+ * A cluster client would bring each command to its node by itself, but as one connection: a node that
+ * is silent would hold up the calls of all. So the store dials each node as for other cluster clients.
  */
 
+import type { ClusterDials } from "./cluster_dials.ts";
 import type { Command, Dial } from "./connection.ts";
+import { once } from "./once.ts";
 import { connect, type DedicatedClient } from "./dedicated_connection.ts";
 import { withGrace } from "./dedicated_options.ts";
 
@@ -34,32 +37,66 @@ export function dialIoRedis(client: IoRedisClient): Dial {
   const { duplicate } = client as unknown as { duplicate(options: object): Duplicate };
   return (timeout) =>
     connect(
-      async () => dedicatedClient(await duplicate.call(client, nodeOptions(timeout)), false),
+      async () => dedicatedClient(await duplicate.call(client, nodeOptions(timeout))),
       timeout,
     );
 }
 
-/** Dials the nodes of a cluster, all as one connection. */
-export function dialIoRedisCluster(client: IoRedisClient): Dial {
-  const { options = {}, duplicate } = client as unknown as {
-    readonly options?: { readonly redisOptions?: object };
-    duplicate(nodes: readonly object[], options: object): Duplicate;
+/** What the store uses of a cluster client. */
+interface Cluster {
+  readonly startupNodes: readonly (object | string | number)[];
+  readonly options?: object;
+  /** The address of a node as its client's `natMap` has it. */
+  natMapper(address: string): object;
+  duplicate(nodes: readonly object[], options: object): {
+    readonly connectionPool: { findOrCreate(node: object): Redis };
   };
-  return (timeout) => {
-    const overrides = {
-      ...options,
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      clusterRetryStrategy: noRetry,
-      retryDelayOnFailover: 0,
-      slotsRefreshTimeout: withGrace(timeout),
-      // A cluster client asks a node for the slots before that is ready.
-      redisOptions: { ...options.redisOptions, ...nodeOptions(timeout), enableOfflineQueue: true },
-    };
-    return connect(
-      async () => dedicatedClient(await duplicate.call(client, [], overrides), true),
-      timeout,
-    );
+}
+
+/** A client of one node, as a cluster client makes it: not connected yet. */
+interface Redis {
+  duplicate(options: object): Duplicate;
+}
+
+/**
+ * Dials the nodes of a cluster with the options of its client. A duplicate of that, which is never
+ * connected, makes the clients of nodes.
+ */
+export function ioRedisClusterDials(client: IoRedisClient): ClusterDials {
+  const cluster = client as unknown as Cluster;
+  const maker = once(() => {
+    const { duplicate, options } = cluster;
+    return duplicate.call(cluster, [], { ...options, lazyConnect: true });
+  });
+
+  function dial(nodeOf: () => object): Dial {
+    const make = once(() => maker().connectionPool.findOrCreate({ ...nodeOf() }));
+    return (timeout) =>
+      connect(
+        () => Promise.resolve(dedicatedClient(make().duplicate(nodeOptions(timeout)))),
+        timeout,
+      );
+  }
+
+  return {
+    roots: cluster.startupNodes.map((node) => dial(() => rootOf(node))),
+    nodeAt: (address) => dial(() => cluster.natMapper(address)),
+  };
+}
+
+/** A node that a cluster client was given: its options, its URL or its port. */
+function rootOf(node: object | string | number): object {
+  if (typeof node === "object") return node;
+  if (typeof node === "number") return { host: "127.0.0.1", port: node };
+  const { hostname, port, username, password, protocol } = new URL(
+    node.includes("://") ? node : `redis://${node}`,
+  );
+  return {
+    host: hostname,
+    port: Number(port || 6_379),
+    ...username === "" ? {} : { username: decodeURIComponent(username) },
+    ...password === "" ? {} : { password: decodeURIComponent(password) },
+    ...protocol === "rediss:" ? { tls: {} } : {},
   };
 }
 
@@ -84,9 +121,8 @@ function noRetry(): null {
   return null;
 }
 
-function dedicatedClient(client: Duplicate, isShared: boolean): DedicatedClient {
+function dedicatedClient(client: Duplicate): DedicatedClient {
   return {
-    isShared,
     get isReady() {
       return client.status === "ready";
     },

@@ -7,10 +7,10 @@ import { errorMessage } from "../../../core/options/checks.ts";
 import { clientError, has } from "../clients/unsupported_clients.ts";
 import type { Dial } from "../clients/connection.ts";
 import { type BunRedisClient, dialBunClient } from "../clients/bun_client.ts";
-import { dialIoRedis, dialIoRedisCluster, type IoRedisClient } from "../clients/ioredis.ts";
+import { dialIoRedis, type IoRedisClient, ioRedisClusterDials } from "../clients/ioredis.ts";
 import { dialSender, type RedisSender } from "../clients/sender.ts";
-import { hashSlot } from "./hash_slot.ts";
-import type { NodeRedisCluster } from "../clients/cluster_dial.ts";
+import { clusterDials, type NodeRedisCluster } from "../clients/node_redis_cluster.ts";
+import type { ClusterDials } from "../clients/cluster_dials.ts";
 import { clusterRouter } from "./cluster_router.ts";
 import {
   dialClient,
@@ -45,13 +45,15 @@ export function chooseRouter(client: RedisClient, context: StoreContext): Router
     throw clientError("create redisStore", RULE, client);
   }
   requireNoPrefix(client);
-  const { dial, cluster, isShared, slotOf } = kind;
-  if (dial === undefined) return clusterRouter(client as NodeRedisCluster, context);
+  const { dials, dial, cluster = "", isShared } = kind;
+  if (dial === undefined) {
+    return clusterRouter(dials!(client as never, context.connectDeadline), context);
+  }
   if (isShared === true && context.commit === "watch") {
     const rule = 'commit must be "script", "cas" or "auto" with a client that cannot watch keys';
     throw new TypeError(errorMessage("create redisStore", rule, context.commit));
   }
-  return singleRouter(dial(client as never), context, cluster, slotOf);
+  return singleRouter(dial(client as never), context, cluster);
 }
 
 const RULE = "the client must come from node-redis 4 or later, from ioredis 5 or iovalkey, be a " +
@@ -67,27 +69,21 @@ interface ClientKind {
   readonly sign: string;
   /** What else the store uses of it. */
   readonly uses: readonly string[];
-  /** Dials with its options; of a cluster of node-redis its nodes. */
+  /** Dials with its options. */
   readonly dial?: (client: never) => Dial;
+  /** Dials the nodes of its cluster, if it is one. */
+  readonly dials?: (client: never, timeout: number) => ClusterDials;
   /** What an error advises if the server is a node of a cluster. */
-  readonly cluster: string;
+  readonly cluster?: string;
   /** Whether its commands may use different connections, so that it cannot watch keys. */
   readonly isShared?: boolean;
-  readonly slotOf?: Router["slotOf"];
 }
 
 const KINDS: readonly ClientKind[] = [
-  { sign: "getSlotRandomNode", uses: ["duplicate"], cluster: "" },
+  { sign: "getSlotRandomNode", uses: ["duplicate"], dials: clusterDials },
   { sign: "getMasterNode", uses: ["_execute"], dial: sentinelDial, cluster: CREATE_CLUSTER },
   { sign: "totalClients", uses: ["execute"], dial: dialPool, cluster: CREATE_CLUSTER },
-  {
-    sign: "startupNodes",
-    uses: ["call", "status", "duplicate"],
-    dial: dialIoRedisCluster,
-    cluster: OWN_MAP,
-    isShared: true,
-    slotOf: hashSlot,
-  },
+  { sign: "startupNodes", uses: ["duplicate", "natMapper"], dials: ioRedisClusterDials },
   {
     sign: "status",
     uses: ["call", "sendCommand", "duplicate"],

@@ -7,7 +7,7 @@
  * those that fail come last, and then those that the client's options name.
  */
 
-import type { ClusterDials } from "../clients/cluster_dial.ts";
+import type { ClusterDials } from "../clients/cluster_dials.ts";
 import type { Dial } from "../clients/connection.ts";
 import { repliesTo } from "../connections/round_trip.ts";
 import { staggeredAttempts } from "../connections/staggered_attempts.ts";

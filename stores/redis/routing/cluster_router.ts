@@ -20,7 +20,7 @@ import { withTimeout } from "../../../core/with_timeout.ts";
 import type { Job } from "../batches/job.ts";
 import { valueCache } from "../batches/value_cache.ts";
 import { contendedKeys } from "../commit/claims.ts";
-import { type ClusterDials, clusterDials, type NodeRedisCluster } from "../clients/cluster_dial.ts";
+import type { ClusterDials } from "../clients/cluster_dials.ts";
 import {
   admitsCall,
   type CircuitBreaker,
@@ -66,9 +66,9 @@ interface Cluster {
 }
 
 /** Makes the router of a cluster. */
-export function clusterRouter(client: NodeRedisCluster, context: StoreContext): Router {
+export function clusterRouter(dials: ClusterDials, context: StoreContext): Router {
   const cluster: Cluster = {
-    dials: clusterDials(client, context.connectDeadline),
+    dials,
     slots: { owners: [], nodes: [] },
     renewal: undefined,
     renewalAt: 0,

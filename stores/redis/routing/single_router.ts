@@ -15,13 +15,11 @@ import type { Router } from "./router.ts";
  * Brings every call to one server; a key always has the same connection.
  *
  * @param clusterHint What an error advises if the server turns out to be a node of a cluster.
- * @param slotOf The slots of keys, for a client that brings each command to its node.
  */
 export function singleRouter(
   dial: Dial,
   context: StoreContext,
   clusterHint: string,
-  slotOf: Router["slotOf"] = () => 0,
 ): Router {
   const { connections = 1 } = context;
   const { breaker, submit, close } = batcherPool(dial, context, connections, hashOf, moved);
@@ -31,7 +29,7 @@ export function singleRouter(
   }
 
   return {
-    slotOf,
+    slotOf: () => 0,
     masters: () => Promise.resolve([dial]),
     submit,
     untilProbe: () => untilProbe(breaker),

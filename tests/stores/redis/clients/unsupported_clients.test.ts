@@ -71,17 +71,13 @@ describe("a client that cannot be used is refused by name:", () => {
     });
   }
 
-  for (
-    const client of [new IoCluster([nowhere], { lazyConnect: true }), { send: () => undefined }]
-  ) {
-    test(`${"status" in client ? "a cluster of ioredis" : "a sender"}, by watch`, () => {
-      assert.throws(() => redisStore(client as unknown as RedisClient, { commit: "watch" }), {
-        name: "TypeError",
-        message: 'Cannot create redisStore as commit must be "script", "cas" or "auto" with a ' +
-          'client that cannot watch keys: current value is "watch"',
-      });
+  test("a sender, by watch", () => {
+    assert.throws(() => redisStore({ send: () => Promise.resolve([]) }, { commit: "watch" }), {
+      name: "TypeError",
+      message: 'Cannot create redisStore as commit must be "script", "cas" or "auto" with a ' +
+        'client that cannot watch keys: current value is "watch"',
     });
-  }
+  });
 });
 
 /** Bun's client; `undefined` on other runtimes. */
@@ -223,8 +219,8 @@ describe("lost connections of a cluster", redisServer, () => {
     for (const key of ["a", "b", "c"]) assert.equal((await api.consume(key)).remaining, 9);
     await tell(node, "CLIENT", "KILL", "TYPE", "normal");
     await until(() => api.consume("a").then(() => true, () => false));
-    // It would forget the keys of one node, and leave those of the others.
-    await assert.rejects(api.resetAll(), /must show the nodes of its cluster/);
+    await api.resetAll();
+    assert.equal((await api.peek("b", 0)).remaining, 10);
     await store.close();
   });
 

@@ -8,10 +8,12 @@
  * for its clients, which takes a millisecond to make.
  */
 
+import type { ClusterDials } from "./cluster_dials.ts";
 import type { Dial } from "./connection.ts";
 import { connect, type DedicatedClient, destroy } from "./dedicated_connection.ts";
 import { type Duplicated, optionsOf } from "./options_of.ts";
 import { dedicatedOptions } from "./dedicated_options.ts";
+import { once } from "./once.ts";
 
 /** A node-redis cluster client; `createCluster` returns it. */
 export interface NodeRedisCluster {
@@ -19,14 +21,6 @@ export interface NodeRedisCluster {
   getSlotRandomNode(slot: number): unknown;
   /** Makes another cluster client with the same options, but for those given. */
   duplicate(overrides?: never): unknown;
-}
-
-/** How to dial the nodes of a cluster. */
-export interface ClusterDials {
-  /** The nodes that its options name. */
-  readonly roots: readonly Dial[];
-  /** A node at an address that another one has named: host and port. */
-  readonly nodeAt: (address: string) => Dial;
 }
 
 /** The options of a client of one node. */
@@ -109,12 +103,6 @@ const PLAIN_URL_REGEXP = /^redis:\/\/([^/@?#[\]]+:\d+)\/?$/;
 function named(address: string): NodeName {
   const colon = address.lastIndexOf(":");
   return { address, host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
-}
-
-/** What is made when it is first needed. */
-function once<Value>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => made ??= make();
 }
 
 /** The client that a cluster client makes once it is to connect. */
