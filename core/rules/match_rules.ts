@@ -14,8 +14,11 @@ import type { Rule } from "./compile_rule.ts";
 import { entryText, escaped } from "./entry_text.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
-/** One entry of a descriptor. */
-export type DescriptorEntry = readonly [key: string, value: string];
+/**
+ * One entry of a descriptor. A value that is too long to be kept is matched as it is, and counted by
+ * another text, such as a hash of it.
+ */
+export type DescriptorEntry = readonly [key: string, value: string, counted?: string];
 
 /** What a request is about: ordered entries, from the general to the particular. */
 export interface Descriptor {
@@ -68,7 +71,7 @@ export function matchDescriptor(
     const rules: KeyRules | undefined = level?.get(entry[0]);
     node = rules === undefined ? undefined : nodeOf(rules, entry[1]);
     if (node === undefined) return undefined;
-    const own: string = node.shared ?? node.start + escaped(entry[1]);
+    const own: string = node.shared ?? node.start + escaped(entry[2] ?? entry[1]);
     key = index === 0 ? own : `${key},${own}`;
     level = node.children;
   }
@@ -149,7 +152,7 @@ export function matchRule(
 }
 
 function keyOfEntries(entries: readonly DescriptorEntry[]): string {
-  return entries.map(([key, value]) => entryText(key, value)).join(",");
+  return entries.map(([key, value, counted = value]) => entryText(key, counted)).join(",");
 }
 
 function sameCounter(one: AppliedRule, other: AppliedRule): boolean {

@@ -42,7 +42,8 @@ export interface EnvoyAnswer {
 
 /**
  * Decides a call; one of an unknown domain is admitted. Descriptors that give units back do so before
- * the others take any.
+ * the others take any. A call with a malformed descriptor is refused as such, unless the others refuse
+ * it: an error may admit it.
  *
  * @param withFields Whether the answer has header fields.
  */
@@ -51,9 +52,10 @@ export function decideCall(
   call: EnvoyCall,
   withFields: boolean,
 ): MaybePromise<EnvoyAnswer> {
-  const { givesBack } = call;
-  const statuses: EnvoyStatus[] = call.descriptors.map(() => OPEN);
+  const { givesBack, fault } = call;
+  const statuses = Array<EnvoyStatus>(call.count).fill(OPEN);
   const answerOf = (verdict: Verdict | undefined): EnvoyAnswer => {
+    if (fault !== undefined && (verdict?.allowed ?? true)) throw fault;
     const fields = verdict === undefined || !withFields ? [] : verdictFields(verdict);
     return {
       overallCode: verdict?.allowed ?? true ? "OK" : "OVER_LIMIT",
@@ -86,7 +88,9 @@ function decidePart(
   const descriptors = indices.map((index) => call.descriptors[index]!);
   return andThen(decide({ ...call, descriptors }), (verdict) => {
     for (const each of verdict.rules) {
-      for (const index of each.descriptors) statuses[indices[index]!] = statusOf(each);
+      for (const index of each.descriptors) {
+        statuses[call.places[indices[index]!]!] = statusOf(each);
+      }
     }
     return verdict;
   });

@@ -125,7 +125,8 @@ function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
   return {
     domain: textOf(domain),
     descriptors: descriptors.map(({ entries, limit, hitsAddend, isNegativeHits }) => ({
-      entries: entries.map(({ key, value }) => ({ key: textOf(key), value: textOf(value) })),
+      // Clients choose values, and what is wrong with one must not admit the call.
+      entries: entries.map(({ key, value }) => ({ key: textOf(key), value: anyTextOf(value) })),
       limit,
       hitsAddend: hitsAddend?.value,
       isNegativeHits,
@@ -135,6 +136,12 @@ function dataOf({ domain, descriptors, hitsAddend }: CallMessage): unknown {
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
+
+const lenient = new TextDecoder("utf-8");
+
+function anyTextOf(bytes: Uint8Array): string {
+  return lenient.decode(bytes);
+}
 
 function textOf(bytes: Uint8Array): string {
   return decoder.decode(bytes);

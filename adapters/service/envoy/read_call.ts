@@ -6,7 +6,7 @@
  */
 
 import { algorithmOf, type Descriptor, envoyLimit, type RuleRequest } from "../../rules/rules.ts";
-import { refuse } from "../http/service_answer.ts";
+import { asRefusal, type CallRefusal, refusalOf, refuse } from "../http/service_answer.ts";
 import { boundsFault, ENVOY_FORM, faultText, type RequestLimits } from "../http/request_bounds.ts";
 
 /** Envoy's units by their number in the protocol; the first one is none. */
@@ -25,31 +25,83 @@ type Data = Readonly<Record<string, unknown>>;
 
 /** A call of Envoy. */
 export interface EnvoyCall extends RuleRequest {
+  /** Of each descriptor its place in the call: those that are malformed are left out. */
+  readonly places: readonly number[];
   /** Of each descriptor whether it gives its units back rather than take them. */
   readonly givesBack: readonly boolean[];
+  /** How many descriptors the call has. */
+  readonly count: number;
+  /** What is wrong with the first descriptor that is malformed. */
+  readonly fault: CallRefusal | undefined;
 }
 
 /**
- * Reads a call, and refuses one that is malformed. Names are in either spelling, numbers may be text,
- * and what is `null` is not there.
+ * Reads a call, and refuses one that is malformed as a whole. A descriptor that is malformed frees
+ * none of the others from their limits: these are decided. Names are in either spelling, numbers may
+ * be text, and what is `null` is not there.
  */
 export function readCall(data: unknown, limits: RequestLimits): EnvoyCall {
   const map = mapOf(data, "the body");
   const list = listOf(map.descriptors, "descriptors");
-  const descriptors = list.map(descriptorOf);
   const hits = hitsOf(map);
   // In the protocol 0 units are those that nobody has set, which stand for 1.
   const cost = hits === 0 ? 1 : hits;
-  const givesBack = (list as readonly Data[]).map(isNegative);
+  const domain = (map.domain ?? "") as string;
+  const whole = { domain, cost };
+  const read = list.slice(0, limits.maxDescriptors).map((item, place) =>
+    readDescriptor(item, place, list.length, whole, limits)
+  );
+  const valid = read.flatMap(({ valid }) => valid ?? []);
+  const tooMany = list.length > limits.maxDescriptors
+    ? boundsFault({ ...whole, descriptors: list as readonly Descriptor[] }, limits, ENVOY_FORM)
+    : undefined;
+  const fault = read.find(({ fault }) => fault !== undefined)?.fault ??
+    (tooMany && refusalOf(400, faultText(tooMany)));
+  const descriptors = valid.map(({ descriptor }) => descriptor);
+  if (descriptors.length === 0) {
+    throw fault ?? refusalOf(400, faultText(boundsFault({ ...whole, descriptors }, limits)!));
+  }
+  const givesBack = valid.map(({ givesBack }) => givesBack);
   // What takes more than one unit may be a report of what was used, and is counted in any case.
   const charge = descriptors.some(({ cost: own = cost }, index) =>
     !givesBack[index] && own !== undefined && own > 1
   );
-  const domain = (map.domain ?? "") as string;
-  const request = { domain, descriptors, cost, charge, refuseDebt: true };
-  const fault = boundsFault(request, limits, ENVOY_FORM);
-  if (fault !== undefined) refuse(400, faultText(fault));
-  return { ...request, givesBack };
+  const places = valid.map(({ place }) => place);
+  const request = { ...whole, descriptors, charge, refuseDebt: true };
+  return { ...request, places, givesBack, count: list.length, fault };
+}
+
+/** A descriptor of a call, as it was read, or what is wrong with it. */
+interface ReadDescriptor {
+  readonly valid?: {
+    readonly descriptor: Descriptor;
+    readonly place: number;
+    readonly givesBack: boolean;
+  };
+  readonly fault?: CallRefusal;
+}
+
+function readDescriptor(
+  item: unknown,
+  place: number,
+  count: number,
+  whole: Pick<RuleRequest, "domain" | "cost">,
+  limits: RequestLimits,
+): ReadDescriptor {
+  try {
+    const descriptor = descriptorOf(item);
+    const found = boundsFault({ ...whole, descriptors: [descriptor] }, limits, ENVOY_FORM);
+    if (found === undefined) {
+      return { valid: { descriptor, place, givesBack: isNegative(item as Data) } };
+    }
+    const isOwn = found.place.startsWith("entries") || descriptor.cost !== undefined;
+    const at = count > 1 && isOwn ? `descriptors[${place}].` : "";
+    return { fault: refusalOf(400, `${at}${faultText(found)}`) };
+  } catch (error) {
+    const fault = asRefusal(error);
+    if (fault === undefined) throw error;
+    return { fault };
+  }
 }
 
 function descriptorOf(item: unknown): Descriptor {

@@ -22,7 +22,6 @@ import { clientAddress, problem, PROBLEM_TYPE } from "../../http/http.ts";
 import { isTooManyLimits, type RuleEngine, type Verdict } from "../../rules/rules.ts";
 import type { CallSettings } from "../serve_options.ts";
 import type { IncomingCall } from "./incoming_call.ts";
-import { boundsFault, faultText, REQUEST_LIMITS } from "./request_bounds.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { refuse, type ServiceAnswer } from "./service_answer.ts";
 import { verdictFields } from "./verdict_fields.ts";
@@ -45,20 +44,11 @@ const NAMES = Object.keys(FAMILIES) as readonly Family[];
 /** The statuses that a refusal can be given. */
 const STATUSES: readonly string[] = ["401", "403", "429", "503"];
 
-/**
- * Makes the check. A request with a value longer than `limits` says is refused, as counters are kept
- * by values and the client chooses them.
- */
+/** Makes the check. */
 export function checkCall(
   engine: RuleEngine,
-  { limits, trustedProxies, ipv6Prefix }: Pick<
-    CallSettings,
-    "limits" | "trustedProxies" | "ipv6Prefix"
-  >,
+  { trustedProxies, ipv6Prefix }: Pick<CallSettings, "trustedProxies" | "ipv6Prefix">,
 ): (call: IncomingCall, target: RequestTarget) => MaybePromise<ServiceAnswer> {
-  const { maxText } = limits;
-  // How many descriptors and entries there are is for the rules to say.
-  const bounds = { ...REQUEST_LIMITS, maxDescriptors: Infinity, maxEntries: Infinity, maxText };
   const addressOf = clientAddress({ trustedProxies });
 
   return function check(call, target) {
@@ -85,8 +75,6 @@ export function checkCall(
     if (descriptors === undefined) refuse(Number(status), "the path can be read in too many ways");
     if (descriptors.length === 0) return { status: 200, headers: {}, body: "" };
     const request = { domain, descriptors };
-    const fault = boundsFault(request, bounds);
-    if (fault !== undefined) refuse(Number(status), faultText(fault));
     const decided = orElse((): MaybePromise<Verdict> => engine.consume(request), (error) => {
       if (isTooManyLimits(error)) refuse(Number(status), error.message);
       throw error;

@@ -5,7 +5,7 @@
  */
 
 import { formatValue } from "../../../core/toolkit.ts";
-import type { DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
+import type { Descriptor, DescriptorEntry, RuleRequest } from "../../rules/rules.ts";
 
 /** How much a request may ask for. */
 export interface RequestLimits {
@@ -15,7 +15,7 @@ export interface RequestLimits {
   readonly maxDescriptors: number;
   /** The most entries of a descriptor. */
   readonly maxEntries: number;
-  /** The most characters of a key or a value. */
+  /** The most characters of a key, and of a value that is kept as it is: a longer one is hashed. */
   readonly maxText: number;
 }
 
@@ -85,14 +85,21 @@ export function boundsFault(
     return { place: "descriptors", rule };
   }
   for (let index = 0; index < length; index++) {
-    const { entries, cost } = descriptors[index]!;
-    const fault = isCost(cost, Number.MAX_SAFE_INTEGER)
-      ? entriesFault(entries, limits, form)
-      : costFault(form.cost, cost, Number.MAX_SAFE_INTEGER);
+    const fault = descriptorFault(descriptors[index]!, limits, form);
     if (fault === undefined) continue;
     return length === 1 ? fault : { ...fault, place: `descriptors[${index}].${fault.place}` };
   }
   return undefined;
+}
+
+function descriptorFault(
+  { entries, cost }: Descriptor,
+  limits: RequestLimits,
+  form: RequestForm,
+): RequestFault | undefined {
+  return isCost(cost, Number.MAX_SAFE_INTEGER)
+    ? entriesFault(entries, limits, form)
+    : costFault(form.cost, cost, Number.MAX_SAFE_INTEGER);
 }
 
 function entriesFault(
@@ -106,23 +113,17 @@ function entriesFault(
   }
   for (let index = 0; index < length; index++) {
     const [key, value] = entries[index]!;
-    if (!isText(key, 1, maxText)) {
+    if (typeof key !== "string" || key.length < 1 || key.length > maxText) {
       const rule = `must have keys of 1 to ${maxText} characters, not ${formatValue(key)}`;
       return { place: "entries", rule };
     }
-    if (!isText(value, minValue, maxText)) {
-      const rule = `must be text of ${minValue} to ${maxText} characters, not ${
-        formatValue(value)
-      }`;
+    if (typeof value !== "string" || value.length < minValue) {
+      const filled = minValue === 0 ? "text" : "text that is not empty";
       const place = isMap ? `entries.${key}`.slice(0, 200) : `entries[${index}].value`;
-      return { place, rule };
+      return { place, rule: `must be ${filled}, not ${formatValue(value)}` };
     }
   }
   return undefined;
-}
-
-function isText(value: unknown, least: number, most: number): boolean {
-  return typeof value === "string" && value.length >= least && value.length <= most;
 }
 
 function isCost(cost: unknown, most: number): boolean {

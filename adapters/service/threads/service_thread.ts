@@ -17,6 +17,7 @@ import { grpcServer } from "../envoy/grpc_server.ts";
 import { startHttpServer } from "../http/http_server.ts";
 import { type ServiceHandler, serviceHandler } from "../http/service_handler.ts";
 import { errorLog, type Log } from "../log.ts";
+import { countingLongValues } from "../long_values.ts";
 import { type Figures, figures } from "../metrics/figures.ts";
 import type { FiguresSnapshot } from "../metrics/figures_snapshot.ts";
 import type { LiveRequest } from "../metrics/live_document.ts";
@@ -88,7 +89,7 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
   const { store, reportsStore, log } = options;
   const counted = figures(reportsStore ? storeFigures(store) : undefined);
   let draining = false;
-  const engine = ruleEngine({
+  const rules = ruleEngine({
     store,
     lookup: options.lookup,
     lookupCache: options.lookupCache,
@@ -96,6 +97,7 @@ export function serviceThread(options: ThreadOptions): ServiceThread {
     onLookupError: errorLog(log, "lookup-failed"),
     onVerdict: counted.verdict,
   });
+  const engine = countingLongValues(rules, options.limits.maxText, options.token ?? "tidegate");
   const counting = { figures: counted, isReady: () => !draining, onError: errorLog(log) };
   const handler = serviceHandler(engine, { ...options, ...counting });
 

@@ -25,7 +25,7 @@ describe("tidegate lint", () => {
   test("finds nothing wrong with the example, not even a warning", async () => {
     assert.deepEqual(await run("lint", EXAMPLE, "--strict"), {
       status: 0,
-      printed: `${EXAMPLE}: 9 rules in shop`,
+      printed: `${EXAMPLE}: 10 rules in shop`,
       complaints: "",
     });
   });
@@ -83,7 +83,10 @@ describe("tidegate explain", () => {
 
   test("says why nothing matches", async () => {
     const { printed } = await run("explain", EXAMPLE, "path=/", "user=1");
-    assert.match(printed, /no rule for the key path here; there are: address, user, route/);
+    assert.match(
+      printed,
+      /no rule for the key path here; there are: address, masked_remote_address, user, route/,
+    );
     assert.match(printed, /admitted, as no rule with limits holds/);
   });
 
@@ -108,7 +111,7 @@ withRedis("tidegate with Redis", (redis) => {
     await client.hSet("tidegate:rules", "shop.yaml", readFileSync(EXAMPLE, "utf8"));
     const { status, printed } = await run("lint", redis().url);
     assert.equal(status, 0);
-    assert.equal(printed, `${redis().url}: 9 rules in shop`);
+    assert.equal(printed, `${redis().url}: 10 rules in shop`);
     client.destroy();
   });
 

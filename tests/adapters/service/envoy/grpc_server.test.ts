@@ -172,8 +172,7 @@ describe("Envoy's gRPC", () => {
         user("a", { domain: "" }),
         shop(),
         shop({ entries: [] }),
-        user("a".repeat(2_000)),
-        shop(...Array(40).fill(of("a"))),
+        shop(...Array(40).fill(of("knows", {}, "who"))),
         shop(of("a", { hits_addend: { value: "9007199254740993" } })),
       ];
       // Another program may write more than the protocol's 32 bits.
@@ -184,6 +183,64 @@ describe("Envoy's gRPC", () => {
       for (const { error, details } of await ask(service, bad)) {
         assert.equal(error, 3, details);
       }
+    }, { grpcPort: 0 }));
+
+  test("with a long value beside it, or a malformed descriptor, a limit holds", () =>
+    withService(async (service) => {
+      const path = (length: number) => of("/" + "a".repeat(length), {}, "path");
+      const beside = [path(1_025), path(5_000), { entries: [] }, of("", {}, ""), {
+        entries: Array(17).fill({ key: "a", value: "b" }),
+      }, of("a", { limit: { requests_per_unit: 1, unit: "UNKNOWN" } }, "path")];
+      const calls = beside.flatMap((each) => [shop(of("evil"), each), shop(each, of("evil"))]);
+      const many = shop(...Array(40).fill(of("evil")));
+      const answers = await ask(service, [...calls, many, ...calls]);
+      const over = answers.map(({ overall_code: code, error }) => code ?? error);
+      // Three pass, or would if they were well formed.
+      assert.deepEqual(over.slice(0, 3), ["OK", "OK", "OK"]);
+      assert.deepEqual(over.slice(3), Array(answers.length - 3).fill(OVER));
+      const statuses = answers[5].statuses.map(({ code }: Answer) => code);
+      assert.deepEqual(statuses, ["OK", OVER]);
+    }, { grpcPort: 0 }));
+
+  test("counts a long value by itself, and matches it as it is", () =>
+    withService(async (service) => {
+      const long = (end: string) => shop(of(`/api/${"a".repeat(2_000)}${end}`, {}, "path"));
+      const answers = await ask(service, [
+        long("x"),
+        long("x"),
+        long("y"),
+        long("/open"),
+        long("/open"),
+      ]);
+      const codes = answers.map(({ overall_code: code }) => code);
+      assert.deepEqual(codes, ["OK", OVER, "OK", "OK", "OK"]);
+      const keys = (await service.figures()).keys;
+      assert.ok(JSON.stringify(keys).length < 4_000);
+    }, {
+      grpcPort: 0,
+      rules: objectSource({
+        domain: "shop",
+        rules: [
+          { key: "path", value: "/api/*/open", unlimited: true },
+          { key: "path", value: "/api/*", limits: [{ limit: 1, period: "1h" }] },
+        ],
+      }),
+    }));
+
+  test("counts bytes that are no UTF-8", () =>
+    withService(async (service) => {
+      const path = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+      const text = (field: number, bytes: readonly number[]) => [field, bytes.length, ...bytes];
+      const ascii = (word: string) => [...word].map((sign) => sign.charCodeAt(0));
+      const entry = [...text(0x0a, ascii("user")), ...text(0x12, [0xff, 0xfe])];
+      const message = [...text(0x0a, ascii("shop")), ...text(0x12, text(0x0a, entry))];
+      const url = `http://127.0.0.1:${service.grpcPort}`;
+      for (let times = 0; times < 4; times++) {
+        assert.equal((await rawGrpc(url, path, message)).status, 0);
+      }
+      const { rules } = await service.figures();
+      const { admitted, refused } = rules.find(({ rule }) => rule === "per-user")!;
+      assert.deepEqual([admitted, refused], [3, 1]);
     }, { grpcPort: 0 }));
 
   test("bytes that are no message are INVALID_ARGUMENT, and the service goes on", () =>

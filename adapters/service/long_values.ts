@@ -1,0 +1,50 @@
+/*
+ * Values that are too long to be kept. Clients choose them (a path, a header), and a call that was
+ * refused as malformed would pass at a proxy that admits on errors, with every limit beside the long
+ * value. So a long value is matched as it is, and counted by a keyed hash of it.
+ */
+
+import { createHmac } from "node:crypto";
+
+import type { Descriptor, DescriptorEntry, RuleEngine, RuleRequest } from "../rules/rules.ts";
+
+/** How much of a long value its counter shows. */
+const SHOWN = 64;
+
+/**
+ * The engine for requests with values of any length.
+ *
+ * @param longest The most characters of a value that is kept as it is.
+ * @param secret What the hash is keyed by, so that nobody else finds a short value that is counted as a
+ * long one; services that share a store must share it.
+ */
+export function countingLongValues(
+  engine: RuleEngine,
+  longest: number,
+  secret: string,
+): RuleEngine {
+  const countedEntry = (entry: DescriptorEntry): DescriptorEntry => {
+    const [key, value] = entry;
+    if (value.length <= longest) return entry;
+    const hash = createHmac("sha256", secret).update(value).digest("base64url");
+    return [key, value, `${value.slice(0, SHOWN)}~${hash}`];
+  };
+  const counted = (request: RuleRequest): RuleRequest => {
+    if (!request.descriptors.some(({ entries }) => entries.some(isLong))) return request;
+    const descriptors = request.descriptors.map((descriptor): Descriptor => {
+      return { ...descriptor, entries: descriptor.entries.map(countedEntry) };
+    });
+    return { ...request, descriptors };
+  };
+  const isLong = ([, value]: DescriptorEntry) => value.length > longest;
+  return {
+    ...engine,
+    get rules() {
+      return engine.rules;
+    },
+    consume: (request) => engine.consume(counted(request)),
+    peek: (request) => engine.peek(counted(request)),
+    refund: (request) => engine.refund(counted(request)),
+    reset: (request) => engine.reset(counted(request)),
+  };
+}
