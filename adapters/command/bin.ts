@@ -11,4 +11,10 @@ import process from "node:process";
 
 import { commandLine } from "./command_line.ts";
 
+// Whoever reads may have seen enough, as `head` has: what is written then goes nowhere.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+}
 process.exitCode = await commandLine(process.argv.slice(2));

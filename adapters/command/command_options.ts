@@ -190,7 +190,7 @@ async function readConfig(path: string, known: OptionTable): Promise<Record<stri
     throw new Error(`Cannot read --config ${path}`, { cause });
   });
   const isJson = /^\s*\{/.test(text);
-  const data: unknown = isJson ? JSON.parse(text) : (await yamlReader()).read(text, false).data;
+  const data: unknown = isJson ? readJson(path, text) : (await yamlReader()).read(text, false).data;
   if (typeof data !== "object" || data === null) {
     throw usageError(`--config ${path} must hold a map of options`);
   }
@@ -202,6 +202,14 @@ async function readConfig(path: string, known: OptionTable): Promise<Record<stri
       throw usageError(`there is no option ${name}, in ${path}${hintAt(name, Object.keys(known))}`);
     }),
   );
+}
+
+function readJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`Cannot read --config ${path} as it must be valid JSON`, { cause });
+  }
 }
 
 /** The value of an option that is no argument. */

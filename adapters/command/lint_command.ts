@@ -21,7 +21,9 @@ export const lintCommand: Command = defineCommand({
       if (rules === undefined || (values.strict === true && problems.length > 0)) status = 1;
       else {
         const domains = [...rules.domains.keys()].join(", ");
-        tools.print(`${path}: ${rules.rules.length} rules in ${domains}`);
+        // As the service's page counts them: the others are only the way to their inner rules.
+        const { length } = rules.rules.filter(({ kind }) => kind !== "open");
+        tools.print(`${path}: ${length === 1 ? "1 rule" : `${length} rules`} in ${domains}`);
       }
     }
     return status;

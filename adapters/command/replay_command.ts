@@ -3,16 +3,13 @@
  */
 
 import { createReadStream } from "node:fs";
-import { stat, writeFile } from "node:fs/promises";
+import { access, constants, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import process from "node:process";
 
-import { errorMessage, formatValue } from "../../core/toolkit.ts";
-import type { Period } from "../../mod.ts";
-import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
 import { FORMAT_NAMES } from "../replay/log/layout.ts";
 import { unreadLines } from "../replay/output/log_notes.ts";
 import {
-  type Candidate,
   type LogFormat,
   readTrace,
   type ReadTraceOptions,
@@ -23,7 +20,6 @@ import {
   replayRules,
   replayTable,
   sweep,
-  type SweepFamily,
   type SweepReport,
 } from "../replay/replay.ts";
 import {
@@ -36,15 +32,19 @@ import {
 } from "./command_options.ts";
 import { readAt } from "./rules_at.ts";
 import { type ReadProgress, readProgress } from "./read_progress.ts";
-
-/** The algorithms that a sweep compares. */
-const SWEPT: readonly AlgorithmName[] = ["fixedWindow", "slidingCounter", "slidingLog", "gcra"];
+import { candidateOf } from "./rule_option.ts";
+import { foundCandidates, sweepOf } from "./sweep_option.ts";
 
 const OPTIONS = {
   rule: { value: "RULE", multiple: true, text: "a limit to try; several are compared" },
   rules: { value: "RULES", text: "a rule file: what each of its rules would do" },
   compare: { text: "what two rules would have done differently, and to which clients" },
-  sweep: { value: "PERIOD", text: "also find the smallest limits for this period" },
+  sweep: {
+    value: "PERIOD",
+    text:
+      "find the smallest limits for this period; 1m,burst=10 gives gcra that burst, and 60/1m " +
+      "finds the smallest burst for that limit",
+  },
   format: { choices: FORMAT_NAMES, text: "of the log; detected by default" },
   time: { value: "NAME", text: "the column, or the path in an object, that holds the time" },
   key: {
@@ -74,7 +74,7 @@ type ReplayValues = ValuesOf<typeof OPTIONS>;
 /** The command `tidegate replay`. */
 export const replayCommand: Command = defineCommand({
   name: "replay",
-  operands: "LOG... --rule RULE [--rule RULE ...]",
+  operands: "LOG... --rule RULE [--rule RULE ...] [--sweep PERIOD]",
   summary: "shows what limits would have done to a log",
   about: `  A LOG is a file, or - for standard input, plain or compressed with gzip or zstd.
   A RULE is an algorithm, a limit and a period, and options: gcra:60/1m,burst=10 or
@@ -89,18 +89,20 @@ async function runReplay(
   values: ReplayValues,
   tools: Tools,
 ): Promise<number> {
-  const { rule: rules = [], sweep: period, html, title } = values;
-  if (positionals.length === 0 || (rules.length === 0 && values.rules === undefined)) {
+  const { rule: rules = [], sweep: swept, html, title } = values;
+  if (positionals.length === 0 || (rules.length === 0 && (values.rules ?? swept) === undefined)) {
     throw usageError(
-      "replay takes a log and a rule: replay access.log --rule gcra:60/1m",
+      "replay needs a log and a rule, a rule file or a sweep, such as " +
+        "replay access.log --rule gcra:60/1m",
       "replay",
     );
   }
-  if (values.rules !== undefined && (rules.length > 0 || period !== undefined)) {
+  if (values.rules !== undefined && (rules.length > 0 || swept !== undefined)) {
     throw usageError("--rules cannot be combined with --rule or --sweep", "replay");
   }
   const candidates = rules.map(candidateOf);
-  const families = period === undefined ? [] : familiesOf(periodOf("period", period));
+  const wanted = swept === undefined ? undefined : sweepOf(swept);
+  if (html !== undefined) await checkWritable(html);
   const progress = readProgress(await sizeOf(positionals));
   const logs = positionals.map((name) => ({ name, log: openLog(name, progress) }));
   const options = { ...readOptions(values), onProgress: progress.show };
@@ -108,9 +110,10 @@ async function runReplay(
   let sweeps: readonly SweepReport[] = [];
   if (values.rules === undefined) {
     const trace = await readTrace(logs, options).finally(progress.end);
-    report = await replay(trace, candidates, { compare: values.compare });
-    const of = report.clients === 1 ? "requests" : "clients";
-    if (families.length > 0) sweeps = await sweep(trace, families, { of });
+    const of = trace.clients.length === 1 ? "requests" : "clients";
+    if (wanted !== undefined) sweeps = await sweep(trace, wanted.families, { of });
+    const tried = candidates.length > 0 ? candidates : foundCandidates(wanted!, sweeps);
+    report = await replay(trace, tried, { compare: values.compare });
   } else {
     const { rules } = await readAt(values.rules, {}, tools);
     if (rules === undefined) return 1;
@@ -123,7 +126,7 @@ async function runReplay(
   } else tools.print(replayTable(report, sweeps));
   if (html !== undefined) {
     await writeFile(html, replayPage(report, { title: title ?? positionals.join(", "), sweeps }));
-    tools.complain(`written to ${html}`);
+    tools.complain(`Wrote the page to ${html}`);
   }
   return 0;
 }
@@ -164,51 +167,12 @@ async function sizeOf(paths: readonly string[]): Promise<number> {
   return size;
 }
 
-function candidateOf(rule: string): Candidate {
-  const options = ruleOf(rule);
-  return {
-    name: rule,
-    algorithm: algorithmOf(options),
-    make: (limit) => algorithmOf({ ...options, limit }),
-  };
-}
-
-/** `gcra:60/1m,burst=10`: a name, a limit, a period, and options of the factory. */
-function ruleOf(text: string): LimitOptions {
-  const match = /^(\w+):(\d+)\/(\w+)((?:,\w+=\w+)*)$/.exec(text);
-  if (match === null) {
-    throw new TypeError(
-      `Cannot read a rule as it must be like gcra:60/1m,burst=10: it is ${formatValue(text)}`,
-    );
-  }
-  const [, algorithm, limit, period, rest = ""] = match;
-  const options = rest.split(",").filter((option) => option !== "").map((option) => {
-    const [name = "", value = ""] = option.split("=");
-    return [name, name === "precision" ? periodOf(name, value) : valueOf(value)] as const;
+/** Requires a file that can be written, before the log is read. */
+async function checkWritable(path: string): Promise<void> {
+  const action = `Cannot write --html ${path}`;
+  const stats = await stat(path).catch(() => undefined);
+  if (stats?.isDirectory()) throw new Error(`${action} as it must be a file: it is a directory`);
+  await access(stats === undefined ? dirname(path) : path, constants.W_OK).catch((cause) => {
+    throw new Error(action, { cause });
   });
-  return {
-    algorithm: algorithm as AlgorithmName,
-    limit: Number(limit),
-    period: periodOf("period", period!),
-    ...Object.fromEntries(options),
-  };
-}
-
-/** A period must say its unit: on a command line, a number alone may be meant as seconds. */
-function periodOf(option: string, text: string): Period {
-  if (!/^\d+$/.test(text)) return text as Period;
-  const rule = `${option} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
-  throw new RangeError(errorMessage("read a rule", rule, text));
-}
-
-/** Digits are a number; anything else is text, such as a period with its unit. */
-function valueOf(text: string): number | string {
-  return /^\d+$/.test(text) ? Number(text) : text;
-}
-
-function familiesOf(period: Period): readonly SweepFamily[] {
-  return SWEPT.map((algorithm) => ({
-    name: algorithm,
-    make: (limit) => algorithmOf({ algorithm, limit, period }),
-  }));
 }

@@ -22,8 +22,10 @@ import {
 export interface SweepFamily {
   /** What reports call it. */
   readonly name: string;
-  /** The algorithm with a limit. */
+  /** The algorithm with a limit, or with a burst if that is to be found. */
   readonly make: (limit: number) => Algorithm;
+  /** What the number is that `make` takes; default `"limit"`. */
+  readonly finds?: "limit" | "burst" | undefined;
 }
 
 /** The options of `sweep`. */
@@ -52,6 +54,8 @@ export interface SweepPoint {
 export interface SweepReport {
   /** The family's name. */
   readonly name: string;
+  /** What was found: limits, or bursts. */
+  readonly finds: "limit" | "burst";
   /** The curve where it falls, by rising limit. */
   readonly points: readonly SweepPoint[];
   /**
@@ -112,6 +116,7 @@ export async function sweep(
   tryLimits(trace, swept, spread(from, to, points));
   return swept.map((family, index) => ({
     name: families[index]!.name,
+    finds: families[index]!.finds ?? "limit",
     points: [...family.known.values()]
       .filter(({ limit }) => limit >= from && limit <= to)
       .sort((a, b) => a.limit - b.limit),

@@ -1,11 +1,14 @@
 // Runs where the package was installed without any of its peers: see .ci/installs.mjs.
 import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import { gcra, limiter } from "tidegate";
 import { redisStore } from "tidegate/redis";
 import { objectSource, yamlReader } from "tidegate/rules";
-import { serve } from "tidegate/serve";
+import { commandLine, serve } from "tidegate/serve";
 
 const rules = objectSource({ domain: "shop", rules: [{ key: "user", unlimited: true }] });
 
@@ -33,6 +36,16 @@ test("whoever uses a package that is missing learns how to install it", async ()
     () => redisStore(/** @type {any} */ ({})),
     /must come from node-redis 4 or later, /,
   );
+});
+
+test("malformed JSON is no reason to install a parser of YAML", async () => {
+  const path = join(mkdtempSync(join(tmpdir(), "tidegate-")), "rules.json");
+  writeFileSync(path, '{"domain": "shop", "rules": [}');
+  /** @type {string[]} */
+  const complaints = [];
+  const complain = (/** @type {string} */ line) => void complaints.push(line);
+  assert.equal(await commandLine(["lint", path], { print() {}, complain }), 1);
+  assert.match(complaints.join(), /rules\.json: error: it is not valid JSON: /);
 });
 
 test("parts made for a package that is missing name it", async () => {

@@ -43,9 +43,9 @@ export function reportSections(
     ...hitHardest(report),
     ...comparisonSections(report),
     ...(sweeps.length === 0 ? [] : [{
-      heading: "How low may the limit be?",
+      heading: `How low can the ${sweeps[0]!.finds} be?`,
       plot: (width: number) => sweepPlot("Requests refused against the limit", sweeps, width),
-    }, { title: "smallest limit that hits", rows: sweepRows(sweeps) }]),
+    }, { title: `smallest ${sweeps[0]!.finds} that hits`, rows: sweepRows(sweeps) }]),
   ];
 }
 
@@ -152,6 +152,9 @@ function sweepRows(sweeps: readonly SweepReport[]): Section["rows"] {
   );
   return [
     ["algorithm", ...shares],
-    ...sweeps.map(({ name, smallest }) => [name, ...smallest.map(({ limit }) => count(limit))]),
+    ...sweeps.map(({ name, smallest }) => [
+      name,
+      ...smallest.map(({ limit }) => limit === Infinity ? "none" : count(limit)),
+    ]),
   ];
 }

@@ -121,7 +121,10 @@ export async function readDocuments(
 ): Promise<ReadRules> {
   const texts = documents.flatMap((document) => "text" in document ? document.text : []);
   const needsYaml = texts.some((text) => readJson(text, false) === undefined);
-  const read = readRules(documents, needsYaml ? await yamlReader() : undefined, options);
+  // Text that begins as JSON does is more likely JSON with a fault than YAML.
+  const mayBeJson = texts.every((text) => /^\s*[{[]/.test(text));
+  const load = () => mayBeJson ? yamlReader().catch(() => undefined) : yamlReader();
+  const read = readRules(documents, needsYaml ? await load() : undefined, options);
   if (needsYaml || texts.length === 0 || read.problems.length === 0) return read;
   // Only the parser of YAML knows where in a text of JSON something stands.
   const yaml = await yamlReader().catch(() => undefined);
@@ -157,9 +160,11 @@ function sourceOf(
   problems: RuleProblem[],
 ): Source | undefined {
   const { name } = document;
-  const own = "text" in document ? readText(document.text, yaml, false) : given(document.data);
+  const own = "text" in document
+    ? readText(name, document.text, yaml, false)
+    : given(document.data);
   const envoy = format === "envoy" || (format === "auto" && isEnvoy(own.data));
-  const read = envoy && "text" in document ? readText(document.text, yaml, true) : own;
+  const read = envoy && "text" in document ? readText(name, document.text, yaml, true) : own;
   problems.push(
     ...read.errors.map(({ message, place }) => problemAt(name, place, [], message, "error")),
   );
@@ -256,13 +261,20 @@ function isEnvoy(data: unknown): boolean {
     !Object.hasOwn(data, "rules");
 }
 
-function readText(text: string, yaml: YamlReader | undefined, plain: boolean): ReadText {
+function readText(
+  name: string,
+  text: string,
+  yaml: YamlReader | undefined,
+  plain: boolean,
+): ReadText {
   if (text.length > LONGEST_TEXT) {
     return failed(`a file must be at most ${LONGEST_TEXT} characters long, not ${text.length}`);
   }
   const json = readJson(text, plain);
   if (json === undefined || (json.errors.length > 0 && yaml !== undefined)) {
-    return yaml?.read(text, plain) ?? failed("there is no parser for it");
+    const read = yaml?.read(text, plain);
+    if (read !== undefined && (read.errors.length === 0 || !name.endsWith(".json"))) return read;
+    return failed(`it is not valid JSON: ${jsonFault(text)}`, read?.errors[0]?.place);
   }
   let places: ReadText | undefined;
   return {
@@ -271,12 +283,22 @@ function readText(text: string, yaml: YamlReader | undefined, plain: boolean): R
   };
 }
 
+/** What the runtime says of a text that is no JSON. */
+function jsonFault(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return "it must begin with { or [";
+}
+
 function given(data: unknown): ReadText {
   return { data, errors: [], placeOf: () => undefined };
 }
 
-function failed(message: string): ReadText {
-  return { ...given(undefined), errors: [{ message, place: undefined }] };
+function failed(message: string, place?: TextPlace): ReadText {
+  return { ...given(undefined), errors: [{ message, place }] };
 }
 
 function problemAt(

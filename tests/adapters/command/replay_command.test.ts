@@ -91,6 +91,42 @@ describe("tidegate replay", () => {
     assert.match(printed, /^slidingLog +11 +11 +11$/m);
   });
 
+  test("sweeps without a rule: limits, limits beside a burst, and bursts", async () => {
+    const swept = (...args: string[]) => run(log, "--sweep", ...args);
+    const { status, printed } = await swept("1m");
+    assert.equal(status, 0);
+    assert.match(printed, /^With fixedWindow:4\/1m, nobody would have been refused\.$/m);
+    assert.match(printed, /^gcra +4 +4 +4$/m);
+    assert.match((await swept("1m,burst=3")).printed, /^gcra,burst=3 +none +none +none$/m);
+    const { printed: bursts } = await swept("2/1m");
+    assert.match(bursts, /^With gcra:2\/1m,burst=4, nobody would have been refused\.$/m);
+    assert.match(bursts, /^smallest burst that hits\n.*\ngcra:2\/1m,burst +4 +4 +4$/m);
+    assert.equal(JSON.parse((await swept("2/1m", "--json")).printed).sweeps[0].finds, "burst");
+    for (const text of ["60", "1m,burst=x", "2/1m,burst=3", "", "gcra:2/1m", "60/60"]) {
+      const { status, printed, complaints } = await swept(text);
+      assert.deepEqual([status, printed], [1, ""], text);
+      assert.match(complaints, /^Cannot read --sweep as /, text);
+      assert.match(complaints, /1m/, text);
+    }
+  });
+
+  test("says that a page cannot be written before it reads the log", async () => {
+    const nowhere = join(folder, "nowhere", "page.html");
+    for (const html of [nowhere, folder]) {
+      const { status, printed, complaints } = await run(
+        "-",
+        ...["--rule", "gcra:1/1m"],
+        "--html",
+        html,
+      );
+      assert.deepEqual([status, printed], [1, ""]);
+      assert.match(
+        complaints,
+        /^Cannot write --html .*(there is no file or folder|must be a file)/,
+      );
+    }
+  });
+
   test("puts a log in order, and says so", async () => {
     const text = readFileSync(costs, "utf8").trimEnd().split("\n");
     const mixed = join(folder, "mixed.csv");
@@ -175,7 +211,7 @@ describe("tidegate replay", () => {
     [
       "access.log",
       ["--rule", "60/1m"],
-      /Cannot read a rule as it must be like gcra:60\/1m,burst=10/,
+      /^Cannot read --rule as it must look like gcra:60\/1m or gcra:60\/1m,burst=10: current value is "60\/1m"$/,
     ],
     [
       "access.log",
@@ -185,10 +221,14 @@ describe("tidegate replay", () => {
     [
       "access.log",
       ["--rule", "gcra:10/10"],
-      /period must have a unit, such as 500ms, 10s, 1m, 1h or 1d/,
+      /^Cannot read --rule as its period must have a unit, such as 500ms, 10s, 1m, 1h or 1d: current value is "10"$/,
     ],
     ["access.log", ["--rule", "slidingWindow:10/10s,precision=10"], /precision must have a unit/],
-    ["access.log", ["--rule", "gcra:10/10s", "--sweep", "60"], /period must have a unit/],
+    [
+      "access.log",
+      ["--rule", "gcra:10/10s", "--sweep", "60"],
+      /^Cannot read --sweep as its period must have a unit, .*: current value is "60"$/,
+    ],
     ["access.log", ["--rule", "gcra:0/1m"], /limit must be a positive integer/],
     ["access.log", ["--rule", "nope:1/1m"], /algorithm must be one of/],
     ["access.log", [...RULE, "--key", "ip/8"], /ipv6Prefix must be/],
@@ -247,6 +287,24 @@ describe("tidegate replay", () => {
       assert.deepEqual(output, { printed: `${printed}\n`, complaints });
     });
   }
+
+  test("ends in silence when nobody reads on", async () => {
+    const wide = join(folder, "wide.csv");
+    const lines = Array.from({ length: 9_000 }, (_, at) => `${1_000 + at * 60},c${at % 40}`);
+    writeFileSync(wide, ["time,client", ...lines].join("\n"));
+    // More than a pipe holds.
+    const rules = Array.from({ length: 12 }, (_, at) => ["--rule", `gcra:${at + 1}/1h`]).flat();
+    const args = ["replay", wide, ...rules, "--json"];
+    const { ended, output } = started([
+      "sh",
+      "-c",
+      '"$@" | head -c 9',
+      "sh",
+      ...commandOf(...args),
+    ]);
+    assert.equal(await ended, 0);
+    assert.deepEqual(output, { printed: '{\n  "vers', complaints: "" });
+  });
 
   test("reads several logs, each in its own form", async () => {
     const { status, printed } = await run(log, `${log}.gz`, costs, "--rule", "gcra:1/1m");

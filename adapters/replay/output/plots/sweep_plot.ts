@@ -49,7 +49,7 @@ export function sweepPlot(title: string, sweeps: readonly SweepReport[], width =
     ...valueAxis(y, [1e-4, 1e-3, 1e-2, 1e-1, 1], LEFT, right, share),
     ...curves,
     ...rows,
-    label(right, bottom + 34, "limit", { class: "soft", anchor: "end" }),
+    label(right, bottom + 34, sweeps[0]?.finds ?? "limit", { class: "soft", anchor: "end" }),
     label(LEFT, bottom + 34, "share of requests refused", { class: "soft" }),
   ]);
 }

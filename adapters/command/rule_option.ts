@@ -1,0 +1,56 @@
+/*
+ * Limits as the command line writes them: `gcra:60/1m,burst=10`.
+ */
+
+import { errorMessage, formatValue } from "../../core/toolkit.ts";
+import type { Period } from "../../mod.ts";
+import type { Candidate } from "../replay/replay.ts";
+import { type AlgorithmName, algorithmOf, type LimitOptions } from "../rules/rules.ts";
+
+/** The limit of `--rule`, to be tried on a log. */
+export function candidateOf(rule: string): Candidate {
+  const options = ruleOf(rule);
+  return {
+    name: rule,
+    algorithm: algorithmOf(options),
+    make: (limit) => algorithmOf({ ...options, limit }),
+  };
+}
+
+/** A name, a limit, a period, and options of the factory. */
+function ruleOf(text: string): LimitOptions {
+  const match = /^(\w+):(\d+)\/(\w+)((?:,\w+=\w+)*)$/.exec(text);
+  if (match === null) {
+    throw new TypeError(
+      `Cannot read --rule as it must look like gcra:60/1m or gcra:60/1m,burst=10: ` +
+        `current value is ${formatValue(text)}`,
+    );
+  }
+  const [, algorithm, limit, period, rest = ""] = match;
+  const options = rest.split(",").filter((option) => option !== "").map((option) => {
+    const [name = "", value = ""] = option.split("=");
+    return [name, name === "precision" ? periodOf("rule", name, value) : valueOf(value)] as const;
+  });
+  return {
+    algorithm: algorithm as AlgorithmName,
+    limit: Number(limit),
+    period: periodOf("rule", "period", period!),
+    ...Object.fromEntries(options),
+  };
+}
+
+/**
+ * A period must have its unit: on a command line, a number alone may be meant as seconds.
+ *
+ * @param option The option of the command that it is part of.
+ */
+export function periodOf(option: string, name: string, text: string): Period {
+  if (!/^\d+$/.test(text)) return text as Period;
+  const rule = `its ${name} must have a unit, such as 500ms, 10s, 1m, 1h or 1d`;
+  throw new RangeError(errorMessage(`read --${option}`, rule, text));
+}
+
+/** Digits are a number; anything else is text, such as a period with its unit. */
+function valueOf(text: string): number | string {
+  return /^\d+$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,299 @@
+import type { ReadLogOptions } from "../../../../adapters/replay/replay.ts";
+
+/** Lines as the programs write them, and what they say. */
+export interface Fixture {
+  readonly what: string;
+  readonly format: string;
+  readonly text: string;
+  readonly options?: ReadLogOptions;
+  readonly entries: readonly (readonly [at: number, key: string, cost?: number])[];
+}
+
+const at = Date.UTC;
+
+/** A log of each form and of each program that writes one. */
+export const FIXTURES: readonly Fixture[] = [
+  {
+    what: "Apache's common form",
+    format: "common",
+    text:
+      '127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326\n' +
+      '2001:db8::1 - - [10/Oct/2000:13:55:37 -0700] "-" 408 -\n',
+    entries: [
+      [at(2000, 9, 10, 20, 55, 36), "127.0.0.1"],
+      [at(2000, 9, 10, 20, 55, 37), "2001:db8::/64"],
+    ],
+  },
+  {
+    what: "nginx's combined form, with what an attacker sends",
+    format: "common",
+    text: String
+      .raw`192.0.2.7 - - [29/Feb/2024:23:59:59 +0530] "GET /a\"b\x22 HTTP/1.1" 404 153 "-" "Mozilla/5.0 (\"x\")"` +
+      "\n" +
+      String.raw`192.0.2.8 - - [29/Feb/2024:23:59:59 +0530] "\x16\x03\x01" 400 157 "-" "-"` + "\n",
+    entries: [
+      [at(2024, 1, 29, 18, 29, 59), "192.0.2.7"],
+      [at(2024, 1, 29, 18, 29, 59), "192.0.2.8"],
+    ],
+  },
+  {
+    what: "Traefik's common form",
+    format: "common",
+    text: '10.42.0.1 - - [05/May/2025:09:01:02 +0000] "GET /who HTTP/1.1" 200 374 "-" "-" 12 ' +
+      '"whoami@docker" "http://172.18.0.3:80" 2ms\n',
+    entries: [[at(2025, 4, 5, 9, 1, 2), "10.42.0.1"]],
+  },
+  {
+    what: "a tool that puts quotes around lines",
+    format: "common",
+    text: '"192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3279 "-" "w3af.org""\n',
+    entries: [[at(2016, 11, 22, 19, 32, 31), "192.0.2.7"]],
+  },
+  {
+    what: "Apache's vhost_combined",
+    format: "vhost",
+    text:
+      'shop.example:443 192.0.2.7 - - [22/Dec/2016:22:32:31 +0300] "GET / HTTP/1.1" 200 3 "-" ' +
+      '"curl/8"\n',
+    entries: [[at(2016, 11, 22, 19, 32, 31), "192.0.2.7"]],
+  },
+  {
+    what: "EPA's form, with quotes in URLs",
+    format: "epa",
+    text: '141.243.1.172 [29:23:53:25] "GET /Software.html HTTP/1.0" 200 1497\n' +
+      'query2.lycos.cs.cmu.edu [29:23:53:36] "GET /Consumer.html HTTP/1.0" 200 1325\n' +
+      'tanuki.twics.com [30:00:10:12] "GET /docs/"quoted" HTTP/1.0" 404 -\n' +
+      'wpbfl2-45.gate.net [30:00:11:36] "GET /logos/small_gopher.gif" HTTP/1.0" 200 935\n',
+    entries: [
+      [at(1995, 7, 30, 3, 53, 25), "141.243.1.172"],
+      [at(1995, 7, 30, 3, 53, 36), "query2.lycos.cs.cmu.edu"],
+      [at(1995, 7, 30, 4, 10, 12), "tanuki.twics.com"],
+      [at(1995, 7, 30, 4, 11, 36), "wpbfl2-45.gate.net"],
+    ],
+  },
+  {
+    what: "Envoy's default text",
+    format: "envoy",
+    text: '[2016-04-15T20:17:00.310Z] "POST /api/v1/locations HTTP/2" 204 - 154 0 226 100 ' +
+      '"10.0.35.28" "nsq2http" "cc21d9b0-cf5c-432b-8c7e-98aeb7988cd2" "locations" ' +
+      '"tcp://10.0.2.1:80"\n' +
+      '[2016-04-15T20:17:01.310Z] "GET / HTTP/1.1" 0 DC 0 0 1 - "10.0.35.29" "-" "-" "x" "-"\n',
+    entries: [
+      [at(2016, 3, 15, 20, 17, 0, 310), "10.0.35.28"],
+      [at(2016, 3, 15, 20, 17, 1, 310), "10.0.35.29"],
+    ],
+  },
+  {
+    what: "AWS's application load balancer",
+    format: "alb",
+    text: "https 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 " +
+      "192.168.131.39:2817 10.0.0.1:80 0.086 0.048 0.037 200 200 0 57 " +
+      '"GET https://www.example.com:443/ HTTP/1.1" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 ' +
+      "TLSv1.2 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/t/73e2d6bc24d8a067 " +
+      '"Root=1-58337281-1d84f3d73c47ec4e58577259" "www.example.com" "arn:aws:acm:x" 1 ' +
+      '2018-07-02T22:22:48.364000Z "authenticate,forward" "-" "-" "10.0.0.1:80" "200" "-" "-"\n' +
+      "http 2018-07-02T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 " +
+      "[2001:db8::7]:2818 - -1 -1 -1 503 - 34 366 " +
+      '"GET http://www.example.com:80/ HTTP/1.1" "curl/7.46.0" - - - "Root=1-5" "-" "-" 0 ' +
+      '2018-07-02T22:22:48.364000Z "forward" "-" "-" "-" "-" "-" "-"\n',
+    entries: [
+      [at(2018, 6, 2, 22, 23, 0, 186), "192.168.131.39"],
+      [at(2018, 6, 2, 22, 23, 0, 186), "2001:db8::/64"],
+    ],
+  },
+  {
+    what: "IIS, started twice with other fields",
+    format: "w3c",
+    text: "#Software: Microsoft Internet Information Services 10.0\r\n#Version: 1.0\r\n" +
+      "#Date: 2024-03-01 08:00:00\r\n" +
+      "#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip " +
+      "cs(User-Agent) cs(Referer) sc-status sc-substatus sc-win32-status time-taken\r\n" +
+      "2024-03-01 08:00:01 10.0.0.4 GET / - 443 - 192.0.2.7 Mozilla/5.0+(X11) - 200 0 0 15\r\n" +
+      '2024-03-01 08:00:02 10.0.0.4 GET /a q="x 443 - 192.0.2.8 curl/8 - 404 0 2 3\r\n' +
+      "#Software: Microsoft Internet Information Services 10.0\r\n" +
+      "#Fields: date time c-ip cs-method\r\n2024-03-02 00:00:00 192.0.2.9 GET\r\n",
+    entries: [
+      [at(2024, 2, 1, 8, 0, 1), "192.0.2.7"],
+      [at(2024, 2, 1, 8, 0, 2), "192.0.2.8"],
+      [at(2024, 2, 2), "192.0.2.9"],
+    ],
+  },
+  {
+    what: "AWS CloudFront",
+    format: "cloudfront",
+    text: "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) " +
+      "cs-uri-stem sc-status cs(Referer) cs(User-Agent)\n" +
+      "2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.24\tGET\td111111abcdef8.cloudfront.net\t" +
+      "/index.html\t200\t-\tMozilla/5.0%20(Windows%20NT%2010.0)\n",
+    entries: [[at(2019, 11, 4, 21, 2, 31), "192.0.2.24"]],
+  },
+  {
+    what: "nginx's JSON, in which host is the server",
+    format: "json",
+    text: '{"time_iso8601":"2023-11-16T19:15:46+01:00","host":"shop.example",' +
+      '"remote_addr":"192.0.2.7","request":"GET / HTTP/1.1","status":"200"}\n' +
+      '{"msec":"1700158547.250","host":"shop.example","remote_addr":"192.0.2.8"}\n',
+    entries: [
+      [at(2023, 10, 16, 18, 15, 46), "192.0.2.7"],
+      [at(2023, 10, 16, 18, 15, 47, 250), "192.0.2.8"],
+    ],
+  },
+  {
+    what: "Caddy, nested",
+    format: "json",
+    text: '{"level":"info","ts":1646861401.5241024,"logger":"http.log.access","msg":"handled ' +
+      'request","request":{"remote_ip":"127.0.0.1","remote_port":"41342","client_ip":"192.0.2.7",' +
+      '"proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/","headers":{"User-Agent":' +
+      '["curl/7.82.0"]}},"bytes_read":0,"user_id":"","duration":0.000929675,"status":200}\n',
+    entries: [[1_646_861_401_524, "192.0.2.7"]],
+  },
+  {
+    what: "Caddy, by a path of the caller's",
+    format: "json",
+    options: { key: "request.headers.X-User.0", columns: { time: "ts" }, cost: "tokens.in" },
+    text: '{"ts":1646861401,"request":{"headers":{"X-User":["ada"]}},"tokens":{"in":7}}\n',
+    entries: [[1_646_861_401_000, "ada", 7]],
+  },
+  {
+    what: "Traefik's JSON",
+    format: "json",
+    text: '{"ClientAddr":"192.168.33.1:64682","ClientHost":"192.168.33.1","ClientPort":"64682",' +
+      '"DownstreamStatus":200,"RequestHost":"whoami.localhost","RequestPath":"/",' +
+      '"StartLocal":"2023-06-15T08:27:11.1234+02:00","StartUTC":"2023-06-15T06:27:11.123456789Z",' +
+      '"level":"info","msg":"","time":"2023-06-15T06:27:12Z"}\n',
+    entries: [[at(2023, 5, 15, 6, 27, 12), "192.168.33.1"]],
+  },
+  {
+    what: "Envoy's JSON, in which addresses have ports",
+    format: "json",
+    text: '{"start_time":"2024-05-05T10:11:12.345Z","method":"GET","response_code":200,' +
+      '"downstream_remote_address":"192.0.2.7:50312"}\n' +
+      '{"start_time":"2024-05-05T10:11:13.345Z","method":"GET","response_code":200,' +
+      '"downstream_remote_address":"[2001:db8::1]:50313"}\n',
+    entries: [
+      [at(2024, 4, 5, 10, 11, 12, 345), "192.0.2.7"],
+      [at(2024, 4, 5, 10, 11, 13, 345), "2001:db8::/64"],
+    ],
+  },
+  {
+    what: "addresses with ports in JSON, one client each",
+    format: "json",
+    text: '{"time":"2026-11-20T10:00:00Z","remote_addr":"192.0.2.1:5011"}\n' +
+      '{"time":"2026-11-20T10:00:01Z","remote_addr":"192.0.2.1:5012"}\n' +
+      '{"time":"2026-11-20T10:00:02Z","remote_addr":"[2001:db8::1]:5013"}\n' +
+      '{"time":"2026-11-20T10:00:03Z","remote_addr":"::ffff:192.0.2.1"}\n',
+    entries: [
+      [at(2026, 10, 20, 10, 0, 0), "192.0.2.1"],
+      [at(2026, 10, 20, 10, 0, 1), "192.0.2.1"],
+      [at(2026, 10, 20, 10, 0, 2), "2001:db8::/64"],
+      [at(2026, 10, 20, 10, 0, 3), "192.0.2.1"],
+    ],
+  },
+  {
+    what: "Fastify's log: its beginnings, and neither its ends nor what else is logged",
+    format: "json",
+    text:
+      '{"level":30,"time":1795458697908,"pid":20070,"hostname":"vm","msg":"Server listening at ' +
+      'http://127.0.0.1:43689"}\n' +
+      '{"level":30,"time":1795458697952,"pid":20070,"hostname":"vm","reqId":"req-1","req":{"method":' +
+      '"GET","url":"/hello","host":"127.0.0.1:43689","remoteAddress":"127.0.0.1","remotePort":' +
+      '42118},"msg":"incoming request"}\n' +
+      '{"level":30,"time":1795458697953,"pid":20070,"hostname":"vm","reqId":"req-1","msg":' +
+      '"something else"}\n' +
+      '{"level":30,"time":1795458697959,"pid":20070,"hostname":"vm","reqId":"req-1","res":{' +
+      '"statusCode":200},"responseTime":6.880861999999979,"msg":"request completed"}\n',
+    entries: [[1_795_458_697_952, "127.0.0.1"]],
+  },
+  {
+    what: "pino-http's log: its ends, and not what is logged meanwhile",
+    format: "json",
+    text:
+      '{"level":30,"time":1795458697908,"req":{"id":1,"method":"GET","url":"/","headers":{"host":' +
+      '"localhost:3000"},"remoteAddress":"::1","remotePort":64386},"msg":"something else"}\n' +
+      '{"level":30,"time":1795458697918,"req":{"id":1,"method":"GET","url":"/","headers":{"host":' +
+      '"localhost:3000"},"remoteAddress":"::1","remotePort":64386},"res":{"statusCode":200,' +
+      '"headers":{}},"responseTime":10,"msg":"request completed"}\n',
+    entries: [[1_795_458_697_918, "::/64"]],
+  },
+  {
+    what: "Cloudflare's Logpush, of nanoseconds and of text",
+    format: "json",
+    text:
+      '{"ClientIP":"192.0.2.1","ClientRequestHost":"shop.example","ClientRequestMethod":"GET",' +
+      '"ClientRequestURI":"/","EdgeEndTimestamp":1526810289290000000,"EdgeResponseStatus":200,' +
+      '"EdgeStartTimestamp":1526810289280000000,"RayID":"41ddf1740f67442d"}\n' +
+      '{"ClientIP":"2001:db8::1","EdgeStartTimestamp":"2018-05-20T09:58:10Z","RayID":"4"}\n',
+    entries: [[1_526_810_289_280, "192.0.2.1"], [at(2018, 4, 20, 9, 58, 10), "2001:db8::/64"]],
+  },
+  {
+    what: "Google Cloud's load balancer",
+    format: "json",
+    text: '{"httpRequest":{"latency":"0.058927s","remoteIp":"198.51.100.1","requestMethod":"GET",' +
+      '"requestSize":"257","requestUrl":"https://192.0.2.35/console/","status":302,"userAgent":' +
+      '"Mozilla/5.0"},"insertId":"1vzs264g1u90hp5","jsonPayload":{"statusDetails":"ok",' +
+      '"remoteIp":"198.51.100.1"},"logName":"projects/x/logs/requests","receiveTimestamp":' +
+      '"2022-05-26T05:29:07.0Z","resource":{"type":"http_load_balancer"},"severity":"INFO",' +
+      '"timestamp":"2022-05-26T05:29:06.136246Z"}\n',
+    entries: [[at(2022, 4, 26, 5, 29, 6, 136), "198.51.100.1"]],
+  },
+  {
+    what: "an envelope around a request",
+    format: "json",
+    text: '{"timestamp":"2022-05-26T05:29:06.136Z","jsonPayload":{"req":{"remoteAddress":' +
+      '"192.0.2.9","host":"shop.example"}}}\n',
+    entries: [[at(2022, 4, 26, 5, 29, 6, 136), "192.0.2.9"]],
+  },
+  {
+    what: "fluentd's reading of Apache, in which host is the client",
+    format: "json",
+    text: '{"time":"2024-05-05T10:11:12Z","host":"192.168.0.1","user":null,"method":"GET",' +
+      '"path":"/","code":200}\n',
+    entries: [[at(2024, 4, 5, 10, 11, 12), "192.168.0.1"]],
+  },
+  {
+    what: "a log in which host is the server, and no column the client",
+    format: "json",
+    text: '{"time":"2024-05-05T10:11:12Z","host":"shop.example","path":"/"}\n' +
+      '{"time":"2024-05-05T10:11:13Z","host":"192.0.2.80:8080","path":"/"}\n',
+    entries: [[at(2024, 4, 5, 10, 11, 12), "all"], [at(2024, 4, 5, 10, 11, 13), "all"]],
+  },
+  {
+    what: "an export of SQL: times without a fraction and a zone, and columns in any order",
+    format: "csv",
+    text: "created_at,ip_address,path\n2026-11-20 10:00:10,192.0.2.1,/\n" +
+      "2026-11-20 10:00:11,192.0.2.2,/a\n",
+    entries: [[at(2026, 10, 20, 10, 0, 10), "192.0.2.1"], [
+      at(2026, 10, 20, 10, 0, 11),
+      "192.0.2.2",
+    ]],
+  },
+  {
+    what: "addresses that Envoy forwarded, of which the last is its own word",
+    format: "envoy",
+    text: '[2016-04-15T20:17:00.310Z] "GET / HTTP/2" 200 - 154 0 226 100 "6.6.6.6, 10.0.35.28" ' +
+      '"nsq2http" "cc21d9b0" "locations" "tcp://10.0.2.1:80"\n',
+    entries: [[at(2016, 3, 15, 20, 17, 0, 310), "10.0.35.28"]],
+  },
+  {
+    what: "NASA's TSV, of seconds",
+    format: "tsv",
+    text: "host\tlogname\ttime\tmethod\turl\tresponse\tbytes\n" +
+      "in24.inetnebr.com\t-\t807249601\tGET\t/x.txt\t200\t1839\t\t\n",
+    entries: [[807_249_601_000, "in24.inetnebr.com"]],
+  },
+  {
+    what: "Azure's CSV, of costs, with line ends of Windows and a byte order mark",
+    format: "csv",
+    options: { cost: ["ContextTokens", "GeneratedTokens"] },
+    text: "\ufeffTIMESTAMP,ContextTokens,GeneratedTokens\r\n" +
+      "2023-11-16 18:15:46.6805900,374,44\r\n",
+    entries: [[at(2023, 10, 16, 18, 15, 46, 680), "all", 418]],
+  },
+  {
+    what: "a CSV with quotes",
+    format: "csv",
+    options: { columns: { time: "When", host: "who, then" } },
+    text: '"when","who, then"\n"2023-11-16T18:15:46Z","a ""b"", c"\n1700158546,""\n',
+    entries: [[at(2023, 10, 16, 18, 15, 46), 'a "b", c']],
+  },
+];
