@@ -7,17 +7,23 @@ import process from "node:process";
 import { child } from "./child.mjs";
 import { install, root } from "./install.mjs";
 
+/** What the compiler emits beside the code, switched off: the types are emitted in a run of their own. */
+const CODE_ONLY = ["declaration", "declarationMap", "isolatedDeclarations"]
+  .flatMap((option) => [`--${option}`, "false"]);
+
 /**
  * Builds dist/ anew.
+ * @param {readonly string[]} [options] More for the compiler.
  * @returns {Promise<import("./child.mjs").Ended>}
  */
-export async function build() {
+export async function build(options = []) {
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  const project = ["-p", "tsconfig.build.json"];
+  const project = ["-p", "tsconfig.build.json", ...options];
   let ended = await child("tsc", [...project, "--emitDeclarationOnly"]);
   // The types keep the comments, which editors show; the code does without.
-  const code = ["--declaration", "false", "--isolatedDeclarations", "false", "--removeComments"];
-  if (ended.status === 0) ended = await child("tsc", [...project, ...code]);
+  if (ended.status === 0) {
+    ended = await child("tsc", [...project, ...CODE_ONLY, "--removeComments"]);
+  }
   // The page of the service is plain files, which the compiler leaves alone.
   const page = "adapters/service/http/page";
   cpSync(join(root, page), join(root, "dist", page), { recursive: true });
@@ -30,7 +36,7 @@ export async function build() {
 
 /**
  * Lets a declaration file bring a library of the compiler with it, which a consumer's settings may
- * lack. The source cannot: JSR takes no such line.
+ * lack. The source cannot: JSR takes no such line. The file's map counts one line more.
  *
  * @param {string} file
  * @param {string} library
@@ -38,9 +44,11 @@ export async function build() {
 function nameLibrary(file, library) {
   const path = join(root, "dist", file);
   writeFileSync(path, `/// <reference lib="${library}" />\n${readFileSync(path, "utf8")}`);
+  const map = JSON.parse(readFileSync(`${path}.map`, "utf8"));
+  writeFileSync(`${path}.map`, JSON.stringify({ ...map, mappings: `;${map.mappings}` }));
 }
 
-/** Drops the declaration files that no entry point leads to: half of them. */
+/** Drops the declaration files that no entry point leads to, half of them, and their maps. */
 function dropInnerTypes() {
   /** @type {{ exports: Record<string, { types?: string }> }} */
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -55,7 +63,8 @@ function dropInnerTypes() {
   }
   const dist = join(root, "dist");
   for (const name of readdirSync(dist, { encoding: "utf8", recursive: true })) {
-    if (name.endsWith(".d.ts") && !found.has(join(dist, name))) rmSync(join(dist, name));
+    const [types = ""] = /^.*\.d\.ts(?=(\.map)?$)/.exec(name) ?? [];
+    if (types !== "" && !found.has(join(dist, types))) rmSync(join(dist, name));
   }
 }
 

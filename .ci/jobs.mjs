@@ -8,6 +8,7 @@ import { build } from "./build.mjs";
 import { child } from "./child.mjs";
 import { root } from "./install.mjs";
 import { countFile } from "./junit.mjs";
+import { checkGitInstall } from "./git_installs.mjs";
 import { checkInstalls } from "./installs.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 import { checkPublished } from "./published.mjs";
@@ -239,6 +240,9 @@ function packageJobs(plan) {
       part: "package",
       after: types,
     }),
+    ...(plan.missing.includes("bun") ? [] : [
+      checkJob("Installing from a git address", 8, checkGitInstall, { part: "package" }),
+    ]),
     { ...testJob("package", name, 10, plan, (report) => tryPackage(report)), after: types },
   ];
 }

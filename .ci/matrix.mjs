@@ -6,6 +6,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 
 import { child } from "./child.mjs";
+import { gitInstalling } from "./git_installs.mjs";
 import { root } from "./install.mjs";
 import { entryPoints, readManifests } from "./manifests.mjs";
 import { inFolder, makeProject, must, packAnew, packedArchive } from "./package.mjs";
@@ -57,7 +58,12 @@ await inFolder("matrix", async (top) => {
       for (const name of names) (rows[`${name} ${project}`] ??= []).push(resultOf(output, name));
     }
   }
-  const more = [await requiring(top), await installing(top)];
+  const more = [
+    await requiring(top),
+    await besideEffect3(top, runtimes),
+    await installing(top),
+    await gitInstalling(top),
+  ];
   writeFileSync(join(root, "docs/compatibility.md"), page(runtimes, rows) + more.join("\n"));
   await must(root, ["deno", "fmt", "--quiet", "docs/compatibility.md"]);
 });
@@ -138,10 +144,41 @@ async function requiring(top) {
     lines.push(`| ${name} | ${shown} | ${output.startsWith("function") ? "yes" : "no"} |`);
   }
   return `
-CommonJS:
+## CommonJS
 
 | runtime | \`require("tidegate")\` | \`await import("tidegate")\` |
 | --- | --- | --- |
+${lines.join("\n")}
+`;
+}
+
+/**
+ * What those read who have an Effect that is too old. Its modules are missed before any code runs, so
+ * that the name of the module that imports them is all that can speak.
+ *
+ * @param {string} top @param {readonly Runtime[]} runtimes
+ */
+async function besideEffect3(top, runtimes) {
+  const cwd = join(top, "effect-3");
+  await installed(makeProject(cwd, { effect: "^3" }));
+  const imported = `import("tidegate/effect").catch((error) => console.log(String(error)));`;
+  writeFileSync(join(cwd, "import.mjs"), imported);
+  const named = /** @type {Record<string, string[]>} */ ({});
+  for (const { name, command, args } of runtimes) {
+    const { output } = await child(command, [...args, "import.mjs"], { cwd });
+    const text = output.trim().split("\n").at(-1) ?? "";
+    const error = text.replaceAll(/(file:\/\/)?\/[^\s']*\/effect-3/g, "");
+    (named[error] ??= []).push(name);
+  }
+  const lines = Object.entries(named).map(([error, names]) =>
+    `- ${names.join(", ")}: \`${error}\``
+  );
+  return `
+## ERR_PACKAGE_PATH_NOT_EXPORTED
+
+\`tidegate/effect\` needs Effect 4.1 or later: run \`npm install effect@latest\`. Beside Effect 3 its
+import fails with these errors:
+
 ${lines.join("\n")}
 `;
 }
@@ -164,7 +201,7 @@ async function installing(top) {
     lines.push(`| ${name} ${version.output.trim().split("\n").at(-1)} | ${cells.join(" | ")} |`);
   }
   return `
-Package managers, in an empty folder:
+## Package managers, in an empty folder
 
 | manager | installs | first example | the command |
 | --- | --- | --- | --- |

@@ -46,7 +46,7 @@ describe("the page", () => {
       path.startsWith("docs/") && path !== index
     );
     for (const list of [index, "README.md", "llms.txt"]) {
-      // What tells how good our own tests are is not in the package, which README is.
+      // Users of the package need not know how good its own tests are.
       const linked = [...targets(list), ...(list === "README.md" ? ["docs/mutation.md"] : [])];
       assert.deepEqual(pagesOfDocs.filter((path) => !linked.includes(path)), [], list);
     }

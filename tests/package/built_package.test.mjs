@@ -2,8 +2,9 @@
 // package is unpacked (see .ci/package.mjs), on a Node that knows no TypeScript.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire, SourceMap } from "node:module";
+import { join, relative } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -18,6 +19,21 @@ const manifest = JSON.parse(readFileSync(new URL("package.json", home), "utf8"))
 const entries = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => path.replace(/^\./, "tidegate"));
+
+/** Every file of the package, by its path there. */
+const files = readdirSync(home, { encoding: "utf8", recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => relative(fileURLToPath(home), join(entry.parentPath, entry.name)));
+
+/** What a package may hold. */
+const PACKED = [
+  /^dist\/.+\.(js|d\.ts|d\.ts\.map|html|css)$/,
+  /^(mod|(core|stores|adapters)\/.+)\.ts$/,
+  /^adapters\/service\/http\/page\/\w+\.(js|html|css)$/,
+  /^docs\/(\w+\.md|plots\/\w+\.svg|api\.txt|rules\.schema\.json)$/,
+  /^examples\/\w+\.ts$/,
+  /^([A-Z]+\.md|LICENSE|package\.json)$/,
+];
 
 /** What a bundle of the first example may come to, in bytes of gzip: all of its checks and messages. */
 const MAX_BUNDLED = 11_700;
@@ -43,11 +59,53 @@ test("the package is the packed one, and holds its types and its licence", () =>
   assert.match(readFileSync(new URL("LICENSE", home), "utf8"), /MIT License/);
 });
 
-test("what the README links to is in the package", () => {
-  const text = readFileSync(new URL("README.md", home), "utf8");
-  const links = [...text.matchAll(/\]\((?!https?:|#)([^)\s#]+)/g)];
-  assert.ok(links.length > 0);
-  for (const [, link = ""] of links) assert.ok(existsSync(new URL(link, home)), link);
+test("what the pages link to is in the package", () => {
+  const pages = files.filter((name) => name.endsWith(".md"));
+  const links = pages.flatMap((page) => {
+    const text = readFileSync(new URL(page, home), "utf8");
+    const found = text.matchAll(/(?:\]\(|(?:src|href)=")(?!https?:|mailto:|#)([^)\s#"]+)/g);
+    return [...found].map(([, link = ""]) => ({ page, link }));
+  });
+  assert.ok(links.length > 100);
+  const broken = links.filter(({ page, link }) => !existsSync(new URL(link, new URL(page, home))));
+  assert.deepEqual(broken, []);
+});
+
+test("the package holds the library, its pages and their pictures, and nothing else", () => {
+  const extra = files.filter((name) => !PACKED.some((regexp) => regexp.test(name)));
+  assert.deepEqual(extra, []);
+});
+
+test("the page about compatibility names the version of Effect under the error of an older one", () => {
+  const page = readFileSync(new URL("docs/compatibility.md", home), "utf8");
+  const [, section = ""] = /^## ERR_PACKAGE_PATH_NOT_EXPORTED$([^]*?)^## /m.exec(page) ?? [];
+  assert.match(section, /needs Effect 4\.1 or later/);
+  assert.match(section, /is not defined by "exports" in .*\/effect\/package\.json/);
+});
+
+test("a declaration leads to its source, by its map", () => {
+  const maps = files.filter((name) => name.endsWith(".d.ts.map"));
+  assert.deepEqual(
+    maps,
+    files.filter((name) => name.endsWith(".d.ts")).map((name) => `${name}.map`),
+  );
+  for (const name of maps) {
+    const { sources } = JSON.parse(readFileSync(new URL(name, home), "utf8"));
+    assert.ok(existsSync(new URL(sources[0], new URL(name, home))), name);
+  }
+  assert.match(sourceOf("dist/core/algorithms/gcra.d.ts", "gcra("), /^export function gcra\(/);
+  // The build puts a line before this file's first.
+  assert.match(sourceOf("dist/core/store.d.ts", "Store ="), /^export type Store =/);
+
+  /** The line of the source that a declaration leads to. */
+  function sourceOf(/** @type {string} */ file, /** @type {string} */ name) {
+    const lines = readFileSync(new URL(file, home), "utf8").split("\n");
+    const row = lines.findIndex((line) => line.startsWith("export") && line.includes(` ${name}`));
+    const map = JSON.parse(readFileSync(new URL(`${file}.map`, home), "utf8"));
+    const entry = new SourceMap(map).findEntry(row, lines[row]?.indexOf(name) ?? 0);
+    const source = readFileSync(new URL(map.sources[0], new URL(file, home)), "utf8");
+    return source.split("\n")["originalLine" in entry ? entry.originalLine : -1] ?? "";
+  }
 });
 
 test("a limiter refuses what is over the limit, and says when to come back", () => {

@@ -1,0 +1,31 @@
+// `npm run prepare` builds dist/ by the compiler alone, without checking types. npm and pnpm run it
+// in a clone, and for a project that installs the package from a git address; Bun does if that
+// project trusts the package. npm and pnpm install the development dependencies before; Bun does not.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import process from "node:process";
+
+import { build } from "./build.mjs";
+import { child } from "./child.mjs";
+import { root } from "./install.mjs";
+
+const lent = existsSync(join(root, "node_modules/typescript")) ? undefined : await compiler();
+process.env.PATH = [join(lent ?? root, "node_modules/.bin"), process.env.PATH].join(delimiter);
+const { status, output } = await build(["--noCheck", "--types", ""]);
+if (lent !== undefined) rmSync(lent, { recursive: true, force: true });
+process.stdout.write(output);
+process.exitCode = status;
+
+/** Installs the compiler of package-lock.json in a folder of its own. */
+async function compiler() {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const wanted = `typescript@${packages["node_modules/typescript"].version}`;
+  const folder = mkdtempSync(join(tmpdir(), "tidegate-compiler-"));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
+  const isBun = process.env.npm_config_user_agent?.startsWith("bun/");
+  const [command, verb] = isBun ? [process.env.npm_execpath ?? "bun", "add"] : ["npm", "install"];
+  const { status, output } = await child(command, [verb, wanted], { cwd: folder });
+  if (status === 0) return folder;
+  throw new Error(`Cannot build tidegate as ${wanted} must be installed: ${output}`);
+}
